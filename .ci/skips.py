@@ -1,0 +1,42 @@
+"""Fail if a test was skipped in every pass: `skips.py default.xml postgres.xml …`."""
+
+import sys
+from pathlib import Path
+from xml.etree import ElementTree as ET
+
+SHARED = Path(__file__).resolve().parent.parent.parent / "shared"
+CAN_INSTALL_CHROMIUM = Path("/usr/bin/apt-get").exists()
+
+
+def main(reports: list[str]) -> int:
+    """Print what never ran and why; return 1 if any of it should have."""
+    ran: set[str] = set()
+    skipped: dict[str, str] = {}
+    for report in reports:
+        # Our own pytest wrote it: no hostile XML here.
+        for case in ET.parse(report).iter("testcase"):  # noqa: S314
+            name = f"{case.get('classname')}::{case.get('name')}"
+            skip = case.find("skipped")
+            if skip is None:
+                ran.add(name)
+            else:
+                skipped[name] = skip.get("message") or "no reason given"
+    never = {name: why for name, why in skipped.items() if name not in ran}
+    holes = {name: why for name, why in never.items() if not is_excused(why)}
+    for name, why in sorted(never.items()):
+        print(f"{'FAILED' if name in holes else 'excused'}: {name} never ran: {why}")
+    print(f"{len(ran)} tests ran, {len(holes)} were skipped without an excuse")
+    return 1 if holes or not ran else 0
+
+
+def is_excused(reason: str) -> bool:
+    """Say whether this machine cannot run the test, by its reason."""
+    if "shared" in reason.lower():
+        return not SHARED.is_dir()
+    if "chromium" in reason.lower():
+        return not CAN_INSTALL_CHROMIUM
+    return "macos" in reason.lower()
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

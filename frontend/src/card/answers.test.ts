@@ -1,0 +1,92 @@
+import { describe, expect, it } from "vitest";
+import { aDecision, aRun } from "../fixtures/rows";
+import { answersOf, fixOf, runWish, wishOf } from "./answers";
+
+const budget = aDecision({
+  kind: "budget",
+  actions: ["allow_budget", "finish", "terminate"],
+  evidence: { ...aDecision().evidence, spent: "8.00", ceiling: "8.00", unit: "usd" },
+});
+
+describe("answersOf", () => {
+  it("promotes the fix, and nothing without one", () => {
+    const promoted = (fix: string) =>
+      answersOf(aDecision(), fix).filter((answer) => answer.promoted).map(({ label }) => label);
+
+    expect([promoted("look in lib"), promoted("")]).toEqual([["Inject fix"], []]);
+    expect(answersOf(aDecision(), "")[0]?.label).toBe("Write a fix");
+  });
+
+  it("keeps the place of what the agent cannot do, with the reason", () => {
+    const codex = aDecision({
+      actions: ["inject", "continue"],
+      unavailable: { terminate: "codex cannot be ended from here." },
+    });
+
+    expect(answersOf(codex, "x").at(-1)).toMatchObject({
+      action: "terminate",
+      unavailable: "codex cannot be ended from here.",
+    });
+  });
+
+  it("offers more budget, a finish and a stop at a budget, and no Continue", () => {
+    expect(answersOf(budget, "").map(({ label, key }) => [label, key])).toEqual([
+      ["Allow $4 more", "I"], ["Finish", "S"], ["Stop", "T"],
+    ]);
+  });
+
+  it("says for whom a ceiling is raised", () => {
+    const second = (scope: "run" | "agent" | "project" | "day" | null) =>
+      answersOf({ ...budget, evidence: { ...budget.evidence, scope } }, "")[0]?.second;
+
+    expect([second(null), second("run")]).toEqual(Array(2).fill("raises the ceiling, runs on"));
+    expect([second("agent"), second("project")]).toEqual(Array(2).fill("for all runs it holds"));
+    expect(second("day")).toBe("for all runs, today only");
+  });
+
+  it("offers to hold what still runs", () => {
+    const flagged = aDecision({ holds: false, actions: ["inject", "continue", "terminate", "pause"] });
+
+    expect(answersOf(flagged, "x").map(({ label, second }) => [label, second])).toEqual([
+      ["Inject fix", "it reads this next"],
+      ["Hold", "makes it wait"],
+      ["Continue", "it is fine"],
+      ["Terminate", "ends the run"],
+    ]);
+  });
+});
+
+describe("wishOf", () => {
+  it("carries the version the person saw, and the text as it stands", () => {
+    expect(wishOf(aDecision({ version: 7 }), "inject", { fix: "look in lib" })).toMatchObject({
+      decision: "decision-1", version: 7, message: "look in lib", scope: undefined,
+    });
+  });
+
+  it("allows more of the unit that ran out", () => {
+    const turns = { ...budget, evidence: { ...budget.evidence, unit: "turns", ceiling: "25" } };
+
+    expect(wishOf(budget, "allow_budget").amount).toEqual({ usd: "4.00" });
+    expect(wishOf(turns, "allow_budget").amount).toEqual({ turns: 13 });
+  });
+
+  it("sends a scope only with an allowlist entry", () => {
+    expect(wishOf(aDecision(), "allowlist", { scope: "agent" }).scope).toBe("agent");
+    expect(wishOf(aDecision(), "continue", { scope: "agent" }).scope).toBeUndefined();
+  });
+});
+
+it("always lets a run be stopped, whatever its version", () => {
+  expect(runWish(aRun(), "terminate").version).toBeNull();
+  expect(runWish(aRun({ version: 4 }), "continue").version).toBe(4);
+});
+
+it("takes the person's words over the judge's", () => {
+  const verdict = {
+    judge: "local", loop: true, confidence: 0.9, reason: "", fix: "his", stand_in: false,
+  };
+
+  expect(fixOf(aDecision({ verdict }), undefined)).toBe("his");
+  expect(fixOf(aDecision({ verdict }), "  mine ")).toBe("mine");
+  expect(fixOf(aDecision({ verdict }), "")).toBe("");
+});

@@ -1,0 +1,147 @@
+/** Which answers a card offers, in which words, and what a tap on one sends. Pure. */
+import type { Action, DecisionRow, Evidence, RunRow, Scope } from "../wire/types";
+import type { Wish } from "../sync/taps.svelte";
+import { budgetStep } from "../format/words";
+
+export interface Answer {
+  action: Action;
+  /** What it is called; the button's accessible name starts with it. */
+  label: string;
+  /** What happens on tap. */
+  second: string;
+  /** The same where a thumb has little room. */
+  brief: string;
+  key: string;
+  /** The suggested answer: filled, when its card has the focus. */
+  promoted: boolean;
+  /** Why the agent cannot do it; null when it can. */
+  unavailable: string | null;
+}
+
+/** Longer fixes are injected only from where they stand in full. */
+export const LONGEST_FIX_ON_A_BUTTON = 120;
+
+const ORDER: readonly Action[] = [
+  "allow_budget",
+  "inject",
+  "pause",
+  "continue",
+  "allowlist",
+  "finish",
+  "terminate",
+];
+const KEYS: Record<Action, string> = {
+  allow_budget: "I",
+  inject: "I",
+  pause: "H",
+  continue: "C",
+  allowlist: "A",
+  finish: "S",
+  terminate: "T",
+  restart: "R",
+};
+
+const BRIEF: Partial<Record<Action, string>> = {
+  continue: "new count",
+  allowlist: "never flag this",
+  finish: "two last turns",
+};
+
+/** The card's answers in their fixed order; what cannot be done keeps its place. */
+export function answersOf(decision: DecisionRow, fix: string): Answer[] {
+  const offered = ORDER.filter(
+    (action) => decision.actions.includes(action) || action in decision.unavailable,
+  );
+  return offered.map((action) => ({
+    action,
+    label: labelOf(action, decision, fix),
+    second: secondOf(action, decision),
+    brief: BRIEF[action] ?? secondOf(action, decision),
+    key: KEYS[action],
+    promoted: action === "inject" && fix !== "" && decision.actions.includes("inject"),
+    unavailable: decision.actions.includes(action) ? null : (decision.unavailable[action] ?? null),
+  }));
+}
+
+function labelOf(action: Action, decision: DecisionRow, fix: string): string {
+  switch (action) {
+    case "inject":
+      return fix === "" ? "Write a fix" : "Inject fix";
+    case "allow_budget":
+      return `Allow ${budgetStep(decision.evidence).label} more`;
+    case "terminate":
+      return decision.kind === "budget" ? "Stop" : "Terminate";
+    case "pause":
+      return "Hold";
+    case "continue":
+      return "Continue";
+    case "allowlist":
+      return "Allowlist";
+    case "finish":
+      return "Finish";
+    case "restart":
+      return "Restart";
+  }
+}
+
+function secondOf(action: Action, decision: DecisionRow): string {
+  switch (action) {
+    case "inject":
+      return decision.holds ? "the call is skipped; it reads this text" : "it reads this next";
+    case "allow_budget":
+      return raises(decision.evidence);
+    case "terminate":
+      return "ends the run";
+    case "pause":
+      return "makes it wait";
+    case "continue":
+      return decision.holds ? "runs on, new count" : "it is fine";
+    case "allowlist":
+      return "never flags this";
+    case "finish":
+      return "it sums up and ends";
+    case "restart":
+      return "a fresh run begins with this text";
+  }
+}
+
+/** A ceiling that runs share is raised for all of them; a day's, for that day. */
+function raises({ scope }: Evidence): string {
+  if (scope === "day") return "for all runs, today only";
+  return scope === null || scope === "run" ? "raises the ceiling, runs on" : "for all runs it holds";
+}
+
+/** The fix as it would be sent: what the person wrote, else what the judge proposed. */
+export function fixOf(decision: DecisionRow, draft: string | undefined): string {
+  return (draft ?? decision.verdict?.fix ?? "").trim();
+}
+
+export function wishOf(
+  decision: DecisionRow,
+  action: Action,
+  extra: { fix?: string; scope?: Scope } = {},
+): Wish {
+  return {
+    run: decision.run,
+    runName: decision.run_name,
+    action,
+    decision: decision.id,
+    version: decision.version,
+    message: action === "inject" ? extra.fix : undefined,
+    amount: action === "allow_budget" ? amountOf(decision) : undefined,
+    scope: action === "allowlist" ? extra.scope : undefined,
+  };
+}
+
+/** A tap on the run itself: the stop button always works, so it needs no version. */
+export function runWish(run: RunRow, action: Action): Wish {
+  const free = action === "pause" || action === "terminate" || action === "restart";
+  const { id, name, version } = run;
+  return { run: id, runName: name, action, decision: null, version: free ? null : version };
+}
+
+function amountOf(decision: DecisionRow): Record<string, string | number> {
+  const { unit } = decision.evidence;
+  const { amount } = budgetStep(decision.evidence);
+  return { [unit ?? "usd"]: unit === "usd" ? amount.toFixed(2) : amount };
+}

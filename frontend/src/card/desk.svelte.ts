@@ -1,0 +1,138 @@
+/**
+ * What a person is doing at the cards: which one has the keys, what they have
+ * written, and the taps they make. Taps leave through `world.taps`.
+ */
+import type { Action, DecisionRow, RunRow, Scope } from "../wire/types";
+import { router } from "../router.svelte";
+import { decisionPath } from "../route";
+import type { Tap } from "../sync/taps.svelte";
+import { world } from "../sync/world.svelte";
+import { fixOf, runWish, wishOf } from "./answers";
+
+/** A key pressed in the moment a card closes must not answer the next one. */
+const SETTLE_MS = 600;
+
+class Desk {
+  #chosen = $state.raw<string | null>(null);
+  #drafts = $state.raw<ReadonlyMap<string, string>>(new Map());
+  #scopes = $state.raw<ReadonlyMap<string, Scope>>(new Map());
+  #editing = $state.raw<string | null>(null);
+  #settledAt = 0;
+  #seen: string | null = null;
+
+  /** The one open card that has the keys and may be filled: the one the person is at, else the most urgent. */
+  get focused(): DecisionRow | null {
+    const chosen = this.#editing ?? this.#chosen;
+    return world.open.find(({ id }) => id === chosen) ?? world.open[0] ?? null;
+  }
+
+  get editing(): string | null {
+    return this.#editing;
+  }
+
+  focus(id: string): void {
+    this.#chosen = id;
+    this.#seen = id;
+  }
+
+  /** The screen drew this card as focused; a change nobody asked for settles first. */
+  noteFocus(id: string | null): void {
+    if (id === this.#seen) return;
+    const unasked = this.#seen !== null;
+    this.#seen = id;
+    if (unasked) this.#settledAt = Date.now() + SETTLE_MS;
+  }
+
+  get hasSettled(): boolean {
+    return Date.now() >= this.#settledAt;
+  }
+
+  step(by: 1 | -1): void {
+    const at = world.open.findIndex(({ id }) => id === this.focused?.id);
+    const next = world.open[Math.min(world.open.length - 1, Math.max(0, at + by))];
+    if (next) this.focus(next.id);
+  }
+
+  fix(decision: DecisionRow): string {
+    return fixOf(decision, this.#drafts.get(decision.id));
+  }
+
+  draft(decision: DecisionRow): string {
+    return this.#drafts.get(decision.id) ?? decision.verdict?.fix ?? "";
+  }
+
+  write(decision: DecisionRow, text: string): void {
+    this.#drafts = new Map(this.#drafts).set(decision.id, text);
+  }
+
+  edit(decision: DecisionRow): void {
+    this.#editing = decision.id;
+  }
+
+  stopEditing(): void {
+    this.#editing = null;
+  }
+
+  scope(decision: DecisionRow): Scope {
+    return this.#scopes.get(decision.id) ?? "run";
+  }
+
+  setScope(decision: DecisionRow, scope: Scope): void {
+    this.#scopes = new Map(this.#scopes).set(decision.id, scope);
+  }
+
+  /** The tap that is under way for this card; its buttons rest meanwhile. */
+  underWay(decision: DecisionRow): Tap | null {
+    const tap = world.taps.of(decision.id);
+    const resting = tap && ["sending", "asked", "kept"].includes(tap.phase);
+    return resting && tap.action !== "pause" ? tap : null;
+  }
+
+  answer(decision: DecisionRow, action: Action): void {
+    if (!decision.actions.includes(action) || this.underWay(decision)) return;
+    if (action === "inject" && this.fix(decision) === "") return this.#askForFix(decision);
+    if (action === "terminate") this.#holdMeanwhile(world.run(decision.run));
+    const extra = { fix: this.fix(decision), scope: this.scope(decision) };
+    world.taps.tap(wishOf(decision, action, extra));
+    this.stopEditing();
+  }
+
+  /** Act on a run that has no card. */
+  act(run: RunRow, action: Action): void {
+    if (action === "terminate") this.#holdMeanwhile(run);
+    world.taps.tap(runWish(run, action));
+  }
+
+  /** Open a fresh run for what this one was about, beginning with the text. */
+  restart(run: RunRow, message: string): void {
+    world.taps.tap({ ...runWish(run, "restart"), message });
+  }
+
+  /** Take a counting terminate back; let go what was held only for it. */
+  undo(tap: Tap): void {
+    world.taps.undo(tap.key);
+    const run = world.run(tap.run);
+    const held = run && (run.status === "holding" || run.status === "held");
+    if (held && run.open_decisions === 0 && this.#heldForTap.delete(tap.run)) {
+      world.taps.tap(runWish(run, "continue"));
+    }
+  }
+
+  readonly #heldForTap = new Set<string>();
+
+  /** A running agent is asked to wait while a terminate counts down. */
+  #holdMeanwhile(run: RunRow | null): void {
+    if (run?.status !== "running" || run.capabilities.hold === false) return;
+    if (world.taps.ofRun(run.id, "terminate")?.phase === "counting") return;
+    this.#heldForTap.add(run.id);
+    world.taps.tap(runWish(run, "pause"));
+  }
+
+  #askForFix(decision: DecisionRow): void {
+    this.focus(decision.id);
+    if (!document.querySelector(`[data-fix="${decision.id}"]`)) router.go(decisionPath(decision.id));
+    this.edit(decision);
+  }
+}
+
+export const desk = new Desk();

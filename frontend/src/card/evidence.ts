@@ -1,0 +1,63 @@
+/** Which two turns a card sets side by side, and which of their lines. Pure. */
+import type { Evidence, EvidenceTurn } from "../wire/types";
+
+const MOST_LINES = 9;
+
+export interface Pair {
+  left: EvidenceTurn;
+  right: EvidenceTurn;
+  /** The two are the same call; what differs can be marked. */
+  comparable: boolean;
+}
+
+/** The first and the last run of the same call; in a circle, its last two calls. */
+export function pairOf(evidence: Evidence): Pair | null {
+  const ran = evidence.items.filter((item) => item.ran && textOf(item) !== "");
+  const right = ran.at(-1);
+  const same = ran.filter((item) => item.call === right?.call);
+  const left = same.length > 1 ? same[0] : ran.at(-2);
+  if (!left || !right) return null;
+  return { left, right, comparable: left.call === right.call };
+}
+
+/** The last call when nothing can be set beside it: proposed, or seen once. */
+export function lastOf(evidence: Evidence): EvidenceTurn | null {
+  return evidence.items.at(-1) ?? null;
+}
+
+export function textOf(item: EvidenceTurn): string {
+  return (item.error ?? item.result ?? "").trim();
+}
+
+/** What a person reads first: from pytest's `E` lines on, and the end of a long output. */
+export function shortText(item: EvidenceTurn, most = MOST_LINES): string {
+  const all = textOf(item)
+    .split("\n")
+    .filter((line) => line.trim() !== "")
+    .map((line) => line.replace(/^E\s+/, "E "));
+  const lines = all.slice(Math.max(0, all.findIndex((line) => /^E\s/.test(line))));
+  if (lines.length <= most) return lines.join("\n");
+  const head = lines.slice(0, Math.ceil(most / 3));
+  return [...head, "…", ...lines.slice(-(most - head.length - 1))].join("\n");
+}
+
+/** The one or two lines that say what went wrong, else the last ones. */
+export function tellingLines(item: EvidenceTurn, most = 2): string[] {
+  const lines = textOf(item).split("\n").filter((line) => line.trim() !== "");
+  const errors = lines.filter(tellsError);
+  const marked = errors.filter((line) => /^E\s/.test(line));
+  const best = marked.length > 0 ? marked : errors;
+  return (best.length > 0 ? best : lines).slice(-most);
+}
+
+/** The seqs of the other turns with the same call: "same call as 34, 35, 36". */
+export function sameCalls(evidence: Evidence, item: EvidenceTurn): number[] {
+  return evidence.items
+    .filter(({ call, seq }) => call === item.call && seq !== item.seq)
+    .map(({ seq }) => seq);
+}
+
+/** Does this line of an output tell of an error? */
+export function tellsError(line: string): boolean {
+  return /^E\s|\b\w*(Error|Exception|Traceback|FAILED|fatal|not found|No such file)\b/.test(line);
+}

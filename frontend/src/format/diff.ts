@@ -1,0 +1,113 @@
+/** Mark what differs between two texts that are nearly the same. Pure. */
+
+export interface Piece {
+  text: string;
+  differs: boolean;
+}
+
+const MOST = 400;
+
+export interface Op {
+  side: "both" | "left" | "right";
+  text: string;
+}
+
+/** Both texts as one: what they share, and what only one of them has. */
+export function merge(left: string, right: string): Op[] {
+  const [a, b] = [words(left), words(right)];
+  if (a.length > MOST || b.length > MOST) return [{ side: "both", text: right }];
+  return joined(walk(a, b));
+}
+
+/** Both texts in pieces, word by word; what the other lacks is marked. */
+export function compare(left: string, right: string): [Piece[], Piece[]] {
+  if (words(left).length > MOST || words(right).length > MOST) return [plain(left), plain(right)];
+  const ops = merge(left, right);
+  return [side(ops, "left"), side(ops, "right")];
+}
+
+function side(ops: readonly Op[], own: "left" | "right"): Piece[] {
+  return ops
+    .filter((op) => op.side === own || op.side === "both")
+    .map((op) => ({ text: op.text, differs: op.side !== "both" && op.text.trim() !== "" }));
+}
+
+export function isSame(pieces: readonly Piece[]): boolean {
+  return pieces.every(({ differs }) => !differs);
+}
+
+/** Say of two marked texts what kind of difference it is. */
+export function differenceWords(left: readonly Piece[], right: readonly Piece[]): string {
+  const marked = [...left, ...right].filter(({ differs }) => differs).map(({ text }) => text.trim());
+  const telling = marked.filter((text) => text !== "");
+  if (telling.length === 0) return "The results are the same, sign for sign.";
+  if (telling.every(isTime)) return "Differs only in the time. Times are not counted as a change.";
+  if (telling.every(isNumber)) return "Differs only in numbers.";
+  return "What differs is marked.";
+}
+
+function isTime(text: string): boolean {
+  return /^[\d.:]+\s?(?:ms|s|sec|seconds|min)?[,;.)]?$/.test(text) && /[.:]|s$/.test(text);
+}
+
+function isNumber(text: string): boolean {
+  return /^[-+\d.,:%]+$/.test(text);
+}
+
+function words(text: string): string[] {
+  return text.match(/\s+|[^\s]+/g) ?? [];
+}
+
+function plain(text: string): Piece[] {
+  return text === "" ? [] : [{ text, differs: false }];
+}
+
+/** Along the longest common subsequence. */
+function walk(a: string[], b: string[]): Op[] {
+  const table = lengths(a, b);
+  const ops: Op[] = [];
+  let [i, j] = [0, 0];
+  while (i < a.length || j < b.length) {
+    const [mine, theirs] = [a[i], b[j]];
+    if (mine !== undefined && mine === theirs) {
+      ops.push({ side: "both", text: mine });
+      i++;
+      j++;
+    } else if (mine !== undefined && (theirs === undefined || at(table, i + 1, j) >= at(table, i, j + 1))) {
+      ops.push({ side: "left", text: mine });
+      i++;
+    } else {
+      ops.push({ side: "right", text: theirs ?? "" });
+      j++;
+    }
+  }
+  return ops;
+}
+
+function joined(ops: readonly Op[]): Op[] {
+  const out: Op[] = [];
+  for (const op of ops) {
+    const last = out.at(-1);
+    if (last?.side === op.side) last.text += op.text;
+    else out.push({ ...op });
+  }
+  return out;
+}
+
+function lengths(a: string[], b: string[]): number[][] {
+  const table = Array.from({ length: a.length + 1 }, () => new Array<number>(b.length + 1).fill(0));
+  for (let i = a.length - 1; i >= 0; i--)
+    for (let j = b.length - 1; j >= 0; j--) {
+      const row = table[i];
+      if (!row) continue;
+      row[j] =
+        a[i] === b[j]
+          ? at(table, i + 1, j + 1) + 1
+          : Math.max(at(table, i + 1, j), at(table, i, j + 1));
+    }
+  return table;
+}
+
+function at(table: number[][], i: number, j: number): number {
+  return table[i]?.[j] ?? 0;
+}

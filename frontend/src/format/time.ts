@@ -1,0 +1,66 @@
+/** Clocks, waits and ages as LANGUAGE "Numbers" draws them. Local time, 24 hours. */
+
+const DAYS = ["Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"];
+const MONTHS = "Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec".split(" ");
+const WEEK_MS = 6 * 24 * 3600 * 1000;
+
+/** `14:41` today, `Fri 14:41` this week, `14 Nov` before. */
+export function clockTime(at: string | Date, now: Date): string {
+  const time = new Date(at);
+  if (time.toDateString() === now.toDateString()) return hourMinute(time);
+  const age = now.getTime() - time.getTime();
+  if (age >= 0 && age < WEEK_MS) return `${DAYS[time.getDay()] ?? ""} ${hourMinute(time)}`;
+  const year = time.getFullYear() === now.getFullYear() ? "" : ` ${String(time.getFullYear())}`;
+  return `${String(time.getDate())} ${MONTHS[time.getMonth()] ?? ""}${year}`;
+}
+
+/** With seconds, for evidence and audit only. */
+export function exactTime(at: string | Date): string {
+  const time = new Date(at);
+  return `${hourMinute(time)}:${two(time.getSeconds())}`;
+}
+
+/** With its day when that is not today: `14:39:18`, `Fri 14:39:18`, `14 Nov 14:39:18`. */
+export function exactMoment(at: string | Date, now: Date): string {
+  const day = clockTime(at, now).replace(/\s?\d\d:\d\d$/, "");
+  return day === "" ? exactTime(at) : `${day} ${exactTime(at)}`;
+}
+
+/** How long something waits: `1:42`, then `1 h 12 min`. */
+export function wait(ms: number): string {
+  const seconds = Math.max(0, Math.floor(ms / 1000));
+  const minutes = Math.floor(seconds / 60);
+  if (minutes < 60) return `${String(minutes)}:${two(seconds % 60)}`;
+  return hours(minutes);
+}
+
+/** How long something has run or is left: `9 s`, `24 min`, `3 h 36 min`, `2 d 4 h`. */
+export function span(ms: number): string {
+  const seconds = Math.max(0, Math.floor(ms / 1000));
+  if (seconds < 60) return `${String(seconds)} s`;
+  const minutes = Math.floor(seconds / 60);
+  return minutes < 60 ? `${String(minutes)} min` : hours(minutes);
+}
+
+export function since(at: string | Date, now: Date): number {
+  return now.getTime() - new Date(at).getTime();
+}
+
+function hours(minutes: number): string {
+  const h = Math.floor(minutes / 60);
+  if (h >= 24) return join(Math.floor(h / 24), "d", h % 24, "h");
+  return join(h, "h", minutes % 60, "min");
+}
+
+function join(big: number, bigUnit: string, small: number, smallUnit: string): string {
+  const rest = small === 0 ? "" : ` ${String(small)} ${smallUnit}`;
+  return `${String(big)} ${bigUnit}${rest}`;
+}
+
+function hourMinute(time: Date): string {
+  return `${two(time.getHours())}:${two(time.getMinutes())}`;
+}
+
+function two(n: number): string {
+  return String(n).padStart(2, "0");
+}

@@ -1,0 +1,184 @@
+import { describe, expect, it } from "vitest";
+import { aDecision, aRun, aTurn, NOON } from "../fixtures/rows";
+import type { BudgetState } from "../wire/types";
+import {
+  agentLine, amountOf, answerWords, budgetOf, budgetStep, budgetWarning, burnOf, byItself, costOf, decisionShape,
+  errorName, hasEnded, headline, loopCost, resultWords, shapeOf, splitDoing, standing, standingShort,
+  stateWords, turnRange, turnWords, whoseBudget,
+} from "./words";
+
+const at = (seconds: number) => new Date(Date.parse(NOON) + seconds * 1000);
+const iso = (seconds: number) => at(seconds).toISOString();
+
+describe("a run's state", () => {
+  it("is flagged when a card is open and it still runs", () => {
+    expect(shapeOf(aRun({ open_decisions: 1 }))).toBe("flagged");
+    expect(shapeOf(aRun({ open_decisions: 1, status: "held" }))).toBe("held");
+  });
+
+  it("says what is asked and what is known", () => {
+    const words = (change: Parameters<typeof aRun>[0]) => stateWords(aRun(change), at(0));
+
+    expect(words({ status: "holding" })).toBe("holding: asked, not confirmed");
+    expect(words({ status: "stopping" })).toBe("stopping: asked, not confirmed");
+    expect(words({ status: "held" })).toBe("held, waiting");
+    expect(words({ open_decisions: 1 })).toBe("flagged, still running");
+    expect(words({ status: "lost" })).toMatch(/^no word since \d\d:\d\d$/);
+    expect(words({ status: "failed" })).toBe("failed");
+  });
+
+  it("has ended or not", () => {
+    expect([hasEnded(aRun({ status: "lost" })), hasEnded(aRun({ status: "stopping" }))]).toEqual([true, false]);
+  });
+});
+
+describe("money", () => {
+  const none = { input: 0, cache_read: 0, cache_write_5m: 0, cache_write_1h: 0, output: 0, reasoning: 0 };
+
+  it("is real, unpriced or absent, never a made-up zero", () => {
+    expect(costOf(aRun())).toBe("$2.31");
+    expect(costOf(aRun({ cost_usd: "0", unpriced_calls: 3 }))).toBe("unpriced");
+    expect(costOf(aRun({ cost_usd: "0", usage: none }))).toBe("—");
+    expect(costOf(aRun({ cost_usd: "0" }))).toBe("$0.00");
+  });
+
+  it("of a loop is unpriced only when calls were", () => {
+    const free = aDecision({ evidence: { ...aDecision().evidence, cost_usd: null } });
+
+    expect(loopCost(aDecision(), null)).toBe("$0.24");
+    expect(loopCost(free, aRun({ unpriced_calls: 1 }))).toBe("unpriced");
+    expect([loopCost(free, aRun()), loopCost(free, null)]).toEqual([null, null]);
+  });
+
+  it("does not burn in a run that is quiet or over", () => {
+    expect(burnOf(aRun(), at(60))).toBe(5.8);
+    expect(burnOf(aRun(), at(301))).toBe(0);
+    expect(burnOf(aRun({ last_turn_at: null }), at(0))).toBe(0);
+    expect(burnOf(aRun({ status: "completed" }), at(0))).toBe(0);
+  });
+
+  it("shows the tightest ceiling", () => {
+    const run = aRun({ budget: { usd: "4.62", turns: 4, tokens: null, failures: 3 } });
+
+    expect(budgetOf(run, at(0))).toEqual({ part: 0.75, words: "of 4 turns" });
+    expect(budgetOf(aRun(), at(0))).toBeNull();
+    expect(budgetOf(aRun({ budget: { seconds: 100 }, ended_at: iso(50) }), at(900))?.part).toBe(0.5);
+  });
+
+  it("is the judge's money too, and calls", () => {
+    const judged = aRun({ budget: { usd: "10" }, cost_usd: "7", judge_cost_usd: "1" });
+
+    expect(budgetOf(judged, at(0))?.part).toBe(0.8);
+    expect(budgetOf(aRun({ budget: { calls: 4, agents: { critic: { calls: 1 } } } }), at(0))?.part).toBe(0.75);
+  });
+
+  it("warns from four fifths of a ceiling on, of a shared one too", () => {
+    const shared: BudgetState = {
+      scope: "day", whose: "2026-11-21", unit: "usd", level: "warning", spent: "41.00",
+      ceiling: "50.00", share: 0.82,
+    };
+
+    expect(budgetWarning(aRun({ budget: { usd: "10" }, cost_usd: "7.99" }), at(0))).toBe("");
+    expect(budgetWarning(aRun({ budget: { usd: "10" }, cost_usd: "8" }), at(0))).toBe("80% of $10.00");
+    expect(budgetWarning(aRun({ budget_state: shared }), at(0))).toBe("82% of today's $50.00");
+    expect(budgetWarning(aRun({ budget_state: shared, status: "completed" }), at(0))).toBe("");
+  });
+
+  it("names whose it is", () => {
+    expect(whoseBudget("run", null)).toBe("its");
+    expect(whoseBudget("agent", "claude-code")).toBe("Claude Code's");
+    expect([whoseBudget("project", null), whoseBudget(null, null)]).toEqual(["the project's", "its"]);
+  });
+
+  it("is allowed in round steps", () => {
+    const step = (ceiling: string | null, unit: string) => budgetStep({ ...aDecision().evidence, ceiling, unit });
+
+    expect(step("8.00", "usd")).toEqual({ amount: 4, label: "$4" });
+    expect(step("0.50", "usd")).toEqual({ amount: 0.25, label: "$0.25" });
+    expect(step("25", "turns")).toEqual({ amount: 13, label: "13 turns" });
+    expect(step(null, "turns").amount).toBe(1);
+    expect([amountOf("90", "seconds"), amountOf("3", null)]).toEqual(["1 min", "3"]);
+  });
+});
+
+describe("a card", () => {
+  it("has the run as its subject", () => {
+    expect(headline(aDecision()).rest).toBe(" ran the same test 4 times and got the same error.");
+    const other = aDecision({ evidence: { ...aDecision().evidence, summary: "Two agents disagree." } });
+    expect(headline(other).rest).toBe(": Two agents disagree.");
+  });
+
+  it("says what it does to the agent", () => {
+    const now = at(102);
+    const held = aDecision({ agent_waiting: true, waiting_since: NOON });
+
+    expect(standing(held, aRun({ status: "held" }), now)).toBe("Held, waiting for you 1:42");
+    expect(standingShort(held, null, now)).toBe("Held 1:42");
+    expect(standing({ ...held, kind: "budget" }, null, now)).toBe("Held at its budget 1:42");
+    expect(standing({ ...held, waiting_since: null }, null, now)).toBe("Held, waiting for you");
+    expect(standing(aDecision(), null, now)).toBe("Holding: asked, not confirmed");
+    expect(standingShort(aDecision(), null, now)).toBe("Holding, asked");
+    expect(standing(aDecision({ holds: false }), aRun(), now)).toBe("Flagged, still running");
+    expect(standing(aDecision({ gave_up_at: NOON }), null, now)).toMatch(/^Agent gave up waiting /);
+    expect(standing(held, aRun({ status: "stopping" }), now)).toBe("Stopping: asked, not confirmed");
+    expect(standing(held, aRun({ status: "failed" }), now)).toBe("The run is failed");
+  });
+
+  it("that is no longer known says as of when", () => {
+    const held = aDecision({ agent_waiting: true, waiting_since: NOON });
+
+    expect(standing(held, null, at(900), at(60))).toMatch(/^Held at \d\d:\d\d, as of \d\d:\d\d$/);
+  });
+
+  it("of a flagged run that was asked to wait shows that", () => {
+    expect(decisionShape(aDecision({ holds: false }), aRun({ status: "holding" }))).toBe("holding");
+  });
+
+  it("says what happens by itself", () => {
+    const card = aDecision({ expires_at: iso(3600) });
+
+    expect(byItself(aDecision(), at(0))).toBe("");
+    expect(byItself(card, at(0))).toMatch(/^stops by itself at \d\d:\d\d$/);
+    expect(byItself(card, at(0), true)).toMatch(/^stops \d\d:\d\d$/);
+    expect(byItself({ ...card, unanswered: "proceed" }, at(3570))).toBe("goes on by itself in 30 s");
+    expect(byItself(card, at(3601))).toBe("stops by itself now");
+  });
+
+  it("says how it was answered", () => {
+    expect(answerWords(aDecision({ resolution: "dismissed" }))).toBe("no loop, said the judge");
+    expect(answerWords(aDecision({ status: "expired" }))).toBe("expired");
+  });
+});
+
+describe("a turn", () => {
+  it("counts from one for people", () => {
+    expect([turnRange([33, 37]), turnRange([4]), turnRange([])]).toEqual(["34–38", "5", ""]);
+  });
+
+  it("says what it did", () => {
+    expect(turnWords(aTurn())).toEqual({ tool: "Bash", rest: "pytest -q" });
+    expect(turnWords(aTurn({ args: { command: "a\nb" } })).rest).toBe("a");
+    expect(turnWords(aTurn({ args: { n: 3 } })).rest).toBe("3");
+    expect(turnWords(aTurn({ args: { n: 3, m: 4 } })).rest).toBe('{"n":3,"m":4}');
+    expect(turnWords(aTurn({ args: {} })).rest).toBe("");
+    expect(turnWords(aTurn({ args: null })).rest).toBe("");
+    expect(turnWords(aTurn({ tool: null, content: " hm " }))).toEqual({ tool: "", rest: "hm" });
+  });
+
+  it("says what came of it", () => {
+    expect(resultWords(aTurn({ result: "a\n\nb" }))).toBe("2 lines");
+    expect(resultWords(aTurn({ result: " ok \n" }))).toBe("ok");
+    expect(resultWords(aTurn())).toBe("");
+  });
+
+  it("names its error by what went wrong at the end", () => {
+    expect(errorName("ImportError while\nE   ModuleNotFoundError: x")).toBe("ModuleNotFoundError");
+    expect(errorName("KeyError: a\n\nValueError: b")).toBe("ValueError");
+    expect(errorName("\nexit code 1\nmore")).toBe("exit code 1");
+  });
+});
+
+it("says who works, and splits what is done", () => {
+  expect(agentLine(aRun({ model: "claude-sonnet-4-5-20250929" }))).toBe("Claude Code · sonnet-4-5");
+  expect([splitDoing("Bash pytest -q"), splitDoing("stop")]).toEqual([["Bash", "pytest -q"], ["stop", ""]]);
+});

@@ -1,0 +1,309 @@
+/** What the wire means, said to a person. */
+import type { AutofixRow, BudgetState, DecisionRow, Evidence, RunRow, TurnRow, Usage } from "../wire/types";
+import { money, plural, roundMoney, share, whole } from "./numbers";
+import { clockTime, since, span, wait } from "./time";
+
+export type Shape =
+  | "running"
+  | "flagged"
+  | "holding"
+  | "held"
+  | "stopping"
+  | "terminated"
+  | "completed"
+  | "failed"
+  | "lost"
+  | "recovered";
+
+export const LIMIT = 0.86;
+const ENDED = new Set(["completed", "failed", "terminated", "lost"]);
+const BURN_WINDOW_MS = 5 * 60_000;
+const AGENTS: Record<string, string> = {
+  "claude-code": "Claude Code",
+  codex: "Codex",
+  gemini: "Gemini CLI",
+  "gemini-cli": "Gemini CLI",
+  cursor: "Cursor",
+};
+
+export function hasEnded(run: RunRow): boolean {
+  return ENDED.has(run.status);
+}
+
+export function shapeOf(run: RunRow): Shape {
+  return run.status === "running" && run.open_decisions > 0 ? "flagged" : run.status;
+}
+
+export function stateWords(run: RunRow, now: Date): string {
+  switch (shapeOf(run)) {
+    case "flagged":
+      return "flagged, still running";
+    case "holding":
+      return "holding: asked, not confirmed";
+    case "held":
+      return "held, waiting";
+    case "stopping":
+      return "stopping: asked, not confirmed";
+    case "lost":
+      return `no word since ${clockTime(run.last_turn_at ?? run.started_at, now)}`;
+    default:
+      return run.status;
+  }
+}
+
+export function agentName(agent: string): string {
+  return AGENTS[agent] ?? agent;
+}
+
+/** `claude-sonnet-4-5-20250929` is `sonnet-4-5` where space is short. */
+export function shortModel(model: string): string {
+  return model.replace(/^claude-/, "").replace(/-\d{8}$/, "");
+}
+
+export function agentLine(run: RunRow): string {
+  return [agentName(run.agent), shortModel(run.model)].filter(Boolean).join(" · ");
+}
+
+export function tokensOf(usage: Usage): number {
+  const { input, cache_read, cache_write_5m, cache_write_1h, output } = usage;
+  return input + cache_read + cache_write_5m + cache_write_1h + output;
+}
+
+export function cachedOf(usage: Usage): number {
+  return usage.cache_read + usage.cache_write_5m + usage.cache_write_1h;
+}
+
+/** Money is real or absent: an unknown price is a word, never $0. */
+export function costOf(run: RunRow): string {
+  if (Number(run.cost_usd) > 0) return money(run.cost_usd);
+  if (run.unpriced_calls > 0) return "unpriced";
+  return tokensOf(run.usage) > 0 ? money(0) : "—";
+}
+
+export function isPriced(run: RunRow): boolean {
+  return Number(run.cost_usd) > 0;
+}
+
+/** What the turns of a loop cost; null when the agent reports no cost at all. */
+export function loopCost(decision: DecisionRow, run: RunRow | null): string | null {
+  const { cost_usd } = decision.evidence;
+  if (cost_usd !== null) return money(cost_usd);
+  return run && run.unpriced_calls > 0 ? "unpriced" : null;
+}
+
+/** Dollars an hour now: the server's figure is as old as the run's last turn. */
+export function burnOf(run: RunRow, now: Date): number {
+  const quiet = run.last_turn_at === null || since(run.last_turn_at, now) > BURN_WINDOW_MS;
+  return quiet || hasEnded(run) ? 0 : Number(run.burn_usd_per_hour);
+}
+
+/** "Bash pytest -q" as tool and rest. */
+export function splitDoing(doing: string): [tool: string, rest: string] {
+  const space = doing.indexOf(" ");
+  return space < 0 ? [doing, ""] : [doing.slice(0, space), doing.slice(space + 1)];
+}
+
+/** The evidence's sentence with the run as its subject. */
+export function headline(decision: DecisionRow): { name: string; rest: string } {
+  const { summary } = decision.evidence;
+  const rest = /^It\b/.test(summary) ? summary.slice(2) : `: ${summary}`;
+  return { name: decision.run_name, rest };
+}
+
+export function decisionShape(decision: DecisionRow, run: RunRow | null): Shape {
+  if (run && (run.status === "stopping" || hasEnded(run))) return run.status;
+  if (!decision.holds) return run && run.status !== "running" ? run.status : "flagged";
+  return decision.agent_waiting ? "held" : "holding";
+}
+
+/** What the card does to the agent, and for how long; `asOf` when that is no longer known. */
+export function standing(
+  decision: DecisionRow,
+  run: RunRow | null,
+  now: Date,
+  asOf: Date | null = null,
+): string {
+  const shape = decisionShape(decision, run);
+  const budget = decision.kind === "budget" ? " at its budget" : "";
+  if (decision.gave_up_at && shape === "holding") {
+    return `Agent gave up waiting ${clockTime(decision.gave_up_at, now)}`;
+  }
+  if (shape === "held" && asOf && decision.waiting_since) {
+    return `Held at ${clockTime(decision.waiting_since, now)}, as of ${clockTime(asOf, now)}`;
+  }
+  if (shape === "held") {
+    const waited = decision.waiting_since ? ` ${wait(since(decision.waiting_since, now))}` : "";
+    return budget ? `Held${budget}${waited}` : `Held, waiting for you${waited}`;
+  }
+  if (shape === "holding") return `Holding${budget}: asked, not confirmed`;
+  if (shape === "flagged") return "Flagged, still running";
+  if (shape === "stopping") return "Stopping: asked, not confirmed";
+  return `The run is ${shape}`;
+}
+
+/** The same, where space is short: "Held 1:42". */
+export function standingShort(
+  decision: DecisionRow,
+  run: RunRow | null,
+  now: Date,
+  asOf: Date | null = null,
+): string {
+  const long = standing(decision, run, now, asOf);
+  return long.replace(", waiting for you", "").replace(": asked, not confirmed", ", asked");
+}
+
+/** What happens by itself when nobody answers, and when. */
+export function byItself(decision: DecisionRow, now: Date, short = false): string {
+  if (!decision.expires_at) return "";
+  const left = new Date(decision.expires_at).getTime() - now.getTime();
+  const deed = decision.unanswered === "stop" ? "stops" : "goes on";
+  if (short) return `${deed} ${clockTime(decision.expires_at, now)}`;
+  if (left <= 0) return `${deed} by itself now`;
+  return `${deed} by itself ${left < 60_000 ? "in" : "at"} ${
+    left < 60_000 ? span(left) : clockTime(decision.expires_at, now)
+  }`;
+}
+
+/** The first turn of the loop that still asks something: what the tape paints amber. */
+export function openFrom(decision: DecisionRow): number | null {
+  const isOpen = decision.status === "open" || decision.status === "judging";
+  return isOpen ? (decision.evidence.turns[0] ?? null) : null;
+}
+
+/** The numbers a person counts turns by; the wire counts from 0. */
+export function turnNumber(seq: number): number {
+  return seq + 1;
+}
+
+export function turnRange(seqs: readonly number[]): string {
+  const first = seqs[0];
+  const last = seqs.at(-1);
+  if (first === undefined || last === undefined) return "";
+  const [from, to] = [turnNumber(first), turnNumber(last)];
+  return from === to ? whole(from) : `${whole(from)}–${whole(to)}`;
+}
+
+/** An amount of a budget's unit: `$8.00`, `200 turns`, `30 min`. */
+export function amountOf(value: string, unit: string | null): string {
+  if (unit === "usd") return money(value);
+  if (unit === "seconds") return span(Number(value) * 1000);
+  return `${whole(Number(value))} ${unit ?? ""}`.trim();
+}
+
+/** What a tap on "Allow … more" gives: half of the ceiling, in round numbers. */
+export function budgetStep(evidence: Evidence): { amount: number; label: string } {
+  const ceiling = Number(evidence.ceiling ?? 0);
+  const half = ceiling / 2;
+  const fine = evidence.unit === "usd" && half < 1;
+  const amount = fine ? Math.max(0.01, Math.round(half * 100) / 100) : Math.max(1, Math.round(half));
+  const label = evidence.unit === "usd" ? roundMoney(amount) : amountOf(String(amount), evidence.unit);
+  return { amount, label };
+}
+
+/** Deeds in the past, by what the wire calls them. */
+const DEEDS: Record<string, string> = {
+  terminate: "terminated",
+  continue: "continued",
+  allowlist: "allowlisted",
+  inject: "injected a fix",
+  allow_budget: "allowed more",
+  finish: "asked it to finish",
+  pause: "held",
+  dismissed: "no loop, said the judge",
+  autofix: "auto-fix injected",
+  proceed: "nobody answered, it went on",
+  stop: "nobody answered, it was stopped",
+  ended: "the run ended first",
+  restart: "restarted",
+  superseded: "a question took its place",
+};
+
+/** An answer as a deed in the past: "continued". */
+export function deed(action: string): string {
+  return DEEDS[action] ?? action;
+}
+
+/** "Ana continued it" for a person, "no loop, said the judge" for the rest. */
+export function answerWords(decision: DecisionRow): string {
+  return decision.resolution ? deed(decision.resolution) : decision.status;
+}
+
+/** One line for what a turn did: the tool and what it was given. */
+export function turnWords(turn: TurnRow): { tool: string; rest: string } {
+  if (!turn.tool) return { tool: "", rest: (turn.content ?? "").trim() };
+  return { tool: turn.tool, rest: argsLine(turn.args) };
+}
+
+const TELLING = ["command", "file_path", "path", "pattern", "query", "url", "prompt", "description"];
+
+function argsLine(args: TurnRow["args"]): string {
+  if (!args) return "";
+  const telling = TELLING.map((name) => args[name]).find((value) => typeof value === "string");
+  if (typeof telling === "string") return telling.split("\n")[0] ?? "";
+  const [first, ...rest] = Object.values(args);
+  if (first === undefined) return "";
+  if (rest.length === 0 && typeof first !== "object") return String(first);
+  return JSON.stringify(args);
+}
+
+/** The line of an error that says what it is. */
+export function errorName(text: string): string {
+  const marked = text.split("\n").filter((line) => /^E\s/.test(line)).join("\n");
+  const named = (marked || text).match(/\b[A-Z][A-Za-z]*(?:Error|Exception)\b/g);
+  const last = named?.at(-1); // a traceback ends with what went wrong
+  if (last) return last;
+  return text.split("\n").find((line) => line.trim() !== "")?.trim() ?? text;
+}
+
+/** From this share of a ceiling on, the screen says so. */
+export const NEARLY = 0.8;
+
+/** Whose ceiling a budget is: "its", "coder's", "the project's", "today's". */
+export function whoseBudget(scope: BudgetState["scope"] | null, whose: string | null): string {
+  if (scope === "day") return "today's";
+  if (scope === "project") return "the project's";
+  return whose ? `${agentName(whose)}'s` : "its";
+}
+
+/** How much of its tightest ceiling a run has used, its own or one it shares; null: there is none. */
+export function budgetOf(run: RunRow, now: Date): { part: number; words: string } | null {
+  const used: Record<string, number> = {
+    usd: Number(run.cost_usd) + Number(run.judge_cost_usd),
+    tokens: tokensOf(run.usage),
+    calls: run.calls,
+    turns: run.turns,
+    seconds: since(run.started_at, run.ended_at ? new Date(run.ended_at) : now) / 1000,
+  };
+  const parts = Object.entries(run.budget).flatMap(([unit, value]) => {
+    const [spent, ceiling] = [used[unit], Number(value)];
+    if (spent === undefined || !(ceiling > 0)) return [];
+    return [{ part: spent / ceiling, words: `of ${amountOf(String(value), unit)}` }];
+  });
+  if (run.budget_state) {
+    const { share: part, scope, whose, ceiling, unit } = run.budget_state;
+    if (scope !== "run" || whose) {
+      parts.push({ part, words: `of ${whoseBudget(scope, whose)} ${amountOf(ceiling, unit)}` });
+    }
+  }
+  return parts.sort((a, b) => b.part - a.part)[0] ?? null;
+}
+
+/** "83 % of $10", once a live run nears a ceiling; "" before. */
+export function budgetWarning(run: RunRow, now: Date): string {
+  const budget = hasEnded(run) ? null : budgetOf(run, now);
+  return budget && budget.part >= NEARLY ? `${share(Math.min(1, budget.part))} ${budget.words}` : "";
+}
+
+/** What a turn's output says in a few words. */
+export function resultWords(turn: TurnRow): string {
+  const lines = (turn.result ?? "").split("\n").filter((line) => line.trim() !== "");
+  if (lines.length === 0) return "";
+  return lines.length === 1 ? (lines[0] ?? "").trim() : `${whole(lines.length)} lines`;
+}
+
+/** What came of an autofix, as far as it is known. */
+export function outcomeOf(fix: AutofixRow): string {
+  if (fix.recovered === true) return `went on after ${plural(fix.turns_after, "turn")}`;
+  if (fix.recovered === false) return "did not help";
+  return fix.delivered_at ? "delivered" : "asked, not confirmed";
+}

@@ -1,0 +1,108 @@
+/** Keys act on the focused card only, and never while typing. */
+import { desk } from "../card/desk.svelte";
+import { runPath } from "../route";
+import { router } from "../router.svelte";
+import { world } from "../sync/world.svelte";
+import type { Action } from "../wire/types";
+import { commandOf, startsGo, type Command, type Where } from "./keymap";
+
+const GO_MS = 1_200;
+
+export interface Deeds {
+  keys: () => void;
+  fold: () => void;
+}
+
+export class Keyboard {
+  readonly #deeds: Deeds;
+  #goneAt = -Infinity;
+
+  constructor(deeds: Deeds) {
+    this.#deeds = deeds;
+  }
+
+  press(event: KeyboardEvent): void {
+    if (document.querySelector("dialog[open]")) return;
+    const where = this.#where(event.target);
+    const command = commandOf(event, where);
+    this.#goneAt = startsGo(event, where) && !where.afterG ? Date.now() : -Infinity;
+    if (command === null) return;
+    if (command !== "leave") event.preventDefault();
+    this.#obey(command);
+  }
+
+  #where(target: EventTarget | null): Where {
+    const element = target instanceof HTMLElement ? target : null;
+    const typing = element?.matches("textarea, select, input:not([type=radio], [type=checkbox])");
+    return {
+      typing: typing ?? false,
+      onControl: element?.closest("a, button, summary") !== null && element !== null,
+      afterG: Date.now() - this.#goneAt < GO_MS,
+    };
+  }
+
+  #obey(command: Command): void {
+    const card = desk.focused;
+    switch (command) {
+      case "next":
+      case "previous":
+        return desk.step(command === "next" ? 1 : -1);
+      case "open":
+        return card ? router.go(runPath(card.run)) : undefined;
+      case "edit":
+        return card?.actions.includes("inject") ? desk.edit(card) : undefined;
+      case "undo":
+        return this.#undo();
+      case "fold":
+        return this.#deeds.fold();
+      case "search":
+        return document.querySelector<HTMLElement>("[data-search]")?.focus();
+      case "keys":
+        return this.#deeds.keys();
+      case "leave":
+        return this.#leave();
+      case "go now":
+        return router.go("/");
+      case "go decisions":
+      case "go history":
+      case "go policies":
+      case "go audit":
+        return router.go(`/${command.slice(3)}`);
+      default:
+        return this.#answer(command);
+    }
+  }
+
+  #answer(command: "terminate" | "continue" | "allowlist" | "inject" | "hold" | "finish"): void {
+    const card = this.#cardInSight();
+    if (!card || !desk.hasSettled) return;
+    const budget = card.actions.includes("allow_budget");
+    const actions: Record<typeof command, Action> = {
+      terminate: "terminate",
+      continue: "continue",
+      allowlist: "allowlist",
+      inject: budget ? "allow_budget" : "inject",
+      hold: "pause",
+      finish: "finish",
+    };
+    desk.answer(card, actions[command]);
+  }
+
+  /** A card has the keys only where it is drawn. */
+  #cardInSight() {
+    const { route } = router;
+    const card = desk.focused;
+    if (route.name === "run") return card?.run === route.id ? card : null;
+    return route.name === "now" || route.name === "decisions" ? card : null;
+  }
+
+  #undo(): void {
+    const counting = world.taps.all.findLast(({ phase }) => phase === "counting");
+    if (counting) desk.undo(counting);
+  }
+
+  #leave(): void {
+    desk.stopEditing();
+    if (document.activeElement instanceof HTMLElement) document.activeElement.blur();
+  }
+}

@@ -1,0 +1,64 @@
+import { describe, expect, it } from "vitest";
+import { commandOf, startsGo, type KeyPress, type Where } from "./keymap";
+
+const press = (key: string, rest: Partial<KeyPress> = {}): KeyPress => ({
+  key,
+  ctrlKey: false,
+  metaKey: false,
+  altKey: false,
+  repeat: false,
+  ...rest,
+});
+const HERE: Where = { typing: false, onControl: false, afterG: false };
+
+describe("commandOf", () => {
+  it.each([
+    ["t", "terminate"],
+    ["c", "continue"],
+    ["a", "allowlist"],
+    ["i", "inject"],
+    ["I", "inject"],
+    ["e", "edit"],
+    ["h", "hold"],
+    ["j", "next"],
+    ["k", "previous"],
+    ["Enter", "open"],
+    ["?", "keys"],
+  ])("reads %s as %s", (key, command) => {
+    expect(commandOf(press(key), HERE)).toBe(command);
+  });
+
+  it("leaves every letter to the text while typing", () => {
+    const typing = { ...HERE, typing: true };
+
+    expect(commandOf(press("t"), typing)).toBeNull();
+    expect(commandOf(press("Escape"), typing)).toBe("leave");
+  });
+
+  it("leaves the browser's own shortcuts alone", () => {
+    expect(commandOf(press("c", { ctrlKey: true }), HERE)).toBeNull();
+    expect(commandOf(press("c", { metaKey: true }), HERE)).toBeNull();
+    expect(commandOf(press("c", { altKey: true }), HERE)).toBeNull();
+  });
+
+  it("leaves Enter to the focused control", () => {
+    expect(commandOf(press("Enter"), { ...HERE, onControl: true })).toBeNull();
+  });
+
+  it("does not answer the next card when a key is held down", () => {
+    expect(commandOf(press("c", { repeat: true }), HERE)).toBeNull();
+    expect(commandOf(press("j", { repeat: true }), HERE)).toBe("next");
+  });
+
+  it("goes to a screen after g", () => {
+    const afterG = { ...HERE, afterG: true };
+
+    expect(commandOf(press("d"), afterG)).toBe("go decisions");
+    expect(commandOf(press("x"), afterG)).toBeNull();
+  });
+});
+
+it("starts a walk with g, but not inside a field", () => {
+  expect(startsGo(press("g"), HERE)).toBe(true);
+  expect(startsGo(press("g"), { ...HERE, typing: true })).toBe(false);
+});

@@ -1,0 +1,157 @@
+/**
+ * One socket of the server and the state it keeps true.
+ *
+ * A connection that comes back starts over with a snapshot; until it does, the
+ * last known state stays and is marked with the time it was true.
+ */
+import { waitBefore } from "./backoff";
+import { EMPTY, reduce, type Frame, type LiveState } from "./reduce";
+
+export type Link =
+  | { kind: "connecting" }
+  | { kind: "live" }
+  | { kind: "offline"; since: Date }
+  | { kind: "refused"; code: number };
+
+export interface Listeners {
+  /** A snapshot came: at first, and after each lost connection. */
+  arrived: () => void;
+  /** 4401: not signed in. 4403: not this project's. */
+  refused: (code: number) => void;
+  /** Something of the project itself changed: its policy, members, allowlist. */
+  projectChanged?: () => void;
+}
+
+const NOT_SIGNED_IN = 4401;
+const NOT_ALLOWED = 4403;
+/** A page that slept longer than this asks for a new snapshot when it wakes. */
+const SLEPT_MS = 60_000;
+/** A gap asks for a snapshot at once, but not more often than this. */
+const RESYNC_PAUSE_MS = 2_000;
+
+export class Feed {
+  #state = $state.raw<LiveState>(EMPTY);
+  #link = $state.raw<Link>({ kind: "connecting" });
+  readonly #path: string;
+  readonly #on: Listeners;
+  #socket: WebSocket | null = null;
+  #timer: ReturnType<typeof setTimeout> | undefined;
+  #attempt = 0;
+  #heardAt = Date.now();
+  #resyncedAt = 0;
+  #closed = false;
+  #askedFor = new Set<string>();
+
+  constructor(path: string, on: Listeners) {
+    this.#path = path;
+    this.#on = on;
+    addEventListener("online", this.#wake);
+    document.addEventListener("visibilitychange", this.#wake);
+    this.#connect();
+  }
+
+  get state(): LiveState {
+    return this.#state;
+  }
+
+  get link(): Link {
+    return this.#link;
+  }
+
+  get isLive(): boolean {
+    return this.#link.kind === "live";
+  }
+
+  /** Bring in what was fetched beside the socket. */
+  take(frame: Frame): void {
+    this.#state = reduce(this.#state, frame);
+  }
+
+  /** Ask for a new snapshot: something was missed, or an answer was refused. */
+  resync(): void {
+    const wait = Math.max(0, this.#resyncedAt + RESYNC_PAUSE_MS - Date.now());
+    clearTimeout(this.#timer);
+    this.#timer = setTimeout(() => {
+      this.#resyncedAt = Date.now();
+      this.#connect();
+    }, wait);
+  }
+
+  close(): void {
+    this.#closed = true;
+    clearTimeout(this.#timer);
+    removeEventListener("online", this.#wake);
+    document.removeEventListener("visibilitychange", this.#wake);
+    this.#drop();
+  }
+
+  #connect(): void {
+    if (this.#closed) return;
+    clearTimeout(this.#timer);
+    this.#drop();
+    const socket = new WebSocket(addressOf(this.#path));
+    socket.onmessage = (message) => this.#hear(socket, String(message.data));
+    socket.onclose = (event) => this.#lose(socket, event.code);
+    this.#socket = socket;
+  }
+
+  /** Let go of the present socket without treating that as a loss. */
+  #drop(): void {
+    const socket = this.#socket;
+    this.#socket = null;
+    socket?.close();
+  }
+
+  #hear(socket: WebSocket, text: string): void {
+    if (socket !== this.#socket) return;
+    const frame: Frame = JSON.parse(text);
+    this.#heardAt = Date.now();
+    this.#state = reduce(this.#state, frame);
+    if (frame.type === "snapshot") this.#arrive();
+    else this.#mendGaps();
+    if (concernsProject(frame)) this.#on.projectChanged?.();
+  }
+
+  #arrive(): void {
+    this.#attempt = 0;
+    this.#link = { kind: "live" };
+    this.#on.arrived();
+  }
+
+  /** A run that no snapshot shows (it ended long ago) is asked for only once. */
+  #mendGaps(): void {
+    const { stale, runs } = this.#state;
+    const missing = [...stale].filter((id) => runs.has(id) || !this.#askedFor.has(id));
+    if (missing.length === 0) return;
+    for (const id of missing) this.#askedFor.add(id);
+    this.resync();
+  }
+
+  #lose(socket: WebSocket, code: number): void {
+    if (socket !== this.#socket || this.#closed) return;
+    this.#socket = null;
+    if (code === NOT_SIGNED_IN || code === NOT_ALLOWED) return this.#refuse(code);
+    if (this.#link.kind !== "offline") this.#link = { kind: "offline", since: new Date() };
+    this.#timer = setTimeout(() => this.#connect(), waitBefore(this.#attempt++, Math.random()));
+  }
+
+  #refuse(code: number): void {
+    this.#link = { kind: "refused", code };
+    this.#on.refused(code);
+  }
+
+  readonly #wake = (): void => {
+    if (document.hidden || this.#link.kind === "refused") return;
+    const slept = Date.now() - this.#heardAt > SLEPT_MS;
+    if (this.#socket === null || slept) this.#connect();
+  };
+}
+
+function concernsProject(frame: Frame): boolean {
+  if (frame.type === "batch") return frame.events.some(concernsProject);
+  return frame.type === "policy.changed" || frame.type === "access.changed";
+}
+
+function addressOf(path: string): string {
+  return `${location.protocol === "https:" ? "wss" : "ws"}://${location.host}${path}`;
+}

@@ -1,0 +1,194 @@
+/**
+ * A person's taps on their way to the server.
+ *
+ * Each tap has a key of its own, so that sending it again is harmless, and
+ * carries the version of the card it was made on. The server is the truth: a
+ * tap that was taken shows *asked* until the event comes. Terminate alone waits
+ * five seconds for an Undo; a tap that cannot be sent is kept.
+ */
+import { ProblemError, UnreachableError } from "../wire/api";
+import type { Action, InterventionRow, Scope } from "../wire/types";
+
+export interface Wish {
+  run: string;
+  runName: string;
+  action: Action;
+  decision: string | null;
+  version: number | null;
+  message?: string | undefined;
+  amount?: Record<string, string | number> | undefined;
+  scope?: Scope | undefined;
+}
+
+export type Phase =
+  | "counting" // terminate, before it is sent
+  | "sending"
+  | "kept" // could not be sent; will be
+  | "asked" // the server took it
+  | "stale" // the card had moved on; not sent again
+  | "failed"; // the server said no
+
+export interface Tap extends Wish {
+  key: string;
+  phase: Phase;
+  /** When a counting terminate leaves, in milliseconds since the epoch. */
+  leavesAt: number | null;
+  tries: number;
+  madeAt: number;
+  problem: ProblemError | null;
+}
+
+export interface Wires {
+  post: (tap: Tap, keepalive: boolean) => Promise<InterventionRow>;
+  freshKey: () => string;
+  now: () => number;
+  /** Called once the server said that the card had moved on. */
+  onStale: (tap: Tap) => void;
+}
+
+export const COUNT_MS = 5_000;
+/** How long a bar stands after a tap that went at once. */
+export const BAR_MS = 6_000;
+const FORGET_MS = 60_000;
+const RETRY_MS = [1_000, 2_000, 4_000, 8_000];
+
+export class TapQueue {
+  #taps = $state.raw<readonly Tap[]>([]);
+  readonly #wires: Wires;
+  #timers = new Map<string, ReturnType<typeof setTimeout>>();
+
+  constructor(wires: Wires) {
+    this.#wires = wires;
+  }
+
+  get all(): readonly Tap[] {
+    return this.#taps;
+  }
+
+  /** The last tap on this card that still means something. */
+  of(decision: string): Tap | null {
+    return this.#taps.findLast((tap) => tap.decision === decision) ?? null;
+  }
+
+  ofRun(run: string, action: Action): Tap | null {
+    return this.#taps.findLast((tap) => tap.run === run && tap.action === action) ?? null;
+  }
+
+  /** Send at once; a terminate counts down first, and a second one sends it now. */
+  tap(wish: Wish): Tap {
+    const counting = this.#taps.find(
+      ({ run, phase, action }) =>
+        run === wish.run && phase === "counting" && action === wish.action,
+    );
+    if (counting) return this.sendNow(counting.key);
+    if (wish.action !== "terminate") return this.#send(this.#add(wish, "sending", null));
+    const leavesAt = this.#wires.now() + COUNT_MS;
+    const tap = this.#add(wish, "counting", leavesAt);
+    this.#later(tap.key, COUNT_MS, () => this.sendNow(tap.key));
+    return tap;
+  }
+
+  sendNow(key: string, keepalive = false): Tap {
+    return this.#send(this.#change(key, { phase: "sending", leavesAt: null }), keepalive);
+  }
+
+  undo(key: string): void {
+    this.#forget(key);
+  }
+
+  dismiss(key: string): void {
+    this.#forget(key);
+  }
+
+  /** The page is being hidden: what still counts leaves now. */
+  flushCounting(): void {
+    for (const tap of this.#taps) if (tap.phase === "counting") this.sendNow(tap.key, true);
+  }
+
+  /** The connection is back: what was kept is sent, once. */
+  retryKept(): void {
+    for (const tap of this.#taps) if (tap.phase === "kept") this.sendNow(tap.key);
+  }
+
+  #add(wish: Wish, phase: Phase, leavesAt: number | null): Tap {
+    const now = this.#wires.now();
+    const key = this.#wires.freshKey();
+    const tap: Tap = { ...wish, key, phase, leavesAt, tries: 0, madeAt: now, problem: null };
+    const recent = this.#taps.filter(
+      ({ madeAt, phase: p }) => p === "kept" || p === "counting" || now - madeAt < FORGET_MS,
+    );
+    this.#taps = [...recent, tap];
+    return tap;
+  }
+
+  #send(tap: Tap, keepalive = false): Tap {
+    this.#stopTimer(tap.key);
+    this.#wires.post(tap, keepalive).then(
+      (row) => this.#settle(tap, row),
+      (error: unknown) => this.#fail(tap, error),
+    );
+    return tap;
+  }
+
+  #settle(tap: Tap, row: InterventionRow): void {
+    if (this.#find(tap.key)) this.#change(tap.key, { phase: "asked", tries: 0 });
+    if (tap.action === "pause") this.#followOwnPause(tap.run, row.version);
+  }
+
+  /** Our own pause moved the version by one; a terminate that counts goes with it. */
+  #followOwnPause(run: string, version: number): void {
+    for (const tap of this.#taps) {
+      const follows = tap.run === run && tap.phase === "counting" && tap.version === version - 1;
+      if (follows) this.#change(tap.key, { version });
+    }
+  }
+
+  #fail(tap: Tap, error: unknown): void {
+    if (!this.#find(tap.key)) return; // dismissed meanwhile
+    const tries = tap.tries + 1;
+    if (error instanceof ProblemError && error.status === 409) {
+      this.#wires.onStale(this.#change(tap.key, { phase: "stale", problem: error, tries }));
+    } else if (error instanceof ProblemError && error.status < 500) {
+      this.#change(tap.key, { phase: "failed", problem: error, tries });
+    } else if (error instanceof ProblemError || error instanceof UnreachableError) {
+      this.#keep(tap, error instanceof ProblemError ? error : null, tries);
+    } else {
+      this.#change(tap.key, { phase: "failed", tries });
+    }
+  }
+
+  #keep(tap: Tap, problem: ProblemError | null, tries: number): void {
+    this.#change(tap.key, { phase: "kept", problem, tries });
+    const wait = RETRY_MS[Math.min(tries, RETRY_MS.length) - 1] ?? 8_000;
+    this.#later(tap.key, wait, () => {
+      if (this.#find(tap.key)?.phase === "kept") this.sendNow(tap.key);
+    });
+  }
+
+  #change(key: string, change: Partial<Tap>): Tap {
+    const known = this.#find(key);
+    if (!known) throw new Error(`no tap has the key ${key}`);
+    const changed = { ...known, ...change };
+    this.#taps = this.#taps.map((tap) => (tap.key === key ? changed : tap));
+    return changed;
+  }
+
+  #find(key: string): Tap | undefined {
+    return this.#taps.find((tap) => tap.key === key);
+  }
+
+  #forget(key: string): void {
+    this.#stopTimer(key);
+    this.#taps = this.#taps.filter((tap) => tap.key !== key);
+  }
+
+  #later(key: string, wait: number, deed: () => void): void {
+    this.#stopTimer(key);
+    this.#timers.set(key, setTimeout(deed, wait));
+  }
+
+  #stopTimer(key: string): void {
+    clearTimeout(this.#timers.get(key));
+    this.#timers.delete(key);
+  }
+}

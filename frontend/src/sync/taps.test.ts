@@ -1,0 +1,182 @@
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { ProblemError, UnreachableError } from "../wire/api";
+import type { InterventionRow } from "../wire/types";
+import { COUNT_MS, TapQueue, type Tap, type Wish } from "./taps.svelte";
+
+const wish = (change: Partial<Wish> = {}): Wish => ({
+  run: "run-1", runName: "fix-auth-tests", action: "continue", decision: "d1", version: 3, ...change,
+});
+const row = (version = 4): InterventionRow => ({
+  id: "i", project: "p", run: "run-1", decision: "d1", key: "k", action: "continue", status: "asked",
+  by: "Ana", message: null, version, at: "", delivered_at: null, acknowledged_at: null, new_run: null,
+});
+
+/** A server that answers each post in turn; the last answer stands. */
+function queueAnswering(...answers: (InterventionRow | Error)[]) {
+  const posts: { tap: Tap; keepalive: boolean }[] = [];
+  const stale: Tap[] = [];
+  let keys = 0;
+  const queue = new TapQueue({
+    post: async (tap, keepalive) => {
+      posts.push({ tap, keepalive });
+      const answer = answers.length > 1 ? answers.shift() : answers[0];
+      if (answer instanceof Error || !answer) throw answer ?? new Error("no answer");
+      return await Promise.resolve(answer);
+    },
+    freshKey: () => `key-${String(++keys)}`,
+    now: () => Date.now(),
+    onStale: (tap) => stale.push(tap),
+  });
+  return { queue, posts, stale };
+}
+const soon = () => vi.advanceTimersByTimeAsync(0);
+const phases = (queue: TapQueue) => queue.all.map(({ phase }) => phase);
+
+beforeEach(() => vi.useFakeTimers());
+afterEach(() => vi.useRealTimers());
+
+describe("a tap", () => {
+  it("goes at once and is asked until the event comes", async () => {
+    const { queue, posts } = queueAnswering(row());
+
+    queue.tap(wish());
+    expect(phases(queue)).toEqual(["sending"]);
+    await soon();
+
+    expect([phases(queue), posts.length, posts[0]?.tap.version]).toEqual([["asked"], 1, 3]);
+    expect(queue.of("d1")?.action).toBe("continue");
+    expect(queue.ofRun("run-1", "inject")).toBeNull();
+  });
+
+  it("on a card that moved on is told, and not sent again", async () => {
+    const problem = new ProblemError(409, { code: "stale_run", detail: "Ana continued it." });
+    const { queue, posts, stale } = queueAnswering(problem);
+
+    queue.tap(wish());
+    await vi.advanceTimersByTimeAsync(60_000);
+
+    expect([phases(queue), posts.length, stale.length]).toEqual([["stale"], 1, 1]);
+    expect(queue.of("d1")?.problem?.message).toBe("Ana continued it.");
+  });
+
+  it("that the server refuses is not sent again", async () => {
+    const { queue, posts } = queueAnswering(new ProblemError(422, {}));
+
+    queue.tap(wish());
+    await vi.advanceTimersByTimeAsync(60_000);
+
+    expect([phases(queue), posts.length]).toEqual([["failed"], 1]);
+  });
+
+  it("fails plainly when our own code does", async () => {
+    const { queue } = queueAnswering(new Error("a bug"));
+
+    queue.tap(wish());
+    await soon();
+
+    expect(phases(queue)).toEqual(["failed"]);
+  });
+
+  it("that cannot be sent is kept and sent again with the same key", async () => {
+    const { queue, posts } = queueAnswering(
+      new UnreachableError(), new ProblemError(503, {}), row(),
+    );
+
+    queue.tap(wish());
+    await soon();
+    expect(phases(queue)).toEqual(["kept"]);
+    queue.retryKept();
+    await soon();
+    await vi.advanceTimersByTimeAsync(2_000);
+
+    expect([phases(queue), new Set(posts.map(({ tap }) => tap.key)).size]).toEqual([["asked"], 1]);
+    expect(posts).toHaveLength(3);
+  });
+
+  it("may be dismissed while its answer is on the way", async () => {
+    const { queue } = queueAnswering(new UnreachableError());
+
+    const tap = queue.tap(wish());
+    queue.dismiss(tap.key);
+    await vi.advanceTimersByTimeAsync(10_000);
+
+    expect(queue.all).toEqual([]);
+  });
+
+  it("is forgotten after a while", async () => {
+    const { queue } = queueAnswering(row());
+
+    queue.tap(wish());
+    await vi.advanceTimersByTimeAsync(61_000);
+    queue.tap(wish({ decision: "d2" }));
+
+    expect(queue.all.map(({ decision }) => decision)).toEqual(["d2"]);
+  });
+});
+
+describe("terminate", () => {
+  const terminate = wish({ action: "terminate" });
+
+  it("leaves after five seconds", async () => {
+    const { queue, posts } = queueAnswering(row());
+
+    queue.tap(terminate);
+    await vi.advanceTimersByTimeAsync(COUNT_MS - 1);
+    expect(posts).toEqual([]);
+    await vi.advanceTimersByTimeAsync(1);
+
+    expect([posts.length, phases(queue)]).toEqual([1, ["asked"]]);
+  });
+
+  it("never leaves when it is undone", async () => {
+    const { queue, posts } = queueAnswering(row());
+
+    queue.undo(queue.tap(terminate).key);
+    await vi.advanceTimersByTimeAsync(60_000);
+
+    expect([posts.length, queue.all.length]).toEqual([0, 0]);
+  });
+
+  it("leaves now on a second tap, and only once", async () => {
+    const { queue, posts } = queueAnswering(row());
+
+    queue.tap(terminate);
+    queue.tap(terminate);
+    await vi.advanceTimersByTimeAsync(60_000);
+
+    expect(posts).toHaveLength(1);
+  });
+
+  it("leaves at once when the page is hidden", async () => {
+    const { queue, posts } = queueAnswering(row());
+
+    queue.tap(terminate);
+    queue.flushCounting();
+    await soon();
+
+    expect(posts.map(({ keepalive }) => keepalive)).toEqual([true]);
+  });
+
+  it("goes along with our own hold, which moved the version", async () => {
+    const { queue, posts } = queueAnswering(row(4));
+
+    queue.tap(terminate);
+    queue.tap(wish({ action: "pause", version: null }));
+    await vi.advanceTimersByTimeAsync(COUNT_MS);
+
+    expect(posts.map(({ tap }) => [tap.action, tap.version])).toEqual([
+      ["pause", null],
+      ["terminate", 4],
+    ]);
+  });
+
+  it("keeps its version when somebody else moved the run too", async () => {
+    const { queue, posts } = queueAnswering(row(9));
+
+    queue.tap(terminate);
+    queue.tap(wish({ action: "pause", version: null }));
+    await vi.advanceTimersByTimeAsync(COUNT_MS);
+
+    expect(posts.at(-1)?.tap.version).toBe(3);
+  });
+});

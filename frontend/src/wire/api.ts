@@ -1,0 +1,97 @@
+/** Calls to our own server: session cookie in, JSON out, one error tree. */
+
+/** The server could not be reached: nothing is known about what it did. */
+export class UnreachableError extends Error {}
+
+/** The server answered no, with an RFC 9457 problem. */
+export class ProblemError extends Error {
+  readonly status: number;
+  readonly code: string;
+  readonly body: Record<string, unknown>;
+
+  constructor(status: number, body: Record<string, unknown>) {
+    super(textOf(body.detail) ?? textOf(body.title) ?? `the server answered ${String(status)}`);
+    this.status = status;
+    this.code = textOf(body.code) ?? "";
+    this.body = body;
+  }
+}
+
+export interface WriteOptions {
+  /** Outlives the page: for a tap that is sent while the page is hidden. */
+  keepalive?: boolean;
+}
+
+const ROOT = "/api/v1/";
+
+export function read<T>(path: string): Promise<T> {
+  return call<T>(path, { headers: { Accept: "application/json" } });
+}
+
+export function write<T>(
+  method: "POST" | "PATCH" | "DELETE",
+  path: string,
+  body: unknown,
+  options: WriteOptions = {},
+): Promise<T> {
+  return call<T>(path, {
+    method,
+    headers: {
+      Accept: "application/json",
+      "Content-Type": "application/json",
+      "X-CSRFToken": cookie("csrftoken"),
+    },
+    body: JSON.stringify(body),
+    keepalive: options.keepalive ?? false,
+  });
+}
+
+export function query(values: Record<string, string | null | undefined>): string {
+  const search = new URLSearchParams();
+  for (const [name, value] of Object.entries(values)) if (value) search.set(name, value);
+  const text = search.toString();
+  return text ? `?${text}` : "";
+}
+
+/** Pages carry an absolute `next`; we stay on our own origin and root. */
+export function pathOf(next: string): string {
+  const url = new URL(next, location.origin);
+  return url.pathname.slice(ROOT.length) + url.search;
+}
+
+async function call<T>(path: string, init: RequestInit): Promise<T> {
+  const response = await reach(ROOT + path, init);
+  const body: T = await bodyOf(response);
+  if (response.ok) return body;
+  throw new ProblemError(response.status, recordOf(body));
+}
+
+async function reach(url: string, init: RequestInit): Promise<Response> {
+  try {
+    return await fetch(url, { credentials: "same-origin", ...init });
+  } catch (error) {
+    throw new UnreachableError("the server cannot be reached", { cause: error });
+  }
+}
+
+async function bodyOf<T>(response: Response): Promise<T> {
+  const text = await response.text();
+  try {
+    return JSON.parse(text || "{}");
+  } catch {
+    return JSON.parse("{}");
+  }
+}
+
+function recordOf(value: unknown): Record<string, unknown> {
+  return typeof value === "object" && value !== null ? { ...value } : {};
+}
+
+function textOf(value: unknown): string | null {
+  return typeof value === "string" && value !== "" ? value : null;
+}
+
+function cookie(name: string): string {
+  const found = document.cookie.split("; ").find((pair) => pair.startsWith(`${name}=`));
+  return found ? decodeURIComponent(found.slice(name.length + 1)) : "";
+}

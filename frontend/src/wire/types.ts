@@ -1,0 +1,43 @@
+/** Short names for the wire's types. All of them come from `schema.d.ts`. */
+import type { components } from "./schema";
+
+type Schemas = components["schemas"];
+
+export type RunRow = Schemas["RunRow"];
+export type TurnRow = Schemas["TurnRow"];
+export type DecisionRow = Schemas["DecisionRow"];
+export type InterventionRow = Schemas["InterventionRow"];
+export type AutofixRow = Schemas["AutofixRow"];
+export type ProjectRow = Schemas["ProjectRow"];
+export type Meters = Schemas["Meters"];
+export type BudgetState = Schemas["BudgetState"];
+export type Evidence = Schemas["CardEvidence"];
+export type EvidenceTurn = Schemas["EvidenceTurn"];
+export type Verdict = Schemas["VerdictRow"];
+export type Me = Schemas["Me"];
+export type AuditRow = Schemas["AuditRow"];
+export type PolicyCheck = Schemas["PolicyCheck"];
+export type PolicyProblem = Schemas["PolicyProblem"];
+export type PolicyRule = Schemas["PolicyRule"];
+export type PolicyVersion = Schemas["PolicyVersionRow"];
+export type BacktestRow = Schemas["BacktestRow"];
+export type BacktestRun = Schemas["BacktestRunRow"];
+export type Verification = Schemas["Verification"];
+export type Usage = Schemas["Usage"];
+
+export type Event = Schemas["Event"];
+export type Snapshot = Schemas["Snapshot"];
+export type MetersFrame = Schemas["MetersFrame"];
+export type BatchFrame = Schemas["BatchFrame"];
+
+export type RunStatus = RunRow["status"];
+export type Mode = RunRow["mode"];
+export type Action = InterventionRow["action"];
+export type AnswerStatus = InterventionRow["status"];
+export type TapePoint = RunRow["tape"][number];
+export type Scope = Schemas["AllowlistRow"]["scope"];
+
+export interface Page<Row> {
+  results: Row[];
+  next: string | null;
+}

@@ -1,0 +1,90 @@
+"""The engine that notices stuck agents, and the SDK that lives inside them.
+
+>>> from guard import Engine, Role, Turn
+>>> Engine().observe(Turn(role=Role.ASSISTANT, content="Hello")).signals
+()
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from guard.budget import Budget, Spent
+    from guard.engine import Engine
+    from guard.errors import GuardError, PolicyInvalid, Stopped
+    from guard.nature import Retry, ToolNature
+    from guard.policy import DEFAULT_POLICY, Policy
+    from guard.sdk.aio import AsyncSession
+    from guard.sdk.conversation import Go
+    from guard.sdk.session import Session
+    from guard.signals import Assessment, Evidence, Kind, Signal
+    from guard.turn import ActionClass, Phase, Role, Turn, Usage
+    from guard.wire import Escalation
+
+# Name -> module, loaded when first asked for: a hook that runs before every
+# tool call pays for nothing but what it uses.
+_LAZY: dict[str, str] = {
+    "DEFAULT_POLICY": "guard.policy",
+    "ActionClass": "guard.turn",
+    "Assessment": "guard.signals",
+    "AsyncSession": "guard.sdk.aio",
+    "Budget": "guard.budget",
+    "Engine": "guard.engine",
+    "Escalation": "guard.wire",
+    "Evidence": "guard.signals",
+    "Go": "guard.sdk.conversation",
+    "GuardError": "guard.errors",
+    "Kind": "guard.signals",
+    "Phase": "guard.turn",
+    "Policy": "guard.policy",
+    "PolicyInvalid": "guard.errors",
+    "Retry": "guard.nature",
+    "Role": "guard.turn",
+    "Session": "guard.sdk.session",
+    "Signal": "guard.signals",
+    "Spent": "guard.budget",
+    "Stopped": "guard.errors",
+    "ToolNature": "guard.nature",
+    "Turn": "guard.turn",
+    "Usage": "guard.turn",
+}
+
+__all__ = [
+    "DEFAULT_POLICY",
+    "ActionClass",
+    "Assessment",
+    "AsyncSession",
+    "Budget",
+    "Engine",
+    "Escalation",
+    "Evidence",
+    "Go",
+    "GuardError",
+    "Kind",
+    "Phase",
+    "Policy",
+    "PolicyInvalid",
+    "Retry",
+    "Role",
+    "Session",
+    "Signal",
+    "Spent",
+    "Stopped",
+    "ToolNature",
+    "Turn",
+    "Usage",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _LAZY:
+        raise AttributeError(f"module 'guard' has no attribute {name!r}")
+    value = getattr(importlib.import_module(_LAZY[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_LAZY})

@@ -1,0 +1,322 @@
+"""What kind of deed a call is, and whether it asks or acts.
+
+Questions (read, search, test) learn something or nothing; acts change
+something. Equal answers to different questions mean nothing is learned; equal
+acknowledgements of different acts mean a batch. An unknown verb is an act.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from guard.turn import ActionClass
+
+_NAME_WORDS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
+
+_SHELLS = frozenset(
+    {
+        "bash", "shell", "sh", "zsh", "terminal", "powershell", "cmd", "console", "command",
+    }
+)  # fmt: skip
+_RUNS = frozenset({"run", "exec", "execute", "process"})
+_EDITS = frozenset(
+    {
+        "edit", "patch", "replace", "insert", "append", "multiedit", "notebookedit", "write",
+    }
+)  # fmt: skip
+_CHANGES = frozenset(
+    {
+        "create", "delete", "update", "move", "rename", "remove", "save", "modify", "undo",
+    }
+)  # fmt: skip
+_FILES = frozenset(
+    {
+        "file", "files", "dir", "directory", "folder", "notebook", "lines", "code",
+    }
+)  # fmt: skip
+_DEVICES = frozenset({"computer", "browser", "mouse", "keyboard", "screen", "desktop", "page"})
+_SEARCHES = frozenset(
+    {
+        "search", "grep", "glob", "find", "query", "lookup", "websearch", "ripgrep",
+    }
+)  # fmt: skip
+_READS = frozenset(
+    {
+        "read", "view", "open", "cat", "list", "ls", "show", "get", "fetch", "load", "check",
+        "describe", "inspect", "count", "status", "stat", "scroll", "goto", "browse", "extract",
+        "download", "webfetch", "poll", "wait", "watch", "sleep", "output", "preview", "screenshot",
+    }
+)  # fmt: skip
+# Thinking aloud changes nothing, however new the thought.
+_THINKS = frozenset(
+    {"think", "thinking", "thought", "reflect", "reason", "hypothesis", "hypothesize"}
+)
+_TESTS = frozenset({"test", "tests", "pytest", "jest", "unittest", "verify"})
+_HANDS_OVER = frozenset({"handoff", "transfer", "delegate", "handover", "escalate", "route"})
+_PATH_KEYS = ("path", "file_path", "filepath", "filename", "file", "notebook_path", "target_file")
+
+_STATEMENTS = ("query", "sql", "statement")
+_SQL_HEAD = 200
+_SQL = re.compile(
+    r"\s*(?:--[^\n]*\n\s*)*(select|with|show|explain|describe|pragma|values|insert|update|delete|create"
+    r"|drop|alter|merge|truncate|replace|grant)\b",
+    re.IGNORECASE,
+)
+_SQL_ASKS = frozenset({"select", "with", "show", "explain", "describe", "pragma", "values"})
+
+_TEST_COMMAND = re.compile(
+    r"(?:^|[;&|(]|\s)(?:\S*/)?(?:pytest|py\.test|tox|nox|jest|vitest|mocha|rspec|phpunit|ctest|gotestsum"
+    r"|unittest|runtests\.py|test_runner|playwright test)(?:\s|$)"
+    r"|\b(?:npm|yarn|pnpm|bun|cargo|go|dotnet|mvn|gradle|gradlew|make|mix|swift|rake|bazel|deno"
+    r"|manage\.py|bin/test) (?:run )?(?:-\S+ )*test\b|-m (?:unittest|pytest|doctest)\b"
+)
+_EDIT_COMMAND = re.compile(
+    r"\bsed\b[^|;&]{0,80}\s-i|\bapply_patch\b|\bgit (?:apply|checkout|restore|revert|reset|stash)\b"
+    r"|\btee\b|(?<![0-9&>=-])>{1,2}(?!&)\s?(?!/dev/)[\w./~\"'$-]"
+    r"|(?:^|[;&|]\s*)(?:\S*/)?(?:mv|cp|rm|mkdir|touch|patch|chmod|ln)\s"
+)
+_SEARCH_WORDS = frozenset(
+    {
+        "grep", "rg", "ag", "ack", "find", "fd", "locate", "which", "whereis", "fgrep", "egrep",
+    }
+)  # fmt: skip
+_READ_WORDS = frozenset(
+    {
+        "cat", "ls", "head", "tail", "less", "more", "pwd", "wc", "echo", "stat", "file", "tree",
+        "du", "df", "ps", "env", "printenv", "date", "whoami", "id", "uname", "hostname", "diff",
+        "cmp", "sort", "uniq", "cut", "nl", "sed", "awk", "jq", "type", "sleep", "wait", "true",
+        "uptime", "free", "printf", "md5sum", "sha1sum", "sha256sum", "cksum", "sum", "xxd", "od",
+        "hexdump", "strings", "readelf", "objdump", "nm", "dig", "nslookup", "ping", "history",
+        "man", "help", "top", "lsof",
+    }
+)  # fmt: skip
+_READ_SUBCOMMANDS = {
+    "git": frozenset(
+        {"status", "log", "diff", "show", "branch", "blame", "remote", "ls-files", "describe"}
+    ),
+    "kubectl": frozenset({"get", "describe", "logs", "top"}),
+    "docker": frozenset({"ps", "logs", "inspect", "images"}),
+    "gh": frozenset({"run", "pr", "issue", "api"}),
+    "pip": frozenset({"list", "show", "freeze"}),
+    "npm": frozenset({"ls", "list", "view"}),
+    "systemctl": frozenset({"status"}),
+}  # fmt: skip
+_LEADERS = frozenset({"sudo", "time", "timeout", "nohup", "env", "command", "exec", "xargs"})
+
+_WAIT_NAMES = frozenset(
+    {
+        "wait", "poll", "sleep", "watch", "await", "status", "progress", "output", "heartbeat",
+        "noop", "idle", "pause",
+    }
+)  # fmt: skip
+_WAIT_ARGS = frozenset({"wait_ms", "wait", "wait_seconds", "delay_ms", "duration_ms", "sleep"})
+_MOVES = frozenset(
+    {
+        "press", "key", "keypress", "click", "scroll", "swipe", "move", "step", "next", "tap",
+        "forward", "backward", "turn", "play", "walk", "jump", "advance",
+    }
+)  # fmt: skip
+_WAIT_COMMAND = re.compile(
+    r"(?:^|[;&|]\s*)(?:wait|watch)\b"
+    r"|\b(?:sleep \d|kubectl (?:get|wait|rollout)|gh (?:run|pr checks)|squeue"
+    r"|docker (?:compose )?ps|systemctl (?:is-active|status)|tail -[fFn]|nvidia-smi|top -b)"
+    r"|\b(?:curl|wget)\b[^|;]{0,200}(?:health|ready|status|ping|alive)"
+)
+# Words that speak of waiting wherever they stand in a short answer; the others
+# only as the state of something, or as the whole answer: builds and servers say
+# "building" and "starting" of themselves when nobody waits.
+_WAIT_ANSWER = re.compile(
+    r"pending\b|in[_ -]?progress\b|still running\b|queued\b|not (?:yet )?ready\b|not finished\b"
+    r"|(?:status|state|phase)\W{1,4}(?:running|building|provisioning|processing|starting|creating"
+    r"|scheduled|initiali[sz]ing|waiting)\b"
+    r"|\A\W*(?:running|building|provisioning|processing|starting|waiting|scheduled)\W*\Z"
+)
+_LONGEST_COMMAND = 4000
+_LONGEST_WAIT_ANSWER = 300
+
+
+def classify(tool: str | None, command: str, args: Mapping[str, Any]) -> ActionClass:
+    """Derive what kind of deed a call is from its tool's name and command.
+
+    >>> classify("str_replace_editor", "", {"path": "a.py"}).value
+    'file_edit'
+    >>> classify("terminal", "grep -rn foo src | head", {}).value
+    'search'
+    """
+    if tool is None:
+        return ActionClass.MESSAGE
+    words = _words(tool)
+    if (statement := _statement_of(args)) is not None:
+        return ActionClass.SEARCH if statement in _SQL_ASKS else ActionClass.OTHER
+    if command and (words & _SHELLS or words & _RUNS):
+        return _classify_command(command[:_LONGEST_COMMAND])
+    if tool in {"str_replace_editor", "str_replace_based_edit_tool"}:
+        verb = str(args.get("command", ""))
+        return ActionClass.READ if verb == "view" else ActionClass.FILE_EDIT
+    has_path = any(key in args for key in _PATH_KEYS)
+    return _classify_name(words, has_path=has_path)
+
+
+def _statement_of(args: Mapping[str, Any]) -> str | None:
+    """Give the verb of a database statement: "select", "insert"."""
+    for name in _STATEMENTS:
+        value = args.get(name)
+        if isinstance(value, str) and (found := _SQL.match(value[:_SQL_HEAD])):
+            return found[1].lower()
+    return None
+
+
+def asks(action: str, tool: str | None, command: str) -> bool:
+    """Tell whether a call only asks: it learns, and changes nothing.
+
+    >>> asks("shell_exec", "Bash", "git status")
+    True
+    >>> asks("other", "update_order", ""), asks("other", "think", "")
+    (False, True)
+    """
+    if action in {ActionClass.READ, ActionClass.SEARCH, ActionClass.TEST_RUN, ActionClass.MESSAGE}:
+        return True
+    if action == ActionClass.SHELL_EXEC:
+        return _only_reads(command[:_LONGEST_COMMAND])
+    return (
+        tool is not None and action == ActionClass.OTHER and bool(_words(tool) & (_READS | _THINKS))
+    )
+
+
+def waits(
+    tool: str | None, command: str, answer: str, args: Mapping[str, Any] | None = None
+) -> bool:
+    """Tell whether a call waits for something that may take its time.
+
+    Its name or command says so, or a short answer does.
+
+    >>> waits("get_job_status", "", "")
+    True
+    >>> waits("get_job", "", "state: PENDING")
+    True
+    """
+    if tool is None:
+        return False
+    words = _words(tool)
+    if words & _WAIT_NAMES and "git" not in words:
+        return True
+    if args and not _WAIT_ARGS.isdisjoint(args):
+        return True
+    if command and _WAIT_COMMAND.search(command[:_LONGEST_COMMAND]):
+        return True
+    if not 0 < len(answer) <= _LONGEST_WAIT_ANSWER:
+        return False
+    return _WAIT_ANSWER.search(answer.lower()) is not None
+
+
+def thinks(tool: str | None) -> bool:
+    """Tell whether a call only thinks aloud: it learns nothing and changes nothing.
+
+    >>> thinks("express_hypothesis"), thinks("read_file")
+    (True, False)
+    """
+    return tool is not None and bool(_words(tool) & _THINKS)
+
+
+def hands_over(tool: str | None) -> bool:
+    """Tell whether a call passes the matter on to another agent.
+
+    >>> hands_over("transfer_to_billing"), hands_over("move_file")
+    (True, False)
+    """
+    if tool is None:
+        return False
+    words = _words(tool)
+    return bool(words & _HANDS_OVER) or {"hand", "off"} <= words
+
+
+def moves(tool: str | None, args: Mapping[str, Any] | None = None) -> bool:
+    """Tell whether a call moves by one step: pressing a key twice is no loop.
+
+    >>> moves("press_key"), moves("move_file"), moves("computer", {"action": "scroll"})
+    (True, False, True)
+    """
+    if tool is None:
+        return False
+    words = _words(tool)
+    if words & _DEVICES and isinstance(action := (args or {}).get("action"), str):
+        words = words | _words(action)
+    return bool(words & _MOVES) and not words & _FILES
+
+
+@functools.lru_cache(maxsize=1024)
+def _words(tool: str) -> frozenset[str]:
+    return frozenset(word.lower() for word in _NAME_WORDS.findall(tool[:200]))
+
+
+def _classify_name(words: frozenset[str], *, has_path: bool) -> ActionClass:
+    if "patch" in words or (words & _EDITS and (has_path or words & _FILES or len(words) == 1)):
+        return ActionClass.FILE_EDIT
+    if words & _CHANGES and (words & _FILES or has_path):
+        return ActionClass.FILE_EDIT
+    if words & _TESTS:
+        return ActionClass.TEST_RUN
+    if words & _SEARCHES:
+        return ActionClass.SEARCH
+    if words & _READS:
+        return ActionClass.READ
+    return ActionClass.SHELL_EXEC if words & _SHELLS else ActionClass.OTHER
+
+
+@functools.lru_cache(maxsize=1024)
+def _classify_command(command: str) -> ActionClass:
+    if _TEST_COMMAND.search(command):
+        return ActionClass.TEST_RUN
+    if _EDIT_COMMAND.search(command):
+        return ActionClass.FILE_EDIT
+    word = _first_word(command)
+    if word in _SEARCH_WORDS:
+        return ActionClass.SEARCH
+    return ActionClass.READ if _only_reads(command) else ActionClass.SHELL_EXEC
+
+
+@functools.lru_cache(maxsize=1024)
+def _only_reads(command: str) -> bool:
+    parts = [part for part in re.split(r"\|\||&&|[|;\n]", command) if part.strip()]
+    return bool(parts) and all(_part_reads(part) for part in parts)
+
+
+def _part_reads(part: str) -> bool:
+    words = [word for word in part.split() if "=" not in word and word not in _LEADERS]
+    if not words:
+        return True
+    head = words[0].strip("`'\"($").rsplit("/", 1)[-1]
+    if head in _READ_SUBCOMMANDS:
+        return len(words) > 1 and words[1] in _READ_SUBCOMMANDS[head]
+    return head == "cd" or head in _READ_WORDS or head in _SEARCH_WORDS
+
+
+def verb_of(tool: str, command: str) -> str:
+    """Name what a call does: the tool, and what it runs where it runs a command.
+
+    >>> verb_of("Bash", "cd app && git status -s"), verb_of("Read", "")
+    ('Bash git status', 'Read')
+    """
+    if not command:
+        return tool
+    head, rest = _leading_words(command[:_LONGEST_COMMAND])
+    return f"{tool} {head} {rest}" if head in _READ_SUBCOMMANDS and rest else f"{tool} {head}"
+
+
+@functools.lru_cache(maxsize=1024)
+def _leading_words(command: str) -> tuple[str, str]:
+    """Give the first word that does something, and the one after it."""
+    for part in re.split(r"\|\||&&|[|;\n]", command):
+        words = [word for word in part.split() if "=" not in word and word not in _LEADERS]
+        if words and words[0] != "cd":
+            head = words[0].strip("`'\"($").rsplit("/", 1)[-1]
+            return head, words[1] if len(words) > 1 else ""
+    return "", ""
+
+
+def _first_word(command: str) -> str:
+    """Give the first word that does something: `cd x && grep y` greps."""
+    return _leading_words(command)[0]

@@ -1,0 +1,296 @@
+"""Claude Code's hooks: bodies read, answers written.
+
+Shapes and traps were checked against Claude Code 2.1.330. No tool hook carries
+token counts; they come over OTLP.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from guard.adapters.hook import PROBE, HookEvent
+from guard.errors import UnreadableHook
+from guard.turn import Phase, Role, Turn
+from guard.wire import CallAction, Directive, DirectiveAction
+
+CLIENT = "claude-code"
+
+HOOKS = (
+    "SessionStart",
+    "UserPromptSubmit",
+    "PreToolUse",
+    "PostToolUse",
+    "PostToolUseFailure",
+    "Stop",
+    "SessionEnd",
+)
+"""The events `guard connect` subscribes to."""
+
+HOLDING = frozenset({"PreToolUse"})
+"""Events whose answer may take as long as a person does; the rest only report."""
+
+Body = Mapping[str, Any]
+Answer = dict[str, Any]
+
+
+def capabilities() -> dict[str, Any]:
+    """Say what can truly be done to a Claude Code session through its hooks."""
+    return {"hold": True, "inject": ["at_next_tool", "at_stop"], "terminate": "hook"}
+
+
+# --- reading -----------------------------------------------------------------
+
+
+def read(body: Body) -> HookEvent:
+    """Read one hook body.
+
+    Args:
+        body: The JSON object Claude Code sends, with our forwarder's
+            `workspace` (a list of file names) where it listed the files.
+
+    Returns:
+        The event; one we take nothing from has no turns.
+
+    Raises:
+        UnreadableHook: It has no `hook_event_name` or no `session_id`.
+    """
+    name, session = _text(body, "hook_event_name"), _text(body, "session_id")
+    if not name or not (session or name == PROBE):
+        raise UnreadableHook("A Claude Code hook body has hook_event_name and session_id.")
+    return HookEvent(
+        client=CLIENT,
+        name=name,
+        session=session,
+        cwd=_text(body, "cwd"),
+        prompt=_text(body, "prompt") or None,
+        subagent=_subagent(body),
+        workspace=_names(body.get("workspace")),
+        turns=_turns(name, body),
+        holds=name in HOLDING,
+        takes_messages=_takes_messages(name, body),
+        ends=name == "SessionEnd",
+        stop_hook_active=body.get("stop_hook_active") is True,
+    )
+
+
+def _takes_messages(name: str, body: Body) -> bool:
+    """Whether the model reads what we answer.
+
+    A Stop that our own answer caused takes none: answering it again would keep
+    the agent going for ever (Claude Code itself gives up after 8).
+    """
+    if name == "Stop":
+        return body.get("stop_hook_active") is not True
+    return name in {"UserPromptSubmit", "PreToolUse", "PostToolUse", "PostToolUseFailure"}
+
+
+def _turns(name: str, body: Body) -> tuple[Turn, ...]:
+    reader = _READERS.get(name)
+    turn = reader(body) if reader else None
+    return (turn,) if turn else ()
+
+
+def _proposed(body: Body) -> Turn | None:
+    return _call(body, phase=Phase.PROPOSED)
+
+
+def _succeeded(body: Body) -> Turn | None:
+    response = body.get("tool_response")
+    return _call(body, result=response_text(response), error=_interruption(response))
+
+
+def _failed(body: Body) -> Turn | None:
+    return _call(body, error=_text(body, "error") or "the tool failed")
+
+
+def _call(
+    body: Body,
+    *,
+    phase: Phase = Phase.DONE,
+    result: str | None = None,
+    error: str | None = None,
+) -> Turn | None:
+    tool, args = _text(body, "tool_name"), body.get("tool_input")
+    if not tool:
+        return None
+    return Turn(
+        role=Role.ASSISTANT,
+        key=_text(body, "tool_use_id") or None,
+        agent=_subagent(body),
+        phase=phase,
+        tool=tool,
+        args=args if isinstance(args, dict) else {"input": args},
+        result=result,
+        error=error,
+        files=_files(args),
+    )
+
+
+def _asked(body: Body) -> Turn | None:
+    prompt = _text(body, "prompt")
+    prompt_id = _text(body, "prompt_id")
+    if not prompt:
+        return None
+    return Turn(role=Role.USER, key=f"prompt:{prompt_id}" if prompt_id else None, content=prompt)
+
+
+def _finished(body: Body) -> Turn | None:
+    """Read what the agent said last; no key, since it may say the same twice."""
+    said = _text(body, "last_assistant_message")
+    return Turn(role=Role.ASSISTANT, agent=_subagent(body), content=said) if said else None
+
+
+_READERS: dict[str, Callable[[Body], Turn | None]] = {
+    "PreToolUse": _proposed,
+    "PostToolUse": _succeeded,
+    "PostToolUseFailure": _failed,
+    "UserPromptSubmit": _asked,
+    "Stop": _finished,
+}
+
+
+def response_text(response: Any) -> str | None:
+    r"""Turn a tool's answer into the text the model read, as near as it can.
+
+    >>> response_text({"stdout": "one", "stderr": "", "interrupted": False})
+    'one'
+    >>> response_text({"type": "text", "file": {"filePath": "/a", "content": "hi"}})
+    'hi'
+    >>> response_text([{"type": "text", "text": "a"}, {"type": "text", "text": "b"}])
+    'a\nb'
+    """
+    if response is None or isinstance(response, str):
+        return response
+    if isinstance(response, list):
+        return _joined(response)
+    if isinstance(response, dict):
+        return _object_text(response)
+    return json.dumps(response)
+
+
+def _object_text(response: dict[str, Any]) -> str:
+    if "stdout" in response or "stderr" in response:
+        return _joined([response.get("stdout"), response.get("stderr")])
+    file = response.get("file")
+    if isinstance(file, dict) and isinstance(file.get("content"), str):
+        return str(file["content"])
+    for field in ("content", "filenames", "result", "text"):
+        if response.get(field):
+            return response_text(response[field]) or ""
+    return json.dumps({k: v for k, v in response.items() if k not in _CLOCKS}, sort_keys=True)
+
+
+_CLOCKS = frozenset({"durationMs", "durationSeconds", "totalDurationMs"})
+"""Differs between two equal results, and tells nothing of the work."""
+
+
+def _joined(parts: list[Any]) -> str:
+    texts = (part if isinstance(part, str) else _block_text(part) for part in parts)
+    return "\n".join(text for text in texts if text)
+
+
+def _block_text(block: Any) -> str:
+    if isinstance(block, dict) and isinstance(block.get("text"), str):
+        return str(block["text"])
+    return json.dumps(block, sort_keys=True) if block is not None else ""
+
+
+def _interruption(response: Any) -> str | None:
+    interrupted = isinstance(response, dict) and response.get("interrupted") is True
+    return "interrupted" if interrupted else None
+
+
+def _subagent(body: Body) -> str | None:
+    """Name who speaks: a subagent has an id, and a type people know it by."""
+    agent_id, kind = _text(body, "agent_id"), _text(body, "agent_type")
+    if not agent_id:
+        return None
+    return f"{kind}:{agent_id}" if kind else agent_id
+
+
+def _files(args: Any) -> tuple[str, ...]:
+    if not isinstance(args, dict):
+        return ()
+    return tuple(
+        args[name]
+        for name in ("file_path", "notebook_path")
+        if isinstance(args.get(name), str) and args[name]
+    )
+
+
+def _text(body: Body, name: str) -> str:
+    value = body.get(name)
+    return value if isinstance(value, str) else ""
+
+
+def _names(listing: Any) -> tuple[str, ...]:
+    if not isinstance(listing, list):
+        return ()
+    return tuple(name for name in listing if isinstance(name, str))
+
+
+# --- answering ---------------------------------------------------------------
+
+
+def answer(event: HookEvent, directive: Directive) -> Answer:
+    """Say in Claude Code's words what the directive asks.
+
+    `proceed` never forces "allow": whether a tool may run at all stays between
+    Claude Code and its person. The directive's messages must be those meant for
+    this answer; where `event.takes_messages` is false they are not given.
+    """
+    if event.is_probe:
+        return {}
+    if directive.action is DirectiveAction.STOP:
+        return _stopped(event, directive)
+    if event.holds:
+        return _tool_answer(event, directive)
+    return _note(event, directive) if event.takes_messages else {}
+
+
+def _stopped(event: HookEvent, directive: Directive) -> Answer:
+    """End the session.
+
+    `continue: false` before a tool does not stop that tool, it ends the loop
+    after it; so the call is denied as well.
+    """
+    reason = directive.reason or "Stopped by Mission Control."
+    ending: Answer = {"continue": False, "stopReason": reason}
+    return _deny(event, reason) | ending if event.holds else ending
+
+
+def _tool_answer(event: HookEvent, directive: Directive) -> Answer:
+    if directive.action is DirectiveAction.HOLD:
+        return _deny(event, STILL_HELD)
+    if directive.call is CallAction.SKIP:
+        return _deny(event, _texts(directive) or directive.reason or NOT_RUN)
+    return _note(event, directive)
+
+
+def _deny(event: HookEvent, reason: str) -> Answer:
+    return _specific(event, permissionDecision="deny", permissionDecisionReason=reason)
+
+
+def _note(event: HookEvent, directive: Directive) -> Answer:
+    texts = _texts(directive)
+    return _specific(event, additionalContext=texts) if texts else {}
+
+
+def _specific(event: HookEvent, **fields: str) -> Answer:
+    return {"hookSpecificOutput": {"hookEventName": event.name, **fields}}
+
+
+def _texts(directive: Directive) -> str:
+    return "\n\n".join(message.text for message in directive.messages)
+
+
+STILL_HELD = (
+    "Mission Control still holds this session, so the call was not run. "
+    "Make the same call again to go on waiting."
+)
+"""A hold that could not be waited out: the server is going down."""
+
+NOT_RUN = "Mission Control answered another call of yours instead; this one was not run."
+"""A second held call: the correction stands in the first one's answer."""

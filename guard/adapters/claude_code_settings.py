@@ -1,0 +1,137 @@
+"""Claude Code's settings file: our hooks put in and taken out. Pure."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Sequence
+from typing import Any, Literal
+
+from guard.adapters.claude_code import CLIENT, HOLDING, HOOKS
+
+HOOK_PATH = f"/api/v1/hooks/{CLIENT}/"
+
+HOLD_TIMEOUT_S = 3900
+"""A held tool call waits this long: more than the server's hold limit (1 h), so
+that the server and not a time-out decides. Claude Code's own default is 600."""
+
+REPORT_TIMEOUT_S = 30
+START_TIMEOUT_S = 15
+
+WITHOUT_HTTP = frozenset({"SessionStart"})
+"""Claude Code refuses HTTP hooks here; a command forwards these."""
+
+WITH_MATCHER = frozenset({"PreToolUse", "PostToolUse", "PostToolUseFailure"})
+
+Settings = dict[str, Any]
+
+
+def connected(
+    settings: Settings,
+    *,
+    url: str,
+    key: str,
+    fail: Literal["open", "closed"],
+    forwarder: Sequence[str],
+) -> Settings:
+    """Return the settings with our hooks in, whatever else they hold kept.
+
+    Doing it twice changes nothing more; another URL or key replaces ours.
+
+    Args:
+        settings: What the file holds now; not changed.
+        url: Mission Control's address.
+        key: The agent key, written literally: no variable needs to be set.
+        fail: "closed" blocks every tool while Mission Control is away.
+        forwarder: The command, by absolute path, that forwards a hook body.
+    """
+    written = disconnected(settings)
+    hooks = written.setdefault("hooks", {})
+    for event in HOOKS:
+        hook = _hook(event, url=url, key=key, fail=fail, forwarder=forwarder)
+        group = {"matcher": "*"} if event in WITH_MATCHER else {}
+        hooks.setdefault(event, []).append({**group, "hooks": [hook]})
+    return written
+
+
+def disconnected(settings: Settings) -> Settings:
+    """Return the settings without our hooks; empty groups of ours go with them."""
+    written = copy.deepcopy(settings)
+    hooks = written.get("hooks")
+    if not isinstance(hooks, dict):
+        return written
+    for event in list(hooks):
+        hooks[event] = _without_ours(hooks[event])
+        if not hooks[event]:
+            del hooks[event]
+    if not hooks:
+        del written["hooks"]
+    return written
+
+
+def subscribed(settings: Settings) -> dict[str, Any]:
+    """Return event -> our hook, for the events that reach us."""
+    hooks = settings.get("hooks")
+    return {
+        event: hook
+        for event, groups in (hooks if isinstance(hooks, dict) else {}).items()
+        for group in (groups if isinstance(groups, list) else ())
+        for hook in _entries(group)
+        if is_ours(hook)
+    }
+
+
+def is_ours(hook: Any) -> bool:
+    """Whether `guard connect` wrote this entry, for whatever server."""
+    if not isinstance(hook, dict):
+        return False
+    if hook.get("type") == "http":
+        return str(hook.get("url", "")).endswith(HOOK_PATH)
+    args = hook.get("args")
+    return isinstance(args, list) and [str(arg) for arg in args[-2:]] == FORWARD_ARGS
+
+
+FORWARD_ARGS = ["hook", CLIENT]
+
+
+def _without_ours(groups: Any) -> Any:
+    if not isinstance(groups, list):
+        return groups
+    kept = []
+    for group in groups:
+        others = [hook for hook in _entries(group) if not is_ours(hook)]
+        if len(others) == len(_entries(group)):
+            kept.append(group)
+        elif others:
+            kept.append({**group, "hooks": others})
+    return kept
+
+
+def _entries(group: Any) -> list[Any]:
+    entries = group.get("hooks") if isinstance(group, dict) else None
+    return entries if isinstance(entries, list) else []
+
+
+def _hook(
+    event: str, *, url: str, key: str, fail: Literal["open", "closed"], forwarder: Sequence[str]
+) -> dict[str, Any]:
+    if event in WITHOUT_HTTP:
+        return _command_hook(forwarder)
+    holds = event in HOLDING
+    return {
+        "type": "http",
+        "url": url.rstrip("/") + HOOK_PATH,
+        "headers": {"Authorization": f"Bearer {key}"},
+        "timeout": HOLD_TIMEOUT_S if holds else REPORT_TIMEOUT_S,
+        "onFailure": "block" if holds and fail == "closed" else "continue",
+        "statusMessage": "Mission Control",
+    }
+
+
+def _command_hook(forwarder: Sequence[str]) -> dict[str, Any]:
+    command, *first = forwarder
+    return {
+        "type": "command",
+        "command": command,
+        "args": [*first, *FORWARD_ARGS],
+        "timeout": START_TIMEOUT_S,
+    }

@@ -1,0 +1,111 @@
+"""Labelled runs: which recordings are stuck, and from which turn on."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from guard.errors import UnreadableRecording
+from guard.formats.fields import read_text
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Labelled:
+    """One recorded run and what a reader said of it.
+
+    Attributes:
+        run: Its name.
+        source: Where it comes from; runs of one source are alike.
+        path: The turn file.
+        loop_start: First turn of the main stuck stretch; None: healthy.
+        kind: What sort of loop it is; "healthy" for a healthy run.
+        rationale: Why the reader says so.
+    """
+
+    run: str
+    source: str
+    path: Path
+    loop_start: int | None
+    kind: str
+    rationale: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Corpus:
+    """Labelled runs in a fixed order, and how many were left out as undecided."""
+
+    runs: tuple[Labelled, ...]
+    undecided: int
+
+    @property
+    def sources(self) -> tuple[str, ...]:
+        """Every source, in alphabetical order."""
+        return tuple(sorted({labelled.source for labelled in self.runs}))
+
+
+def read_corpus(folder: Path) -> Corpus:
+    """Read a folder with `index.jsonl` and `runs/`, or one of labelled turn files.
+
+    Raises:
+        UnreadableRecording: the folder holds no labelled run.
+    """
+    index = folder / "index.jsonl"
+    try:
+        headers = _read_index(folder) if index.is_file() else _read_headers(folder)
+    except OSError as error:
+        raise UnreadableRecording(str(folder), error.strerror or "cannot be read") from error
+    labelled = [(header, path) for header, path in headers if _label(header) is not None]
+    if not labelled:
+        raise UnreadableRecording(str(folder), "holds no labelled run")
+    decided = [_read(header, path) for header, path in labelled]
+    runs = tuple(run for run in decided if run is not None)
+    return Corpus(runs=runs, undecided=len(decided) - len(runs))
+
+
+def _read_index(folder: Path) -> list[tuple[Mapping[str, Any], Path]]:
+    rows = [
+        _object(line) for line in (folder / "index.jsonl").read_text(errors="replace").splitlines()
+    ]
+    return [(row, folder / "runs" / f"{Path(str(row.get('run'))).name}.jsonl") for row in rows]
+
+
+def _read_headers(folder: Path) -> list[tuple[Mapping[str, Any], Path]]:
+    found = []
+    for path in sorted(folder.rglob("*.jsonl")):
+        with path.open(encoding="utf-8", errors="replace") as lines:
+            found.append((_object(lines.readline()), path))
+    return found
+
+
+def _object(line: str) -> Mapping[str, Any]:
+    try:
+        value = json.loads(line)
+    except (ValueError, RecursionError):
+        return {}
+    return value if isinstance(value, dict) else {}
+
+
+def _label(header: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    label = header.get("label")
+    return label if isinstance(label, dict) and "looping" in label else None
+
+
+def _read(header: Mapping[str, Any], path: Path) -> Labelled | None:
+    """Give a decided run; None: its reader could not tell."""
+    label = _label(header) or {}
+    looping, start = label.get("looping"), label.get("loop_start")
+    if not isinstance(looping, bool) or (looping and not isinstance(start, int)):
+        return None
+    return Labelled(
+        run=str(header.get("run") or path.stem),
+        source=read_text(header.get("source")) or "unnamed",
+        path=path,
+        loop_start=start if looping else None,
+        kind=(read_text(label.get("kind_group")) or read_text(label.get("kind")) or "loop")
+        if looping
+        else "healthy",
+        rationale=read_text(label.get("rationale")) or "",
+    )

@@ -1,0 +1,222 @@
+"""Ceilings on what may be used: money, tokens, calls, turns, time, failures."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from decimal import Decimal, InvalidOperation
+from typing import Any
+
+from guard.errors import PolicyInvalid
+
+UNITS = ("usd", "tokens", "calls", "turns", "seconds", "failures")
+"""What can be counted, in the order in which a crossed ceiling is told."""
+WARN_AT = 0.8
+"""From this share of a ceiling on it is said that it nears its end."""
+ALMOST = 0.999
+"""The share of a ceiling that is not reached, however near it is."""
+AGENT_UNITS = ("usd", "tokens", "calls", "turns", "failures")
+"""What is counted for one agent of a run; run time is the run's."""
+ANY_AGENT = "*"
+"""In a budget's `agents`: each agent that is not named."""
+LEAST, MOST = Decimal("1e-6"), Decimal("1e15")
+"""What a ceiling may be; beyond it a number is a mistake or an attack."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Spent:
+    """What a run has used so far.
+
+    Attributes:
+        usd: Dollars, the judge's included where there is one.
+        tokens: Every token once (`Usage.total`).
+        calls: Tool calls that are done.
+        turns: Turns that are done.
+        seconds: How long it has been running.
+        failures: Failures in a row.
+        agents: The same for single agents of the run, by name, where counted.
+    """
+
+    usd: Decimal = field(default_factory=Decimal)
+    tokens: int = 0
+    calls: int = 0
+    turns: int = 0
+    seconds: float = 0.0
+    failures: int = 0
+    agents: Mapping[str, Spent] = field(default_factory=dict, hash=False)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Budget:
+    """What a run may use at most; None is no ceiling. Ceilings are above 0.
+
+    `agents` holds ceilings of single agents of the run, by name; `*` means each
+    agent that is not named. They count what this agent used in this run, its run
+    time apart.
+
+    >>> budget = Budget.from_mapping({"usd": "2.50", "agents": {"critic": {"calls": 30}}})
+    >>> budget.usd, budget.of_agent("critic").calls, budget.of_agent("coder")
+    (Decimal('2.50'), 30, None)
+    """
+
+    usd: Decimal | None = None
+    tokens: int | None = None
+    calls: int | None = None
+    turns: int | None = None
+    seconds: float | None = None
+    failures: int | None = None
+    agents: Mapping[str, Budget] = field(default_factory=dict, hash=False)
+
+    def __post_init__(self) -> None:
+        for unit in UNITS:
+            value = getattr(self, unit)
+            if value is not None and not value > 0:
+                raise PolicyInvalid(f"budget.{unit}", "a number above 0", value)
+
+    def of_agent(self, name: str) -> Budget | None:
+        """Give the ceilings of one agent of the run, None where it has none."""
+        return self.agents.get(name) or self.agents.get(ANY_AGENT)
+
+    @classmethod
+    def from_mapping(cls, mapping: Mapping[str, Any], *, path: str = "budget") -> Budget:
+        """Read a budget from JSON; money may be a number or a decimal string.
+
+        Raises:
+            PolicyInvalid: a field is unknown, no number, or not above 0.
+        """
+        known = (*UNITS, "agents")
+        for name in mapping:
+            if name not in known:
+                raise PolicyInvalid(f"{path}.{name}", f"one of {', '.join(sorted(known))}", name)
+        amounts: dict[str, Any] = {
+            unit: _amount(unit, mapping[unit], path) for unit in UNITS if unit in mapping
+        }
+        return cls(**amounts, agents=_agents(mapping.get("agents"), f"{path}.agents"))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Crossing:
+    """A ceiling that was reached, or nears, in words a card can show.
+
+    `share` of it is used, in [0, 1]; 1.0 is reached. `agent` names whose it is,
+    None: the whole run's.
+    """
+
+    unit: str
+    spent: str
+    ceiling: str
+    share: float = 1.0
+    agent: str | None = None
+
+    @property
+    def reached(self) -> bool:
+        """Nothing of it is left."""
+        return self.share >= 1.0
+
+
+def crossed(budget: Budget | None, spent: Spent) -> Crossing | None:
+    """Tell the first ceiling that `spent` has reached, money first.
+
+    >>> crossed(Budget(calls=3), Spent(calls=3)).spent
+    '3'
+    >>> crossed(Budget(calls=3), Spent(calls=2)) is None
+    True
+    """
+    return next((found for found in _held_against(budget, spent) if found.reached), None)
+
+
+def nearest(budget: Budget | None, spent: Spent, *, agent: str = "") -> Crossing | None:
+    """Tell the ceiling to speak of: a reached one, else the tightest from 80 % on.
+
+    Args:
+        budget: What a run may use.
+        spent: What it has used.
+        agent: Who acts now; its own ceilings in the run are looked at too.
+
+    >>> nearest(Budget(calls=10, turns=100), Spent(calls=9, turns=9)).share
+    0.9
+    >>> nearest(Budget(calls=10), Spent(calls=7)) is None
+    True
+    """
+    found = [*_held_against(budget, spent), *_of_agent(budget, spent, agent)]
+    reached = next((one for one in found if one.reached), None)
+    if reached is not None:
+        return reached
+    near = max(found, key=lambda one: one.share, default=None)
+    return near if near is not None and near.share >= WARN_AT else None
+
+
+def share_used(budget: Budget | None, spent: Spent) -> float:
+    """Give how much of the tightest ceiling is used, in [0, 1].
+
+    >>> share_used(Budget(calls=4, turns=100), Spent(calls=3, turns=3))
+    0.75
+    """
+    return max((one.share for one in _held_against(budget, spent)), default=0.0)
+
+
+def _held_against(
+    budget: Budget | None, spent: Spent, agent: str | None = None
+) -> Iterator[Crossing]:
+    if budget is None:
+        return
+    for unit in UNITS:
+        limit, used = getattr(budget, unit), getattr(spent, unit)
+        if limit is not None:
+            share = 1.0 if used >= limit else min(float(used) / float(limit), ALMOST)
+            yield Crossing(
+                unit=unit, spent=_text(unit, used), ceiling=_text(unit, limit), share=share,
+                agent=agent,
+            )  # fmt: skip
+
+
+def _of_agent(budget: Budget | None, spent: Spent, agent: str) -> Iterator[Crossing]:
+    own = budget.of_agent(agent) if budget is not None and agent else None
+    return _held_against(own, spent.agents.get(agent, Spent()), agent)
+
+
+def _agents(mapping: object, path: str) -> dict[str, Budget]:
+    if mapping is None:
+        return {}
+    if not isinstance(mapping, Mapping):
+        raise PolicyInvalid(path, "a table of agents", mapping)
+    return {str(name): _agent(own, f"{path}.{name}") for name, own in mapping.items()}
+
+
+def _agent(mapping: object, path: str) -> Budget:
+    if not isinstance(mapping, Mapping):
+        raise PolicyInvalid(path, "a table of ceilings", mapping)
+    for name, value in mapping.items():
+        if value and name not in AGENT_UNITS:
+            raise PolicyInvalid(f"{path}.{name}", f"one of {', '.join(sorted(AGENT_UNITS))}", name)
+    return Budget.from_mapping(mapping, path=path)
+
+
+def _amount(name: str, value: object, path: str) -> Decimal | int | float | None:
+    if value is None:
+        return None
+    if isinstance(value, bool) or not isinstance(value, int | float | str | Decimal):
+        raise PolicyInvalid(f"{path}.{name}", "a number above 0", value)
+    number = _decimal(value)
+    if number is None or not number.is_finite() or not LEAST <= number <= MOST:
+        raise PolicyInvalid(f"{path}.{name}", "a number above 0", value)
+    if name == "usd":
+        return number
+    if name == "seconds":
+        return float(number)
+    if number != int(number):
+        raise PolicyInvalid(f"{path}.{name}", "a whole number above 0", value)
+    return int(number)
+
+
+def _decimal(value: float | str | Decimal) -> Decimal | None:
+    try:
+        return Decimal(str(value))
+    except InvalidOperation:
+        return None
+
+
+def _text(unit: str, value: Decimal | float) -> str:
+    if unit == "usd":
+        return f"{value:.2f}" if value >= Decimal("0.01") else f"{value}"
+    return f"{value:.0f}"

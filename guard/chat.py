@@ -1,0 +1,142 @@
+"""One exchange with an OpenAI-compatible chat endpoint, standard library alone.
+
+Cerebras, OpenAI, Ollama, vLLM, OpenRouter and a LiteLLM proxy all speak it. A
+redirect is an answer like any other: nothing follows it, so the key goes nowhere
+but to the address it was given for.
+"""
+
+from __future__ import annotations
+
+import http.client
+import json
+import socket
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+from urllib.parse import urlsplit
+
+from guard.errors import ModelFailed
+from guard.turn import Usage
+
+OK = 200
+LONGEST_ANSWER = 16 * 1024 * 1024
+_CHUNK = 65_536
+_SHOWN_DETAIL = 2000
+_CONNECTIONS: dict[str, type[http.client.HTTPConnection]] = {
+    "http": http.client.HTTPConnection,
+    "https": http.client.HTTPSConnection,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class ChatEndpoint:
+    """Where a model is served.
+
+    Attributes:
+        url: The API's base, as OpenAI's clients take it: "http://host:8000/v1".
+        key: Sent as a bearer token, where there is one. Never shown.
+    """
+
+    url: str
+    key: str = field(default="", repr=False)
+
+    def check(self) -> None:
+        """Find a mistake before anything is sent.
+
+        Raises:
+            ValueError: It is no http(s) address, or the key is no header text.
+        """
+        parts = urlsplit(self.url)
+        if parts.scheme not in _CONNECTIONS or not parts.hostname or parts.port == 0:
+            raise ValueError("not an http:// or https:// address")
+        if parts.username is not None or parts.password is not None:
+            raise ValueError("an address carries no password: say the key apart")
+        if not self.key.isascii() or (self.key and not self.key.isprintable()):
+            raise ValueError("a key is plain printable text")
+
+    def post(
+        self, body: Mapping[str, Any], *, timeout_s: float, longest: int = LONGEST_ANSWER
+    ) -> Any:
+        """Send one `chat/completions` request and read the parsed answer.
+
+        Args:
+            body: The request, as JSON.
+            timeout_s: Seconds for all of it; a body that drips counts too.
+            longest: Bytes of answer that are read at most.
+
+        Raises:
+            ModelFailed: No answer in time, not 200, too long, or no JSON.
+        """
+        try:
+            self.check()
+            status, raw = self._exchange(body, time.monotonic() + timeout_s, longest)
+        except (OSError, http.client.HTTPException, ValueError) as error:
+            raise ModelFailed(str(error) or type(error).__name__) from error
+        if status != OK:
+            detail = raw[:_SHOWN_DETAIL].decode(errors="replace")
+            raise ModelFailed(f"the endpoint answered {status}", status=status, detail=detail)
+        try:
+            return json.loads(raw)
+        except (ValueError, RecursionError) as error:
+            raise ModelFailed("the endpoint answered no JSON") from error
+
+    def _exchange(
+        self, body: Mapping[str, Any], deadline: float, longest: int
+    ) -> tuple[int, bytes]:
+        parts = urlsplit(self.url)
+        kind = _CONNECTIONS[parts.scheme]
+        connection = kind(parts.hostname or "", parts.port, timeout=_left(deadline))
+        path = f"{parts.path.rstrip('/')}/chat/completions"
+        try:
+            connection.connect()
+            wire: socket.socket = connection.sock
+            wire.settimeout(_left(deadline))
+            connection.request("POST", path, json.dumps(body).encode(), self._headers())
+            response = connection.getresponse()
+            return response.status, _read(response, wire, deadline, longest)
+        finally:
+            connection.close()
+
+    def _headers(self) -> dict[str, str]:
+        headers = {"Content-Type": "application/json", "Accept": "application/json"}
+        return {**headers, "Authorization": f"Bearer {self.key}"} if self.key else headers
+
+
+def _left(deadline: float) -> float:
+    left = deadline - time.monotonic()
+    if left <= 0:
+        raise TimeoutError("timed out")
+    return left
+
+
+def _read(
+    response: http.client.HTTPResponse, wire: socket.socket, deadline: float, longest: int
+) -> bytes:
+    """Read a body in pieces: a socket's own time-out starts anew with each byte."""
+    raw = bytearray()
+    while True:
+        wire.settimeout(_left(deadline))
+        piece = response.read1(_CHUNK)
+        if not piece:
+            return bytes(raw)
+        raw += piece
+        if len(raw) > longest:
+            raise ModelFailed("the endpoint's answer is too long")
+
+
+def usage_of(usage: Any) -> Usage:
+    """Read OpenAI's counts, whose prompt tokens include the cached ones.
+
+    >>> usage_of({"prompt_tokens": 10, "completion_tokens": 3,
+    ...           "prompt_tokens_details": {"cached_tokens": 4}})
+    Usage(input=6, cache_read=4, cache_write_5m=0, cache_write_1h=0, output=3, reasoning=0)
+    """
+    cached = int((usage.get("prompt_tokens_details") or {}).get("cached_tokens") or 0)
+    details = usage.get("completion_tokens_details") or {}
+    return Usage(
+        input=max(0, int(usage.get("prompt_tokens") or 0) - cached),
+        cache_read=cached,
+        output=int(usage.get("completion_tokens") or 0),
+        reasoning=int(details.get("reasoning_tokens") or 0),
+    )

@@ -1,0 +1,49 @@
+"""The `guard` command. Each subcommand's module is loaded only when called."""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import sys
+from collections.abc import Sequence
+
+# Name -> (module with `add_arguments(parser)` and `run(args) -> int`, help).
+COMMANDS: dict[str, tuple[str, str]] = {
+    "replay": ("guard.replay", "run the engine over recorded runs, no server"),
+    "explain": ("guard.explain.command", "say why a turn was or was not flagged"),
+    "report": ("guard.report.command", "find loops in past sessions, and what they cost"),
+    "bench": ("guard.bench.command", "measure policies on labelled runs"),
+    "connect": ("guard.connect", "write the hook settings of an agent"),
+    "disconnect": ("guard.disconnect", "take the hook settings of an agent out again"),
+    "doctor": ("guard.doctor", "check the hook settings of an agent"),
+    "hook": ("guard.hook", "forward an agent's hook call; agents call this"),
+}
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one subcommand and give its exit status."""
+    given = list(sys.argv[1:] if argv is None else argv)
+    parser = _parser(given[0] if given else "")
+    args = parser.parse_args(given)
+    command = importlib.import_module(COMMANDS[args.command][0])
+    try:
+        return int(command.run(args))
+    except BrokenPipeError:
+        # `guard replay … | head` closes early; that is no error of ours.
+        sys.stderr.close()
+        return 0
+
+
+def _parser(called: str) -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="guard", description="Notice agents that are stuck.")
+    subparsers = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    for name, (module, text) in COMMANDS.items():
+        subparser = subparsers.add_parser(name, help=text, description=text)
+        # A hook runs before every tool call: only the called command is loaded.
+        if name == called:
+            importlib.import_module(module).add_arguments(subparser)
+    return parser
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,83 @@
+"""A ceiling that was reached. Silent unless someone set one."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from guard.budget import Budget, Crossing, Spent, nearest
+from guard.detectors.base import Detector, View
+from guard.policy import Policy
+from guard.signals import Evidence, Kind, Signal
+
+OWNERS = {"agent": "Agent {whose}", "project": "The project", "day": "The project today"}
+
+
+class BudgetCeiling(Detector):
+    """Trip when the run has used what it may use; nudge from 80 % on.
+
+    An agent of the run may have ceilings of its own (`budget.agents`). No
+    numeric budget exists until someone sets one.
+    """
+
+    name: ClassVar[str] = "budget"
+    kind: ClassVar[Kind] = Kind.BUDGET
+
+    def __init__(self, policy: Policy) -> None:
+        self._budget = policy.budget
+
+    def examine(self, view: View) -> Signal | None:
+        """Hold the meter against the ceilings."""
+        if self._budget is None:
+            return None
+        return weigh(self._budget, view.spent, seq=view.seq, agent=view.trail.last.agent)
+
+
+def weigh(
+    budget: Budget | None,
+    spent: Spent,
+    *,
+    seq: int,
+    agent: str = "",
+    scope: str = "run",
+    whose: str | None = None,
+) -> Signal | None:
+    """Hold what was used against ceilings; None while less than 80 % is used.
+
+    Args:
+        budget: The ceilings.
+        spent: What was used of them.
+        seq: The turn the signal is about.
+        agent: Who acts: its own ceilings within `budget` count too.
+        scope: Whose ceilings these are: run | agent | project | day.
+        whose: The agent's name, or the day ("2026-11-21"); None: the run, the project.
+    """
+    found = nearest(budget, spent, agent=agent)
+    if found is None:
+        return None
+    return Signal(
+        detector=BudgetCeiling.name,
+        kind=BudgetCeiling.kind,
+        score=found.share,
+        turns=(seq,),
+        evidence=Evidence(
+            summary=_summarise(found, scope, whose),
+            spent=found.spent,
+            ceiling=found.ceiling,
+            unit=found.unit,
+            scope=scope,
+            whose=whose or found.agent,
+        ),
+    )
+
+
+def _summarise(found: Crossing, scope: str, whose: str | None) -> str:
+    who = OWNERS[scope].format(whose=whose) if scope in OWNERS else "It"
+    if found.agent is not None:
+        who = f"Agent {found.agent} of this run"
+    if not found.reached:
+        return f"{who} has used {found.share:.0%} of its budget."
+    if found.unit == "usd":
+        return f"{who} has spent ${found.spent} of ${found.ceiling}."
+    if found.unit == "failures":
+        return f"{who} has failed {found.spent} times in a row; {found.ceiling} are allowed."
+    return f"{who} has used {found.spent} of {found.ceiling} {found.unit}."

@@ -1,0 +1,102 @@
+"""The same failure, whatever is tried."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+from guard.detectors.base import Detector, View, once_each, tail_of
+from guard.detectors.targets import name_other_targets
+from guard.nearness import ALIKE, NEAR
+from guard.policy import Policy
+from guard.signals import Evidence, Kind, Signal
+from guard.step import Step
+
+_PATIENCE = 3
+_FEW = 3
+
+
+class SameError(Detector):
+    """Trip when calls keep failing the same way, or one command in all its variants.
+
+    The identity of a failure counts, not the fact of one: "unknown column A"
+    and then "unknown column B" is progress. A busy service is given more time.
+
+    Source: FINDINGS 2.2 and 3; deer-flow's salient keys; KARIMO's fingerprint.
+    """
+
+    name: ClassVar[str] = "same_error"
+    kind: ClassVar[Kind] = Kind.SAME_ERROR
+
+    def __init__(self, policy: Policy) -> None:
+        self._rule = policy.same_error
+
+    def examine(self, view: View) -> Signal | None:
+        """Look at the failures the run ends with."""
+        newest = view.trail.last
+        if not newest.failed or not newest.is_answered:
+            return None
+        calls = [step for step in view.trail.of_agent(newest.agent) if step.is_answered]
+        row = tail_of(calls, lambda step: step.failed)
+        found = [
+            self._signal(_same(row), self._rule.in_a_row),
+            self._signal(_near(row), self._rule.near),
+            self._signal(_refusals(row), self._rule.refusals),
+            self._signal(_variants(calls), self._rule.variants),
+        ]
+        return max(filter(None, found), key=lambda signal: signal.score, default=None)
+
+    def _signal(self, steps: Sequence[Step], limit: int) -> Signal | None:
+        if len(steps) < 2 or len({step.request for step in steps}) == 1:  # noqa: PLR2004 - exact_repeat's
+            return None
+        if 2 * sum(step.patient for step in steps) > len(steps):
+            limit *= _PATIENCE
+        return Signal(
+            detector=self.name,
+            kind=self.kind,
+            score=min(1.0, len(steps) / limit),
+            turns=tuple(step.seq for step in steps),
+            evidence=Evidence(
+                summary=_summarise(steps),
+                calls=once_each(steps),
+                repeats=len(steps),
+                limit=limit,
+            ),
+        )
+
+
+def _same(row: Sequence[Step]) -> list[Step]:
+    return tail_of(row, lambda step: step.failure == row[-1].failure)
+
+
+def _near(row: Sequence[Step]) -> list[Step]:
+    """The same failure of near-equal requests that ask for one thing."""
+    newest = row[-1]
+    near = tail_of(
+        row, lambda step: step.failure == newest.failure and step.nearness(newest) >= NEAR
+    )
+    is_batch = len(near) >= _FEW and name_other_targets(near)
+    return [] if is_batch else near
+
+
+def _refusals(row: Sequence[Step]) -> list[Step]:
+    """The same short refusal, whatever is asked."""
+    template = row[-1].template
+    if not template:
+        return []
+    same = tail_of(row, lambda step: step.template == template)
+    return same if len({step.verb for step in same}) > 1 else []
+
+
+def _variants(calls: Sequence[Step]) -> list[Step]:
+    """Failing variants of one command: no success of it between, and no edit."""
+    newest = calls[-1]
+    since = tail_of(calls, lambda step: not (step.edits and step.acted))
+    own = [step for step in since if step.verb == newest.verb]
+    return tail_of(own, lambda step: step.failed and step.nearness(newest) >= ALIKE)
+
+
+def _summarise(steps: Sequence[Step]) -> str:
+    if len({step.failure for step in steps}) == 1:
+        return f"It tried {len(steps)} times and failed the same way each time."
+    return f"It tried {len(steps)} variants of one call and none succeeded."

@@ -1,0 +1,107 @@
+"""Different questions that teach nothing: the same answer, or one known already."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import ClassVar
+
+from guard.detectors.base import Detector, View, once_each, tail_of
+from guard.detectors.targets import name_other_targets
+from guard.nearness import NEAR
+from guard.policy import Policy
+from guard.signals import Evidence, Kind, Signal
+from guard.step import NEWS, Step
+
+_PATIENCE = 2
+_FEW = 3
+_HEAD = 400
+_FIGURE = re.compile(r"\d+")
+
+
+class Stagnation(Detector):
+    """Trip when an agent keeps asking and learns nothing.
+
+    Three forms: different questions with one and the same answer (paging past
+    the end, searching for what is not there); near-equal ones, commands among
+    them that grow by themselves; questions whose answers held nothing the run had
+    not seen. Other acts are not meant: equal acknowledgements of them are a batch.
+
+    Source: stella's stagnation rung; request polarity of FINDINGS 2.5.
+    """
+
+    name: ClassVar[str] = "stagnation"
+    kind: ClassVar[Kind] = Kind.STAGNATION
+
+    def __init__(self, policy: Policy) -> None:
+        self._rule = policy.stagnation
+
+    def examine(self, view: View) -> Signal | None:
+        """Look at the questions the run ends with."""
+        newest = view.trail.last
+        if newest.news >= NEWS or not (newest.asks or newest.runs) or not newest.is_answered:
+            return None
+        if newest.outcome is not None and newest.outcome.has_more:
+            return None
+        calls = [step for step in view.trail.of_agent(newest.agent) if step.is_answered]
+        found = [
+            self._signal(_one_matter(_same_answer(calls)), self._rule.questions, "the same answer"),
+            self._signal(_one_matter(_near(calls)), self._rule.near, "the same answer"),
+            self._signal(_known(calls), self._rule.known, "nothing it did not know"),
+        ]
+        return max(filter(None, found), key=lambda signal: signal.score, default=None)
+
+    def _signal(self, steps: Sequence[Step], limit: int, answer: str) -> Signal | None:
+        if len(steps) < 3 or len({step.request for step in steps}) < 2:  # noqa: PLR2004
+            return None
+        if any(step.patient for step in steps):
+            limit *= _PATIENCE
+        return Signal(
+            detector=self.name,
+            kind=self.kind,
+            score=min(1.0, len(steps) / limit),
+            turns=tuple(step.seq for step in steps),
+            evidence=Evidence(
+                summary=f"It asked {len(steps)} times in different ways and got {answer}.",
+                calls=once_each(steps),
+                repeats=len(steps),
+                limit=limit,
+            ),
+        )
+
+
+def _same_answer(calls: Sequence[Step]) -> list[Step]:
+    newest = calls[-1]
+    return tail_of(calls, lambda step: step.asks and step.outcome_key == newest.outcome_key)
+
+
+def _one_matter(steps: Sequence[Step]) -> Sequence[Step]:
+    """Let a batch go: lookups that each name another thing."""
+    if len(steps) < _FEW or not name_other_targets(steps):
+        return steps
+    if steps[-1].action != "search":
+        return ()
+    # Other words that all find nothing count half; one figure found again does not.
+    return steps if _tells_something(steps[-1]) else steps[len(steps) // 2 :]
+
+
+def _tells_something(step: Step) -> bool:
+    """Tell an answer with a figure in it from "nothing found", "0 rows" or "[]"."""
+    text = step.outcome.text if step.outcome else ""
+    return any(int(number[:9]) > 1 for number in _FIGURE.findall(text[:_HEAD]))
+
+
+def _near(calls: Sequence[Step]) -> list[Step]:
+    newest = calls[-1]
+    return tail_of(
+        calls,
+        lambda step: (
+            step.outcome_key == newest.outcome_key
+            and (step.asks or step.runs)
+            and (step is newest or step.nearness(newest) >= NEAR)
+        ),
+    )
+
+
+def _known(calls: Sequence[Step]) -> list[Step]:
+    return tail_of(calls, lambda step: step.asks and step.news < NEWS and not step.fresh)

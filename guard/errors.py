@@ -1,0 +1,136 @@
+"""What can go wrong in guard.
+
+GuardError
+├── Stopped              a person, a policy or a silence ended this run
+├── ServerAway           no answer from Mission Control (never leaves the SDK)
+├── ServerRefused        it answered with an error (never leaves the SDK)
+├── UnreadableHook       a hook body that is none of the agent's
+├── ConnectRefused       settings that `guard connect` will not write
+├── PolicyInvalid        a policy whose field is wrong, with what was expected
+├── UnreadableRecording  a file that holds no recorded run guard knows
+├── ToolFailed           a tool of guard.runtime could not do it; the model reads why
+├── ModelFailed          an endpoint gave no completion
+└── EmbeddingMissing     a model of word vectors that is not on this machine
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+
+class GuardError(Exception):
+    """Any error guard raises; `code` is stable, the text is for people."""
+
+    code = "guard_error"
+
+
+class Stopped(GuardError):
+    """The run was ended: the agent does nothing more.
+
+    The only error a Session raises into its host, since going on would be wrong.
+    """
+
+    code = "stopped"
+
+    def __init__(self, reason: str | None = None) -> None:
+        self.reason = reason or "stopped by Mission Control"
+        super().__init__(self.reason)
+
+
+class ServerAway(GuardError):
+    """Mission Control did not answer: refused, timed out, cut off."""
+
+    code = "server_away"
+
+
+class ServerRefused(GuardError):
+    """Mission Control answered, with an error of its own."""
+
+    code = "server_refused"
+
+    def __init__(self, status: int, detail: str) -> None:
+        self.status = status
+        super().__init__(f"Mission Control answered {status}: {detail}")
+
+
+class UnreadableHook(GuardError):
+    """A hook body without the fields that every body of this agent has."""
+
+    code = "unreadable_hook"
+
+
+class ConnectRefused(GuardError):
+    """Writing these settings would break something or leak the key."""
+
+    code = "connect_refused"
+
+
+class PolicyInvalid(GuardError, ValueError):
+    """A policy's field is wrong. A ValueError too, so that pydantic reports it.
+
+    `others` are further fields that are wrong: all are told at once.
+    """
+
+    code = "policy_invalid"
+
+    def __init__(
+        self, field: str, expected: str, got: object, others: Sequence[PolicyInvalid] = ()
+    ) -> None:
+        self.field = field
+        self.expected = expected
+        self.got = got
+        self.others = tuple(others)
+        said = f"policy field {field!r}: expected {expected}, got {got!r:.80}"
+        super().__init__("\n".join([said, *map(str, others)]))
+
+    @property
+    def problems(self) -> tuple[PolicyInvalid, ...]:
+        """Every wrong field, this one first."""
+        return (self, *self.others)
+
+    def under(self, path: str) -> PolicyInvalid:
+        """Give the same complaint about a table that stands at `path`."""
+        return PolicyInvalid(
+            f"{path}.{self.field}",
+            self.expected,
+            self.got,
+            [other.under(path) for other in self.others],
+        )
+
+
+class UnreadableRecording(GuardError):
+    """A file that holds no recorded run in a form guard knows."""
+
+    code = "unreadable_recording"
+
+    def __init__(self, path: str, reason: str) -> None:
+        self.path = path
+        self.reason = reason
+        super().__init__(f"{path}: {reason}")
+
+
+class ToolFailed(GuardError):
+    """A tool could not do what was asked; the model reads the sentence."""
+
+    code = "tool_failed"
+
+
+class ModelFailed(GuardError):
+    """The endpoint did not answer, or not with a completion.
+
+    `status` and `detail` are its answer's, where it answered; the detail may
+    hold anything and is not shown.
+    """
+
+    code = "model_failed"
+
+    def __init__(self, said: str, *, status: int | None = None, detail: str = "") -> None:
+        self.status = status
+        self.detail = detail
+        super().__init__(said)
+
+
+class EmbeddingMissing(GuardError):
+    """The package or the files of a chosen embedding are not here."""
+
+    code = "embedding_missing"

@@ -1,0 +1,138 @@
+"""What a host can listen to in its own process: one callback, typed events."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Literal
+
+from guard.signals import Assessment, Rung, Signal
+from guard.turn import Turn
+from guard.wire import Directive, Message
+
+logger = logging.getLogger("guard")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Observed:
+    """The engine has read a turn; sent for every one, before what follows from it."""
+
+    turn: Turn
+    assessment: Assessment
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Nudged:
+    """A detector is nearly sure; once a streak. `told`: the policy has the agent told."""
+
+    signal: Signal
+    told: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shadowed:
+    """A detector in `observe` would have tripped; once a streak. Nothing follows."""
+
+    signal: Signal
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tripped:
+    """A detector is sure; sent for each turn on which it is."""
+
+    signal: Signal
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reset:
+    """Every streak starts afresh: a person spoke, or the host said so."""
+
+    why: Literal["user", "host"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Opened:
+    """A session's run stands on the server."""
+
+    run: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Directed:
+    """The server answered a turn of a session; a held call hears more than once."""
+
+    turn: Turn
+    directive: Directive
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Messaged:
+    """A message for the model has arrived; each once."""
+
+    turn: Turn
+    message: Message
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Away:
+    """The server cannot be reached; once an outage."""
+
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Back:
+    """The server answers again."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ended:
+    """A session said that its run is over."""
+
+    status: Literal["completed", "failed"]
+
+
+Event = (
+    Observed | Nudged | Shadowed | Tripped | Reset
+    | Opened | Directed | Messaged | Away | Back | Ended
+)  # fmt: skip
+Emit = Callable[[Event], object]
+
+
+def events_of(turn: Turn, assessment: Assessment) -> Iterator[Event]:
+    """Give what there is to tell of a turn: that it was seen, then what follows."""
+    yield Observed(turn=turn, assessment=assessment)
+    for signal in assessment.signals:
+        if signal.trips:
+            yield Tripped(signal=signal)
+        elif signal.first and signal.rung is Rung.OBSERVE and signal.score >= 1.0:
+            yield Shadowed(signal=signal)
+        elif signal.first and signal.rung in {Rung.OBSERVE, Rung.NUDGE}:
+            yield Nudged(signal=signal, told=signal.rung is Rung.NUDGE)
+
+
+class Emitter:
+    """Calls a host's callback and never lets it break the agent.
+
+    Its first error is logged with a traceback, later ones are not: a callback that
+    fails would fail at every turn.
+    """
+
+    def __init__(self, callback: Emit | None) -> None:
+        self._callback = callback
+        self._failed = False
+
+    def __bool__(self) -> bool:
+        return self._callback is not None
+
+    def __call__(self, event: Event) -> None:
+        """Hand an event to the host, if it listens."""
+        if self._callback is None:
+            return
+        try:
+            self._callback(event)
+        except Exception:
+            if not self._failed:
+                logger.exception("the emit callback failed on %s", type(event).__name__)
+            self._failed = True

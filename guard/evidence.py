@@ -1,0 +1,161 @@
+"""What a step adds to the suspicion that nothing moves, and what it takes away.
+
+The ladder of FINDINGS 3: repetition with nothing gained adds up, news and
+success let it fade. Weak evidence alone never trips; a mixture of it does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from guard.nearness import ALIKE, NEAR
+from guard.outcome import Outcome
+from guard.similarity import overlap
+from guard.step import FEW_TERMS, NEWS, Step
+
+MUCH_NEWS = 0.5
+_FAR_BACK = 10
+_SAME_WORDS = 0.8
+
+
+@dataclass(frozen=True, slots=True)
+class Weight:
+    """What one step does to the score: it is first multiplied, then added to."""
+
+    gain: float
+    keep: float
+
+
+NOTHING = Weight(0.0, 1.0)
+
+
+def weigh(step: Step, before: Sequence[Step]) -> Weight:
+    """Weigh a step beside those before it, oldest first."""
+    is_blind = step.is_call and step.outcome is None and step.fresh
+    if step.nudged or step.proposed or step.thinks or is_blind:
+        return NOTHING
+    if not step.is_call:
+        return Weight(_weigh_words(step, before), _fade_words(step))
+    return Weight(_weigh_call(step, before), _fade(step, before))
+
+
+def _fade_words(step: Step) -> float:
+    """A page shown in a message is news; an agent's own fresh words hardly are."""
+    if step.new_terms > 2 * FEW_TERMS:
+        return 0.4 if step.shows else 0.75
+    return 0.75 if step.tells_something else 1.0
+
+
+def _weigh_words(step: Step, before: Sequence[Step]) -> float:
+    best = 0.0
+    for old in reversed(before):
+        answers = old.agent != step.agent and old.tells_something
+        if old.progressed if old.is_call else answers:
+            break  # whoever hands out work says the same, and something comes of it
+        if old.is_call or old.agent != step.agent:
+            continue
+        if old.request == step.request:
+            return 1.0
+        if not _tells_anew(step, old) and overlap(old.words, step.words) >= _SAME_WORDS:
+            best = 0.7
+    return best
+
+
+def _tells_anew(step: Step, old: Step) -> bool:
+    """Tell "file 6 of 14" and a page shown from the same thing said again."""
+    anew = step.terms - old.terms
+    return step.shows or len(anew) > FEW_TERMS or any(term.isdigit() for term in anew)
+
+
+def _weigh_call(step: Step, before: Sequence[Step]) -> float:
+    """Give the strongest likeness to an earlier call."""
+    if step.patient or (step.stays_patient and not step.failed):
+        return 0.0
+    outcome = step.outcome
+    before = [old for old in before if old.is_call and old.agent == step.agent]
+    repeats = [old for old in before if old.request == step.request]
+    if outcome is None:
+        return 0.6 if repeats and not _acted_since(repeats[-1], before) else 0.0
+    same = [old for old in repeats if old.outcome_key == outcome.key]
+    if same:
+        return _weigh_verbatim(step, same, before)
+    return _weigh_other(step, outcome, before)
+
+
+def _weigh_other(step: Step, outcome: Outcome, before: Sequence[Step]) -> float:
+    """Weigh a call that was not made before, with this outcome."""
+    if outcome.failure is not None:
+        return _weigh_failure(step, before)
+    if step.news >= NEWS:
+        return 0.0
+    if outcome.is_long and any(old.outcome_key == outcome.key for old in before):
+        return 0.7
+    if step.asks and any(_asked_alike(old, step) for old in before):
+        return 0.6
+    return 0.3 if outcome.is_long and step.asks else 0.0
+
+
+def _asked_alike(old: Step, step: Step) -> bool:
+    """Another question about the same thing, and the same answer."""
+    if not old.asks or old.outcome_key != step.outcome_key or _is_elsewhere(step, old):
+        return False
+    return step.outcome is not None and not step.outcome.has_more
+
+
+def _is_elsewhere(step: Step, old: Step) -> bool:
+    """Each names something that the other does not."""
+    return bool(step.names - old.names) and bool(old.names - step.names)
+
+
+def _weigh_verbatim(step: Step, same: Sequence[Step], before: Sequence[Step]) -> float:
+    if _edited_since(same[-1], before):
+        # A check of a new state: green is as it should be, red is one more try.
+        return 0.8 if step.failed else 0.0
+    if len(same) == 1 and not step.failed:
+        place = next(i for i, old in enumerate(before) if old is same[0])
+        if len(before) - place > _FAR_BACK or step.asks:
+            return 0.5
+    return 1.0
+
+
+def _acted_since(old: Step, before: Sequence[Step]) -> bool:
+    later = before[next(i for i, step in enumerate(before) if step is old) + 1 :]
+    return any(step.acted for step in later)
+
+
+def _edited_since(old: Step, before: Sequence[Step]) -> bool:
+    for step in reversed(before):
+        if step is old:
+            return False
+        if step.edits and step.acted:
+            return True
+    return False
+
+
+def _weigh_failure(step: Step, before: Sequence[Step]) -> float:
+    kin = [old for old in before if old.failure == step.failure]
+    if kin:
+        near = max(0.0 if _is_elsewhere(step, old) else step.nearness(old) for old in kin)
+        return 0.8 + (0.3 if near >= NEAR else 0.0 if near >= ALIKE else -0.35)
+    template = step.outcome.template if step.outcome else None
+    same_shape = any(old.outcome and old.outcome.template == template for old in before)
+    return 0.4 if template and same_shape else 0.0
+
+
+def _fade(step: Step, before: Sequence[Step]) -> float:
+    """Give what is left of the score after this step."""
+    if step.improved:
+        return 0.3
+    keep = 1.0
+    if step.failed:
+        known = any(old.failure == step.failure for old in before)
+        return keep if known else 0.8
+    if step.news >= MUCH_NEWS:
+        keep = 0.4
+    elif step.news >= NEWS:
+        keep = 0.75
+    last = next((old for old in reversed(before) if old.verb == step.verb), None)
+    if last is not None and last.failed:
+        keep = min(keep, 0.4)
+    return keep

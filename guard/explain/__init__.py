@@ -1,0 +1,1 @@
+"""Why a turn was or was not flagged, detector by detector, rung by rung."""

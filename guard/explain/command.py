@@ -1,0 +1,277 @@
+"""`guard explain`: why a turn of a recorded run was or was not flagged."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+from guard.errors import GuardError
+from guard.explain.reasons import Explanation, Finding, Result, explain
+from guard.explain.vetoes import Veto
+from guard.formats import read_recording
+from guard.policy import Policy
+from guard.replay import choose_policy
+from guard.signals import Rung, Signal
+from guard.step import NEWS, Step
+from guard.tables import printable, table
+
+_SHOWN = 8
+_MANY = 4
+_RESULTS = {
+    Result.ALARM: "flagged: a card opens",
+    Result.OPEN: "flagged, while a card was open already",
+    Result.DISMISSED: "tripped, and the judge let the agent go",
+    Result.NUDGE: "not flagged: something stirs, not enough of it",
+    Result.QUIET: "not flagged: nothing stirs",
+    Result.HEARD: "somebody spoke to the agent: nothing to judge",
+}
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the command line."""
+    parser.add_argument("file", type=Path, metavar="FILE")
+    parser.add_argument(
+        "--turn", type=int, metavar="N",
+        help="position in the file, first turn 0 (default: the first alarm, or what came nearest)",
+    )  # fmt: skip
+    which = parser.add_mutually_exclusive_group()
+    which.add_argument("--preset", metavar="NAME", help="a preset of `guard replay`")
+    which.add_argument("--policy", type=Path, metavar="FILE", help="a policy, JSON or TOML")
+    parser.add_argument("--json", action="store_true", help="one JSON object")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Explain a turn; 2 for a wrong policy, 1 if there is no such turn."""
+    try:
+        policy = choose_policy(args.preset, args.policy)
+    except GuardError as error:
+        return _complain(str(error), 2)
+    try:
+        found = explain(read_recording(args.file), args.turn, policy)
+    except GuardError as error:
+        return _complain(str(error), 1)
+    if found is None:
+        return _complain(f"{args.file}: no readable turn {args.turn}", 1)
+    said = json.dumps(as_mapping(found), indent=1) if args.json else as_text(found, policy)
+    sys.stdout.write(said + "\n")
+    return 0
+
+
+def _complain(sentence: str, status: int) -> int:
+    sys.stderr.write(f"guard explain: {printable(sentence, longest=400)}\n")
+    return status
+
+
+# --- as JSON -----------------------------------------------------------------
+
+
+def as_mapping(found: Explanation) -> dict[str, Any]:
+    """Give plain JSON values."""
+    return {
+        "run": found.run,
+        "turn": found.place,
+        "result": found.result.value,
+        "remembered_since": {"turn": found.since, "why": found.began},
+        "similarity": found.assessment.similarity,
+        "changed": found.assessment.changed,
+        "step": _step_as_mapping(found.step) if found.step else None,
+        "most_alike": {"turn": found.nearest.seq, "likeness": found.nearest.likeness}
+        if found.nearest
+        else None,
+        "evidence": round(found.evidence, 2),
+        "detectors": [_finding_as_mapping(finding) for finding in found.findings],
+        "suspicion": _signal_as_mapping(found.assessment.suspicion),
+        "judge": {
+            "loop": found.verdict.loop,
+            "confidence": found.verdict.confidence,
+            "reason": found.verdict.reason,
+            "fix": found.verdict.fix,
+        }
+        if found.verdict
+        else None,
+    }
+
+
+def _step_as_mapping(step: Step) -> dict[str, Any]:
+    return {
+        "agent": step.agent,
+        "call": step.call,
+        "action": step.action,
+        "proposed": step.proposed,
+        "outcome_known": step.outcome_known,
+        "failed": step.failed,
+        "failure": step.failure,
+        "news": round(step.news, 3),
+        "new_request": step.fresh,
+        "acted": step.acted,
+        "improved": step.improved,
+        "patient": step.patient,
+        "asks": step.asks,
+    }
+
+
+def _finding_as_mapping(finding: Finding) -> dict[str, Any]:
+    return {
+        "detector": finding.detector,
+        "signal": _signal_as_mapping(finding.signal),
+        "held_back_by": [
+            {
+                "veto": list(veto.kinds),
+                "turns": list(veto.turns),
+                "without": _signal_as_mapping(veto.without),
+            }
+            for veto in finding.vetoes
+        ],
+    }
+
+
+def _signal_as_mapping(signal: Signal | None) -> dict[str, Any] | None:
+    if signal is None:
+        return None
+    evidence = signal.evidence
+    return {
+        "score": round(signal.score, 3),
+        "rung": signal.rung.name.lower() if signal.score >= 1.0 else _below(signal),
+        "turns": list(signal.turns),
+        "repeats": evidence.repeats,
+        "limit": evidence.limit,
+        "similarity": evidence.similarity,
+        "threshold": evidence.threshold,
+        "summary": evidence.summary,
+    }
+
+
+# --- as text -----------------------------------------------------------------
+
+
+def as_text(found: Explanation, policy: Policy) -> str:
+    """Say it in a page."""
+    head = f"turn {found.place} of {printable(found.run)}: {_RESULTS[found.result]}"
+    if found.step is None:
+        return head
+    parts = [head, "", *_reading(found), "", _steps(found), _findings(found), ""]
+    return "\n".join([*parts, *_conclusion(found, policy)])
+
+
+def _reading(found: Explanation) -> list[str]:
+    step = found.step
+    if step is None:
+        return []
+    who = printable(step.agent) or "the agent"
+    deed = "is about to" if step.proposed else "did"
+    what = f"{deed}: {printable(step.call)}" if step.is_call else f"said: {printable(step.meaning)}"
+    remembered = f"remembered: {len(found.steps)} turns since turn {found.since}, {found.began}"
+    return [f"{who} {what}", *_answer(step), _likeness(found), remembered]
+
+
+def _answer(step: Step) -> list[str]:
+    if step.proposed:
+        return []
+    if not step.outcome_known:
+        return ["came back: not known"]
+    enough = "news" if step.news >= NEWS else "no news"
+    news = f"{step.news:.0%} of it new ({enough}; the line is {NEWS:.0%})"
+    if step.outcome is None:
+        return [f"of what it said: {news}"]
+    how = "a failure" if step.failed else "an answer"
+    return [f"came back: {how}, {printable(step.outcome.text, longest=80)!r}, {news}"]
+
+
+def _likeness(found: Explanation) -> str:
+    changed = "something changed" if found.assessment.changed else "nothing changed"
+    if found.nearest is None:
+        return f"most alike: nothing before it; {changed}"
+    return f"most alike: turn {found.nearest.seq}, {found.nearest.likeness:g} of 1; {changed}"
+
+
+def _steps(found: Explanation) -> str:
+    rows = [
+        (
+            str(step.seq),
+            printable(step.call or step.meaning, longest=50),
+            _came(step),
+            f"{step.news:.0%}",
+            ", ".join(_marks(step)) or "-",
+            f"x{weight.keep:g} +{weight.gain:g}",
+        )
+        for step, weight in list(zip(found.steps, found.weights, strict=True))[-_SHOWN:]
+    ]
+    return table(("turn", "what", "came back", "news", "progress or patience", "evidence"), rows)
+
+
+def _came(step: Step) -> str:
+    if not step.is_call:
+        return "-"
+    if step.outcome is None:
+        return "not known"
+    return f"{'failure' if step.failed else 'answer'} {step.outcome.key[-6:]}"
+
+
+def _marks(step: Step) -> list[str]:
+    marks = {
+        "acted": step.acted,
+        "fewer failures": step.improved,
+        "patient": step.patient,
+        "first asked": step.is_call and step.fresh,
+    }
+    return [name for name, holds in marks.items() if holds]
+
+
+def _findings(found: Explanation) -> str:
+    telling = [one for one in found.findings if one.signal or one.vetoes]
+    silent = [one.detector for one in found.findings if not one.signal and not one.vetoes]
+    lines = [line for finding in telling for line in _finding(finding)]
+    if silent:
+        lines.append(f"silent, and nothing holds them back: {', '.join(silent)}")
+    return "\n".join(lines)
+
+
+def _finding(finding: Finding) -> list[str]:
+    signal = finding.signal
+    if signal is None:
+        lines = [f"{finding.detector}: silent"]
+    else:
+        rung = signal.rung.name.lower() if signal.score >= 1.0 else _below(signal)
+        said = printable(signal.evidence.summary)
+        lines = [f"{finding.detector}: {_measure(signal)}, rung {rung}: {said}"]
+    return lines + [f"    {_veto(veto)}" for veto in finding.vetoes]
+
+
+def _below(signal: Signal) -> str:
+    return "nudge" if signal.rung is Rung.NUDGE else "observe"
+
+
+def _measure(signal: Signal) -> str:
+    evidence = signal.evidence
+    said = f"score {signal.score:.2f}"
+    if evidence.limit:
+        said += f", {evidence.repeats} of {evidence.limit}"
+    if evidence.similarity is not None and evidence.threshold is not None:
+        said += f", likeness {evidence.similarity:.2f} against {evidence.threshold:.2f}"
+    return said
+
+
+def _veto(veto: Veto) -> str:
+    latest = ", ".join(str(seq) for seq in veto.turns[-_MANY:])
+    more = "..., " if len(veto.turns) > _MANY else ""
+    where = f" (turn {more}{latest})" if veto.turns else ""
+    return f"held back: {veto.says}{where}; without that: {_measure(veto.without)}"
+
+
+def _conclusion(found: Explanation, policy: Policy) -> list[str]:
+    lines = []
+    if "stall" in policy.detectors:
+        lines.append(f"evidence: {found.evidence:.1f} of {policy.stall.evidence:g}")
+    if suspicion := found.assessment.suspicion:
+        lines.append(f"worth a question to a model: {printable(suspicion.evidence.summary)}")
+    if trip := found.assessment.trip:
+        lines.append(f"trips: {trip.detector}, rung {trip.rung.name.lower()}")
+    if found.verdict:
+        ruling = "a loop" if found.verdict.loop else "no loop"
+        lines.append(f"judge: {ruling}. {printable(found.verdict.reason, longest=400)}")
+    if found.verdict and found.verdict.fix:
+        lines.append(f"proposes: {printable(found.verdict.fix, longest=400)}")
+    return lines

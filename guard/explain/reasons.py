@@ -1,0 +1,247 @@
+"""One turn of a recorded run, explained: what the engine read, and what followed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from enum import StrEnum
+
+from guard.detectors import View
+from guard.detectors.stall import add_up
+from guard.engine import Engine
+from guard.evidence import Weight
+from guard.explain.vetoes import Veto, find_vetoes
+from guard.formats import Recording
+from guard.judge import Verdict
+from guard.judge.court import Court
+from guard.panel import Panel, Seat
+from guard.policy import DEFAULT_POLICY, Policy
+from guard.signals import Assessment, Signal
+from guard.step import Step
+from guard.turn import Role, Turn
+
+
+class Result(StrEnum):
+    """What came of a turn."""
+
+    ALARM = "alarm"
+    """A card opens."""
+    OPEN = "open"
+    """A card was open already: nothing opens twice."""
+    DISMISSED = "dismissed"
+    """The judge let the agent go."""
+    NUDGE = "nudge"
+    """Something stirs, and nobody is asked."""
+    QUIET = "quiet"
+    HEARD = "heard"
+    """Somebody spoke to the agent: there is nothing to judge."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finding:
+    """What one detector says of the turn.
+
+    Attributes:
+        signal: On its rung; None: silent.
+        vetoes: What holds it back.
+    """
+
+    detector: str
+    signal: Signal | None
+    vetoes: tuple[Veto, ...]
+
+    @property
+    def score(self) -> float:
+        """In [0, 1], 0 where silent."""
+        return self.signal.score if self.signal else 0.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Nearest:
+    """The remembered step whose request is most alike, in [0, 1]."""
+
+    seq: int
+    likeness: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Explanation:
+    """Why a turn was or was not flagged.
+
+    Attributes:
+        place: Its position in the file, first turn 0.
+        result: What came of it.
+        since: Position of the first remembered turn.
+        began: Why memory begins there.
+        step: What the engine read; None where somebody spoke to the agent.
+        steps: What is remembered, oldest first, the turn included.
+        weights: What each of them does to the evidence of `stall`.
+        evidence: That evidence, added up.
+        findings: Every detector of the policy, in its order.
+        verdict: The local judge's ruling on a trip, where one was asked for.
+    """
+
+    run: str
+    place: int
+    result: Result
+    since: int
+    began: str
+    assessment: Assessment
+    step: Step | None = None
+    nearest: Nearest | None = None
+    steps: tuple[Step, ...] = ()
+    weights: tuple[Weight, ...] = ()
+    evidence: float = 0.0
+    findings: tuple[Finding, ...] = ()
+    verdict: Verdict | None = None
+
+
+def explain(
+    recording: Recording, place: int | None = None, policy: Policy = DEFAULT_POLICY
+) -> Explanation | None:
+    """Explain the turn at a place; None: there is no readable turn.
+
+    Without a place: the first alarm, or the turn that came nearest to one.
+    """
+    wanted = find_telling(recording, policy) if place is None else place
+    moment = next((one for one in _watch(recording, policy) if one.place == wanted), None)
+    return None if moment is None else _explain(moment, recording)
+
+
+def find_telling(recording: Recording, policy: Policy = DEFAULT_POLICY) -> int | None:
+    """Give the place of the first alarm, else of the highest score, else the last."""
+    best: tuple[float, int] | None = None
+    for moment in _watch(recording, policy):
+        if moment.result is Result.ALARM:
+            return moment.place
+        score = max((signal.score for signal in moment.assessment.signals), default=0.0)
+        if best is None or score >= best[0]:
+            best = score, moment.place
+    return None if best is None else best[1]
+
+
+# --- the run, moment by moment ------------------------------------------------
+
+
+class _Witness(Panel):
+    """Remembers what the panel was last shown."""
+
+    view: View | None = None
+    seats: tuple[Seat, ...] = ()
+
+    def examine(self, view: View, turn: Turn) -> Iterator[Signal]:
+        self.view, self.seats = view, tuple(self._seats_for(turn))
+        return super().examine(view, turn)
+
+
+class _Watched(Engine):
+    """An engine whose panel can be asked what it saw."""
+
+    def __init__(self, policy: Policy) -> None:
+        super().__init__(policy, suspects=True)
+        self._panel = self.witness = _Witness(policy)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Moment:
+    """The run just after one turn; its view is gone with the next."""
+
+    place: int
+    turn: Turn
+    assessment: Assessment
+    witness: _Witness
+    result: Result
+    verdict: Verdict | None
+    since: int
+    began: str
+
+
+def _watch(recording: Recording, policy: Policy) -> Iterator[_Moment]:
+    """Replay as `guard.replay` does: the judge may let go, a card opens once."""
+    court = Court(policy, workspace=recording.workspace, goal=recording.goal)
+    engine, seen = _Watched(policy), dict[int, Turn]()
+    since, began, is_open = 0, "the run began", False
+    for place, turn in enumerate(recording.turns):
+        if turn is None:
+            continue
+        assessment = engine.observe(turn)
+        seen[assessment.seq] = turn
+        if turn.role is Role.USER:
+            since, began = place + 1, "a person spoke"
+        trip = None if is_open else assessment.trip
+        verdict = court.rules(trip, seen) if trip else None
+        result = _result(turn, assessment, verdict, is_open=is_open)
+        yield _Moment(
+            place=place,
+            turn=turn,
+            assessment=assessment,
+            witness=engine.witness,
+            result=result,
+            verdict=verdict,
+            since=since,
+            began=began,
+        )
+        is_open = is_open or result is Result.ALARM
+        if result is Result.DISMISSED:
+            engine.reset()
+            since, began = place + 1, "the judge let the agent go"
+
+
+def _result(
+    turn: Turn, assessment: Assessment, verdict: Verdict | None, *, is_open: bool
+) -> Result:
+    if turn.role in {Role.USER, Role.SYSTEM}:
+        return Result.HEARD
+    if assessment.trip is None:
+        return Result.NUDGE if assessment.signals else Result.QUIET
+    if is_open:
+        return Result.OPEN
+    return Result.DISMISSED if verdict and not verdict.loop else Result.ALARM
+
+
+# --- one of them, explained ---------------------------------------------------
+
+
+def _explain(moment: _Moment, recording: Recording) -> Explanation:
+    bare = Explanation(
+        run=recording.run,
+        place=moment.place,
+        result=moment.result,
+        since=moment.since,
+        began=moment.began,
+        assessment=moment.assessment,
+        verdict=moment.verdict,
+    )
+    view = moment.witness.view
+    if view is None or moment.result is Result.HEARD:
+        return bare
+    trail = view.trail
+    step = next(step for step in trail.steps if step.seq == moment.assessment.seq)
+    return replace(
+        bare,
+        step=step,
+        nearest=_nearest(step, trail.steps),
+        steps=tuple(trail.steps),
+        weights=tuple(trail.weights),
+        evidence=add_up(trail.weights),
+        findings=tuple(_find(seat, view) for seat in moment.witness.seats),
+    )
+
+
+def _find(seat: Seat, view: View) -> Finding:
+    found = seat.detector.examine(view)
+    signal = seat.rungs.place(found) if found and view.seq in found.turns else None
+    return Finding(
+        detector=seat.detector.name,
+        signal=signal,
+        vetoes=tuple(find_vetoes(seat.detector, view, signal)),
+    )
+
+
+def _nearest(step: Step, steps: Sequence[Step]) -> Nearest | None:
+    """Give the latest of the most alike."""
+    others = [old for old in steps if old.seq != step.seq and old.is_call == step.is_call]
+    if not others:
+        return None
+    best = max(others, key=lambda old: (step.nearness(old), old.seq))
+    return Nearest(seq=best.seq, likeness=round(step.nearness(best), 2))

@@ -1,0 +1,92 @@
+"""Recorded runs of every form guard can read.
+
+`read_recording` looks at what a file holds, not at its name.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import chain, islice
+from pathlib import Path
+from typing import Any
+
+from guard.errors import UnreadableRecording
+from guard.formats import claude_code, codex, gemini, turn_file
+from guard.formats.recording import Recording
+
+Row = Mapping[str, Any]
+Recognises = Callable[[Sequence[Row]], bool]
+
+# Summaries and file snapshots may stand before the first message.
+_EARLY = 250
+# A longer line is no turn of an agent, but a file of another sort.
+_LONGEST_LINE = 1 << 26
+
+# Asked in this order: a turn file is the most general form, so it comes last.
+FORMATS: dict[str, tuple[Recognises, Callable[..., Recording]]] = {
+    "claude-code": (claude_code.recognises, claude_code.read),
+    "codex": (codex.recognises, codex.read),
+    "gemini": (gemini.recognises, gemini.read),
+    "turns": (turn_file.recognises, turn_file.read),
+}
+
+
+def read_recording(path: Path) -> Recording:
+    """Read a recorded run, line by line: only its turns are held in memory.
+
+    Raises:
+        UnreadableRecording: the file cannot be opened or holds no known form.
+    """
+    try:
+        with path.open("rb") as file:
+            return _read(_read_rows(file), path)
+    except OSError as error:
+        raise UnreadableRecording(str(path), error.strerror or "cannot be opened") from error
+
+
+def _read(rows: Iterator[Row | None], path: Path) -> Recording:
+    early = list(islice(rows, _EARLY))
+    known = [row for row in early if row is not None]
+    for recognises, read in FORMATS.values():
+        if recognises(known):
+            return read(chain(early, rows), stem=path.stem)
+    if known or not early:
+        raise UnreadableRecording(
+            str(path), "is no turn file and no Claude Code, Codex or Gemini transcript"
+        )
+    raise UnreadableRecording(str(path), "holds no readable line")
+
+
+def _read_rows(file: io.BufferedReader) -> Iterator[Row | None]:
+    """Read JSON Lines; one JSON document is one row. None: not an object."""
+    source: io.BufferedIOBase = file
+    if file.peek(64).lstrip().startswith((b"{\n", b"{\r\n")):
+        text = file.read()
+        if (whole := _read_object(text)) is not None:
+            yield whole
+            return
+        source = io.BytesIO(text)
+    while line := source.readline(_LONGEST_LINE):
+        yield _read_object(line) if _skip_rest(line, source) else None
+
+
+def _skip_rest(line: bytes, source: io.BufferedIOBase) -> bool:
+    """Tell whether a line is whole; of one too long, the rest is skipped."""
+    if len(line) < _LONGEST_LINE or line.endswith(b"\n"):
+        return True
+    while (more := source.readline(_LONGEST_LINE)) and not more.endswith(b"\n"):
+        pass
+    return False
+
+
+def _read_object(line: bytes) -> Row | None:
+    try:
+        value = json.loads(line.decode("utf-8", "replace"))
+    except (ValueError, RecursionError):
+        return None
+    return value if isinstance(value, dict) else None
+
+
+__all__ = ["FORMATS", "Recording", "read_recording"]

@@ -1,0 +1,144 @@
+"""Claude Code transcripts: one record a line, one record per content block."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from guard.formats.fields import read_args, read_count, read_text, read_time
+from guard.formats.recording import Recording
+from guard.turn import Role, Turn, Usage
+
+# Summaries and file snapshots may stand before the first message.
+_EARLY = 200
+_SPOKEN_BY_MACHINES = ("<command-", "<local-command", "<system-reminder>", "Caveat: ")
+
+
+def recognises(rows: Sequence[Mapping[str, Any]]) -> bool:
+    """Tell whether any early record is Claude Code's."""
+    return any(
+        str(row.get("type")) in {"assistant", "user"}
+        and isinstance(row.get("message"), dict)
+        and ("sessionId" in row or "uuid" in row)
+        for row in rows[:_EARLY]
+    )
+
+
+def read(rows: Iterable[Mapping[str, Any] | None], *, stem: str) -> Recording:
+    """Read a transcript: each tool call one turn, with what came back."""
+    reader, malformed = _Reader(), 0
+    for row in rows:
+        if row is None:
+            malformed += 1
+        else:
+            reader.take(row)
+    return Recording(run=reader.session or stem, turns=tuple(reader.turns), malformed=malformed)
+
+
+class _Reader:
+    """Pairs calls with their results by id."""
+
+    def __init__(self) -> None:
+        self.session: str | None = None
+        self.turns: list[Turn] = []
+        self._places: dict[str, int] = {}
+
+    def take(self, row: Mapping[str, Any]) -> None:
+        message = row.get("message")
+        if not isinstance(message, dict):
+            return
+        self.session = self.session or read_text(row.get("sessionId"))
+        blocks = message.get("content")
+        if isinstance(blocks, str):
+            blocks = [{"type": "text", "text": blocks}]
+        if not isinstance(blocks, list):
+            return
+        blocks = [block for block in blocks if isinstance(block, dict)]
+        if row.get("type") == "assistant":
+            self._take_assistant(row, message, blocks)
+        elif row.get("type") == "user":
+            self._take_user(row, blocks)
+
+    def _take_assistant(
+        self, row: Mapping[str, Any], message: Mapping[str, Any], blocks: list[dict[str, Any]]
+    ) -> None:
+        base = Turn(
+            role=Role.ASSISTANT,
+            agent=read_text(row.get("agentId")) or ("side" if row.get("isSidechain") else None),
+            call_id=read_text(message.get("id")),
+            model=read_text(message.get("model")),
+            provider="anthropic",
+            usage=_usage(message.get("usage")),
+            ts=read_time(row.get("timestamp")),
+        )
+        for block in blocks:
+            if block.get("type") == "text" and (text := read_text(block.get("text"))):
+                self._add(replace(base, content=text))
+            elif str(block.get("type")) in {"tool_use", "server_tool_use"}:
+                self._take_call(base, block)
+
+    def _take_call(self, base: Turn, block: Mapping[str, Any]) -> None:
+        key = read_text(block.get("id"))
+        tool = read_text(block.get("name")) or "unknown"
+        self._add(replace(base, key=key, tool=tool, args=read_args(block.get("input"))))
+        if key:
+            self._places[key] = len(self.turns) - 1
+
+    def _take_user(self, row: Mapping[str, Any], blocks: list[dict[str, Any]]) -> None:
+        for block in blocks:
+            if block.get("type") == "tool_result":
+                self._take_result(block)
+        said = "\n".join(
+            text
+            for block in blocks
+            if block.get("type") == "text" and (text := read_text(block.get("text")))
+        )
+        is_machine = row.get("isMeta") or row.get("isCompactSummary") or row.get("isSidechain")
+        if said and not is_machine and not said.startswith(_SPOKEN_BY_MACHINES):
+            self._add(Turn(role=Role.USER, content=said, ts=read_time(row.get("timestamp"))))
+
+    def _take_result(self, block: Mapping[str, Any]) -> None:
+        place = self._places.get(str(block.get("tool_use_id")))
+        if place is None:
+            return
+        text = block_text(block.get("content"))
+        # The same text as error and as result would say everything twice.
+        failed = bool(block.get("is_error"))
+        self.turns[place] = replace(
+            self.turns[place],
+            result=None if failed else text,
+            error=(text or "failed") if failed else None,
+        )
+
+    def _add(self, turn: Turn) -> None:
+        self.turns.append(replace(turn, seq=len(self.turns)))
+
+
+def block_text(content: object) -> str:
+    """Give the text of a tool's answer: a string, or blocks of text."""
+    if isinstance(content, str):
+        return content
+    if isinstance(content, dict):
+        content = [content]
+    if not isinstance(content, list):
+        return ""
+    texts = [read_text(block.get("text")) for block in content if isinstance(block, dict)]
+    return "\n".join(text for text in texts if text)
+
+
+def _usage(value: object) -> Usage | None:
+    if not isinstance(value, dict):
+        return None
+    tiers = value.get("cache_creation")
+    tiers = tiers if isinstance(tiers, dict) else {}
+    written = read_count(value.get("cache_creation_input_tokens"))
+    hour = read_count(tiers.get("ephemeral_1h_input_tokens"))
+    return Usage(
+        input=read_count(value.get("input_tokens")),
+        cache_read=read_count(value.get("cache_read_input_tokens")),
+        # Cache writes of no stated tier are 5-minute writes.
+        cache_write_5m=max(0, written - hour),
+        cache_write_1h=hour,
+        output=read_count(value.get("output_tokens")),
+    )

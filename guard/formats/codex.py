@@ -1,0 +1,144 @@
+"""Codex rollouts: response items and events, one a line."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from guard.formats.claude_code import block_text
+from guard.formats.fields import read_args, read_count, read_text, read_time
+from guard.formats.recording import Recording
+from guard.turn import Role, Turn, Usage
+
+_TYPES = {"session_meta", "response_item", "event_msg", "turn_context", "token_usage_record"}
+_CALLS = {"function_call", "custom_tool_call", "local_shell_call"}
+_ANSWERS = {"function_call_output", "custom_tool_call_output"}
+_EXIT_CODE = re.compile(r"(?i)(?:process exited with code|exit code:?) (-?\d+)")
+_SPOKEN_BY_MACHINES = ("<environment_context>", "<user_instructions>", "# AGENTS.md", "<turn_")
+_PREAMBLE = re.compile(r"\A(?:Chunk ID:|Wall time:|Process |Original token)[\s\S]*?\nOutput:\n")
+
+
+def recognises(rows: Sequence[Mapping[str, Any]]) -> bool:
+    """Tell whether the early records are a rollout's."""
+    return any(
+        str(row.get("type")) in _TYPES and isinstance(row.get("payload"), dict) for row in rows[:20]
+    )
+
+
+def read(rows: Iterable[Mapping[str, Any] | None], *, stem: str) -> Recording:
+    """Read a rollout: each tool call one turn, with what came back."""
+    reader, malformed = _Reader(), 0
+    for row in rows:
+        if row is None:
+            malformed += 1
+        else:
+            reader.take(row)
+    return Recording(run=reader.session or stem, turns=tuple(reader.turns), malformed=malformed)
+
+
+class _Reader:
+    """Pairs calls with outputs by `call_id`; usage goes to the latest turn."""
+
+    def __init__(self) -> None:
+        self.session: str | None = None
+        self.turns: list[Turn] = []
+        self._model: str | None = None
+        self._places: dict[str, int] = {}
+        self._counted: Mapping[str, Any] | None = None
+
+    def take(self, row: Mapping[str, Any]) -> None:
+        payload = row.get("payload")
+        if not isinstance(payload, dict):
+            return
+        kind, record = str(payload.get("type")), str(row.get("type"))
+        at = read_time(row.get("timestamp"))
+        if record == "session_meta":
+            self.session = self.session or read_text(payload.get("id"))
+        if record in {"session_meta", "turn_context"}:
+            self._model = read_text(payload.get("model")) or self._model
+        elif record == "event_msg" and kind == "token_count":
+            self._take_usage(payload.get("info"))
+        elif record == "response_item" and kind == "message":
+            self._take_message(payload, Turn(role=Role.ASSISTANT, ts=at))
+        elif record == "response_item" and kind in _CALLS:
+            self._take_call(payload, Turn(role=Role.ASSISTANT, ts=at))
+        elif record == "response_item" and kind in _ANSWERS:
+            self._take_answer(payload)
+
+    def _take_message(self, payload: Mapping[str, Any], turn: Turn) -> None:
+        text = block_text(payload.get("content"))
+        role = {"user": Role.USER, "assistant": Role.ASSISTANT}.get(str(payload.get("role")))
+        if not text or role is None or text.startswith(_SPOKEN_BY_MACHINES):
+            return
+        self._add(replace(turn, role=role, content=text))
+
+    def _take_call(self, payload: Mapping[str, Any], turn: Turn) -> None:
+        key = read_text(payload.get("call_id")) or read_text(payload.get("id"))
+        tool = read_text(payload.get("name")) or str(payload.get("type"))
+        given = payload.get("arguments", payload.get("input", payload.get("action")))
+        args = read_args(given)
+        if args is None and isinstance(given, str):
+            args = {"input": given}
+        self._add(replace(turn, key=key, tool=tool, args=args, model=self._model))
+        if key:
+            self._places[key] = len(self.turns) - 1
+
+    def _take_answer(self, payload: Mapping[str, Any]) -> None:
+        place = self._places.get(str(payload.get("call_id")))
+        if place is None:
+            return
+        text, code = _output(payload.get("output"))
+        self.turns[place] = replace(
+            self.turns[place],
+            result=None if code else text,
+            error=f"exit code {code}\n{text}" if code else None,
+        )
+
+    def _take_usage(self, info: object) -> None:
+        last = info.get("last_token_usage") if isinstance(info, dict) else None
+        # The same figures are told again with every rate-limit update.
+        total = info.get("total_token_usage") if isinstance(info, dict) else None
+        if not isinstance(last, dict) or total == self._counted or not self.turns:
+            return
+        self._counted = total
+        place = max(
+            (i for i, turn in enumerate(self.turns) if turn.role is Role.ASSISTANT), default=None
+        )
+        if place is not None:
+            turn = self.turns[place]
+            used = _usage(last) if turn.usage is None else turn.usage + _usage(last)
+            self.turns[place] = replace(turn, usage=used, model=self._model, provider="openai")
+
+    def _add(self, turn: Turn) -> None:
+        self.turns.append(replace(turn, seq=len(self.turns)))
+
+
+def _output(output: object) -> tuple[str, int]:
+    """Give what a tool returned and its exit code, 0 where none is told."""
+    if isinstance(output, list):
+        output = block_text(output)
+    if not isinstance(output, str):
+        return json.dumps(output, default=str) if output is not None else "", 0
+    wrapped = read_args(output) if output.startswith("{") else None
+    if wrapped and isinstance(wrapped.get("output"), str):
+        details = wrapped.get("metadata")
+        code = details.get("exit_code") if isinstance(details, dict) else 0
+        return wrapped["output"], code if isinstance(code, int) else 0
+    found = _EXIT_CODE.search(output[:400])
+    return _PREAMBLE.sub("", output), int(found.group(1)) if found else 0
+
+
+def _usage(value: Mapping[str, Any]) -> Usage:
+    cached = read_count(value.get("cached_input_tokens"))
+    written = read_count(value.get("cache_write_input_tokens"))
+    return Usage(
+        # Theirs includes what was cached, ours does not.
+        input=max(0, read_count(value.get("input_tokens")) - cached - written),
+        cache_read=cached,
+        cache_write_5m=written,
+        output=read_count(value.get("output_tokens")),
+        reasoning=read_count(value.get("reasoning_output_tokens")),
+    )

@@ -1,0 +1,188 @@
+"""Read fields of any form: what cannot be read is absent, never an error."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from decimal import Decimal, InvalidOperation
+from enum import StrEnum
+from typing import Any, TypeVar
+
+from guard.nature import ToolNature
+from guard.turn import Phase, Role, Turn, Usage
+
+_Word = TypeVar("_Word", bound=StrEnum)
+_TELLING = frozenset({"role", "tool", "content"})
+_ROLES = {"human": Role.USER, "function": Role.TOOL, "developer": Role.SYSTEM}
+# More tokens than were ever sold: a larger count is a mistake or an attack.
+_MOST = 10**15
+_MOST_DOLLARS = 10**9
+# Past the year 2286 a number of seconds must be one of milliseconds.
+_LAST_SECOND = 1e10
+
+
+def read_turn(row: Mapping[str, Any], *, seq: int | None = None) -> Turn | None:
+    """Read one turn; None where nothing in it says that it is one.
+
+    >>> read_turn({"role": "assistant", "tool": "Bash", "ts": "soon"}).ts is None
+    True
+    >>> read_turn({"weather": "fine"}) is None
+    True
+    """
+    if not _TELLING & row.keys():
+        return None
+    tool = read_text(row.get("tool"))
+    content = read_content(row.get("content"))
+    if not tool and content is None:
+        content = ""
+    return Turn(
+        role=_role(row.get("role")),
+        key=read_text(row.get("key")),
+        agent=read_text(row.get("agent")),
+        phase=_word(row.get("phase"), Phase) or Phase.DONE,
+        tool=tool or None,
+        args=read_args(row.get("args")),
+        content=content,
+        result=read_answer(row.get("result")),
+        error=read_answer(row.get("error")),
+        files=read_texts(row.get("files")),
+        state=read_text(row.get("state")),
+        action_class=read_text(row.get("action_class")),
+        call_id=read_text(row.get("call_id")),
+        model=read_text(row.get("model")),
+        provider=read_text(row.get("provider")),
+        usage=read_usage(row.get("usage")),
+        cost_usd=read_money(row.get("cost_usd")),
+        ts=read_time(row.get("ts")),
+        seq=seq,
+        nature=read_nature(row.get("nature")),
+    )
+
+
+def read_nature(value: object) -> ToolNature | None:
+    """Read what a call says of its tool's repeats; None where it says nothing."""
+    return ToolNature.from_mapping(value) if isinstance(value, dict) else None
+
+
+def read_content(value: object) -> str | None:
+    """Give what was said: a text, or the texts of a list of blocks."""
+    if isinstance(value, list):
+        texts = [read_text(block.get("text")) for block in value if isinstance(block, dict)]
+        return "\n".join(text for text in texts if text) or None
+    return read_text(value)
+
+
+def read_text(value: object) -> str | None:
+    """Give a text, or None."""
+    return value if isinstance(value, str) else None
+
+
+def read_answer(value: object) -> str | None:
+    """Give what a tool returned as text; structured answers as JSON."""
+    if value is None or isinstance(value, str):
+        return value
+    try:
+        return json.dumps(value, ensure_ascii=False, sort_keys=True)
+    except (TypeError, ValueError, RecursionError):
+        return None
+
+
+def read_args(value: object) -> Mapping[str, Any] | None:
+    """Give a call's arguments; a JSON text of an object is read too."""
+    if isinstance(value, str):
+        value = _parsed(value)
+    return {str(name): inner for name, inner in value.items()} if isinstance(value, dict) else None
+
+
+def read_texts(value: object) -> tuple[str, ...]:
+    """Give the texts of a list; one text alone is a list of one."""
+    if isinstance(value, str):
+        return (value,)
+    if not isinstance(value, list | tuple):
+        return ()
+    return tuple(item for item in value if isinstance(item, str))
+
+
+def read_time(value: object) -> datetime | None:
+    """Read RFC 3339, seconds or milliseconds since 1970; without a zone: UTC.
+
+    >>> read_time("2026-11-21T21:08:00").isoformat()
+    '2026-11-21T21:08:00+00:00'
+    >>> read_time(1795295317).year
+    2026
+    """
+    if isinstance(value, bool):
+        return None
+    if isinstance(value, int | float):
+        return _since_1970(value)
+    if not isinstance(value, str):
+        return None
+    try:
+        moment = datetime.fromisoformat(value.strip())
+    except ValueError:
+        return _since_1970(_number(value))
+    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+
+
+def read_money(value: object) -> Decimal | None:
+    """Read dollars from a decimal string or a number, never below 0."""
+    if isinstance(value, bool) or not isinstance(value, str | int | float):
+        return None
+    try:
+        amount = Decimal(str(value))
+    except InvalidOperation:
+        return None
+    return amount if amount.is_finite() and 0 <= amount <= _MOST_DOLLARS else None
+
+
+def read_usage(value: object) -> Usage | None:
+    """Read token counts; what is no count is 0. None where there is none."""
+    if not isinstance(value, dict):
+        return None
+    counts = {name: read_count(value.get(name)) for name in Usage.__dataclass_fields__}
+    return Usage(**counts) if any(counts.values()) else None
+
+
+def read_count(value: object) -> int:
+    """Give a whole number of things, 0 where there is none."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return 0
+    return int(value) if 0 < value <= _MOST else 0
+
+
+def _role(value: object) -> Role:
+    """Read who speaks; whoever is not known acts, so that no loop is lost."""
+    name = value.strip().lower() if isinstance(value, str) else ""
+    return _ROLES.get(name) or _word(name, Role) or Role.ASSISTANT
+
+
+def _word(value: object, words: type[_Word]) -> _Word | None:
+    try:
+        return words(value) if isinstance(value, str) else None
+    except ValueError:
+        return None
+
+
+def _parsed(text: str) -> object:
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+
+
+def _number(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        return math.nan
+
+
+def _since_1970(seconds: float) -> datetime | None:
+    try:
+        if seconds > _LAST_SECOND:
+            seconds /= 1000
+        return datetime.fromtimestamp(seconds, UTC)
+    except (ValueError, OverflowError, OSError):
+        return None

@@ -1,0 +1,120 @@
+"""Gemini CLI sessions: one JSON document, or one message a line."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from guard.formats.claude_code import block_text
+from guard.formats.fields import read_answer, read_args, read_count, read_text, read_time
+from guard.formats.recording import Recording
+from guard.turn import Role, Turn, Usage
+
+_TYPES = {"user", "gemini", "info", "error", "warning"}
+
+
+def recognises(rows: Sequence[Mapping[str, Any]]) -> bool:
+    """Tell whether a session document or its messages stand here."""
+    return any(_is_session(row) or _is_message(row) for row in rows[:20])
+
+
+def read(rows: Iterable[Mapping[str, Any] | None], *, stem: str) -> Recording:
+    """Read a session: each tool call one turn, with what came back."""
+    session: str | None = None
+    malformed = 0
+    messages: dict[str, Mapping[str, Any]] = {}
+    for row in rows:
+        if row is None:
+            malformed += 1
+            continue
+        session = session or read_text(row.get("sessionId"))
+        _note_messages(row, messages)
+    turns = (turn for message in messages.values() for turn in _turns_of(message))
+    return Recording(
+        run=session or stem,
+        turns=tuple(replace(turn, seq=place) for place, turn in enumerate(turns)),
+        malformed=malformed,
+    )
+
+
+def _is_session(row: Mapping[str, Any]) -> bool:
+    return "sessionId" in row and ("messages" in row or "projectHash" in row)
+
+
+def _is_message(row: Mapping[str, Any]) -> bool:
+    return (
+        str(row.get("type")) in _TYPES and "content" in row and "id" in row and "payload" not in row
+    )
+
+
+def _note_messages(row: Mapping[str, Any], messages: dict[str, Mapping[str, Any]]) -> None:
+    """Note a row's messages; one told again replaces its first telling."""
+    # A history that was rewritten is told again, whole.
+    updated = row.get("$set")
+    inner = (updated if isinstance(updated, dict) else row).get("messages")
+    for message in inner if isinstance(inner, list) else [row]:
+        if isinstance(message, dict) and str(message.get("type")) in _TYPES:
+            messages[str(message.get("id", len(messages)))] = message
+
+
+def _turns_of(message: Mapping[str, Any]) -> list[Turn]:
+    at = read_time(message.get("timestamp"))
+    text = block_text(message.get("content"))
+    if message.get("type") == "user":
+        return [Turn(role=Role.USER, content=text, ts=at)] if text else []
+    if message.get("type") != "gemini":
+        return []
+    base = Turn(
+        role=Role.ASSISTANT,
+        call_id=read_text(message.get("id")),
+        model=read_text(message.get("model")),
+        provider="google",
+        usage=_usage(message.get("tokens")),
+        ts=at,
+    )
+    calls = message.get("toolCalls")
+    calls = [call for call in calls if isinstance(call, dict)] if isinstance(calls, list) else []
+    said = [replace(base, content=text)] if text else []
+    return said + [_call(base, call) for call in calls]
+
+
+def _call(base: Turn, call: Mapping[str, Any]) -> Turn:
+    answer = _answer(call.get("result"))
+    failed = str(call.get("status")) in {"error", "cancelled"}
+    return replace(
+        base,
+        key=read_text(call.get("id")),
+        tool=read_text(call.get("name")) or "unknown",
+        args=read_args(call.get("args")),
+        result=None if failed else answer,
+        error=(answer or str(call.get("status"))) if failed else None,
+        ts=read_time(call.get("timestamp")) or base.ts,
+    )
+
+
+def _answer(result: object) -> str | None:
+    """Give the text inside the function responses."""
+    if not isinstance(result, list):
+        return read_answer(result)
+    texts: list[str] = []
+    for part in result:
+        response = part.get("functionResponse") if isinstance(part, dict) else None
+        inner = response.get("response") if isinstance(response, dict) else part
+        if isinstance(inner, dict) and len(inner) == 1:
+            inner = next(iter(inner.values()))
+        texts.append(read_answer(inner) or "")
+    return "\n".join(texts)
+
+
+def _usage(value: object) -> Usage | None:
+    if not isinstance(value, dict):
+        return None
+    cached, thought = read_count(value.get("cached")), read_count(value.get("thoughts"))
+    return Usage(
+        # Their input includes cached tokens; thoughts come on top of output.
+        input=max(0, read_count(value.get("input")) - cached) + read_count(value.get("tool")),
+        cache_read=cached,
+        output=read_count(value.get("output")) + thought,
+        reasoning=thought,
+    )

@@ -1,0 +1,50 @@
+"""Turn files: JSON Lines, an optional header, then one turn a line."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain, islice
+from typing import Any
+
+from guard.formats.fields import read_text, read_texts, read_turn
+from guard.formats.recording import Recording
+
+Row = Mapping[str, Any]
+
+_TELLING = frozenset({"run", "role", "tool"})
+
+
+def recognises(rows: Sequence[Mapping[str, Any]]) -> bool:
+    """Tell whether the first readable lines look like a header or a turn."""
+    return any(_TELLING & row.keys() for row in rows[:3])
+
+
+def read(rows: Iterable[Row | None], *, stem: str) -> Recording:
+    """Read the lines of a turn file; None stands for a line that is no object.
+
+    The header's label is left unread: no detector may see it.
+    """
+    header, lines = _split_header(iter(rows))
+    turns = tuple(
+        read_turn(row, seq=position) if row is not None else None
+        for position, row in enumerate(lines)
+    )
+    return Recording(
+        run=_run_name(header) or stem,
+        turns=turns,
+        malformed=sum(turn is None for turn in turns),
+        workspace=read_texts(header.get("workspace")),
+        goal=read_text(header.get("goal")),
+    )
+
+
+def _split_header(rows: Iterator[Row | None]) -> tuple[Row, Iterator[Row | None]]:
+    early = list(islice(rows, 1))
+    if early and (first := early[0]) is not None and "run" in first and "role" not in first:
+        return first, rows
+    return {}, chain(early, rows)
+
+
+def _run_name(header: Mapping[str, Any]) -> str | None:
+    name = header.get("run")
+    return str(name) if isinstance(name, str | int) and name != "" else None

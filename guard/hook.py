@@ -1,0 +1,139 @@
+"""`guard hook AGENT`: forward one hook body to Mission Control.
+
+The agent calls it with the body on stdin and reads the answer from stdout. It
+must never stand in the agent's way: whatever goes wrong, it says so on stderr and
+exits 0, unless this agent is connected to fail closed and is about to act.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from guard.adapters import claude_code
+from guard.errors import ServerAway, ServerRefused
+from guard.keys import Connection, connection_for
+from guard.sdk.exchange import Request
+from guard.sdk.transport import HttpTransport
+from guard.sdk.wording import SUCCESSES, body_of
+
+CLIENTS = (claude_code.CLIENT,)
+
+MOST_FILES = 2000
+"""Names sent of a workspace: enough for any judge, small enough for any hook."""
+
+BLOCKS = 2
+"""The exit status with which an agent's hook says no."""
+
+NOT_WALKED = frozenset({"node_modules", "__pycache__", "venv", "target", "dist", "build"})
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the command line."""
+    parser.add_argument("client", choices=CLIENTS, metavar="AGENT", help="who calls: claude-code")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Forward the body on stdin; answers the exit status."""
+    body = _body_on_stdin()
+    connection = connection_for(args.client, body.get("cwd") or Path.cwd())
+    if connection is None:
+        _complain(f"no connection for this directory; run `guard connect {args.client}`")
+        return 0
+    try:
+        answer = forward(connection, with_workspace(body))
+    except (ServerAway, ServerRefused, ValueError) as error:
+        return _failed(connection, body, error)
+    if answer:
+        sys.stdout.write(json.dumps(answer) + "\n")
+    return 0
+
+
+def forward(connection: Connection, body: dict[str, Any], *, timeout_s: float = 10.0) -> Any:
+    """Post a hook body and return the agent's answer.
+
+    Raises:
+        ServerAway: Nobody answered.
+        ServerRefused: The server answered with an error.
+        ValueError: The connection's address or key is unusable.
+    """
+    transport = HttpTransport(connection.url, connection.key)
+    path = f"hooks/{connection.client}/"
+    try:
+        answer = transport.send(Request(method="POST", path=path, body=body, timeout_s=timeout_s))
+    finally:
+        transport.close()
+    return answer.body if answer.status in SUCCESSES else body_of(answer)
+
+
+def with_workspace(body: dict[str, Any]) -> dict[str, Any]:
+    """Add the names of the files in the session's directory when it starts."""
+    if body.get("hook_event_name") != "SessionStart" or not body.get("cwd"):
+        return body
+    return {**body, "workspace": workspace_of(Path(str(body["cwd"])))}
+
+
+def workspace_of(root: Path) -> list[str]:
+    """List a directory's files by name, those nearest its root first.
+
+    What git would ignore is left out; without git, hidden and built things are.
+    """
+    names = _tracked(root)
+    found = sorted(_walked(root) if names is None else names, key=lambda n: (n.count("/"), n))
+    return found[:MOST_FILES]
+
+
+def _tracked(root: Path) -> list[str] | None:
+    listing = ["git", "-C", str(root), "ls-files", "-z", "--cached", "--others"]
+    try:
+        done = subprocess.run(
+            [*listing, "--exclude-standard"], capture_output=True, timeout=5, check=True
+        )
+    except (OSError, subprocess.SubprocessError):
+        return None
+    return [name.decode("utf-8", "replace") for name in done.stdout.split(b"\0") if name]
+
+
+def _walked(root: Path) -> Iterator[str]:
+    """Walk breadth first, so that a huge tree still gives its top."""
+    left, folders = MOST_FILES, [root]
+    while folders and left > 0:
+        here, *folders = folders
+        for entry in _entries(here):
+            if entry.is_dir(follow_symlinks=False):
+                folders.append(Path(entry.path))
+            else:
+                left -= 1
+                yield Path(entry.path).relative_to(root).as_posix()
+
+
+def _entries(folder: Path) -> list[os.DirEntry[str]]:
+    try:
+        with os.scandir(folder) as entries:
+            return [e for e in entries if not e.name.startswith(".") and e.name not in NOT_WALKED]
+    except OSError:
+        return []
+
+
+def _body_on_stdin() -> dict[str, Any]:
+    try:
+        body = json.load(sys.stdin)
+    except ValueError:
+        return {}
+    return body if isinstance(body, dict) else {}
+
+
+def _failed(connection: Connection, body: dict[str, Any], error: Exception) -> int:
+    _complain(f"{connection.url} did not take the hook: {error}")
+    acts = body.get("hook_event_name") in claude_code.HOLDING
+    return BLOCKS if connection.fail == "closed" and acts else 0
+
+
+def _complain(sentence: str) -> None:
+    sys.stderr.write(f"Mission Control: {sentence}\n")

@@ -1,0 +1,99 @@
+"""A judge in the same process, for one run: trips, and a few suspicions, come before it.
+
+The server does the same with tasks and rows (`missioncontrol.oversight.judging`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from decimal import Decimal
+
+from guard.judge.case import Case, Judge, JudgeCall, Verdict
+from guard.judge.heuristics import rule
+from guard.policy import Policy
+from guard.signals import Signal
+from guard.turn import Turn
+
+HISTORY_TURNS = 24
+
+
+class Court:
+    """Rules on one run; the local judge stands in for a model that fails.
+
+    Args:
+        policy: Says whether trips are judged and when a suspicion is.
+        judge: A model; None: the local judge alone, which has no opinion on
+            suspicions.
+        workspace: Files that exist.
+        goal: What the run is for.
+    """
+
+    def __init__(
+        self,
+        policy: Policy,
+        judge: Judge | None = None,
+        *,
+        workspace: tuple[str, ...] = (),
+        goal: str | None = None,
+    ) -> None:
+        self._judged = policy.judged
+        self._rule = policy.judge
+        self._judge = judge
+        self._workspace = workspace
+        self._goal = goal
+        self._asked_at: int | None = None
+        self.calls: list[JudgeCall] = []
+        self.stand_ins = 0
+
+    @property
+    def hears_suspicions(self) -> bool:
+        """There is a model to ask about what no rule can tell."""
+        return self._judge is not None
+
+    @property
+    def cost_usd(self) -> Decimal | None:
+        """What asking cost; None: a call has no price."""
+        costs = [call.cost_usd for call in self.calls]
+        known = [cost for cost in costs if cost is not None]
+        return sum(known, Decimal(0)) if len(known) == len(costs) else None
+
+    def dismisses(self, trip: Signal, seen: Mapping[int, Turn]) -> bool:
+        """Tell whether a trip is no loop; `seen` are the run's turns by number."""
+        verdict = self.rules(trip, seen)
+        return verdict is not None and not verdict.loop
+
+    def rules(self, trip: Signal, seen: Mapping[int, Turn]) -> Verdict | None:
+        """Rule on a trip; None: this policy's trips come before no judge."""
+        return self._rule_on(self._case(trip, seen)) if self._judged else None
+
+    def confirms(self, suspicion: Signal | None, seen: Mapping[int, Turn], *, at: int) -> bool:
+        """Tell whether a suspicion is a loop for sure; asks a model, and seldom."""
+        if suspicion is None or self._judge is None or not self._is_due(at):
+            return False
+        self._asked_at = at
+        ruling = self._judge.ask(self._case(suspicion, seen))
+        self.calls += ruling.calls
+        verdict = ruling.verdict
+        return verdict is not None and verdict.loop and verdict.confidence >= self._rule.confidence
+
+    def _is_due(self, at: int) -> bool:
+        return self._asked_at is None or at - self._asked_at >= self._rule.every
+
+    def _rule_on(self, case: Case) -> Verdict:
+        if self._judge is None:
+            return rule(case)
+        ruling = self._judge.ask(case)
+        self.calls += ruling.calls
+        self.stand_ins += ruling.verdict is None
+        return ruling.verdict or rule(case)
+
+    def _case(self, signal: Signal, seen: Mapping[int, Turn]) -> Case:
+        numbers = list(seen)[-HISTORY_TURNS:]
+        return Case(
+            signal=signal,
+            turns=tuple(replace(seen[seq], seq=seq) for seq in signal.turns if seq in seen),
+            history=tuple(replace(seen[seq], seq=seq) for seq in numbers),
+            workspace=self._workspace,
+            goal=self._goal,
+        )

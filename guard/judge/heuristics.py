@@ -1,0 +1,72 @@
+"""The local judge: free, deterministic, always there.
+
+It reads the evidence and answers two questions: does anything move after all,
+and what would help? It proposes only what it can point at.
+"""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+from guard.actions import waits
+from guard.judge.advice import advise
+from guard.judge.case import Case, Verdict
+from guard.news import LineMemory
+from guard.normalize import command_of
+from guard.outcome import Outcome, outcome_of
+from guard.signals import Kind
+from guard.turn import Turn
+
+JUDGE = "local"
+_BY_REQUEST = frozenset({Kind.EXACT_REPEAT, Kind.SEMANTIC_REPEAT})
+"""Kinds that rest on what was asked; the others have looked at the answers."""
+_TELLING = 40
+"""From so many characters on an answer can bring something new."""
+
+
+def rule(case: Case) -> Verdict:
+    """Rule on a trip from its evidence alone; the same case, the same verdict."""
+    if case.signal.kind is Kind.BUDGET:
+        return _loop(0.99, case.signal.evidence.summary, None)
+    outcomes = [outcome_of(turn) for turn in case.turns]
+    known = [outcome for outcome in outcomes if outcome]
+    if reason := _moves_after_all(case, known):
+        return Verdict(judge=JUDGE, loop=False, confidence=0.8, reason=reason)
+    if (advice := advise(case)) is not None:
+        return _loop(*advice)
+    return _loop(0.6, case.signal.evidence.summary, None)
+
+
+def _loop(confidence: float, reason: str, fix: str | None) -> Verdict:
+    return Verdict(judge=JUDGE, loop=True, confidence=confidence, reason=reason, fix=fix)
+
+
+def _moves_after_all(case: Case, known: list[Outcome]) -> str | None:
+    """Find what moved between the turns, as the reason to let the agent go."""
+    counts = [outcome.failures for outcome in known if outcome.failures is not None]
+    if len(counts) > 1 and all(later < earlier for earlier, later in pairwise(counts)):
+        return f"Fewer checks fail each time: {counts[0]}, now {counts[-1]}."
+    if len({outcome.template or outcome.key for outcome in known}) < 2:  # noqa: PLR2004 - one answer does not move
+        return None
+    if all(_is_wait(turn) for turn in case.turns) and _each_differs(known):
+        return "It waits for something that is still moving."
+    if case.signal.kind in _BY_REQUEST and _each_brings_news(known):
+        return "Each answer brings something new."
+    return None
+
+
+def _is_wait(turn: Turn) -> bool:
+    outcome = outcome_of(turn)
+    return waits(turn.tool, command_of(turn), outcome.text if outcome else "")
+
+
+def _each_differs(known: list[Outcome]) -> bool:
+    keys = [outcome.key for outcome in known]
+    return len(set(keys)) == len(keys)
+
+
+def _each_brings_news(known: list[Outcome]) -> bool:
+    memory = LineMemory(len(known) + 1)
+    shares = [memory.weigh(outcome.text, at, since=0)[0] for at, outcome in enumerate(known)]
+    tells = all(len(outcome.text) >= _TELLING for outcome in known)
+    return tells and all(share >= 0.5 for share in shares)  # noqa: PLR2004 - at least half is new

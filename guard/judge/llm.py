@@ -1,0 +1,227 @@
+"""A model as judge, behind any OpenAI-compatible endpoint.
+
+It is told the case as fenced data (`guard.judge.prompt`) and its answer is
+checked field by field (`guard.judge.reading`): all it can choose is a verdict and
+a text. It never raises and never hangs: a question ends within its time with a
+verdict, or with the reason why there is none.
+"""
+
+from __future__ import annotations
+
+import secrets
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from decimal import Decimal, InvalidOperation
+from typing import Any
+
+from guard.chat import ChatEndpoint, usage_of
+from guard.errors import ModelFailed
+from guard.judge.case import Case, JudgeCall, Ruling, Verdict
+from guard.judge.prompt import VERDICT_SCHEMA, write_prompt
+from guard.judge.reading import UnusableAnswer, read_verdict
+from guard.pricing import price
+from guard.turn import Usage
+
+TIMEOUT_S = 20.0
+HEAD_ROOM = 4_096
+"""Tokens of answer: a verdict takes 200, thinking before it takes the rest."""
+WIDER = 4
+"""How much more head-room the second try has."""
+LONGEST_ANSWER = 2_000_000
+_REFUSED = frozenset({400, 404, 415, 422})
+_MOST_DIALECTS = 5
+_DEAREST = Decimal(1000)
+"""Dollars. No question costs that: an endpoint that says so is mistaken."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JudgeModel:
+    """A model that can be asked.
+
+    Attributes:
+        url: The API's base, "https://api.cerebras.ai/v1".
+        model: The model's name there.
+        key: Its key, never shown.
+        provider: Who bills for it; with `model` it gives the price.
+        timeout_s: Seconds for a whole question, tries included.
+    """
+
+    url: str
+    model: str
+    key: str = field(default="", repr=False)
+    provider: str | None = None
+    timeout_s: float = TIMEOUT_S
+
+    def __post_init__(self) -> None:
+        ChatEndpoint(self.url, self.key).check()
+
+
+@dataclass(frozen=True, slots=True)
+class _Dialect:
+    """What of the protocol an endpoint takes; found out by its refusals."""
+
+    form: str | None = "json_schema"
+    limit: str = "max_tokens"
+    is_cool: bool = True
+
+    def without(self, detail: str) -> _Dialect | None:
+        """Give up what the refusal speaks of, else the answer's form first."""
+        said = detail.lower()
+        if "max_completion_tokens" in said and self.limit == "max_tokens":
+            return replace(self, limit="max_completion_tokens")
+        if "temperature" in said and self.is_cool:
+            return replace(self, is_cool=False)
+        if self.form == "json_schema":
+            return replace(self, form="json_object")
+        if self.form == "json_object":
+            return replace(self, form=None)
+        return replace(self, is_cool=False) if self.is_cool else None
+
+    def body(self, head_room: int) -> dict[str, Any]:
+        told: dict[str, Any] = {self.limit: head_room}
+        if self.is_cool:
+            told["temperature"] = 0
+        if self.form == "json_schema":
+            schema = {"name": "verdict", "strict": True, "schema": VERDICT_SCHEMA}
+            told["response_format"] = {"type": "json_schema", "json_schema": schema}
+        elif self.form:
+            told["response_format"] = {"type": self.form}
+        return told
+
+
+class LLMJudge:
+    """Asks a model, and a stronger one where the first is not sure.
+
+    Args:
+        first: Who is asked.
+        second: Who is asked when the first one's confidence is below
+            `second_below`, and then has the say.
+        second_below: In [0, 1].
+    """
+
+    def __init__(
+        self, first: JudgeModel, second: JudgeModel | None = None, *, second_below: float = 0.7
+    ) -> None:
+        self._first = first
+        self._second = second
+        self._second_below = second_below
+        self._dialects: dict[JudgeModel, _Dialect] = {}
+
+    @property
+    def name(self) -> str:
+        """The model that is asked first."""
+        return self._first.model
+
+    @property
+    def timeout_s(self) -> float:
+        """Seconds after which `ask` has returned."""
+        return self._first.timeout_s + (self._second.timeout_s if self._second else 0.0)
+
+    def ask(self, case: Case) -> Ruling:
+        """Ask about a case; takes `timeout_s` at most."""
+        ruling = self._ask(self._first, case)
+        if self._second is None or not self._is_unsure(ruling.verdict):
+            return ruling
+        again = self._ask(self._second, case)
+        return replace(
+            ruling,
+            verdict=again.verdict or ruling.verdict,
+            failure=None if again.verdict or ruling.verdict else again.failure,
+            calls=ruling.calls + again.calls,
+        )
+
+    def _is_unsure(self, verdict: Verdict | None) -> bool:
+        return verdict is None or verdict.confidence < self._second_below
+
+    def _ask(self, model: JudgeModel, case: Case) -> Ruling:
+        deadline = time.monotonic() + model.timeout_s
+        calls: list[JudgeCall] = []
+        failure = ""
+        for head_room in (HEAD_ROOM, HEAD_ROOM * WIDER):
+            try:
+                answer = self._post(model, case, head_room, deadline)
+                calls.append(_call(answer, model))
+                text, is_cut = _text_of(answer)
+                verdict = read_verdict(text, judge=model.model, is_cut=is_cut)
+                return Ruling(asked=self.name, verdict=verdict, calls=tuple(calls))
+            except UnusableAnswer as fault:
+                failure = str(fault)
+            except ModelFailed as fault:
+                failure = str(fault)
+                break
+        return Ruling(asked=self.name, verdict=None, failure=failure, calls=tuple(calls))
+
+    def _post(self, model: JudgeModel, case: Case, head_room: int, deadline: float) -> Any:
+        """Send the question, in as few words of the protocol as the endpoint takes."""
+        messages = write_prompt(case, nonce=secrets.token_hex(16))
+        endpoint = ChatEndpoint(model.url, model.key)
+        dialect = self._dialects.get(model, _Dialect())
+        for _ in range(_MOST_DIALECTS):
+            body = {"model": model.model, "messages": messages, **dialect.body(head_room)}
+            try:
+                answer = endpoint.post(body, timeout_s=_left(deadline), longest=LONGEST_ANSWER)
+            except ModelFailed as refusal:
+                plainer = dialect.without(refusal.detail) if refusal.status in _REFUSED else None
+                if plainer is None:
+                    raise
+                dialect = plainer
+            else:
+                self._dialects[model] = dialect
+                return answer
+        raise ModelFailed("the endpoint refuses the question")
+
+
+def _left(deadline: float) -> float:
+    return max(0.001, deadline - time.monotonic())
+
+
+def _text_of(answer: Any) -> tuple[str, bool]:
+    """Give what the model said, and whether it ran out of tokens.
+
+    Raises:
+        UnusableAnswer: it said nothing: all its tokens went into thinking.
+    """
+    try:
+        choice = answer["choices"][0]
+        content = choice["message"].get("content")
+    except (LookupError, TypeError, AttributeError):
+        raise UnusableAnswer("no completion in the answer") from None
+    if isinstance(content, list):
+        parts = [part.get("text") for part in content if isinstance(part, dict)]
+        content = "".join(part for part in parts if isinstance(part, str))
+    if not isinstance(content, str) or not content.strip():
+        raise UnusableAnswer("the model said nothing")
+    return content, choice.get("finish_reason") == "length"
+
+
+def _call(answer: Any, model: JudgeModel) -> JudgeCall:
+    said = answer.get("usage") if isinstance(answer, Mapping) else None
+    name = answer.get("model") if isinstance(answer, Mapping) else None
+    named = name if isinstance(name, str) and name else model.model
+    usage = _usage(said)
+    cost = _own_cost(said)
+    if cost is None and usage.total:
+        # A proxy may answer with a name of its own; ours is priced then.
+        costs = (price(usage, model=one, provider=model.provider) for one in (named, model.model))
+        cost = next((one for one in costs if one is not None), None)
+    return JudgeCall(model=named[:100], usage=usage, cost_usd=cost)
+
+
+def _usage(said: Any) -> Usage:
+    try:
+        return usage_of(said)
+    except (TypeError, ValueError, AttributeError, OverflowError):
+        return Usage()
+
+
+def _own_cost(said: Any) -> Decimal | None:
+    """Read what OpenRouter says a call cost, in dollars."""
+    cost = said.get("cost") if isinstance(said, Mapping) else None
+    if isinstance(cost, bool) or not isinstance(cost, int | float | str):
+        return None
+    try:
+        amount = Decimal(str(cost))
+    except InvalidOperation:
+        return None
+    return amount if amount.is_finite() and 0 <= amount <= _DEAREST else None

@@ -1,0 +1,176 @@
+"""Which existing file, or tool, was meant by a name that does not exist?"""
+
+from __future__ import annotations
+
+import functools
+import logging
+import re
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from pathlib import PurePosixPath
+
+logger = logging.getLogger(__name__)
+
+# Files that do the same job in another ecosystem, the likeliest first.
+_EQUIVALENTS: tuple[tuple[str, ...], ...] = (
+    (
+        "pyproject.toml", "package.json", "Cargo.toml", "go.mod", "pom.xml", "build.gradle",
+        "build.gradle.kts", "Gemfile", "composer.json", "mix.exs", "setup.py", "setup.cfg",
+        "requirements.txt", "Pipfile", "deno.json", "CMakeLists.txt",
+    ),
+    (
+        "uv.lock", "poetry.lock", "Pipfile.lock", "package-lock.json", "yarn.lock",
+        "pnpm-lock.yaml", "Cargo.lock", "go.sum", "Gemfile.lock", "composer.lock",
+        "requirements.txt",
+    ),
+    ("README.md", "README.rst", "README.txt", "README", "readme.md", "docs/index.md"),
+    ("CHANGELOG.md", "CHANGELOG.rst", "CHANGES.md", "CHANGES.rst", "HISTORY.md", "NEWS.md"),
+    ("Makefile", "justfile", "Taskfile.yml", "noxfile.py", "tox.ini", "Rakefile"),
+    ("Dockerfile", "Containerfile", "compose.yaml", "docker-compose.yml"),
+    ("docker-compose.yml", "docker-compose.yaml", "compose.yaml", "compose.yml"),
+    ("pytest.ini", "pyproject.toml", "tox.ini", "setup.cfg", "jest.config.js", "vitest.config.ts"),
+    ("tsconfig.json", "jsconfig.json"),
+    (".env", ".env.example", ".env.sample", "settings.py", "config.py"),
+    ("main.py", "__main__.py", "app.py", "manage.py", "cli.py"),
+    ("index.js", "index.ts", "main.js", "main.ts", "app.js", "src/index.js", "src/main.ts"),
+    ("LICENSE", "LICENSE.md", "LICENSE.txt", "COPYING"),
+)  # fmt: skip
+
+_WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
+_CLOSE_ENOUGH = 0.62
+_CLOSE_NAME = 0.5
+_MOST_PATHS = 20_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Match:
+    """An existing file, and how sure it is the one, in [0, 1]."""
+
+    path: str
+    likeness: float
+
+
+def closest_path(wanted: str, workspace: Iterable[str]) -> Match | None:
+    """Find the existing file that was most likely meant.
+
+    An equivalent of a well-known file comes first, then the most alike by file
+    name, words and directories. None: nothing is close, or it exists.
+
+    >>> closest_path("app/auth/tokens.py", ["app/auth/token.py", "app/users.py"]).path
+    'app/auth/token.py'
+    >>> closest_path("package.json", ["src/x.py", "pyproject.toml"]).path
+    'pyproject.toml'
+    """
+    paths = [_clean(path) for path in list(workspace)[:_MOST_PATHS]]
+    target = _clean(wanted)
+    if not target or target in paths:
+        return None
+    scored = [Match(path=path, likeness=_likeness(target, path)) for path in paths if path]
+    best = max(scored, key=lambda match: (match.likeness, -len(match.path)), default=None)
+    # A file of that very name elsewhere beats its equivalents.
+    if best and PurePosixPath(best.path).name == PurePosixPath(target).name:
+        return best
+    if equivalent := _equivalent(target, paths):
+        return equivalent
+    return best if best and best.likeness >= _CLOSE_ENOUGH else None
+
+
+def closest_name(wanted: str, names: Iterable[str]) -> str | None:
+    """Find the name that was most likely meant: a tool's, say. None: none is close.
+
+    >>> closest_name("web_search", ["read_file", "search_web"])
+    'search_web'
+    >>> closest_name("fly_to_moon", ["read_file"]) is None
+    True
+    """
+    scored = [(_name_likeness(wanted, name), name) for name in names]
+    likeness, name = max(scored, default=(0.0, ""))
+    return name if likeness >= _CLOSE_NAME else None
+
+
+def _name_likeness(wanted: str, name: str) -> float:
+    return max(_ratio(wanted.lower(), name.lower()), _shared_words(wanted, name))
+
+
+def is_listed(wanted: str, workspace: Iterable[str]) -> bool:
+    """Tell whether this very path exists.
+
+    >>> is_listed("./app/x.py", ["app/x.py"])
+    True
+    """
+    target = _clean(wanted)
+    return any(_clean(path) == target for path in workspace)
+
+
+def _equivalent(target: str, paths: list[str]) -> Match | None:
+    name = PurePosixPath(target).name.lower()
+    for group in _EQUIVALENTS:
+        if name not in {PurePosixPath(member).name.lower() for member in group}:
+            continue
+        for member in group:
+            found = [path for path in paths if _is_at(path, member)]
+            if found:
+                nearest = min(found, key=lambda path: (path.count("/"), len(path), path))
+                return Match(path=nearest, likeness=0.9)
+    return None
+
+
+def _is_at(path: str, member: str) -> bool:
+    lowered, wanted = path.lower(), member.lower()
+    return lowered == wanted or lowered.endswith("/" + wanted)
+
+
+def _likeness(target: str, path: str) -> float:
+    wanted, existing = PurePosixPath(target), PurePosixPath(path)
+    if wanted.name == existing.name:
+        return 0.9 + 0.1 * _shared_directories(wanted, existing)
+    names = max(
+        _ratio(wanted.name.lower(), existing.name.lower()),
+        # token_store.py was wanted, store/token.py exists.
+        0.92
+        * _shared_words(wanted.with_suffix("").as_posix(), existing.with_suffix("").as_posix()),
+    )
+    same_suffix = wanted.suffix == existing.suffix
+    return (
+        0.75 * names + 0.17 * _shared_directories(wanted, existing) + (0.08 if same_suffix else 0.0)
+    )
+
+
+def _shared_directories(wanted: PurePosixPath, existing: PurePosixPath) -> float:
+    """Give the share of directories in common; a longer absolute head is fine."""
+    one, other = wanted.parts[:-1], existing.parts[:-1]
+    if not one and not other:
+        return 1.0
+    if other and one[-len(other) :] == other:
+        return 1.0
+    shared = len(set(one) & set(other))
+    return shared / max(len(set(other)), len(set(one)), 1)
+
+
+def _shared_words(one: str, other: str) -> float:
+    first = {word.lower() for word in _WORD.findall(one)}
+    second = {word.lower() for word in _WORD.findall(other)}
+    if not first or not second:
+        return 0.0
+    return len(first & second) / len(first | second)
+
+
+def _clean(path: str) -> str:
+    cleaned = path.strip().strip("\"'`").replace("\\", "/")
+    while cleaned.startswith("./"):
+        cleaned = cleaned[2:]
+    return cleaned.rstrip("/")
+
+
+def _ratio(one: str, other: str) -> float:
+    return _ratio_function()(one, other)
+
+
+@functools.cache
+def _ratio_function() -> Callable[[str, str], float]:
+    try:
+        from rapidfuzz.fuzz import ratio
+    except ImportError:
+        logger.debug("rapidfuzz is not installed: near file names are found by words only")
+        return lambda one, other: 1.0 if one == other else 0.0
+    return lambda one, other: ratio(one, other) / 100

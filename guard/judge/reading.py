@@ -1,0 +1,168 @@
+"""What a model answered, read strictly: a verdict of this form, or none."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from guard.errors import GuardError
+from guard.judge.case import Verdict
+from guard.redact import redact
+
+LONGEST_REASON = 1_000
+LONGEST_FIX = 1_500
+_LONGEST_ANSWER = 200_000
+_MOST_OBJECTS = 64
+
+_THOUGHT = re.compile(
+    r"<(think|thinking|thought|reasoning|reflection)>(?:(?!</?\1>)[\s\S])*(?:</\1>|\Z)",
+    re.IGNORECASE,
+)
+_END_OF_THOUGHT = re.compile(r"</(?:think|thinking|thought|reasoning|reflection)>", re.IGNORECASE)
+_UNSEEN = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]")
+_HALVES = re.compile(r"[\ud800-\udfff]")
+
+
+class UnusableAnswer(GuardError):
+    """The answer holds no verdict of the asked form; says what is wrong."""
+
+    code = "unusable_answer"
+
+
+def read_verdict(text: str, *, judge: str, is_cut: bool = False) -> Verdict:
+    """Read the one verdict in a model's answer.
+
+    Thinking aloud, code fences and prose around it are passed over. Two verdicts
+    that differ are none: one of them may be a quotation.
+
+    Args:
+        text: What the model wrote.
+        judge: The model's name, for the verdict.
+        is_cut: It ran out of tokens: an object that breaks off may be closed.
+
+    Raises:
+        UnusableAnswer: says what is wrong with it.
+
+    >>> said = '{"loop": true, "confidence": 0.9, "reasoning": "r", "suggested_fix": null}'
+    >>> read_verdict(f"<think>{{}}</think>{said}", judge="m").loop
+    True
+    """
+    plain = _without_thoughts(text[:_LONGEST_ANSWER])
+    found = list(_objects(plain, is_cut=is_cut))
+    if not found and (mended := _close(plain)) is not None:
+        found = [mended]
+    if not found:
+        raise UnusableAnswer("no verdict in the answer")
+    if any(one != found[0] for one in found):
+        raise UnusableAnswer("more than one verdict in the answer")
+    return _checked(found[0], judge)
+
+
+def _without_thoughts(text: str) -> str:
+    bare = _THOUGHT.sub("", text)
+    # Some templates open the thought in the prompt: only its end is in the answer.
+    return _END_OF_THOUGHT.split(bare)[-1]
+
+
+def _objects(text: str, *, is_cut: bool) -> Iterator[dict[str, Any]]:
+    """Give the outermost JSON objects that look like a verdict.
+
+    What stands inside an object that breaks off may be a quotation: it is none.
+    """
+    decoder, at = json.JSONDecoder(object_pairs_hook=_unique), text.find("{")
+    for _ in range(_MOST_OBJECTS):
+        if at < 0:
+            return
+        try:
+            value, end = decoder.raw_decode(text, at)
+        except (ValueError, RecursionError):
+            if is_cut:
+                return
+            end = at + 1
+        else:
+            if "loop" in value:
+                yield value
+        at = text.find("{", end)
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    names = [name for name, _ in pairs]
+    if len(set(names)) != len(names):
+        raise ValueError("a field stands twice")
+    return dict(pairs)
+
+
+def _close(text: str) -> dict[str, Any] | None:
+    """Close an object that breaks off, if its decision is all there.
+
+    A string that breaks off ends with "…"; half a number or half a fix is dropped.
+    """
+    start = text.find("{")
+    if start < 0 or (broken := _scan(text, start)) is None:
+        return None
+    in_string, comma = broken
+    ends = (f'{text[start:].rstrip(chr(92))}…"}}' if in_string else "", f"{text[start:comma]}}}")
+    for whole in filter(None, ends):
+        try:
+            value = json.loads(whole, object_pairs_hook=_unique)
+        except (ValueError, RecursionError):
+            continue
+        fix = value.get("suggested_fix")
+        is_half = isinstance(fix, str) and in_string and fix.endswith("…")
+        return {**value, "suggested_fix": None if is_half else fix}
+    return None
+
+
+def _scan(text: str, start: int) -> tuple[bool, int] | None:
+    """Tell where a flat object breaks off: inside a string? After which comma?
+
+    None: it does not, or it holds another object.
+    """
+    in_string, escaped, comma = False, False, start + 1
+    for place in range(start + 1, len(text)):
+        character = text[place]
+        if escaped:
+            escaped = False
+        elif character == "\\":
+            escaped = in_string
+        elif character == '"':
+            in_string = not in_string
+        elif in_string:
+            continue
+        elif character in "{}[]":
+            return None
+        elif character == ",":
+            comma = place
+    return in_string, comma
+
+
+def _checked(said: dict[str, Any], judge: str) -> Verdict:
+    loop, confidence = _field(said, "loop"), _field(said, "confidence")
+    reason, fix = _field(said, "reasoning"), _field(said, "suggested_fix")
+    if not isinstance(loop, bool):
+        raise UnusableAnswer("loop is neither true nor false")
+    if isinstance(confidence, bool) or not isinstance(confidence, int | float):
+        raise UnusableAnswer("confidence is no number")
+    if not 0 <= confidence <= 1:
+        raise UnusableAnswer("confidence is not in [0, 1]")
+    if not isinstance(reason, str) or not (shown := _shown(reason, LONGEST_REASON)):
+        raise UnusableAnswer("reasoning is no text")
+    if fix is not None and not isinstance(fix, str):
+        raise UnusableAnswer("suggested_fix is no text")
+    told = _shown(fix, LONGEST_FIX) or None if loop and fix else None
+    return Verdict(
+        judge=judge, loop=loop, confidence=float(confidence), reason=shown, fix=told
+    )  # fmt: skip
+
+
+def _field(said: dict[str, Any], name: str) -> Any:
+    if name not in said:
+        raise UnusableAnswer(f"{name} is missing")
+    return said[name]
+
+
+def _shown(text: str, longest: int) -> str:
+    clean = redact(_UNSEEN.sub("", _HALVES.sub("�", text))).strip()
+    return clean if len(clean) <= longest else clean[: longest - 1].rstrip() + "…"

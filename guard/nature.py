@@ -1,0 +1,145 @@
+"""What a tool says of itself: when two calls are one, what progress is, how it is retried."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+from guard.errors import PolicyInvalid
+
+_LONGEST_JSON = 200_000
+_LONGEST_PATH = 100
+_MOST_PATHS = 20
+_ABSENT = object()
+
+
+class Retry(StrEnum):
+    """What asking again means for a tool."""
+
+    POLL = "poll"
+    """It waits for something: the same answer for a while is how it is used."""
+    RETRY = "retry"
+    """A failure may pass: only repeated failures are patient."""
+    NONE = "none"
+    """Asking again never helps, whatever the tool is called."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolNature:
+    """How a tool wants its repeats read; what it leaves out, the engine judges.
+
+    Attributes:
+        loop_key: The arguments that make two calls the same, as paths ("command",
+            "query.id"); empty: the tool's name alone. None: all that is meant.
+        progress_key: Paths in the result whose change is progress; as long as they
+            stand still the answer is the same, whatever else moves.
+        retry: What asking again means.
+    """
+
+    loop_key: tuple[str, ...] | None = None
+    progress_key: tuple[str, ...] = ()
+    retry: Retry | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("loop_key", "progress_key"):
+            paths = getattr(self, name) or ()
+            if len(paths) > _MOST_PATHS or any(len(path) > _LONGEST_PATH for path in paths):
+                expected = f"at most {_MOST_PATHS} paths of {_LONGEST_PATH} characters"
+                raise PolicyInvalid(name, expected, paths)
+
+    @classmethod
+    def from_mapping(cls, mapping: Mapping[str, Any]) -> ToolNature:
+        """Read what a tool says of itself; what cannot be read it does not say.
+
+        >>> ToolNature.from_mapping({"loop_key": ["command"], "retry": "often"})
+        ToolNature(loop_key=('command',), progress_key=(), retry=None)
+        """
+        loop_key, progress_key = mapping.get("loop_key"), mapping.get("progress_key")
+        retry = mapping.get("retry")
+        return cls(
+            loop_key=None if loop_key is None else _paths(loop_key),
+            progress_key=_paths(progress_key),
+            retry=Retry(retry) if retry in list(Retry) else None,
+        )
+
+    def over(self, other: ToolNature | None) -> ToolNature:
+        """Give this nature with what it leaves out taken from another."""
+        if other is None:
+            return self
+        return ToolNature(
+            loop_key=other.loop_key if self.loop_key is None else self.loop_key,
+            progress_key=self.progress_key or other.progress_key,
+            retry=self.retry or other.retry,
+        )
+
+
+def _paths(value: object) -> tuple[str, ...]:
+    texts = [value] if isinstance(value, str) else value
+    if not isinstance(texts, list | tuple):
+        return ()
+    known = [text for text in texts if isinstance(text, str) and len(text) <= _LONGEST_PATH]
+    return tuple(known[:_MOST_PATHS])
+
+
+def pick_args(args: Mapping[str, Any] | None, paths: Sequence[str]) -> dict[str, Any]:
+    """Give the arguments at these paths alone; what is absent is left out.
+
+    >>> pick_args({"command": "ls", "timeout": 5}, ["command"])
+    {'command': 'ls'}
+    """
+    found = {path: _at(args, path) for path in paths}
+    return {path: value for path, value in found.items() if value is not _ABSENT}
+
+
+def progress_in(text: str, paths: Sequence[str]) -> str | None:
+    """Write the values at these paths of a result; None: it has none of them.
+
+    A JSON object is read by its paths; any other text by lines such as
+    "status: running" or "done=40%".
+
+    >>> progress_in('{"job": {"status": "running", "age": 12}}', ["job.status"])
+    '["running"]'
+    >>> progress_in("id 7, status: queued, since 12:04", ["status"])
+    '["queued"]'
+    """
+    values = _read_json(text, paths)
+    if values is None:
+        values = [_read_line(text, path) for path in paths]
+    if all(value is None for value in values):
+        return None
+    return json.dumps(values, sort_keys=True, default=str)
+
+
+def _read_json(text: str, paths: Sequence[str]) -> list[Any] | None:
+    if text.lstrip()[:1] not in {"{", "["} or len(text) > _LONGEST_JSON:
+        return None
+    try:
+        parsed = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    values = [_at(parsed, path) for path in paths]
+    return [None if value is _ABSENT else value for value in values]
+
+
+def _read_line(text: str, path: str) -> str | None:
+    name = re.escape(path.rsplit(".", 1)[-1])
+    found = re.search(rf"\b{name}\b[\"']?\s{{0,3}}[:=]\s{{0,3}}([^\s,;]{{1,200}})", text[:20_000])
+    return found.group(1) if found else None
+
+
+def _at(value: Any, path: str) -> Any:
+    """Follow a dotted path through objects and lists; "0" names a list's first."""
+    if isinstance(value, Mapping) and path in value:
+        return value[path]
+    for name in path[:_LONGEST_PATH].split("."):
+        if isinstance(value, Mapping) and name in value:
+            value = value[name]
+        elif isinstance(value, list) and name.isdecimal() and int(name) < len(value):
+            value = value[int(name)]
+        else:
+            return _ABSENT
+    return value

@@ -1,0 +1,197 @@
+"""The identity of a call, and how it is shown.
+
+Two calls are the same when they ask for the same: argument order, the model's
+remarks about its own call and values made for one use do not count.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from hashlib import blake2b
+from typing import Any
+
+from guard.actions import classify
+from guard.turn import Turn
+from guard.volatile import mask_scratch
+
+_LONGEST_CALL = 2000
+_LONGEST_HEADLINE = 120
+_DEEPEST = 40
+# Python refuses to write out a longer one in decimals.
+_LONGEST_INT = 14_000
+
+# What a model writes about its call beside the call itself; it rewords it freely.
+_REMARKS = frozenset({"description", "explanation", "justification", "reasoning", "thought"})
+# Values made anew for each call.
+_ONE_USE = frozenset(
+    {
+        "attempt", "call_id", "correlation_id", "idempotency_key", "nonce", "req_id", "request_id",
+        "requestid", "retry", "retry_count", "span_id", "timestamp", "tool_call_id", "tool_use_id",
+        "trace_id", "traceid", "ts", "cache_buster", "cachebust",
+    }
+)  # fmt: skip
+_COMMANDS = ("command", "cmd", "script", "code", "input")
+_TARGETS = (
+    "file_path", "filepath", "path", "filename", "file", "notebook_path", "pattern", "query",
+    "url", "regex", "search", "q", "name", "id",
+)  # fmt: skip
+
+
+def call_text(turn: Turn) -> str:
+    """Write a turn as one canonical, readable line: its identity for people.
+
+    Allowlist entries hold this text. Sorted keys, no remarks; past 2,000
+    characters the tail becomes a digest, so that equal still means equal.
+
+    >>> from guard.turn import Role
+    >>> call_text(Turn(role=Role.ASSISTANT, tool="Bash", args={"command": "pytest -q"}))
+    'Bash {"command":"pytest -q"}'
+    >>> call_text(Turn(role=Role.ASSISTANT, content="All  done."))
+    'message: All done.'
+    """
+    if turn.tool is None:
+        return _cut(f"message: {one_line(turn.content or '')}")
+    args = meant_args(turn.args)
+    return _cut(f"{turn.tool} {canonical_json(args)}" if args else turn.tool)
+
+
+def request_text(turn: Turn) -> str:
+    """Write a turn as the engine compares it: values made for one use left out.
+
+    >>> from guard.turn import Role
+    >>> args = {"url": "/orders", "request_id": "a1"}
+    >>> request_text(Turn(role=Role.ASSISTANT, tool="get", args=args))
+    'get {"url":"/orders"}'
+    """
+    return mask_request(turn, call_text(turn))
+
+
+def mask_request(turn: Turn, call: str) -> str:
+    """Mask the volatile parts of a turn's canonical text, known already."""
+    if turn.tool is None:
+        return call
+    args = meant_args(turn.args)
+    kept = {name: value for name, value in args.items() if not _one_use(name)}
+    if kept and len(kept) < len(args):
+        call = _cut(f"{turn.tool} {canonical_json(kept)}")
+    return mask_scratch(call)
+
+
+def meant_args(args: Mapping[str, Any] | None) -> Mapping[str, Any]:
+    """Give the arguments without the model's remarks about its own call."""
+    if not args:
+        return {}
+    meant = {name: value for name, value in args.items() if name not in _REMARKS}
+    # A call of nothing but remarks ("think") is identified by them.
+    return meant or args
+
+
+def canonical_json(value: object) -> str:
+    """Write JSON with sorted keys and no spaces; never raises.
+
+    >>> canonical_json({"b": 1, "a": [True, None]})
+    '{"a":[true,null],"b":1}'
+    """
+    try:
+        return json.dumps(
+            value, ensure_ascii=False, sort_keys=True, separators=(",", ":"), default=str
+        )
+    except (TypeError, ValueError, RecursionError):
+        return json.dumps(_tamed(value, 0), ensure_ascii=False, separators=(",", ":"))
+
+
+def one_line(text: str) -> str:
+    """Give a text with its runs of white space as single spaces, head first."""
+    return " ".join(text[: _LONGEST_CALL * 4].split())
+
+
+def action_class(turn: Turn) -> str:
+    """Name the kind of deed a turn is: the caller's own word, else derived.
+
+    >>> from guard.turn import Role
+    >>> action_class(Turn(role=Role.ASSISTANT, tool="Bash", args={"command": "pytest -q"}))
+    'test_run'
+    """
+    if turn.action_class:
+        return turn.action_class
+    return classify(turn.tool, command_of(turn), meant_args(turn.args)).value
+
+
+def command_of(turn: Turn) -> str:
+    """Give the command line a call would run, "" where it runs none.
+
+    >>> from guard.turn import Role
+    >>> command_of(Turn(role=Role.ASSISTANT, tool="shell", args={"command": ["bash", "-lc", "ls"]}))
+    'ls'
+    """
+    for name in _COMMANDS:
+        value = (turn.args or {}).get(name)
+        if isinstance(value, str):
+            return value
+        if isinstance(value, list | tuple) and value:
+            words = [word if isinstance(word, str) else canonical_json(word) for word in value]
+            is_wrapped = len(words) > 2 and words[1].startswith("-") and words[1].endswith("c")  # noqa: PLR2004 - shell, -lc, command
+            return words[2] if is_wrapped else " ".join(words)
+    return ""
+
+
+def headline(turn: Turn) -> str:
+    """Write a turn in at most 120 characters for a screen.
+
+    >>> from guard.turn import Role
+    >>> headline(Turn(role=Role.ASSISTANT, tool="Read", args={"file_path": "app/auth.py"}))
+    'Read app/auth.py'
+    >>> headline(Turn(role=Role.ASSISTANT, content="The fixtures look right now."))
+    '"The fixtures look right now."'
+    """
+    if turn.tool is None:
+        return _quote(one_line(turn.content or ""))
+    detail = _gist(turn)
+    return _shorten(f"{turn.tool} {detail}" if detail else turn.tool)
+
+
+def _gist(turn: Turn) -> str:
+    if command := command_of(turn):
+        return one_line(command)
+    args = meant_args(turn.args)
+    for name in _TARGETS:
+        value = args.get(name)
+        if isinstance(value, str | int) and value != "":
+            return one_line(str(value))
+    return canonical_json(args) if args else ""
+
+
+def _quote(text: str) -> str:
+    return f'"{text}"' if len(text) <= _LONGEST_HEADLINE - 2 else f'"{text[:117]}…"'
+
+
+def _shorten(text: str) -> str:
+    return text if len(text) <= _LONGEST_HEADLINE else f"{text[: _LONGEST_HEADLINE - 1]}…"
+
+
+def _cut(text: str) -> str:
+    if len(text) <= _LONGEST_CALL:
+        return text
+    digest = blake2b(text.encode("utf-8", "surrogatepass"), digest_size=6).hexdigest()
+    return f"{text[: _LONGEST_CALL - 20]}… #{digest}"
+
+
+def _one_use(name: object) -> bool:
+    return str(name).lower().replace("-", "_") in _ONE_USE
+
+
+def _tamed(value: object, depth: int) -> object:
+    """Make any object serialisable: text keys, bounded depth."""
+    if depth > _DEEPEST:
+        return "…"
+    if isinstance(value, Mapping):
+        named = {str(key): inner for key, inner in value.items()}
+        return {name: _tamed(named[name], depth + 1) for name in sorted(named)}
+    if isinstance(value, list | tuple):
+        return [_tamed(inner, depth + 1) for inner in value]
+    if isinstance(value, int) and value.bit_length() > _LONGEST_INT:
+        return hex(value)[:_LONGEST_CALL]
+    if isinstance(value, str | int | float | bool | type(None)):
+        return value
+    return str(value)[:_LONGEST_CALL]

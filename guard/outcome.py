@@ -1,0 +1,221 @@
+"""What came back from a call: did it fail, and is it the same answer again?"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from hashlib import blake2b
+from typing import Any
+from zlib import crc32
+
+from guard.answer import mask_places, masked_lines
+from guard.normalize import canonical_json
+from guard.turn import Turn
+from guard.volatile import mask_failure
+
+_HEAD = 4000
+_COMPARED = 12_000
+_SORTED_LINES = 40
+_SAMPLE, _SAMPLES = 512, 64
+_FAILURE_HEAD = 600
+_LONGEST_MESSAGE = 300
+_LONGEST_ACKNOWLEDGEMENT = 120
+
+# A failure says so at its start or as its last line; never look for "error" in
+# a whole listing (FINDINGS 3: the largest source of false alarms there was).
+# All are searched in lower-cased text and begin with a literal: an expression
+# that ignores case, or begins with a boundary, costs ten times as much.
+_FAILS_AT_START = re.compile(
+    r"\W{0,10}(?:error\b|fatal\b|exception\b|traceback \(most|failed\b|failure\b|panic:|usage:"
+    r"|invalid\b|cannot\b|can't\b|could not\b|unable to\b|permission denied|access denied"
+    r"|unknown\b.{0,40}(?:command|tool|option|column|table)|no such\b"
+    r"|nothing happens|you can't|you cannot|i don't (?:understand|know)|not (?:allowed|permitted)\b"
+    r"|[\w./-]{1,80}\(\d+,\d+\): (?:error|fatal)|[\w./-]{1,80}: (?:error|fatal|line \d+)"
+    r"|exit (?:code|status):? [1-9])"
+)
+_FAILS_EARLY = re.compile(
+    r"command not found|no such file or directory|does not exist|not found\b|permission denied"
+    r"|is not recognized|no module named|modulenotfounderror|syntaxerror|syntax error"
+    r"|unrecognized (?:option|argument)|exited with code [1-9]|exit code:? [1-9]"
+    r"|nothing to commit|no changes to make|is not being run|was unable to|could not locate"
+    r"|traceback \(most recent|returned non-zero|timed out|connection refused"
+    r"|is a directory\b|unknown column|no such table"
+    r"|did not match|no replacement was performed|invalid (?:command|syntax|argument|input)"
+)
+_LAST_LINE_ERROR = re.compile(r"\s{0,8}[\w.]{0,80}(?:Error|Exception|Failure)\b(?:[:(]|$)")
+_TESTS_FAILED = re.compile(r"([1-9]\d{0,6})(?: tests?)? (?:failed|failures?|errors?)\b")
+_TELLS_WHY = re.compile(
+    r"[A-Z]\w*(?:Error|Exception|Failure)\b|[Ee]rror[: ]|ERROR|FAIL|[Ff]ail(?:ed|ure)[: ]"
+    r"|[Cc]annot |[Nn]ot found|[Nn]o such|does not exist|[Uu]nknown |[Ii]nvalid |[Dd]enied"
+    r"|[Rr]efused"
+)
+_NAMES_AND_NUMBERS = re.compile(
+    r"'[^'\n]{0,80}'|\"[^\"\n]{0,80}\"|`[^`\n]{0,80}`|\S*[/\d_.\\]\S*|\b[a-z]+[A-Z]\w*"
+)
+_BARE_NUMBER = re.compile(r"(?<![\w'\"`])\d+(?![\w'\"`])")
+_PICTURE = re.compile(r"\s*[\[<(](?:screenshot|image|picture)\b[^\n]{0,80}\s*", re.IGNORECASE)
+_MORE = re.compile(
+    r"\"has_?[mM]ore\" ?: ?true|\"next\w{0,20}\" ?: ?(?:\"[^\"]|\d)|\bhas more\b|\bmore results\b"
+)
+_LATE = re.compile(r"timed out|time-?out\b")
+_DIGITS = re.compile(r"\d+")
+_ESSENTIAL_LINES = 3
+_SUCCEEDS = re.compile(
+    r"has been (?:edited|updated|created|written)|success(?:ful|fully)?\b|done\b"
+)
+_BUSY = re.compile(
+    r"429\b|too many requests|rate.?limit|overloaded"
+    r"|50[234]\b (?:bad|service|gateway)|service unavailable|connection (?:refused|reset)"
+    r"|temporarily unavailable"
+    r"|econnre(?:set|fused)"
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """What came back, comparable: equal outcomes have an equal `key`.
+
+    Attributes:
+        key: Digest of the answer without its volatile parts.
+        failed: It says that it failed.
+        failure: What failed, where something did: its essence with the names in
+            it, so that "no column A" and "no column B" differ; else None.
+        template: The same without names and numbers: what both have in common.
+        failures: How many tests or checks failed, where it tells; else None.
+        is_long: It says more than an acknowledgement does.
+        text: Head of what came back.
+    """
+
+    key: str
+    failed: bool
+    failure: str | None
+    template: str | None
+    failures: int | None
+    is_long: bool
+    text: str
+
+    @property
+    def has_more(self) -> bool:
+        """It says that a next page follows."""
+        return not self.failed and _MORE.search(self.text) is not None
+
+    @property
+    def shape(self) -> str:
+        """The head of the answer without its numbers."""
+        return _DIGITS.sub("0", self.text)
+
+
+def outcome_of(turn: Turn) -> Outcome | None:
+    """Read what came back; None: nothing is known of it."""
+    if turn.is_proposed or turn.tool is None:
+        return None
+    if turn.error:
+        # Some report the same text as error and result; some only an exit code.
+        text = turn.error if _holds(turn.error, turn.result) else f"{turn.error}\n{turn.result}"
+        return _read(text, failed=True, asked=turn.args)
+    if turn.result is None:
+        return None if turn.error is None else _read("", failed=False)
+    if _PICTURE.fullmatch(turn.result[:_LONGEST_MESSAGE]):
+        return None  # a picture was shown: what came back is not known
+    result = mask_places(turn.result, turn.args)
+    return _read(result, failed=_looks_failed(result), asked=turn.args)
+
+
+def has_timed_out(text: str) -> bool:
+    """Tell whether a failure is that no answer came in time."""
+    return _LATE.search(text[:_FAILURE_HEAD].lower()) is not None
+
+
+def is_transient(text: str) -> bool:
+    """Tell whether a failure lies with the network or a busy service.
+
+    >>> is_transient("HTTP 429: too many requests")
+    True
+    """
+    return _BUSY.search(text[:_FAILURE_HEAD].lower()) is not None
+
+
+def _holds(error: str, result: str | None) -> bool:
+    return not result or result in error or error.strip() == result.strip()
+
+
+def _read(text: str, *, failed: bool, asked: Mapping[str, Any] | None = None) -> Outcome:
+    essence = essence_of(text, asked) if failed else None
+    return Outcome(
+        key=_digest(text, failed=failed),
+        failed=failed,
+        failure=essence,
+        template=_NAMES_AND_NUMBERS.sub("", essence) if essence else None,
+        failures=_count_failures(text),
+        is_long=len(text) > _LONGEST_ACKNOWLEDGEMENT and text.count("\n") > 1,
+        text=text[:_HEAD],
+    )
+
+
+def essence_of(text: str, asked: Mapping[str, Any] | None = None) -> str:
+    r"""Give the lines of a failure that say what failed, at most three.
+
+    Quoted names stay, and numbers that were asked for: order 7 is not order 8.
+
+    >>> essence_of("collected 3 items\n...\nE  KeyError: 'user' in row 9")
+    "E  KeyError: 'user' in row 0"
+    """
+    lines = masked_lines(text)
+    telling = [line for line in lines if _TELLS_WHY.search(line) and not _looks_like_source(line)]
+    chosen = list(dict.fromkeys(telling))[:_ESSENTIAL_LINES] or list(lines[:_ESSENTIAL_LINES])
+    told = mask_failure("\n".join(line[:_LONGEST_MESSAGE] for line in chosen))
+    if not _BARE_NUMBER.search(told):
+        return told
+    named = frozenset(_BARE_NUMBER.findall(canonical_json(asked)))
+    return _BARE_NUMBER.sub(lambda found: found[0] if found[0] in named else "0", told)
+
+
+def _digest(text: str, *, failed: bool) -> str:
+    lines = masked_lines(text)
+    if len(lines) <= _SORTED_LINES:
+        # Short answers often come in any order: directory listings, parallel jobs.
+        lines = tuple(sorted(lines))
+    known = "\n".join(lines)
+    if failed:
+        known = mask_failure(known)
+    if len(text) > _COMPARED:
+        # Tell long answers apart by samples of what lies between head and tail.
+        known += f"\n{len(text)} {crc32(_sample(text).encode('utf-8', 'surrogatepass'))}"
+    mark = "!" if failed else "="
+    return mark + blake2b(known.encode("utf-8", "surrogatepass"), digest_size=10).hexdigest()
+
+
+def _sample(text: str) -> str:
+    """Give a bounded part of a long text, from all over it."""
+    step = max(_SAMPLE, len(text) // _SAMPLES)
+    return "".join(text[start : start + _SAMPLE] for start in range(0, len(text), step))
+
+
+def _looks_failed(result: str) -> bool:
+    if not result:
+        return False
+    head = result[:_FAILURE_HEAD].lower()
+    if (failures := _count_failures(result)) is not None:
+        return failures > 0
+    if _FAILS_AT_START.match(head):
+        return _SUCCEEDS.search(head.split("\n", 1)[0]) is None
+    lines = head.split("\n", 3)[:3]
+    if any(_FAILS_EARLY.search(line) for line in lines if not _looks_like_source(line)):
+        return _SUCCEEDS.search(head) is None
+    last = result[-300:].rstrip().rsplit("\n", 1)[-1]
+    return _LAST_LINE_ERROR.match(last) is not None
+
+
+def _looks_like_source(line: str) -> bool:
+    """Numbered lines, definitions, strings in code: a file that speaks of errors."""
+    return len(line) > _LONGEST_MESSAGE or line[:6].strip(" :|\t").isdigit() or "raise " in line
+
+
+def _count_failures(text: str) -> int | None:
+    tail = text[-_FAILURE_HEAD:].lower()
+    if "fail" in tail or "error" in tail:
+        counts = [int(found) for found in _TESTS_FAILED.findall(tail)]
+        if counts:
+            return sum(counts)
+    return 0 if " passed" in tail else None

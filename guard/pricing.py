@@ -1,0 +1,117 @@
+"""Tokens to dollars, with cache tiers. Unknown models have no price, never $0."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterable
+from datetime import datetime
+from decimal import Decimal
+from typing import Any
+
+from guard.turn import Turn, Usage
+
+# Vendors' own names for themselves -> the names genai-prices knows.
+_PROVIDERS = {
+    "bedrock": "aws",
+    "aws_bedrock": "aws",
+    "azure_openai": "azure",
+    "gcp": "google",
+    "gemini": "google",
+    "google_genai": "google",
+    "vertex": "google",
+    "vertex_ai": "google",
+    "mistral_ai": "mistral",
+    "xai": "x-ai",
+}
+
+
+def price(
+    usage: Usage, *, model: str | None, provider: str | None, at: datetime | None = None
+) -> Decimal | None:
+    """Price the tokens of one model call in dollars; None: no price is known.
+
+    Args:
+        usage: Tokens; `input` excludes cached ones.
+        model: The model's name as the vendor or the agent writes it.
+        provider: Who serves it; None guesses from the model's name.
+        at: When the call was made, for prices that changed since.
+
+    >>> used = Usage(input=1200, cache_write_5m=300, cache_read=9000, output=42)
+    >>> price(used, model="claude-sonnet-4-5", provider="anthropic")
+    Decimal('0.008055')
+    >>> price(used, model="no-such-model", provider=None) is None
+    True
+    """
+    if not model:
+        return None
+    # Prices change by the day at most: dropping the time lets the cache work.
+    day = at.replace(hour=0, minute=0, second=0, microsecond=0) if at else None
+    return _priced(usage, model, provider, day)
+
+
+def price_turns(
+    turns: Iterable[Turn | None], *, paid: set[str] | None = None
+) -> list[Decimal | None]:
+    """Price every position of a recording in dollars; None: its cost is not known.
+
+    Args:
+        turns: By position; None stands for a line that could not be read.
+        paid: Model calls (`call_id`) counted before, and where those of these turns
+            are noted: usage under one `call_id` counts once.
+    """
+    known = set[str]() if paid is None else paid
+    return [_price_turn(turn, known) if turn is not None else None for turn in turns]
+
+
+def _price_turn(turn: Turn, paid: set[str]) -> Decimal | None:
+    if turn.cost_usd is None and turn.usage is None:
+        return None
+    if turn.call_id is not None:
+        if turn.call_id in paid:
+            return Decimal(0)
+        paid.add(turn.call_id)
+    if turn.cost_usd is not None or turn.usage is None:
+        return turn.cost_usd
+    return price(turn.usage, model=turn.model, provider=turn.provider, at=turn.ts)
+
+
+@functools.lru_cache(maxsize=4096)
+def _priced(usage: Usage, model: str, provider: str | None, day: datetime | None) -> Decimal | None:
+    for known_provider in dict.fromkeys((_provider_name(provider), None)):
+        try:
+            return _calculate(usage, model, known_provider, day)
+        except (LookupError, ValueError):
+            continue
+    return None
+
+
+def _provider_name(provider: str | None) -> str | None:
+    if not provider:
+        return None
+    name = provider.strip().lower()
+    return _PROVIDERS.get(name, name)
+
+
+def _calculate(usage: Usage, model: str, provider: str | None, day: datetime | None) -> Decimal:
+    # 0.2 s to import: only those who count money pay it.
+    from genai_prices import calc_price
+
+    calculation = calc_price(
+        _theirs(usage), model, provider_id=provider, genai_request_timestamp=day
+    )
+    return calculation.total_price.normalize() + Decimal(0)
+
+
+def _theirs(usage: Usage) -> Any:
+    from genai_prices import Usage as TheirUsage
+
+    written = usage.cache_write_5m + usage.cache_write_1h
+    counts = {
+        # Their input includes what was cached, ours does not.
+        "input_tokens": usage.input + usage.cache_read + written,
+        "cache_read_tokens": usage.cache_read,
+        "cache_write_tokens": written,
+        "cache_write_1h_tokens": usage.cache_write_1h,
+        "output_tokens": usage.output,
+    }
+    return TheirUsage(**{name: count for name, count in counts.items() if count})

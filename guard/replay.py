@@ -1,0 +1,312 @@
+"""Recorded runs through the engine, no server: what would have been flagged?
+
+As in mode `pause` with the local judge, nobody answering, the agent going on.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+import time
+import tomllib
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+from guard.engine import Engine
+from guard.errors import GuardError, PolicyInvalid
+from guard.formats import Recording, read_recording
+from guard.judge import Judge
+from guard.judge.court import Court
+from guard.policy import DEFAULT_POLICY, Policy
+from guard.presets import PRESETS
+from guard.pricing import price_turns
+from guard.signals import Assessment, Rung, Signal
+from guard.tables import table
+from guard.turn import Turn
+
+KEY_VARIABLE = "MISSIONCONTROL_JUDGE_KEY"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Replayed:
+    """What the engine would have done with one run.
+
+    Attributes:
+        run: Its name.
+        turns: How many turns could be read.
+        first_alarm: Position of the first turn at which a card would open.
+        first_stop: Position of the first turn answered with `stop`; None
+            unless the policy stops runs by itself.
+        detector: What opened the card.
+        kind: What sort of trouble it named.
+        cost_usd: What the run cost; None: unpriced.
+        wasted_usd: What it cost from the first turn of the alarm's evidence
+            until the agent next brought something new, or to the end; 0 without
+            an alarm, None where the cost is not known.
+        us_per_turn: CPU microseconds the engine took for a turn, on average.
+        alarm: The signal of the first alarm.
+        us: Those microseconds, turn by turn.
+        judge_calls: How often a model was asked, where one judges.
+        judge_cost_usd: What that cost; None: a call has no price.
+        stand_ins: How often the local judge ruled in its place.
+    """
+
+    run: str
+    turns: int
+    first_alarm: int | None
+    first_stop: int | None
+    detector: str | None
+    kind: str | None
+    cost_usd: Decimal | None
+    wasted_usd: Decimal | None
+    us_per_turn: float
+    alarm: Signal | None = None
+    us: tuple[float, ...] = ()
+    judge_calls: int = 0
+    judge_cost_usd: Decimal | None = None
+    stand_ins: int = 0
+
+    def as_row(self) -> dict[str, Any]:
+        """Give the contract's line."""
+        return {
+            "run": self.run,
+            "turns": self.turns,
+            "first_alarm": self.first_alarm,
+            "first_stop": self.first_stop,
+            "detector": self.detector,
+            "kind": self.kind,
+            "cost_usd": _money(self.cost_usd),
+            "wasted_usd": _money(self.wasted_usd),
+            "us_per_turn": round(self.us_per_turn, 1),
+            **self._judged(),
+        }
+
+    def _judged(self) -> dict[str, Any]:
+        if not self.judge_calls:
+            return {}
+        return {"judge_calls": self.judge_calls, "judge_cost_usd": _money(self.judge_cost_usd)}
+
+
+@dataclass(slots=True)
+class _Watch:
+    """The state of one replay."""
+
+    court: Court
+    first_alarm: int | None = None
+    first_stop: int | None = None
+    alarm: Signal | None = None
+    recovered_at: int | None = None
+    us: list[float] = field(default_factory=list)
+    seen: dict[int, Turn] = field(default_factory=dict)
+
+
+def replay(
+    recording: Recording, policy: Policy = DEFAULT_POLICY, judge: Judge | None = None
+) -> Replayed:
+    """Run a recording through a fresh engine and a judge; None: the local one."""
+    court = Court(policy, judge, workspace=recording.workspace, goal=recording.goal)
+    engine, watch = Engine(policy, suspects=court.hears_suspicions), _Watch(court=court)
+    for position, turn in enumerate(recording.turns):
+        if turn is not None:
+            _step(engine, watch, position, turn)
+    turns = [turn for turn in recording.turns if turn is not None]
+    costs = _known(price_turns(recording.turns))
+    return Replayed(
+        run=recording.run,
+        turns=len(turns),
+        first_alarm=watch.first_alarm,
+        first_stop=watch.first_stop,
+        detector=watch.alarm.detector if watch.alarm else None,
+        kind=watch.alarm.kind.value if watch.alarm else None,
+        cost_usd=None if costs is None else sum(costs, Decimal(0)),
+        wasted_usd=_wasted(costs, watch),
+        us_per_turn=sum(watch.us) / max(1, len(turns)),
+        alarm=watch.alarm,
+        us=tuple(watch.us),
+        judge_calls=len(court.calls),
+        judge_cost_usd=court.cost_usd if judge else None,
+        stand_ins=court.stand_ins,
+    )
+
+
+def _step(engine: Engine, watch: _Watch, position: int, turn: Turn) -> None:
+    started = time.thread_time_ns()
+    assessment = engine.observe(turn)
+    watch.us.append((time.thread_time_ns() - started) / 1000)
+    watch.seen[assessment.seq] = turn
+    trip = assessment.trip
+    if watch.alarm is not None:
+        # The card is open and nobody answers: of later trips only an end counts.
+        if watch.recovered_at is None and _brings_news(assessment, turn):
+            watch.recovered_at = position
+    elif trip is None:
+        if watch.court.confirms(assessment.suspicion, watch.seen, at=position):
+            watch.first_alarm, watch.alarm = position, assessment.suspicion
+        return
+    elif watch.court.dismisses(trip, watch.seen):
+        engine.reset()
+        return
+    else:
+        watch.first_alarm, watch.alarm = position, trip
+    if watch.first_stop is None and trip is not None and trip.rung is Rung.STOP:
+        watch.first_stop = position
+
+
+def _brings_news(assessment: Assessment, turn: Turn) -> bool:
+    return assessment.changed and turn.tool is not None and not turn.is_proposed
+
+
+def _known(costs: list[Decimal | None]) -> list[Decimal] | None:
+    """Let what is not priced cost nothing; None: not one turn is priced."""
+    if all(cost is None for cost in costs):
+        return None
+    return [cost or Decimal(0) for cost in costs]
+
+
+def _wasted(costs: list[Decimal] | None, watch: _Watch) -> Decimal | None:
+    if costs is None:
+        return None
+    if watch.alarm is None:
+        return Decimal(0)
+    start = min(watch.alarm.turns, default=watch.first_alarm or 0)
+    return sum(costs[start : watch.recovered_at], Decimal(0))
+
+
+def _money(amount: Decimal | None) -> str | None:
+    return None if amount is None else f"{amount:f}"
+
+
+# --- the command -------------------------------------------------------------
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the command line."""
+    parser.add_argument("files", nargs="+", type=Path, metavar="FILE")
+    which = parser.add_mutually_exclusive_group()
+    which.add_argument("--preset", metavar="NAME", help=f"one of: {', '.join(PRESETS)}")
+    which.add_argument("--policy", type=Path, metavar="FILE", help="a policy, JSON or TOML")
+    parser.add_argument("--json", action="store_true", help="one JSON line a run")
+    add_judge_arguments(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Replay each file; 2 for a wrong policy, 1 if a file could not be read."""
+    try:
+        policy = choose_policy(args.preset, args.policy)
+        judge = choose_judge(args.judge, args.judge_model)
+    except GuardError as error:
+        sys.stderr.write(f"guard replay: {error}\n")
+        return 2
+    status, rows = 0, []
+    for path in args.files:
+        try:
+            recording = read_recording(path)
+        except GuardError as error:
+            sys.stderr.write(f"guard replay: {error}\n")
+            status = 1
+            continue
+        if recording.malformed:
+            sys.stderr.write(f"guard replay: {path}: {recording.malformed} unreadable lines\n")
+        replayed = replay(recording, policy, judge)
+        if args.json:
+            sys.stdout.write(json.dumps(replayed.as_row()) + "\n")
+        rows.append(replayed)
+    if not args.json:
+        sys.stdout.write(_table(rows))
+    if judge is not None:
+        sys.stderr.write(_judge_line(rows))
+    return status
+
+
+def _judge_line(rows: Iterable[Replayed]) -> str:
+    done = list(rows)
+    calls = sum(row.judge_calls for row in done)
+    costs = [row.judge_cost_usd for row in done if row.judge_calls]
+    known = [cost for cost in costs if cost is not None]
+    money = f"${sum(known, Decimal(0)):f}" if len(known) == len(costs) else "unpriced"
+    stand_ins = sum(row.stand_ins for row in done)
+    return (
+        f"guard replay: the judge was asked {calls} times, {money}; "
+        f"the local one stood in {stand_ins} times\n"
+    )
+
+
+def add_judge_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare who judges; the key is no argument, where other users could read it."""
+    say = parser.add_argument
+    say("--judge", metavar="URL", help=f"an OpenAI-compatible endpoint; its key in {KEY_VARIABLE}")
+    say("--judge-model", metavar="M", help="the model's name there")
+
+
+def choose_judge(url: str | None, model: str | None) -> Judge | None:
+    """Give the model a command line names; None: the local judge.
+
+    Raises:
+        PolicyInvalid: a URL without a model, the reverse, or no http(s) address.
+    """
+    if url is None and model is None:
+        return None
+    if not url or not model:
+        raise PolicyInvalid("judge", "--judge URL together with --judge-model M", model or "")
+    from guard.judge.llm import JudgeModel, LLMJudge
+
+    try:
+        return LLMJudge(JudgeModel(url=url, model=model, key=os.environ.get(KEY_VARIABLE, "")))
+    except ValueError as error:
+        raise PolicyInvalid("judge", "an http(s) address without a key in it", model) from error
+
+
+def choose_policy(preset: str | None, path: Path | None) -> Policy:
+    """Give the policy a command line names: a preset, a file, or the default.
+
+    Raises:
+        PolicyInvalid: no such preset, or a wrong file.
+    """
+    if path is not None:
+        return read_policy(path)
+    name = preset or "default"
+    if name not in PRESETS:
+        raise PolicyInvalid("preset", f"one of {', '.join(PRESETS)}", name)
+    return PRESETS[name]
+
+
+def read_policy(path: Path) -> Policy:
+    """Read a policy from a JSON or TOML file.
+
+    Raises:
+        PolicyInvalid: the file cannot be read, or a field is wrong.
+    """
+    try:
+        text = path.read_text()
+        values = json.loads(text) if path.suffix.lower() == ".json" else _read_either(text)
+    except OSError as error:
+        raise PolicyInvalid("policy", "a readable file", str(path)) from error
+    except ValueError as error:
+        raise PolicyInvalid("policy", f"JSON or TOML ({error})", str(path)) from error
+    return Policy.from_mapping(values)
+
+
+def _read_either(text: str) -> Any:
+    return json.loads(text) if text.lstrip().startswith("{") else tomllib.loads(text)
+
+
+def _table(rows: Iterable[Replayed]) -> str:
+    heads = ("run", "turns", "alarm at", "detector", "cost $", "wasted $", "us/turn")
+    return table(heads, [_cells(row) for row in rows])
+
+
+def _cells(row: Replayed) -> tuple[str, ...]:
+    return (
+        row.run,
+        str(row.turns),
+        "-" if row.first_alarm is None else str(row.first_alarm),
+        row.detector or "-",
+        _money(row.cost_usd) or "-",
+        _money(row.wasted_usd) or "-",
+        f"{row.us_per_turn:.0f}",
+    )

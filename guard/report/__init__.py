@@ -1,0 +1,1 @@
+"""Loops in past sessions: what repeated, and what it cost. No server needed."""

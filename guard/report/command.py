@@ -1,0 +1,127 @@
+"""`guard report`: loops in past sessions, and what they cost."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Iterator
+from decimal import Decimal
+from pathlib import Path
+
+from guard.errors import GuardError
+from guard.formats import read_recording
+from guard.policy import DEFAULT_POLICY, Policy
+from guard.progress import progress
+from guard.replay import choose_policy
+from guard.report.loops import Told, look_through
+from guard.report.sessions import PLACES, find_sessions, usual_places
+from guard.report.totals import Found, Totals
+from guard.tables import printable
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the command line."""
+    places = ", ".join(f"~/{place}" for place in PLACES.values())
+    parser.add_argument(
+        "paths", nargs="*", type=Path, metavar="PATH", help=f"folders or files (default: {places})"
+    )
+    which = parser.add_mutually_exclusive_group()
+    which.add_argument("--preset", metavar="NAME", help="a preset of `guard replay`")
+    which.add_argument("--policy", type=Path, metavar="FILE", help="a policy, JSON or TOML")
+    parser.add_argument("--json", action="store_true", help="one JSON object")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Look through every session; 2 for a wrong policy or path, 1 where there is none."""
+    try:
+        policy = choose_policy(args.preset, args.policy)
+    except GuardError as error:
+        sys.stderr.write(f"guard report: {error}\n")
+        return 2
+    for path in args.paths:
+        if not path.exists():
+            sys.stderr.write(f"guard report: {printable(str(path))}: no such file or folder\n")
+            return 2
+    paths = args.paths or usual_places(Path.home())
+    totals = add_up(paths, policy)
+    if args.json:
+        sys.stdout.write(json.dumps(totals.as_mapping(), indent=1) + "\n")
+    else:
+        sys.stdout.write(as_text(totals))
+    return 0 if totals.sessions else 1
+
+
+def add_up(paths: list[Path], policy: Policy = DEFAULT_POLICY) -> Totals:
+    """Look through the sessions of folders and files, one at a time."""
+    totals = Totals()
+    total = sum(len(folder) for folder in find_sessions(paths))
+    for path, told in progress(_with_told(paths), total=total, what="sessions"):
+        try:
+            recording = read_recording(path)
+        except GuardError:
+            totals.skipped += 1
+            continue
+        totals.add(look_through(recording, policy, told), path)
+    return totals
+
+
+def _with_told(paths: list[Path]) -> Iterator[tuple[Path, Told]]:
+    for folder in find_sessions(paths):
+        told = Told()
+        for path in folder:
+            yield path, told
+
+
+def as_text(totals: Totals) -> str:
+    """Say it in a page."""
+    if not totals.sessions:
+        return f"No sessions found.\n{_not_counted(totals)}"
+    parts = [_headline(totals), _not_counted(totals)]
+    if totals.loops:
+        heading = f"The {len(totals.worst)} worst" if len(totals.worst) > 1 else "It was"
+        parts += [f"\n{heading}:\n", *(_loop(n, f) for n, f in enumerate(totals.worst, 1))]
+    return "".join(parts)
+
+
+def _headline(totals: Totals) -> str:
+    share = 100 * totals.wasted_turns / max(1, totals.turns)
+    lines = f"{_counted(totals.sessions, 'session')}, {_counted(totals.turns, 'turn')}"
+    lines += f", {_dollars(totals.usd)}\n" if totals.priced else "\n"
+    if not totals.loops:
+        return lines + "No loops found.\n"
+    where = f"{_counted(totals.loops, 'loop')} in {_counted(totals.looping, 'session')}"
+    lines += f"{where}: {_counted(totals.wasted_turns, 'turn')} wasted ({share:.1f} %)"
+    return lines + (f", {_dollars(totals.wasted_usd)}\n" if totals.priced else "\n")
+
+
+def _not_counted(totals: Totals) -> str:
+    """Say what the figures leave out; nothing where they leave out nothing."""
+    whose = "its" if totals.unpriced == 1 else "their"
+    lines = [
+        (totals.unpriced, "session", f" without a known price: {whose} dollars are not counted"),
+        (totals.unpriced_calls, "model call", " of unknown price, not counted"),
+        (totals.malformed, "line", " that could not be read"),
+        (totals.skipped, "file", " without a session in a known form"),
+    ]
+    return "".join(f"  {_counted(n, what)}{how}\n" for n, what, how in lines if n)
+
+
+def _counted(number: int, what: str) -> str:
+    return f"{number:,} {what}" if number == 1 else f"{number:,} {what}s"
+
+
+def _loop(number: int, found: Found) -> str:
+    loop = found.loop
+    cost = "" if loop.usd is None else f", {_dollars(loop.usd)}"
+    when = "" if loop.at is None else f" on {loop.at:%Y-%m-%d %H:%M}"
+    call = f"     {printable(loop.call)}\n" if loop.call else ""
+    path = printable(str(found.path), longest=400)
+    return (
+        f"{number:3}. {_counted(loop.turns, 'turn')}{cost}: {printable(loop.summary)}\n{call}"
+        f"     turns {loop.first} to {loop.alarm}{when}: {path}\n"
+    )
+
+
+def _dollars(amount: Decimal) -> str:
+    return f"${amount:.2f}" if amount >= 1 or not amount else f"${amount:.4f}"

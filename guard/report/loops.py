@@ -1,0 +1,203 @@
+"""The loops of one recorded session, and what each of them wasted."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from decimal import Decimal
+
+from guard.engine import Engine
+from guard.formats import Recording
+from guard.judge.court import Court
+from guard.policy import DEFAULT_POLICY, Policy
+from guard.pricing import price_turns
+from guard.signals import Assessment, Signal
+from guard.turn import Role, Turn
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Loop:
+    """One stretch of a session that got nowhere.
+
+    Attributes:
+        first: Position of the first turn of the evidence, first turn 0.
+        alarm: Position of the turn at which a card would have opened.
+        turns: Turns wasted: those of the evidence, and all after the alarm until
+            something new came, a person spoke, or the session ended.
+        usd: What the model calls behind them cost; None: not known.
+        detector: Which detector saw it.
+        summary: What repeated, in one sentence.
+        call: The repeated call; "" where messages repeated.
+        at: When it began, where the transcript tells.
+    """
+
+    first: int
+    alarm: int
+    turns: int
+    usd: Decimal | None
+    detector: str
+    summary: str
+    call: str
+    at: datetime | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Session:
+    """One recorded session, looked through.
+
+    Attributes:
+        turns: How many were told here first: those of a resumed session that stand
+            in an earlier file of the folder are not counted again.
+        usd: What they cost; None: not one model call could be priced.
+        unpriced_calls: Model calls with tokens and no known price.
+        malformed: Lines that could not be read.
+    """
+
+    run: str
+    turns: int
+    usd: Decimal | None
+    unpriced_calls: int
+    malformed: int
+    loops: tuple[Loop, ...]
+
+
+@dataclass(slots=True)
+class Told:
+    """What earlier files of one folder told already: tool calls and model calls."""
+
+    keys: set[str] = field(default_factory=set)
+    paid: set[str] = field(default_factory=set)
+
+    def knows(self, turn: Turn) -> bool:
+        """Tell whether an earlier file told this turn: its tool call, or its message."""
+        return turn.key in self.keys or (turn.key is None and turn.call_id in self.paid)
+
+
+def look_through(
+    recording: Recording, policy: Policy = DEFAULT_POLICY, told: Told | None = None
+) -> Session:
+    """Find the loops of a session; what `told` knows is neither counted nor charged."""
+    told = told or Told()
+    new = {
+        place
+        for place, turn in enumerate(recording.turns)
+        if turn is not None and not told.knows(turn)
+    }
+    costs = price_turns(recording.turns, paid=told.paid)
+    told.keys.update(turn.key for turn in recording.turns if turn and turn.key)
+    loops = (
+        _describe(stretch, recording, costs, new)
+        for stretch in _find_stretches(recording, policy)
+        if not new.isdisjoint(stretch.wasted)
+    )
+    return Session(
+        run=recording.run,
+        turns=len(new),
+        usd=_total(costs),
+        unpriced_calls=sum(map(_is_unpriced, costs, recording.turns)),
+        malformed=recording.malformed,
+        loops=tuple(loops),
+    )
+
+
+@dataclass(slots=True)
+class _Stretch:
+    """A loop while it lasts: its alarm and the positions it wasted."""
+
+    signal: Signal
+    alarm: int
+    wasted: list[int]
+
+
+@dataclass(slots=True)
+class _Seen:
+    """The last turns by number, with their places in the file."""
+
+    turns: dict[int, Turn] = field(default_factory=dict)
+    _places: dict[int, int] = field(default_factory=dict)
+
+    def add(self, seq: int, place: int, turn: Turn) -> None:
+        self.turns[seq], self._places[seq] = turn, place
+        if len(self.turns) > Engine.WINDOW:
+            oldest = next(iter(self.turns))
+            del self.turns[oldest], self._places[oldest]
+
+    def places_of(self, trip: Signal) -> list[int]:
+        return [self._places[seq] for seq in trip.turns if seq in self._places]
+
+
+def _find_stretches(recording: Recording, policy: Policy) -> list[_Stretch]:
+    court = Court(policy, workspace=recording.workspace, goal=recording.goal)
+    engine, seen = Engine(policy), _Seen()
+    found: list[_Stretch] = []
+    current: _Stretch | None = None
+    for place, turn in enumerate(recording.turns):
+        if turn is None:
+            continue
+        assessment = engine.observe(turn)
+        seen.add(assessment.seq, place, turn)
+        if current is not None and _moves_on(assessment, turn):
+            engine.reset()
+            current = None
+        elif current is not None:
+            current.wasted.append(place)
+        elif (trip := assessment.trip) is not None:
+            if court.dismisses(trip, seen.turns):
+                engine.reset()
+                continue
+            current = _Stretch(trip, place, sorted({place, *seen.places_of(trip)}))
+            found.append(current)
+    return found
+
+
+def _moves_on(assessment: Assessment, turn: Turn) -> bool:
+    if turn.role is Role.USER:
+        return True
+    return assessment.changed and turn.tool is not None and not turn.is_proposed
+
+
+def _describe(
+    stretch: _Stretch, recording: Recording, costs: Sequence[Decimal | None], new: set[int]
+) -> Loop:
+    evidence, first = stretch.signal.evidence, stretch.wasted[0]
+    turn = recording.turns[first]
+    return Loop(
+        first=first,
+        alarm=stretch.alarm,
+        turns=len(new.intersection(stretch.wasted)),
+        usd=_cost_of(stretch.wasted, recording.turns, costs),
+        detector=stretch.signal.detector,
+        summary=evidence.summary,
+        call=evidence.calls[0] if evidence.calls else "",
+        at=turn.ts if turn else None,
+    )
+
+
+def _cost_of(
+    places: Sequence[int], turns: Sequence[Turn | None], costs: Sequence[Decimal | None]
+) -> Decimal | None:
+    """Add up the model calls behind some turns.
+
+    A call that says something and then uses a tool is two turns, and its cost
+    stands at the first.
+    """
+    wasted = set(places)
+    calls = {turn.call_id for place in places if (turn := turns[place]) and turn.call_id}
+    return _total(
+        [
+            cost
+            for place, (turn, cost) in enumerate(zip(turns, costs, strict=True))
+            if place in wasted or (turn is not None and turn.call_id in calls)
+        ]
+    )
+
+
+def _total(costs: Sequence[Decimal | None]) -> Decimal | None:
+    known = [cost for cost in costs if cost is not None]
+    return sum(known, Decimal(0)) if known else None
+
+
+def _is_unpriced(cost: Decimal | None, turn: Turn | None) -> bool:
+    used = turn.usage.total if turn is not None and turn.usage is not None else 0
+    return cost is None and used > 0

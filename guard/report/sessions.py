@@ -1,0 +1,44 @@
+"""Where coding agents keep their past sessions."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+# Agent -> where its transcripts lie, under a person's home.
+PLACES: dict[str, str] = {
+    "claude-code": ".claude/projects",
+    "codex": ".codex/sessions",
+    "gemini": ".gemini/tmp",
+}
+_ENDINGS = (".jsonl", ".json")
+
+
+def usual_places(home: Path) -> list[Path]:
+    """Give the agents' transcript folders that exist under a home."""
+    return [folder for place in PLACES.values() if (folder := home / place).is_dir()]
+
+
+def find_sessions(paths: Iterable[Path]) -> Iterator[list[Path]]:
+    """Give the session files folder by folder, oldest file first.
+
+    A session that was resumed is told again in a later file of its folder, so
+    that files of one folder belong together.
+    """
+    for path in paths:
+        if not path.is_dir():
+            yield [path]
+            continue
+        for folder, below, names in os.walk(path):
+            below.sort()
+            found = [Path(folder, name) for name in names if name.endswith(_ENDINGS)]
+            if found:
+                yield sorted(found, key=_written_at)
+
+
+def _written_at(path: Path) -> tuple[float, str]:
+    try:
+        return path.stat().st_mtime, path.name
+    except OSError:
+        return 0.0, path.name

@@ -1,0 +1,11 @@
+"""A small tool-calling loop over any OpenAI-compatible endpoint, watched by a Session.
+
+For demos and tests: it shows all that an agent must do to be held, corrected
+and stopped.
+"""
+
+from guard.runtime.loop import Agent, run_agent, run_multi_agent
+from guard.runtime.model import ChatModel
+from guard.runtime.workspace import Workspace
+
+__all__ = ["Agent", "ChatModel", "Workspace", "run_agent", "run_multi_agent"]

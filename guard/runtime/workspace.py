@@ -1,0 +1,106 @@
+"""The directory an agent may read and write, and nothing around it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from guard.errors import ToolFailed
+
+MOST_CHARS = 4000
+"""What the model reads of one file; the rest is cut, and it is told so."""
+
+MOST_FILES = 2000
+
+
+class Workspace:
+    """A sandboxed directory with the tools that work in it.
+
+    A path that leads out, by `..`, as an absolute path or over a symbolic link,
+    is refused.
+    """
+
+    def __init__(self, root: Path) -> None:
+        self.root = root.resolve()
+
+    def tools(self) -> dict[str, Callable[..., str]]:
+        """Name -> function of each tool, as the model calls them."""
+        return {
+            "read_file": self.read_file,
+            "list_files": self.list_files,
+            "write_file": self.write_file,
+        }
+
+    def read_file(self, path: str) -> str:
+        """Return a file's text.
+
+        Raises:
+            ToolFailed: It is outside, missing, or no text.
+        """
+        try:
+            text = self._inside(path).read_text("utf-8")
+        except (OSError, UnicodeDecodeError) as error:
+            raise ToolFailed(f"{path}: {_reason(error)}") from error
+        return text if len(text) <= MOST_CHARS else text[:MOST_CHARS] + "\n[cut here]"
+
+    def list_files(self) -> str:
+        """Return the paths of all files, one a line."""
+        return "\n".join(self.names())
+
+    def write_file(self, path: str, text: str) -> str:
+        """Write a file, making its folders.
+
+        Raises:
+            ToolFailed: It is outside, or cannot be written.
+        """
+        target = self._inside(path)
+        try:
+            target.parent.mkdir(parents=True, exist_ok=True)
+            target.write_text(text, "utf-8")
+        except OSError as error:
+            raise ToolFailed(f"{path}: {_reason(error)}") from error
+        return f"wrote {len(text)} characters to {path}"
+
+    def names(self) -> list[str]:
+        """Paths of all files from the root, in order."""
+        files = (path for path in sorted(self.root.rglob("*")) if path.is_file())
+        return [path.relative_to(self.root).as_posix() for path in files][:MOST_FILES]
+
+    def _inside(self, path: str) -> Path:
+        target = (self.root / path).resolve()
+        if not target.is_relative_to(self.root):
+            raise ToolFailed(f"{path}: outside the workspace")
+        return target
+
+
+def _reason(error: OSError | UnicodeDecodeError) -> str:
+    if isinstance(error, UnicodeDecodeError):
+        return "no text file"
+    return (error.strerror or type(error).__name__).lower()
+
+
+def schemas() -> list[dict[str, Any]]:
+    """The workspace's tools as a chat endpoint wants them declared."""
+    return [
+        schema("read_file", "Read a text file of the workspace", {"path": "path from its root"}),
+        schema("list_files", "List all files of the workspace", {}),
+        schema(
+            "write_file",
+            "Write a text file of the workspace",
+            {"path": "path from its root", "text": "the whole text"},
+        ),
+    ]
+
+
+def schema(name: str, description: str, parameters: Mapping[str, str]) -> dict[str, Any]:
+    """Declare one tool whose parameters are all required strings."""
+    properties = {
+        parameter: {"type": "string", "description": meaning}
+        for parameter, meaning in parameters.items()
+    }
+    accepted = {"type": "object", "properties": properties, "required": list(parameters)}
+    return {
+        "type": "function",
+        "function": {"name": name, "description": description, "parameters": accepted},
+    }

@@ -1,0 +1,1 @@
+"""Sessions: report a run to Mission Control, and do what it says."""

@@ -1,0 +1,186 @@
+"""AsyncSession: the same session for an asyncio agent."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import logging
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from types import TracebackType
+from typing import Any, Literal, Self
+
+from guard.errors import ServerAway
+from guard.events import Emit, Emitter
+from guard.sdk.conversation import Conversation, Fail, Go
+from guard.sdk.exchange import Answer, AsyncTransport, Flow, Request, T, Wait
+from guard.sdk.session import (
+    address,
+    done,
+    hand_over,
+    opening_of,
+    proposed,
+    said,
+    with_messages,
+)
+from guard.sdk.transport import AsyncHttpTransport
+from guard.turn import Role
+from guard.wire import Escalation, Mode
+
+logger = logging.getLogger("guard")
+
+
+class AsyncSession:
+    """One run of your asyncio agent, reported to Mission Control.
+
+    As `guard.Session`, awaited; `on_escalation` may be a coroutine function. A held
+    call is an open socket, no thread; many tasks may share a session.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        *,
+        url: str | None = None,
+        key: str | None = None,
+        agent: str = "agent",
+        goal: str | None = None,
+        workspace: Sequence[str] = (),
+        run_key: str | None = None,
+        mode: Mode | str | None = None,
+        fail: Fail = "open",
+        transport: AsyncTransport | None = None,
+        on_escalation: Callable[[Escalation], object] | None = None,
+        emit: Emit | None = None,
+        **opening: Any,
+    ) -> None:
+        self.agent = agent
+        self._on_escalation = on_escalation
+        self._transport = transport or AsyncHttpTransport(*address(url, key))
+        self._conversation = Conversation(
+            opening=opening_of(
+                name=name, agent=agent, goal=goal, workspace=workspace, run_key=run_key, mode=mode
+            )
+            | opening,
+            fail=fail,
+            emit=Emitter(emit),
+        )
+
+    @property
+    def run_id(self) -> str | None:
+        """The run's id on the server; None while it was never reached."""
+        return self._conversation.run_id
+
+    async def __aenter__(self) -> Self:
+        await self._drive(self._conversation.open())
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        await self.close("failed" if kind else "completed")
+
+    async def close(self, status: Literal["completed", "failed"] = "completed") -> None:
+        """Say that the run is over."""
+        await self._drive(self._conversation.end(status))
+        await self._transport.close()
+
+    async def before(
+        self,
+        tool: str,
+        args: Mapping[str, Any] | None = None,
+        *,
+        agent: str | None = None,
+        **facts: Any,
+    ) -> Go:
+        """Ask whether a call may run; waits while the run is held.
+
+        Raises:
+            Stopped: The run is over.
+        """
+        turn = proposed(tool, args, agent=agent or self.agent, facts=facts)
+        return await self._drive(self._conversation.propose(turn))
+
+    async def after(
+        self, go: Go, *, result: Any = None, error: Any = None, **facts: Any
+    ) -> tuple[str, ...]:
+        """Tell what a call gave; answers messages to add to the model's context.
+
+        Raises:
+            Stopped: The run is over.
+        """
+        if not go.run:
+            return ()
+        return await self._drive(self._conversation.report(done(go.turn, result, error, facts)))
+
+    async def say(
+        self,
+        content: str,
+        *,
+        role: Role | str = Role.ASSISTANT,
+        agent: str | None = None,
+        **facts: Any,
+    ) -> tuple[str, ...]:
+        """Tell what was said; answers messages to add to the model's context.
+
+        Raises:
+            Stopped: The run is over.
+        """
+        turn = said(content, role=role, agent=agent or self.agent, facts=facts)
+        return await self._drive(self._conversation.report(turn))
+
+    async def call(
+        self,
+        tool: str,
+        args: Mapping[str, Any],
+        function: Callable[..., Awaitable[Any]],
+        *,
+        agent: str | None = None,
+    ) -> str:
+        """Await `function(**args)` if it may run; answers the text for the model.
+
+        Raises:
+            Stopped: The run is over.
+            Exception: What `function` raised, after it was told.
+        """
+        go = await self.before(tool, args, agent=agent)
+        if not go.run:
+            return go.text
+        try:
+            result = await function(**args)
+        except Exception as error:
+            await self.after(go, error=f"{type(error).__name__}: {error}")
+            raise
+        return with_messages(result, (*go.messages, *await self.after(go, result=result)))
+
+    async def _drive(self, flow: Flow[T]) -> T:
+        """Run a flow over the transport, in this task."""
+        reply: Answer | None = None
+        failure: ServerAway | None = None
+        while True:
+            try:
+                step = flow.throw(failure) if failure else flow.send(reply)
+            except StopIteration as finished:
+                await self._pass_on_escalations()
+                return finished.value  # type: ignore[no-any-return]
+            reply, failure = await self._take_step(step)
+
+    async def _pass_on_escalations(self) -> None:
+        for escalation in self._conversation.take_escalations():
+            answer = hand_over(escalation, self._on_escalation)
+            if inspect.isawaitable(answer):
+                try:
+                    await answer
+                except Exception:
+                    logger.exception("the on_escalation callback failed")
+
+    async def _take_step(self, step: Request | Wait) -> tuple[Answer | None, ServerAway | None]:
+        if isinstance(step, Wait):
+            await asyncio.sleep(step.seconds)
+            return None, None
+        try:
+            return await self._transport.send(step), None
+        except ServerAway as away:
+            return None, away

@@ -1,0 +1,64 @@
+"""What a flow asks of the network: requests and waits, never a socket.
+
+The protocol between a session and Mission Control is written once, as
+generators ("flows") that yield a `Request` or a `Wait` and are sent an `Answer`;
+a sync and an async driver run the same flows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Protocol, TypeVar
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Request:
+    """One call of the REST API; `path` is relative to `/api/v1/`."""
+
+    method: str
+    path: str
+    body: Mapping[str, Any] | None = None
+    headers: Mapping[str, str] = field(default_factory=dict)
+    timeout_s: float = 10.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """Status and parsed JSON; None where the body is empty or no JSON."""
+
+    status: int
+    body: Any = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wait:
+    """Let this much time pass, then go on with the flow."""
+
+    seconds: float
+
+
+Step = Request | Wait
+Flow = Generator[Step, Answer | None, T]
+
+
+class Transport(Protocol):
+    """Carries requests for a `Session`; replace it in a test.
+
+    `send` raises `ServerAway` when no answer came, and may be called by several
+    threads at once.
+    """
+
+    def send(self, request: Request) -> Answer: ...
+
+    def close(self) -> None: ...
+
+
+class AsyncTransport(Protocol):
+    """Carries requests for an `AsyncSession`."""
+
+    async def send(self, request: Request) -> Answer: ...
+
+    async def close(self) -> None: ...

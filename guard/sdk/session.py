@@ -1,0 +1,318 @@
+"""Session: any Python agent under Mission Control's eye, in a few lines."""
+
+from __future__ import annotations
+
+import logging
+import os
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from types import TracebackType
+from typing import Any, Literal, Self
+
+from guard.errors import ServerAway
+from guard.events import Emit, Emitter
+from guard.nature import ToolNature
+from guard.sdk.conversation import Conversation, Fail, Go, new_key
+from guard.sdk.exchange import Answer, Flow, Request, T, Transport, Wait
+from guard.sdk.transport import HttpTransport
+from guard.turn import Phase, Role, Turn, Usage
+from guard.wire import Escalation, Mode
+
+logger = logging.getLogger("guard")
+
+CAPABILITIES: Mapping[str, Any] = {
+    "hold": True,
+    "inject": ["at_next_tool", "now"],
+    "terminate": "sdk",
+}
+"""What can truly be done to an agent that asks before each call."""
+
+DEFAULT_URL = "http://127.0.0.1:8765"
+
+
+class Session:
+    """One run of your agent, reported to Mission Control.
+
+    Ask before each tool call, tell what came of it:
+
+        with guard.Session("fix-auth", agent="coder", goal="Make the tests pass") as session:
+            go = session.before("Bash", {"command": "pytest -q"})
+            text = run_it() if go.run else go.text
+            session.after(go, result=text)
+
+    A held call waits inside `before`. When the run is ended there, `before` and
+    `after` raise `guard.Stopped`; nothing else is ever raised into your agent.
+    Threads may share a session.
+
+    Args:
+        name: What people call this run.
+        url: Mission Control's address; default `$MISSIONCONTROL_URL`.
+        key: The project's agent key; default `$MISSIONCONTROL_KEY`.
+        agent: Who acts, where a call does not say.
+        goal: What it was asked to do; the judge reads it.
+        workspace: Paths of the files it may know; the judge reads them.
+        run_key: Joins this run with the same key opened elsewhere.
+        mode: Asks for a mode other than the project's.
+        fail: "open": go on without a server. "closed": no tool runs without it.
+        transport: Replaces HTTP, for tests.
+        on_escalation: Called once with each `guard.Escalation`, in the thread of the turn
+            that brought it: switch to a stronger model, or to another strategy. The
+            model is told too. Its errors break nothing.
+        emit: Called with each event (`guard.events`): the run opened, a directive,
+            a message, the server away or back, the end. Its errors break nothing.
+        opening: Further fields of `POST runs/`: `task_type`, `policy`, `budget`, …
+    """
+
+    def __init__(
+        self,
+        name: str,
+        *,
+        url: str | None = None,
+        key: str | None = None,
+        agent: str = "agent",
+        goal: str | None = None,
+        workspace: Sequence[str] = (),
+        run_key: str | None = None,
+        mode: Mode | str | None = None,
+        fail: Fail = "open",
+        transport: Transport | None = None,
+        on_escalation: Callable[[Escalation], object] | None = None,
+        emit: Emit | None = None,
+        **opening: Any,
+    ) -> None:
+        self.agent = agent
+        self._on_escalation = on_escalation
+        self._transport = transport or HttpTransport(*address(url, key))
+        self._conversation = Conversation(
+            opening=opening_of(
+                name=name, agent=agent, goal=goal, workspace=workspace, run_key=run_key, mode=mode
+            )
+            | opening,
+            fail=fail,
+            emit=Emitter(emit),
+        )
+
+    @property
+    def run_id(self) -> str | None:
+        """The run's id on the server; None while it was never reached."""
+        return self._conversation.run_id
+
+    def __enter__(self) -> Self:
+        self._drive(self._conversation.open())
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close("failed" if kind else "completed")
+
+    def close(self, status: Literal["completed", "failed"] = "completed") -> None:
+        """Say that the run is over."""
+        self._drive(self._conversation.end(status))
+        self._transport.close()
+
+    def before(
+        self,
+        tool: str,
+        args: Mapping[str, Any] | None = None,
+        *,
+        agent: str | None = None,
+        **facts: Any,
+    ) -> Go:
+        """Ask whether a call may run; waits while the run is held.
+
+        Args:
+            tool: What is called.
+            args: Its arguments.
+            agent: Who calls; default the session's agent.
+            facts: Other fields of the turn: `usage`, `model`, `call_id`, …; told
+                here, what the model call cost counts for a skipped call too. `nature`
+                says what repeating this call means: a `guard.ToolNature`, or a mapping
+                with `loop_key`, `progress_key`, `retry`.
+
+        Raises:
+            Stopped: The run is over.
+        """
+        turn = proposed(tool, args, agent=agent or self.agent, facts=facts)
+        return self._drive(self._conversation.propose(turn))
+
+    def after(
+        self, go: Go, *, result: Any = None, error: Any = None, **facts: Any
+    ) -> tuple[str, ...]:
+        """Tell what a call gave; answers messages to add to the model's context.
+
+        Args:
+            go: What `before` answered. A call that did not run is not told again.
+            result: What the tool returned, as the model reads it.
+            error: Why it failed, where it did.
+            facts: Other fields of the turn: `usage`, `model`, `call_id`, `files`, …
+
+        Raises:
+            Stopped: The run is over.
+        """
+        if not go.run:
+            return ()
+        return self._drive(self._conversation.report(done(go.turn, result, error, facts)))
+
+    def say(
+        self,
+        content: str,
+        *,
+        role: Role | str = Role.ASSISTANT,
+        agent: str | None = None,
+        **facts: Any,
+    ) -> tuple[str, ...]:
+        """Tell what was said; answers messages to add to the model's context.
+
+        A `user` message resets every streak.
+
+        Raises:
+            Stopped: The run is over.
+        """
+        turn = said(content, role=role, agent=agent or self.agent, facts=facts)
+        return self._drive(self._conversation.report(turn))
+
+    def call(
+        self,
+        tool: str,
+        args: Mapping[str, Any],
+        function: Callable[..., Any],
+        *,
+        agent: str | None = None,
+    ) -> str:
+        """Run `function(**args)` if it may run; answers the text for the model.
+
+        Raises:
+            Stopped: The run is over.
+            Exception: What `function` raised, after it was told.
+        """
+        go = self.before(tool, args, agent=agent)
+        if not go.run:
+            return go.text
+        try:
+            result = function(**args)
+        except Exception as error:
+            self.after(go, error=f"{type(error).__name__}: {error}")
+            raise
+        return with_messages(result, (*go.messages, *self.after(go, result=result)))
+
+    def _drive(self, flow: Flow[T]) -> T:
+        """Run a flow over the transport, in this thread."""
+        reply: Answer | None = None
+        failure: ServerAway | None = None
+        while True:
+            try:
+                step = flow.throw(failure) if failure else flow.send(reply)
+            except StopIteration as finished:
+                self._pass_on_escalations()
+                return finished.value  # type: ignore[no-any-return]
+            reply, failure = self._take_step(step)
+
+    def _pass_on_escalations(self) -> None:
+        for escalation in self._conversation.take_escalations():
+            hand_over(escalation, self._on_escalation)
+
+    def _take_step(self, step: Request | Wait) -> tuple[Answer | None, ServerAway | None]:
+        if isinstance(step, Wait):
+            time.sleep(step.seconds)
+            return None, None
+        try:
+            return self._transport.send(step), None
+        except ServerAway as away:
+            return None, away
+
+
+# --- shared with AsyncSession ------------------------------------------------
+
+
+def hand_over(escalation: Escalation, callback: Callable[[Escalation], object] | None) -> object:
+    """Call the host's callback, if there is one; what it raises is logged."""
+    if callback is None:
+        return None
+    try:
+        return callback(escalation)
+    except Exception:
+        logger.exception("the on_escalation callback failed")
+        return None
+
+
+def address(url: str | None, key: str | None) -> tuple[str, str]:
+    """Where the server is and who we are, from arguments, then environment."""
+    return (
+        url or os.environ.get("MISSIONCONTROL_URL") or DEFAULT_URL,
+        key or os.environ.get("MISSIONCONTROL_KEY") or "",
+    )
+
+
+def opening_of(
+    *,
+    name: str,
+    agent: str,
+    goal: str | None,
+    workspace: Sequence[str],
+    run_key: str | None,
+    mode: Mode | str | None,
+) -> dict[str, Any]:
+    """Body of `POST runs/`. Its key makes opening again after a failure harmless."""
+    body = {
+        "key": run_key or new_key(),
+        "name": name,
+        "agent": agent,
+        "mode": str(mode) if mode else None,
+        "goal": goal,
+        "workspace": list(workspace) or None,
+        "capabilities": dict(CAPABILITIES),
+    }
+    return {field: value for field, value in body.items() if value is not None}
+
+
+def proposed(
+    tool: str, args: Mapping[str, Any] | None, *, agent: str, facts: Mapping[str, Any]
+) -> Turn:
+    """A call before it runs."""
+    return Turn(
+        role=Role.ASSISTANT,
+        key=new_key(),
+        agent=agent,
+        phase=Phase.PROPOSED,
+        tool=tool,
+        args=dict(args or {}),
+        **known(facts),
+    )
+
+
+def done(turn: Turn, result: Any, error: Any, facts: Mapping[str, Any]) -> Turn:
+    """The same call with its outcome: same key, so that it completes it."""
+    return replace(
+        turn,
+        phase=Phase.DONE,
+        result=None if result is None else str(result),
+        error=None if error is None else str(error),
+        **known(facts),
+    )
+
+
+def said(content: str, *, role: Role | str, agent: str, facts: Mapping[str, Any]) -> Turn:
+    """A message as a turn; a person's has no agent."""
+    speaker = None if Role(role) is Role.USER else agent
+    return Turn(role=Role(role), key=new_key(), agent=speaker, content=content, **known(facts))
+
+
+def known(facts: Mapping[str, Any]) -> dict[str, Any]:
+    """Further fields of a turn; `usage` and `nature` may be mappings."""
+    read = dict(facts)
+    if isinstance(usage := facts.get("usage"), Mapping):
+        read["usage"] = Usage(**usage)
+    if isinstance(nature := facts.get("nature"), Mapping):
+        read["nature"] = ToolNature.from_mapping(nature)
+    return read
+
+
+def with_messages(result: Any, messages: Sequence[str]) -> str:
+    """One text for the model: the result, then what Mission Control adds."""
+    notes = (f"[Mission Control] {message}" for message in messages)
+    return "\n\n".join([str(result), *notes])

@@ -1,0 +1,95 @@
+"""Turns and directives as JSON: what a session writes and what it reads."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, fields
+from typing import Any
+
+from guard.errors import ServerRefused
+from guard.sdk.exchange import Answer
+from guard.turn import Turn
+from guard.wire import CallAction, Directive, DirectiveAction, Escalation, Message
+
+SUCCESSES = range(200, 300)
+
+MOST_CHARS = 200_000
+"""Of one text; a request may have 8 MB in all."""
+
+
+def turn_json(turn: Turn) -> dict[str, Any]:
+    """Write a turn; what it does not say is left out."""
+    written = {field.name: getattr(turn, field.name) for field in fields(turn)}
+    del written["seq"]  # numbering is the server's
+    for name in ("content", "result", "error"):
+        written[name] = _cut(written[name])
+    if turn.usage is not None:
+        written["usage"] = asdict(turn.usage)
+    if turn.nature is not None:
+        written["nature"] = asdict(turn.nature)
+    if turn.ts is not None:
+        written["ts"] = turn.ts.isoformat()
+    return {name: value for name, value in written.items() if value not in (None, ())}
+
+
+def _cut(text: str | None) -> str | None:
+    """Cut the middle out of a text no person reads to the end."""
+    if text is None or len(text) <= MOST_CHARS:
+        return text
+    half = MOST_CHARS // 2
+    return f"{text[:half]}\n[{len(text) - 2 * half} characters cut]\n{text[-half:]}"
+
+
+def body_of(answer: Answer) -> Mapping[str, Any]:
+    """Take the object out of a good answer.
+
+    Raises:
+        ServerRefused: The server said no, or something that is no object.
+    """
+    body = answer.body if isinstance(answer.body, Mapping) else {}
+    if answer.status not in SUCCESSES:
+        detail = body.get("detail") or body.get("title") or body.get("code") or "no reason given"
+        raise ServerRefused(answer.status, str(detail))
+    if not body:
+        raise ServerRefused(answer.status, "no JSON object")
+    return body
+
+
+def directive_of(body: Any) -> Directive:
+    """Read a directive; fields we do not know are ignored.
+
+    Raises:
+        ServerRefused: It is none.
+    """
+    try:
+        return Directive(
+            version=int(body["version"]),
+            action=DirectiveAction(body["action"]),
+            call=CallAction(body.get("call") or CallAction.RUN),
+            reason=body.get("reason"),
+            decision=body.get("decision"),
+            messages=tuple(_message(message) for message in body.get("messages") or ()),
+        )
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise ServerRefused(200, f"no directive: {error!r}") from error
+
+
+def _message(body: Mapping[str, Any]) -> Message:
+    return Message(
+        id=str(body["id"]),
+        text=str(body["text"]),
+        agent=body.get("agent"),
+        escalation=_escalation(body.get("escalation")),
+    )
+
+
+def _escalation(body: Any) -> Escalation | None:
+    if not isinstance(body, Mapping):
+        return None
+    return Escalation(
+        reason=str(body.get("reason") or ""),
+        detector=str(body.get("detector") or ""),
+        kind=str(body.get("kind") or ""),
+        repeats=int(body.get("repeats") or 0),
+        first_error=body.get("first_error"),
+    )

@@ -1,0 +1,122 @@
+"""What detectors say: a Signal of one detector, an Assessment of one turn."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import IntEnum, StrEnum
+
+
+class Kind(StrEnum):
+    """What sort of trouble a signal names; words the card and the API use."""
+
+    EXACT_REPEAT = "exact_repeat"
+    SEMANTIC_REPEAT = "semantic_repeat"
+    PING_PONG = "ping_pong"
+    K_CYCLE = "k_cycle"
+    SAME_ERROR = "same_error"
+    RECURRENCE = "recurrence"
+    STAGNATION = "stagnation"
+    MONOLOGUE = "monologue"
+    HAND_OFFS = "hand_offs"
+    REVERIFICATION = "reverification"
+    STALL = "stall"
+    SUSPICION = "suspicion"
+    BUDGET = "budget"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Evidence:
+    """Why a detector says so, in terms a person can check.
+
+    Attributes:
+        summary: One sentence in the present or past tense, subject "It":
+            "It ran the same test 4 times and got the same error."
+        calls: The repeated calls as canonical text (`guard.normalize.call_text`),
+            each once, in order of first appearance. An allowlist entry made
+            from a card is exactly these.
+        repeats: How often it was seen, the proposed call included.
+        limit: At how many repeats the detector trips.
+        similarity: In [0, 1], lowest pairwise; None where it has no meaning.
+        threshold: What `similarity` is held against.
+        changed: What really changed between the repeats, or None: nothing.
+        spent: For a budget: what was used, as text ("8.00"); else None.
+        ceiling: For a budget: the limit, as text; else None.
+        unit: For a budget: usd | tokens | calls | turns | seconds | failures.
+        scope: For a budget: whose ceiling it is: run | agent | project | day.
+        whose: The agent's name or the day, where the ceiling is an agent's or a day's.
+    """
+
+    summary: str
+    calls: tuple[str, ...] = ()
+    repeats: int = 0
+    limit: int = 0
+    similarity: float | None = None
+    threshold: float | None = None
+    changed: str | None = None
+    spent: str | None = None
+    ceiling: str | None = None
+    unit: str | None = None
+    scope: str | None = None
+    whose: str | None = None
+
+
+class Rung(IntEnum):
+    """What a tripping signal asks for: the steps of the ladder, lowest first."""
+
+    OBSERVE = -1
+    """Noted only: what would have happened."""
+    NUDGE = 0
+    """The agent is told what repeats; nobody is asked."""
+    ESCALATE = 1
+    """Another strategy or a stronger model; a card tells people."""
+    ASK = 2
+    """A person decides."""
+    STOP = 3
+    """The run ends; not one more turn is let through."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Signal:
+    """What one detector says of one turn.
+
+    Attributes:
+        score: In [0, 1]; the signal trips at 1.0, below it is a nudge.
+        rung: What it asks for once it trips.
+        turns: `seq` of the turns it rests on, oldest first, this one included.
+        first: The streak has not been on this rung before.
+    """
+
+    detector: str
+    kind: Kind
+    score: float
+    turns: tuple[int, ...]
+    evidence: Evidence
+    rung: Rung = Rung.ASK
+    first: bool = True
+
+    @property
+    def trips(self) -> bool:
+        """The detector is sure: a card may open on this."""
+        return self.score >= 1.0 and self.rung >= Rung.ESCALATE
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Assessment:
+    """All that the engine says of one observation.
+
+    `similarity` in [0, 1] is the turn's likeness to the turns before it and
+    `changed` tells whether it brought something new: the two points of the tape.
+    `suspicion` trips never: it is worth a question to a judge who can read.
+    """
+
+    seq: int
+    similarity: float
+    changed: bool
+    signals: tuple[Signal, ...] = field(default=())
+    suspicion: Signal | None = None
+
+    @property
+    def trip(self) -> Signal | None:
+        """The tripping signal of the highest rung; the registry's order breaks ties."""
+        tripping = [signal for signal in self.signals if signal.trips]
+        return max(tripping, key=lambda signal: signal.rung, default=None)

@@ -1,0 +1,125 @@
+"""What is said without doing: does anybody add a word to it?
+
+A matter can be put in fresh words for ever, but not in fresh *terms*: names,
+numbers and things. What remains of a message without its function words and
+endings is what it tells; in talk that goes round, hardly any of it is new.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from guard.step import Step
+
+_HEAD, _TAIL = 3000, 1000
+_STEM = 5
+_IDEOGRAPHS = "\u2e80"
+_WORD = re.compile(r"[^\W_]{3,}|\d+")
+_WORK = re.compile(
+    r"(?:^|[\s.])(?:Action|Observation|Command|Output|Tool|Result|Call)(?: Input)?(?: \d+)?:\s"
+    r"|^\s{0,4}(?:>|\$|```)|screenshot of \[|https?://\S+\)",
+    re.MULTILINE,
+)
+_MOSTLY = 0.85
+_COUNTED_TEXT = 2000
+_NUMBER = re.compile(
+    r"\d+|\b(?:one|two|three|four|five|six|seven|eight|nine|ten|first|second|third|fourth|fifth"
+    r"|sixth|next|last)\b"
+)
+_FILLER_WORDS = """
+about above across after again against all along already also although always among and another
+any anything apolog appear approach are around ask asked attempt away back because been before
+begin being below better between both but call came can cannot carefully check clear clearly come
+complete completed completion confirm confirmed consider continue correct correctly could current
+currently determine did different does doing done down each either else end enough ensure even
+every everything exactly examine explore far few figure final find fine finish finished first
+focus following for found from further gain get gets getting give given goes going good got great
+had handle handled handles has have having help her here his how however idea identify
+implementation important indeed instead into investigate issue its itself just keep know known
+last least less let like look looked looking made make making many matter may maybe means might
+more most move much must need needed needs never new next not nothing now obtain okay once one
+only other our out over own perhaps place plan please point possible problem proceed provide put
+question quite rather really reason recheck remain remains request requested requirement
+requirements result results review revisit right said same satisfied saw say says second see seek
+seem seems seen shall she should show shows simply since some something soon sorry start started
+step steps still stop successfully such summarise summary sure take taken task team tell than
+thank thanks that the their them then there these they thing things think thinking third this
+those though through thus time told too toward tried try trying two under understand understanding
+understood unless until use used using verified verify very view visible want wanted was way well
+went were what when where whether which while who why will with within without work working would
+yes yet you your
+"""
+_FILLER = frozenset(word[:_STEM] for word in _FILLER_WORDS.split())
+
+
+def terms_of(text: str) -> frozenset[str]:
+    """Give what a text tells: stems of its words without the filler.
+
+    >>> sorted(terms_of("I still need to find why next_hold returns nothing for this loan."))
+    ['hold', 'loan', 'retur']
+    """
+    bounded = text if len(text) <= _HEAD + _TAIL else f"{text[:_HEAD]} {text[-_TAIL:]}"
+    stems: set[str] = set()
+    for word in _WORD.findall(bounded.lower()):
+        if word[0] < _IDEOGRAPHS:
+            stems.add(word[:_STEM])
+        else:  # written without spaces: pairs of signs are its words
+            stems.update(word[at : at + 2] for at in range(len(word) - 1))
+    return frozenset(stems - _FILLER)
+
+
+def shows_work(text: str) -> bool:
+    """Tell a message that holds a deed, or what came of one, from talk.
+
+    >>> shows_work("Thought: look there. Action: search[tide mill]")
+    True
+    >>> shows_work("I will take action now.")
+    False
+    """
+    return _WORK.search(text[:_HEAD]) is not None
+
+
+def last_talk(steps: Sequence[Step]) -> list[Step]:
+    """Give the messages and hand-overs the run ends with, oldest first.
+
+    Calls between that brought nothing are passed over, and so is work shown in a
+    message; what brought something ends the talk.
+    """
+    talk: list[Step] = []
+    for step in reversed(steps):
+        if step.shows and step.tells_something:
+            break
+        if not step.is_call or step.hands_over or step.thinks:
+            talk.append(step)
+        elif step.progressed or not step.outcome_known:
+            break
+    talk.reverse()
+    return talk
+
+
+def count_on(messages: Sequence[Step]) -> bool:
+    """Tell whether like messages count: "batch 3 of 9" after "batch 2 of 9"."""
+    counts = [tuple(_NUMBER.findall(step.meaning[:_COUNTED_TEXT].lower())) for step in messages]
+    return all(counts) and len(set(counts)) == len(counts)
+
+
+def empty_tail(talk: Sequence[Step], *, fresh: float, share: float, least: int) -> int:
+    """Count the longest tail of messages that, taken together, tell nothing new.
+
+    Args:
+        talk: Messages, oldest first.
+        fresh: So many new terms a message on average count as nothing.
+        share: Likewise the share of new terms among all, in (0, 1].
+        least: Tails shorter than this are not looked at.
+    """
+    best = new = total = 0
+    for count, step in enumerate(reversed(talk), start=1):
+        new, total = new + step.new_terms, total + len(step.terms)
+        # Messages of at most one term each tell nothing, unless each is another one.
+        is_empty = new <= share * total or (total <= count and new <= _MOSTLY * total)
+        if count >= least and new <= fresh * count and is_empty:
+            best = count
+    return best

@@ -1,0 +1,114 @@
+"""What a detector may see: one step of one agent.
+
+The shape is the public contract's *Turn*. It is a plain standard-library
+dataclass, so that `import guard` stays light inside any agent; edges that need
+validation build a pydantic ``TypeAdapter`` over it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from decimal import Decimal
+from enum import StrEnum
+from typing import Any
+
+from guard.nature import ToolNature
+
+
+class Role(StrEnum):
+    """Who speaks. A `user` turn resets every streak."""
+
+    USER = "user"
+    ASSISTANT = "assistant"
+    TOOL = "tool"
+    SYSTEM = "system"
+
+
+class Phase(StrEnum):
+    """Where a call stands: before the tool runs, or with its outcome."""
+
+    PROPOSED = "proposed"
+    DONE = "done"
+
+
+class ActionClass(StrEnum):
+    """What kind of deed a turn is, unless the caller names a class of its own."""
+
+    FILE_EDIT = "file_edit"
+    TEST_RUN = "test_run"
+    SHELL_EXEC = "shell_exec"
+    SEARCH = "search"
+    READ = "read"
+    MESSAGE = "message"
+    OTHER = "other"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Usage:
+    """Tokens of one model call, all counts >= 0.
+
+    `input` excludes cached tokens; `reasoning` is part of `output` where a
+    vendor bills it so.
+    """
+
+    input: int = 0
+    cache_read: int = 0
+    cache_write_5m: int = 0
+    cache_write_1h: int = 0
+    output: int = 0
+    reasoning: int = 0
+
+    def __add__(self, other: Usage) -> Usage:
+        return Usage(
+            input=self.input + other.input,
+            cache_read=self.cache_read + other.cache_read,
+            cache_write_5m=self.cache_write_5m + other.cache_write_5m,
+            cache_write_1h=self.cache_write_1h + other.cache_write_1h,
+            output=self.output + other.output,
+            reasoning=self.reasoning + other.reasoning,
+        )
+
+    @property
+    def total(self) -> int:
+        """Every token counted once; reasoning is inside `output`."""
+        cached = self.cache_read + self.cache_write_5m + self.cache_write_1h
+        return self.input + cached + self.output
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Turn:
+    """One step of one agent: a tool call with its outcome, or a message.
+
+    A `done` turn with the `key` of a proposed one completes it: one turn, one
+    `seq`. `seq` is the reader's numbering (the server's, or the position in a
+    file), never the client's. `nature` is what the caller says of the tool's
+    repeats; it wins over the policy's.
+    """
+
+    role: Role
+    key: str | None = None
+    agent: str | None = None
+    phase: Phase = Phase.DONE
+    tool: str | None = None
+    args: Mapping[str, Any] | None = None
+    content: str | None = None
+    result: str | None = None
+    error: str | None = None
+    files: tuple[str, ...] = ()
+    state: str | None = None
+    action_class: str | None = None
+    call_id: str | None = None
+    model: str | None = None
+    provider: str | None = None
+    usage: Usage | None = None
+    cost_usd: Decimal | None = None
+    ts: datetime | None = None
+    seq: int | None = None
+    nature: ToolNature | None = None
+
+    @property
+    def is_proposed(self) -> bool:
+        """The call has not run yet: no result may be read from this turn."""
+        return self.phase is Phase.PROPOSED

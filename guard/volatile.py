@@ -1,0 +1,156 @@
+r"""Mask what changes from run to run without meaning: times, ids, durations.
+
+Regular expressions are the cost of an engine like this (FINDINGS 7). So texts
+are masked word by word through a cache, a word without a digit is left alone,
+and what depends on a neighbouring word is looked for only where a hint stands.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+
+_HOLE = "<~>"
+_LONGEST_WORD = 400
+_SECONDS = 10
+_AROUND = ".,:;()[]{}'\""
+# A cache and nothing more: what is masked does not depend on it.
+_plain_words: set[str] = set()
+_MOST_WORDS = 40_000
+_HAS_DIGIT = re.compile(r"\d")
+
+_VOLATILE = re.compile(
+    r"[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}"  # UUID
+    r"|\d{4}-\d\d-\d\d(?:T\d\d:\d\d(?::\d\d(?:[.,]\d+)?)?(?:Z|[+-]\d\d:?\d\d)?)?"  # date, time
+    r"|(?<![\w.:/])\d{1,2}:\d\d(?::\d\d(?:[.,]\d+)?)?(?:Z|[ap]m)?(?![\w:])"  # clock
+    r"|0x[0-9a-fA-F]{3,}"  # address
+    r"|(?<![0-9A-Za-z])(?=[0-9a-fA-F]*\d)[0-9a-fA-F]{12,}(?![0-9A-Za-z])"  # digest, trace id
+    r"|(?<![\w.])1[4-9]\d{8}(?:\d{3})?(?:\.\d+)?(?![\w])"  # seconds since 1970
+    r"|(?<![\w.])\d+(?:\.\d+)?(?:ns|us|µs|ms|s|sec|secs|m\d+(?:\.\d+)?s|h\d+m)(?!\w)"  # duration
+    r"|(?:/private)?/(?:tmp|var/tmp|var/folders|dev/shm)/[^\s\"',;:)]*\d[^\s\"',;:)]*"  # temp
+    r"|(?<![0-9A-Za-z])(?:call|toolu|req|msg|run|task|job|sess|session|trace|span|chatcmpl|resp|evt"
+    r"|tx|cmpl|item)[_-](?=[A-Za-z]*\d)[0-9A-Za-z]{6,}"  # prefixed id
+    r"|(?<![0-9A-Za-z])(?=[A-Za-z]*\d)(?=[0-9a-z]*[A-Z])(?=[0-9A-Z]*[a-z])[0-9A-Za-z]{16,}"
+    r"(?![0-9A-Za-z])"  # random id
+)
+_SCRATCH = re.compile(r"(?:/private)?/(?:tmp|var/tmp|var/folders)/(?:[\w.-]*/)*[\w.-]*\d[\w./-]*")
+# A value made volatile by what stands beside it: "took 3 seconds", "attempt 4",
+# "messageId": "1a2b3c".
+_ONE_USE = r"\"? ?[:=] ?\"?)(?=[A-Za-z_-]{0,40}\d)[\w.-]{6,}"
+_BESIDE: tuple[tuple[tuple[str, ...], re.Pattern[str], str], ...] = (
+    (
+        (" sec", " min", " ms", " millis"),
+        re.compile(r"\d+(?:\.\d+)?(?= (?:seconds?|secs?|minutes?|mins?|milliseconds?|ms)\b)"),
+        _HOLE,
+    ),
+    (
+        ("attempt", "retr", "elapsed", "took", "pid", "iteration"),
+        re.compile(
+            r"(?i)\b((?:attempts?|retry|retries|elapsed|took|pid|iteration)[ #:=]{1,3})"
+            r"\d+(?:\.\d+)?"
+        ),
+        rf"\g<1>{_HOLE}",
+    ),
+    (('id"', "id:", "id=", "id ="), re.compile("([iI][dD]" + _ONE_USE), rf"\g<1>{_HOLE}"),
+    (
+        ('_ms"', '_s"', '_sec"', '_seconds"', 'took"', 'elapsed"', 'duration"', 'latency"', 'age"'),
+        re.compile(
+            r"(\"\w{0,40}(?:_ms|_s|_sec|_seconds|took|elapsed|duration|latency|age)\" ?: ?)"
+            r"\d+(?:\.\d+)?"
+        ),
+        rf"\g<1>{_HOLE}",
+    ),
+    (("ticket",), re.compile("([tT]icket" + _ONE_USE), rf"\g<1>{_HOLE}"),
+    (("timestamp",), re.compile("([tT]imestamp" + _ONE_USE), rf"\g<1>{_HOLE}"),
+    (("nonce",), re.compile("([nN]once" + _ONE_USE), rf"\g<1>{_HOLE}"),
+    (("etag",), re.compile("([eE][tT]ag" + _ONE_USE), rf"\g<1>{_HOLE}"),
+)
+_HINTS = tuple(hint for hints, _, _ in _BESIDE for hint in hints if not hint.endswith('"'))
+_HINTS_IN_JSON = tuple(hint for hints, _, _ in _BESIDE for hint in hints if hint.endswith('"'))
+# What a shell says of a job it put into the background: "[1] 46519".
+_JOB = re.compile(r"(?m)^\[\d+\]\s+\d+$")
+_LINE_NUMBER = re.compile(r"([lL]ines? ?:?|:|\(|\bL)\d+(?::\d+)?")
+_ABSOLUTE_PATH = re.compile(r"/(?:[\w.@+-]+/)+([\w.@+-]+)")
+
+
+def mask_volatile(text: str) -> str:
+    """Replace times, durations, ids, addresses and temporary paths by a hole.
+
+    Plain numbers and quoted names stay: page 2 is not page 3.
+
+    >>> mask_volatile("2 failed in 0.53s at 2026-11-21T21:08:00Z, see /tmp/tmpab12x/log")
+    '2 failed in <~> at <~>, see <~>'
+    >>> mask_volatile("attempt 3: job is 40 % done")
+    'attempt <~>: job is 40 % done'
+    """
+    if not _HAS_DIGIT.search(text):
+        return text
+    if text[0] == "[":
+        text = _JOB.sub(_HOLE, text)
+    if _has_volatile_word(text):
+        text = "\n".join([_mask_line(line) for line in text.split("\n")])
+    return _mask_beside(text)
+
+
+def mask_scratch(text: str) -> str:
+    """Replace temporary paths with made-up names by a hole, and nothing else.
+
+    Dates, ids and numbers that an agent asks for are what it asks for.
+
+    >>> mask_scratch("run /tmp/tmpab12x/job.sh 3f2504e0 2026-05-10")
+    'run <~> 3f2504e0 2026-05-10'
+    """
+    has_hint = "tmp/" in text or "/var/folders" in text
+    return _SCRATCH.sub(_HOLE, text) if has_hint else text
+
+
+def mask_failure(text: str) -> str:
+    r"""Mask a failure's text, masked already, further: line numbers, directories.
+
+    >>> mask_failure('File "/home/me/app/auth.py", line 12: no column \'a1\'')
+    'File "auth.py", line <~>: no column \'a1\''
+    """
+    if "/" in text:
+        text = _ABSOLUTE_PATH.sub(r"\1", text)
+    return _LINE_NUMBER.sub(rf"\g<1>{_HOLE}", text) if _HAS_DIGIT.search(text) else text
+
+
+def _has_volatile_word(text: str) -> bool:
+    """Look at words not seen before only: most words of a run come again."""
+    unknown = set(text.split()) - _plain_words
+    if len(_plain_words) > _MOST_WORDS:
+        _plain_words.clear()
+    found = False
+    for word in unknown:
+        if _mask_word(word) == word:
+            _plain_words.add(word)
+        else:
+            found = True
+    return found
+
+
+def _mask_line(line: str) -> str:
+    return " ".join([_mask_word(word) for word in line.split(" ")])
+
+
+@functools.lru_cache(maxsize=32768)
+def _mask_word(word: str) -> str:
+    if len(word) > _LONGEST_WORD or not _HAS_DIGIT.search(word):
+        return word
+    if len(word) < _SECONDS and word.strip(_AROUND).isdigit():
+        return word
+    return _VOLATILE.sub(_HOLE, word)
+
+
+def _mask_beside(text: str) -> str:
+    lowered = text.lower()
+    hints_here = (*_HINTS, *_HINTS_IN_JSON) if '"' in text else _HINTS
+    for hint in hints_here:
+        if hint in lowered:
+            break
+    else:
+        return text
+    for hints, pattern, replacement in _BESIDE:
+        if any(hint in lowered for hint in hints):
+            text = pattern.sub(replacement, text)
+    return text

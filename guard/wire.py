@@ -1,0 +1,95 @@
+"""Messages between an agent and the server: one declaration for both ends."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class Mode(StrEnum):
+    """What the server does when a run loops."""
+
+    WARN = "warn"
+    FLAG = "flag"
+    PAUSE = "pause"
+    AUTO = "auto"
+
+
+class DirectiveAction(StrEnum):
+    """What the agent must do now."""
+
+    PROCEED = "proceed"
+    HOLD = "hold"
+    STOP = "stop"
+
+
+class CallAction(StrEnum):
+    """What to do with the proposed call a directive answers."""
+
+    RUN = "run"
+    SKIP = "skip"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Escalation:
+    """What asks for another strategy or a stronger model.
+
+    Attributes:
+        reason: What repeated, in one sentence.
+        detector: What noticed it.
+        kind: What sort of trouble it names.
+        repeats: How often it was seen.
+        first_error: The first error among the repeats; None: nothing failed.
+    """
+
+    reason: str
+    detector: str
+    kind: str
+    repeats: int
+    first_error: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Message:
+    """A text for the model; `agent` names its reader, None is whoever runs.
+
+    `escalation` says that it is more than a text: the host may change its model.
+    """
+
+    id: str
+    text: str
+    agent: str | None = None
+    escalation: Escalation | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Directive:
+    """What the agent must do now, with messages to add to its context."""
+
+    version: int
+    action: DirectiveAction
+    call: CallAction = CallAction.RUN
+    reason: str | None = None
+    decision: str | None = None
+    messages: tuple[Message, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Refusal:
+    """One turn of a batch that could not be taken, and why."""
+
+    index: int
+    code: str
+    detail: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TurnsReply:
+    """The server's answer to posted turns; `judged`: detection has seen them."""
+
+    accepted: int
+    duplicates: int
+    refused: tuple[Refusal, ...]
+    last_seq: int
+    judged: bool
+    directive: Directive

@@ -1,0 +1,92 @@
+"""Tenants and who may do what. Secrets are stored as SHA-256 hashes only."""
+
+from __future__ import annotations
+
+from django.conf import settings
+from django.db import models
+
+from guard.wire import Mode
+from missioncontrol.ids import new_id
+
+
+class Role(models.TextChoices):
+    OWNER = "owner"
+    OPERATOR = "operator"
+    VIEWER = "viewer"
+
+
+class Unanswered(models.TextChoices):
+    PROCEED = "proceed"
+    STOP = "stop"
+
+
+class Fail(models.TextChoices):
+    OPEN = "open"
+    CLOSED = "closed"
+
+
+class Project(models.Model):
+    """The tenant. Its own journal chain (`event_seq`, `head`) holds what belongs
+    to no run.
+    """
+
+    id = models.UUIDField(primary_key=True, default=new_id)
+    name = models.CharField(max_length=200)
+    mode = models.CharField(max_length=8, default=Mode.PAUSE)
+    policy = models.JSONField(default=dict)
+    policy_version = models.IntegerField(default=0, help_text="0: never changed")
+    budget = models.JSONField(default=dict, help_text="ceilings of each run")
+    budgets = models.JSONField(default=dict, help_text="of all runs together: project, day, agents")
+    day_extra = models.JSONField(default=dict, help_text="what was allowed on top, for one day")
+    time_zone = models.CharField(max_length=64, default="UTC", help_text="where a day begins")
+    hold_limit = models.PositiveIntegerField(default=3600, help_text="seconds")
+    unanswered = models.CharField(max_length=8, choices=Unanswered.choices, default=Unanswered.STOP)
+    fail = models.CharField(max_length=8, choices=Fail.choices, default=Fail.OPEN)
+    agents_choose = models.BooleanField(default=True)
+    event_seq = models.IntegerField(default=-1)
+    head = models.CharField(max_length=64, default="0" * 64)
+    created_at = models.DateTimeField()
+
+
+class Membership(models.Model):
+    project = models.ForeignKey(Project, on_delete=models.CASCADE)
+    user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE)
+    role = models.CharField(max_length=8, choices=Role.choices)
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["project", "user"], name="one_membership")]
+
+
+class AgentKey(models.Model):
+    """`mc_…`: lets an agent report to one project."""
+
+    id = models.UUIDField(primary_key=True, default=new_id)
+    project = models.ForeignKey(Project, on_delete=models.CASCADE)
+    name = models.CharField(max_length=100)
+    digest = models.CharField(max_length=64, unique=True)
+    prefix = models.CharField(max_length=12)
+    created_at = models.DateTimeField()
+    revoked_at = models.DateTimeField(null=True)
+
+
+class PersonalToken(models.Model):
+    """`mcu_…`: lets a person's script act as that person."""
+
+    id = models.UUIDField(primary_key=True, default=new_id)
+    user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE)
+    name = models.CharField(max_length=100)
+    digest = models.CharField(max_length=64, unique=True)
+    prefix = models.CharField(max_length=12)
+    created_at = models.DateTimeField()
+    revoked_at = models.DateTimeField(null=True)
+
+
+class LoginLink(models.Model):
+    """A one-time way in. `on_get`: signs in without the button, from loopback."""
+
+    id = models.UUIDField(primary_key=True, default=new_id)
+    user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE)
+    digest = models.CharField(max_length=64, unique=True)
+    on_get = models.BooleanField(default=False)
+    expires_at = models.DateTimeField()
+    used_at = models.DateTimeField(null=True)

@@ -1,0 +1,46 @@
+"""Who belongs where. Read-only."""
+
+from __future__ import annotations
+
+from uuid import UUID
+
+from django.contrib.auth.models import User
+from django.db.models import QuerySet
+
+from missioncontrol.accounts.models import AgentKey, Membership, PersonalToken, Project
+from missioncontrol.accounts.tokens import digest
+
+
+def memberships_of(user: User) -> QuerySet[Membership]:
+    """Return a person's memberships with their projects, oldest project first."""
+    return (
+        Membership.objects.filter(user=user)
+        .select_related("project")
+        .order_by("project__created_at", "project__id")
+    )
+
+
+def role_in(user: User, project_id: UUID) -> str | None:
+    """Return what a person may do in a project; None for a stranger."""
+    mine = Membership.objects.filter(user=user, project_id=project_id)
+    return mine.values_list("role", flat=True).first()
+
+
+def find_project_owned_by(user: User, *, name: str) -> Project | None:
+    """Return the oldest project of that name this person belongs to."""
+    mine = Project.objects.filter(membership__user=user, name=name)
+    return mine.order_by("created_at", "id").first()
+
+
+def find_agent_key(secret: str) -> AgentKey | None:
+    """Return the live agent key behind this text."""
+    live = AgentKey.objects.filter(digest=digest(secret), revoked_at=None)
+    return live.select_related("project").first()
+
+
+def find_personal_token(secret: str) -> PersonalToken | None:
+    """Return the live personal token behind this text; its person is active."""
+    live = PersonalToken.objects.filter(
+        digest=digest(secret), revoked_at=None, user__is_active=True
+    )
+    return live.select_related("user").first()

@@ -1,0 +1,142 @@
+"""Make people, projects, keys and one-time links. No secret is stored as text."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Generic, TypeVar
+
+from django.contrib.auth.models import User
+from django.db import transaction
+from django.db.models import Q, QuerySet
+
+from guard.wire import Mode
+from missioncontrol.accounts.models import (
+    AgentKey,
+    LoginLink,
+    Membership,
+    PersonalToken,
+    Project,
+    Role,
+)
+from missioncontrol.accounts.tokens import (
+    AGENT_PREFIX,
+    PERSON_PREFIX,
+    Token,
+    digest,
+    kept,
+    new_token,
+)
+
+Row = TypeVar("Row")
+LOCAL_OWNER = "you"
+LINK_LIFE = timedelta(minutes=10)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Minted(Generic[Row]):
+    """A new row and its secret, which is readable here and never again."""
+
+    row: Row
+    secret: str
+
+
+def ensure_local_owner() -> User:
+    """Return the person who started this installation; one-time links sign them in.
+
+    Has no usable password: the way in is the terminal that runs `up`.
+    """
+    user, is_new = User.objects.get_or_create(username=LOCAL_OWNER)
+    if is_new:
+        user.set_unusable_password()
+        user.save(update_fields=["password"])
+    return user
+
+
+@transaction.atomic
+def create_project(*, name: str, owner: User, at: datetime, mode: Mode = Mode.PAUSE) -> Project:
+    """Open a project with its first owner."""
+    project = Project.objects.create(name=name, mode=mode, created_at=at)
+    Membership.objects.create(project=project, user=owner, role=Role.OWNER)
+    return project
+
+
+def mint_agent_key(*, project: Project, name: str, at: datetime) -> Minted[AgentKey]:
+    """Make a key that lets an agent report to this project."""
+    token = new_token(AGENT_PREFIX)
+    return Minted(row=_keep_agent_key(project, name, token, at), secret=token.text)
+
+
+def adopt_agent_key(*, project: Project, name: str, secret: str, at: datetime) -> AgentKey:
+    """Accept a key made earlier and kept in a file; known keys stay as they are."""
+    token = kept(secret)
+    known = AgentKey.objects.select_related("project").filter(digest=token.digest).first()
+    return known or _keep_agent_key(project, name, token, at)
+
+
+def _keep_agent_key(project: Project, name: str, token: Token, at: datetime) -> AgentKey:
+    return AgentKey.objects.create(
+        project=project,
+        name=name,
+        digest=token.digest,
+        prefix=token.prefix,
+        created_at=at,
+    )
+
+
+def revoke_agent_key(*, key: AgentKey, at: datetime) -> bool:
+    """Switch a key off; False if it was off already."""
+    return bool(AgentKey.objects.filter(pk=key.pk, revoked_at=None).update(revoked_at=at))
+
+
+def mint_personal_token(*, user: User, name: str, at: datetime) -> Minted[PersonalToken]:
+    """Make a token that lets a script act as this person."""
+    token = new_token(PERSON_PREFIX)
+    row = PersonalToken.objects.create(
+        user=user, name=name, digest=token.digest, prefix=token.prefix, created_at=at
+    )
+    return Minted(row=row, secret=token.text)
+
+
+def revoke_personal_token(*, token: PersonalToken, at: datetime) -> bool:
+    """Switch a token off; False if it was off already."""
+    return bool(PersonalToken.objects.filter(pk=token.pk, revoked_at=None).update(revoked_at=at))
+
+
+def mint_login_link(*, user: User, at: datetime, on_get: bool = False) -> Minted[LoginLink]:
+    """Make a way in that works once, for ten minutes.
+
+    `on_get`: opening it signs in without the button, from loopback peers only.
+    """
+    _drop_spent_links(at)
+    token = new_token("")
+    row = LoginLink.objects.create(
+        user=user, digest=token.digest, on_get=on_get, expires_at=at + LINK_LIFE
+    )
+    return Minted(row=row, secret=token.text)
+
+
+def redeem_login_link(*, secret: str, at: datetime) -> User | None:
+    """Use a link up and return whom it signs in; None if it is spent or unknown.
+
+    One conditional UPDATE decides: of two taps at once, one wins.
+    """
+    link = LoginLink.objects.select_related("user").filter(digest=digest(secret)).first()
+    if link is None or not link.user.is_active:
+        return None
+    won = _usable(at).filter(pk=link.pk).update(used_at=at)
+    return link.user if won else None
+
+
+def find_login_link(*, secret: str, at: datetime) -> LoginLink | None:
+    """Return a link that would still sign in, without using it up."""
+    return _usable(at).filter(digest=digest(secret)).first()
+
+
+def _usable(at: datetime) -> QuerySet[LoginLink]:
+    return LoginLink.objects.filter(used_at=None, expires_at__gt=at)
+
+
+def _drop_spent_links(at: datetime) -> None:
+    spent = Q(used_at__isnull=False) | Q(expires_at__lte=at)
+    LoginLink.objects.filter(spent).delete()

@@ -1,0 +1,34 @@
+"""Bearer secrets: how they are made and how they are kept (hashed)."""
+
+from __future__ import annotations
+
+import hashlib
+import secrets
+from dataclasses import dataclass
+
+AGENT_PREFIX = "mc_"
+PERSON_PREFIX = "mcu_"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Token:
+    """A new secret: `text` is shown once, `digest` is stored."""
+
+    text: str
+    digest: str
+    prefix: str
+
+
+def digest(text: str) -> str:
+    """Hash a secret for storage and look-up; 256 random bits need no salt."""
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def new_token(prefix: str) -> Token:
+    """Make a secret of 256 bits behind `prefix`."""
+    return kept(prefix + secrets.token_urlsafe(32))
+
+
+def kept(text: str) -> Token:
+    """Describe an existing secret, such as the one in DIR/agent.key."""
+    return Token(text=text, digest=digest(text), prefix=text[:8])

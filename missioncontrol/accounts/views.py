@@ -1,0 +1,120 @@
+"""Sign in by a one-time link, sign out. No password exists to be typed."""
+
+from __future__ import annotations
+
+import ipaddress
+import secrets
+from collections.abc import Callable
+from functools import wraps
+from http import HTTPStatus
+
+from django.conf import settings
+from django.contrib.auth import login, logout
+from django.contrib.auth.models import User
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.shortcuts import render
+from django.views.decorators.csrf import csrf_exempt
+from django.views.decorators.http import require_http_methods, require_POST
+
+from missioncontrol import clock
+from missioncontrol.accounts.services import find_login_link, redeem_login_link
+
+BACKEND = "django.contrib.auth.backends.ModelBackend"
+HOME = "/"
+FORWARDED = ("HTTP_FORWARDED", "HTTP_X_FORWARDED_FOR", "HTTP_X_REAL_IP", "HTTP_VIA")
+
+View = Callable[..., HttpResponse]
+
+
+def leave_no_trace(view: View) -> View:
+    """Answer so that the link stays out of caches, referrers and frames."""
+
+    @wraps(view)
+    def answer(request: HttpRequest, *args: str, **kwargs: str) -> HttpResponse:
+        response = view(request, *args, **kwargs)
+        response["Referrer-Policy"] = "no-referrer"
+        response["Cache-Control"] = "no-store"
+        response["X-Robots-Tag"] = "noindex"
+        return response
+
+    return answer
+
+
+# No CSRF token: the secret in the address is the authority, and under
+# `no-referrer` browsers send `Origin: null`, which Django's check refuses.
+@csrf_exempt
+@leave_no_trace
+@require_http_methods(["GET", "HEAD", "POST"])
+def sign_in(request: HttpRequest, secret: str) -> HttpResponse:
+    """Show one button; its POST (or a trusted GET) uses the link up."""
+    if request.method == "POST" or _may_enter_on_get(request, secret):
+        user = redeem_login_link(secret=secret, at=clock.now())
+        return _enter(request, user) if user else _refuse(request)
+    if find_login_link(secret=secret, at=clock.now()) is None:
+        return _refuse(request)
+    return _page(request, "accounts/sign_in.html")
+
+
+@leave_no_trace
+@require_http_methods(["GET", "HEAD"])
+def how_to_sign_in(request: HttpRequest) -> HttpResponse:
+    """Tell a person without a session where their link comes from."""
+    if request.user.is_authenticated:
+        return HttpResponseRedirect(HOME)
+    return _page(request, "accounts/how_to_sign_in.html", fresh=True)
+
+
+@require_POST
+def sign_out(request: HttpRequest) -> HttpResponse:
+    """End this session."""
+    logout(request)
+    return HttpResponseRedirect("/login/")
+
+
+def _may_enter_on_get(request: HttpRequest, secret: str) -> bool:
+    if request.method != "GET" or not is_from_this_machine(request):
+        return False
+    link = find_login_link(secret=secret, at=clock.now())
+    return link is not None and link.on_get
+
+
+def is_from_this_machine(request: HttpRequest) -> bool:
+    """Say whether the peer is loopback itself, not a proxy speaking for someone."""
+    if any(header in request.META for header in FORWARDED):
+        return False
+    try:
+        peer = ipaddress.ip_address(request.META.get("REMOTE_ADDR", ""))
+    except ValueError:
+        return False
+    mapped = getattr(peer, "ipv4_mapped", None)
+    return bool((mapped or peer).is_loopback)
+
+
+def _enter(request: HttpRequest, user: User) -> HttpResponse:
+    login(request, user, backend=BACKEND)
+    return HttpResponseRedirect(HOME)
+
+
+def _refuse(request: HttpRequest) -> HttpResponse:
+    if request.user.is_authenticated:
+        return HttpResponseRedirect(HOME)
+    return _page(request, "accounts/how_to_sign_in.html", status=HTTPStatus.GONE)
+
+
+def _page(
+    request: HttpRequest, template: str, *, status: HTTPStatus = HTTPStatus.OK, fresh: bool = False
+) -> HttpResponse:
+    nonce = secrets.token_urlsafe(16)
+    told = {"nonce": nonce, "fresh": fresh, "manage": _manage_command()}
+    response = render(request, template, told, status=status)
+    response["Content-Security-Policy"] = (
+        f"default-src 'none'; style-src 'nonce-{nonce}'; form-action 'self'; "
+        "frame-ancestors 'none'; base-uri 'none'"
+    )
+    return response
+
+
+def _manage_command() -> str:
+    """Return how this installation's commands are typed: a checkout or a wheel."""
+    is_checkout = (settings.BASE_DIR / "manage.py").is_file()
+    return "uv run manage.py" if is_checkout else "missioncontrol"

@@ -1,0 +1,111 @@
+"""Bodies in and out of REST views: the same wire classes, no serializers."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+from functools import cache
+from typing import Any, TypeVar, cast
+from urllib.parse import urlencode
+from uuid import UUID
+
+from django.db.models import QuerySet
+from django.http import HttpResponse
+from pydantic import TypeAdapter, ValidationError
+from pydantic_core import to_json
+from rest_framework.request import Request
+
+from missioncontrol.api.endpoint import read_json_object
+from missioncontrol.errors import InvalidRequest
+
+T = TypeVar("T")
+
+PAGE = 100
+LONGEST_PAGE = 500
+LIMITS = re.compile(r"[1-9][0-9]{0,5}")
+
+
+def read_body(request: Request, kind: type[T]) -> T:
+    """Read the body as one wire class.
+
+    Raises:
+        InvalidRequest: says which field is wrong and what was expected.
+    """
+    try:
+        body = read_json_object(request.body)
+        read: T = _adapter(cast(Any, kind)).validate_python(body)
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_context=False, include_input=False)[0]
+        where = ".".join(str(part) for part in first["loc"]) or "body"
+        raise InvalidRequest(f"{where}: {first['msg']}", field=where) from None
+    return read
+
+
+def answer(value: Any, *, status: int = 200) -> HttpResponse:
+    """Answer a wire row, or any plain value, as JSON."""
+    return HttpResponse(to_json(value), status=status, content_type="application/json")
+
+
+def answer_page(request: Request, found: QuerySet[Any], show: Callable[[Any], Any]) -> HttpResponse:
+    """Answer one page of rows that sort by `id`, and the address of the next."""
+    limit = page_size(request)
+    after = request.query_params.get("cursor")
+    if after:
+        descending = bool(found.query.order_by) and found.query.order_by[0] == "-id"
+        cursor = _uuid(after)
+        found = found.filter(id__lt=cursor) if descending else found.filter(id__gt=cursor)
+    rows = list(found[: limit + 1])
+    more = rows[limit - 1].id if len(rows) > limit else None
+    return answer_list(request, [show(row) for row in rows[:limit]], cursor=more)
+
+
+def answer_list(request: Request, rows: Iterable[Any], *, cursor: Any = None) -> HttpResponse:
+    """Answer `{"results", "next"}`."""
+    query = {**request.query_params.dict(), "cursor": str(cursor)}
+    following = f"{request.build_absolute_uri(request.path)}?{urlencode(query)}"
+    return answer({"results": list(rows), "next": following if cursor else None})
+
+
+def page_size(request: Request) -> int:
+    """Read `?limit=`, 1 to 500."""
+    text = request.query_params.get("limit", str(PAGE))
+    if not LIMITS.fullmatch(text):
+        raise InvalidRequest(f"limit: expected 1 to {LONGEST_PAGE}, got {text!r}.", field="limit")
+    return min(int(text), LONGEST_PAGE)
+
+
+def whole(request: Request, name: str) -> int | None:
+    """Read a whole number from the query."""
+    text = request.query_params.get(name)
+    if text is None or text == "":
+        return None
+    try:
+        return int(text)
+    except ValueError:
+        raise InvalidRequest(f"{name}: expected a whole number, got {text!r}.") from None
+
+
+def moment(request: Request, name: str) -> Any:
+    """Read an RFC 3339 time from the query."""
+    from datetime import UTC, datetime
+
+    text = request.query_params.get(name)
+    if not text:
+        return None
+    try:
+        read = datetime.fromisoformat(text.replace(" ", "+"))
+    except ValueError:
+        raise InvalidRequest(f"{name}: expected an RFC 3339 time, got {text!r}.") from None
+    return read if read.tzinfo else read.replace(tzinfo=UTC)
+
+
+def _uuid(text: str) -> UUID:
+    try:
+        return UUID(text)
+    except ValueError:
+        raise InvalidRequest(f"expected an id, got {text!r}.") from None
+
+
+@cache
+def _adapter(kind: Any) -> TypeAdapter[Any]:
+    return TypeAdapter(kind)

@@ -1,0 +1,125 @@
+"""Claude Code's own HTTP hooks: its body in, its answer out, held while held."""
+
+from __future__ import annotations
+
+import json
+from uuid import UUID
+
+from guard.adapters import claude_code
+from guard.adapters.hook import HookEvent
+from guard.errors import UnreadableHook
+from guard.turn import Turn
+from guard.wire import Directive
+from guard.wire import Message as WireMessage
+from missioncontrol.accounts.models import Project
+from missioncontrol.api.agents import told
+from missioncontrol.api.bell import doorbell, writer
+from missioncontrol.api.endpoint import Answer, Request, read_json_object
+from missioncontrol.api.reading import fault_of
+from missioncontrol.clock import now
+from missioncontrol.errors import InvalidRequest, NotFound
+from missioncontrol.oversight import directives, services
+from missioncontrol.oversight.directives import Standing
+from missioncontrol.runs import services as runs
+from missioncontrol.runs.ingest import Arrival
+from missioncontrol.runs.models import Run
+
+JUDGED_WITHIN_S = 25.0
+"""How long a hook waits for detection before it lets the call run."""
+LONGEST_HOLD_S = 24 * 3600.0
+"""The project's `hold_limit` ends a hold; this only bounds a forgotten one."""
+
+
+async def hook(request: Request) -> Answer:
+    """Take one hook event and answer it in Claude Code's words."""
+    event = _read(request.body)
+    if event.is_probe:
+        return Answer(200, b"{}")
+    run = await doorbell.run(lambda: _run_of(event, request.project))
+    stored = await writer.put(Arrival(run=run.id, project=request.project, turns=_fit(event)))
+    if event.ends:
+        await doorbell.run(lambda: services.end_session(run.id, at=now()))
+        return Answer(200, b"{}")
+    standing = await _ruling(event, run.id, stored.obs)
+    directive = await doorbell.run(
+        lambda: _directive(event, run.id, standing, asked_seq=stored.asked_seq)
+    )
+    body = json.dumps(claude_code.answer(event, directive)).encode()
+    return Answer(200, body, sent=told(run.id, standing))
+
+
+def _fit(event: HookEvent) -> tuple[Turn, ...]:
+    """Leave out a turn that cannot be stored; the hook is answered all the same."""
+    return tuple(turn for turn in event.turns if fault_of(turn) is None)
+
+
+async def _ruling(event: HookEvent, run_id: UUID, obs: int) -> Standing:
+    """Wait for detection where the event can hold, and for a person while held."""
+    if not event.holds:
+        doorbell.ring(run_id)
+        return await _standing(run_id)
+    judged = await doorbell.judged(run_id, obs=obs, timeout_s=JUDGED_WITHIN_S)
+    standing = judged or await _standing(run_id)
+    while standing.on_hold:
+        moved = await doorbell.moved(run_id, after=standing.version, timeout_s=LONGEST_HOLD_S)
+        standing = _still_there(moved)
+    return standing
+
+
+async def _standing(run_id: UUID) -> Standing:
+    return _still_there(await doorbell.standing(run_id))
+
+
+def _still_there(standing: Standing | None) -> Standing:
+    """Stop waiting for a run that was deleted meanwhile."""
+    if standing is None:
+        raise NotFound("The run")
+    return standing
+
+
+def _directive(event: HookEvent, run_id: UUID, standing: Standing, *, asked_seq: int) -> Directive:
+    """Claim the queued messages for this one answer, where the model reads it."""
+    claimed: tuple[WireMessage, ...] = ()
+    if standing.queued_messages and event.takes_messages and not standing.forbidden:
+        claimed = tuple(
+            WireMessage(id=str(message.id), text=message.text, agent=message.agent)
+            for message in services.claim_messages(run_id, at=now(), agents=_readers(event))
+        )
+    return directives.directive(
+        standing, asked_seq=asked_seq if event.holds else None, messages=claimed
+    )
+
+
+def _readers(event: HookEvent) -> set[str | None] | None:
+    """Whose messages this answer carries: the speaker's; at a rest, everyone's."""
+    is_about_a_call = event.call is not None
+    return {event.subagent or claude_code.CLIENT} if is_about_a_call else None
+
+
+def _read(body: bytes) -> HookEvent:
+    try:
+        return claude_code.read(read_json_object(body))
+    except UnreadableHook as error:
+        raise InvalidRequest(str(error)) from None
+
+
+def _run_of(event: HookEvent, project_id: UUID) -> Run:
+    """Return the session's run, opened by whichever hook comes first."""
+    project = Project.objects.get(pk=project_id)
+    request = runs.OpenRun(
+        name=event.run_name, key=event.run_key, agent=claude_code.CLIENT,
+        goal=event.prompt or "", workspace=event.workspace,
+        capabilities=claude_code.capabilities(),
+    )  # fmt: skip
+    run, is_new = runs.open_run(project, request, by="agent", at=now())
+    if not is_new:
+        _learn(run, event)
+    return run
+
+
+def _learn(run: Run, event: HookEvent) -> None:
+    """Take in what a later hook tells of the session."""
+    if event.workspace and list(event.workspace) != run.workspace:
+        runs.set_workspace(run.id, event.workspace)
+    if event.prompt and not run.goal:
+        runs.describe_run(run.id, name=event.run_name, goal=event.prompt, at=now())

@@ -1,0 +1,88 @@
+"""Errors of REST views as application/problem+json (RFC 9457)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from django.db import DataError
+from django.http import Http404, HttpRequest, HttpResponse
+from pydantic_core import to_json
+from rest_framework import exceptions
+
+from guard.errors import PolicyInvalid
+from missioncontrol.api.endpoint import document
+from missioncontrol.errors import (
+    Forbidden,
+    InvalidRequest,
+    MissionControlError,
+    NotFound,
+    NotSignedIn,
+)
+
+
+def answer(error: Exception, context: dict[str, Any]) -> HttpResponse | None:
+    """Return the problem document of an error; None: not one of ours."""
+    known = _known(error)
+    if known is None:
+        return None
+    return _document(known)
+
+
+def _known(error: Exception) -> MissionControlError | None:
+    for kind, mended in MENDED:
+        if isinstance(error, kind):
+            return mended(error)
+    return None
+
+
+def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
+    """Answer an address that is not there."""
+    return _document(NotFound("That address"))
+
+
+def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
+    """Answer a request Django itself refused, such as one for another Host."""
+    return _document(InvalidRequest("The request could not be taken."))
+
+
+def server_error(request: HttpRequest) -> HttpResponse:
+    """Answer a fault of ours; the log says what it was."""
+    return _document(MissionControlError("The server failed; the log says how."))
+
+
+def _document(error: MissionControlError) -> HttpResponse:
+    return HttpResponse(
+        to_json(document(error)), status=error.status, content_type="application/problem+json"
+    )
+
+
+def _of_framework(error: exceptions.APIException) -> MissionControlError:
+    """A 405, 406 or 415 keeps its status; a parse error is a bad request."""
+    known = InvalidRequest(str(error.detail))
+    known.status = error.status_code  # type: ignore[misc]
+    known.code = str(error.default_code)  # type: ignore[misc]
+    known.title = str(error.default_detail)  # type: ignore[misc]
+    return known
+
+
+def _of_policy(error: PolicyInvalid) -> MissionControlError:
+    """Every wrong field is told, each with what was expected."""
+    wrong = [
+        {"field": one.field, "expected": one.expected, "got": f"{one.got!r:.80}"}
+        for one in error.problems
+    ]
+    return InvalidRequest(str(error), field=error.field, problems=wrong)
+
+
+MENDED: tuple[tuple[Any, Callable[[Any], MissionControlError]], ...] = (
+    (MissionControlError, lambda error: error),
+    (DataError, lambda _: InvalidRequest("A value is too long or too large to be stored.")),
+    (PolicyInvalid, _of_policy),
+    (Http404, lambda _: NotFound()),
+    (exceptions.NotAuthenticated, lambda _: NotSignedIn()),
+    (exceptions.AuthenticationFailed, lambda _: NotSignedIn()),
+    (exceptions.PermissionDenied, lambda error: Forbidden(str(error.detail))),
+    (exceptions.APIException, _of_framework),
+)
+"""What a view may raise -> what the caller reads; the first match counts."""

@@ -1,0 +1,209 @@
+"""OpenAPI 3.1: the REST views, the thin endpoints and every event, from one place.
+
+Component schemas come from the wire dataclasses through pydantic, so that nothing
+is typed twice; drf-spectacular lists the paths.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import is_dataclass
+from functools import cache
+from typing import Any, Literal, TypeVar
+
+from drf_spectacular.utils import OpenApiParameter, extend_schema
+from pydantic import TypeAdapter
+
+from guard.turn import Turn
+from guard.wire import Directive, TurnsReply
+from missioncontrol import wire
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+REF = "#/components/schemas/{model}"
+Mode = Literal["validation", "serialization"]
+_inputs: dict[str, type[Any]] = {}
+
+
+def described(
+    name: str,
+    *,
+    takes: type[Any] | None = None,
+    returns: type[Any] | None = None,
+    many: bool = False,
+    status: int = 200,
+    query: tuple[str, ...] = (),
+) -> Callable[[F], F]:
+    """Say in the schema what a view takes and answers."""
+    answered = _reference(returns, "serialization") if returns else None
+    body = _page_of(answered) if many and answered else answered
+    return extend_schema(
+        operation_id=name,
+        auth=[],
+        request={"application/json": _reference(takes, "validation")} if takes else None,
+        responses={status: body, "default": _reference(wire.Problem, "serialization")},
+        parameters=[OpenApiParameter(name, str) for name in query],
+    )
+
+
+def complete(result: dict[str, Any], generator: Any, request: Any, public: bool) -> dict[str, Any]:
+    """Add the wire's components and the thin endpoints (spectacular's hook)."""
+    components = result.setdefault("components", {})
+    components.setdefault("schemas", {}).update(wire_schemas())
+    components["securitySchemes"] = SECURITY_SCHEMES
+    result["paths"].update(THIN_PATHS)
+    result["paths"]["/api/v1/runs/{run_id}/turns/"]["post"] = POST_TURNS
+    for operations in result["paths"].values():
+        for operation in operations.values():
+            if not operation.get("security") and operation["operationId"] not in PUBLIC:
+                operation["security"] = [{"session": []}, {"token": []}, {"agent": []}]
+    result["paths"] = dict(sorted(result["paths"].items()))
+    return result
+
+
+@cache
+def wire_schemas() -> dict[str, Any]:
+    """Return the JSON Schema of every wire class, by name."""
+    kinds = [kind for kind in vars(wire).values() if _is_wire_class(kind)]
+    inputs: list[tuple[str, Mode, TypeAdapter[Any]]] = [
+        (name, "validation", TypeAdapter(kind)) for name, kind in _inputs.items()
+    ]
+    outputs: list[tuple[str, Mode, TypeAdapter[Any]]] = [
+        (kind.__name__, "serialization", TypeAdapter(kind))
+        for kind in (*kinds, Directive, TurnsReply)
+    ]
+    named: list[tuple[str, Mode, TypeAdapter[Any]]] = [
+        ("Turn", "validation", TypeAdapter(Turn)),
+        ("Event", "serialization", TypeAdapter(wire.Event)),
+    ]
+    schemas, shared = TypeAdapter.json_schemas([*named, *inputs, *outputs], ref_template=REF)
+    found = {**shared.get("$defs", {})}
+    for (name, _), schema in schemas.items():
+        found.setdefault(name, schema)
+    return {name: _always_sent(found[name]) for name in sorted(found)}
+
+
+def _always_sent(schema: dict[str, Any]) -> dict[str, Any]:
+    """Defaults are always serialised, so that a literal `type` is never optional."""
+    if "properties" in schema and schema.get("title") not in _inputs:
+        return {**schema, "required": list(schema["properties"])}
+    return schema
+
+
+def _is_wire_class(kind: Any) -> bool:
+    return isinstance(kind, type) and is_dataclass(kind) and kind.__module__ == wire.__name__
+
+
+def _reference(kind: type[Any], mode: str) -> dict[str, str]:
+    if mode == "validation":
+        _inputs[kind.__name__] = kind
+    return {"$ref": REF.format(model=kind.__name__)}
+
+
+def _page_of(row: dict[str, str]) -> dict[str, Any]:
+    return {
+        "type": "object",
+        "required": ["results", "next"],
+        "properties": {
+            "results": {"type": "array", "items": row},
+            "next": {"type": ["string", "null"]},
+        },
+    }
+
+
+def _said(model: str) -> dict[str, Any]:
+    return {"description": "", "content": _json({"$ref": REF.format(model=model)})}
+
+
+def _json(reference: dict[str, Any]) -> dict[str, Any]:
+    return {"application/json": {"schema": reference}}
+
+
+SECURITY_SCHEMES = {
+    "agent": {"type": "http", "scheme": "bearer", "description": "a project's agent key, mc_…"},
+    "token": {"type": "http", "scheme": "bearer", "description": "a personal token, mcu_…"},
+    "session": {"type": "apiKey", "in": "cookie", "name": "sessionid"},
+}
+
+_RUN = {"name": "run_id", "in": "path", "required": True, "schema": {"type": "string"}}
+_AGENT: list[dict[str, list[str]]] = [{"agent": []}]
+
+
+def _problems() -> dict[str, Any]:
+    body = {"application/problem+json": {"schema": _reference(wire.Problem, "serialization")}}
+    return {"default": {"description": "RFC 9457", "content": body}}
+
+
+def _query(name: str, kind: str) -> dict[str, Any]:
+    return {"name": name, "in": "query", "schema": {"type": kind}}
+
+
+def _open_to_all(name: str, said: str) -> dict[str, Any]:
+    """Describe an endpoint for operators that needs no sign-in."""
+    answered = {"200": {"description": said, "content": _json({"type": "object"})}}
+    return {"get": {"operationId": name, "security": [], "responses": answered}}
+
+
+PUBLIC = frozenset({"healthz", "readyz", "schema"})
+
+THIN_PATHS: dict[str, Any] = {
+    "/api/v1/runs/{run_id}/directive/": {
+        "get": {
+            "operationId": "runs_directive",
+            "description": "The directive now, or the next one newer than `after` within `wait` "
+            "seconds; 204 if none. `call` names the key of the proposed turn asked about.",
+            "parameters": [
+                _RUN, _query("wait", "number"), _query("after", "integer"),
+                _query("call", "string"),
+            ],
+            "security": _AGENT,
+            "responses": {
+                "200": _said("Directive"),
+                "204": {"description": "none newer"},
+                **_problems(),
+            },
+        }
+    },
+    "/healthz": _open_to_all("healthz", "this process serves"),
+    "/readyz": _open_to_all("readyz", "database, broker and worker do their work"),
+    "/api/schema/": _open_to_all("schema", "this document"),
+    "/api/v1/hooks/claude-code/": {
+        "post": {
+            "operationId": "hooks_claude_code",
+            "description": "Claude Code's own hook body in, its hook answer out.",
+            "security": _AGENT,
+            "requestBody": {"content": _json({"type": "object"})},
+            "responses": {
+                "200": {"description": "", "content": _json({"type": "object"})},
+                **_problems(),
+            },
+        }
+    },
+}  # fmt: skip
+
+POST_TURNS: dict[str, Any] = {
+    "operationId": "runs_turns_create",
+    "description": "Store 1 to 500 turns. With `Prefer: wait=S` (at most 60) the answer comes "
+    "once detection has judged them.",
+    "parameters": [_RUN, {"name": "Prefer", "in": "header", "schema": {"type": "string"}}],
+    "security": _AGENT,
+    "requestBody": {
+        "required": True,
+        "content": _json(
+            {
+                "type": "object",
+                "required": ["turns"],
+                "properties": {
+                    "turns": {
+                        "type": "array", "minItems": 1, "maxItems": 500,
+                        "items": {"$ref": REF.format(model="Turn")},
+                    }
+                },
+            }
+        ),
+    },
+    "responses": {
+        "200": _said("TurnsReply"),
+        **_problems(),
+    },
+}  # fmt: skip

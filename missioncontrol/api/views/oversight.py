@@ -1,0 +1,184 @@
+"""Decisions, the allowlist, autofixes and the audit log."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Literal
+from uuid import UUID
+
+from django.db.models import QuerySet
+from django.http import HttpResponse, StreamingHttpResponse
+from pydantic_core import to_json
+from rest_framework.request import Request
+from rest_framework.views import APIView
+
+from missioncontrol.api import auth
+from missioncontrol.api.answers import answer, answer_list, answer_page, moment, read_body
+from missioncontrol.api.schema import described
+from missioncontrol.clock import now
+from missioncontrol.errors import InvalidRequest
+from missioncontrol.oversight import allowlist, anchors, rows, selectors
+from missioncontrol.runs.models import JournalRow
+from missioncontrol.runs.selectors import audit_row, list_journal
+from missioncontrol.wire import (
+    AllowlistRow,
+    AuditRow,
+    AutofixRow,
+    CostRow,
+    DecisionRow,
+    Verification,
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewAllowlistEntry:
+    """A call to allow; `project` where the person has several."""
+
+    pattern: str
+    scope: Literal["run", "agent", "project"] = "project"
+    match: Literal["exact", "glob"] = "exact"
+    project: UUID | None = None
+    run: UUID | None = None
+    agent: str | None = None
+    expires_at: datetime | None = None
+    reason: str = ""
+
+
+COST_GROUPS = ("day", "agent", "model", "run")
+
+
+class Decisions(APIView):
+    permission_classes = [auth.IsPerson]
+
+    @described("decisions_list", returns=DecisionRow, many=True, query=("status", "project"))
+    def get(self, request: Request) -> HttpResponse:
+        """List cards, oldest first; `?status=open` is the inbox."""
+        found = selectors.decisions(
+            projects=auth.projects_of(request), status=request.query_params.get("status", "")
+        )
+        return answer_page(request, found, selectors.show_decision)
+
+
+class Autofixes(APIView):
+    permission_classes = [auth.IsPerson]
+
+    @described("autofixes_list", returns=AutofixRow, many=True, query=("project",))
+    def get(self, request: Request) -> HttpResponse:
+        """List what was injected without a tap, newest first."""
+        found = selectors.autofixes(projects=auth.projects_of(request))
+        return answer_page(
+            request,
+            found,
+            lambda fix: rows.autofix_row(fix, fix.run, delivered_at=fix.message.delivered_at),
+        )
+
+
+class Allowlist(APIView):
+    permission_classes = [auth.IsPerson]
+
+    @described("allowlist_list", returns=AllowlistRow, many=True, query=("project",))
+    def get(self, request: Request) -> HttpResponse:
+        """List what is never flagged, newest first."""
+        found = selectors.allowlist(projects=auth.projects_of(request))
+        return answer_page(request, found, rows.allowlist_row)
+
+    @described("allowlist_add", takes=NewAllowlistEntry, returns=AllowlistRow, status=201)
+    def post(self, request: Request) -> HttpResponse:
+        """Add an entry by hand."""
+        asked = read_body(request, NewAllowlistEntry)
+        project = named_project(request, asked.project)
+        entry = allowlist.add_entry(
+            project, scope=asked.scope, pattern=asked.pattern, match=asked.match, run=asked.run,
+            agent=asked.agent, expires_at=asked.expires_at, reason=asked.reason,
+            by=auth.name_of(request), at=now(),
+        )  # fmt: skip
+        return answer(rows.allowlist_row(entry), status=201)
+
+
+class OneAllowlistEntry(APIView):
+    permission_classes = [auth.IsPerson]
+
+    @described("allowlist_remove", status=204)
+    def delete(self, request: Request, entry_id: UUID) -> HttpResponse:
+        """Remove an entry."""
+        allowlist.remove_entry(
+            entry_id, projects=auth.writable_projects_of(request), by=auth.name_of(request),
+            at=now(),
+        )  # fmt: skip
+        return HttpResponse(status=204)
+
+
+class Costs(APIView):
+    permission_classes = [auth.IsPerson]
+
+    @described(
+        "costs_list", returns=CostRow, many=True, query=("group_by", "since", "until", "project")
+    )
+    def get(self, request: Request) -> HttpResponse:
+        """Add up model calls by day (default), agent, model or run."""
+        group_by = request.query_params.get("group_by", "day")
+        if group_by not in COST_GROUPS:
+            expected = ", ".join(COST_GROUPS)
+            raise InvalidRequest(
+                f"group_by: expected one of {expected}, got {group_by!r}.", field="group_by"
+            )
+        found = selectors.costs(
+            projects=auth.projects_of(request), group_by=group_by,
+            since=moment(request, "since"), until=moment(request, "until"),
+        )  # fmt: skip
+        return answer_list(request, found)
+
+
+class Audit(APIView):
+    permission_classes = [auth.IsPerson]
+
+    @described("audit_list", returns=AuditRow, many=True, query=("project", "run", "type"))
+    def get(self, request: Request) -> HttpResponse:
+        """List the journal: a run's in order, otherwise newest first."""
+        return answer_page(request, _journal(request), audit_row)
+
+
+class AuditVerify(APIView):
+    permission_classes = [auth.IsPerson]
+
+    @described("audit_verify", returns=Verification, query=("project",))
+    def get(self, request: Request) -> HttpResponse:
+        """Walk every chain and say whether it holds."""
+        return answer(anchors.verify(projects=auth.projects_of(request)))
+
+
+class AuditExport(APIView):
+    permission_classes = [auth.IsPerson]
+
+    @described("audit_export", query=("project", "run", "type"))
+    def get(self, request: Request) -> StreamingHttpResponse:
+        """Export the journal as JSON Lines."""
+        found = _journal(request)
+        lines = (to_json(audit_row(row)) + b"\n" for row in found.iterator())
+        return StreamingHttpResponse(lines, content_type="application/jsonl")
+
+
+def named_project(request: Request, project: UUID | None) -> UUID:
+    """Return the project a write is for: the named one, or the only one.
+
+    Raises:
+        InvalidRequest: the person has several and named none.
+    """
+    if project is None:
+        mine = auth.projects_of(request)
+        if len(mine) != 1:
+            raise InvalidRequest("project: say which of your projects.", field="project")
+        project = mine[0]
+    auth.check_may_act(request, project)
+    return project
+
+
+def _journal(request: Request) -> QuerySet[JournalRow]:
+    run = request.query_params.get("run")
+    try:
+        run_id = UUID(run) if run else None
+    except ValueError:
+        raise InvalidRequest(f"run: expected an id, got {run!r}.", field="run") from None
+    types = [word for word in request.query_params.get("type", "").split(",") if word]
+    return list_journal(projects=auth.projects_of(request), run=run_id, types=types)

@@ -1,0 +1,123 @@
+"""A project's policy: its versions, checking a new one, and what it would have done."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from django.http import HttpResponse
+from rest_framework.request import Request
+from rest_framework.views import APIView
+
+from missioncontrol.accounts.models import Project
+from missioncontrol.api import auth
+from missioncontrol.api.answers import answer, answer_list, answer_page, read_body
+from missioncontrol.api.schema import described
+from missioncontrol.api.views.oversight import named_project
+from missioncontrol.clock import now
+from missioncontrol.errors import NotFound
+from missioncontrol.oversight import backtest_rows, backtests, policies, suggestions, tasks
+from missioncontrol.wire import (
+    AllowlistSuggestion,
+    BacktestRow,
+    PolicyCheck,
+    PolicyVersionRow,
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PolicyToCheck:
+    """A policy: an object, or the text of a TOML or JSON file."""
+
+    policy: dict[str, Any] | str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewBacktest:
+    """A proposed policy, and which recorded runs it is tried on."""
+
+    policy: dict[str, Any] | str
+    since: datetime | None = None
+    runs: tuple[UUID, ...] | None = None
+    project: UUID | None = None
+
+
+class PolicyVersions(APIView):
+    permission_classes = [auth.IsPerson]
+
+    @described("policies_list", returns=PolicyVersionRow, many=True)
+    def get(self, request: Request, project_id: UUID) -> HttpResponse:
+        """List the versions of a project's policy, newest first."""
+        found = policies.versions(_readable(request, project_id).id).order_by("-id")
+        return answer_page(request, found, policies.version_row)
+
+
+class OnePolicyVersion(APIView):
+    permission_classes = [auth.IsPerson]
+
+    @described("policies_read", returns=PolicyVersionRow)
+    def get(self, request: Request, project_id: UUID, number: int) -> HttpResponse:
+        """Show one version as it stood."""
+        project = _readable(request, project_id)
+        return answer(policies.version_row(policies.find_version(project.id, number)))
+
+
+class CheckPolicy(APIView):
+    permission_classes = [auth.IsPerson]
+
+    @described("policies_check", takes=PolicyToCheck, returns=PolicyCheck)
+    def post(self, request: Request, project_id: UUID) -> HttpResponse:
+        """Say what is wrong with a policy, or what it would change; nothing is kept."""
+        asked = read_body(request, PolicyToCheck)
+        project = _readable(request, project_id)
+        return answer(policies.check_policy(asked.policy, project=project))
+
+
+class Backtests(APIView):
+    permission_classes = [auth.IsPerson]
+
+    @described("backtests_list", returns=BacktestRow, many=True, query=("project",))
+    def get(self, request: Request) -> HttpResponse:
+        """List backtests, newest first, without their runs."""
+        found = backtests.listed(projects=auth.projects_of(request))
+        return answer_page(request, found, backtest_rows.summary)
+
+    @described("backtests_ask", takes=NewBacktest, returns=BacktestRow, status=202)
+    def post(self, request: Request) -> HttpResponse:
+        """Replay recorded runs under a policy and under today's; answers at once."""
+        asked = read_body(request, NewBacktest)
+        project = Project.objects.get(pk=named_project(request, asked.project))
+        backtest = backtests.ask(
+            project, asked.policy, since=asked.since, runs=asked.runs, by=auth.name_of(request),
+            at=now(),
+        )  # fmt: skip
+        tasks.ask_backtest(backtest.id)
+        return answer(backtest_rows.row(backtest), status=202)
+
+
+class OneBacktest(APIView):
+    permission_classes = [auth.IsPerson]
+
+    @described("backtests_read", returns=BacktestRow)
+    def get(self, request: Request, backtest_id: UUID) -> HttpResponse:
+        """Show a backtest as far as it has come."""
+        found = backtests.find(backtest_id, projects=auth.projects_of(request))
+        return answer(backtest_rows.row(found))
+
+
+class AllowlistSuggestions(APIView):
+    permission_classes = [auth.IsPerson]
+
+    @described("allowlist_suggestions", returns=AllowlistSuggestion, many=True, query=("project",))
+    def get(self, request: Request) -> HttpResponse:
+        """List calls that people let go on three times or more; none is allowed by itself."""
+        found = suggestions.suggestions(projects=auth.projects_of(request), at=now())
+        return answer_list(request, found)
+
+
+def _readable(request: Request, project_id: UUID) -> Project:
+    if project_id not in auth.projects_of(request):
+        raise NotFound("The project")
+    return Project.objects.get(pk=project_id)

@@ -1,0 +1,165 @@
+"""Runs: open, list, look, end, change the mode; their timeline and taps."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+from uuid import UUID
+
+from django.http import HttpResponse
+from rest_framework.request import Request
+from rest_framework.views import APIView
+
+from guard.budget import Budget
+from guard.policy import Policy
+from guard.wire import Mode
+from missioncontrol.accounts.models import Project
+from missioncontrol.api import auth
+from missioncontrol.api.answers import (
+    answer,
+    answer_page,
+    moment,
+    page_size,
+    read_body,
+    whole,
+)
+from missioncontrol.api.schema import described
+from missioncontrol.clock import now
+from missioncontrol.errors import Forbidden, InvalidRequest
+from missioncontrol.oversight import answers, services
+from missioncontrol.oversight.taps import Tap
+from missioncontrol.runs import selectors
+from missioncontrol.runs.models import Run
+from missioncontrol.runs.rows import run_row
+from missioncontrol.runs.services import OpenRun, open_run
+from missioncontrol.wire import InterventionRow, RunRow, TurnRow
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunPatch:
+    """An agent reports an end; a person sets the mode."""
+
+    status: Literal["completed", "failed"] | None = None
+    mode: Mode | None = None
+
+
+class Runs(APIView):
+    permission_classes = [auth.IsCaller]
+
+    @described(
+        "runs_list", returns=RunRow, many=True, query=("status", "agent", "q", "since", "until")
+    )
+    def get(self, request: Request) -> HttpResponse:
+        """List runs, newest first."""
+        _people_only(request)
+        at, given = now(), request.query_params
+        found = selectors.list_runs(
+            projects=auth.projects_of(request), agent=given.get("agent", ""),
+            q=given.get("q", "").replace("\0", ""),
+            status=[word for word in given.get("status", "").split(",") if word],
+            since=moment(request, "since"), until=moment(request, "until"),
+        )  # fmt: skip
+        return answer_page(request, found, lambda run: run_row(run, at=at))
+
+    @described("runs_open", takes=OpenRun, returns=RunRow, status=201)
+    def post(self, request: Request) -> HttpResponse:
+        """Open a run; the same key again answers 200 with the same run."""
+        if not isinstance(request.user, auth.AgentCaller):
+            raise Forbidden("Agents open runs; send the project's agent key.")
+        asked, at = read_body(request, OpenRun), now()
+        _check_rules(asked)
+        project = Project.objects.get(pk=request.user.project)
+        run, is_new = open_run(project, asked, by=auth.name_of(request), at=at)
+        return answer(run_row(run, at=at), status=201 if is_new else 200)
+
+
+class OneRun(APIView):
+    permission_classes = [auth.IsCaller]
+
+    @described("runs_read", returns=RunRow)
+    def get(self, request: Request, run_id: UUID) -> HttpResponse:
+        """Show a run."""
+        return answer(selectors.show_run(run_id, projects=auth.projects_of(request), at=now()))
+
+    @described("runs_change", takes=RunPatch, returns=RunRow)
+    def patch(self, request: Request, run_id: UUID) -> HttpResponse:
+        """Report the end (agent) or set the mode (person)."""
+        asked, at = read_body(request, RunPatch), now()
+        projects = auth.projects_of(request)
+        if isinstance(request.user, auth.AgentCaller):
+            if asked.status is None:
+                raise InvalidRequest("status: an agent sends completed or failed.", field="status")
+            run = answers.report_end(run_id, asked.status, projects=projects, by="agent", at=at)
+        else:
+            run = self._set_mode(request, run_id, asked)
+        return answer(run_row(run, at=at))
+
+    def _set_mode(self, request: Request, run_id: UUID, asked: RunPatch) -> Run:
+        if asked.mode is None:
+            raise InvalidRequest("mode: expected warn, flag, pause or auto.", field="mode")
+        projects = auth.projects_of(request)
+        auth.check_may_act(request, selectors.find_run(run_id, projects=projects).project_id)
+        return answers.set_mode(
+            run_id, asked.mode, projects=projects, by=auth.name_of(request), at=now()
+        )
+
+
+class Turns(APIView):
+    permission_classes = [auth.IsPerson]
+
+    @described("turns_list", returns=TurnRow, many=True, query=("after_seq", "before_seq", "limit"))
+    def get(self, request: Request, run_id: UUID) -> HttpResponse:
+        """List a run's turns in order of `seq`; `before_seq` pages backwards."""
+        run = selectors.find_run(run_id, projects=auth.projects_of(request))
+        page = selectors.list_turns(
+            run, limit=page_size(request), after_seq=whole(request, "after_seq"),
+            before_seq=whole(request, "before_seq"),
+        )  # fmt: skip
+        return answer({"results": page, "next": _next_turns(request, page)})
+
+
+class Interventions(APIView):
+    permission_classes = [auth.IsPerson]
+
+    @described("interventions_make", takes=Tap, returns=InterventionRow, status=201)
+    def post(self, request: Request, run_id: UUID) -> HttpResponse:
+        """Do what a person tapped; the same key and body again answers 200."""
+        tap = read_body(request, Tap)
+        projects = auth.projects_of(request)
+        auth.check_may_act(request, selectors.find_run(run_id, projects=projects).project_id)
+        made, is_new = answers.intervene(
+            run_id, tap, projects=projects, by=auth.name_of(request), at=now()
+        )
+        return answer(made, status=201 if is_new else 200)
+
+
+class Delivered(APIView):
+    permission_classes = [auth.IsAgent]
+
+    @described("messages_delivered")
+    def post(self, request: Request, run_id: UUID, message_id: UUID) -> HttpResponse:
+        """Note that an injected message reached the model."""
+        (project,) = auth.projects_of(request)
+        services.deliver_message(run_id, message_id, project=project, at=now())
+        return answer({})
+
+
+def _people_only(request: Request) -> None:
+    if isinstance(request.user, auth.AgentCaller):
+        raise Forbidden("This is for people; an agent key cannot read it.")
+
+
+def _check_rules(asked: OpenRun) -> None:
+    """Refuse a policy or a budget that could not be obeyed, before it is stored."""
+    if asked.policy is not None:
+        Policy.from_mapping(asked.policy)
+    Budget.from_mapping(asked.budget)
+
+
+def _next_turns(request: Request, page: list[TurnRow]) -> str | None:
+    if len(page) < page_size(request):
+        return None
+    address = request.build_absolute_uri(request.path)
+    if whole(request, "before_seq") is not None:
+        return f"{address}?before_seq={page[0].seq}&limit={page_size(request)}"
+    return f"{address}?after_seq={page[-1].seq}&limit={page_size(request)}"

@@ -1,0 +1,113 @@
+"""A small OpenAI-compatible endpoint on loopback that plays the personas."""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+import uuid
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from types import TracebackType
+from typing import Any, Self
+
+from missioncontrol.demo.personas import Spoken, hear, speak
+
+CHARS_PER_TOKEN = 4
+CACHED_BLOCK = 128
+CACHED_FROM = 1024
+"""OpenAI caches prompts from 1,024 tokens on, in steps of 128."""
+
+
+class ScriptedEndpoint:
+    """Serves `/v1/chat/completions`; `pace` 0 answers at once, for tests."""
+
+    def __init__(self, *, pace: float = 1.0) -> None:
+        handler = type("PacedHandler", (_Handler,), {"pace": pace})
+        self._server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
+        self._server.daemon_threads = True
+        self._thread = threading.Thread(target=self._server.serve_forever, args=(0.1,), daemon=True)
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self._server.server_port}/v1"
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._server.shutdown()
+        self._server.server_close()
+        self._thread.join()
+
+
+class _Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True  # head and body are two writes: else 40 ms each
+    pace: float
+
+    def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 - the base's name
+        """Stay silent: the runs are on the board."""
+
+    def do_POST(self) -> None:
+        """Answer a chat completion request."""
+        raw = self.rfile.read(int(self.headers.get("Content-Length") or 0))
+        if self.path != "/v1/chat/completions":
+            self._answer(404, {"error": {"message": "not here", "type": "invalid_request_error"}})
+            return
+        try:
+            body = json.loads(raw)
+            spoken = speak(hear(body["messages"]))
+        except (ValueError, KeyError, TypeError) as error:
+            self._answer(400, {"error": {"message": repr(error), "type": "invalid_request_error"}})
+            return
+        time.sleep(spoken.after_s * self.pace)
+        self._answer(200, completion(body, spoken))
+
+    def _answer(self, status: int, body: dict[str, Any]) -> None:
+        raw = json.dumps(body).encode()
+        self.send_response(status)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(raw)))
+        self.end_headers()
+        self.wfile.write(raw)
+
+
+def completion(body: dict[str, Any], spoken: Spoken) -> dict[str, Any]:
+    """Write a chat completion in OpenAI's form, usage and all."""
+    message: dict[str, Any] = {"role": "assistant", "content": spoken.text}
+    if spoken.tool:
+        function = {"name": spoken.tool, "arguments": json.dumps(spoken.args)}
+        call = {"id": f"call_{uuid.uuid4().hex[:20]}", "type": "function", "function": function}
+        message["tool_calls"] = [call]
+    reason = "tool_calls" if spoken.tool else "stop"
+    return {
+        "id": f"chatcmpl-{uuid.uuid4().hex}",
+        "object": "chat.completion",
+        "created": int(time.time()),
+        "model": body.get("model"),
+        "choices": [{"index": 0, "message": message, "finish_reason": reason}],
+        "usage": _usage(body, message),
+    }
+
+
+def _usage(body: dict[str, Any], message: dict[str, Any]) -> dict[str, Any]:
+    """Count tokens by length; what was sent before is cached."""
+    prompt, said = _tokens([body["messages"], body.get("tools")]), _tokens(message)
+    before = _tokens([body["messages"][:-2], body.get("tools")])
+    cached = before // CACHED_BLOCK * CACHED_BLOCK if before >= CACHED_FROM else 0
+    return {
+        "prompt_tokens": prompt,
+        "completion_tokens": said,
+        "total_tokens": prompt + said,
+        "prompt_tokens_details": {"cached_tokens": cached},
+    }
+
+
+def _tokens(written: Any) -> int:
+    return len(json.dumps(written)) // CHARS_PER_TOKEN

@@ -1,0 +1,246 @@
+"""How the scripted models think. Pure: a conversation in, the next message out.
+
+Each decides from what it has heard and from nothing else, so a correction works
+because the model reads it.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+NPM_MINDED = (
+    "You are a developer who has worked with npm for ten years. A project's version stands in "
+    "package.json; that is where you look. If somebody names another file, read that one. "
+    "Answer with the version and nothing else."
+)
+WRITER = (
+    "You are the writer of release notes. Before anything is written, the date format must be "
+    "settled, and you never settle it yourself: hand the matter over to the reviewer. If somebody "
+    "else decides, write RELEASE.md that way and say that it is settled."
+)
+REVIEWER = (
+    "You are the reviewer of release notes. You never choose a format yourself: hand the matter "
+    "over to the writer. If somebody else decides, write RELEASE.md that way and say that it is "
+    "settled."
+)
+LIBRARIAN = (
+    "You are a careful librarian of source code. List the files, read the modules, and after every "
+    "third one write what the three are for to a file of their own under notes/. At the end "
+    "write SUMMARY.md and say how many modules you read."
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Call:
+    """A tool call, with the result the model read, once there is one."""
+
+    tool: str
+    args: Mapping[str, Any]
+    result: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Heard:
+    """A conversation as a persona sees it."""
+
+    system: str
+    goal: str
+    notes: tuple[str, ...] = ()
+    calls: tuple[Call, ...] = ()
+
+    def done(self, tool: str) -> Iterator[Call]:
+        """The calls of one tool that have a result, oldest first."""
+        return (call for call in self.calls if call.tool == tool and call.result is not None)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Spoken:
+    """What a persona says: a call with a word before it, or an answer."""
+
+    text: str
+    tool: str | None = None
+    args: Mapping[str, Any] = field(default_factory=dict)
+    after_s: float = 1.2
+    """How long it "thinks", so that a person can follow."""
+
+
+def hear(messages: Sequence[Mapping[str, Any]]) -> Heard:
+    """Read the `messages` of a chat completion request."""
+    results = {m["tool_call_id"]: m.get("content") for m in messages if m["role"] == "tool"}
+    said = [str(m.get("content") or "") for m in messages if m["role"] == "user"]
+    asked = [call for m in messages for call in m.get("tool_calls") or ()]
+    return Heard(
+        system=next((str(m["content"]) for m in messages if m["role"] == "system"), ""),
+        goal=said[0] if said else "",
+        notes=tuple(said[1:]),
+        calls=tuple(_call(call, results) for call in asked),
+    )
+
+
+def _call(call: Mapping[str, Any], results: Mapping[str, Any]) -> Call:
+    function = call["function"]
+    return Call(
+        tool=function["name"],
+        args=json.loads(function.get("arguments") or "{}"),
+        result=results.get(call["id"]),
+    )
+
+
+def speak(heard: Heard) -> Spoken:
+    """Answer as the persona whose instructions were given."""
+    for instructions, persona in PERSONAS.items():
+        if heard.system == instructions:
+            return persona(heard)
+    return Spoken(text="I have no part in this demo.")
+
+
+# --- the npm-minded agent ----------------------------------------------------
+
+WRONG = "package.json"
+FILE_NAME = re.compile(r"[\w./-]*\w\.(?:toml|json|cfg|py|md|txt|ya?ml)\b")
+VERSION = re.compile(r"""^version\s*=\s*["']([^"']+)["']""", re.MULTILINE)
+
+
+def npm_minded(heard: Heard) -> Spoken:
+    """Look into package.json for ever, unless another file is named."""
+    texts = [call.result or "" for call in heard.done("read_file")]
+    version = next((found[1] for text in texts if (found := VERSION.search(text))), None)
+    if version:
+        return Spoken(text=f"This project is version {version}.")
+    named = _first_unread(heard)
+    if named:
+        return Spoken(text=f"Then I read {named}.", tool="read_file", args={"path": named})
+    return Spoken(
+        text="The version stands in package.json.", tool="read_file", args={"path": WRONG}
+    )
+
+
+def _first_unread(heard: Heard) -> str | None:
+    read = {WRONG, *(str(call.args.get("path")) for call in heard.calls)}
+    told = (*heard.notes, *(call.result or "" for call in heard.calls))
+    names = (name for text in told for name in FILE_NAME.findall(text))
+    return next((name for name in names if name not in read), None)
+
+
+# --- two agents that will not decide -----------------------------------------
+
+HANDED_OVER = "has it now"
+"""How the tool's own answer ends; any other answer came from someone who decided."""
+
+PASSING_ON = {
+    "reviewer": "Please decide the date format of the release notes, then I write them.",
+    "writer": "The format is yours to choose as their writer; tell me when you have.",
+}
+
+
+def undecided(other: str) -> Callable[[Heard], Spoken]:
+    """Make a persona that hands the matter over until somebody else decides it."""
+
+    def persona(heard: Heard) -> Spoken:
+        decision = _decision(heard)
+        if decision is None:
+            args = {"to": other, "note": PASSING_ON[other]}
+            return Spoken(text=f"The {other} should decide.", tool="hand_over", args=args)
+        return _write_notes(heard, american=bool(AMERICAN.search(decision)))
+
+    return persona
+
+
+AMERICAN = re.compile(r"\b(?:US|USA|American|month first)\b")
+US_DATE = re.compile(r"\b(\d\d)/(\d\d)/(\d{4})\b")
+ISO_DATE = re.compile(r"\b(\d{4})-(\d\d)-(\d\d)\b")
+
+
+def _write_notes(heard: Heard, *, american: bool) -> Spoken:
+    """Write the notes the way that was decided; no word of a format means ISO."""
+    changes = next((call.result or "" for call in heard.done("read_file")), None)
+    if changes is None:
+        args = {"path": "CHANGES.txt"}
+        return Spoken(text="So it is decided.", tool="read_file", args=args)
+    if not list(heard.done("write_file")):
+        text = f"# Release notes\n\n{_dated(changes, american=american)}"
+        args = {"path": "RELEASE.md", "text": text}
+        return Spoken(text="Then I write them.", tool="write_file", args=args)
+    style = "US" if american else "ISO"
+    return Spoken(text=f"Settled: {style} dates. RELEASE.md is written.")
+
+
+def _dated(text: str, *, american: bool) -> str:
+    if american:
+        return ISO_DATE.sub(r"\2/\3/\1", text)
+    return US_DATE.sub(r"\3-\1-\2", text)
+
+
+def _decision(heard: Heard) -> str | None:
+    """Find what a third one said: in place of a hand-over, or to us directly."""
+    answers = [call.result or "" for call in heard.done("hand_over")]
+    decided = [answer for answer in answers if not answer.endswith(HANDED_OVER)]
+    told = [note for note in heard.notes if not note.startswith(("writer: ", "reviewer: "))]
+    return next(iter([*decided, *told]), None)
+
+
+# --- the healthy one ---------------------------------------------------------
+
+SHELF = 3
+DOCSTRING = re.compile(r'^[rRuU]?"""\s*(.+?)\s*(?:"""|\n|$)', re.MULTILINE)
+
+
+def librarian(heard: Heard) -> Spoken:
+    """Read a library module by module and note down what each is for."""
+    listing = next((call.result or "" for call in heard.done("list_files")), None)
+    if listing is None:
+        return _slow("First, what is there?", "list_files", {})
+    read = {str(c.args["path"]): c.result or "" for c in heard.done("read_file")}
+    noted = {str(c.args["path"]) for c in heard.done("write_file")}
+    modules = [name for name in listing.split() if name.endswith(".py")]
+    shelves = [modules[start : start + SHELF] for start in range(0, len(modules), SHELF)]
+    for shelf in shelves:
+        if step := _next_on(shelf, read, noted):
+            return step
+    return _finish(len(modules), read, noted)
+
+
+def _next_on(shelf: Sequence[str], read: Mapping[str, str], noted: set[str]) -> Spoken | None:
+    for name in shelf:
+        if name not in read:
+            return _slow(f"Now {name}.", "read_file", {"path": name})
+    path = f"notes/{'-'.join(_stem(name) for name in shelf)}.md"
+    if path in noted:
+        return None
+    lines = (f"- {name}: {_purpose(read[name])}\n" for name in shelf)
+    return _slow(
+        "These three belong together.", "write_file", {"path": path, "text": "".join(lines)}
+    )
+
+
+def _finish(modules: int, read: Mapping[str, str], noted: set[str]) -> Spoken:
+    if "SUMMARY.md" not in noted:
+        lines = (f"{_stem(name)}: {_purpose(text)}\n" for name, text in read.items())
+        text = f"# {modules} modules\n\n{''.join(lines)}"
+        return _slow("Now the summary.", "write_file", {"path": "SUMMARY.md", "text": text})
+    return Spoken(text=f"I read {modules} modules; what they are for stands in SUMMARY.md.")
+
+
+def _slow(text: str, tool: str, args: Mapping[str, Any]) -> Spoken:
+    return Spoken(text=text, tool=tool, args=args, after_s=4.0)
+
+
+def _stem(name: str) -> str:
+    return name.rpartition("/")[2].removesuffix(".py")
+
+
+def _purpose(source: str) -> str:
+    found = DOCSTRING.search(source)
+    return found[1] if found else "says nothing of itself"
+
+
+PERSONAS: dict[str, Callable[[Heard], Spoken]] = {
+    NPM_MINDED: npm_minded,
+    WRITER: undecided("reviewer"),
+    REVIEWER: undecided("writer"),
+    LIBRARIAN: librarian,
+}

@@ -1,0 +1,111 @@
+"""Three runs that show what Mission Control is for."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from guard import Session, Stopped
+from guard.errors import ModelFailed
+from guard.runtime import Agent, ChatModel, run_agent, run_multi_agent
+from guard.wire import Mode
+from missioncontrol.demo import workspaces
+from missioncontrol.demo.config import Config
+from missioncontrol.demo.personas import LIBRARIAN, NPM_MINDED, REVIEWER, WRITER
+
+logger = logging.getLogger("missioncontrol.demo")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stage:
+    """What every scene needs: where things are, and who thinks."""
+
+    config: Config
+    model: ChatModel
+
+    def session(
+        self, project: str, name: str, *, goal: str, files: list[str], mode: Mode
+    ) -> Session:
+        """Open a run in one of the demo projects."""
+        return Session(
+            name,
+            url=self.config.url,
+            key=self.config.projects[project],
+            agent=project,
+            goal=goal,
+            workspace=files,
+            mode=mode,
+        )
+
+
+def npm_minded(stage: Stage) -> str:
+    """An agent that looks for package.json in a Python repository, and is put right."""
+    workspace = workspaces.python_project(stage.config.directory / "npm-minded")
+    goal = "What version is this project?"
+    agent = Agent(name="npm-minded", instructions=NPM_MINDED, model=stage.model)
+    files = workspace.names()
+    name = "tidepool's version"
+    with stage.session("npm-minded", name, goal=goal, files=files, mode=Mode.AUTO) as session:
+        return run_agent(session, goal, agent=agent, workspace=workspace)
+
+
+def ping_pong(stage: Stage) -> str:
+    """Two agents that hand one decision to each other, until a person makes it."""
+    workspace = workspaces.release_desk(stage.config.directory / "ping-pong")
+    goal = "Write the release notes of tidepool 2.4.1."
+    agents = (
+        Agent(name="writer", instructions=WRITER, model=stage.model),
+        Agent(name="reviewer", instructions=REVIEWER, model=stage.model),
+    )
+    files = workspace.names()
+    name = "release notes"
+    with stage.session("ping-pong", name, goal=goal, files=files, mode=Mode.PAUSE) as session:
+        return run_multi_agent(session, goal, agents=agents, workspace=workspace)
+
+
+def healthy(stage: Stage) -> str:
+    """An agent at work, with nothing to complain about."""
+    workspace = workspaces.library(stage.config.directory / "healthy")
+    goal = "Write down what each module of this library is for."
+    agent = Agent(name="librarian", instructions=LIBRARIAN, model=stage.model)
+    files = workspace.names()
+    name = "library tour"
+    with stage.session("healthy", name, goal=goal, files=files, mode=Mode.PAUSE) as session:
+        return run_agent(session, goal, agent=agent, workspace=workspace)
+
+
+@dataclass(frozen=True, slots=True)
+class Scene:
+    """A scene, and how long the stage stays empty before it is played again."""
+
+    play: Callable[[Stage], str]
+    pause_s: float
+
+
+SCENES: dict[str, Scene] = {
+    "ping-pong": Scene(ping_pong, 120),
+    "npm-minded": Scene(npm_minded, 180),
+    "healthy": Scene(healthy, 30),
+}
+
+
+def play_all(stage: Stage) -> None:
+    """Start every scene whose project there is a key for; they play for ever."""
+    for name, scene in SCENES.items():
+        if name in stage.config.projects:
+            threading.Thread(target=_play, args=(name, scene, stage), daemon=True).start()
+
+
+def _play(name: str, scene: Scene, stage: Stage) -> None:
+    while True:
+        try:
+            logger.info("%s: %s", name, scene.play(stage))
+        except (Stopped, ModelFailed) as ended:
+            logger.info("%s: ended: %s", name, ended)
+        except Exception:
+            # The outermost loop of a scene: one that breaks must not end the others.
+            logger.exception("%s: broke", name)
+        time.sleep(scene.pause_s)

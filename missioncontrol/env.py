@@ -1,0 +1,153 @@
+"""Typed readers of the environment. An empty environment runs; a wrong value
+fails loudly, by name.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from urllib.parse import parse_qsl, unquote, urlsplit
+
+from missioncontrol.errors import SettingInvalid
+
+if TYPE_CHECKING:
+    from guard.judge import JudgeModel, LLMJudge
+
+_YES = {"1", "true", "yes", "on"}
+_NO = {"0", "false", "no", "off", ""}
+
+
+def text(name: str, default: str = "") -> str:
+    """Read a string."""
+    return os.environ.get(name, default)
+
+
+def flag(name: str, *, default: bool = False) -> bool:
+    """Read a yes or no."""
+    value = os.environ.get(name)
+    if value is None:
+        return default
+    if value.lower() in _YES:
+        return True
+    if value.lower() in _NO:
+        return False
+    raise SettingInvalid(name, value, "1 or 0")
+
+
+def number(name: str, default: int) -> int:
+    """Read a whole number."""
+    value = os.environ.get(name)
+    if value is None:
+        return default
+    try:
+        return int(value)
+    except ValueError:
+        raise SettingInvalid(name, value, "a whole number") from None
+
+
+def share(name: str, default: float) -> float:
+    """Read a number from 0 to 1."""
+    value = os.environ.get(name)
+    try:
+        known = default if value is None else float(value)
+    except ValueError:
+        known = -1.0
+    if not 0.0 <= known <= 1.0:
+        raise SettingInvalid(name, str(value), "a number from 0 to 1")
+    return known
+
+
+def words(name: str) -> list[str]:
+    """Read a comma-separated list."""
+    return [word.strip() for word in text(name).split(",") if word.strip()]
+
+
+def directory(name: str, default: Path) -> Path:
+    """Read a path, absolute and with ~ expanded."""
+    return Path(text(name) or default).expanduser().absolute()
+
+
+def database(name: str, *, sqlite: Path, pooled: bool, durable: bool) -> dict[str, Any]:
+    """Read a database address; empty means SQLite at `sqlite`.
+
+    `pooled` belongs to web processes only: Celery destroys a pool under prefork.
+    """
+    value = text(name)
+    if not value:
+        return sqlite_database(sqlite, durable=durable)
+    url = urlsplit(value)
+    if url.scheme == "sqlite":
+        return sqlite_database(Path(unquote(url.path)), durable=durable)
+    if url.scheme in {"postgres", "postgresql"}:
+        return _postgres(url, pooled=pooled)
+    raise SettingInvalid(name, url.scheme, "postgres://… or sqlite:///…")
+
+
+def sqlite_database(path: Path, *, durable: bool) -> dict[str, Any]:
+    """Describe a SQLite file with the settings DESIGN 6 measured."""
+    synchronous = "FULL" if durable else "NORMAL"
+    return {
+        "ENGINE": "django.db.backends.sqlite3",
+        "NAME": str(path),
+        "CONN_MAX_AGE": None,
+        "OPTIONS": {
+            "timeout": 20,
+            "transaction_mode": "IMMEDIATE",
+            "init_command": f"PRAGMA journal_mode=WAL;PRAGMA synchronous={synchronous};",
+        },
+    }
+
+
+def _postgres(url: Any, *, pooled: bool) -> dict[str, Any]:
+    options: dict[str, Any] = dict(parse_qsl(url.query))
+    if pooled:
+        options["pool"] = {"min_size": 2, "max_size": 16}
+    return {
+        "ENGINE": "django.db.backends.postgresql",
+        "NAME": unquote(url.path.lstrip("/")),
+        "USER": unquote(url.username or ""),
+        "PASSWORD": unquote(url.password or ""),
+        "HOST": url.hostname or "",
+        "PORT": str(url.port or ""),
+        "CONN_MAX_AGE": 0 if pooled else None,
+        "CONN_HEALTH_CHECKS": True,
+        "OPTIONS": options,
+    }
+
+
+def judge(prefix: str) -> LLMJudge | None:
+    """Read the model that judges, and the stronger one behind it; None: no URL is set."""
+    from guard.judge import LLMJudge
+
+    if not text(f"{prefix}_URL"):
+        if model := text(f"{prefix}_MODEL"):
+            raise SettingInvalid(f"{prefix}_MODEL", model, f"{prefix}_URL beside it")
+        return None
+    first = _judge_model(prefix, url=text(f"{prefix}_URL"), key=text(f"{prefix}_KEY"))
+    second = None
+    if text(f"{prefix}_SECOND_MODEL"):
+        url = text(f"{prefix}_SECOND_URL", first.url)
+        # A key is sent to the address it was given for, and to no other.
+        shared = first.key if url == first.url else ""
+        key = text(f"{prefix}_SECOND_KEY", shared)
+        second = _judge_model(f"{prefix}_SECOND", url=url, key=key)
+    return LLMJudge(first, second, second_below=share(f"{prefix}_SECOND_BELOW", 0.7))
+
+
+def _judge_model(prefix: str, *, url: str, key: str) -> JudgeModel:
+    from guard.judge import JudgeModel
+
+    model = text(f"{prefix}_MODEL")
+    if not model:
+        raise SettingInvalid(f"{prefix}_MODEL", "", "a model's name, since there is a URL")
+    timeout_s = number(f"{prefix}_TIMEOUT", 20)
+    if timeout_s < 1:
+        raise SettingInvalid(f"{prefix}_TIMEOUT", str(timeout_s), "seconds, 1 or more")
+    try:
+        return JudgeModel(
+            url=url, model=model, key=key, provider=text(f"{prefix}_PROVIDER") or None,
+            timeout_s=timeout_s,
+        )  # fmt: skip
+    except ValueError as error:
+        raise SettingInvalid(f"{prefix}_URL", "what it holds", str(error)) from None

@@ -1,0 +1,142 @@
+"""What can go wrong, as one tree.
+
+    MissionControlError
+    ├── SettingInvalid          an environment variable has a value we cannot use
+    ├── InvalidRequest          400  the body or a parameter could not be read
+    ├── NotSignedIn             401  no key, token or session
+    ├── Forbidden               403  a role or a project setting says no
+    ├── NotFound                404  does not exist, for you
+    ├── WrongMethod             405  the address has another method
+    ├── NoSuchMove              409  the run's status has no such move
+    ├── StaleRun                409  the run moved on since you looked
+    ├── StalePolicy             409  the project's policy moved on since you looked
+    ├── ActionUnavailable       409  this card does not offer that answer
+    ├── BodyTooLarge            413
+    └── KeyReused               422  the same key came with another body
+
+Each has a stable `code`, an HTTP `status` and one sentence as its text.
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+
+class MissionControlError(Exception):
+    """Everything this package raises on purpose."""
+
+    code: ClassVar[str] = "error"
+    status: ClassVar[int] = 500
+    title: ClassVar[str] = "Something went wrong"
+
+    def extra(self) -> dict[str, Any]:
+        """Return further members of the problem document."""
+        return {}
+
+
+class SettingInvalid(MissionControlError):
+    code = "setting_invalid"
+    title = "A setting cannot be used"
+
+    def __init__(self, name: str, value: str, expected: str) -> None:
+        super().__init__(f"{name} is {value!r}; expected {expected}.")
+
+
+class InvalidRequest(MissionControlError):
+    code = "invalid_request"
+    status = 400
+    title = "The request could not be read"
+
+    def __init__(self, detail: str, **fields: Any) -> None:
+        super().__init__(detail)
+        self.fields = fields
+
+    def extra(self) -> dict[str, Any]:
+        return self.fields
+
+
+class NotSignedIn(MissionControlError):
+    code = "not_signed_in"
+    status = 401
+    title = "Not signed in"
+
+    def __init__(self, detail: str = "Send a key, a token or a signed-in session.") -> None:
+        super().__init__(detail)
+
+
+class Forbidden(MissionControlError):
+    code = "forbidden"
+    status = 403
+    title = "Not allowed"
+
+
+class NotFound(MissionControlError):
+    code = "not_found"
+    status = 404
+    title = "Not found"
+
+    def __init__(self, what: str = "That") -> None:
+        super().__init__(f"{what} does not exist here.")
+
+
+class WrongMethod(MissionControlError):
+    code = "method_not_allowed"
+    status = 405
+    title = "Not offered here"
+
+
+class NoSuchMove(MissionControlError):
+    code = "no_such_move"
+    status = 409
+    title = "The run cannot do that now"
+
+    def __init__(self, status: str, move: str) -> None:
+        super().__init__(f"A run that is {status} cannot {move}.")
+
+
+class StaleRun(MissionControlError):
+    code = "stale_run"
+    status = 409
+    title = "This run has moved on"
+
+    def __init__(self, detail: str, *, run: Any, decision: Any) -> None:
+        super().__init__(detail)
+        self.run = run
+        self.decision = decision
+
+    def extra(self) -> dict[str, Any]:
+        return {"run": self.run, "decision": self.decision}
+
+
+class StalePolicy(MissionControlError):
+    code = "stale_policy"
+    status = 409
+    title = "The policy has moved on"
+
+    def __init__(self, *, by: str, number: int) -> None:
+        super().__init__(f"The policy has moved on: {by} saved v{number}. Yours was not saved.")
+        self.number = number
+
+    def extra(self) -> dict[str, Any]:
+        return {"policy_version": self.number}
+
+
+class ActionUnavailable(MissionControlError):
+    code = "action_unavailable"
+    status = 409
+    title = "That answer is not offered"
+
+
+class BodyTooLarge(MissionControlError):
+    code = "body_too_large"
+    status = 413
+    title = "The body is too large"
+
+
+class KeyReused(MissionControlError):
+    code = "key_reused"
+    status = 422
+    title = "That key was used for something else"
+
+    def __init__(self, key: str) -> None:
+        super().__init__(f"The key {key!r} came before with another body; send a new key.")

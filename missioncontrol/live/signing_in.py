@@ -1,0 +1,65 @@
+"""Who opens a socket: a browser by its session and our own Origin, a script by token."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+from urllib.parse import urlsplit
+
+from django.conf import settings
+from django.contrib.auth import BACKEND_SESSION_KEY, HASH_SESSION_KEY, SESSION_KEY
+from django.contrib.auth.models import User
+from django.utils.crypto import constant_time_compare
+
+from missioncontrol.accounts.models import PersonalToken
+from missioncontrol.accounts.tokens import PERSON_PREFIX, digest
+
+
+def person_of(scope: dict[str, Any]) -> User | None:
+    """Return the person behind a socket; None: refused."""
+    headers = {name.decode("latin1"): value.decode("latin1") for name, value in scope["headers"]}
+    kind, _, token = headers.get("authorization", "").partition(" ")
+    if kind.lower() == "bearer":
+        return _by_token(token.strip())
+    if not _is_our_origin(headers):
+        return None
+    return _by_session(headers.get("cookie", ""))
+
+
+def _by_token(token: str) -> User | None:
+    if not token.startswith(PERSON_PREFIX):
+        return None
+    known = (
+        PersonalToken.objects.select_related("user")
+        .filter(digest=digest(token), revoked_at__isnull=True, user__is_active=True)
+        .first()
+    )
+    return known.user if known else None
+
+
+def _is_our_origin(headers: dict[str, str]) -> bool:
+    """A page of another site may carry our cookie, but not our Origin."""
+    origin = urlsplit(headers.get("origin", ""))
+    return bool(origin.netloc) and (
+        origin.netloc == headers.get("host") or headers["origin"] == settings.PUBLIC_URL
+    )
+
+
+def _by_session(cookie: str) -> User | None:
+    from http.cookies import CookieError, SimpleCookie
+
+    try:
+        morsel = SimpleCookie(cookie).get(settings.SESSION_COOKIE_NAME)
+    except CookieError:
+        return None
+    if morsel is None:
+        return None
+    session = import_module(settings.SESSION_ENGINE).SessionStore(morsel.value)
+    if session.get(BACKEND_SESSION_KEY) not in settings.AUTHENTICATION_BACKENDS:
+        return None
+    user = User.objects.filter(pk=session.get(SESSION_KEY), is_active=True).first()
+    return user if user and _is_current(user, session.get(HASH_SESSION_KEY)) else None
+
+
+def _is_current(user: User, kept: Any) -> bool:
+    return constant_time_compare(str(kept), user.get_session_auth_hash())

@@ -1,0 +1,173 @@
+"""Requests to addresses that others chose: only where they may lead.
+
+An address is looked up once and that very address is connected to, so that a name
+cannot point elsewhere between the check and the call. Redirects are not followed.
+"""
+
+from __future__ import annotations
+
+import http.client
+import ipaddress
+import socket
+import ssl
+import threading
+import time
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from urllib.parse import SplitResult, urlsplit
+
+LONGEST_URL = 500
+TIMEOUT_S = 10.0
+"""How long the other side may be silent."""
+LONGEST_CALL_S = 15.0
+"""How long a call may take, however often the other side says a little."""
+MOST_READ = 65_536
+_OWN = ipaddress.ip_network("64:ff9b::/96")
+"""Addresses that a gateway translates to IPv4: they say nothing of where they lead."""
+_INSIDE = tuple(
+    ipaddress.ip_network(block)
+    for block in ("::/96", "::ffff:0:0:0/96", "64:ff9b:1::/48", "fec0::/10")
+)
+"""What `ipaddress` calls global and is not: IPv4 in other clothes, a site's own addresses."""
+
+
+class Unsendable(Exception):
+    """The request may not be made, or came to nothing; says why."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reply:
+    """The status of an answer; what it says is of no interest."""
+
+    status: int
+
+    @property
+    def is_good(self) -> bool:
+        """The other side has taken it."""
+        return 200 <= self.status < 300  # noqa: PLR2004 - successes
+
+
+def check_url(url: str, *, private_hosts: Collection[str]) -> SplitResult:
+    """Read an address that we may be asked to call.
+
+    Args:
+        url: `https`, or `http` to one of `private_hosts`.
+        private_hosts: Hosts, with or without a port, that may be called although
+            they are not public.
+
+    Raises:
+        Unsendable: it is no such address.
+    """
+    try:
+        parts = urlsplit(url)
+        is_private = _names_private(parts, private_hosts)
+    except ValueError as error:
+        raise Unsendable("is no address") from error
+    if len(url) > LONGEST_URL or not url.isprintable() or " " in url or not url.isascii():
+        raise Unsendable(f"must be at most {LONGEST_URL} printable ASCII characters, no blanks")
+    if parts.scheme != "https" and not (parts.scheme == "http" and is_private):
+        raise Unsendable("must begin with https://")
+    if not parts.hostname or parts.username is not None or parts.password is not None:
+        raise Unsendable("must name a host and no user")
+    return parts
+
+
+def post(
+    url: str, body: bytes, headers: Mapping[str, str], *, private_hosts: Collection[str]
+) -> Reply:
+    """Post a body.
+
+    Raises:
+        Unsendable: the address may not be called, or nobody answered.
+    """
+    parts = check_url(url, private_hosts=private_hosts)
+    host, port = parts.hostname or "", parts.port or (443 if parts.scheme == "https" else 80)
+    address = _lead_to(host, port, is_private=_names_private(parts, private_hosts))
+    path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
+    deadline = time.monotonic() + LONGEST_CALL_S
+    try:
+        with _reach(parts.scheme, host, port, address, deadline) as connection:
+            connection.request("POST", path, body=body, headers=dict(headers))
+            answer = connection.getresponse()
+            answer.read(MOST_READ)
+            return Reply(status=answer.status)
+    except (OSError, http.client.HTTPException, ValueError) as error:
+        if time.monotonic() >= deadline:
+            raise Unsendable(f"{host} took longer than {LONGEST_CALL_S:g} s") from error
+        raise Unsendable(f"{type(error).__name__}: {error}"[:300]) from error
+
+
+def _names_private(parts: SplitResult, private_hosts: Collection[str]) -> bool:
+    host, port = (parts.hostname or "").lower(), parts.port
+    named = {name.lower() for name in private_hosts}
+    return bool(host) and (host in named or f"{host}:{port}" in named)
+
+
+def _lead_to(host: str, port: int, *, is_private: bool) -> str:
+    """Look a host up and give the address to connect to."""
+    try:
+        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    except (OSError, UnicodeError) as error:
+        raise Unsendable(f"{host} cannot be looked up") from error
+    addresses = [str(info[4][0]) for info in found]
+    if not is_private and not all(is_public(address) for address in addresses):
+        raise Unsendable(f"{host} leads to an address that is not public")
+    return addresses[0]
+
+
+def is_public(address: str) -> bool:
+    """Tell whether an address lies on the open internet.
+
+    >>> is_public("93.184.216.34"), is_public("10.0.0.7"), is_public("::ffff:127.0.0.1")
+    (True, False, False)
+    """
+    known = ipaddress.ip_address(address.partition("%")[0])
+    if isinstance(known, ipaddress.IPv6Address):
+        if any(known in block for block in _INSIDE):
+            return False
+        inner = known.ipv4_mapped or known.sixtofour or (known.teredo or (None, None))[1]
+        if known in _OWN:
+            inner = ipaddress.IPv4Address(int(known) & 0xFFFFFFFF)
+        if inner is not None:
+            return is_public(str(inner))
+    return known.is_global and not known.is_multicast
+
+
+@contextmanager
+def _reach(
+    scheme: str, host: str, port: int, address: str, deadline: float
+) -> Iterator[http.client.HTTPConnection]:
+    """Connect to the address, asking it for the host; cut off at the deadline."""
+    connection = http.client.HTTPConnection(host, port)
+    try:
+        connection.sock = socket.create_connection((address, port), timeout=TIMEOUT_S)
+    except OSError as error:
+        raise Unsendable(f"{host} cannot be reached: {error}"[:300]) from error
+    try:
+        with _cut_off(connection.sock, deadline):
+            if scheme == "https":
+                context = ssl.create_default_context()
+                connection.sock = context.wrap_socket(connection.sock, server_hostname=host)
+            yield connection
+    finally:
+        connection.close()
+
+
+@contextmanager
+def _cut_off(wire: socket.socket, deadline: float) -> Iterator[None]:
+    """End a connection at the deadline: its own time-out starts anew with each byte."""
+    line = wire.dup()  # encryption takes the socket over; this one stays ours
+
+    def hang_up() -> None:
+        with suppress(OSError):  # the other side was first
+            line.shutdown(socket.SHUT_RDWR)
+
+    timer = threading.Timer(max(0.0, deadline - time.monotonic()), hang_up)
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
+        timer.join()
+        line.close()

@@ -1,0 +1,122 @@
+"""Calls that are never flagged again."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterable
+from datetime import datetime
+from typing import Any, cast
+from uuid import UUID
+
+from django.db.models import F, Q
+
+from guard.policy import AllowPattern, is_allowed
+from guard.signals import Signal
+from missioncontrol.errors import InvalidRequest, NotFound
+from missioncontrol.ids import new_id
+from missioncontrol.oversight.models import AllowlistEntry, Decision
+from missioncontrol.oversight.taps import Tap
+from missioncontrol.runs import journal
+from missioncontrol.runs.journal import Book
+from missioncontrol.runs.models import Run
+from missioncontrol.wire import AllowlistChanged
+
+
+def allow_calls(book: Book, run: Run, decision: Decision, tap: Tap, *, by: str) -> None:
+    """Make an entry for each call that the card shows as repeated.
+
+    Raises:
+        InvalidRequest: the card names no call, such as a budget's.
+    """
+    calls = decision.evidence.get("calls") or []
+    if not calls:
+        raise InvalidRequest("This card names no call to allow.", field="decision")
+    for pattern in calls:
+        entry = AllowlistEntry.objects.create(
+            id=new_id(), project=run.project, scope=tap.scope,
+            run=run if tap.scope == "run" else None,
+            agent=run.agent if tap.scope == "agent" else None,
+            pattern=pattern, match="exact", expires_at=tap.expires_at,
+            created_by=by, created_at=book.at, reason=tap.message or "",
+        )  # fmt: skip
+        book.record(
+            run, AllowlistChanged, by=by, change="added", entry=entry.id, pattern=entry.pattern
+        )
+
+
+class Hits:
+    """Entries that spared a run a card, counted until its transaction ends.
+
+    They are written in id order: two transactions that hit the same entries the
+    other way round would wait for each other.
+    """
+
+    def __init__(self) -> None:
+        self._counts: Counter[UUID] = Counter()
+
+    def note(self, entries: Iterable[UUID]) -> None:
+        """Count one hit of each."""
+        self._counts.update(entries)
+
+    def write(self, *, at: datetime) -> None:
+        """Add the hits to their entries."""
+        for entry, count in sorted(self._counts.items()):
+            AllowlistEntry.objects.filter(pk=entry).update(hits=F("hits") + count, last_hit_at=at)
+
+
+def is_listed(run: Run, signal: Signal, hits: Hits, *, at: datetime) -> bool:
+    """Tell whether every call of the signal is allowed here; count the hit."""
+    entries = list(_in_force(run, at=at))
+    patterns = [
+        AllowPattern(pattern=entry.pattern, match=cast(Any, entry.match)) for entry in entries
+    ]
+    if not patterns or not is_allowed(signal, patterns):
+        return False
+    hits.note(
+        entry.id
+        for entry, pattern in zip(entries, patterns, strict=True)
+        if _matches_any(signal, pattern)
+    )
+    return True
+
+
+def add_entry(
+    project: UUID, *, scope: str, pattern: str, match: str, by: str, at: datetime,
+    run: UUID | None = None, agent: str | None = None, expires_at: datetime | None = None,
+    reason: str = "",
+) -> AllowlistEntry:  # fmt: skip
+    """Add an entry by hand and write it to the project's chain."""
+    if run and not Run.objects.filter(pk=run, project_id=project).exists():
+        raise NotFound("The run")
+    entry = AllowlistEntry.objects.create(
+        id=new_id(), project_id=project, scope=scope, pattern=pattern, match=match, run_id=run,
+        agent=agent, expires_at=expires_at, created_by=by, created_at=at, reason=reason,
+    )  # fmt: skip
+    _tell(entry, "added", by=by, at=at)
+    return entry
+
+
+def remove_entry(entry_id: UUID, *, projects: Collection[UUID], by: str, at: datetime) -> None:
+    """Remove an entry; the journal keeps that it stood."""
+    entry = AllowlistEntry.objects.filter(pk=entry_id, project_id__in=projects).first()
+    if entry is None:
+        raise NotFound("The allowlist entry")
+    _tell(entry, "removed", by=by, at=at)
+    entry.delete()
+
+
+def _tell(entry: AllowlistEntry, change: str, *, by: str, at: datetime) -> None:
+    journal.record_for_project(
+        entry.project_id, AllowlistChanged, by=by, at=at, change=change, entry=entry.id,
+        pattern=entry.pattern,
+    )  # fmt: skip
+
+
+def _in_force(run: Run, *, at: datetime) -> Collection[AllowlistEntry]:
+    here = Q(scope="project") | Q(scope="run", run=run) | Q(scope="agent", agent=run.agent)
+    fresh = Q(expires_at__isnull=True) | Q(expires_at__gt=at)
+    return AllowlistEntry.objects.filter(here, fresh, project_id=run.project_id)
+
+
+def _matches_any(signal: Signal, pattern: AllowPattern) -> bool:
+    return any(pattern.covers(call) for call in signal.evidence.calls)

@@ -1,0 +1,151 @@
+"""Tell a run's controller, another run or a webhook, what became of it.
+
+What is to be told is a row (`ControllerNote`), written where it happened; here it is
+told afterwards. A run is told once, by a message in its next directive. A webhook is
+told at least once: repeats carry the same delivery id.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import json
+from collections.abc import Collection
+from datetime import datetime, timedelta
+from uuid import UUID
+
+from django.conf import settings
+
+from missioncontrol import outbound
+from missioncontrol.oversight import cards
+from missioncontrol.oversight.models import ControllerNote
+from missioncontrol.runs import journal
+from missioncontrol.runs.journal import Book
+from missioncontrol.runs.models import Run
+from missioncontrol.wire import MessageQueued, NoticeFailed, NoticeSent
+
+MOST_TRIES = 8
+FIRST_PAUSE = timedelta(seconds=5)
+LEASE = timedelta(seconds=60)
+"""How long a note that was handed to a worker is left alone."""
+CHANNEL = "controller"
+
+
+def tell_runs(*, at: datetime, of: Collection[UUID] | None = None) -> None:
+    """Queue what is due for controllers that are runs."""
+    due = ControllerNote.objects.filter(due_at__lte=at, run__controller__isnull=False)
+    if of is not None:
+        due = due.filter(run_id__in=of)
+    for note in due.order_by("id").select_related("run"):
+        _tell_run(note, at=at)
+
+
+def claim_webhooks(*, at: datetime, of: Collection[UUID] | None = None) -> list[UUID]:
+    """Take the notes that are due for a webhook; no other worker gets them now."""
+    due = ControllerNote.objects.filter(due_at__lte=at).exclude(run__controller_url="")
+    if of is not None:
+        due = due.filter(run_id__in=of)
+    return [note for note in due.order_by("id").values_list("id", flat=True) if _lease(note, at=at)]
+
+
+def call_webhook(note_id: UUID, *, at: datetime) -> None:
+    """Post a note that was claimed, outside every lock, and write down what came of it."""
+    note = ControllerNote.objects.select_related("run").get(pk=note_id)
+    if note.due_at is None or note.due_at <= at:
+        return  # settled, or it waited so long here that it is anybody's again
+    if note.tries >= MOST_TRIES:
+        _settle(note, "nothing came of its last try", at=at)
+    elif _count_try(note):
+        _settle(note, _failure_of(note, at=at), at=at)
+
+
+def secret_of(project_id: UUID) -> str:
+    """Return the secret a project's webhooks are signed with; follows SECRET_KEY."""
+    meant = b"controller webhook " + project_id.bytes
+    return hmac.new(settings.SECRET_KEY.encode(), meant, hashlib.sha256).hexdigest()
+
+
+def signature(secret: str, timestamp: str, body: bytes) -> str:
+    """Sign a body together with its moment: `v1=` and a hex HMAC-SHA256."""
+    signed = hmac.new(secret.encode(), f"{timestamp}.".encode() + body, hashlib.sha256)
+    return f"v1={signed.hexdigest()}"
+
+
+def _tell_run(note: ControllerNote, *, at: datetime) -> None:
+    controller = note.run.controller_id
+    if controller is None:
+        return
+    with journal.writing([controller], at=at) as book:
+        mine = ControllerNote.objects.filter(pk=note.pk, due_at__isnull=False)
+        if not mine.update(due_at=None):
+            return  # told meanwhile
+        _queue(book, book.run(controller), note)
+
+
+def _queue(book: Book, controller: Run, note: ControllerNote) -> None:
+    book.bump(controller)
+    message = cards.queue_message(book, controller, note.text, agent=None)
+    book.record(
+        controller, MessageQueued, by="guard", message=message.id, text=message.text,
+        agent=None, intervention=None,
+    )  # fmt: skip
+
+
+def _lease(note_id: UUID, *, at: datetime) -> bool:
+    mine = ControllerNote.objects.filter(pk=note_id, due_at__lte=at)
+    return bool(mine.update(due_at=at + LEASE))
+
+
+def _count_try(note: ControllerNote) -> bool:
+    """Count a try before it is made: one that nobody comes back from was one too."""
+    mine = ControllerNote.objects.filter(pk=note.pk, tries=note.tries, due_at=note.due_at)
+    note.tries += 1
+    return bool(mine.update(tries=note.tries))
+
+
+def _failure_of(note: ControllerNote, *, at: datetime) -> str | None:
+    """Post a note; say why it was not taken, None: it was."""
+    try:
+        reply = _post(note, at=at)
+    except outbound.Unsendable as refused:
+        return str(refused)
+    return None if reply.is_good else f"it answered {reply.status}"
+
+
+def _post(note: ControllerNote, *, at: datetime) -> outbound.Reply:
+    body = json.dumps({**note.payload, "text": note.text}, ensure_ascii=False).encode()
+    timestamp = str(int(at.timestamp()))
+    headers = {
+        "Content-Type": "application/json",
+        "User-Agent": "MissionControl",
+        "X-MissionControl-Event": note.event,
+        "X-MissionControl-Delivery": str(note.id),
+        "X-MissionControl-Timestamp": timestamp,
+        "X-MissionControl-Signature": signature(secret_of(note.run.project_id), timestamp, body),
+    }
+    return outbound.post(
+        note.run.controller_url, body, headers, private_hosts=settings.CONTROLLER_HOSTS
+    )
+
+
+def _settle(note: ControllerNote, failure: str | None, *, at: datetime) -> None:
+    again = failure is not None and note.tries < MOST_TRIES
+    with journal.writing([note.run_id], at=at) as book:
+        mine = ControllerNote.objects.filter(pk=note.pk, tries=note.tries, due_at__isnull=False)
+        if not mine.update(due_at=_next_try(note.tries, at) if again else None) or again:
+            return
+        _tell_outcome(book, book.run(note.run_id), note, failure)
+
+
+def _next_try(tries: int, at: datetime) -> datetime:
+    return at + FIRST_PAUSE * (1 << tries - 1)
+
+
+def _tell_outcome(book: Book, run: Run, note: ControllerNote, failure: str | None) -> None:
+    if failure is None:
+        book.record(run, NoticeSent, by="guard", channel=CHANNEL, decision=note.decision)
+    else:
+        book.record(
+            run, NoticeFailed, by="guard", channel=CHANNEL, decision=note.decision,
+            reason=failure,
+        )  # fmt: skip

@@ -1,0 +1,217 @@
+"""What a turn cost: real or absent, and each model call counted once."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+from datetime import datetime
+from decimal import Decimal
+from typing import Any, Literal
+from uuid import UUID
+
+from guard.budget import Budget, Spent
+from guard.pricing import price
+from guard.turn import Role, Turn, Usage
+from missioncontrol.oversight import cards
+from missioncontrol.oversight.spending import Spending, Use
+from missioncontrol.runs.journal import Book
+from missioncontrol.runs.models import ModelCall, Run
+from missioncontrol.runs.models import Turn as TurnModel
+from missioncontrol.runs.rows import BURN_MINUTES, USAGE_COLUMNS, ceilings_of, usage_of
+from missioncontrol.wire import CostAttributed
+
+HIGHEST_SUM = Decimal(9999999999)
+"""What the column holds; nobody reaches it honestly."""
+AGENTS_REMEMBERED = 256
+"""Agents of one run that are counted apart without being named in its ceilings."""
+
+Pricer = Literal["agent", "price list"]
+
+
+class Till:
+    """What one transaction counts: model calls, and what they add to shared sums.
+
+    The runs' row locks are held; `write` comes last.
+    """
+
+    def __init__(
+        self, turns: Iterable[tuple[UUID, Turn]], runs: Iterable[Run], *, at: datetime
+    ) -> None:
+        seen = list(turns)
+        named = {(run, name) for run, turn in seen if _is_paid(turn) and (name := _name(turn))}
+        found = ModelCall.objects.filter(
+            run_id__in={run for run, _ in named}, call_id__in={call for _, call in named}
+        )
+        self.spending = Spending(runs, agents={turn.agent or "" for _, turn in seen}, at=at)
+        self._counted = set(found.values_list("run_id", "call_id")) if named else set()
+        self._new: list[ModelCall] = []
+
+    def claims(self, run: Run, turn: Turn) -> bool:
+        """Claim a turn's model call; several turns may carry the same one."""
+        name = _name(turn)
+        if not _is_paid(turn) or (run.id, name) in self._counted:
+            return False
+        if name:
+            self._counted.add((run.id, name))
+        return True
+
+    def keep(self, call: ModelCall) -> None:
+        """Enter a call that was counted now."""
+        self._new.append(call)
+
+    def write(self) -> None:
+        """Keep the calls that were counted, then add to the shared sums."""
+        ModelCall.objects.bulk_create(self._new)
+        self.spending.write()
+
+
+def count(book: Book, run: Run, row: TurnModel, turn: Turn, till: Till) -> None:
+    """Add a turn's call, failure, tokens and dollars to its run and what runs share."""
+    if turn.role is Role.USER:
+        cards.forgive_failures(run)
+    use = _count_outcome(run, turn)
+    if till.claims(run, turn):
+        _count_price(book, run, row, turn, till, use)
+    till.spending.add(run, row.agent, use)
+    _count_agent(run, row, turn, use)
+
+
+def charge_judge(
+    book: Book, run: Run, *, call_id: str, usage: Usage, cost: Decimal | None, model: str,
+    agent: str = "",
+) -> None:  # fmt: skip
+    """Add a judge's model call to its run, under the run's lock; once per `call_id`.
+
+    `agent` is whose card it ruled on. Shared sums are added to at once: call it as
+    the last deed of its transaction that takes a lock.
+    """
+    if ModelCall.objects.filter(run=run, call_id=call_id).exists():
+        return
+    spending = Spending((), at=book.at)
+    spending.add(run, agent, Use(usd=cost or Decimal(0), tokens=usage.total))
+    run.judge_cost_usd = min(run.judge_cost_usd + (cost or 0), HIGHEST_SUM)
+    run.unpriced_calls += cost is None
+    _call(book, run, call_id, "judge", agent, model, usage, cost).save(force_insert=True)
+    book.record(
+        run, CostAttributed, by="judge", source="judge", cost_usd=cost, call_id=call_id,
+        agent=agent, model=model, usage=usage,
+        priced_by=None if cost is None else "price list",
+    )  # fmt: skip
+    spending.write()
+
+
+def spent_by(run: Run, *, at: datetime) -> Spent:
+    """Return what a run has used so far, the judge included."""
+    return Spent(
+        usd=run.cost_usd + run.judge_cost_usd,
+        tokens=usage_of(run).total,
+        calls=run.tool_calls,
+        turns=run.done_turns,
+        seconds=_running_s(run, at),
+        failures=run.failures,
+        agents={name: _spent_of(row) for name, row in run.agents_spent.items()},
+    )
+
+
+def _running_s(run: Run, at: datetime) -> float:
+    """Seconds since the start, less those in which it was asked to wait."""
+    held = (at - run.held_since).total_seconds() if run.held_since else 0.0
+    return max(0.0, (at - run.started_at).total_seconds() - run.held_seconds - held)
+
+
+def _is_paid(turn: Turn) -> bool:
+    return turn.usage is not None or turn.cost_usd is not None
+
+
+def _name(turn: Turn) -> str | None:
+    """A call without an id is its turn's own: the completion repeats its usage."""
+    return turn.call_id or turn.key
+
+
+def _count_outcome(run: Run, turn: Turn) -> Use:
+    use = Use()
+    if turn.is_proposed:
+        return use
+    use.turns = 1
+    run.done_turns += 1
+    if turn.tool:
+        use.calls = 1
+        run.tool_calls += 1
+        run.failures = run.failures + 1 if turn.error else 0
+    return use
+
+
+def _count_price(book: Book, run: Run, row: TurnModel, turn: Turn, till: Till, use: Use) -> None:
+    usage, (cost, pricer) = turn.usage or Usage(), _cost(turn)
+    for name, column in USAGE_COLUMNS.items():
+        setattr(run, column, getattr(run, column) + getattr(usage, name))
+    row.cost_usd, use.tokens = cost, usage.total
+    if cost is None:
+        run.unpriced_calls += 1
+    else:
+        use.usd = cost
+        run.cost_usd = min(run.cost_usd + cost, HIGHEST_SUM)
+        _note_recent(run, cost, minute=int(book.at.timestamp()) // 60)
+    call_id, model = _name(turn) or str(row.id), turn.model or run.model
+    till.keep(_call(book, run, call_id, "turns", row.agent, model, usage, cost))
+    book.record(
+        run, CostAttributed, by="agent", source="turns", cost_usd=cost, call_id=call_id,
+        agent=row.agent, model=model, provider=turn.provider, usage=turn.usage,
+        priced_by=pricer, turn_seq=row.seq,
+    )  # fmt: skip
+
+
+def _call(
+    book: Book, run: Run, call_id: str, source: str, agent: str, model: str, usage: Usage,
+    cost: Decimal | None,
+) -> ModelCall:  # fmt: skip
+    tokens = {column: getattr(usage, name) for name, column in USAGE_COLUMNS.items()}
+    return ModelCall(
+        run=run, project_id=run.project_id, call_id=call_id, at=book.at, agent=agent,
+        model=model, source=source, cost_usd=cost, **tokens,
+    )  # fmt: skip
+
+
+def _cost(turn: Turn) -> tuple[Decimal | None, Pricer | None]:
+    """The agent's own figure wins; otherwise the price list; otherwise nothing."""
+    if turn.cost_usd is not None:
+        return turn.cost_usd, "agent"
+    if turn.usage is None:
+        return None, None
+    found = price(turn.usage, model=turn.model, provider=turn.provider, at=turn.ts)
+    return found, None if found is None else "price list"
+
+
+def _count_agent(run: Run, row: TurnModel, turn: Turn, use: Use) -> None:
+    """Count for one agent of the run, where it has ceilings of its own."""
+    agents, agent = ceilings_of(run).get("agents"), row.agent
+    if not agents or not agent or Budget.from_mapping({"agents": agents}).of_agent(agent) is None:
+        return
+    usd, tokens, calls, turns, failures = run.agents_spent.get(agent, ("0", 0, 0, 0, 0))[:5]
+    if use.calls:
+        failures = failures + 1 if turn.error else 0
+    used = [
+        str(Decimal(usd) + use.usd), tokens + use.tokens, calls + use.calls, turns + use.turns,
+        failures, row.obs,
+    ]  # fmt: skip
+    run.agents_spent = _latest({**run.agents_spent, agent: used}, named=agents)
+
+
+def _latest(spent: dict[str, list[Any]], *, named: Collection[str]) -> dict[str, list[Any]]:
+    """Forget who was silent longest of those without a ceiling of their own name."""
+    others = spent.keys() - named
+    if len(others) <= AGENTS_REMEMBERED:
+        return spent
+    silent = min(others, key=lambda name: spent[name][5:])
+    return {name: used for name, used in spent.items() if name != silent}
+
+
+def _spent_of(row: list[Any]) -> Spent:
+    usd, tokens, calls, turns, failures = row[:5]
+    return Spent(usd=Decimal(usd), tokens=tokens, calls=calls, turns=turns, failures=failures)
+
+
+def _note_recent(run: Run, cost: Decimal, *, minute: int) -> None:
+    recent = [entry for entry in run.recent_costs if minute - entry[0] < BURN_MINUTES]
+    here: Mapping[int, Any] = {entry[0]: Decimal(entry[1]) for entry in recent}
+    totals = {**here, minute: here.get(minute, Decimal(0)) + cost}
+    run.recent_costs = [[when, str(total)] for when, total in sorted(totals.items())]

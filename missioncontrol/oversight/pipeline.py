@@ -1,0 +1,378 @@
+"""The data's way as code: what was stored becomes what we think and do.
+
+`detect(runs)` locks the run rows in id order, takes the observations above each
+run's watermark, and for each one: counts its money, asks the engine, decides,
+acts. It moves the watermark, commits, then publishes. Called twice it does
+nothing twice; whoever may call it: a task, the sweeper, a web process (DESIGN 4).
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections import OrderedDict
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from uuid import UUID
+
+from django.conf import settings
+from django.db.models import F, Q
+
+from guard.budget import Budget
+from guard.engine import Engine
+from guard.errors import PolicyInvalid
+from guard.policy import DEFAULT_POLICY, JudgeRule, Policy, Response, decide
+from guard.signals import Assessment, Kind, Signal
+from guard.turn import Turn
+from guard.wire import Mode
+from missioncontrol.oversight import allowlist, budgets, cards, costs, ladder, nudges, questions
+from missioncontrol.oversight.costs import Till
+from missioncontrol.oversight.directives import Standing, standing_of
+from missioncontrol.oversight.models import Autofix
+from missioncontrol.runs import journal, rows
+from missioncontrol.runs.journal import Book
+from missioncontrol.runs.lifecycle import Status
+from missioncontrol.runs.models import TAPE_POINTS, Run
+from missioncontrol.runs.models import Turn as TurnModel
+from missioncontrol.wire import DetectionRaised
+
+logger = logging.getLogger(__name__)
+
+RECOVERY_TURNS = 5
+ENGINES_KEPT = 2000
+NEARLY = 8
+"""Observations another worker judged since this one last saw the run."""
+
+
+@dataclass(slots=True)
+class Watch:
+    """One run's engine in this process, and how far it has seen."""
+
+    engine: Engine
+    judge: JudgeRule
+    policy: str
+    seen_obs: int
+    streak_obs: int
+
+
+@dataclass(frozen=True, slots=True)
+class Observation:
+    """A turn as it was at its n-th observation."""
+
+    obs: int
+    turn: Turn
+    row: TurnModel
+
+
+@dataclass(frozen=True, slots=True)
+class Sitting:
+    """What one transaction counts across its runs; written last, in a fixed order."""
+
+    till: Till
+    hits: allowlist.Hits
+    questions: list[UUID] = field(default_factory=list)
+
+    def write(self, *, at: datetime) -> None:
+        """Write it; no lock is taken after these."""
+        self.hits.write(at=at)
+        self.till.write()
+
+
+_watches: OrderedDict[UUID, Watch] = OrderedDict()
+
+
+@dataclass(frozen=True, slots=True)
+class Detected:
+    """Where each run stands now, and the cards and questions that want a judge."""
+
+    standings: dict[UUID, Standing]
+    opened: list[UUID]
+    questions: list[UUID]
+    controlled: list[UUID]
+    """Runs that somebody controls: there may be something to tell."""
+
+
+def detect(run_ids: Iterable[UUID], *, at: datetime) -> Detected:
+    """Judge what is new of these runs."""
+    wanted = set(run_ids)
+    try:
+        with journal.writing(wanted, at=at) as book:
+            cards_before = {run.id: run.open_decision for run in book.runs.values()}
+            observations = _observations(list(book.runs.values()))
+            seen = [(run, one.turn) for run, found in observations.items() for one in found]
+            sitting = Sitting(Till(seen, book.runs.values(), at=at), allowlist.Hits())
+            judged = []
+            for run in book.runs.values():
+                judged += _oversee(book, run, observations[run.id], sitting)
+            journal.update_columns(
+                TurnModel, ("similarity", "changed", "detector", "cost_usd"), judged
+            )
+            sitting.write(at=at)
+            standings = {run.id: standing_of(run) for run in book.runs.values()}
+    except BaseException:
+        for run_id in wanted:
+            _watches.pop(run_id, None)
+        raise
+    opened = [
+        run.open_decision for run in book.runs.values()
+        if run.open_decision is not None and run.open_decision != cards_before[run.id]
+    ]  # fmt: skip
+    controlled = [
+        run.id for run in book.runs.values() if run.controller_id or run.controller_url
+    ]  # fmt: skip
+    return Detected(standings, opened, sitting.questions, controlled)
+
+
+def policy_of(run: Run) -> Policy:
+    """Return the policy in force for a run, its budget included."""
+    ceilings = rows.ceilings_of(run)
+    policy = _read_policy(run).for_run(run.task_type)
+    return replace(policy, budget=Budget.from_mapping(ceilings)) if ceilings else policy
+
+
+def _read_policy(run: Run) -> Policy:
+    """A policy kept by an older release may name what is gone: the default stands in."""
+    try:
+        return Policy.from_mapping(rows.rules_of(run))
+    except PolicyInvalid:
+        logger.exception("the policy of run %s cannot be read; the default stands in", run.id)
+        return DEFAULT_POLICY
+
+
+def _oversee(
+    book: Book, run: Run, observations: list[Observation], sitting: Sitting
+) -> list[TurnModel]:
+    """Show a run's engine what it has not seen; return the turns judged now."""
+    watch = _watches[run.id]
+    judged: dict[UUID, TurnModel] = {}
+    for seen in observations:
+        _start_afresh(watch, run, upto=seen.obs)
+        if seen.obs <= run.detected_obs:
+            _observe(run, watch, seen, at=book.at)
+        else:
+            _judge(book, run, watch, seen, sitting)
+            judged[seen.row.id] = seen.row
+            run.detected_obs = seen.obs
+        watch.seen_obs = seen.obs
+    return list(judged.values())
+
+
+def _judge(book: Book, run: Run, watch: Watch, seen: Observation, sitting: Sitting) -> None:
+    """Look at one new observation."""
+    if run.unconfirmed is not None:
+        _confirm_answer(book, run, seen)
+    costs.count(book, run, seen.row, seen.turn, sitting.till)
+    assessment = budgets.weigh_shared(
+        run, _observe(run, watch, seen, at=book.at), sitting.till.spending,
+        agent=seen.row.agent, at=book.at,
+    )  # fmt: skip
+    _draw_tape(run, seen, assessment)
+    _follow_autofix(book, run, assessment, seen)
+    cards.stop_if_finished(book, run, seq=seen.row.seq)
+    if seen.obs <= run.streak_obs:
+        return
+    _follow_policy(book, run)
+    _note_quietly(book, run, seen, assessment, sitting)
+    is_news = budgets.tell(book, run, assessment.signals)
+    trip = assessment.trip if run.finish_seq is None else None
+    if trip is not None and (run.open_decision is None or ladder.may_answer(run, trip)):
+        _answer_trip(book, run, watch, seen, assessment, trip, sitting, is_news=is_news)
+    elif assessment.suspicion is not None and questions.may_ask(run):
+        _suspect(book, run, watch, seen, assessment.suspicion, sitting)
+
+
+def _engine(policy: Policy) -> Engine:
+    """Start an engine; it looks for suspicions where there is a model to ask."""
+    return Engine(policy, suspects=settings.JUDGE is not None)
+
+
+def _suspect(
+    book: Book, run: Run, watch: Watch, seen: Observation, suspicion: Signal, sitting: Sitting
+) -> None:
+    """Have the judge asked about what no rule can tell."""
+    if allowlist.is_listed(run, suspicion, sitting.hits, at=book.at):
+        return
+    question = questions.put_question(book, run, suspicion, row=seen.row, rule=watch.judge)
+    if question is not None:
+        sitting.questions.append(question.id)
+
+
+def _follow_policy(book: Book, run: Run) -> None:
+    """A run follows its project's policy as it changes, and names the version."""
+    version = run.project.policy_version
+    if run.policy is None and run.policy_version != version:
+        run.policy_version = version
+        book.moved(run, by="policy", reason=f"policy version {version}", policy_version=version)
+
+
+def _note_quietly(
+    book: Book, run: Run, seen: Observation, assessment: Assessment, sitting: Sitting
+) -> None:
+    """Nudge the agent and note what a shadow saw; with a card open, people are asked."""
+    if run.open_decision is not None or run.status != Status.RUNNING:
+        return
+    for signal in nudges.quiet_signals(assessment):
+        if not allowlist.is_listed(run, signal, sitting.hits, at=book.at):
+            nudges.note(book, run, signal, row=seen.row)
+
+
+def _observe(run: Run, watch: Watch, seen: Observation, *, at: datetime) -> Assessment:
+    """Ask the engine; a turn it fails on is passed over, or no run would be judged."""
+    try:
+        return watch.engine.observe(seen.turn, spent=costs.spent_by(run, at=at))
+    except Exception:
+        logger.exception("the engine failed on turn %s of run %s", seen.row.seq, run.id)
+        watch.engine = _engine(policy_of(run))
+        return Assessment(seq=seen.row.seq, similarity=0.0, changed=True)
+
+
+def _answer_trip(
+    book: Book, run: Run, watch: Watch, seen: Observation, assessment: Assessment, trip: Signal,
+    sitting: Sitting, *, is_news: bool,
+) -> None:  # fmt: skip
+    seen.row.detector = trip.detector
+    if not ladder.may_answer(run, trip):
+        return  # it was ended, or a person holds it: their answer comes first
+    if allowlist.is_listed(run, trip, sitting.hits, at=book.at):
+        _raise_detection(book, run, trip, seen, outcome="allowed")
+        _forget_streak(run, watch, seen)
+        return
+    fix_failed = run.recovering is not None
+    cards.judge_autofix(book, run, tripped=True)
+    response = decide(assessment, Mode(run.mode), card_open=False, fix_failed=fix_failed)
+    if response is Response.WARN and trip.kind is Kind.BUDGET and not is_news:
+        return  # a ceiling stays reached: it was said once, until it is raised
+    if response is Response.WARN:
+        _raise_detection(book, run, trip, seen, outcome="warned")
+        _forget_streak(run, watch, seen)
+        return
+    judged = policy_of(run).judged
+    if response is Response.STOP:
+        _raise_detection(book, run, trip, seen, outcome="stopped")
+        ladder.end_by_policy(book, run, trip)
+        return
+    if response is Response.ESCALATE:
+        _raise_detection(book, run, trip, seen, outcome="escalated")
+        ladder.escalate(book, run, trip, row=seen.row, judged=judged)
+        return
+    _raise_detection(book, run, trip, seen, outcome="card")
+    cards.close_card(book, run, resolution="superseded", by="guard")
+    holds = response is not Response.FLAG and run.capabilities.get("hold", True) is not False
+    cards.open_card(book, run, trip, holds=holds, judged=judged)
+
+
+def _forget_streak(run: Run, watch: Watch, seen: Observation) -> None:
+    watch.engine.reset()
+    run.streak_obs = watch.streak_obs = seen.obs
+
+
+def _raise_detection(
+    book: Book, run: Run, trip: Signal, seen: Observation, *, outcome: str
+) -> None:
+    book.record(
+        run, DetectionRaised, by="guard", detector=trip.detector, kind=trip.kind,
+        turn_seq=seen.row.seq, turns=trip.turns, summary=trip.evidence.summary, outcome=outcome,
+    )  # fmt: skip
+
+
+def _confirm_answer(book: Book, run: Run, seen: Observation) -> None:
+    """A turn that is new since the answer shows that the agent acted on it."""
+    if seen.obs > run.streak_obs and run.status == "running":
+        cards.confirm(book, run)
+
+
+def _follow_autofix(book: Book, run: Run, assessment: Assessment, seen: Observation) -> None:
+    if run.recovering is None or seen.turn.is_proposed:
+        return
+    fix = Autofix.objects.get(pk=run.recovering)
+    fix.turns_after += 1
+    fix.news = fix.news or assessment.changed
+    fix.save(update_fields=["turns_after", "news"])
+    if fix.turns_after >= RECOVERY_TURNS and assessment.trip is None:
+        cards.judge_autofix(book, run)
+
+
+def _draw_tape(run: Run, seen: Observation, assessment: Assessment) -> None:
+    """A turn has one bar: its completion redraws what its proposal drew."""
+    point = [round(assessment.similarity, 3), assessment.changed]
+    seen.row.similarity, seen.row.changed = point[0], assessment.changed
+    if seen.row.seq >= run.judged_turns:
+        run.tape = [*run.tape, point][-TAPE_POINTS:]
+        run.judged_turns = seen.row.seq + 1
+        return
+    place = len(run.tape) - (run.judged_turns - seen.row.seq)
+    if place >= 0:
+        run.tape = [*run.tape[:place], point, *run.tape[place + 1 :]]
+
+
+def _start_afresh(watch: Watch, run: Run, *, upto: int) -> None:
+    """Reset the engine when it passes the point where a person stepped in."""
+    if watch.streak_obs < run.streak_obs < upto:
+        watch.engine.reset()
+        watch.streak_obs = run.streak_obs
+
+
+def _observations(runs: list[Run]) -> dict[UUID, list[Observation]]:
+    """Read what each run's engine has not seen, oldest first, in one query."""
+    floors = {run.id: _floor(run) for run in runs}
+    found: dict[UUID, list[Observation]] = {run.id: [] for run in runs}
+    if not runs:
+        return found
+    wanted = _unseen(runs, floors)
+    for row in TurnModel.objects.filter(wanted):
+        found[row.run_id] += [seen for seen in _unfold(row) if seen.obs > floors[row.run_id]]
+    for observations in found.values():
+        observations.sort(key=lambda seen: seen.obs)
+    return found
+
+
+def _unseen(runs: list[Run], floors: dict[UUID, int]) -> Q:
+    """Ask once for every run that is nearly up to date, and by name for the others."""
+    lags = {run.id: run.detected_obs - floors[run.id] for run in runs}
+    near = [run_id for run_id, lag in lags.items() if lag <= NEARLY]
+    reach = max((lags[run_id] for run_id in near), default=0)
+    wanted = Q(run_id__in=near, obs__gt=F("run__detected_obs") - reach)
+    for run_id in lags.keys() - set(near):
+        wanted |= Q(run_id=run_id, obs__gt=floors[run_id])
+    return wanted
+
+
+def _floor(run: Run) -> int:
+    """Return the observation after which this process's engine must read on."""
+    policy = _policy_key(run)
+    watch = _watches.get(run.id)
+    if watch is None or watch.policy != policy or watch.seen_obs > run.detected_obs:
+        watch = _fresh_watch(run, policy)
+    _watches[run.id] = watch
+    _watches.move_to_end(run.id)
+    while len(_watches) > ENGINES_KEPT:
+        _watches.popitem(last=False)
+    return watch.seen_obs
+
+
+def _fresh_watch(run: Run, policy: str) -> Watch:
+    """Start an engine that rebuilds itself from the last turns before the watermark."""
+    known = policy_of(run)
+    remembered = (
+        TurnModel.objects.filter(run=run, obs__lte=run.detected_obs)
+        .order_by("-obs")
+        .values_list("obs", flat=True)[: Engine.WINDOW]
+    )
+    oldest = min(remembered, default=run.detected_obs + 1)
+    floor = min(oldest - 1, run.detected_obs)
+    return Watch(
+        engine=_engine(known), judge=known.judge, policy=policy, seen_obs=floor,
+        # It passes the point where a person stepped in, as the first engine did.
+        streak_obs=min(floor, run.streak_obs),
+    )  # fmt: skip
+
+
+def _policy_key(run: Run) -> str:
+    return json.dumps([rows.rules_of(run), rows.ceilings_of(run)], sort_keys=True)
+
+
+def _unfold(row: TurnModel) -> Iterator[Observation]:
+    """Show a row as the one or two observations it was."""
+    for obs, turn in rows.unfold(row):
+        yield Observation(obs, turn, row)

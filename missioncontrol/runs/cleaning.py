@@ -1,0 +1,87 @@
+"""Make text and JSON fit to be stored: masked, and storable in every database."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import asdict, replace
+from datetime import UTC, datetime
+from typing import Any
+
+from guard.nature import ToolNature
+from guard.redact import redact, redact_json
+from guard.turn import Turn
+
+EARLIEST, LATEST = 1970, 2200
+
+
+def storable_text(text: str) -> str:
+    """Drop NUL, which PostgreSQL cannot hold, and replace halves of a character.
+
+    Agents cut emoji in half when they shorten a text; the half has no encoding.
+    """
+    text = text.replace("\0", "")
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return text
+
+
+def storable(value: Any) -> Any:
+    """Return JSON that every database stores: no NUL, no NaN, no infinity."""
+    if isinstance(value, str):
+        return storable_text(value)
+    if isinstance(value, float) and not math.isfinite(value):
+        return str(value)
+    if isinstance(value, dict):
+        return {storable(name): storable(part) for name, part in value.items()}
+    if isinstance(value, list | tuple):
+        return [storable(part) for part in value]
+    return value
+
+
+def masked_text(text: str | None) -> str | None:
+    """Return a storable text without secrets."""
+    return redact(storable_text(text)) if text else text
+
+
+def masked_json(value: Any) -> Any:
+    """Return storable JSON without secrets."""
+    return redact_json(storable(value)) if value else value
+
+
+def storable_moment(moment: datetime | None) -> datetime | None:
+    """Return a moment in UTC; None: a year no database reads back."""
+    if moment is None:
+        return None
+    try:
+        known = moment.replace(tzinfo=moment.tzinfo or UTC).astimezone(UTC)
+    except OverflowError:
+        return None
+    return known if EARLIEST <= known.year <= LATEST else None
+
+
+SHORT_FIELDS = (
+    "key", "agent", "tool", "state", "action_class", "call_id", "model", "provider",
+)  # fmt: skip
+
+
+def storable_turn(turn: Turn) -> Turn:
+    """Return the turn without secrets and with short fields that fit a column.
+
+    An empty short field is absent.
+    """
+    changes: dict[str, Any] = {
+        "content": masked_text(turn.content),
+        "result": masked_text(turn.result),
+        "error": masked_text(turn.error),
+        "args": masked_json(turn.args),
+        "files": tuple(masked_text(path) or "" for path in turn.files),
+    }
+    if turn.nature is not None:
+        changes["nature"] = ToolNature.from_mapping(storable(asdict(turn.nature)))
+    for name in SHORT_FIELDS:
+        text = getattr(turn, name)
+        if text is not None and (fit := storable_text(text) or None) != text:
+            changes[name] = fit
+    return replace(turn, **changes)

@@ -1,0 +1,264 @@
+"""Store turns as they arrive: number them, drop repeats, commit in groups.
+
+`store` is one transaction over everything that arrived together. `Writer` is the
+one thread of a web process that calls it (group commit, DESIGN 3).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import queue
+import threading
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass, replace
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from django.db import close_old_connections
+
+from guard.normalize import action_class, headline
+from guard.turn import Phase
+from guard.turn import Turn as GuardTurn
+from missioncontrol.clock import now
+from missioncontrol.errors import MissionControlError, NotFound
+from missioncontrol.ids import new_id
+from missioncontrol.runs import journal, rows
+from missioncontrol.runs.cleaning import storable_moment, storable_turn
+from missioncontrol.runs.lifecycle import Move
+from missioncontrol.runs.models import Run, Turn
+from missioncontrol.wire import TurnCompleted, TurnRecorded
+
+logger = logging.getLogger(__name__)
+
+BATCH_LIMIT = 256
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Arrival:
+    """Turns of one request, in the client's order."""
+
+    run: UUID
+    project: UUID
+    turns: Sequence[GuardTurn]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stored:
+    """What became of an Arrival. `run` is the row as it was committed;
+    `obs` the run's newest observation; `asked_seq` the turn a directive answers.
+    """
+
+    accepted: int
+    duplicates: int
+    last_seq: int
+    obs: int
+    asked_seq: int
+    run: Run
+
+
+def store(arrivals: Sequence[Arrival], *, at: datetime) -> list[Stored | MissionControlError]:
+    """Store what arrived together in one transaction, under the runs' row locks.
+
+    A refused arrival (no such run in its project) does not spoil the others.
+    """
+    arrivals = [_storable(arrival) for arrival in arrivals]
+    with journal.writing({arrival.run for arrival in arrivals}, at=at, with_projects=False) as book:
+        desk = _Desk(book, _known_turns(arrivals))
+        outcomes = [desk.take(arrival) for arrival in arrivals]
+        desk.write()
+    return outcomes
+
+
+def _storable(arrival: Arrival) -> Arrival:
+    return replace(arrival, turns=[storable_turn(turn) for turn in arrival.turns])
+
+
+class _Desk:
+    """One transaction's new and completed turns."""
+
+    def __init__(self, book: journal.Book, known: dict[tuple[UUID, str], Turn]) -> None:
+        self._book = book
+        self._known = known
+        self._new: list[Turn] = []
+        self._completed: dict[UUID, Turn] = {}
+
+    def take(self, arrival: Arrival) -> Stored | MissionControlError:
+        run = self._book.runs.get(arrival.run)
+        if run is None or run.project_id != arrival.project:
+            return NotFound("The run")
+        before, asked_seq, duplicates = run.last_obs, run.last_seq, 0
+        for turn in arrival.turns:
+            taken = self._take_turn(run, turn)
+            duplicates += taken is None
+            asked_seq = self._asked_seq(run, turn, taken)
+        if arrival.turns:
+            self._hear(run, is_news=run.last_obs > before)
+        return Stored(
+            accepted=run.last_obs - before, duplicates=duplicates, last_seq=run.last_seq,
+            obs=run.last_obs, asked_seq=asked_seq, run=run,
+        )  # fmt: skip
+
+    def write(self) -> None:
+        journal.insert_rows(Turn, self._new)
+        fresh = {turn.id for turn in self._new}
+        stale = [turn for turn in self._completed.values() if turn.id not in fresh]
+        if stale:
+            journal.update_columns(Turn, COMPLETION_COLUMNS, stale)
+
+    def _hear(self, run: Run, *, is_news: bool) -> None:
+        run.last_turn_at = self._book.at
+        if is_news:  # a repeat that an outbox sends late must not revive an ended run
+            self._book.move(run, Move.SPEAK, by="agent", reason="the agent spoke again")
+
+    def _take_turn(self, run: Run, turn: GuardTurn) -> Turn | None:
+        known = self._known.get((run.id, turn.key)) if turn.key else None
+        if known is None:
+            return self._record(run, turn)
+        if known.phase == Phase.PROPOSED and not turn.is_proposed:
+            return self._complete(run, known, turn)
+        return None
+
+    def _asked_seq(self, run: Run, turn: GuardTurn, taken: Turn | None) -> int:
+        if taken is not None:
+            return taken.seq
+        return self._known[run.id, turn.key or ""].seq
+
+    def _record(self, run: Run, turn: GuardTurn) -> Turn:
+        run.last_seq += 1
+        run.last_obs += 1
+        row = _turn_of(run, turn, at=self._book.at)
+        self._new.append(row)
+        if turn.key:
+            self._known[run.id, turn.key] = row
+        _note_doing(run, row)
+        self._announce(run, row, TurnRecorded)
+        return row
+
+    def _complete(self, run: Run, row: Turn, turn: GuardTurn) -> Turn:
+        run.last_obs += 1
+        row.obs = run.last_obs
+        _fill_outcome(row, turn, at=self._book.at)
+        self._completed[row.id] = row
+        self._announce(run, row, TurnCompleted)
+        return row
+
+    def _announce(self, run: Run, row: Turn, kind: type[TurnRecorded | TurnCompleted]) -> None:
+        shown = rows.turn_row(row, project=run.project_id)
+        self._book.record(
+            run, kind, by="agent", live={"turn": shown},
+            turn_id=row.id, turn_seq=row.seq, digest=row.digest,
+        )  # fmt: skip
+
+
+COMPLETION_COLUMNS = (
+    "obs", "phase", "content", "result", "error", "files", "state", "call_id", "model",
+    "provider", "usage", "cost_usd", "done_at", "digest",
+)  # fmt: skip
+
+
+def _known_turns(arrivals: Iterable[Arrival]) -> dict[tuple[UUID, str], Turn]:
+    keys = {turn.key for arrival in arrivals for turn in arrival.turns if turn.key}
+    if not keys:
+        return {}
+    runs = {arrival.run for arrival in arrivals}
+    found = Turn.objects.filter(run_id__in=runs, key__in=keys)
+    return {(turn.run_id, turn.key or ""): turn for turn in found}
+
+
+def _turn_of(run: Run, turn: GuardTurn, *, at: datetime) -> Turn:
+    row = Turn(
+        id=new_id(), run_id=run.id, seq=run.last_seq, first_obs=run.last_obs, obs=run.last_obs,
+        key=turn.key, agent=turn.agent or run.agent, role=turn.role, phase=turn.phase,
+        tool=turn.tool, args=turn.args,
+        action_class=action_class(turn), ts=storable_moment(turn.ts) or at,
+        nature=asdict(turn.nature) if turn.nature else None,
+    )  # fmt: skip
+    _fill_outcome(row, turn, at=at)
+    return row
+
+
+def _fill_outcome(row: Turn, turn: GuardTurn, *, at: datetime) -> None:
+    """Take from a turn what is known at its end; keep what the proposal said."""
+    row.phase = turn.phase
+    row.content = turn.content if turn.content is not None else row.content
+    row.result, row.error = turn.result, turn.error
+    row.files = list(turn.files) or row.files
+    row.state = turn.state or row.state
+    row.call_id, row.model = turn.call_id or row.call_id, turn.model or row.model
+    row.provider = turn.provider or row.provider
+    row.usage = asdict(turn.usage) if turn.usage else row.usage
+    row.cost_usd = turn.cost_usd if turn.cost_usd is not None else row.cost_usd
+    row.done_at = None if turn.is_proposed else at
+    row.digest = journal.payload_digest(journal.canonical(_told(row)), "")
+
+
+def _told(row: Turn) -> dict[str, Any]:
+    names = ("agent", "role", "phase", "tool", "args", "content", "result", "error", "files")
+    return {name: getattr(row, name) for name in names}
+
+
+def _note_doing(run: Run, row: Turn) -> None:
+    run.doing = headline(rows.guard_turn(row))[:200]
+    run.model = row.model or run.model
+    run.agent = run.agent or row.agent
+
+
+class Writer:
+    """The group-commit thread of a web process.
+
+    Requests put an Arrival in; the thread takes all that wait, stores them in one
+    transaction and answers each. It starts at first use and lives with the process.
+    """
+
+    def __init__(self) -> None:
+        self._queue: queue.SimpleQueue[tuple[Arrival, asyncio.Future[Any]]] = queue.SimpleQueue()
+        self._thread: threading.Thread | None = None
+
+    async def put(self, arrival: Arrival) -> Stored:
+        """Store an arrival and return what became of it, once it is committed.
+
+        Raises:
+            NotFound: the run does not exist in the arrival's project.
+        """
+        self._ensure_thread()
+        future: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
+        self._queue.put((arrival, future))
+        outcome = await future
+        if isinstance(outcome, Exception):
+            raise outcome
+        stored: Stored = outcome
+        return stored
+
+    def _ensure_thread(self) -> None:
+        if self._thread is None or not self._thread.is_alive():
+            self._thread = threading.Thread(target=self._work, name="ingest", daemon=True)
+            self._thread.start()
+
+    def _work(self) -> None:
+        while True:
+            waiting = [self._queue.get()]
+            while len(waiting) < BATCH_LIMIT and not self._queue.empty():
+                waiting.append(self._queue.get())
+            self._serve(waiting)
+
+    def _serve(self, waiting: list[tuple[Arrival, asyncio.Future[Any]]]) -> None:
+        try:
+            close_old_connections()
+            outcomes: Sequence[Any] = store([arrival for arrival, _ in waiting], at=now())
+        except Exception as fault:
+            if len(waiting) > 1:  # one arrival must not spoil the others
+                for one in waiting:
+                    self._serve([one])
+                return
+            logger.exception("storing an arrival failed")
+            outcomes = [fault]
+        loop = waiting[0][1].get_loop()
+        loop.call_soon_threadsafe(_answer, [future for _, future in waiting], outcomes)
+
+
+def _answer(futures: Sequence[asyncio.Future[Any]], outcomes: Sequence[Any]) -> None:
+    for future, outcome in zip(futures, outcomes, strict=True):
+        if not future.cancelled():
+            future.set_result(outcome)

@@ -1,0 +1,139 @@
+"""The run's life as a table: `(status, move) -> status`. Pure.
+
+`holding` and `stopping` mean *asked*; `held` and `terminated` mean *known*.
+Crossing moves are self-loops; whatever is not in the table raises NoSuchMove.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+from missioncontrol.errors import NoSuchMove
+
+
+class Status(StrEnum):
+    RUNNING = "running"
+    HOLDING = "holding"
+    HELD = "held"
+    STOPPING = "stopping"
+    COMPLETED = "completed"
+    FAILED = "failed"
+    TERMINATED = "terminated"
+    LOST = "lost"
+
+
+class Move(StrEnum):
+    HOLD = "hold"
+    WAIT = "wait"
+    GIVE_UP = "give up waiting"
+    RELEASE = "go on"
+    STOP = "stop"
+    COMPLETE = "complete"
+    FAIL = "fail"
+    END = "end"
+    SPEAK = "speak"
+    FALL_SILENT = "fall silent"
+
+
+S, M = Status, Move
+
+ENDED = frozenset({S.COMPLETED, S.FAILED, S.TERMINATED, S.LOST})
+"""Not expected to speak; all but `terminated` may come back."""
+ON_HOLD = frozenset({S.HOLDING, S.HELD})
+FORBIDDEN = frozenset({S.STOPPING, S.TERMINATED})
+"""The directive is `stop`, whatever else is true."""
+
+TABLE: dict[tuple[Status, Move], Status] = {
+    (S.RUNNING, M.HOLD): S.HOLDING,
+    (S.RUNNING, M.WAIT): S.RUNNING,  # a poll that began before the hold was lifted
+    (S.RUNNING, M.GIVE_UP): S.RUNNING,
+    (S.RUNNING, M.RELEASE): S.RUNNING,  # crossing: released twice
+    (S.RUNNING, M.STOP): S.STOPPING,
+    (S.RUNNING, M.COMPLETE): S.COMPLETED,
+    (S.RUNNING, M.FAIL): S.FAILED,
+    (S.RUNNING, M.END): S.COMPLETED,
+    (S.RUNNING, M.SPEAK): S.RUNNING,
+    (S.RUNNING, M.FALL_SILENT): S.LOST,
+    (S.HOLDING, M.HOLD): S.HOLDING,  # crossing: held by a person and by a card
+    (S.HOLDING, M.WAIT): S.HELD,
+    (S.HOLDING, M.GIVE_UP): S.HOLDING,
+    (S.HOLDING, M.RELEASE): S.RUNNING,
+    (S.HOLDING, M.STOP): S.STOPPING,
+    (S.HOLDING, M.COMPLETE): S.COMPLETED,
+    (S.HOLDING, M.FAIL): S.FAILED,
+    (S.HOLDING, M.END): S.COMPLETED,
+    (S.HOLDING, M.SPEAK): S.HOLDING,
+    (S.HOLDING, M.FALL_SILENT): S.LOST,
+    (S.HELD, M.HOLD): S.HELD,
+    (S.HELD, M.WAIT): S.HELD,  # several calls of one run wait at once
+    (S.HELD, M.GIVE_UP): S.HOLDING,
+    (S.HELD, M.RELEASE): S.RUNNING,
+    (S.HELD, M.STOP): S.STOPPING,
+    (S.HELD, M.COMPLETE): S.COMPLETED,
+    (S.HELD, M.FAIL): S.FAILED,
+    (S.HELD, M.END): S.COMPLETED,
+    (S.HELD, M.SPEAK): S.HELD,
+    (S.HELD, M.FALL_SILENT): S.LOST,
+    (S.STOPPING, M.HOLD): S.STOPPING,  # crossing: stop wins
+    (S.STOPPING, M.WAIT): S.STOPPING,
+    (S.STOPPING, M.GIVE_UP): S.STOPPING,
+    (S.STOPPING, M.RELEASE): S.STOPPING,  # crossing: a continue that came too late
+    (S.STOPPING, M.STOP): S.STOPPING,  # crossing: a repeated tap
+    (S.STOPPING, M.COMPLETE): S.TERMINATED,
+    (S.STOPPING, M.FAIL): S.TERMINATED,
+    (S.STOPPING, M.END): S.TERMINATED,
+    (S.STOPPING, M.SPEAK): S.STOPPING,
+    (S.STOPPING, M.FALL_SILENT): S.TERMINATED,  # never to be let on
+    (S.COMPLETED, M.WAIT): S.COMPLETED,
+    (S.COMPLETED, M.GIVE_UP): S.COMPLETED,
+    (S.COMPLETED, M.RELEASE): S.COMPLETED,
+    (S.COMPLETED, M.STOP): S.TERMINATED,
+    (S.COMPLETED, M.COMPLETE): S.COMPLETED,
+    (S.COMPLETED, M.FAIL): S.FAILED,
+    (S.COMPLETED, M.END): S.COMPLETED,
+    (S.COMPLETED, M.SPEAK): S.RUNNING,
+    (S.FAILED, M.WAIT): S.FAILED,
+    (S.FAILED, M.GIVE_UP): S.FAILED,
+    (S.FAILED, M.RELEASE): S.FAILED,
+    (S.FAILED, M.STOP): S.TERMINATED,
+    (S.FAILED, M.COMPLETE): S.COMPLETED,
+    (S.FAILED, M.FAIL): S.FAILED,
+    (S.FAILED, M.END): S.FAILED,
+    (S.FAILED, M.SPEAK): S.RUNNING,
+    (S.TERMINATED, M.HOLD): S.TERMINATED,
+    (S.TERMINATED, M.WAIT): S.TERMINATED,
+    (S.TERMINATED, M.GIVE_UP): S.TERMINATED,
+    (S.TERMINATED, M.RELEASE): S.TERMINATED,
+    (S.TERMINATED, M.STOP): S.TERMINATED,
+    (S.TERMINATED, M.COMPLETE): S.TERMINATED,
+    (S.TERMINATED, M.FAIL): S.TERMINATED,
+    (S.TERMINATED, M.END): S.TERMINATED,
+    (S.TERMINATED, M.SPEAK): S.TERMINATED,
+    (S.LOST, M.WAIT): S.LOST,
+    (S.LOST, M.GIVE_UP): S.LOST,
+    (S.LOST, M.RELEASE): S.LOST,
+    (S.LOST, M.STOP): S.TERMINATED,
+    (S.LOST, M.COMPLETE): S.COMPLETED,
+    (S.LOST, M.FAIL): S.FAILED,
+    (S.LOST, M.END): S.COMPLETED,
+    (S.LOST, M.SPEAK): S.RUNNING,
+}
+
+
+def after(status: Status, move: Move) -> Status:
+    """Return the status that `move` leads to.
+
+    Raises:
+        NoSuchMove: the table has no such row.
+    """
+    try:
+        return TABLE[status, move]
+    except KeyError:
+        raise NoSuchMove(status, move) from None
+
+
+def moves_version(before: Status, now: Status) -> bool:
+    """Tell whether a change of status moves the run's version: an end or a
+    comeback does, `holding` <-> `held` does not (CONTRACT, Version).
+    """
+    return before is not now and ((before in ENDED) != (now in ENDED) or now in ENDED)

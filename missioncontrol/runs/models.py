@@ -1,0 +1,222 @@
+"""What happened: runs, their turns, and the journal."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+
+from django.db import models
+from django.db.models import Q
+
+from guard.wire import Mode
+from missioncontrol.accounts.models import Project
+from missioncontrol.ids import new_id
+from missioncontrol.runs.lifecycle import Status
+
+GENESIS = "0" * 64
+TAPE_POINTS = 44
+
+
+class Run(models.Model):
+    """One agent session. Its state columns change only in `runs.journal`."""
+
+    id = models.UUIDField(primary_key=True, default=new_id)
+    project = models.ForeignKey(Project, on_delete=models.CASCADE, related_name="runs")
+    key = models.CharField(max_length=200, null=True)
+    name = models.CharField(max_length=200)
+    agent = models.CharField(max_length=100, default="")
+    goal = models.TextField(default="")
+    task_type = models.CharField(max_length=100, default="")
+    policy = models.JSONField(null=True)
+    policy_version = models.IntegerField(
+        null=True, help_text="of the project's policy it runs under; null: its own"
+    )
+    budget = models.JSONField(default=dict)
+    capabilities = models.JSONField(default=dict)
+    metadata = models.JSONField(default=dict)
+    workspace = models.JSONField(default=list)
+    parent = models.ForeignKey(
+        "self", null=True, on_delete=models.SET_NULL, related_name="children"
+    )
+    controller = models.ForeignKey("self", null=True, on_delete=models.SET_NULL, related_name="+")
+    controller_url = models.CharField(max_length=500, default="")
+    started_at = models.DateTimeField()
+
+    status = models.CharField(max_length=10, default=Status.RUNNING)
+    mode = models.CharField(max_length=8, default=Mode.PAUSE)
+    version = models.IntegerField(default=0)
+    reason = models.TextField(default="", help_text="why it is held or stopped")
+    open_decision = models.UUIDField(null=True)
+    unconfirmed = models.UUIDField(
+        null=True, help_text="an intervention the agent has not acted on"
+    )
+    recovering = models.UUIDField(null=True, help_text="an autofix whose effect is not known yet")
+    queued_messages = models.IntegerField(default=0)
+    ended_at = models.DateTimeField(null=True)
+    last_turn_at = models.DateTimeField(null=True)
+    waiting_at = models.DateTimeField(null=True, help_text="last known open request")
+    waiting_since = models.DateTimeField(null=True)
+    gave_up_at = models.DateTimeField(null=True)
+    hold_expires_at = models.DateTimeField(null=True)
+    held_since = models.DateTimeField(null=True, help_text="when it was asked to wait")
+    held_seconds = models.FloatField(default=0, help_text="of earlier holds: no run time")
+    finish_seq = models.IntegerField(
+        null=True, help_text="last turn that is let through: it was asked to finish"
+    )
+
+    last_seq = models.IntegerField(default=-1, help_text="turns")
+    last_obs = models.IntegerField(default=0, help_text="observations stored")
+    detected_obs = models.IntegerField(default=0, help_text="observations judged")
+    streak_obs = models.IntegerField(default=0, help_text="observations forgotten by a reset")
+    hold_seq = models.IntegerField(default=0, help_text="first turn that is being held")
+    skip_from_seq = models.IntegerField(default=0, help_text="held calls answered `skip`: from")
+    skip_through_seq = models.IntegerField(default=-1, help_text="... through")
+    event_seq = models.IntegerField(default=-1)
+    head = models.CharField(max_length=64, default=GENESIS)
+    anchored_seq = models.IntegerField(default=-1, help_text="events tied to the project's chain")
+
+    input_tokens = models.BigIntegerField(default=0)
+    cache_read_tokens = models.BigIntegerField(default=0)
+    cache_write_5m_tokens = models.BigIntegerField(default=0)
+    cache_write_1h_tokens = models.BigIntegerField(default=0)
+    output_tokens = models.BigIntegerField(default=0)
+    reasoning_tokens = models.BigIntegerField(default=0)
+    cost_usd = models.DecimalField(max_digits=16, decimal_places=6, default=Decimal)
+    judge_cost_usd = models.DecimalField(max_digits=16, decimal_places=6, default=Decimal)
+    unpriced_calls = models.IntegerField(default=0)
+    done_turns = models.IntegerField(default=0)
+    tool_calls = models.IntegerField(default=0)
+    failures = models.IntegerField(default=0, help_text="in a row")
+    agents_spent = models.JSONField(
+        default=dict,
+        help_text="agent -> [dollars, tokens, calls, turns, failures in a row, last observation]",
+    )
+    budget_told = models.JSONField(
+        default=list, help_text="the wire.BudgetStates told since the ceilings last moved"
+    )
+    doing = models.CharField(max_length=200, default="")
+    model = models.CharField(max_length=100, default="")
+    tape = models.JSONField(default=list)
+    judged_turns = models.IntegerField(default=0)
+    recent_costs = models.JSONField(default=list, help_text="[epoch minute, dollars], last 5")
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["project", "key"], condition=Q(key__isnull=False), name="one_run_a_key"
+            )
+        ]
+        indexes = [
+            models.Index(fields=["project", "-started_at"], name="run_history"),
+            models.Index(
+                fields=["id"],
+                condition=Q(detected_obs__lt=models.F("last_obs")),
+                name="run_unjudged",
+            ),
+            models.Index(fields=["status"], name="run_status"),
+        ]
+
+    @property
+    def life(self) -> Status:
+        """The status as a member of the table."""
+        return Status(self.status)
+
+
+class Turn(models.Model):
+    """One step of one agent. `obs` is its newest observation, `first_obs` its first."""
+
+    id = models.UUIDField(primary_key=True, default=new_id)
+    run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="turn_rows")
+    seq = models.IntegerField()
+    first_obs = models.IntegerField()
+    obs = models.IntegerField()
+    key = models.CharField(max_length=200, null=True)
+    agent = models.CharField(max_length=100, default="")
+    role = models.CharField(max_length=10)
+    phase = models.CharField(max_length=8)
+    skipped = models.BooleanField(default=False)
+    tool = models.CharField(max_length=200, null=True)
+    args = models.JSONField(null=True)
+    content = models.TextField(null=True)
+    result = models.TextField(null=True)
+    error = models.TextField(null=True)
+    files = models.JSONField(default=list)
+    state = models.CharField(max_length=200, null=True)
+    action_class = models.CharField(max_length=50)
+    call_id = models.CharField(max_length=200, null=True)
+    model = models.CharField(max_length=100, null=True)
+    provider = models.CharField(max_length=50, null=True)
+    usage = models.JSONField(null=True)
+    cost_usd = models.DecimalField(max_digits=16, decimal_places=6, null=True)
+    similarity = models.FloatField(null=True)
+    changed = models.BooleanField(null=True)
+    detector = models.CharField(max_length=50, null=True)
+    nature = models.JSONField(null=True, help_text="a guard.nature.ToolNature")
+    ts = models.DateTimeField()
+    done_at = models.DateTimeField(null=True)
+    digest = models.CharField(max_length=64)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["run", "seq"], name="turn_seq"),
+            models.UniqueConstraint(
+                fields=["run", "key"], condition=Q(key__isnull=False), name="turn_key"
+            ),
+        ]
+        indexes = [models.Index(fields=["run", "obs"], name="turn_obs")]
+
+
+class ModelCall(models.Model):
+    """One model call of a run, the judge's too: usage under one `call_id` counts once."""
+
+    run = models.ForeignKey(Run, on_delete=models.CASCADE)
+    project = models.ForeignKey(Project, on_delete=models.CASCADE, null=True)
+    call_id = models.CharField(max_length=200)
+    at = models.DateTimeField(null=True, help_text="when it was counted")
+    agent = models.CharField(max_length=100, default="")
+    model = models.CharField(max_length=100, default="")
+    source = models.CharField(max_length=10, default="turns")
+    input_tokens = models.BigIntegerField(default=0)
+    cache_read_tokens = models.BigIntegerField(default=0)
+    cache_write_5m_tokens = models.BigIntegerField(default=0)
+    cache_write_1h_tokens = models.BigIntegerField(default=0)
+    output_tokens = models.BigIntegerField(default=0)
+    reasoning_tokens = models.BigIntegerField(default=0)
+    cost_usd = models.DecimalField(
+        max_digits=16, decimal_places=6, null=True, help_text="null: no price is known"
+    )
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["run", "call_id"], name="one_model_call")]
+        indexes = [models.Index(fields=["project", "at"], name="model_call_time")]
+
+
+class JournalRow(models.Model):
+    """One event. Its `hash` covers the header, the hash before it and a salted
+    digest of the payload: payload and salt can be erased, the row stays.
+    """
+
+    id = models.UUIDField(primary_key=True, default=new_id)
+    project = models.ForeignKey(Project, on_delete=models.CASCADE)
+    run = models.ForeignKey(Run, null=True, on_delete=models.CASCADE, related_name="journal")
+    seq = models.IntegerField()
+    type = models.CharField(max_length=30)
+    at = models.DateTimeField()
+    by = models.CharField(max_length=150)
+    version = models.IntegerField()
+    status = models.CharField(max_length=10, null=True)
+    payload = models.TextField(null=True, help_text="canonical JSON, as hashed")
+    salt = models.CharField(max_length=32, null=True)
+    digest = models.CharField(max_length=64)
+    previous = models.CharField(max_length=64)
+    hash = models.CharField(max_length=64)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["run", "seq"], condition=Q(run__isnull=False), name="journal_run_seq"
+            ),
+            models.UniqueConstraint(
+                fields=["project", "seq"], condition=Q(run__isnull=True), name="journal_project_seq"
+            ),
+        ]
+        indexes = [models.Index(fields=["project", "-at"], name="journal_time")]

@@ -1,0 +1,217 @@
+"""Model rows as wire rows. Pure: no query, no clock."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from datetime import datetime
+from decimal import Decimal
+from typing import Any, cast
+
+from guard.budget import UNITS
+from guard.nature import ToolNature
+from guard.policy.document import matching
+from guard.presets import PRESETS
+from guard.turn import Phase, Role, Usage
+from guard.turn import Turn as GuardTurn
+from guard.wire import Mode
+from missioncontrol.runs.models import JournalRow, Run, Turn
+from missioncontrol.wire import BudgetState, Meters, RunRow, RunStatus, TapePoint, TurnRow
+
+BURN_MINUTES = 5
+USAGE_COLUMNS = {
+    "input": "input_tokens",
+    "cache_read": "cache_read_tokens",
+    "cache_write_5m": "cache_write_5m_tokens",
+    "cache_write_1h": "cache_write_1h_tokens",
+    "output": "output_tokens",
+    "reasoning": "reasoning_tokens",
+}
+
+
+def usage_of(run: Run) -> Usage:
+    """Return the tokens counted for a run."""
+    return Usage(**{name: getattr(run, column) for name, column in USAGE_COLUMNS.items()})
+
+
+def rules_of(run: Run) -> dict[str, Any]:
+    """Return the policy a run follows: its own, else its project's."""
+    rules: dict[str, Any] = run.policy or run.project.policy
+    return rules
+
+
+def ceilings_of(run: Run) -> dict[str, Any]:
+    """Return every ceiling in force: the policy's, the project's, then the run's own."""
+    rules = rules_of(run)
+    told = rules.get("budget") or _preset_ceilings(rules.get("preset") or rules.get("extends"))
+    for table in matching(rules.get("task_type") or {}, run.task_type):
+        told = table.get("budget") or told
+    return {**told, **run.project.budget, **run.budget}
+
+
+@functools.cache
+def _preset_ceilings(name: str | None) -> Mapping[str, Any]:
+    """Return the ceilings that a policy of this name brings."""
+    preset = PRESETS.get(name) if name else None
+    if preset is None or preset.budget is None:
+        return {}
+    told = {unit: getattr(preset.budget, unit) for unit in UNITS}
+    return {
+        unit: str(ceiling) if unit == "usd" else ceiling
+        for unit, ceiling in told.items()
+        if ceiling is not None
+    }
+
+
+def burn_of(run: Run, at: datetime) -> Decimal:
+    """Return dollars an hour over the last five minutes, or since the start."""
+    this_minute = int(at.timestamp()) // 60
+    spent = sum(
+        Decimal(cost) for minute, cost in run.recent_costs if this_minute - minute < BURN_MINUTES
+    )
+    age = max(1, min(BURN_MINUTES, this_minute - int(run.started_at.timestamp()) // 60 + 1))
+    return (Decimal(spent) * 60 / age).quantize(Decimal("0.01"))
+
+
+def tape_of(points: list[Any]) -> tuple[TapePoint, ...]:
+    """Return stored points as tape points."""
+    return tuple((float(similarity), bool(changed)) for similarity, changed in points)
+
+
+def run_row(run: Run, *, at: datetime) -> RunRow:
+    """Show a run."""
+    return RunRow(
+        id=run.id,
+        project=run.project_id,
+        key=run.key,
+        name=run.name,
+        agent=run.agent,
+        goal=run.goal,
+        status=cast(RunStatus, run.status),
+        mode=Mode(run.mode),
+        version=run.version,
+        turns=run.last_seq + 1,
+        usage=usage_of(run),
+        cost_usd=run.cost_usd,
+        judge_cost_usd=run.judge_cost_usd,
+        unpriced_calls=run.unpriced_calls,
+        calls=run.tool_calls,
+        burn_usd_per_hour=burn_of(run, at),
+        open_decisions=int(run.open_decision is not None),
+        budget=ceilings_of(run),
+        budget_state=BudgetState(**run.budget_told[-1]) if run.budget_told else None,
+        policy_version=run.policy_version,
+        capabilities=run.capabilities,
+        parent=run.parent_id,
+        doing=run.doing,
+        model=run.model,
+        tape=tape_of(run.tape),
+        judged_turns=run.judged_turns,
+        started_at=run.started_at,
+        last_turn_at=run.last_turn_at,
+        ended_at=run.ended_at,
+        seq=run.event_seq,
+    )
+
+
+def meters(run: Run, *, new_points: int, at: datetime) -> Meters:
+    """Show what moves with every turn; only the last `new_points` of the tape."""
+    return Meters(
+        turns=run.last_seq + 1,
+        usage=usage_of(run),
+        cost_usd=run.cost_usd,
+        judge_cost_usd=run.judge_cost_usd,
+        unpriced_calls=run.unpriced_calls,
+        calls=run.tool_calls,
+        burn_usd_per_hour=burn_of(run, at),
+        doing=run.doing,
+        agent=run.agent,
+        model=run.model,
+        last_turn_at=run.last_turn_at,
+        tape=tape_of(run.tape[-new_points:] if new_points else []),
+        judged_turns=run.judged_turns,
+    )
+
+
+def turn_row(turn: Turn, *, project: Any) -> TurnRow:
+    """Show a turn."""
+    return TurnRow(
+        id=turn.id,
+        project=project,
+        run=turn.run_id,
+        seq=turn.seq,
+        key=turn.key,
+        agent=turn.agent,
+        role=turn.role,
+        phase=cast(Any, turn.phase),
+        skipped=turn.skipped,
+        tool=turn.tool,
+        args=turn.args,
+        content=turn.content,
+        result=turn.result,
+        error=turn.error,
+        files=tuple(turn.files),
+        action_class=turn.action_class,
+        model=turn.model,
+        usage=Usage(**turn.usage) if turn.usage else None,
+        cost_usd=turn.cost_usd,
+        similarity=turn.similarity,
+        changed=turn.changed,
+        detector=turn.detector,
+        ts=turn.ts,
+        done_at=turn.done_at,
+    )
+
+
+def guard_turn(turn: Turn) -> GuardTurn:
+    """Show a turn to a detector as it stands now."""
+    return GuardTurn(
+        role=Role(turn.role),
+        key=turn.key,
+        agent=turn.agent,
+        phase=Phase(turn.phase),
+        tool=turn.tool,
+        args=turn.args,
+        content=turn.content,
+        result=turn.result,
+        error=turn.error,
+        files=tuple(turn.files),
+        state=turn.state,
+        action_class=turn.action_class,
+        call_id=turn.call_id,
+        model=turn.model,
+        provider=turn.provider,
+        usage=Usage(**turn.usage) if turn.usage else None,
+        cost_usd=turn.cost_usd,
+        ts=turn.ts,
+        seq=turn.seq,
+        nature=ToolNature.from_mapping(turn.nature) if turn.nature else None,
+    )
+
+
+def unfold(turn: Turn) -> Iterator[tuple[int, GuardTurn]]:
+    """Show a row as the one or two observations it was, each with its number."""
+    whole = guard_turn(turn)
+    if turn.first_obs != turn.obs:
+        yield (
+            turn.first_obs,
+            replace(
+                whole, phase=Phase.PROPOSED, result=None, error=None, usage=None, cost_usd=None
+            ),
+        )
+    yield turn.obs, whole
+
+
+def header(row: JournalRow) -> dict[str, Any]:
+    """Return the hashed header of a journal row, less the digest and chain."""
+    return {
+        "project": str(row.project_id),
+        "run": str(row.run_id) if row.run_id else None,
+        "seq": row.seq,
+        "type": row.type,
+        "at": row.at.isoformat(),
+        "by": row.by,
+        "version": row.version,
+        "status": row.status,
+    }

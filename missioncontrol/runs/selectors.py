@@ -1,0 +1,126 @@
+"""Read what happened, as wire rows. `projects` is what the reader may see."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Sequence
+from datetime import datetime
+from uuid import UUID
+
+from django.db.models import Q, QuerySet
+
+from missioncontrol.errors import NotFound
+from missioncontrol.runs import journal, rows
+from missioncontrol.runs.models import GENESIS, JournalRow, Run, Turn
+from missioncontrol.wire import AuditRow, RunRow, TurnRow
+
+
+def find_run(run_id: UUID, *, projects: Collection[UUID]) -> Run:
+    """Return one run.
+
+    Raises:
+        NotFound: no such run in these projects.
+    """
+    run = Run.objects.select_related("project").filter(pk=run_id, project_id__in=projects).first()
+    if run is None:
+        raise NotFound("The run")
+    return run
+
+
+def show_run(run_id: UUID, *, projects: Collection[UUID], at: datetime) -> RunRow:
+    """Show one run."""
+    return rows.run_row(find_run(run_id, projects=projects), at=at)
+
+
+def list_runs(
+    *,
+    projects: Collection[UUID],
+    status: Sequence[str] = (),
+    agent: str = "",
+    q: str = "",
+    since: datetime | None = None,
+    until: datetime | None = None,
+    before: UUID | None = None,
+) -> QuerySet[Run]:
+    """Find runs, newest first."""
+    found = Run.objects.select_related("project").filter(project_id__in=projects).order_by("-id")
+    if status:
+        found = found.filter(status__in=status)
+    if agent:
+        found = found.filter(Q(agent=agent) | Q(turn_rows__agent=agent)).distinct()
+    if q:
+        found = found.filter(Q(name__icontains=q) | Q(goal__icontains=q) | Q(doing__icontains=q))
+    if since:
+        found = found.filter(started_at__gte=since)
+    if until:
+        found = found.filter(started_at__lt=until)
+    if before:
+        found = found.filter(id__lt=before)
+    return found
+
+
+def list_turns(
+    run: Run, *, limit: int, after_seq: int | None = None, before_seq: int | None = None
+) -> list[TurnRow]:
+    """Return a page of the timeline, in order of `seq`."""
+    turns = Turn.objects.filter(run=run)
+    if after_seq is not None:
+        turns = turns.filter(seq__gt=after_seq)
+    if before_seq is not None:
+        page = list(turns.filter(seq__lt=before_seq).order_by("-seq")[:limit])[::-1]
+    else:
+        page = list(turns.order_by("seq")[:limit])
+    return [rows.turn_row(turn, project=run.project_id) for turn in page]
+
+
+def audit_row(row: JournalRow) -> AuditRow:
+    """Show one journal row with its place in the chain."""
+    return AuditRow(
+        id=row.id,
+        project=row.project_id,
+        run=row.run_id,
+        seq=row.seq,
+        type=row.type,
+        at=row.at,
+        by=row.by,
+        version=row.version,
+        status=row.status,
+        payload=json.loads(row.payload) if row.payload is not None else None,
+        digest=row.digest,
+        previous=row.previous,
+        hash=row.hash,
+    )
+
+
+def list_journal(
+    *, projects: Collection[UUID], run: UUID | None = None, types: Sequence[str] = ()
+) -> QuerySet[JournalRow]:
+    """Find journal rows: a run's in order, otherwise newest first."""
+    found = JournalRow.objects.filter(project_id__in=projects)
+    if types:
+        found = found.filter(type__in=types)
+    return found.filter(run_id=run).order_by("seq") if run else found.order_by("-id")
+
+
+def broken_row(chain: QuerySet[JournalRow], *, head: str, last_seq: int) -> tuple[int, str | None]:
+    """Walk one chain up to `last_seq`; return its length and the first broken row.
+
+    `head` and `last_seq` were read together; what was written since is left alone.
+
+    A row is broken when its number, link, hash or payload does not fit; a tail cut
+    off shows as the last row, whose hash is not the chain's head.
+    """
+    previous, count, last = GENESIS, 0, None
+    for row in chain.filter(seq__lte=last_seq).order_by("seq").iterator():
+        if row.seq != count or row.previous != previous or not _holds(row):
+            return count, str(row.id)
+        previous, last, count = row.hash, str(row.id), count + 1
+    return count, None if previous == head else (last or "missing")
+
+
+def _holds(row: JournalRow) -> bool:
+    kept = row.payload is not None and row.salt is not None
+    if kept and journal.payload_digest(row.payload or "", row.salt or "") != row.digest:
+        return False
+    expected = journal.row_hash(rows.header(row), previous=row.previous, digest=row.digest)
+    return expected == row.hash

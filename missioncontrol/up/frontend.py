@@ -1,0 +1,170 @@
+"""Build the front end when its sources say so, and find what was built.
+
+Standard library only: `up`, the tests and the wheel's build hook all use it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import hashlib
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from missioncontrol.up.errors import BuildFailed, CannotStart
+from missioncontrol.up.node import Node, find_node
+
+PACKAGE = Path(__file__).resolve().parent.parent
+ROOT = PACKAGE.parent
+SOURCES = ROOT / "frontend"
+BUILT = SOURCES / "dist"
+SHIPPED = PACKAGE / "frontend_dist"
+"""Where a wheel carries the built front end."""
+
+_STAMP = ".built-from"
+_NOT_SOURCES = {"node_modules", "dist", "dist.new", "dist.old", "coverage", "test-results"}
+_TEST_ENDINGS = (".test.ts", ".test.svelte.ts", ".spec.ts")
+_PACKAGES = ("package.json", "package-lock.json", ".npmrc")
+
+
+def is_checkout() -> bool:
+    """Say whether the sources are here; an installed wheel has none."""
+    return (SOURCES / "package.json").is_file()
+
+
+def built_dir() -> Path:
+    """Return where the built front end is, or would be."""
+    return BUILT if is_checkout() else SHIPPED
+
+
+def ensure_built(*, cache: Path, say: Callable[[str], None]) -> None:
+    """Build the front end if its sources changed since it was built.
+
+    Raises:
+        NodeMissing: It must be built and there is no Node.
+        BuildFailed: npm or vite said no.
+    """
+    if not is_checkout() or is_fresh():
+        return
+    with _one_at_a_time():
+        if not is_fresh():
+            _build(cache, say)
+
+
+def is_fresh() -> bool:
+    """Say whether what was built comes from the sources as they are now."""
+    return (BUILT / "index.html").is_file() and _read(BUILT / _STAMP) == sources_digest()
+
+
+def sources_digest() -> str:
+    """Return a hash over every file a build reads."""
+    return _digest_of(sorted(_source_files(SOURCES)))
+
+
+def _source_files(folder: Path) -> Iterator[Path]:
+    for entry in os.scandir(folder):
+        if entry.is_dir(follow_symlinks=False):
+            if entry.name not in _NOT_SOURCES and not entry.name.startswith("."):
+                yield from _source_files(Path(entry.path))
+        elif not entry.name.endswith(_TEST_ENDINGS) and _is_source_name(entry.name):
+            yield Path(entry.path)
+
+
+def _is_source_name(name: str) -> bool:
+    return name == ".npmrc" or not name.startswith(".")
+
+
+def _digest_of(files: list[Path]) -> str:
+    digest = hashlib.sha256()
+    for path in files:
+        digest.update(f"{path.relative_to(SOURCES)}\0".encode())
+        digest.update(hashlib.sha256(path.read_bytes()).digest())
+    return digest.hexdigest()
+
+
+def _build(cache: Path, say: Callable[[str], None]) -> None:
+    node = find_node(root=ROOT, cache=cache / "node", say=say)
+    say(f"building the front end with {node.origin}")
+    log = cache / "frontend-build.log"
+    cache.mkdir(parents=True, exist_ok=True)
+    log.unlink(missing_ok=True)
+    install_packages(node, log=log, say=say)
+    before = sources_digest()
+    _run_vite(node, log)
+    _swap_in(SOURCES / "dist.new", stamp=before)
+
+
+def install_packages(node: Node, *, log: Path, say: Callable[[str], None]) -> None:
+    """Run `npm ci` unless these very packages are installed already."""
+    stamp = SOURCES / "node_modules" / _STAMP
+    wanted = _digest_of([SOURCES / name for name in _PACKAGES if (SOURCES / name).is_file()])
+    if _read(stamp) == wanted:
+        return
+    say("installing the front end's packages")
+    _run([*node.npm, "ci", "--include=dev", "--no-audit", "--no-fund"], node, log, step="npm ci")
+    stamp.write_text(wanted)
+
+
+def _run_vite(node: Node, log: Path) -> None:
+    vite = SOURCES / "node_modules" / "vite" / "bin" / "vite.js"
+    build = [str(node.program), str(vite), "build", "--outDir", "dist.new", "--emptyOutDir"]
+    _run(build, node, log, step="vite build")
+
+
+def _run(argv: list[str], node: Node, log: Path, *, step: str) -> None:
+    with log.open("ab") as out:
+        done = subprocess.run(
+            argv, cwd=SOURCES, env=node.environment(), stdout=out, stderr=out, check=False
+        )
+    if done.returncode != 0:
+        raise BuildFailed(step, log)
+
+
+def _swap_in(fresh: Path, *, stamp: str) -> None:
+    """Replace the built front end in one move, so that nobody reads half of it."""
+    (fresh / _STAMP).write_text(stamp)
+    old = SOURCES / "dist.old"
+    shutil.rmtree(old, ignore_errors=True)
+    with contextlib.suppress(FileNotFoundError):
+        BUILT.rename(old)
+    fresh.rename(BUILT)
+    shutil.rmtree(old, ignore_errors=True)
+
+
+@contextlib.contextmanager
+def _one_at_a_time() -> Iterator[None]:
+    """Let one process build; the others wait and find it built."""
+    with (SOURCES / ".build.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
+def main(argv: list[str]) -> int:
+    """Build the front end from a shell: `python -m missioncontrol.up.frontend [--force]`."""
+    if "--force" in argv:
+        shutil.rmtree(BUILT, ignore_errors=True)
+    try:
+        ensure_built(cache=ROOT / ".data" / "cache", say=_say)
+    except CannotStart as error:
+        _say(str(error))
+        return 1
+    return 0
+
+
+def _say(line: str) -> None:
+    print(line, file=sys.stderr, flush=True)
+
+
+def _read(path: Path) -> str | None:
+    try:
+        return path.read_text().strip()
+    except OSError:
+        return None
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

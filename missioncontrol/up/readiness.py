@@ -1,0 +1,45 @@
+"""Wait until the web process answers."""
+
+from __future__ import annotations
+
+import http.client
+import time
+from urllib.parse import urlsplit
+
+from missioncontrol.up.errors import ChildFailed
+from missioncontrol.up.supervisor import Supervisor
+
+START_LIMIT_S = 120.0
+
+
+def wait_until_serving(supervisor: Supervisor, url: str, *, must_live: tuple[str, ...]) -> bool:
+    """Wait for the first answer; False if somebody asked to stop meanwhile.
+
+    The listening socket is open already, so the first request waits in its queue
+    and is answered the moment the web process takes over: no polling delay.
+
+    Raises:
+        ChildFailed: One of the processes named died, or nothing answered in time.
+    """
+    deadline = time.monotonic() + START_LIMIT_S
+    while not is_serving(url):
+        for name in must_live:
+            supervisor.must_run(name)
+        if supervisor.is_stopping:
+            return False
+        if time.monotonic() > deadline:
+            raise ChildFailed("web", supervisor.log_of("web"), "nothing yet")
+    return True
+
+
+def is_serving(url: str, *, timeout_s: float = 3.0) -> bool:
+    """Say whether the liveness probe answers 200."""
+    target = urlsplit(url)
+    asked = http.client.HTTPConnection(target.hostname or "", target.port or 80, timeout=timeout_s)
+    try:
+        asked.request("GET", "/healthz")
+        return asked.getresponse().status == http.HTTPStatus.OK
+    except (TimeoutError, OSError, http.client.HTTPException):
+        return False
+    finally:
+        asked.close()

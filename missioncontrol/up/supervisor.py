@@ -1,0 +1,251 @@
+"""Keep our processes running, and end all of them with us.
+
+Every child joins the process group of a *guardian* (see guardian.py), so that
+`kill -9` of this process ends them too. A terminal's Ctrl-C reaches this process
+only, which then ends the children in order.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import select
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from missioncontrol.up import guardian
+from missioncontrol.up.errors import ChildFailed
+
+STOP_SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
+TICK_S = 0.25
+FIRST_BACKOFF_S = 0.2
+LONGEST_BACKOFF_S = 15.0
+HEALTHY_AFTER_S = 20.0
+GRACE_S = 8.0
+LOG_LIMIT_BYTES = 8_000_000
+LOG_CHECK_S = 60.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Command:
+    """How to start one child. `last` marks what the others need until they end."""
+
+    name: str
+    argv: list[str]
+    log: Path
+    env: Mapping[str, str] = field(default_factory=dict)
+    pass_fds: tuple[int, ...] = ()
+    last: bool = False
+
+
+@dataclass(slots=True, kw_only=True)
+class Child:
+    """A command and its present process."""
+
+    command: Command
+    process: subprocess.Popen[bytes] | None = None
+    started_at: float = 0.0
+    failures: int = 0
+    due_at: float = 0.0
+
+    @property
+    def is_running(self) -> bool:
+        return self.process is not None and self.process.poll() is None
+
+
+class Supervisor:
+    """Start children, restart those that die, and stop everything once."""
+
+    def __init__(self, *, lock_fd: int, say: Callable[[str], None]) -> None:
+        self._children: dict[str, Child] = {}
+        self._say = say
+        self._lock_fd = lock_fd
+        self._alive_r, self._alive_w = os.pipe()
+        self._wake_r, self._wake_w = os.pipe()
+        self._stop_asked = 0
+        self._log_checked_at = time.monotonic()
+        self._parent = os.getppid()
+        self._has_ended = False
+        self._guardian = self._start_guardian(group=0)
+        self._group = self._guardian.pid
+
+    def _start_guardian(self, *, group: int) -> subprocess.Popen[bytes]:
+        """Start the guardian as the leader of a new group (0), or into the old one."""
+        return subprocess.Popen(
+            [sys.executable, "-I", "-S", guardian.__file__, str(self._alive_r)],
+            pass_fds=(self._alive_r, self._lock_fd),
+            process_group=group,
+            stdin=subprocess.DEVNULL,
+        )
+
+    # --- children ---------------------------------------------------------------
+
+    def start(self, command: Command) -> None:
+        """Start a child and keep it running from now on."""
+        child = Child(command=command)
+        self._children[command.name] = child
+        self._spawn(child)
+
+    def _spawn(self, child: Child) -> None:
+        command = child.command
+        with command.log.open("ab") as log:
+            child.process = subprocess.Popen(
+                command.argv,
+                env={**os.environ, **command.env},
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                pass_fds=command.pass_fds,
+                process_group=self._group,
+            )
+        child.started_at = time.monotonic()
+
+    def has(self, name: str) -> bool:
+        """Say whether a child of that name was started."""
+        return name in self._children
+
+    def pid_of(self, name: str) -> int | None:
+        """Return a child's process id while it runs."""
+        process = self._children[name].process
+        return process.pid if process and self._children[name].is_running else None
+
+    def log_of(self, name: str) -> Path:
+        """Return where a child writes."""
+        return self._children[name].command.log
+
+    def must_run(self, name: str) -> None:
+        """Raise ChildFailed if a child that should be starting has died."""
+        child = self._children[name]
+        if not child.is_running:
+            raise ChildFailed(name, child.command.log, _last_line(child.command.log))
+
+    # --- the loop ---------------------------------------------------------------
+
+    def catch_signals(self) -> None:
+        """Turn Ctrl-C, SIGTERM and a closed terminal into an orderly end."""
+        os.set_blocking(self._wake_w, False)
+        signal.set_wakeup_fd(self._wake_w, warn_on_full_buffer=False)
+        signal.signal(signal.SIGCHLD, lambda *_: None)
+        for asked in STOP_SIGNALS:
+            # `nohup` asks for a hang-up to be ignored.
+            if asked is not signal.SIGHUP or signal.getsignal(asked) is not signal.SIG_IGN:
+                signal.signal(asked, self._ask_to_stop)
+
+    def _ask_to_stop(self, *_: object) -> None:
+        self._stop_asked += 1
+
+    @property
+    def is_stopping(self) -> bool:
+        """Somebody asked for the end, or the `uv run` around us is gone."""
+        return self._stop_asked > 0 or self._is_abandoned()
+
+    def _is_abandoned(self) -> bool:
+        return "UV_RUN_RECURSION_DEPTH" in os.environ and os.getppid() != self._parent
+
+    def run(self) -> None:
+        """Watch the children until somebody asks to stop."""
+        while not self.is_stopping:
+            self.pause(TICK_S)
+            self.tend()
+
+    def pause(self, seconds: float) -> None:
+        """Wait, but wake at once for a signal or a child's death."""
+        readable, _, _ = select.select([self._wake_r], [], [], seconds)
+        if readable:
+            os.read(self._wake_r, 4096)
+
+    def tend(self) -> None:
+        """Restart what died, once its pause is over; keep the logs small."""
+        for child in self._children.values():
+            self._tend_child(child, time.monotonic())
+        if self._guardian.poll() is not None:
+            self._guardian = self._start_guardian(group=self._group)
+        if time.monotonic() - self._log_checked_at > LOG_CHECK_S:
+            self._log_checked_at = time.monotonic()
+            self._shorten_logs()
+
+    def _tend_child(self, child: Child, at: float) -> None:
+        if child.is_running:
+            return
+        if child.process is not None:
+            self._note_death(child, at)
+        elif at >= child.due_at:
+            self._spawn(child)
+
+    def _note_death(self, child: Child, at: float) -> None:
+        code = child.process.returncode if child.process else None
+        child.failures = 0 if at - child.started_at > HEALTHY_AFTER_S else child.failures + 1
+        wait = min(FIRST_BACKOFF_S * 2 ** max(child.failures - 1, 0), LONGEST_BACKOFF_S)
+        child.process, child.due_at = None, at + wait
+        self._say(
+            f"{child.command.name} ended ({_ending(code)}); again in {wait:.1f} s, "
+            f"its log is {child.command.log}"
+        )
+
+    def _shorten_logs(self) -> None:
+        for child in self._children.values():
+            shorten_log(child.command.log)
+
+    # --- the end ----------------------------------------------------------------
+
+    def stop(self) -> None:
+        """End every child: the ones others need last, what lingers by force.
+
+        The guardian then ends whatever a child left behind.
+        """
+        if self._has_ended:
+            return
+        self._has_ended = True
+        for last in (False, True):
+            group = [c for c in self._children.values() if c.command.last is last and c.is_running]
+            self._end(group)
+        os.close(self._alive_w)
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self._guardian.wait(timeout=5)
+
+    def _end(self, group: list[Child]) -> None:
+        for process in _processes(group):
+            process.terminate()
+        deadline = time.monotonic() + GRACE_S
+        while any(c.is_running for c in group) and time.monotonic() < deadline:
+            if self._stop_asked > 1:
+                break
+            self.pause(0.05)
+        for process in _processes(group):
+            if process.poll() is None:
+                process.kill()
+                process.wait()
+
+
+def _processes(group: list[Child]) -> Iterator[subprocess.Popen[bytes]]:
+    return (c.process for c in group if c.process is not None)
+
+
+def _ending(code: int | None) -> str:
+    if code is not None and code < 0:
+        return signal.Signals(-code).name
+    return f"code {code}"
+
+
+def shorten_log(log: Path) -> None:
+    """Move a long log aside and go on in the same file.
+
+    Children write with O_APPEND, so they go on at the new end.
+    """
+    with contextlib.suppress(OSError):
+        if log.stat().st_size > LOG_LIMIT_BYTES:
+            shutil.copyfile(log, log.with_suffix(".old.log"))
+            os.truncate(log, 0)
+
+
+def _last_line(log: Path) -> str:
+    with contextlib.suppress(OSError):
+        lines = [line.strip() for line in log.read_text(errors="replace").splitlines()]
+        return next((line for line in reversed(lines) if line), "")
+    return ""

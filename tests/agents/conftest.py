@@ -1,0 +1,62 @@
+import pytest
+
+from tests.agents.claude_code import ClaudeCode, binary
+from tests.agents.messages_api import ScriptedMessagesApi
+from tests.agents.person import Person
+from tests.installations import an_installation
+
+
+def pytest_collection_modifyitems(items):
+    """Skip the stories of a client that is not installed, and say how to install it."""
+    if binary() is not None:
+        return
+    absent = pytest.mark.skip(reason="Claude Code is not installed: run .ci/install-agents")
+    for item in items:
+        if "claude" in getattr(item, "fixturenames", ()):
+            item.add_marker(absent)
+
+
+@pytest.fixture
+def own_installation(tmp_path):
+    """A real server that this test may stop, kill and start again."""
+    with an_installation(tmp_path / "data") as running:
+        yield running
+
+
+@pytest.fixture
+def person(installation):
+    return Person(installation)
+
+
+@pytest.fixture
+def model():
+    """Make a scripted model: `model(script)`."""
+    serving = []
+
+    def serve(script):
+        api = ScriptedMessagesApi(script)
+        serving.append(api)
+        return api.__enter__()
+
+    yield serve
+    for api in serving:
+        api.__exit__()
+
+
+@pytest.fixture
+def claude(tmp_path):
+    """Make a Claude Code in a scratch home: `claude(api, files={...})`."""
+    running = []
+
+    def settle(api, *, files=None, name="tidepool"):
+        (tmp_path / name).mkdir()
+        client = ClaudeCode(tmp_path / name / "home", tmp_path / name / "tidepool", api.url)
+        for path, text in (files or {}).items():
+            (client.project / path).parent.mkdir(parents=True, exist_ok=True)
+            (client.project / path).write_text(text)
+        running.append(client)
+        return client
+
+    yield settle
+    for client in running:
+        client.end()

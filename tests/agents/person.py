@@ -1,0 +1,79 @@
+"""A person signed in to a real installation, without the browser."""
+
+from __future__ import annotations
+
+import json
+import urllib.error
+import urllib.request
+import uuid
+from typing import Any
+
+from tests.installations import wait_for
+
+
+class Person:
+    """What a person reads and taps, over the session the one-time link gave."""
+
+    def __init__(self, installation: Any) -> None:
+        self.url = installation.url
+        self._cookies = installation.cookies()
+
+    def get(self, path: str) -> Any:
+        """Read from `/api/v1/`."""
+        return self._ask("GET", path, None)
+
+    def post(self, path: str, body: dict[str, Any]) -> Any:
+        """Write to `/api/v1/`, as the screen does."""
+        return self._ask("POST", path, body)
+
+    def _ask(self, method: str, path: str, body: dict[str, Any] | None) -> Any:
+        headers = {
+            "Content-Type": "application/json",
+            "Cookie": "; ".join(f"{name}={value}" for name, value in self._cookies.items()),
+            "X-CSRFToken": self._cookies.get("csrftoken", ""),
+        }
+        data = None if body is None else json.dumps(body).encode()
+        address = f"{self.url}/api/v1/{path}"
+        request = urllib.request.Request(address, data, headers, method=method)
+        try:
+            with urllib.request.urlopen(request, timeout=30) as answer:
+                return json.loads(answer.read() or b"null")
+        except urllib.error.HTTPError as error:
+            with error:
+                raise AssertionError(f"{method} {path}: {error.code} {error.read()!r}") from error
+
+    def run_of(self, key: str) -> dict[str, Any] | None:
+        """Find a run by its key."""
+        rows = self.get("runs/")["results"]
+        return next((row for row in rows if row["key"] == key), None)
+
+    def run(self, run_id: str) -> dict[str, Any]:
+        return dict(self.get(f"runs/{run_id}/"))
+
+    def turns(self, run_id: str) -> list[dict[str, Any]]:
+        return list(self.get(f"runs/{run_id}/turns/?after_seq=-1&limit=500")["results"])
+
+    def open_card(self, run_id: str | None) -> dict[str, Any]:
+        """Wait for a card on which the agent waits, the judge having ruled."""
+
+        def waiting() -> dict[str, Any] | None:
+            rows = self.get("decisions/?status=open")["results"]
+            ours = (row for row in rows if row["run"] == run_id)
+            return next((r for r in ours if r["agent_waiting"] and r["status"] == "open"), None)
+
+        return dict(wait_for(waiting, seconds=60))
+
+    def tap(self, card: dict[str, Any], action: str, **more: Any) -> dict[str, Any]:
+        """Answer a card as it was seen."""
+        told = {
+            "key": uuid.uuid4().hex,
+            "action": action,
+            "decision": card["id"],
+            "version": card["version"],
+        }
+        return dict(self.post(f"runs/{card['run']}/interventions/", told | more))
+
+    def journal(self, run_id: str) -> list[str]:
+        """The types of a run's events, in order."""
+        rows = self.get(f"audit/?run={run_id}&limit=500")["results"]
+        return [row["type"] for row in sorted(rows, key=lambda row: row["seq"])]

@@ -1,0 +1,199 @@
+"""The unmodified Claude Code under a real Mission Control.
+
+Its model is a script that decides from the conversation it receives; everything
+else is real: the client, its hooks, the server, its worker, the person's session.
+"""
+
+import signal
+import uuid
+
+import pytest
+
+from guard.adapters.claude_code import NOT_RUN
+from tests.agents.messages_api import Reply
+from tests.agents.person import Person
+from tests.installations import wait_for as wait_seconds_for
+
+pytestmark = pytest.mark.agents
+
+CORRECTION = "The file is settings.py; there is one t too few in what you read."
+LOOP = (("Read", {"file_path": "setings.py"}),)
+MOST_REQUESTS = 30
+"""A script that nobody stops ends by itself, so that a failing test does too."""
+
+
+def wait_for(claim):
+    """Wait as long as a machine under load may need."""
+    return wait_seconds_for(claim, seconds=60)
+
+
+def reads_the_missing_file(conversation):
+    """Read it again and again; when corrected, thank and then do it again."""
+    if len(conversation.calls()) > MOST_REQUESTS:
+        return Reply(text="I give up.")
+    if CORRECTION in conversation.last:
+        return Reply(calls=(("Bash", {"command": "echo thanks"}),))
+    return Reply(calls=LOOP)
+
+
+def reads_two_missing_files_at_once(conversation):
+    if CORRECTION in conversation.text or len(conversation.calls()) > MOST_REQUESTS:
+        return Reply(text="Thank you.")
+    return Reply(calls=(*LOOP, ("Read", {"file_path": "setings.cfg"})))
+
+
+def touches_a_file(conversation):
+    if conversation.calls():
+        return Reply(text="Done.")
+    return Reply(calls=(("Bash", {"command": "touch it-ran"}),))
+
+
+def proposed_and_not_run(turn):
+    return turn["phase"] == "proposed" and turn["result"] is None and turn["error"] is None
+
+
+class Looping:
+    """A connected Claude Code that has just been held in its loop."""
+
+    def __init__(self, server, api, client, *connecting):
+        self.session = str(uuid.uuid4())
+        self.api, self.client = api, client
+        client.connect(server.url, server.agent_key, *connecting)
+        self.process = client.start("Which settings are there?", session=self.session)
+        person, key = Person(server), f"claude-code:{self.session}"
+        self.run = wait_for(lambda: person.run_of(key))["id"]
+        self.card = person.open_card(self.run)
+
+
+@pytest.fixture
+def looping(model, claude):
+    def start(server, script, *connecting):
+        api = model(script)
+        client = claude(api, files={"settings.py": "A = 1\n", "app/main.py": ""})
+        return Looping(server, api, client, *connecting)
+
+    return start
+
+
+def test_a_loop_is_held_corrected_held_again_and_ended(installation, looping, person):
+    story = looping(installation, reads_the_missing_file)
+
+    assert story.process.poll() is None
+    assert person.run(story.run)["status"] == "held"
+    *ran, third = [turn for turn in person.turns(story.run) if turn["tool"] == "Read"]
+    assert [turn["phase"] for turn in ran] == ["done", "done"]
+    assert proposed_and_not_run(third)
+    assert len(story.api.conversations) == 3
+
+    person.tap(story.card, "inject", message=CORRECTION)
+    again = wait_for(lambda: len(story.api.conversations) > 3)
+    assert again
+    assert CORRECTION in story.api.conversations[3].last
+    assert not any(CORRECTION in c.text for c in story.api.conversations[:3])
+
+    second = person.open_card(story.run)
+    assert second["id"] != story.card["id"]
+    asked_so_far = len(story.api.conversations)
+    person.tap(second, "terminate")
+
+    assert story.process.wait(60) is not None
+    assert len(story.api.conversations) == asked_so_far == 7
+    wait_for(lambda: person.run(story.run)["status"] == "terminated")
+
+
+def test_the_journal_tells_the_story_in_order(installation, looping, person):
+    story = looping(installation, reads_the_missing_file)
+    person.tap(story.card, "inject", message=CORRECTION)
+    person.tap(person.open_card(story.run), "terminate")
+    story.process.wait(60)
+
+    told = wait_for(
+        lambda: "session.terminated" in (events := person.journal(story.run)) and events
+    )
+    moments = [
+        "run.opened",
+        "turn.recorded",
+        "detection.raised",
+        "decision.opened",
+        "intervention.made",
+        "decision.opened",
+        "intervention.made",
+        "session.terminated",
+    ]
+    rest = iter(told)
+    assert all(moment in rest for moment in moments), told
+    assert person.get("audit/verify/")["ok"] is True
+
+
+def test_the_judge_knows_the_files_there_are(installation, looping, person):
+    story = looping(installation, reads_the_missing_file)
+
+    assert story.card["verdict"]["loop"] is True
+    assert "settings.py" in story.card["verdict"]["fix"]
+    person.tap(story.card, "terminate")
+
+
+def test_two_held_calls_are_let_go_by_one_tap_and_told_once(installation, looping, person):
+    story = looping(installation, reads_two_missing_files_at_once)
+
+    def both_held():
+        held = [turn for turn in person.turns(story.run) if proposed_and_not_run(turn)]
+        return len(held) == 2
+
+    wait_for(both_held)
+    person.tap(story.card, "inject", message=CORRECTION)
+    story.process.wait(60)
+
+    answered = story.api.conversations[-1].last
+    assert answered.count(CORRECTION) == 1
+    assert answered.count(NOT_RUN) == 1
+    assert story.process.returncode == 0
+
+
+def test_a_call_that_is_let_go_runs(installation, looping, person):
+    story = looping(installation, reads_the_missing_file)
+
+    person.tap(story.card, "continue")
+    wait_for(lambda: len(story.api.conversations) > 3)
+
+    third = [turn for turn in person.turns(story.run) if turn["tool"] == "Read"][2]
+    assert third["phase"] == "done"
+    assert "does not exist" in third["error"]
+    person.tap(person.open_card(story.run), "terminate")
+
+
+def test_doctor_and_disconnect_work_against_the_real_server(installation, model, claude):
+    client = claude(model(touches_a_file))
+    client.connect(installation.url, installation.agent_key)
+
+    examined = client.guard("doctor", "claude-code", "--project-dir", ".")
+    assert examined.returncode == 0, examined.stdout
+    assert "NO  cost" in examined.stdout
+
+    assert client.guard("disconnect", "claude-code", "--project-dir", ".").returncode == 0
+    assert client.guard("doctor", "claude-code", "--project-dir", ".").returncode == 1
+
+
+@pytest.mark.parametrize(("fail", "ran"), [("open", True), ("closed", False)])
+def test_without_its_server_tools_run_or_are_blocked_as_agreed(
+    own_installation, model, claude, fail, ran
+):
+    client = claude(model(touches_a_file))
+    client.connect(own_installation.url, own_installation.agent_key, "--fail", fail)
+    own_installation.stop(by=signal.SIGKILL)
+
+    process = client.start("Touch it.", session=str(uuid.uuid4()))
+
+    assert process.wait(60) is not None
+    assert (client.project / "it-ran").exists() is ran
+
+
+@pytest.mark.parametrize(("fail", "ran"), [("open", True), ("closed", False)])
+def test_a_hold_ends_as_agreed_when_the_server_is_killed(own_installation, looping, fail, ran):
+    story = looping(own_installation, reads_the_missing_file, "--fail", fail)
+
+    own_installation.stop(by=signal.SIGKILL)
+    wait_for(lambda: len(story.api.conversations) > 3)
+
+    third = story.api.conversations[3].last
+    assert ("File does not exist" in third) is ran

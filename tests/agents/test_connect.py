@@ -1,0 +1,417 @@
+"""`guard connect`, `disconnect` and `doctor` on real files and real repositories."""
+
+import argparse
+import copy
+import json
+import stat
+import subprocess
+import sys
+from typing import Any
+
+import pytest
+
+from guard import connect, disconnect, doctor, hook, keys
+from guard.adapters.claude_code import HOOKS
+from guard.adapters.claude_code_settings import connected, disconnected, subscribed
+from guard.keys import Connection, connection_for, remember
+from tests.sdk.server import LoopbackServer
+
+KEY = "mc_secret_key_1234567890"
+URL = "http://127.0.0.1:9"
+THEIRS: dict[str, Any] = {
+    "permissions": {"allow": ["Bash(ls)"]},
+    "hooks": {
+        "PreToolUse": [{"matcher": "Bash", "hooks": [{"type": "command", "command": "mine"}]}],
+        "Notification": [{"hooks": [{"type": "http", "url": "https://x.example/n"}]}],
+    },
+}
+
+
+@pytest.fixture(autouse=True)
+def home(tmp_path, monkeypatch):
+    home = tmp_path / "home"
+    home.mkdir()
+    monkeypatch.setenv("HOME", str(home))
+    for name in ("MISSIONCONTROL_URL", "MISSIONCONTROL_KEY", "CLAUDE_CONFIG_DIR"):
+        monkeypatch.delenv(name, raising=False)
+    return home
+
+
+@pytest.fixture
+def project(tmp_path):
+    project = tmp_path / "tidepool"
+    project.mkdir()
+    return project
+
+
+@pytest.fixture
+def repository(project):
+    subprocess.run(["git", "init", "-q", str(project)], check=True)
+    return project
+
+
+def guard(module, *words):
+    parser = argparse.ArgumentParser()
+    module.add_arguments(parser)
+    return module.run(parser.parse_args(["claude-code", *map(str, words)]))
+
+
+def connect_in(project, *words):
+    return guard(connect, "--url", URL, "--key", KEY, "--project-dir", project, *words)
+
+
+def settings_of(project):
+    return json.loads((project / ".claude" / "settings.local.json").read_text())
+
+
+def with_hooks(settings, **fields):
+    told = {"url": URL, "key": KEY, "fail": "open", "forwarder": ["/opt/guard"]}
+    return connected(settings, **(told | fields))
+
+
+# --- the settings, pure --------------------------------------------------------
+
+
+def test_every_hook_is_subscribed_to():
+    assert set(subscribed(with_hooks({}))) == set(HOOKS)
+
+
+def test_what_was_there_is_kept():
+    written = with_hooks(THEIRS)
+
+    assert written["permissions"] == THEIRS["permissions"]
+    assert written["hooks"]["PreToolUse"][0] == THEIRS["hooks"]["PreToolUse"][0]
+    assert written["hooks"]["Notification"] == THEIRS["hooks"]["Notification"]
+
+
+def test_connecting_twice_changes_nothing_more():
+    once = with_hooks(THEIRS)
+
+    assert with_hooks(once) == once
+
+
+def test_another_server_replaces_ours():
+    written = with_hooks(with_hooks(THEIRS), url="http://other:1/")
+
+    assert written["hooks"]["PreToolUse"][1]["hooks"][0]["url"].startswith("http://other:1/api/")
+    assert len(written["hooks"]["PreToolUse"]) == 2
+
+
+def test_disconnecting_leaves_what_was_there():
+    before = copy.deepcopy(THEIRS)
+
+    assert disconnected(with_hooks(THEIRS)) == before == THEIRS
+    assert disconnected(with_hooks({})) == {}
+
+
+def test_settings_of_an_odd_shape_survive():
+    odd = {"hooks": {"PreToolUse": "what?", "Stop": [3, {"hooks": None}]}}
+
+    assert disconnected(odd) == odd
+
+
+def test_a_held_call_outlasts_the_servers_hold_limit():
+    assert subscribed(with_hooks({}))["PreToolUse"]["timeout"] > 3600
+
+
+@pytest.mark.parametrize(("fail", "before_a_tool"), [("open", "continue"), ("closed", "block")])
+def test_only_the_hook_before_a_tool_may_block(fail, before_a_tool):
+    hooks = subscribed(with_hooks({}, fail=fail))
+
+    assert hooks["PreToolUse"]["onFailure"] == before_a_tool
+    assert hooks["PostToolUse"]["onFailure"] == hooks["Stop"]["onFailure"] == "continue"
+
+
+def test_the_start_of_a_session_goes_through_the_forwarder():
+    start = subscribed(with_hooks({}, forwarder=["/opt/py", "-m", "guard.cli"]))["SessionStart"]
+
+    assert (start["type"], start["command"]) == ("command", "/opt/py")
+    assert start["args"] == ["-m", "guard.cli", "hook", "claude-code"]
+
+
+# --- on disk -------------------------------------------------------------------
+
+
+def test_a_project_is_connected_in_its_local_settings(project, capsys):
+    assert connect_in(project) == 0
+
+    hook_before_a_tool = subscribed(settings_of(project))["PreToolUse"]
+    assert hook_before_a_tool["headers"] == {"Authorization": f"Bearer {KEY}"}
+    assert hook_before_a_tool["url"] == f"{URL}/api/v1/hooks/claude-code/"
+    assert "allowedEnvVars" not in hook_before_a_tool
+
+
+def test_the_key_is_readable_by_its_owner_alone(project, home):
+    connect_in(project)
+
+    for file in (
+        project / ".claude" / "settings.local.json",
+        home / ".config" / "missioncontrol" / "keys.toml",
+    ):
+        assert stat.S_IMODE(file.stat().st_mode) == 0o600
+
+
+def test_the_change_is_shown_without_the_key(project, capsys):
+    connect_in(project)
+
+    shown = capsys.readouterr().out
+    assert '+            "url": "http://127.0.0.1:9/api/v1/hooks/claude-code/"' in shown
+    assert KEY not in shown
+
+
+def test_a_replaced_key_is_not_shown_either(project, capsys):
+    connect_in(project)
+    guard(connect, "--url", URL, "--key", "mc_another_key", "--project-dir", project)
+    guard(disconnect, "--project-dir", project)
+
+    shown = capsys.readouterr().out
+    assert KEY not in shown
+    assert "mc_another_key" not in shown
+
+
+def test_the_forwarder_is_called_by_its_absolute_path(project):
+    connect_in(project)
+
+    start = subscribed(settings_of(project))["SessionStart"]
+    assert start["command"].startswith("/")
+
+
+def test_without_a_project_the_persons_settings_are_used(home):
+    guard(connect, "--url", URL, "--key", KEY)
+
+    written = json.loads((home / ".claude" / "settings.json").read_text())
+    assert set(subscribed(written)) == set(HOOKS)
+
+
+def test_a_repository_ignores_the_local_settings_from_now_on(repository):
+    connect_in(repository)
+
+    seen = subprocess.run(
+        ["git", "-C", str(repository), "status", "--porcelain", "-uall"],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert seen.stdout == ""
+
+
+def test_a_file_git_ignores_already_needs_no_exclude(repository):
+    (repository / ".gitignore").write_text(".claude/\n")
+    before = (repository / ".git" / "info" / "exclude").read_text()
+
+    connect_in(repository)
+
+    assert (repository / ".git" / "info" / "exclude").read_text() == before
+
+
+def test_a_file_git_tracks_never_gets_the_key(repository, capsys):
+    tracked = repository / ".claude" / "settings.local.json"
+    tracked.parent.mkdir()
+    tracked.write_text("{}")
+    subprocess.run(["git", "-C", str(repository), "add", "-f", str(tracked)], check=True)
+
+    assert connect_in(repository) == 1
+
+    assert tracked.read_text() == "{}"
+    assert "Git tracks" in capsys.readouterr().err
+
+
+def test_linked_dotfiles_are_judged_by_where_they_lie(home, repository, capsys):
+    real = repository / "claude-settings.json"
+    real.write_text("{}")
+    subprocess.run(["git", "-C", str(repository), "add", str(real)], check=True)
+    (home / ".claude").mkdir()
+    (home / ".claude" / "settings.json").symlink_to(real)
+
+    assert guard(connect, "--url", URL, "--key", KEY) == 1
+
+    assert KEY not in real.read_text()
+
+
+def test_a_repository_that_cannot_be_asked_gets_no_key(repository, monkeypatch, capsys):
+    monkeypatch.setenv("PATH", "")
+
+    assert connect_in(repository) == 1
+    assert "cannot be asked" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("text", ["{ // a comment\n}", "[]", "\udcff"])
+def test_settings_it_cannot_read_stay_as_they_are(project, text, capsys):
+    file = project / ".claude" / "settings.local.json"
+    file.parent.mkdir()
+    file.write_bytes(text.encode("utf-8", "surrogateescape"))
+
+    assert connect_in(project) == 1
+
+    assert file.read_bytes() == text.encode("utf-8", "surrogateescape")
+
+
+def test_without_an_address_it_says_what_is_missing(project, capsys):
+    assert guard(connect, "--project-dir", project) == 1
+    assert "--url and --key" in capsys.readouterr().err
+
+
+def test_connecting_again_needs_no_key_again(project):
+    connect_in(project)
+
+    assert guard(connect, "--project-dir", project, "--fail", "closed") == 0
+    assert subscribed(settings_of(project))["PreToolUse"]["onFailure"] == "block"
+
+
+class Terminal:
+    def __init__(self, typed):
+        self.typed = typed
+
+    def isatty(self):
+        return True
+
+    def readline(self):
+        return self.typed
+
+
+@pytest.mark.parametrize(("typed", "written"), [("n\n", False), ("", False), ("y\n", True)])
+def test_on_a_terminal_it_asks_first(project, monkeypatch, typed, written):
+    monkeypatch.setattr(sys, "stdin", Terminal(typed))
+
+    connect_in(project)
+
+    assert (project / ".claude" / "settings.local.json").exists() is written
+
+
+def test_a_second_connection_of_the_same_agent_is_named(project, capsys):
+    guard(connect, "--url", URL, "--key", KEY)
+    assert connect.TWICE not in capsys.readouterr().out
+
+    connect_in(project)
+    assert connect.TWICE in capsys.readouterr().out
+
+
+def test_disconnecting_takes_everything_out_again(project, home):
+    connect_in(project)
+
+    assert guard(disconnect, "--project-dir", project) == 0
+
+    assert not (project / ".claude" / "settings.local.json").exists()
+    assert KEY not in (home / ".config" / "missioncontrol" / "keys.toml").read_text()
+
+
+# --- keys ----------------------------------------------------------------------
+
+
+def test_the_innermost_project_is_the_connection(tmp_path):
+    for place in (keys.USER_WIDE, str(tmp_path), str(tmp_path / "a")):
+        remember(Connection(client="claude-code", place=place, url=URL, key=f"k{place}"))
+    (tmp_path / "a" / "b").mkdir(parents=True)
+
+    found = connection_for("claude-code", tmp_path / "a" / "b")
+
+    assert found is not None
+    assert found.place == str(tmp_path / "a")
+
+
+def test_a_place_with_odd_letters_is_found_again(tmp_path):
+    odd = tmp_path / 'a "b" \\ é'
+    odd.mkdir()
+    remember(Connection(client="claude-code", place=str(odd), url=URL, key="k", fail="closed"))
+
+    found = connection_for("claude-code", odd)
+
+    assert found is not None
+    assert found.fail == "closed"
+
+
+# --- the forwarder ---------------------------------------------------------------
+
+
+def forwarded(monkeypatch, body):
+    class Piped:
+        def read(self):
+            return body if isinstance(body, str) else json.dumps(body)
+
+    monkeypatch.setattr(sys, "stdin", Piped())
+    return guard(hook)
+
+
+def test_the_forwarder_adds_the_listing_and_prints_the_answer(repository, monkeypatch, capsys):
+    (repository / "pyproject.toml").write_text("")
+    (repository / "build.log").write_text("")
+    (repository / ".gitignore").write_text("*.log\n")
+    server = LoopbackServer()
+    server.start()
+    remember(Connection(client="claude-code", place=str(repository), url=server.url, key=KEY))
+
+    body = {"hook_event_name": "SessionStart", "session_id": "s", "cwd": str(repository)}
+    status = forwarded(monkeypatch, body)
+    server.stop()
+
+    (asked,) = server.of("POST", "hooks/claude-code/")
+    assert status == 0
+    assert asked.body["workspace"] == [".gitignore", "pyproject.toml"]
+    assert asked.headers["Authorization"] == f"Bearer {KEY}"
+    assert capsys.readouterr().out == ""
+
+
+@pytest.mark.parametrize(
+    ("fail", "event", "status"),
+    [("open", "PreToolUse", 0), ("closed", "PreToolUse", 2), ("closed", "SessionStart", 0)],
+)
+def test_without_a_server_only_a_closed_call_is_blocked(project, monkeypatch, fail, event, status):
+    remember(Connection(client="claude-code", place=str(project), url=URL, key=KEY, fail=fail))
+
+    body = {"hook_event_name": event, "session_id": "s", "cwd": str(project)}
+
+    assert forwarded(monkeypatch, body) == status
+
+
+def test_a_body_that_is_no_json_does_not_stop_the_agent(monkeypatch, capsys):
+    assert forwarded(monkeypatch, "nonsense") == 0
+
+
+def test_without_git_the_listing_is_walked_and_bounded(project):
+    for folder in ("src", "node_modules", ".venv"):
+        (project / folder).mkdir()
+        (project / folder / "a.py").write_text("")
+    (project / "README.md").write_text("")
+
+    assert hook.workspace_of(project) == ["README.md", "src/a.py"]
+
+
+def test_a_huge_workspace_gives_its_top(project, monkeypatch):
+    monkeypatch.setattr(hook, "MOST_FILES", 3)
+    (project / "deep").mkdir()
+    for n in range(5):
+        (project / "deep" / f"{n}.py").write_text("")
+    (project / "z.toml").write_text("")
+
+    assert hook.workspace_of(project) == ["z.toml", "deep/0.py", "deep/1.py"]
+
+
+# --- the doctor ------------------------------------------------------------------
+
+
+def test_the_doctor_makes_a_real_round_trip(project, capsys):
+    server = LoopbackServer()
+    server.start()
+    guard(connect, "--url", server.url, "--key", KEY, "--project-dir", project)
+
+    status = guard(doctor, "--project-dir", project)
+    server.stop()
+
+    (probe,) = server.of("POST", "hooks/claude-code/")
+    assert status == 0
+    assert probe.body["hook_event_name"] == "Probe"
+    shown = capsys.readouterr().out
+    assert "ok  hold" in shown
+    assert "NO  cost" in shown
+
+
+def test_the_doctor_says_when_nobody_answers(project, capsys):
+    connect_in(project)
+
+    assert guard(doctor, "--project-dir", project) == 1
+    assert "NO  server" in capsys.readouterr().out
+
+
+def test_the_doctor_says_what_is_not_connected(project, capsys):
+    assert guard(doctor, "--project-dir", project) == 1
+    assert "no hook for SessionStart" in capsys.readouterr().out

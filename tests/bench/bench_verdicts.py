@@ -1,0 +1,216 @@
+"""Verdict round trips for 1, 16 and 64 agents, beside a bare Django view under Daphne.
+
+Run `uv run python -m tests.bench.bench_verdicts`; prints JSON. Server, workers and
+the load share the machine's cores: read the figures as ratios to the floor, which is
+measured in the same run, interleaved, several times.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+from uuid import uuid4
+
+from tests.installations import ROOT, an_installation, wait_for
+
+AGENTS = (1, 16, 64)
+SECONDS = float(os.environ.get("BENCH_SECONDS", "3"))
+ROUNDS = int(os.environ.get("BENCH_ROUNDS", "3"))
+
+FLOOR = """
+import os, django
+from django.conf import settings
+settings.configure(ALLOWED_HOSTS=["*"], ROOT_URLCONF=__name__, SECRET_KEY="floor",
+    MIDDLEWARE=["django.middleware.common.CommonMiddleware"])
+django.setup()
+from django.http import JsonResponse
+from django.urls import path
+urlpatterns = [path("floor/", lambda request: JsonResponse({"ok": True}))]
+from django.core.asgi import get_asgi_application
+application = get_asgi_application()
+"""
+
+
+class Connection:
+    """One kept HTTP/1.1 connection."""
+
+    def __init__(self, url: str) -> None:
+        self._host, self._port = urlsplit(url).hostname or "", urlsplit(url).port or 80
+
+    async def open(self) -> None:
+        self._reader, self._writer = await asyncio.open_connection(self._host, self._port)
+
+    async def ask(self, head: bytes, body: bytes = b"") -> bytes:
+        self._writer.write(head + b"Content-Length: %d\r\n\r\n" % len(body) + body)
+        said = await self._reader.readuntil(b"\r\n\r\n")
+        length = int(said.lower().split(b"content-length: ")[1].split(b"\r\n")[0])
+        answer = await self._reader.readexactly(length)
+        assert said.startswith(b"HTTP/1.1 20"), said + answer
+        return answer
+
+    def close(self) -> None:
+        self._writer.close()
+
+
+def head(method: str, path: str, **headers: str) -> bytes:
+    lines = [f"{method} {path} HTTP/1.1", "Host: 127.0.0.1", "Content-Type: application/json"]
+    lines += [f"{name.replace('_', '-')}: {value}" for name, value in headers.items()]
+    return ("\r\n".join(lines) + "\r\n").encode()
+
+
+class Agent:
+    """One healthy agent: report a finished call, wait for the verdict, again."""
+
+    def __init__(self, url: str, key: str) -> None:
+        self._connection, self._auth = Connection(url), f"Bearer {key}"
+
+    async def open(self) -> None:
+        await self._connection.open()
+        opening = head("POST", "/api/v1/runs/", Authorization=self._auth)
+        opened = await self._connection.ask(opening, b'{"name": "bench", "agent": "bench"}')
+        path = f"/api/v1/runs/{json.loads(opened)['id']}/turns/"
+        self._asking = head("POST", path, Authorization=self._auth, Prefer="wait=30")
+
+    async def work(self, until: float, took: list[float]) -> None:
+        number = 0
+        while time.perf_counter() < until:
+            number += 1
+            body = json.dumps({"turns": [a_turn(number)]}).encode()
+            started = time.perf_counter()
+            reply = json.loads(await self._connection.ask(self._asking, body))
+            took.append(time.perf_counter() - started)
+            assert reply["judged"], reply
+        self._connection.close()
+
+
+def a_turn(number: int) -> dict[str, Any]:
+    return {
+        "key": uuid4().hex, "role": "assistant", "tool": "Bash",
+        "args": {"command": f"sed -n {number},{number + 40}p app/module_{number}.py"},
+        "result": f"def handler_{number}(request):\n    return Answer(status={number})\n" * 4,
+        "usage": {"input": 1200, "output": 42}, "model": "claude-sonnet-4-5",
+        "call_id": uuid4().hex,
+    }  # fmt: skip
+
+
+class Visitor:
+    """The same client before a view that does nothing."""
+
+    def __init__(self, url: str, key: str) -> None:
+        self._connection = Connection(url)
+
+    async def open(self) -> None:
+        await self._connection.open()
+
+    async def work(self, until: float, took: list[float]) -> None:
+        asking = head("GET", "/floor/")
+        while time.perf_counter() < until:
+            started = time.perf_counter()
+            await self._connection.ask(asking)
+            took.append(time.perf_counter() - started)
+        self._connection.close()
+
+
+async def measure(kind: Any, url: str, key: str, agents: int) -> dict[str, float]:
+    """Run so many clients for a while; milliseconds and answers a second."""
+    took: list[float] = []
+    clients = [kind(url, key) for _ in range(agents)]
+    for client in clients:
+        await client.open()
+    started = time.perf_counter()
+    await asyncio.gather(*(client.work(started + SECONDS, took) for client in clients))
+    spent = time.perf_counter() - started
+    ordered = sorted(took)
+    return {
+        "p50_ms": round(1000 * ordered[len(ordered) // 2], 2),
+        "p99_ms": round(1000 * ordered[int(len(ordered) * 0.99)], 2),
+        "per_s": round(len(took) / spent),
+    }
+
+
+@asynccontextmanager
+async def bare_django() -> AsyncIterator[str]:
+    """Serve the floor under Daphne."""
+    with tempfile.TemporaryDirectory() as place:
+        (Path(place) / "floor.py").write_text(FLOOR)
+        server = await asyncio.create_subprocess_exec(
+            *(sys.executable, "-m", "daphne", "-p", "18731", "-v", "0", "floor:application"),
+            cwd=place, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+        )  # fmt: skip
+        try:
+            await answering(18731)
+            yield "http://127.0.0.1:18731"
+        finally:
+            server.terminate()
+            await server.wait()
+
+
+async def answering(port: int) -> None:
+    for _ in range(200):
+        try:
+            (await asyncio.open_connection("127.0.0.1", port))[1].close()
+        except OSError:
+            await asyncio.sleep(0.1)
+        else:
+            return
+    raise TimeoutError("the bare view did not start")
+
+
+async def compare(url: str, key: str) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    async with bare_django() as bare:
+        for agents in AGENTS:
+            rounds = [
+                (await measure(Agent, url, key, agents), await measure(Visitor, bare, "", agents))
+                for _ in range(ROUNDS)
+            ]
+            found[str(agents)] = summary(rounds)
+    return found
+
+
+def summary(rounds: list[tuple[dict[str, float], dict[str, float]]]) -> dict[str, Any]:
+    ratios = [ours["p50_ms"] / bare["p50_ms"] for ours, bare in rounds]
+    return {
+        "verdict": {name: spread([ours[name] for ours, _ in rounds]) for name in rounds[0][0]},
+        "bare_view": {name: spread([bare[name] for _, bare in rounds]) for name in rounds[0][0]},
+        "p50_ratio": spread(ratios),
+    }
+
+
+def spread(values: list[float]) -> dict[str, float]:
+    return {
+        "median": round(statistics.median(values), 2),
+        "min": round(min(values), 2),
+        "max": round(max(values), 2),
+    }
+
+
+def is_ready(running: Any) -> bool:
+    try:
+        return bool(running.get("/readyz")["ok"])
+    except OSError:
+        return False
+
+
+def main() -> None:
+    with tempfile.TemporaryDirectory() as place, an_installation(Path(place) / "data") as running:
+        wait_for(lambda: is_ready(running), seconds=60)
+        found = asyncio.run(compare(running.url, running.agent_key))
+    database = "postgresql" if os.environ.get("DATABASE_URL") else "sqlite"
+    print(json.dumps({"bench": "verdicts", "database": database, "agents": found}, indent=1))
+
+
+if __name__ == "__main__":
+    os.chdir(ROOT)
+    main()

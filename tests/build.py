@@ -1,0 +1,82 @@
+"""Build what a test talks about; say only what matters."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from django.contrib.auth.models import User
+
+from guard.turn import Phase, Role, Turn
+from missioncontrol.accounts.models import Membership, Project
+from missioncontrol.oversight import judging, pipeline
+from missioncontrol.runs.ingest import Arrival, Stored, store
+from missioncontrol.runs.models import Run
+from missioncontrol.runs.services import OpenRun, open_run
+
+NOON = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
+_numbers = itertools.count(1)
+
+
+def after(seconds: float) -> datetime:
+    """A moment some seconds past noon."""
+    return NOON + timedelta(seconds=seconds)
+
+
+def a_project(name: str = "payments", **rules: Any) -> Project:
+    return Project.objects.create(name=name, created_at=NOON, **rules)
+
+
+def a_person(name: str, project: Project | None = None, role: str = "owner") -> User:
+    user = User.objects.create_user(name)
+    if project is not None:
+        Membership.objects.create(project=project, user=user, role=role)
+    return user
+
+
+def a_run(project: Project | None = None, **said: Any) -> Run:
+    said.setdefault("name", "fix-auth-tests")
+    run, _ = open_run(project or a_project(), OpenRun(**said), by="agent", at=NOON)
+    return run
+
+
+def a_call(command: str = "pytest -q", **said: Any) -> Turn:
+    """A finished tool call, unless `phase` says otherwise."""
+    said.setdefault("key", f"call-{next(_numbers)}")
+    said.setdefault("agent", "coder")
+    return Turn(role=Role.ASSISTANT, tool="Bash", args={"command": command}, **said)
+
+
+def a_proposal(command: str = "pytest -q", **said: Any) -> Turn:
+    return a_call(command, phase=Phase.PROPOSED, **said)
+
+
+def put(run: Run, *turns: Turn, at: datetime = NOON) -> Stored:
+    """Store turns and look at none of them."""
+    (stored,) = store([Arrival(run=run.id, project=run.project_id, turns=turns)], at=at)
+    if isinstance(stored, Exception):
+        raise stored
+    return stored
+
+
+def report(run: Run, *turns: Turn, at: datetime = NOON) -> Run:
+    """Store turns and have them judged; return the run as it stands then."""
+    put(run, *turns, at=at)
+    pipeline.detect([run.id], at=at)
+    run.refresh_from_db()
+    return run
+
+
+def a_stuck_run(project: Project | None = None, *, judged: bool = True, **said: Any) -> Run:
+    """A run whose third identical call has opened a card."""
+    run = a_run(project, **said)
+    calls: Sequence[Turn] = [a_call(error="ModuleNotFoundError: no module 'app.tokens'")] * 2
+    for call in calls:
+        report(run, a_call("pytest -q", error=call.error))
+    report(run, a_proposal())
+    if judged and run.open_decision:
+        judging.judge(run.open_decision, at=NOON)
+        run.refresh_from_db()
+    return run

@@ -1,0 +1,264 @@
+"""The agent's side of the contract, before a real server with real workers."""
+
+import threading
+import time
+from uuid import uuid4
+
+import pytest
+
+from tests.contract.conversation import a_turn
+
+
+def test_the_same_key_opens_one_run(agent):
+    key = uuid4().hex
+
+    first = agent.ask("POST", "/api/v1/runs/", {"name": "one", "key": key})
+    again = agent.ask("POST", "/api/v1/runs/", {"name": "two", "key": key})
+
+    assert (first.status, again.status) == (201, 200)
+    assert first.json["id"] == again.json["id"]
+    assert first.json["mode"] == "pause"
+
+
+def test_turns_are_numbered_and_judged_when_asked_to_wait(agent):
+    reply = agent.post_turns(agent.open_run(), a_turn("ls"), a_turn("pwd"))
+
+    assert reply.status == 200
+    assert reply.json["accepted"] == 2
+    assert reply.json["last_seq"] == 1
+    assert reply.json["judged"] is True
+    assert reply.json["directive"]["action"] == "proceed"
+    assert reply.headers["Preference-Applied"] == "wait=20"
+
+
+def test_without_prefer_the_answer_does_not_wait(agent):
+    reply = agent.post_turns(agent.open_run(), a_turn("ls"), wait=None)
+
+    assert reply.json["accepted"] == 1
+    assert reply.headers["Preference-Applied"] is None
+
+
+def test_a_repeat_is_counted_and_not_stored(agent):
+    run, turn = agent.open_run(), a_turn()
+
+    agent.post_turns(run, turn)
+    reply = agent.post_turns(run, turn)
+
+    assert (reply.json["accepted"], reply.json["duplicates"]) == (0, 1)
+
+
+def test_a_bad_turn_is_refused_and_the_good_ones_are_kept(agent):
+    reply = agent.post_turns(
+        agent.open_run(), a_turn("ls"), {"role": "assistant"}, {"role": "wizard", "content": "x"}
+    )
+
+    assert reply.status == 200
+    assert reply.json["accepted"] == 1
+    assert [refusal["index"] for refusal in reply.json["refused"]] == [1, 2]
+    assert "tool" in reply.json["refused"][0]["detail"]
+
+
+@pytest.mark.parametrize(
+    "body",
+    [b"", b"[]", b"{", b'{"turns": []}', b'{"turns": 7}', b'{"turns": [{"role": "assistant"}]}'],
+)
+def test_a_body_without_any_readable_turn_is_a_400(agent, body):
+    answer = agent.ask("POST", f"/api/v1/runs/{agent.open_run()}/turns/", body)
+
+    assert answer.status == 400
+    assert answer.headers["Content-Type"] == "application/problem+json"
+    assert answer.json["code"] == "invalid_request"
+
+
+def test_a_clients_seq_is_ignored(agent, person):
+    run = agent.open_run()
+
+    reply = agent.post_turns(run, a_turn("ls", seq=77), a_turn("id", seq="x"))
+
+    assert reply.json["last_seq"] == 1
+
+
+def test_the_third_identical_call_is_held_before_it_runs(agent, person):
+    run = agent.open_run()
+
+    directive = agent.get_stuck(run)
+
+    assert directive["action"] == "hold"
+    assert directive["decision"] == person.card_of(run)["id"]
+    assert person.get(f"/api/v1/runs/{run}/")["status"] == "holding"
+
+
+def test_an_agent_that_polls_is_known_to_be_held_and_a_tap_frees_it(agent, person):
+    run = agent.open_run()
+    held = agent.get_stuck(run)
+    answers = []
+    waiting = threading.Thread(target=lambda: answers.append(agent.poll(run, held["version"])))
+    waiting.start()
+    card = _eventually(lambda: (c := person.card_of(run))["agent_waiting"] and c)
+
+    tapped = person.tap(
+        run, "inject", decision=card["id"], version=card["version"], message="Use token.py."
+    )
+    waiting.join(10)
+
+    assert tapped.status == 201
+    (answer,) = answers
+    directive = answer.json
+    assert (directive["action"], directive["call"]) == ("proceed", "skip")
+    assert [message["text"] for message in directive["messages"]] == ["Use token.py."]
+
+
+def test_a_message_stands_in_every_directive_until_it_is_delivered(agent, person):
+    run = agent.open_run()
+    agent.get_stuck(run)
+    card = person.card_of(run)
+    person.tap(run, "inject", decision=card["id"], version=card["version"], message="Stop that.")
+
+    seen = agent.ask("GET", f"/api/v1/runs/{run}/directive/").json["messages"]
+    again = agent.ask("GET", f"/api/v1/runs/{run}/directive/").json["messages"]
+    path = f"/api/v1/runs/{run}/messages/{seen[0]['id']}/delivered/"
+    assert agent.ask("POST", path, {}).status == 200
+    assert agent.ask("POST", path, {}).status == 200
+
+    assert seen == again
+    assert agent.ask("GET", f"/api/v1/runs/{run}/directive/").json["messages"] == []
+
+
+def test_a_poll_with_nothing_newer_answers_204(agent):
+    run = agent.open_run()
+    version = agent.ask("GET", f"/api/v1/runs/{run}/directive/").json["version"]
+
+    started = time.monotonic()
+    answer = agent.poll(run, version, wait=1)
+
+    assert answer.status == 204
+    assert time.monotonic() - started > 0.9
+
+
+def test_a_terminated_run_is_answered_with_stop_for_ever(agent, person):
+    run = agent.open_run()
+    agent.get_stuck(run)
+
+    person.tap(run, "terminate")
+    stopped = agent.post_turns(run, a_turn("still here"))
+    agent.ask("PATCH", f"/api/v1/runs/{run}/", {"status": "failed"})
+
+    assert stopped.json["directive"]["action"] == "stop"
+    assert person.get(f"/api/v1/runs/{run}/")["status"] == "terminated"
+    assert agent.post_turns(run, a_turn("again")).json["directive"]["action"] == "stop"
+
+
+def test_completed_ends_the_run_and_closes_nothing_that_is_not_there(agent, person):
+    run = agent.open_run()
+
+    answer = agent.ask("PATCH", f"/api/v1/runs/{run}/", {"status": "completed"})
+
+    assert answer.json["status"] == "completed"
+    assert answer.json["ended_at"] is not None
+
+
+def test_the_auto_mode_corrects_without_a_tap(agent, person):
+    run = agent.open_run(mode="auto", workspace=["src/token.py", "README.md"])
+    read = {"tool": "Read", "args": {"file_path": "src/tokens.py"}}
+    for _ in range(2):
+        agent.post_turns(run, a_turn(error="File does not exist: src/tokens.py", **read))
+    reply = agent.post_turns(run, a_turn(phase="proposed", **read)).json["directive"]
+
+    freed = agent.poll(run, reply["version"]).json if reply["action"] == "hold" else reply
+
+    assert (freed["action"], freed["call"]) == ("proceed", "skip")
+    assert "src/token.py" in freed["messages"][0]["text"]
+
+
+@pytest.mark.parametrize("key", ["", "Bearer mc_wrong", "Basic abc", "Bearer mcu_wrong"])
+def test_without_a_known_key_nothing_is_taken(nobody, agent, key):
+    run = agent.open_run()
+
+    answer = nobody.ask(
+        "POST", f"/api/v1/runs/{run}/turns/", {"turns": [a_turn()]}, Authorization=key
+    )
+
+    assert answer.status == 401
+    assert answer.json["code"] == "not_signed_in"
+
+
+def test_a_run_that_is_not_there_is_a_404(agent):
+    assert agent.post_turns(str(uuid4()), a_turn()).status == 404
+    assert agent.poll(str(uuid4()), 0, wait=0).status == 404
+
+
+def test_a_body_over_the_limit_is_refused(agent):
+    answer = agent.post_turns(agent.open_run(), a_turn(result="x" * 9_000_000))
+
+    assert (answer.status, answer.json["code"]) == (413, "body_too_large")
+
+
+def test_hostile_text_is_stored_and_served_as_it_is(agent, person):
+    run = agent.open_run(name="<script>alert(1)</script>")
+    agent.post_turns(run, a_turn("echo '<img src=x onerror=alert(1)>'", result="\u202e\u0000 fin"))
+
+    (turn,) = person.get(f"/api/v1/runs/{run}/turns/")["results"]
+    assert turn["result"] == "\u202e fin"
+    assert "<img" in turn["args"]["command"]
+
+
+def _eventually(look, seconds=60.0):
+    until = time.monotonic() + seconds
+    while time.monotonic() < until:
+        seen = look()
+        if seen:
+            return seen
+        time.sleep(0.05)
+    raise AssertionError("it did not come true in time")
+
+
+def test_a_host_that_is_not_ours_is_refused_on_every_path(agent):
+    run = agent.open_run()
+
+    thin = agent.ask("GET", f"/api/v1/runs/{run}/directive/", Host="evil.example")
+    whole = agent.ask("GET", f"/api/v1/runs/{run}/", Host="evil.example")
+
+    assert (thin.status, whole.status) == (400, 400)
+    assert thin.json["code"] == whole.json["code"] == "invalid_request"
+
+
+def test_an_address_that_is_not_there_is_a_problem_document(agent):
+    answer = agent.ask("GET", "/api/v1/nope/")
+
+    assert (answer.status, answer.json["code"]) == (404, "not_found")
+
+
+def test_another_method_is_a_405(agent):
+    answer = agent.ask("GET", "/api/v1/hooks/claude-code/")
+
+    assert (answer.status, answer.json["code"]) == (405, "method_not_allowed")
+
+
+@pytest.mark.parametrize(
+    "said", ['wait="5"', "respond-async, wait=5", "wait = 5", "handling=lenient; wait=5"]
+)
+def test_prefer_is_read_as_its_rfc_says(agent, said):
+    body = {"turns": [a_turn("ls")]}
+    answer = agent.ask("POST", f"/api/v1/runs/{agent.open_run()}/turns/", body, Prefer=said)
+
+    assert answer.headers["Preference-Applied"] == "wait=5"
+
+
+@pytest.mark.parametrize("budget", [{"tokens": "1e300000"}, {"usd": "1e-400"}, {"calls": -1}])
+def test_a_budget_nobody_means_is_refused_at_once(agent, budget):
+    answer = agent.ask("POST", "/api/v1/runs/", {"name": "x", "budget": budget})
+
+    assert (answer.status, answer.json["code"]) == (400, "invalid_request")
+
+
+def test_a_wait_that_is_no_number_is_no_wait(agent):
+    answer = agent.ask("GET", f"/api/v1/runs/{agent.open_run()}/directive/?wait=nan&after=99")
+
+    assert answer.status == 204
+
+
+@pytest.mark.parametrize("path", ["/metrics", "/v1/traces"])
+def test_what_is_not_built_yet_is_a_404_and_not_a_page(nobody, path):
+    answer = nobody.ask("GET", path)
+
+    assert (answer.status, answer.json["code"]) == (404, "not_found")

@@ -1,0 +1,53 @@
+"""A budget that several agents share: what goes beyond it was under way already."""
+
+from decimal import Decimal
+from uuid import uuid4
+
+import pytest
+
+from tests.faults.spenders import PRICE, Spree
+
+
+@pytest.fixture
+def shared(installation, person):
+    """Return the name of an agent that may spend forty calls' worth in all its runs."""
+    name = f"spender-{uuid4().hex[:6]}"
+    set_ceiling(installation, person, {name: {"usd": str(40 * PRICE)}})
+    yield name
+    set_ceiling(installation, person, {})
+
+
+def set_ceiling(installation, person, agents):
+    path = f"/api/v1/projects/{installation.project}/"
+    assert person.ask("PATCH", path, {"budgets": {"agents": agents}}).status == 200
+
+
+def test_what_is_spent_beyond_a_shared_budget_was_in_flight_when_it_was_crossed(
+    agent, person, shared
+):
+    spree = Spree(agent, person, agents=6, name=shared, pause_s=0.02)
+    spree.spend()
+    found = spree.measure(ceiling=40 * PRICE)
+    counted = spree.counted_usd()
+    spree.stop()
+
+    assert found["overspent_calls"] >= 0
+    assert found["overspent_calls"] <= found["in_flight_when_crossed"] <= 6
+    assert counted == found["calls_counted"] * PRICE == Decimal("0.10") * found["calls_counted"]
+
+
+def test_one_tap_lets_all_of_them_go_on(agent, person, shared):
+    spree = Spree(agent, person, agents=3, name=shared, pause_s=0.02)
+    spree.spend()
+    before = sum(len(one.calls) for one in spree.spenders)
+    card = person.card_of(spree.spenders[0].session.run_id)
+
+    answer = person.tap(
+        card["run"], "allow_budget", decision=card["id"], version=card["version"],
+        amount={"usd": str(10 * PRICE)},
+    )  # fmt: skip
+    assert answer.status == 201, answer.json
+    spree.await_held()
+
+    assert sum(len(one.calls) for one in spree.spenders) >= before + 10
+    spree.stop()

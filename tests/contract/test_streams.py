@@ -1,0 +1,256 @@
+"""State fetched before + events applied == state fetched after.
+
+Each story is played against real services with a real socket open; what the
+socket said is kept in frontend/src/sync/streams/, where Vitest replays it through
+the reducer. Here we hold the files fresh: run with RECORD_STREAMS=1 to write them.
+"""
+
+import json
+import os
+import re
+from decimal import Decimal
+from pathlib import Path
+
+import pytest
+from asgiref.sync import sync_to_async
+from channels.testing import WebsocketCommunicator
+
+from guard.turn import Role, Turn, Usage
+from missioncontrol.accounts import services as accounts
+from missioncontrol.live.routing import sockets
+from missioncontrol.oversight import answers, judging, services
+from missioncontrol.oversight.projects import NewPolicy, change_project
+from missioncontrol.oversight.taps import Amount, Tap
+from tests.build import NOON, a_call, a_proposal, a_run, after, report
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+STREAMS = Path(__file__).resolve().parents[2] / "frontend" / "src" / "sync" / "streams"
+QUIET_S = 0.6
+UUIDS = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}")
+DIGESTS = re.compile(r'"digest": "[0-9a-f]{64}"')
+
+
+def tap(run, action, *, by="ana", **said):
+    run.refresh_from_db()
+    if run.open_decision:
+        said.setdefault("decision", run.open_decision)
+    answers.intervene(
+        run.id, Tap(key=f"{action}-{run.version}", action=action, version=run.version, **said),
+        projects=[run.project_id], by=by, at=after(60),
+    )  # fmt: skip
+
+
+def get_stuck(run, key="k"):
+    report(run, a_call(key=f"{key}1", error="No such file: tokens.py"))
+    report(run, a_call(key=f"{key}2", error="No such file: tokens.py"))
+    report(run, a_proposal(key=f"{key}3"))
+    judge(run)
+
+
+def judge(run):
+    run.refresh_from_db()
+    if run.open_decision:
+        judging.judge(run.open_decision, at=after(1))
+
+
+def held_and_corrected(run):
+    get_stuck(run)
+    services.note_waiting([run.id], at=after(2))
+    tap(run, "inject", message="Use token.py.")
+    services.note_answered(run.id, at=after(61))
+    services.claim_messages(run.id, at=after(61))
+    report(run, a_call("cat token.py", key="n", result="class Token: ..."), at=after(70))
+
+
+def gave_up_then_terminated(run):
+    get_stuck(run)
+    services.note_waiting([run.id], at=after(2))
+    services.give_up_abandoned(at=after(20))
+    tap(run, "terminate")
+    answers.report_end(run.id, "failed", projects=[run.project_id], by="agent", at=after(62))
+
+
+def allowed(run):
+    get_stuck(run)
+    tap(run, "allowlist")
+    report(run, a_call(key="k3", error="No such file: tokens.py"), at=after(65))
+
+
+def paused_and_continued(run):
+    report(run, a_call("ls", key="a", result="one\ntwo"))
+    tap(run, "pause")
+    services.note_waiting([run.id], at=after(61))
+    tap(run, "continue")
+    answers.set_mode(run.id, "flag", projects=[run.project_id], by="ana", at=after(63))
+    get_stuck(run)
+    tap(run, "pause")
+    tap(run, "continue")
+
+
+def corrected_by_itself(run):
+    answers.set_mode(run.id, "auto", projects=[run.project_id], by="ana", at=NOON)
+    read = {"role": Role.ASSISTANT, "tool": "Read", "args": {"file_path": "src/tokens.py"}}
+    for key in "12":
+        report(run, Turn(key=key, error="File does not exist: src/tokens.py", **read))
+    report(run, Turn(key="3", phase="proposed", **read))
+    judge(run)
+    for number in range(5):
+        report(run, a_call(f"cat {number}", key=f"n{number}", result=f"a new line {number}"))
+
+
+def spent_and_allowed_more(run):
+    usage = Usage(input=1200, cache_read=9000, cache_write_5m=300, output=42)
+    told = {"usage": usage, "model": "claude-sonnet-4-5"}
+    report(run, a_call("ls", key="a", call_id="m1", **told))
+    report(run, a_call("pwd", key="b", call_id="m2", **told))
+    report(run, a_call("id", key="c", call_id="m3", **told))
+    tap(run, "allow_budget", amount=Amount(calls=4))
+    answers.report_end(run.id, "completed", projects=[run.project_id], by="agent", at=after(62))
+
+
+def finished_at_its_budget(run):
+    report(run, *[a_call(f"cat {n}", key=f"{n}", result=f"line {n}") for n in range(4)])
+    report(run, a_proposal("cat 4", key="4", cost_usd=Decimal("0.50")))
+    services.note_waiting([run.id], at=after(2))
+    tap(run, "finish")
+    services.note_answered(run.id, at=after(61))
+    services.claim_messages(run.id, at=after(61))
+    report(run, Turn(role=Role.ASSISTANT, key="5", content="Half is done."), at=after(70))
+    answers.report_end(run.id, "completed", projects=[run.project_id], by="agent", at=after(71))
+
+
+def shared_budget_raised(run):
+    given = {"project": {"calls": 4}, "agents": {"coder": {"usd": "100"}}}
+    change_project(run.project_id, {"budgets": given}, by="ana", at=after(1))
+    report(run, *[a_call(f"cat {n}", key=f"{n}", result=f"line {n}") for n in range(4)])
+    services.note_waiting([run.id], at=after(2))
+    tap(run, "allow_budget", amount=Amount(calls=6))
+    report(run, a_call("cat 4", key="4", result="line 4"), at=after(65))
+    change_project(run.project_id, {"budgets": {"project": {}}}, by="ana", at=after(66))
+
+
+def say(run, times):
+    for number in range(times):
+        said = f"I will look at the parser once more. {number}"
+        report(run, Turn(role=Role.ASSISTANT, key=f"s{run.last_seq}-{number}", content=said))
+
+
+def warned_then_ended_by_policy(run):
+    say(run, 4)
+    services.claim_messages(run.id, at=after(3))
+    say(run, 2)
+    answers.report_end(run.id, "failed", projects=[run.project_id], by="agent", at=after(62))
+
+
+def asked_after_a_warning_and_restarted(run):
+    for number in range(5):
+        report(run, a_call("make", key=f"m{number}", error="no rule to make target"))
+    services.note_waiting([run.id], at=after(2))
+    tap(run, "restart", message="The target is called all.")
+    answers.report_end(run.id, "failed", projects=[run.project_id], by="agent", at=after(62))
+
+
+def nudged_under_a_newer_policy(run):
+    telling = NewPolicy(policy={"ladder": {"every": {"nudge": "tell"}}}, note="tell it first")
+    change_project(run.project_id, {"policy": telling}, by="ana", at=after(1))
+    for key in "12":
+        report(run, a_call(key=key, error="No such file: tokens.py"))
+    services.claim_messages(run.id, at=after(3))
+
+
+def expired_and_lost(run):
+    get_stuck(run)
+    services.expire_unanswered(at=after(3700))
+    services.lose_silent(at=after(9000))
+
+
+CLIMBING = {
+    "detectors": ["exact_repeat"],
+    "judged": False,
+    "ladder": {"exact_repeat": {"escalate_at": 3, "ask_at": 5}},
+}
+STORIES = {
+    story.__name__: (story, rules)
+    for story, rules in (
+        (held_and_corrected, {}),
+        (gave_up_then_terminated, {}),
+        (allowed, {}),
+        (paused_and_continued, {}),
+        (corrected_by_itself, {"workspace": ("src/token.py", "README.md")}),
+        (spent_and_allowed_more, {"budget": {"calls": 3}}),
+        (finished_at_its_budget, {"budget": {"usd": "0.50", "calls": 5}}),
+        (shared_budget_raised, {}),
+        (warned_then_ended_by_policy, {"policy": {"preset": "broker"}}),
+        (asked_after_a_warning_and_restarted, {"policy": CLIMBING}),
+        (nudged_under_a_newer_policy, {}),
+        (expired_and_lost, {}),
+    )
+}
+
+
+@pytest.mark.parametrize("place", ["run", "board"])
+@pytest.mark.parametrize("name", STORIES)
+async def test_the_recorded_stream_is_what_the_socket_says(name, place, project, owner):
+    story, rules = STORIES[name]
+    run = await sync_to_async(a_run)(project, **rules)
+    path = f"/ws/runs/{run.id}/" if place == "run" else f"/ws/projects/{project.id}/"
+    secret = await sync_to_async(accounts.mint_personal_token)(user=owner, name="t", at=NOON)
+
+    listener, before = await listen(path, secret.secret)
+    await sync_to_async(story)(run)
+    frames = await all_frames(listener, known=before["seq"])
+    await listener.disconnect()
+    again, fetched = await listen(path, secret.secret)
+    await again.disconnect()
+
+    stream = normalised({"before": before, "frames": frames, "after": fetched})
+    kept = STREAMS / f"{name.replace('_', '-')}.{place}.json"
+    if os.environ.get("RECORD_STREAMS"):
+        kept.parent.mkdir(parents=True, exist_ok=True)
+        kept.write_text(stream)
+    assert kept.read_text() == stream, "the wire changed: RECORD_STREAMS=1, then npm test"
+
+
+async def listen(path, secret):
+    headers = [(b"authorization", f"Bearer {secret}".encode())]
+    socket = WebsocketCommunicator(sockets, path, headers=headers)
+    await socket.connect(timeout=20)
+    return socket, json.loads(await socket.receive_from(timeout=20))
+
+
+async def all_frames(socket, *, known):
+    """Return events one by one in order, then one meters frame: timing left out."""
+    events, meters = [], {}
+    while not await socket.receive_nothing(timeout=QUIET_S):
+        frame = json.loads(await socket.receive_from(timeout=20))
+        if frame["type"] == "meters":
+            for run, told in frame["runs"].items():
+                meters[run] = joined(meters.get(run), told)
+        else:
+            events += frame.get("events", [frame])
+    events = [event for event in events if event["seq"] > known.get(event["run"], -1)]
+    return [
+        *sorted(events, key=lambda e: (e["run"] or "", e["seq"])),
+        {"type": "meters", "runs": meters},
+    ]
+
+
+def joined(before, now):
+    start = now["judged_turns"] - len(now["tape"])
+    first = start if before is None else before["judged_turns"] - len(before["tape"])
+    points = [] if before is None else before["tape"][: start - first]
+    return {**now, "tape": [*points, *now["tape"]]}
+
+
+def normalised(stream):
+    """Number the identifiers by first appearance, and leave digests out."""
+    text = json.dumps(stream, indent=1, sort_keys=True)
+    names: dict[str, str] = {}
+    text = UUIDS.sub(
+        lambda found: names.setdefault(found[0], f"00000000-0000-7000-8000-{len(names):012d}"),
+        text,
+    )
+    text = re.sub(r'"at": "20(?!26-11-21T1[2-5])[^"]*"', '"at": "2026-11-21T12:00:00Z"', text)
+    text = re.sub(r'"burn_usd_per_hour": "[^"]*"', '"burn_usd_per_hour": "0.00"', text)
+    return DIGESTS.sub('"digest": ""', text) + "\n"

@@ -1,0 +1,48 @@
+"""Debian's Chromium, installed where that is possible, driven by Playwright."""
+
+import os
+import shutil
+import subprocess
+from functools import cache
+
+NAMES = ("chromium", "chromium-browser", "google-chrome")
+# Without these it calls home at every start; as root it needs no sandbox to run at all.
+FLAGS = (
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-gpu",
+    "--disable-quic",
+    "--disable-sync",
+    "--no-first-run",
+    "--no-sandbox",
+)
+
+
+@cache
+def chromium():
+    """Return the path of Chromium, installing it by apt where we may; else None."""
+    return _found() or (_install() and _found())
+
+
+def why_not():
+    """Say why there is no Chromium here."""
+    if shutil.which("apt-get") is None:
+        return "no Chromium on PATH, and no apt to install it with"
+    if os.geteuid() != 0:
+        return "no Chromium on PATH, and apt needs root to install it"
+    return "no Chromium on PATH, and apt could not install it"
+
+
+def _found():
+    return next((path for name in NAMES if (path := shutil.which(name))), None)
+
+
+def _install():
+    if shutil.which("apt-get") is None or os.geteuid() != 0:
+        return False
+    quiet = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
+    for step in (["update"], ["install", "-y", "--no-install-recommends", "chromium"]):
+        done = subprocess.run(["apt-get", "-qq", *step], env=quiet, check=False)
+        if done.returncode != 0:
+            return False
+    return True

@@ -1,0 +1,85 @@
+"""A real Mission Control and a real browser for the tests in this folder."""
+
+import pytest
+
+from tests.contract.conversation import Caller
+from tests.e2e.chromium import FLAGS, chromium, why_not
+from tests.e2e.stuck import StuckRun, an_agent_of, answer_all, the_person_of
+
+DESKTOP = {"width": 1440, "height": 900}
+PHONE = {"width": 390, "height": 844}
+
+
+def pytest_collection_modifyitems(items):
+    for item in items:
+        if "e2e" in item.path.parts:
+            item.add_marker(pytest.mark.e2e)
+
+
+# By module, not by session: Playwright's loop would be in the way of async tests.
+@pytest.fixture(scope="module")
+def browser():
+    path = chromium()
+    if path is None:
+        pytest.skip(why_not())
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        running = playwright.chromium.launch(executable_path=path, args=list(FLAGS))
+        yield running
+        running.close()
+
+
+@pytest.fixture
+def open_page(browser, installation):
+    """Open signed-in pages: `open_page("/", phone=True)`; console errors fail the test."""
+    contexts, complaints = [], []
+
+    def open_one(path="/", *, phone=False, signed_in=True, **options):
+        context = browser.new_context(
+            viewport=PHONE if phone else DESKTOP, has_touch=phone, is_mobile=phone, **options
+        )
+        contexts.append(context)
+        if signed_in:
+            cookies = installation.cookies().items()
+            context.add_cookies(
+                [{"name": name, "value": value, "url": installation.url} for name, value in cookies]
+            )
+        page = context.new_page()
+        page.set_default_timeout(15_000)
+        page.on("pageerror", lambda error: complaints.append(str(error)))
+        page.goto(installation.url + path)
+        return page
+
+    yield open_one
+    for context in contexts:
+        context.close()
+    assert complaints == []
+
+
+@pytest.fixture
+def desktop(open_page):
+    return open_page()
+
+
+@pytest.fixture
+def phone(open_page):
+    return open_page(phone=True)
+
+
+@pytest.fixture
+def agent(installation) -> Caller:
+    return an_agent_of(installation)
+
+
+@pytest.fixture
+def person(installation) -> Caller:
+    return the_person_of(installation)
+
+
+@pytest.fixture
+def stuck(agent, person):
+    """Return a maker of runs with an open card, on a board with no other cards."""
+    answer_all(person)
+    yield lambda name="stuck", **said: StuckRun.begin(agent, person, name, **said)
+    answer_all(person)

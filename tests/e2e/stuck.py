@@ -1,0 +1,85 @@
+"""Runs that go in circles before the browser's eyes, and who speaks for them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+from uuid import uuid4
+
+from playwright.sync_api import Locator, Page, expect
+
+from tests.contract.conversation import Caller, a_turn
+from tests.installations import Installation, wait_for
+
+expect.set_options(timeout=30_000)
+
+ERROR = "FileNotFoundError: No such file: tokens.py"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class StuckRun:
+    """A held run with its card, seen by its agent and by a person."""
+
+    id: str
+    name: str
+    directive: dict[str, Any]
+    card: dict[str, Any]
+    agent: Caller
+    person: Caller
+
+    @classmethod
+    def begin(
+        cls, agent: Caller, person: Caller, name: str, *, error: str = ERROR, mark: str = ""
+    ) -> StuckRun:
+        """Fail twice at the same call, for a quarter each, and propose it again."""
+        named = f"{name} {mark or uuid4().hex[:6]}"
+        run = agent.open_run(name=named)
+        for _ in range(2):
+            agent.post_turns(run, a_turn(error=error, cost_usd="0.25"))
+        reply = agent.post_turns(run, a_turn(phase="proposed"))
+        return cls(
+            id=run,
+            name=named,
+            directive=reply.json["directive"],
+            card=wait_for(lambda: _judged(person.card_of(run))),
+            agent=agent,
+            person=person,
+        )
+
+    def on(self, page: Page) -> Locator:
+        """Return this run's card on a page."""
+        return page.get_by_role("article", name=self.name)
+
+    def next_directive(self) -> dict[str, Any]:
+        """Wait, as the agent does, for what comes after the hold."""
+        answer = self.agent.poll(self.id, self.directive["version"])
+        assert answer.status == 200
+        return dict(answer.json)
+
+    def answer(self, action: str) -> None:
+        """Answer the card as another person would: over the wire."""
+        said = {"decision": self.card["id"], "version": self.card["version"]}
+        assert self.person.tap(self.id, action, **said).status == 201
+
+
+def an_agent_of(installation: Installation) -> Caller:
+    return Caller(installation.url, {"Authorization": f"Bearer {installation.agent_key}"})
+
+
+def the_person_of(installation: Installation) -> Caller:
+    cookies = installation.cookies()
+    cookie = "; ".join(f"{name}={value}" for name, value in cookies.items())
+    return Caller(
+        installation.url,
+        {"Cookie": cookie, "X-CSRFToken": cookies["csrftoken"], "Origin": installation.url},
+    )
+
+
+def answer_all(person: Caller) -> None:
+    """End every run that waits for an answer."""
+    for card in person.get("/api/v1/decisions/?status=open&limit=500")["results"]:
+        person.tap(card["run"], "terminate")
+
+
+def _judged(card: dict[str, Any]) -> dict[str, Any] | None:
+    return card if card["verdict"] else None

@@ -1,0 +1,164 @@
+"""What is on screen stays true: for two people, after a lost line, a reload, a restart."""
+
+import contextlib
+import re
+import socket
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.contract.conversation import a_turn
+from tests.e2e.conftest import DESKTOP
+from tests.e2e.stuck import StuckRun, an_agent_of, the_person_of
+from tests.installations import an_installation
+
+
+class Line:
+    """The websockets of one page, which can be cut and let through again."""
+
+    def __init__(self, page):
+        self._page, self._open, self._is_cut = page, [], False
+        page.route_web_socket("**/ws/**", self._connect)
+
+    def cut(self):
+        self._is_cut = True
+        for ours in self._open:
+            ours.close(code=1012)
+        self._open.clear()
+        expect(_link(self._page)).to_have_text("Offline")
+
+    def mend(self):
+        self._is_cut = False
+
+    def _connect(self, ours):
+        if self._is_cut:
+            ours.close(code=1012)
+            return
+        ours.connect_to_server()
+        self._open.append(ours)
+
+
+@pytest.fixture
+def on_line(open_page):
+    """Open a page whose line can be cut; returns both."""
+
+    def open_one(path):
+        page = open_page("/")
+        line = Line(page)
+        page.goto(page.url.rstrip("/") + path)
+        expect(_link(page)).to_have_text("Live")
+        return page, line
+
+    return open_one
+
+
+def test_two_people_see_the_same_answer(open_page, stuck):
+    run = stuck()
+    ana, ben = open_page(f"/runs/{run.id}"), open_page(f"/decisions/{run.card['id']}", phone=True)
+    expect(run.on(ben).get_by_role("button", name="Continue")).to_be_visible()
+
+    run.on(ana).get_by_role("button", name="Continue").click()
+
+    expect(run.on(ben)).to_contain_text("You continued")
+    expect(run.on(ben).get_by_role("button", name="Continue")).to_have_count(0)
+
+
+def test_a_lost_line_is_said(on_line):
+    page, line = on_line("/")
+
+    line.cut()
+
+    expect(page.get_by_text("Connection lost")).to_be_visible()
+
+
+def test_turns_that_came_while_the_line_was_lost_are_there_once(on_line, agent, person):
+    run = agent.open_run(name="away")
+    agent.post_turns(run, a_turn("ls"))
+    page, line = on_line(f"/runs/{run}")
+    expect(_turns(page)).to_have_text(["1"])
+
+    line.cut()
+    agent.post_turns(run, a_turn("pwd"), a_turn("id"))
+    line.mend()
+
+    expect(_link(page)).to_have_text("Live")
+    kept = person.get(f"/api/v1/runs/{run}/turns/")["results"]
+    expect(_turns(page)).to_have_text([str(turn["seq"] + 1) for turn in kept])
+
+
+def test_a_card_that_opened_while_the_line_was_lost_is_there_once(on_line, stuck, person):
+    page, line = on_line("/decisions")
+
+    line.cut()
+    run = stuck()
+    line.mend()
+
+    queue = page.get_by_role("region", name="Queue").get_by_role("button", name=run.name)
+    expect(queue).to_have_count(1)
+    opened = person.get("/api/v1/decisions/?status=open")["results"]
+    assert [card["run_name"] for card in opened] == [run.name]
+
+
+def test_a_card_answered_while_the_line_was_lost_is_closed(on_line, stuck):
+    run = stuck()
+    page, line = on_line("/")
+    expect(run.on(page)).to_be_visible()
+
+    line.cut()
+    run.answer("continue")
+    line.mend()
+
+    expect(run.on(page)).to_have_count(0)
+
+
+def test_a_reload_shows_the_same_card(open_page, stuck):
+    run = stuck()
+    page = open_page(f"/runs/{run.id}")
+    buttons = run.on(page).get_by_role("button")
+    expect(buttons.filter(has_text="Inject fix")).to_be_visible()
+    before = buttons.all_inner_texts()
+
+    page.reload()
+
+    expect(buttons).to_have_text(before, use_inner_text=True)
+
+
+def test_a_page_outlives_a_restart_of_the_server(browser, tmp_path):
+    with contextlib.ExitStack() as stack:
+        server = stack.enter_context(an_installation(tmp_path, "--port", str(_free_port())))
+        run = StuckRun.begin(an_agent_of(server), the_person_of(server), "patient")
+        page = stack.enter_context(contextlib.closing(_signed_in(browser, server))).pages[0]
+        page.goto(server.url)
+        expect(run.on(page)).to_be_visible()
+
+        server.stop()
+        expect(_link(page)).to_have_text("Offline")
+        server.start()
+
+        expect(_link(page)).to_have_text("Live", timeout=20_000)
+        expect(run.on(page).get_by_role("button", name="Continue")).to_be_enabled()
+
+
+def _link(page):
+    return page.get_by_role("status").filter(
+        has_text=re.compile(r"^\s*(Live|Connecting|Offline)\s*$")
+    )
+
+
+def _turns(page):
+    return page.get_by_role("table").get_by_role("button", name="Turn ")
+
+
+def _signed_in(browser, server):
+    context = browser.new_context(viewport=DESKTOP)
+    context.add_cookies(
+        [{"name": n, "value": v, "url": server.url} for n, v in server.cookies().items()]
+    )
+    context.new_page()
+    return context
+
+
+def _free_port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]

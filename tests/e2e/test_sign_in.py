@@ -1,0 +1,42 @@
+"""Coming in and going out, as a person does it."""
+
+
+def test_a_tap_on_the_one_button_signs_in(open_page, installation):
+    page = open_page("/login/", signed_in=False, phone=True)
+    page.goto(installation.login_link())
+
+    page.get_by_role("button", name="Sign in").tap()
+
+    page.wait_for_url(f"{installation.url}/")
+    cookies = {cookie["name"]: cookie for cookie in page.context.cookies()}
+    assert cookies["sessionid"]["httpOnly"]
+    assert cookies["sessionid"]["sameSite"] == "Lax"
+
+
+def test_the_button_is_large_enough_for_a_thumb(open_page, installation):
+    page = open_page("/login/", signed_in=False, phone=True)
+    page.goto(installation.login_link())
+
+    box = page.get_by_role("button").bounding_box()
+
+    assert box["height"] >= 44
+    assert box["x"] + box["width"] <= 390
+
+
+def test_a_link_works_once(open_page, installation):
+    link = installation.login_link()
+    first = open_page("/login/", signed_in=False)
+    first.goto(link)
+    first.get_by_role("button").click()
+    first.wait_for_url(f"{installation.url}/")
+
+    second = open_page("/login/", signed_in=False)
+    second.goto(link)
+
+    assert second.get_by_text("This link no longer works").is_visible()
+
+
+def test_without_a_session_it_says_where_a_link_comes_from(open_page):
+    page = open_page("/login/", signed_in=False)
+
+    assert page.get_by_text("uv run manage.py login_link").is_visible()

@@ -1,0 +1,143 @@
+"""What `kill -9` in the middle of the work may cost: time, and no turn, card or answer."""
+
+import os
+import signal
+import sqlite3
+from contextlib import closing
+
+import pytest
+
+from tests.contract.conversation import Caller, a_turn
+from tests.faults.fleet import Fleet, keep_trying
+from tests.faults.test_up import parent_of
+from tests.installations import an_installation, wait_for
+
+pytestmark = pytest.mark.faults
+
+PARTS = ["a pool child", " worker ", "valkey.sock", "daphne"]
+
+
+@pytest.fixture(scope="module")
+def running(tmp_path_factory):
+    with an_installation(tmp_path_factory.mktemp("up")) as installation:
+        wait_for(lambda: victim(installation, "a pool child"))
+        yield installation
+
+
+@pytest.fixture
+def agent(running):
+    return Caller(running.url, {"Authorization": f"Bearer {running.agent_key}"})
+
+
+@pytest.fixture
+def person(running):
+    cookies = running.cookies()
+    cookie = "; ".join(f"{name}={value}" for name, value in cookies.items())
+    token = {"X-CSRFToken": cookies["csrftoken"], "Origin": running.url}
+    return Caller(running.url, {"Cookie": cookie, **token})
+
+
+@pytest.fixture
+def fleet(agent, person):
+    """Return a function that sends agents to work."""
+
+    def send(name, *, looping=3, healthy=2, loops=2, turns=12):
+        return Fleet(
+            agent, person, name=name, looping=looping, healthy=healthy, loops=loops, turns=turns
+        ).start()
+
+    return send
+
+
+def victim(installation, part):
+    """Return the process to kill; a pool child is a child of Celery's main process."""
+    if part != "a pool child":
+        return installation.pid_of(part)
+    main = installation.pid_of(" worker ")
+    return next((pid for pid in installation.processes() if parent_of(pid) == main), None)
+
+
+def kill(installation, part):
+    os.kill(wait_for(lambda: victim(installation, part)), signal.SIGKILL)
+
+
+def read(installation, question):
+    """Ask the installation's own database, past its server."""
+    url = installation.environment.get("DATABASE_URL")
+    if url:
+        import psycopg
+
+        with psycopg.connect(url) as database:
+            return database.execute(question).fetchall()
+    with closing(sqlite3.connect(installation.data / "missioncontrol.sqlite3")) as database:
+        return database.execute(question).fetchall()
+
+
+def unjudged(installation):
+    return read(installation, "SELECT id FROM runs_run WHERE detected_obs < last_obs")
+
+
+def cards_of(person, run):
+    found, path = [], "/api/v1/decisions/?limit=500"
+    while path:
+        page = keep_trying(lambda path=path: person.get(path))
+        found += [card for card in page["results"] if card["run"] == run]
+        path = page["next"] and page["next"].removeprefix(person.url)
+    return found
+
+
+def turns_of(person, run):
+    return person.get(f"/api/v1/runs/{run}/turns/?limit=500")["results"]
+
+
+def is_whole(running, fleet):
+    """Every acknowledged turn is there once, judged, with one card a loop."""
+    wait_for(lambda: not unjudged(running))
+    for agent in fleet.agents:
+        turns = turns_of(fleet.caller, agent.run_id)
+        assert [turn["seq"] for turn in turns] == list(range(len(turns)))
+        assert [turn["key"] for turn in turns] == list(dict.fromkeys(agent.acknowledged))
+        assert all(turn["phase"] == "done" for turn in turns)
+        assert len(cards_of(fleet.caller, agent.run_id)) == agent.loops, agent.name
+    audited = fleet.caller.get("/api/v1/audit/verify/")
+    assert audited["ok"], audited
+
+
+@pytest.mark.parametrize("part", PARTS)
+def test_a_kill_under_load_loses_no_turn_and_opens_no_card_twice(running, fleet, part):
+    working = fleet(f"load {part.strip()}")
+    working.person.start()
+    wait_for(lambda: working.acknowledged() >= 15, seconds=60)
+
+    kill(running, part)
+
+    working.finish()
+    is_whole(running, working)
+
+
+@pytest.mark.parametrize("part", PARTS[1:])
+def test_a_held_agent_is_freed_by_a_tap_made_after_the_restart(running, fleet, part):
+    waiting = fleet(f"held {part.strip()}", looping=2, healthy=0, loops=1)
+    wait_for(lambda: len(waiting.held()) == 2, seconds=60)
+    before = victim(running, part)
+
+    os.kill(before, signal.SIGKILL)
+    wait_for(lambda: victim(running, part) not in {None, before}, seconds=40)
+    waiting.person.start()
+
+    waiting.finish()
+    is_whole(running, waiting)
+
+
+@pytest.mark.parametrize("part", PARTS[1:3])
+def test_a_turn_nobody_waits_for_is_judged_though_its_ring_was_lost(running, agent, part):
+    run = agent.open_run(mode="pause")
+    for _ in range(3):
+        assert agent.post_turns(run, a_turn(error="not found: a.py"), wait=None).status == 200
+
+    kill(running, part)
+
+    wait_for(lambda: not unjudged(running), seconds=60)
+    assert keep_trying(lambda: agent.ask("GET", f"/api/v1/runs/{run}/directive/")).json[
+        "action"
+    ] == "hold"  # fmt: skip

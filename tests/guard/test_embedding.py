@@ -1,0 +1,96 @@
+"""What makes vectors of texts: one setting, nothing downloaded, nothing required."""
+
+from __future__ import annotations
+
+import logging
+import math
+import sys
+import types
+
+import pytest
+
+from guard import embedding
+from guard.embedding import is_embedding, likeness_by, load_likeness
+from guard.engine import Engine
+from guard.errors import EmbeddingMissing, PolicyInvalid
+from guard.policy import Policy
+from guard.similarity import cosine, vectorise
+
+ONE, OTHER = "check the config file for the setting", "check the configuration file for it"
+
+
+@pytest.fixture(autouse=True)
+def nothing_loaded():
+    """Forget what other tests loaded."""
+    embedding.load_likeness.cache_clear()
+    embedding._warn_once.cache_clear()
+    yield
+    embedding.load_likeness.cache_clear()
+
+
+def test_hashing_is_the_default_and_the_cosine_as_before():
+    assert Policy().semantic_repeat.embedding == "hashing"
+    assert likeness_by("hashing")(ONE, OTHER) == cosine(vectorise(ONE), vectorise(OTHER))
+
+
+@pytest.mark.parametrize("name", ["gpt", "", "model2vec:", "model2vec: ", "Hashing"])
+def test_an_unknown_embedding_is_a_wrong_policy(name):
+    assert not is_embedding(name)
+    with pytest.raises(PolicyInvalid, match=r"semantic_repeat\.embedding"):
+        Policy.from_mapping({"semantic_repeat": {"embedding": name}})
+
+
+def test_a_model_that_is_not_here_is_said_once_and_hashing_stands_in(caplog, tmp_path):
+    name = f"model2vec:{tmp_path}/none"
+    policy = Policy.from_mapping({"semantic_repeat": {"embedding": name}})
+
+    with caplog.at_level(logging.WARNING):
+        Engine(policy)
+        Engine(policy)
+
+    assert [record.levelname for record in caplog.records] == ["WARNING"]
+    assert "holds no model2vec model" in caplog.text
+    assert likeness_by(name)(ONE, OTHER) == likeness_by("hashing")(ONE, OTHER)
+
+
+def test_a_directory_that_is_none_is_never_asked_of_a_hub(monkeypatch):
+    hub = types.ModuleType("model2vec")
+    monkeypatch.setitem(sys.modules, "model2vec", hub)  # has no StaticModel: using it would fail
+
+    with pytest.raises(EmbeddingMissing, match="holds no model2vec model"):
+        load_likeness("model2vec:minishlab/potion-base-8M")
+
+
+def test_a_package_that_is_not_installed_is_named(monkeypatch):
+    monkeypatch.setitem(sys.modules, "wordllama", None)
+
+    with pytest.raises(EmbeddingMissing, match="wordllama is not installed"):
+        load_likeness("wordllama")
+
+
+@pytest.mark.parametrize(
+    "package", ["wordllama", "model2vec"]
+)  # the extras; the default install has neither
+def test_an_installed_model_compares_by_meaning(package, tmp_path):
+    pytest.importorskip(package, reason=f"the extra {package} is not installed")
+    likeness = load_likeness("wordllama" if package == "wordllama" else _saved_model(tmp_path))
+
+    assert likeness(ONE, ONE) == pytest.approx(1.0, abs=1e-3)
+    assert 0.0 <= likeness(ONE, OTHER) <= 1.0
+    assert likeness("\ud800", "") <= 1.0
+    assert math.isclose(likeness(ONE, OTHER), likeness(OTHER, ONE), abs_tol=1e-6)
+
+
+def _saved_model(directory) -> str:
+    """Make a tiny model2vec model: real files, no download."""
+    import numpy as np
+    from model2vec import StaticModel
+    from tokenizers import Tokenizer, models, pre_tokenizers
+
+    words = sorted({*ONE.split(), *OTHER.split(), "[UNK]"})
+    vocabulary = {word: place for place, word in enumerate(words)}
+    tokenizer = Tokenizer(models.WordLevel(vocabulary, unk_token="[UNK]"))
+    tokenizer.pre_tokenizer = pre_tokenizers.Whitespace()
+    vectors = np.random.default_rng(7).normal(size=(len(words), 8)).astype("float32")
+    StaticModel(vectors, tokenizer).save_pretrained(directory)
+    return f"model2vec:{directory}"

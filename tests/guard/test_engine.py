@@ -1,0 +1,196 @@
+from __future__ import annotations
+
+from dataclasses import replace
+from decimal import Decimal
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from guard.budget import Budget, Spent
+from guard.engine import Engine
+from guard.policy import Policy
+from guard.turn import Phase, Role, Turn
+from tests.guard.build import a_call, a_message, a_proposal, a_user, first_trip, watch
+from tests.guard.scenes import HEALTHY, LOOPS
+
+
+@pytest.mark.parametrize("scene", sorted(LOOPS))
+def test_a_loop_trips_its_detector_on_its_last_turn(scene):
+    turns, detector = LOOPS[scene]
+
+    assessments = watch(turns)
+
+    assert [a.trip for a in assessments[:-1]] == [None] * (len(turns) - 1)
+    assert assessments[-1].trip.detector == detector
+
+
+@pytest.mark.parametrize("scene", sorted(HEALTHY))
+def test_healthy_work_goes_unflagged(scene):
+    assert first_trip(HEALTHY[scene]) is None
+
+
+def test_it_numbers_turns_from_nought_when_nobody_else_does():
+    assert [a.seq for a in watch([a_user(), a_call(), a_message("x")])] == [0, 1, 2]
+
+
+def test_a_completion_is_no_second_turn():
+    turns = [a_proposal(key="a"), a_call(key="a"), a_proposal(key="b"), a_call(key="b")]
+
+    assert [a.seq for a in watch(turns)] == [0, 0, 1, 1]
+
+
+def test_a_completion_finds_its_proposal_by_number_too():
+    turns = [a_proposal(seq=5), a_call(seq=5), a_proposal(seq=6)]
+
+    assert [a.seq for a in watch(turns)] == [5, 5, 6]
+
+
+def test_a_completion_whose_proposal_is_forgotten_is_a_new_turn():
+    assert [a.seq for a in watch([a_call(key="a"), a_call(key="b")])] == [0, 1]
+
+
+def test_a_proposal_and_its_completion_count_as_one_repeat():
+    turns: list[Turn] = []
+    for key in "abc":
+        turns.append(a_proposal("Read", key=key, path="x"))
+        turns.append(a_call("Read", error="not found", key=key, path="x"))
+
+    trips = [a.trip is not None for a in watch(turns)]
+
+    assert trips == [False, False, False, False, True, True]
+
+
+def test_parallel_completions_in_any_order_are_each_put_in_place():
+    proposals = [a_proposal("Read", key=key, path=key) for key in "abc"]
+    completions = [a_call("Read", f"text of {key}", key=key, path=key) for key in "cab"]
+
+    assert [a.seq for a in watch([*proposals, *completions])] == [0, 1, 2, 2, 0, 1]
+
+
+def test_parallel_identical_calls_trip_when_three_are_known():
+    proposals = [a_proposal("Read", key=key, path="x") for key in "abc"]
+    completions = [a_call("Read", error="not found", key=key, path="x") for key in "cab"]
+
+    trips = [a.trip is not None for a in watch([*proposals, *completions])]
+
+    assert trips[:4] == [False] * 4
+    assert trips[-1]
+
+
+def test_the_tape_shows_a_repeat_as_alike_and_unchanged():
+    read = a_call("Read", "text", path="a.py")
+
+    first, again = watch([read, read])
+
+    assert (first.similarity, first.changed) == (0.0, True)
+    assert (again.similarity, again.changed) == (1.0, False)
+
+
+def test_the_tape_shows_other_work_as_unlike_and_changed():
+    turns = [a_call("Read", "alpha beta", path="a.py"), a_call("Bash", "1 passed", command="make")]
+
+    other = watch(turns)[-1]
+
+    assert other.similarity < 0.5
+    assert other.changed
+
+
+def test_the_tape_shows_an_old_answer_as_unchanged_after_a_reset_too():
+    engine, read = Engine(), a_call("Read", "text", path="a.py")
+    engine.observe(read)
+
+    engine.reset()
+
+    assert not engine.observe(read).changed
+
+
+def test_what_the_caller_spent_is_taken_before_the_engines_own_count():
+    engine = Engine(Policy(budget=Budget(usd=Decimal(1))))
+
+    assessment = engine.observe(a_call(), spent=Spent(usd=Decimal(2)))
+
+    assert assessment.trip.evidence.spent == "2.00"
+
+
+def test_switched_off_detectors_say_nothing():
+    turns, _ = LOOPS["the same missing file"]
+
+    assert first_trip(turns, Policy(detectors=("ping_pong",))) is None
+
+
+def test_system_turns_are_neither_work_nor_a_reset():
+    read = a_call("Read", error="not found", path="x")
+    note = Turn(role=Role.SYSTEM, content="Remember the rules.")
+
+    assert first_trip([note, note, note, note]) is None
+    assert first_trip([read, note, read, note, read]) == 4
+
+
+# --- properties -------------------------------------------------------------
+
+TEXTS = st.sampled_from(["", "ok", "3 failed", "Error: no such file", "state: pending", "a\nb\nc"])
+ANY_TEXT = st.one_of(TEXTS, st.text(max_size=60))
+
+
+@st.composite
+def some_turns(draw, size=90):
+    turns = []
+    for place in range(draw(st.integers(0, size))):
+        role = draw(st.sampled_from([Role.ASSISTANT] * 12 + [Role.USER, Role.TOOL, Role.SYSTEM]))
+        tool = draw(st.sampled_from(["Bash", "Read", "get_job", None]))
+        phase = draw(st.sampled_from([Phase.DONE, Phase.DONE, Phase.PROPOSED]))
+        known = draw(st.booleans())
+        turns.append(
+            Turn(
+                role=role,
+                key=draw(st.sampled_from([None, "a", "b", "c"])),
+                agent=draw(st.sampled_from([None, "one", "two"])),
+                phase=phase if tool else Phase.DONE,
+                tool=tool,
+                args={"x": draw(st.sampled_from(["1", "2", "page 2"]))} if tool else None,
+                content=draw(ANY_TEXT) if tool is None else None,
+                result=draw(ANY_TEXT) if known and tool else None,
+                error=draw(st.sampled_from([None, None, "boom"])),
+                seq=place,
+            )
+        )
+    return turns
+
+
+@given(some_turns())
+@settings(max_examples=60, deadline=None)
+def test_the_same_turns_give_the_same_assessments(turns):
+    assert watch(turns) == watch(turns)
+
+
+@given(some_turns(size=160))
+@settings(max_examples=60, deadline=None)
+def test_an_engine_rebuilt_from_its_window_says_the_same_next(turns):
+    # Each turn its own key: what a completion completes must lie within the window.
+    turns = [replace(turn, key=None, phase=Phase.DONE) for turn in turns]
+    engine = Engine()
+    said = [engine.observe(turn) for turn in turns]
+
+    rebuilt = [a.signals for a in watch(turns[-Engine.WINDOW :])][-1:]
+
+    assert rebuilt == [a.signals for a in said][-1:]
+
+
+@given(some_turns(), st.text(max_size=300))
+@settings(max_examples=40, deadline=None)
+def test_no_turn_makes_it_raise_and_scores_stay_bounded(turns, text):
+    strange = Turn(role=Role.ASSISTANT, tool=text, args={text: text}, result=text)
+
+    for assessment in watch([*turns, strange, strange]):
+        assert 0.0 <= assessment.similarity <= 1.0
+        assert all(0.0 <= signal.score <= 1.0 for signal in assessment.signals)
+
+
+def test_its_memory_stays_bounded_in_a_long_run():
+    engine = Engine()
+    for i in range(2000):
+        engine.observe(a_call("Bash", f"line {i}\nanother {i * 31}", command=f"do {i}"))
+
+    assert len(engine._trail.steps) <= Engine.WINDOW
+    assert len(engine._lines._last_seen) < 40 * 8

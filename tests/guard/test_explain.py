@@ -1,0 +1,229 @@
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from guard.cli import main
+from guard.explain.reasons import Explanation, Result, explain, find_telling
+from guard.explain.vetoes import KINDS, Veto
+from guard.formats import Recording
+from guard.policy import Policy
+from guard.replay import replay
+from guard.turn import Turn
+from tests.guard import transcripts
+from tests.guard.build import a_call, a_proposal, a_user
+from tests.guard.scenes import HEALTHY, LOOPS
+from tests.guard.transcripts import write_lines
+
+FAILING = a_call("Bash", error="boom", command="make")
+ONLY_EXACT = Policy(detectors=("exact_repeat",))
+
+
+def a_recording(*turns: Turn | None) -> Recording:
+    return Recording(run="r", turns=turns)
+
+
+def explained(*turns: Turn | None, at: int | None = None, policy: Policy | None = None):
+    found = explain(a_recording(*turns), at, policy or Policy())
+    assert found is not None
+    return found
+
+
+def vetoes_of(found: Explanation, detector: str) -> tuple[Veto, ...]:
+    return next(one.vetoes for one in found.findings if one.detector == detector)
+
+
+def guard_explain(*argv: object) -> int:
+    return main(["explain", *(str(word) for word in argv)])
+
+
+# --- it says what replay does -------------------------------------------------
+
+
+@pytest.mark.parametrize("scene", sorted(LOOPS))
+def test_by_default_it_explains_the_first_alarm(scene):
+    turns, detector = LOOPS[scene]
+
+    found = explained(*turns)
+
+    assert (found.place, found.result) == (replay(a_recording(*turns)).first_alarm, Result.ALARM)
+    assert found.assessment.trip is not None
+    assert found.assessment.trip.detector == detector
+
+
+@pytest.mark.parametrize("scene", sorted(HEALTHY))
+def test_a_healthy_turn_is_never_said_to_be_flagged(scene):
+    turns = HEALTHY[scene]
+
+    results = {explained(*turns, at=place).result for place in range(len(turns))}
+
+    assert Result.ALARM not in results
+
+
+def test_without_an_alarm_it_explains_what_came_nearest_to_one():
+    turns = [a_user(), FAILING, FAILING, a_call("Read", "the Makefile, and its rules", path="M")]
+
+    assert find_telling(a_recording(*turns)) == 2
+    assert explained(*turns).result is Result.NUDGE
+
+
+def test_after_the_alarm_the_card_is_open_already():
+    assert explained(*[FAILING] * 4, at=3).result is Result.OPEN
+
+
+def test_what_the_judge_lets_go_is_explained_with_its_reason():
+    turns = [a_call("Bash", f"{n} failed", command="pytest -q") for n in (3, 2, 1)]
+    strict = Policy.from_mapping({"detectors": ["loopguard"]})
+    moments = [explained(*turns, at=place, policy=strict) for place in range(3)]
+    let_go = [found for found in moments if found.result is Result.DISMISSED]
+
+    assert let_go
+    assert let_go[0].verdict is not None
+    assert "Fewer checks fail" in let_go[0].verdict.reason
+
+
+def test_what_a_person_says_is_not_judged_and_starts_afresh():
+    turns = [FAILING, FAILING, a_user(), FAILING]
+
+    assert explained(*turns, at=2).result is Result.HEARD
+    last = explained(*turns, at=3)
+    assert (last.since, last.began, len(last.steps)) == (3, "a person spoke", 1)
+
+
+def test_an_unreadable_position_has_nothing_to_explain():
+    assert explain(a_recording(FAILING, None), 1) is None
+    assert explain(a_recording(), None) is None
+
+
+def test_a_completed_proposal_is_explained_as_one_turn():
+    asked = a_proposal("Bash", command="make", key="k", seq=0)
+    done = a_call("Bash", error="boom", command="make", key="k", seq=1)
+    found = explained(asked, done, at=1)
+
+    assert found.step is not None
+    assert (found.step.seq, found.step.failed, len(found.steps)) == (0, True, 1)
+
+
+# --- what holds a detector back -----------------------------------------------
+
+
+def test_it_names_the_news_that_broke_a_streak():
+    news = a_call("Bash", "a whole new story\nof two lines", command="cat story")
+    found = explained(FAILING, FAILING, news, FAILING, at=3, policy=ONLY_EXACT)
+
+    veto = vetoes_of(found, "exact_repeat")[0]
+    assert "news" in veto.kinds or "deed" in veto.kinds
+    assert veto.without.score == 1.0
+
+
+def test_it_names_patience():
+    look = a_call("Bash", "still running", command="sleep 10 && docker ps")
+    found = explained(*[look] * 4, policy=ONLY_EXACT, at=3)
+
+    (veto,) = vetoes_of(found, "exact_repeat")
+    assert veto.kinds == ("patience",)
+    assert (veto.without.score, veto.without.evidence.limit) == (1.0, 3)
+    assert veto.turns == (0, 1, 2, 3)
+
+
+def test_it_names_the_other_answer():
+    look = [a_call("Bash", result, command="date") for result in ("one", "two", "two")]
+    found = explained(*look, policy=ONLY_EXACT, at=2)
+
+    kinds = {kind for veto in vetoes_of(found, "exact_repeat") for kind in veto.kinds}
+    assert "outcomes" in kinds
+
+
+def test_several_vetoes_together_are_the_fewest_that_do():
+    for turns in HEALTHY.values():
+        for finding in explained(*turns).findings:
+            for veto in finding.vetoes:
+                assert len(set(veto.kinds)) == len(veto.kinds)
+                assert set(veto.kinds) <= set(KINDS)
+                assert veto.without.score > finding.score
+
+
+def test_a_detector_that_trips_is_held_back_by_nothing():
+    assert vetoes_of(explained(*[FAILING] * 3), "exact_repeat") == ()
+
+
+def test_where_nothing_repeats_nothing_is_held_back():
+    found = explained(a_call("Read", "text", path="a"), policy=ONLY_EXACT)
+
+    assert vetoes_of(found, "exact_repeat") == ()
+
+
+# --- the command --------------------------------------------------------------
+
+
+@pytest.fixture
+def transcript(tmp_path):
+    return write_lines(tmp_path / "session.jsonl", transcripts.claude_code(4))
+
+
+def test_as_text_it_says_what_was_read_and_what_followed(transcript, capsys):
+    assert guard_explain(transcript) == 0
+
+    shown = capsys.readouterr().out
+    assert "flagged: a card opens" in shown
+    assert "exact_repeat: score 1.00, 3 of 3" in shown
+    assert "trips: exact_repeat, rung ask" in shown
+    assert "judge: a loop." in shown
+
+
+def test_a_turn_can_be_chosen(transcript, capsys):
+    assert guard_explain(transcript, "--turn", 4) == 0
+
+    shown = capsys.readouterr().out
+    assert "turn 4 of df28a4ce: not flagged" in shown
+    assert "most alike: turn 2, 1 of 1; nothing changed" in shown
+
+
+def test_as_json_it_says_the_same(transcript, capsys):
+    assert guard_explain(transcript, "--json") == 0
+
+    found = json.loads(capsys.readouterr().out)
+    exact = next(one for one in found["detectors"] if one["detector"] == "exact_repeat")
+    assert (found["turn"], found["result"], found["step"]["failed"]) == (6, "alarm", True)
+    assert (exact["signal"]["score"], exact["signal"]["rung"]) == (1.0, "ask")
+    assert found["judge"]["loop"] is True
+
+
+def test_a_laxer_policy_explains_a_quieter_turn(transcript, tmp_path, capsys):
+    policy = tmp_path / "lax.toml"
+    policy.write_text(
+        'detectors = ["exact_repeat"]\n[exact_repeat]\nrepeats = 9\nwithout_results = 9\n'
+    )
+
+    assert guard_explain(transcript, "--turn", 6, "--policy", policy) == 0
+    assert "3 of 9" in capsys.readouterr().out
+
+
+def test_every_turn_of_every_agents_transcript_can_be_explained(tmp_path, capsys):
+    for name in ("claude_code", "codex", "gemini"):
+        path = write_lines(tmp_path / f"{name}.jsonl", getattr(transcripts, name)(3))
+        for turn in range(4):
+            assert guard_explain(path, "--turn", turn) == 0
+
+
+def test_hostile_text_cannot_break_the_terminal(tmp_path, capsys):
+    turn = {
+        "role": "assistant", "tool": "Bash\x1b[2J", "args": {"command": "\x1b]0;x\x07"},
+        "error": "\u202eboom\x1b[31m", "agent": "\x1b[5m",
+    }  # fmt: skip
+    path = write_lines(tmp_path / "a.jsonl", [{"run": "\x1b[2J"}, turn, turn, turn])
+
+    assert guard_explain(path) == 0
+    assert not {"\x1b", "\x07", "\u202e"} & set(capsys.readouterr().out)
+
+
+@pytest.mark.parametrize(
+    ("argv", "status"),
+    [(["nowhere.jsonl"], 1), (["--turn", "99"], 1), (["--preset", "brokre"], 2)],
+)
+def test_what_cannot_be_explained_is_an_error_with_a_sentence(transcript, capsys, argv, status):
+    file = [] if argv[0] == "nowhere.jsonl" else [transcript]
+
+    assert guard_explain(*file, *argv) == status
+    assert capsys.readouterr().err.startswith("guard explain: ")

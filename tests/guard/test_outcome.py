@@ -1,0 +1,118 @@
+from __future__ import annotations
+
+import pytest
+
+from guard.outcome import is_transient, outcome_of
+from tests.guard.build import a_call, a_message, a_proposal
+
+
+def key(text: str) -> str:
+    outcome = outcome_of(a_call("x", text))
+    assert outcome is not None
+    return outcome.key
+
+
+@pytest.mark.parametrize(
+    "result",
+    [
+        "Error: no such table",
+        "bash: foo: command not found",
+        "cat: x: No such file or directory",
+        "Traceback (most recent call last):\n  File 'x'\nValueError: bad",
+        "collected 3 items\n...\n2 failed, 1 passed in 0.1s",
+        "running\nAssertionError: 1 != 2",
+        "fatal: not a git repository",
+        "Exit code: 2",
+        "No replacement was performed, old_str did not appear.",
+        "Invalid command",
+    ],
+)
+def test_an_answer_that_says_so_has_failed(result):
+    assert outcome_of(a_call("x", result)).failed
+
+
+@pytest.mark.parametrize(
+    "result",
+    [
+        "",
+        "ok",
+        "9 passed in 0.2s",
+        "0 failed, 9 passed",
+        "     1\tclass NotFoundError(Exception):\n     2\t    raise NotFound",
+        "The file src/errors.py has been updated.",
+        "src/errors.py\nsrc/failure.py",
+        "def fail():\n    return 'error'\n",
+        "Build finished without errors",
+    ],
+)
+def test_an_answer_that_only_speaks_of_errors_has_not(result):
+    assert not outcome_of(a_call("x", result)).failed
+
+
+def test_an_error_field_is_a_failure_whatever_it_says():
+    assert outcome_of(a_call("x", error="all is well")).failed
+
+
+def test_an_empty_error_field_means_that_something_came_back():
+    assert not outcome_of(a_call("x", None, error="")).failed
+
+
+def test_nothing_is_known_of_proposals_messages_and_missing_results():
+    assert outcome_of(a_proposal()) is None
+    assert outcome_of(a_message("hi")) is None
+    assert outcome_of(a_call("x", None)) is None
+
+
+def test_equal_answers_are_equal_whatever_is_volatile_in_them():
+    assert key("done in 0.1s, id=a1b2c3") == key("done in 9.7s, id=x9y8z7")
+
+
+def test_short_answers_are_equal_in_any_order():
+    assert key("a.py\nb.py") == key("b.py\na.py")
+
+
+def test_a_number_makes_another_answer():
+    assert key("3 rows") != key("4 rows")
+
+
+def test_a_failure_is_the_same_on_another_line():
+    assert key("Error: bad indent, line 12") == key("Error: bad indent, line 47")
+
+
+def test_a_failure_keeps_its_quoted_names():
+    assert key("Error: unknown column 'a'") != key("Error: unknown column 'b'")
+
+
+def test_long_answers_differ_by_their_middle_too():
+    one, other = ("x\n" * 20_000 + mark + "\ny" * 20_000 for mark in "ab")
+
+    assert key(one) != key(other)
+
+
+def test_the_same_text_as_error_and_result_counts_once():
+    turn = a_call("x", error="boom")
+    both = a_call("x", error="boom", result="boom")
+
+    assert outcome_of(turn).key == outcome_of(both).key
+
+
+@pytest.mark.parametrize(
+    ("result", "failures"),
+    [("2 failed, 1 passed", 2), ("5 passed", 0), ("1 error, 2 failed", 3), ("fine", None)],
+)
+def test_it_counts_what_failed(result, failures):
+    assert outcome_of(a_call("x", result)).failures == failures
+
+
+@pytest.mark.parametrize(
+    ("text", "transient"),
+    [
+        ("HTTP 429", True),
+        ("connection reset by peer", True),
+        ("the model is Overloaded", True),
+        ("404 not found", False),
+        ("line 4290", False),
+    ],
+)
+def test_a_busy_service_is_told_from_a_wrong_call(text, transient):
+    assert is_transient(text) is transient

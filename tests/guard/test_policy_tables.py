@@ -1,0 +1,175 @@
+"""Thresholds per task type, tool and agent; the file format and what it refuses."""
+
+from __future__ import annotations
+
+import doctest
+import json
+from pathlib import Path
+
+import pytest
+
+from guard.errors import PolicyInvalid
+from guard.policy import Policy
+from guard.presets import PRESETS
+from tests.guard.build import a_call, first_trip
+
+POLICY = """
+extends = "balanced"
+
+[exact_repeat]
+repeats = 4
+
+[task_type.research.exact_repeat]
+repeats = 6
+
+[tool."Read".exact_repeat]
+repeats = 3
+
+[tool."mcp__*".exact_repeat]
+repeats = 5
+
+[tool.mcp__wait.exact_repeat]
+repeats = 10
+
+[agent.reviewer.exact_repeat]
+repeats = 2
+"""
+
+
+def repeats_for(tool=None, agent=None, task_type=None) -> int:
+    policy = Policy.from_text(POLICY).for_run(task_type)
+    return policy.for_step(tool=tool, agent=agent).exact_repeat.repeats
+
+
+def complaints(mapping) -> dict[str, str]:
+    with pytest.raises(PolicyInvalid) as caught:
+        Policy.from_mapping(mapping)
+    return {problem.field: problem.expected for problem in caught.value.problems}
+
+
+def reads(count, agent="coder", tool="Read"):
+    return [a_call(tool, "the same old text", agent=agent, path="a.py") for _ in range(count)]
+
+
+@pytest.mark.parametrize(
+    ("scope", "repeats"),
+    [
+        ({}, 4),
+        ({"task_type": "research"}, 6),
+        ({"task_type": "coding"}, 4),
+        ({"tool": "Read"}, 3),
+        ({"tool": "Read", "task_type": "research"}, 3),
+        ({"tool": "mcp__search"}, 5),
+        ({"tool": "mcp__wait"}, 10),
+        ({"tool": "Read", "agent": "reviewer"}, 2),
+        ({"agent": "reviewer", "task_type": "research"}, 2),
+    ],
+)
+def test_the_narrowest_table_that_speaks_wins(scope, repeats):
+    assert repeats_for(**scope) == repeats
+
+
+def test_what_a_table_leaves_out_stays_as_it_was():
+    policy = Policy.from_text(POLICY).for_step(tool="Read", agent=None)
+
+    assert policy.exact_repeat.polls == Policy().exact_repeat.polls
+
+
+def test_the_engine_holds_each_call_to_its_own_table():
+    policy = Policy.from_text(POLICY)
+
+    assert first_trip(reads(6, agent="reviewer"), policy) == 1
+    assert first_trip(reads(6), policy) == 2
+    assert first_trip(reads(6, tool="mcp__get"), policy) == 4
+
+
+def test_a_tool_may_be_left_to_fewer_detectors():
+    policy = Policy.from_mapping({"tool": {"Read": {"detectors": ["budget"]}}})
+
+    assert first_trip(reads(20), policy) is None
+    assert first_trip(reads(4, tool="fetch_page"), policy) is not None
+
+
+def test_every_wrong_field_is_told_at_once():
+    found = complaints(
+        {
+            "exact_repeat": {"repeats": 1, "polls": 99, "times": 3},
+            "ladder": {"every": {"trip": "explode"}, "psychic": {}},
+            "tool": {"Bash": {"retry": "often", "ping_pong": {"rounds": 0}}},
+            "agent": {"reviewer": {"budget": {"usd": 1}}},
+            "task_type": 3,
+        }
+    )
+
+    assert set(found) == {
+        "exact_repeat.repeats", "exact_repeat.polls", "exact_repeat.times",
+        "ladder.every.trip", "ladder.psychic",
+        "tool.Bash.retry", "tool.Bash.ping_pong.rounds",
+        "agent.reviewer.budget", "task_type",
+    }  # fmt: skip
+
+
+def test_an_unknown_name_is_told_the_known_ones():
+    assert complaints({"exact_repeat": {"times": 3}}) == {
+        "exact_repeat.times": "one of repeats, without_results, polls"
+    }
+    assert complaints({"extends": "lax"})["extends"].startswith("one of ")
+    assert complaints({"tool": {"Bash": {"retry": "x"}}}) == {
+        "tool.Bash.retry": "one of poll, retry, none"
+    }
+
+
+@pytest.mark.parametrize("value", [3, "command", [1], {"a": 1}])
+def test_a_loop_key_is_a_list_of_texts(value):
+    assert complaints({"tool": {"Bash": {"loop_key": value}}}) == {
+        "tool.Bash.loop_key": "a list of texts"
+    }
+
+
+def test_tables_are_bounded():
+    many = {f"tool-{number}": {"retry": "poll"} for number in range(201)}
+
+    assert complaints({"tool": many}) == {"tool": "at most 200 tables"}
+
+
+def test_text_that_is_neither_toml_nor_json_says_where():
+    with pytest.raises(PolicyInvalid, match="line 2"):
+        Policy.from_text("[exact_repeat]\nrepeats = = 3")
+    with pytest.raises(PolicyInvalid, match="TOML or JSON"):
+        Policy.from_text('{"exact_repeat": ')
+
+
+@pytest.mark.parametrize("name", sorted(PRESETS))
+def test_each_preset_survives_the_way_to_json_and_back(name):
+    mapping = json.loads(json.dumps(PRESETS[name].as_mapping()))
+
+    assert Policy.from_mapping(mapping) == PRESETS[name]
+
+
+def test_a_policy_with_tables_survives_it_too():
+    policy = Policy.from_text(POLICY + '[ladder.every]\ntrip = "observe"\n')
+
+    assert Policy.from_mapping(json.loads(json.dumps(policy.as_mapping()))) == policy
+
+
+def test_a_document_changes_what_it_extends():
+    policy = Policy.from_mapping({"extends": "strict", "ping_pong": {"rounds": 5}})
+
+    assert policy.exact_repeat == PRESETS["strict"].exact_repeat
+    assert policy.ping_pong.rounds == 5
+    assert policy.ping_pong.threshold == PRESETS["strict"].ping_pong.threshold
+
+
+def test_conservative_asks_later_and_strict_no_later_than_balanced():
+    missing = [a_call("Read", error="File does not exist.", path="x.py") for _ in range(8)]
+
+    alarms = [first_trip(missing, PRESETS[name]) for name in ("strict", "balanced", "conservative")]
+
+    assert alarms == sorted(alarms)
+    assert alarms[2] > alarms[1]
+
+
+def test_the_examples_in_the_policy_page_are_true():
+    page = Path(__file__).resolve().parents[2] / "docs" / "policy.md"
+
+    assert doctest.testfile(str(page), module_relative=False).failed == 0

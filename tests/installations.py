@@ -1,0 +1,224 @@
+"""Real installations: `manage.py up` as a person starts it, in a directory of its own."""
+
+import http.cookiejar
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.request
+import weakref
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+from uuid import uuid4
+
+ROOT = Path(__file__).resolve().parent.parent
+SETTINGS = "missioncontrol.settings"
+
+
+class DidNotStart(Exception):
+    """`up` ended before it served; the text is its standard error."""
+
+    def __init__(self, code, said):
+        super().__init__(said)
+        self.code = code
+
+
+class Installation:
+    """One Mission Control: its data directory, its parent process, its JSON line."""
+
+    def __init__(self, data, *options, **environment):
+        self.data = Path(data)
+        self.options = options or ("--port", "0")
+        self.environment = environment
+        self.process: Any = None
+        self.line = {}
+        self._opener = None
+
+    @property
+    def url(self):
+        return self.line["url"]
+
+    @property
+    def agent_key(self):
+        return self.line["agent_key"]
+
+    @property
+    def project(self):
+        return self.line["project"]
+
+    def start(self):
+        """Start it and wait for its line; returns itself."""
+        # A file: nobody reads a pipe, and a full one would stop the parent.
+        self._said = tempfile.TemporaryFile()  # noqa: SIM115 - closed when we go
+        weakref.finalize(self, self._said.close)
+        self.process = subprocess.Popen(
+            [sys.executable, "manage.py", "up", "--json", "--data", self.data, *self.options],
+            cwd=ROOT,
+            env=self.own_environment(),
+            stdout=subprocess.PIPE,
+            stderr=self._said,
+            text=True,
+        )
+        first = self.process.stdout.readline()
+        if not first:
+            raise DidNotStart(self.stop(), self.said())
+        self.line = json.loads(first)
+        self._opener = None
+        return self
+
+    def said(self):
+        """Return what its last start wrote to standard error so far."""
+        self._said.seek(0)
+        return self._said.read().decode()
+
+    def own_environment(self):
+        """Return the environment in which `manage.py` works on this installation."""
+        own = {
+            "MISSIONCONTROL_DATA": str(self.data),
+            "DJANGO_SETTINGS_MODULE": SETTINGS,
+            # As under `uv run`: when this test run is killed, it ends too.
+            "UV_RUN_RECURSION_DEPTH": "1",
+        }
+        return {**_plain_environment(), **own, **self.environment}
+
+    def stop(self, by=signal.SIGTERM):
+        """End it; returns its exit code."""
+        if self.process.poll() is None:
+            self.process.send_signal(by)
+        code = self.process.wait(timeout=30)
+        self.process.stdout.close()
+        return code
+
+    def processes(self):
+        """Return the pid of every process of this installation, with its command line."""
+        told = f"MISSIONCONTROL_DATA={self.data}".encode()
+        ours = {pid for pid in all_pids() if told in read_proc(pid, "environ").split(b"\0")}
+        # Redis writes its title over its environment: it is found by its group.
+        groups = {group_of(pid) for pid in ours} - {os.getpgrp(), None}
+        ours |= {pid for pid in all_pids() if group_of(pid) in groups}
+        return {pid: read_proc(pid, "cmdline").replace(b"\0", b" ").decode() for pid in ours}
+
+    def pid_of(self, part):
+        """Return the oldest process whose command line has this part."""
+        pids = sorted(pid for pid, line in self.processes().items() if part in line)
+        return pids[0] if pids else None
+
+    def login_link(self):
+        """Ask for another one-time link, as a person in the terminal does."""
+        return subprocess.run(
+            [sys.executable, "manage.py", "login_link"],
+            cwd=ROOT,
+            env=self.own_environment(),
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout.strip()
+
+    # --- talking to it ------------------------------------------------------------
+
+    def cookies(self):
+        """Sign in by the link, once, and return the session's cookies."""
+        self._signed_in()
+        return {cookie.name: cookie.value for cookie in self._jar}
+
+    def get(self, path):
+        """GET as the signed-in person; returns the parsed JSON."""
+        with self._signed_in().open(self.url + path, timeout=30) as answer:
+            return json.load(answer)
+
+    def ask(self, method, path, body, *, key=None, wait=None):
+        """Send JSON as the agent; returns the status and the parsed answer."""
+        prefer = {"Prefer": f"wait={wait}"} if wait else {}
+        request = urllib.request.Request(
+            self.url + path,
+            method=method,
+            data=json.dumps(body).encode(),
+            headers={
+                "Authorization": f"Bearer {key or self.agent_key}",
+                "Content-Type": "application/json",
+                **prefer,
+            },
+        )
+        with urllib.request.urlopen(request, timeout=70) as answer:
+            return answer.status, json.load(answer)
+
+    def _signed_in(self):
+        if self._opener is None:
+            self._jar = http.cookiejar.CookieJar()
+            cookies = urllib.request.HTTPCookieProcessor(self._jar)
+            self._opener = urllib.request.build_opener(cookies)
+            self._opener.open(self.line["login_url"], timeout=30).close()
+        return self._opener
+
+
+@contextmanager
+def an_installation(data, *options, **environment):
+    """Start an installation, and end it whatever happens."""
+    with a_database() as database:
+        running = Installation(data, *options, **database, **environment).start()
+        try:
+            yield running
+        finally:
+            running.stop()
+
+
+@contextmanager
+def a_database():
+    """Give an empty database of its own where DATABASE_URL names a PostgreSQL server."""
+    url = os.environ.get("DATABASE_URL", "")
+    if not url.startswith("postgres"):
+        yield {}
+        return
+    import psycopg
+
+    name = f"mc_up_{uuid4().hex[:12]}"
+    maintenance = urlsplit(url)._replace(path="/postgres").geturl()
+    with psycopg.connect(maintenance, autocommit=True) as server:
+        server.execute(f"CREATE DATABASE {name}")
+        try:
+            own = urlsplit(url)._replace(path=f"/{name}").geturl()
+            yield {"DATABASE_URL": own, "MISSIONCONTROL_PREFIX": name}
+        finally:
+            server.execute(f"DROP DATABASE {name} WITH (FORCE)")
+
+
+def wait_for(claim, *, seconds=60.0):
+    """Wait until a claim holds; returns what it answered."""
+    deadline = time.monotonic() + seconds
+    while not (answer := claim()):
+        assert time.monotonic() < deadline, "it did not come true in time"
+        time.sleep(0.02)
+    return answer
+
+
+def all_pids():
+    return [int(entry.name) for entry in Path("/proc").iterdir() if entry.name.isdigit()]
+
+
+def read_proc(pid, name):
+    try:
+        return Path(f"/proc/{pid}/{name}").read_bytes()
+    except OSError:
+        return b""
+
+
+def group_of(pid):
+    stat = read_proc(pid, "stat").rpartition(b")")[2].split()
+    return int(stat[2]) if stat else None
+
+
+def _plain_environment():
+    """Leave out what belongs to the test run itself, its private broker too."""
+    kept = {
+        name: value
+        for name, value in os.environ.items()
+        if not name.startswith(("MISSIONCONTROL_", "DJANGO_", "PYTEST_", "UV_RUN"))
+    }
+    if kept.get("REDIS_URL", "").startswith("unix:"):
+        del kept["REDIS_URL"]
+    return kept

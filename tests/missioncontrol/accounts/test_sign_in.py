@@ -1,0 +1,166 @@
+"""The one-time link in a browser."""
+
+import logging
+from datetime import timedelta
+
+import pytest
+from django.test import Client, RequestFactory
+
+from missioncontrol import clock
+from missioncontrol.accounts import services
+from missioncontrol.accounts.redact import HideLoginLinks
+from missioncontrol.accounts.views import is_from_this_machine
+
+pytestmark = pytest.mark.django_db
+
+
+def a_link(*, on_get=False, age=timedelta(0)):
+    owner = services.ensure_local_owner()
+    minted = services.mint_login_link(user=owner, at=clock.now() - age, on_get=on_get)
+    return f"/login/{minted.secret}/"
+
+
+def is_signed_in(client):
+    return "_auth_user_id" in client.session
+
+
+def test_opening_a_link_shows_one_button_and_signs_nobody_in(client):
+    answer = client.get(a_link())
+
+    assert answer.status_code == 200
+    assert answer.content.count(b"<button") == 1
+    assert not is_signed_in(client)
+
+
+def test_the_button_signs_in(client):
+    answer = client.post(a_link())
+
+    assert (answer.status_code, answer["Location"]) == (302, "/")
+    assert is_signed_in(client)
+
+
+def test_the_button_works_in_a_browser_that_hides_the_origin():
+    strict = Client(enforce_csrf_checks=True, headers={"origin": "null"})
+
+    strict.post(a_link())
+
+    assert is_signed_in(strict)
+
+
+def test_signing_in_hands_out_the_csrf_cookie(client):
+    client.post(a_link())
+
+    assert "csrftoken" in client.cookies
+
+
+def test_the_session_cookie_is_out_of_reach_of_scripts_and_other_sites(client):
+    client.post(a_link())
+
+    cookie = client.cookies["sessionid"]
+    assert cookie["httponly"]
+    assert cookie["samesite"] == "Lax"
+
+
+def test_a_used_link_says_so(client):
+    link = a_link()
+    Client().post(link)
+
+    answer = client.post(link)
+
+    assert answer.status_code == 410
+    assert b"no longer works" in answer.content
+    assert not is_signed_in(client)
+
+
+@pytest.mark.parametrize("method", ["get", "post"])
+def test_an_old_link_says_so(client, method):
+    answer = getattr(client, method)(a_link(age=timedelta(minutes=11)))
+
+    assert answer.status_code == 410
+
+
+def test_a_used_link_leads_who_is_signed_in_home(client):
+    link = a_link()
+    client.post(link)
+
+    assert client.get(link)["Location"] == "/"
+
+
+@pytest.mark.parametrize("method", ["get", "post"])
+def test_a_link_leaves_no_trace(client, method):
+    answer = getattr(client, method)(a_link())
+
+    assert answer["Referrer-Policy"] == "no-referrer"
+    assert answer["Cache-Control"] == "no-store"
+
+
+def test_the_page_may_load_nothing(client):
+    policy = client.get(a_link())["Content-Security-Policy"]
+
+    assert policy.startswith("default-src 'none'")
+
+
+def test_a_link_for_scripts_signs_in_on_get(client):
+    answer = client.get(a_link(on_get=True), REMOTE_ADDR="127.0.0.1")
+
+    assert answer.status_code == 302
+    assert is_signed_in(client)
+
+
+def test_a_look_at_the_headers_does_not_use_it_up(client):
+    link = a_link(on_get=True)
+
+    client.head(link)
+    client.get(link)
+
+    assert is_signed_in(client)
+
+
+@pytest.mark.parametrize(
+    "peer",
+    [
+        {"REMOTE_ADDR": "192.168.1.20"},
+        {"REMOTE_ADDR": ""},
+        {"REMOTE_ADDR": "127.0.0.1", "HTTP_X_FORWARDED_FOR": "203.0.113.9"},
+        {"REMOTE_ADDR": "127.0.0.1", "HTTP_FORWARDED": "for=203.0.113.9"},
+    ],
+)
+def test_from_elsewhere_a_link_for_scripts_shows_the_button(client, peer):
+    answer = client.get(a_link(on_get=True), **peer)
+
+    assert answer.status_code == 200
+    assert not is_signed_in(client)
+
+
+@pytest.mark.parametrize("address", ["127.0.0.1", "127.8.0.1", "::1", "::ffff:127.0.0.1"])
+def test_loopback_has_many_spellings(address):
+    assert is_from_this_machine(RequestFactory().get("/", REMOTE_ADDR=address))
+
+
+def test_signing_out_takes_a_post_with_the_token():
+    strict = Client(enforce_csrf_checks=True)
+    strict.post(a_link())
+
+    refused = strict.post("/logout/")
+    strict.post("/logout/", headers={"x-csrftoken": strict.cookies["csrftoken"].value})
+
+    assert refused.status_code == 403
+    assert not is_signed_in(strict)
+
+
+def test_without_a_link_it_says_where_one_comes_from(client):
+    answer = client.get("/login/")
+
+    assert b"manage.py login_link" in answer.content
+
+
+@pytest.mark.parametrize(
+    ("text", "args"),
+    [("Gone: /login/Zm9vYmFyYmF6/", ()), ("%s: %s", ("Gone", "/login/Zm9vYmFyYmF6/"))],
+)
+def test_no_log_line_carries_a_link(text, args):
+    record = logging.LogRecord("django.request", logging.WARNING, "", 0, text, args, None)
+
+    HideLoginLinks().filter(record)
+
+    assert record.getMessage() == "Gone: /login/…/"

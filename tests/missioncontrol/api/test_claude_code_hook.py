@@ -1,0 +1,11 @@
+"""The hook endpoint's own decisions; its story is played in tests/agents."""
+
+import pytest
+
+from missioncontrol.api.hooks import claude_code
+from missioncontrol.errors import NotFound
+
+
+def test_a_hook_whose_run_was_deleted_stops_waiting():
+    with pytest.raises(NotFound, match="The run"):
+        claude_code._still_there(None)

@@ -1,0 +1,284 @@
+"""What was stored becomes what we think and do."""
+
+from decimal import Decimal
+
+import pytest
+
+from guard.turn import Role, Turn, Usage
+from missioncontrol.oversight import answers, judging, pipeline
+from missioncontrol.oversight.models import Autofix, Decision, Message
+from missioncontrol.oversight.taps import Tap
+from missioncontrol.runs.models import JournalRow
+from missioncontrol.runs.models import Turn as TurnRow
+from tests.build import NOON, a_call, a_proposal, a_run, a_stuck_run, put, report
+
+pytestmark = pytest.mark.django_db
+MISSING = "File does not exist: src/app/tokens.py"
+
+
+def test_the_third_identical_call_is_held_before_it_runs():
+    run = a_stuck_run(mode="pause")
+
+    decision = Decision.objects.get()
+    assert run.status == "holding"
+    assert decision.kind == "exact_repeat"
+    assert decision.evidence["turns"] == [0, 1, 2]
+
+
+def test_two_identical_calls_are_not_a_loop():
+    run = a_run()
+
+    report(run, a_call(error="x"))
+    run = report(run, a_call(error="x"))
+
+    assert (run.status, run.open_decision) == ("running", None)
+
+
+def test_in_warn_it_is_journalled_and_goes_on():
+    run = a_stuck_run(mode="warn")
+
+    assert (run.status, run.open_decision) == ("running", None)
+    raised = JournalRow.objects.get(type="detection.raised")
+    assert '"outcome":"warned"' in raised.payload
+
+
+def test_in_flag_a_card_opens_and_the_agent_goes_on():
+    run = a_stuck_run(mode="flag")
+
+    assert run.status == "running"
+    assert Decision.objects.get().holds is False
+
+
+def test_in_auto_the_judges_fix_is_injected_and_the_held_call_skipped():
+    run = a_run(mode="auto", workspace=("src/app/token.py",))
+    read = {"role": Role.ASSISTANT, "tool": "Read", "args": {"file_path": "src/app/tokens.py"}}
+    report(run, Turn(key="1", error=MISSING, **read))
+    report(run, Turn(key="2", error=MISSING, **read))
+    run = report(run, Turn(key="3", phase="proposed", **read))
+    assert run.status == "holding"
+
+    judging.judge(run.open_decision, at=NOON)
+
+    run.refresh_from_db()
+    assert run.status == "running"
+    assert "src/app/token.py" in Message.objects.get().text
+    assert TurnRow.objects.get(key="3").skipped
+    assert Decision.objects.get().resolution == "autofix"
+
+
+def test_an_autofix_that_is_followed_by_news_has_recovered():
+    run = a_run(mode="auto", workspace=("src/app/token.py",))
+    read = {"role": Role.ASSISTANT, "tool": "Read", "args": {"file_path": "src/app/tokens.py"}}
+    for key in "12":
+        report(run, Turn(key=key, error=MISSING, **read))
+    run = report(run, Turn(key="3", phase="proposed", **read))
+    judging.judge(run.open_decision, at=NOON)
+
+    for number in range(5):
+        report(run, a_call(f"cat {number}", result=f"quite new line {number}"))
+
+    assert Autofix.objects.get().recovered is True
+
+
+def test_an_autofix_that_is_followed_by_the_same_loop_holds_for_a_person():
+    run = a_run(mode="auto", workspace=("src/app/token.py",))
+    read = {"role": Role.ASSISTANT, "tool": "Read", "args": {"file_path": "src/app/tokens.py"}}
+    for key in "12":
+        report(run, Turn(key=key, error=MISSING, **read))
+    run = report(run, Turn(key="3", phase="proposed", **read))
+    judging.judge(run.open_decision, at=NOON)
+
+    for key in "45":
+        report(run, Turn(key=key, error=MISSING, **read))
+    run = report(run, Turn(key="6", phase="proposed", **read))
+    judging.judge(run.open_decision, at=NOON)
+
+    run.refresh_from_db()
+    assert Autofix.objects.get().recovered is False
+    assert (run.status, Decision.objects.latest("id").status) == ("holding", "open")
+
+
+def test_it_does_nothing_twice_when_called_twice():
+    run = a_run()
+    put(run, a_call(error="x"), a_call(error="x"), a_proposal())
+
+    pipeline.detect([run.id], at=NOON)
+    before = JournalRow.objects.count()
+    pipeline.detect([run.id], at=NOON)
+
+    assert JournalRow.objects.count() == before
+    assert Decision.objects.count() == 1
+
+
+def test_a_process_that_never_saw_the_run_judges_the_same():
+    run = a_run()
+    report(run, a_call(error="x"))
+    report(run, a_call(error="x"))
+
+    pipeline._watches.clear()
+    run = report(run, a_proposal())
+
+    assert run.open_decision is not None
+
+
+@pytest.mark.parametrize("forgets", [False, True], ids=["the same process", "another"])
+def test_what_was_known_before_a_person_stepped_in_is_no_news_after(forgets):
+    run = a_stuck_run()
+    answers.intervene(
+        run.id, Tap(key="c", action="continue", version=run.version),
+        projects=[run.project_id], by="ana", at=NOON,
+    )  # fmt: skip
+
+    if forgets:
+        pipeline._watches.clear()
+    error = "ModuleNotFoundError: no module 'app.tokens'"
+    report(run, a_call("pytest -q", error=error))
+
+    assert TurnRow.objects.filter(run=run).latest("obs").changed is False
+
+
+def test_a_process_that_fell_behind_catches_up():
+    run = a_run()
+    report(run, a_call(error="x"))
+    behind = dict(pipeline._watches)
+    pipeline._watches.clear()
+    report(run, a_call(error="x"))
+
+    pipeline._watches.clear()
+    pipeline._watches.update(behind)
+    run = report(run, a_proposal())
+
+    assert run.open_decision is not None
+
+
+def test_a_users_turn_starts_the_count_afresh():
+    run = a_run()
+    report(run, a_call(error="x"), a_call(error="x"))
+    report(run, Turn(role=Role.USER, content="try again please"))
+
+    run = report(run, a_proposal())
+
+    assert run.open_decision is None
+
+
+def test_it_counts_a_model_call_once_though_two_turns_carry_it():
+    run = a_run()
+    usage = Usage(input=1200, cache_write_5m=300, cache_read=9000, output=42)
+    told = {"usage": usage, "call_id": "msg_1", "model": "claude-sonnet-4-5"}
+
+    run = report(run, a_call("ls", **told), a_call("pwd", **told))
+
+    assert run.cost_usd == Decimal("0.008055")
+    assert run.cache_read_tokens == 9000
+
+
+def test_an_unknown_model_is_unpriced_and_never_free():
+    run = report(a_run(), a_call(usage=Usage(input=10), model="house-model-1"))
+
+    assert (run.unpriced_calls, run.cost_usd) == (1, 0)
+    assert TurnRow.objects.get().cost_usd is None
+
+
+def test_a_budget_that_is_reached_holds_the_agent():
+    run = a_run(budget={"calls": 2})
+
+    run = report(run, a_call("ls"), a_call("pwd"))
+
+    assert run.status == "holding"
+    assert Decision.objects.get().kind == "budget"
+    assert JournalRow.objects.filter(type="budget.crossed").count() == 1
+
+
+def test_a_budget_holds_in_auto_too():
+    run = report(a_run(budget={"turns": 1}, mode="auto"), a_call("ls"))
+
+    assert run.status == "holding"
+
+
+def test_two_agents_that_hand_one_matter_back_and_forth_are_held():
+    run = a_run(mode="pause")
+    ask = {"role": Role.ASSISTANT, "agent": "planner", "content": "Please review the plan."}
+    back = {"role": Role.ASSISTANT, "agent": "critic", "content": "Rejected, plan it again."}
+
+    for turn in (ask, back, ask, back):
+        run = report(run, Turn(**turn))
+
+    assert run.status == "holding"
+    assert Decision.objects.get().kind == "ping_pong"
+
+
+def test_the_tape_has_one_point_a_turn():
+    run = a_run()
+
+    report(run, a_proposal(key="a"))
+    run = report(run, a_call(key="a", result="fine"), a_call("ls"))
+
+    assert (len(run.tape), run.judged_turns) == (2, 2)
+
+
+def test_a_turn_the_engine_fails_on_is_passed_over_and_the_next_ones_are_judged(caplog):
+    class Broken:
+        def observe(self, turn, *, spent):
+            raise ZeroDivisionError
+
+    run = report(a_run(), a_call("ls"))
+    pipeline._watches[run.id].engine = Broken()
+
+    run = report(run, a_call("pwd"))
+    assert run.detected_obs == run.last_obs
+    assert "the engine failed on turn 1" in caplog.text
+
+    run = report(run, a_call(error="x"), a_call(error="x"), a_proposal())
+    assert run.open_decision is not None
+
+
+def test_in_warn_a_crossed_budget_is_told_once():
+    run = a_run(budget={"calls": 1}, mode="warn")
+
+    report(run, a_call("ls"))
+    report(run, a_call("pwd"))
+    report(run, a_call("id"))
+
+    assert JournalRow.objects.filter(type="budget.crossed").count() == 1
+
+
+def test_a_persons_pause_is_not_lifted_by_a_loop_that_shows_meanwhile():
+    run = report(a_run(mode="auto"), a_call(error="x"), a_call(error="x"))
+    answers.intervene(
+        run.id, Tap(key="p", action="pause"), projects=[run.project_id], by="ana", at=NOON
+    )
+
+    run = report(run, a_call(error="x"))
+
+    assert (run.status, run.open_decision) == ("holding", None)
+
+
+def test_what_was_stored_before_an_answer_opens_no_new_card():
+    run = report(a_run(), a_call(error="x"), a_call(error="x"))
+    put(run, a_proposal())
+    answers.intervene(
+        run.id, Tap(key="c", action="continue", version=run.version),
+        projects=[run.project_id], by="ana", at=NOON,
+    )  # fmt: skip
+
+    pipeline.detect([run.id], at=NOON)
+
+    run.refresh_from_db()
+    assert run.open_decision is None
+
+
+def test_usage_without_a_call_id_is_counted_once_for_a_turn():
+    run, usage = a_run(), Usage(input=100)
+
+    report(run, a_proposal(key="a", usage=usage, model="m"))
+    run = report(run, a_call(key="a", model="m"))
+
+    assert run.input_tokens == 100
+
+
+def test_the_policys_own_ceilings_stand_beside_the_runs():
+    run = a_run(policy={"budget": {"usd": "5", "calls": 30}}, budget={"calls": 50})
+
+    budget = pipeline.policy_of(run).budget
+
+    assert (budget.usd, budget.calls) == (Decimal(5), 50)

@@ -1,0 +1,176 @@
+"""Requests to addresses that others chose."""
+
+from __future__ import annotations
+
+import socket
+import threading
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+import pytest
+
+from missioncontrol import outbound
+from missioncontrol.outbound import Unsendable
+
+
+@pytest.fixture
+def server():
+    """A web server on loopback that keeps what it is told and answers `status`."""
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self):
+            body = self.rfile.read(int(self.headers["Content-Length"]))
+            self.server.heard.append((self.path, dict(self.headers), body))
+            self.send_response(self.server.status)
+            self.send_header("Location", f"{self.server.url}/elsewhere")
+            self.send_header("Content-Length", "0")
+            self.end_headers()
+
+        def log_message(self, *_):
+            pass
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as running:
+        running.heard, running.status = [], 204
+        running.host = f"127.0.0.1:{running.server_address[1]}"
+        running.url = f"http://{running.host}"
+        thread = threading.Thread(target=running.serve_forever, args=(0.02,), daemon=True)
+        thread.start()
+        yield running
+        running.shutdown()
+        thread.join()
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "http://hooks.example.com/x",
+        "ftp://hooks.example.com/x",
+        "https:///x",
+        "https://user:secret@hooks.example.com/",
+        "https://hooks.example.com:port/",
+        "https://hooks.example.com/a b",
+        "https://hooks.example.com/\n",
+        "https://[::1/",
+        "https://hooks.example.com/" + "x" * 500,
+        "https://hooks.example.com/\u00e9t\u00e9",
+        "https://h\u00f6\u00f6ks.example.com/",
+        "",
+    ],
+)
+def test_an_address_that_may_not_be_called_is_refused(url):
+    with pytest.raises(Unsendable):
+        outbound.check_url(url, private_hosts=())
+
+
+def test_a_named_host_with_a_port_that_is_none_is_refused():
+    with pytest.raises(Unsendable):
+        outbound.check_url("http://hooks.lan:port/", private_hosts=["hooks.lan"])
+
+
+def test_a_named_host_may_be_called_without_encryption():
+    assert outbound.check_url("http://hooks.lan/x", private_hosts=["hooks.lan"]).hostname
+    assert outbound.check_url("http://hooks.lan:81/x", private_hosts=["hooks.lan:81"]).port == 81
+    with pytest.raises(Unsendable):
+        outbound.check_url("http://hooks.lan:82/x", private_hosts=["hooks.lan:81"])
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "127.0.0.1", "10.1.2.3", "172.16.0.9", "192.168.1.1", "169.254.169.254", "0.0.0.1",
+        "100.64.0.1", "224.0.0.1", "::1", "fe80::1", "fe80::1%eth0", "fc00::7", "::ffff:127.0.0.1",
+        "64:ff9b::7f00:1", "2002:7f00:1::", "ff02::1", "64:ff9b:1::a00:7", "fec0::7", "::10.0.0.7",
+        "::ffff:0:10.0.0.7",
+    ],
+)  # fmt: skip
+def test_an_address_inside_is_not_public(address):
+    assert not outbound.is_public(address)
+
+
+@pytest.mark.parametrize("address", ["93.184.216.34", "2606:2800:220:1::1", "64:ff9b::5db8:d822"])
+def test_an_address_outside_is(address):
+    assert outbound.is_public(address)
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "localhost", "[::1]", "0x7f.1", "2130706433"])
+def test_a_public_looking_name_that_leads_inside_is_refused(host):
+    with pytest.raises(Unsendable):
+        outbound.post(f"https://{host}/", b"{}", {}, private_hosts=())
+
+
+def test_a_name_that_leads_nowhere_is_refused():
+    with pytest.raises(Unsendable, match="cannot be looked up"):
+        outbound.post("https://nowhere.invalid/", b"{}", {}, private_hosts=())
+
+
+def test_the_body_and_its_headers_arrive(server):
+    reply = outbound.post(
+        f"{server.url}/hook?x=1", b'{"a": 1}', {"X-Mine": "yes"}, private_hosts=[server.host]
+    )
+
+    ((path, headers, body),) = server.heard
+    assert reply.is_good
+    assert (path, headers["X-Mine"], body) == ("/hook?x=1", "yes", b'{"a": 1}')
+    assert headers["Host"] == server.host
+
+
+def test_a_redirect_is_not_followed(server):
+    server.status = 307
+
+    reply = outbound.post(server.url, b"", {}, private_hosts=[server.host])
+
+    assert (reply.status, reply.is_good, len(server.heard)) == (307, False, 1)
+
+
+def test_nobody_there_is_told():
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        host = f"127.0.0.1:{free.getsockname()[1]}"
+
+    with pytest.raises(Unsendable, match="cannot be reached"):
+        outbound.post(f"http://{host}/", b"", {}, private_hosts=[host])
+
+
+@contextmanager
+def a_drip(first: bytes):
+    """A server that begins with `first` and then says one byte every 50 ms, for a minute."""
+    over = threading.Event()
+
+    def drip():
+        wire, _ = listening.accept()
+        with wire:
+            try:
+                wire.sendall(first)
+                for _ in range(1200):
+                    if over.wait(0.05):
+                        return
+                    wire.sendall(b"x")
+            except OSError:
+                return  # the caller has hung up
+
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        thread = threading.Thread(target=drip)
+        thread.start()
+        yield f"127.0.0.1:{listening.getsockname()[1]}"
+        over.set()
+        thread.join()
+
+
+def test_a_server_that_answers_a_byte_at_a_time_is_hung_up_on(monkeypatch):
+    monkeypatch.setattr(outbound, "LONGEST_CALL_S", 0.5)
+
+    with a_drip(b"HTTP/1.1 2") as host, pytest.raises(Unsendable, match="took longer"):
+        outbound.post(f"http://{host}/", b"", {}, private_hosts=[host])
+
+
+def test_so_is_one_that_drips_its_side_of_a_handshake(monkeypatch):
+    monkeypatch.setattr(outbound, "LONGEST_CALL_S", 0.5)
+    a_record_of_16_kb = b"\x16\x03\x03\x40\x00"
+
+    with a_drip(a_record_of_16_kb) as host, pytest.raises(Unsendable, match="took longer"):
+        outbound.post(f"https://{host}/", b"", {}, private_hosts=[host])
+
+
+def test_what_cannot_be_written_into_a_request_is_told(server):
+    with pytest.raises(Unsendable, match="UnicodeEncodeError"):
+        outbound.post(server.url, b"", {"X-Mine": "\u2713"}, private_hosts=[server.host])

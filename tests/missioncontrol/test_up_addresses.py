@@ -1,0 +1,59 @@
+"""Where it listens, and which Host headers it answers."""
+
+import socket
+
+import pytest
+
+from missioncontrol.up import addresses
+from missioncontrol.up.errors import AddressUnknown, PortTaken
+from missioncontrol.up.options import EVERYWHERE
+
+
+def test_port_zero_finds_a_free_one():
+    with addresses.listen("127.0.0.1", 0) as listener:
+        url = addresses.url_of(listener)
+
+    assert url.startswith("http://127.0.0.1:")
+    assert not url.endswith(":0")
+
+
+def test_a_taken_port_is_said_in_one_sentence(monkeypatch):
+    monkeypatch.setattr(addresses, "PATIENCE_S", 0)
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        port = other.getsockname()[1]
+
+        with pytest.raises(PortTaken, match=f"Port {port} on 127.0.0.1 is taken"):
+            addresses.listen("127.0.0.1", port)
+
+
+def test_a_foreign_address_is_said_in_one_sentence():
+    with pytest.raises(AddressUnknown, match=r"Cannot listen on 192\.0\.2\.1"):
+        addresses.listen("192.0.2.1", 0)
+
+
+def test_all_addresses_are_shown_as_loopback():
+    with addresses.listen(EVERYWHERE, 0) as listener:
+        assert addresses.url_of(listener).startswith("http://127.0.0.1:")
+
+
+def test_it_answers_to_loopback_and_to_its_own_names():
+    hosts = addresses.accepted_hosts(asked="127.0.0.1", public_url="")
+
+    assert {"localhost", "127.0.0.1", "[::1]", socket.gethostname().lower()} <= set(hosts)
+
+
+def test_it_answers_to_the_public_name():
+    hosts = addresses.accepted_hosts(asked=EVERYWHERE, public_url="https://mc.example.org/x")
+
+    assert "mc.example.org" in hosts
+
+
+@pytest.mark.parametrize("asked", [EVERYWHERE, "::", "127.0.0.1"])
+def test_it_never_answers_to_everyone(asked):
+    hosts = addresses.accepted_hosts(asked=asked, public_url="")
+
+    assert not {"*", "", EVERYWHERE, "[::]"} & set(hosts)
+
+
+def test_a_phone_is_never_sent_to_loopback():
+    assert addresses.lan_address() not in {"127.0.0.1", EVERYWHERE}

@@ -1,0 +1,117 @@
+"""A server on loopback that answers what a test tells it to, over real HTTP.
+
+For what a real Mission Control cannot be made to do at will: to refuse, to vanish,
+to cut connections. The real round trip is in test_live_session.py.
+"""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Callable
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+Answering = Callable[["Asked"], tuple[int, Any]]
+PROCEED = {"version": 1, "action": "proceed", "call": "run", "reason": None, "messages": []}
+
+
+class Asked:
+    """One request as the server read it."""
+
+    def __init__(self, method: str, path: str, headers: Any, body: Any) -> None:
+        self.method, self.path, self.headers, self.body = method, path, headers, body
+
+    @property
+    def turn(self) -> dict[str, Any]:
+        (turn,) = self.body["turns"]
+        return turn  # type: ignore[no-any-return]
+
+
+def directive(action: str = "proceed", *texts: str, version: int = 1, **fields: Any) -> Any:
+    messages = [{"id": f"m-{text}", "text": text, "agent": None} for text in texts]
+    return PROCEED | {"action": action, "version": version, "messages": messages} | fields
+
+
+class LoopbackServer:
+    """Serves on one port; may stop and come back there, as a restart does."""
+
+    def __init__(self) -> None:
+        self.asked: list[Asked] = []
+        self.answer_turn: Answering = lambda _: (200, directive())
+        self.answer_poll: Answering = lambda _: (204, None)
+        self.port = 0
+        self._polled = threading.Semaphore(0)
+        self._server: ThreadingHTTPServer | None = None
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.port}"
+
+    def start(self) -> None:
+        owner = self
+
+        class Handler(_Handler):
+            server_side = owner
+
+        self._server = _QuietServer(("127.0.0.1", self.port), Handler)
+        self._server.daemon_threads = True
+        self.port = self._server.server_port
+        threading.Thread(target=self._server.serve_forever, args=(0.02,), daemon=True).start()
+
+    def stop(self) -> None:
+        if self._server is not None:
+            self._server.shutdown()
+            self._server.server_close()
+            self._server = None
+
+    def of(self, method: str, ending: str) -> list[Asked]:
+        return [
+            a for a in self.asked if a.method == method and a.path.split("?")[0].endswith(ending)
+        ]
+
+    def await_polls(self, count: int = 1) -> None:
+        """Block until so many long polls have come in."""
+        for _ in range(count):
+            assert self._polled.acquire(timeout=60)
+
+    def answer(self, asked: Asked) -> tuple[int, Any]:
+        self.asked.append(asked)
+        if asked.path == "/api/v1/runs/":
+            return 201, {"id": "run-1", "key": asked.body["key"]}
+        if asked.path.endswith("/turns/"):
+            status, said = self.answer_turn(asked)
+            told = {"accepted": 1, "duplicates": 0, "refused": [], "last_seq": 1, "judged": True}
+            return status, told | {"directive": said} if status == 200 else said
+        if "/directive/" in asked.path:
+            self._polled.release()
+            return self.answer_poll(asked)
+        return 200, {}
+
+
+class _QuietServer(ThreadingHTTPServer):
+    def handle_error(self, *_: object) -> None:
+        """A client that hung up is what some tests are about."""
+
+
+class _Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True  # head and body are two writes: else 40 ms each
+    server_side: LoopbackServer
+
+    def log_message(self, *_: object) -> None:
+        pass
+
+    def _serve(self) -> None:
+        raw = self.rfile.read(int(self.headers.get("Content-Length") or 0))
+        asked = Asked(self.command, self.path, self.headers, json.loads(raw) if raw else None)
+        status, body = self.server_side.answer(asked)
+        written = b"" if body is None else json.dumps(body).encode()
+        self.send_response(status)
+        self.send_header("Content-Length", str(len(written)))
+        self.end_headers()
+        self.wfile.write(written)
+        if self.server_side._server is None:  # stopped: a kept connection ends too
+            self.close_connection = True
+
+    do_GET = do_POST = do_PATCH = _serve  # noqa: N815 - the base's names

@@ -1,0 +1,107 @@
+import asyncio
+import threading
+
+import pytest
+
+from guard import AsyncSession, Stopped
+from guard.sdk import conversation
+from tests.sdk.server import directive
+
+
+@pytest.fixture
+async def session(server):
+    async with AsyncSession("fix-auth", url=server.url, key="mc_k", agent="coder") as opened:
+        yield opened
+
+
+async def test_a_call_is_proposed_and_then_completed_under_one_key(server, session):
+    go = await session.before("Bash", {"command": "pytest -q"})
+    await session.after(go, result="1 passed")
+
+    proposed, done = (asked.turn for asked in server.of("POST", "turns/"))
+    assert done["key"] == proposed["key"]
+    assert done["result"] == "1 passed"
+
+
+async def test_many_held_calls_need_no_thread(server, session):
+    tapped = threading.Event()
+    server.answer_turn = lambda _: (200, directive("hold"))
+
+    def answer_poll(_):
+        tapped.wait(5)
+        return 200, directive("proceed", "use b.py", version=2, call="skip")
+
+    server.answer_poll = answer_poll
+    held = [asyncio.create_task(session.before("Read", {"n": n})) for n in range(20)]
+    await asyncio.to_thread(server.await_polls, 20)
+    ours = [t for t in threading.enumerate() if t.name.startswith("asyncio")]
+    tapped.set()
+    texts = [(await task).text for task in held]
+
+    assert len(ours) <= 1
+    assert texts.count("use b.py") == 1
+    assert texts.count(conversation.ANSWERED_ELSEWHERE) == 19
+
+
+async def test_a_stop_is_raised(server, session):
+    server.answer_turn = lambda _: (200, directive("stop", reason="ended by Ann"))
+
+    with pytest.raises(Stopped, match="ended by Ann"):
+        await session.before("Bash")
+
+
+async def test_a_call_awaits_the_function(server, session):
+    async def add(a, b):
+        return a + b
+
+    assert await session.call("add", {"a": 1, "b": 2}, add) == "3"
+
+
+async def test_without_a_server_the_agent_goes_on():
+    async with AsyncSession("x", url="http://127.0.0.1:9", key="k") as session:
+        assert (await session.before("Bash")).run
+
+
+async def test_a_held_call_goes_on_waiting_over_a_restart(server, session, monkeypatch):
+    monkeypatch.setattr(conversation, "ASK_AGAIN_S", 0.1)
+    server.answer_turn = lambda _: (200, directive("hold"))
+    server.answer_poll = lambda _: (503, None)
+    call = asyncio.create_task(session.before("Bash"))
+    await asyncio.to_thread(server.await_polls)
+
+    await asyncio.to_thread(server.stop)
+    server.answer_poll = lambda _: (200, directive("proceed", version=2))
+    server.start()
+
+    assert (await asyncio.wait_for(call, 10)).run
+
+
+async def test_a_cancelled_hold_lets_go_of_its_connection(server, session):
+    server.answer_turn = lambda _: (200, directive("hold"))
+    forever = threading.Event()
+    server.answer_poll = lambda _: (204, forever.wait(5) and None)
+    call = asyncio.create_task(session.before("Bash"))
+    await asyncio.to_thread(server.await_polls)
+
+    call.cancel()
+
+    with pytest.raises(asyncio.CancelledError):
+        await call
+    forever.set()
+
+
+async def test_an_escalation_is_awaited_where_its_callback_is_a_coroutine(server):
+    said = directive("proceed", "try another way")
+    said["messages"][0]["escalation"] = {"reason": "It did the same.", "repeats": 3}
+    server.answer_turn = lambda _: (200, said)
+    heard = []
+
+    async def switch_model(escalation):
+        await asyncio.sleep(0)
+        heard.append((escalation.reason, escalation.repeats))
+
+    async with AsyncSession("x", url=server.url, key="k", on_escalation=switch_model) as session:
+        await session.before("Bash")
+        await session.say("On with it.")
+
+    assert heard == [("It did the same.", 3)]

@@ -1,0 +1,369 @@
+import logging
+import threading
+
+import pytest
+
+from guard import Escalation, Session, Stopped
+from guard.sdk import conversation
+from tests.sdk.server import directive
+
+
+@pytest.fixture
+def session(server):
+    with Session("fix-auth", url=server.url, key="mc_k", agent="coder") as opened:
+        yield opened
+
+
+def away(**fields):
+    return Session("fix-auth", url="http://127.0.0.1:9", key="mc_k", **fields)
+
+
+def test_it_opens_the_run_with_a_key_of_its_own(server):
+    with Session(
+        "fix-auth", url=server.url, key="mc_k", goal="pass", workspace=["a.py"], mode="auto"
+    ):
+        pass
+
+    (opened,) = server.of("POST", "runs/")
+    assert opened.headers["Authorization"] == "Bearer mc_k"
+    assert opened.body["key"]
+    assert opened.body["workspace"] == ["a.py"]
+    assert (opened.body["name"], opened.body["goal"], opened.body["mode"]) == (
+        "fix-auth",
+        "pass",
+        "auto",
+    )
+
+
+def test_a_url_and_key_come_from_the_environment(server, monkeypatch):
+    monkeypatch.setenv("MISSIONCONTROL_URL", server.url)
+    monkeypatch.setenv("MISSIONCONTROL_KEY", "mc_env")
+
+    with Session("x"):
+        pass
+
+    assert server.asked[0].headers["Authorization"] == "Bearer mc_env"
+
+
+def test_a_call_is_proposed_and_then_completed_under_one_key(server, session):
+    go = session.before("Bash", {"command": "pytest -q"})
+    session.after(go, result="1 passed", usage={"input": 3, "output": 1}, call_id="c-1")
+
+    proposed, done = (asked.turn for asked in server.of("POST", "turns/"))
+    assert go.run
+    assert proposed["phase"] == "proposed"
+    assert proposed["args"] == {"command": "pytest -q"}
+    assert done["phase"] == "done"
+    assert done["key"] == proposed["key"]
+    assert done["usage"]["input"] == 3
+    assert done["agent"] == "coder"
+
+
+def test_only_a_proposal_waits_for_the_verdict(server, session):
+    session.after(session.before("Bash"))
+
+    proposed, done = server.of("POST", "turns/")
+    assert proposed.headers["Prefer"].startswith("wait=")
+    assert done.headers["Prefer"] is None
+
+
+def test_a_held_call_waits_for_its_own_answer(server, session):
+    server.answer_turn = lambda _: (200, directive("hold", version=4))
+    polls = iter([(204, None), (200, directive("hold", version=5)), (200, directive(version=6))])
+    server.answer_poll = lambda _: next(polls)
+
+    go = session.before("Bash", {"command": "pytest -q"})
+
+    asked = [poll.path.partition("?")[2] for poll in server.of("GET", "directive/")]
+    key = server.of("POST", "turns/")[0].turn["key"]
+    assert go.run
+    assert [
+        f"after={version}&call={key}" in a for version, a in zip((4, 4, 5), asked, strict=True)
+    ] == [True] * 3
+
+
+def test_a_skipped_call_gets_the_messages_for_a_result(server, session):
+    server.answer_turn = lambda _: (200, directive("proceed", "read b.py", call="skip"))
+
+    go = session.before("Read", {"path": "a.py"})
+
+    assert (go.run, go.text) == (False, "read b.py")
+    assert session.after(go, result="never") == ()
+    assert len(server.of("POST", "turns/")) == 1
+
+
+def test_a_message_is_given_once_and_marked_delivered(server, session):
+    server.answer_turn = lambda _: (200, directive("proceed", "look-up"))
+
+    first = session.before("Bash")
+    second = session.after(first, result="x")
+
+    assert first.messages == ("look-up",)
+    assert second == ()
+    assert len(server.of("POST", "messages/m-look-up/delivered/")) == 1
+
+
+def test_a_message_for_another_agent_waits_for_it(server, session):
+    said = directive("proceed", "for b")
+    said["messages"][0]["agent"] = "b"
+    server.answer_turn = lambda _: (200, said)
+
+    assert session.say("hello", agent="a") == ()
+    assert session.say("hello", agent="b") == ("for b",)
+
+
+def test_parallel_held_calls_share_one_message(server, session):
+    tapped = threading.Event()
+    server.answer_turn = lambda _: (200, directive("hold"))
+
+    def answer_poll(_):
+        tapped.wait(5)
+        return 200, directive("proceed", "use b.py", version=2, call="skip")
+
+    server.answer_poll = answer_poll
+    texts = []
+    calls = [
+        threading.Thread(target=lambda: texts.append(session.before("Read").text)) for _ in "ab"
+    ]
+    for call in calls:
+        call.start()
+    tapped.set()
+    for call in calls:
+        call.join()
+
+    assert sorted(texts) == sorted(["use b.py", conversation.ANSWERED_ELSEWHERE])
+
+
+def test_a_stop_is_raised_and_stays(server, session):
+    server.answer_turn = lambda _: (200, directive("stop", reason="ended by Ann"))
+
+    for _ in range(2):
+        with pytest.raises(Stopped, match="ended by Ann"):
+            session.before("Bash")
+
+    assert len(server.of("POST", "turns/")) == 1
+
+
+def test_a_stopped_run_is_reported_as_ended(server):
+    server.answer_turn = lambda _: (200, directive("stop"))
+
+    with pytest.raises(Stopped), Session("x", url=server.url, key="k") as session:
+        session.before("Bash")
+
+    (ended,) = server.of("PATCH", "runs/run-1/")
+    assert ended.body == {"status": "failed"}
+
+
+def test_a_run_that_ends_well_is_completed(server):
+    with Session("x", url=server.url, key="k"):
+        pass
+
+    assert server.of("PATCH", "runs/run-1/")[0].body == {"status": "completed"}
+
+
+def test_a_call_runs_the_function_and_tells_what_it_gave(server, session):
+    server.answer_turn = lambda asked: (
+        200,
+        directive("proceed", *(["next: b"] if asked.turn["phase"] == "done" else [])),
+    )
+
+    text = session.call("add", {"a": 1, "b": 2}, lambda a, b: a + b)
+
+    assert text == "3\n\n[Mission Control] next: b"
+
+
+def test_a_call_that_raises_is_told_and_raised(server, session):
+    with pytest.raises(ZeroDivisionError):
+        session.call("divide", {"a": 1}, lambda a: a / 0)
+
+    assert server.of("POST", "turns/")[1].turn["error"] == "ZeroDivisionError: division by zero"
+
+
+def test_without_a_server_the_agent_goes_on_and_one_line_is_logged(caplog):
+    with caplog.at_level(logging.INFO, "guard"), away() as session:
+        runs = [session.before("Bash").run for _ in range(3)]
+
+    assert runs == [True] * 3
+    assert len(caplog.records) == 1
+
+
+def test_without_a_server_a_closed_agent_runs_no_tool():
+    with away(fail="closed") as session:
+        go = session.before("Bash")
+
+    assert not go.run
+    assert go.text == conversation.UNREACHABLE
+
+
+@pytest.mark.parametrize(
+    ("status", "body"),
+    [(401, {"code": "unauthorized"}), (500, None), (200, None), (200, {"action": "dance"})],
+)
+def test_an_answer_it_cannot_use_does_not_break_the_host(server, session, status, body):
+    server.answer_turn = lambda _: (status, body)
+
+    assert session.before("Bash").run
+
+
+def test_a_held_call_goes_on_waiting_over_a_restart(server, monkeypatch):
+    monkeypatch.setattr(conversation, "ASK_AGAIN_S", 0.1)
+    server.answer_turn = lambda _: (200, directive("hold"))
+    server.answer_poll = lambda _: (503, None)
+    answers = []
+    with Session("x", url=server.url, key="k") as session:
+        call = threading.Thread(target=lambda: answers.append(session.before("Bash")))
+        call.start()
+        server.await_polls()
+        server.stop()
+        server.answer_poll = lambda _: (200, directive("proceed", "go on", version=2))
+        server.start()
+        call.join(10)
+
+    assert [(go.run, go.messages) for go in answers] == [(True, ("go on",))]
+
+
+def test_a_held_call_gives_up_on_a_server_that_stays_away(server, monkeypatch):
+    monkeypatch.setattr(conversation, "GIVE_UP_S", 0.5)
+    server.answer_turn = lambda _: (200, directive("hold"))
+
+    def vanish(_):
+        threading.Thread(target=server.stop).start()
+        return 503, None
+
+    server.answer_poll = vanish
+
+    with Session("x", url=server.url, key="k", fail="closed") as session:
+        assert not session.before("Bash").run
+
+
+def test_a_run_is_opened_later_when_the_server_comes_later(server, monkeypatch):
+    monkeypatch.setattr(conversation, "ASK_AGAIN_S", 0.0)
+    server.stop()
+    with Session("x", url=server.url, key="k") as session:
+        session.before("Bash")
+        server.start()
+        session.before("Bash")
+
+        assert session.run_id == "run-1"
+
+
+def test_a_closed_agent_works_again_as_soon_as_the_server_is_back(server):
+    server.stop()
+    with Session("x", url=server.url, key="k", fail="closed") as session:
+        assert not session.before("Bash").run
+        server.start()
+        assert session.before("Bash").run
+
+
+def test_a_server_that_is_away_is_left_alone_for_a_while(server):
+    server.stop()
+    with Session("x", url=server.url, key="k") as session:
+        session.before("Bash")
+        server.start()
+        session.before("Bash")
+
+    assert server.asked == []
+
+
+def test_a_text_nobody_reads_to_its_end_is_cut_in_the_middle(server, session):
+    session.say("a" * 300_000 + "b")
+
+    told = server.of("POST", "turns/")[0].turn["content"]
+    assert len(told) < 201_000
+    assert told.endswith("b")
+    assert "100001 characters cut" in told
+
+
+def test_what_json_cannot_say_is_said_as_text(server, session):
+    session.before("Write", {"path": object})
+
+    assert "object" in server.of("POST", "turns/")[0].turn["args"]["path"]
+
+
+def test_an_address_that_is_none_is_refused_at_once():
+    with pytest.raises(ValueError, match="no http"):
+        Session("x", url="ftp://x", key="k")
+
+
+def test_a_host_hears_what_its_session_does(server):
+    heard = []
+    server.answer_turn = lambda _: (200, directive("proceed", "look elsewhere"))
+
+    with Session("x", url=server.url, key="mc_k", emit=heard.append) as session:
+        session.before("Bash", {"command": "ls"})
+
+    assert [type(event).__name__ for event in heard[:3]] == ["Opened", "Directed", "Messaged"]
+    assert heard[-1].status == "completed"
+    assert heard[0].run == "run-1"
+    assert heard[2].message.text == "look elsewhere"
+
+
+def test_a_host_hears_once_that_the_server_is_away():
+    heard = []
+
+    with away(emit=heard.append) as session:
+        session.before("Bash")
+        session.before("Bash")
+
+    assert [type(event).__name__ for event in heard] == ["Away"]
+
+
+def test_a_callback_that_fails_does_not_reach_the_agent(server, caplog):
+    def fail(event):
+        raise RuntimeError("no")
+
+    with Session("x", url=server.url, key="mc_k", emit=fail) as session:
+        assert session.before("Bash").run
+
+    assert len([r for r in caplog.records if "emit callback" in r.message]) == 1
+
+
+@pytest.mark.parametrize("nature", [{"loop_key": ["command"], "retry": "poll"}, None])
+def test_a_call_may_say_what_repeating_it_means(server, session, nature):
+    session.before("Bash", {"command": "ls"}, **({"nature": nature} if nature else {}))
+
+    (asked,) = server.of("POST", "turns/")
+    expected = {"loop_key": ["command"], "progress_key": [], "retry": "poll"}
+    assert asked.turn.get("nature") == (expected if nature else None)
+
+
+ESCALATION = {
+    "reason": "It made the same edit 3 times.", "detector": "fingerprint", "kind": "exact_repeat",
+    "repeats": 3, "first_error": "KeyError: 'user'",
+}  # fmt: skip
+
+
+def escalated(**fields):
+    said = directive("proceed", "try another way")
+    said["messages"][0]["escalation"] = {**ESCALATION, **fields}
+    return said
+
+
+def test_the_host_hears_of_an_escalation_once(server):
+    server.answer_turn = lambda _: (200, escalated(unknown="ignored"))
+    heard = []
+    with Session("x", url=server.url, key="k", on_escalation=heard.append) as session:
+        go = session.before("Bash")
+        session.after(go, result="done")
+        session.say("On with it.")
+
+    assert heard == [Escalation(**ESCALATION)]
+    assert go.messages == ("try another way",)
+
+
+def test_a_failing_escalation_callback_breaks_nothing(server, caplog):
+    server.answer_turn = lambda _: (200, escalated())
+
+    def fail(_):
+        raise ValueError("no stronger model")
+
+    with Session("x", url=server.url, key="k", on_escalation=fail) as session:
+        assert session.before("Bash").run
+
+    assert "on_escalation callback failed" in caplog.text
+
+
+def test_a_session_without_the_callback_takes_the_message_all_the_same(server, session):
+    server.answer_turn = lambda _: (200, escalated())
+
+    assert session.say("hello") == ("try another way",)
