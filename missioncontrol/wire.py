@@ -135,6 +135,9 @@ class RunRow:
     """What was last told of a ceiling, this run's or a shared one; None once the
     ceilings moved."""
     capabilities: dict[str, Any]
+    """What its adapter told: `hold inject terminate cost away why` (docs/protocol.md)."""
+    unavailable: dict[str, str]
+    """Action -> why this agent cannot do it."""
     policy_version: int | None
     """Of the project's policy it runs under; None: it brought its own."""
     parent: UUID | None
@@ -515,6 +518,11 @@ class RunMoved(EventHead):
     of shared ones, no longer holds."""
     policy_version: int | None = None
     """Set when the run follows a newer policy of its project."""
+    capabilities: dict[str, Any] | None = None
+    """Set, with `unavailable`, when the adapter learned what its agent can do."""
+    unavailable: dict[str, str] | None = None
+    actions: tuple[InterventionAction, ...] | None = None
+    """Set with `capabilities`: what the run's open card, if there is one, offers now."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -23,8 +23,10 @@ logger = logging.getLogger("guard")
 
 CAPABILITIES: Mapping[str, Any] = {
     "hold": True,
-    "inject": ["at_next_tool", "now"],
+    "inject": ["now", "at_next_tool"],
     "terminate": "sdk",
+    "cost": "turns",
+    "away": "waits",
 }
 """What can truly be done to an agent that asks before each call."""
 

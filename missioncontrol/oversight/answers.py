@@ -198,6 +198,7 @@ def _continue(book: Book, run: Run, tap: Tap, made: Intervention) -> None:
 
 
 def _terminate(book: Book, run: Run, tap: Tap, made: Intervention) -> None:
+    _check_can_end(run)
     cards.stop(book, run, by=made.by, reason=tap.message or f"Terminated by {made.by}.")
 
 
@@ -250,12 +251,18 @@ def _allow_budget(book: Book, run: Run, tap: Tap, made: Intervention) -> None:
     cards.release(book, run, by=made.by, reason="allow_budget")
 
 
+def _check_can_end(run: Run) -> None:
+    """Refuse what would end nothing: a button must not lie."""
+    refusal = rows.unavailable(run).get("terminate")
+    if refusal and run.status not in ENDED:
+        raise ActionUnavailable(refusal)
+
+
 def _restart(book: Book, run: Run, tap: Tap, made: Intervention) -> None:
     """End this run and open a fresh one that begins with the message."""
     if not (tap.message or "").strip():
         raise InvalidRequest("restart needs a message for the fresh run.", field="message")
-    if run.status not in ENDED and "terminate" in rows.unavailable(run):
-        raise ActionUnavailable(rows.unavailable(run)["terminate"])
+    _check_can_end(run)
     if run.status not in FORBIDDEN:
         cards.stop(book, run, by=made.by, reason=f"Restarted by {made.by}.")
     fresh = open_successor(book, run, key=f"restart:{made.id}", by=made.by)

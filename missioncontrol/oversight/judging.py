@@ -29,7 +29,7 @@ from missioncontrol.runs import journal
 from missioncontrol.runs.journal import Book
 from missioncontrol.runs.lifecycle import Status
 from missioncontrol.runs.models import Run, Turn
-from missioncontrol.runs.rows import guard_turn
+from missioncontrol.runs.rows import capabilities_of, guard_turn
 from missioncontrol.wire import AutofixApplied, DetectionRaised, JudgeAsked, JudgeRuled, VerdictRow
 
 HISTORY_TURNS = 24
@@ -221,7 +221,7 @@ def _answer(
     if response is Response.WARN:
         _tell(book, run, verdict)
         return None
-    holds = response is not Response.FLAG and run.capabilities.get("hold", True) is not False
+    holds = response is not Response.FLAG and capabilities_of(run).hold
     decision = cards.open_card(book, run, signal, holds=holds, from_seq=run.last_seq + 1)
     decision.asked_at = question.asked_at
     _rule(book, run, decision, verdict)

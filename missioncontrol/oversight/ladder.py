@@ -10,7 +10,7 @@ from missioncontrol.oversight.models import Decision, Message
 from missioncontrol.runs.journal import Book
 from missioncontrol.runs.lifecycle import ON_HOLD, Status
 from missioncontrol.runs.models import Run, Turn
-from missioncontrol.runs.rows import guard_turn
+from missioncontrol.runs.rows import capabilities_of, guard_turn
 from missioncontrol.wire import EscalationAsked, MessageQueued
 
 ADVICE = (
@@ -76,7 +76,7 @@ def _escalation_of(run: Run, signal: Signal) -> Escalation:
 
 
 def _tell(book: Book, run: Run, asked: Escalation, *, agent: str) -> Message | None:
-    if run.capabilities.get("inject", True) in (False, None, []):
+    if not capabilities_of(run).takes_text:
         return None
     lines = [f"Mission Control noticed: {asked.reason}"]
     if asked.first_error:

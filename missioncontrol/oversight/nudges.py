@@ -7,7 +7,7 @@ from guard.signals import Assessment, Rung, Signal
 from missioncontrol.oversight import cards
 from missioncontrol.runs.journal import Book
 from missioncontrol.runs.models import Run, Turn
-from missioncontrol.runs.rows import guard_turn
+from missioncontrol.runs.rows import capabilities_of, guard_turn
 from missioncontrol.wire import DetectionRaised, MessageQueued
 
 
@@ -29,7 +29,7 @@ def note(book: Book, run: Run, signal: Signal, *, row: Turn) -> None:
         turn_seq=row.seq, turns=signal.turns, summary=signal.evidence.summary,
         outcome="nudged" if nudges else "observed",
     )  # fmt: skip
-    if nudges and run.capabilities.get("inject", True) not in (False, None, []):
+    if nudges and capabilities_of(run).takes_text:
         _tell(book, run, signal, agent=row.agent)
 
 

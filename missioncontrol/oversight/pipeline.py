@@ -258,7 +258,7 @@ def _answer_trip(
         return
     _raise_detection(book, run, trip, seen, outcome="card")
     cards.close_card(book, run, resolution="superseded", by="guard")
-    holds = response is not Response.FLAG and run.capabilities.get("hold", True) is not False
+    holds = response is not Response.FLAG and rows.capabilities_of(run).hold
     cards.open_card(book, run, trip, holds=holds, judged=judged)
 
 

@@ -11,6 +11,7 @@ from guard.signals import Kind, Signal
 from missioncontrol.oversight.models import AllowlistEntry, Autofix, Decision, Intervention
 from missioncontrol.runs.lifecycle import Status
 from missioncontrol.runs.models import Run
+from missioncontrol.runs.rows import capabilities_of
 from missioncontrol.wire import (
     AllowlistRow,
     AutofixRow,
@@ -41,15 +42,7 @@ def offered(kind: str, holds: bool, run: Run) -> tuple[InterventionAction, ...]:
 
 def unavailable(run: Run) -> dict[str, str]:
     """Return what this agent cannot do, and why. Silence means it can."""
-    can, refused = run.capabilities, {}
-    who = run.agent or "This agent"
-    if can.get("terminate", True) in (False, None, "not"):
-        refused["terminate"] = f"{who} cannot be ended from here."
-    if can.get("inject", True) in (False, None, []):
-        refused["inject"] = refused["finish"] = f"{who} takes no text from here."
-    if can.get("hold", True) is False:
-        refused["pause"] = f"{who} cannot be held."
-    return refused
+    return capabilities_of(run).unavailable(run.agent)
 
 
 def decision_row(decision: Decision, run: Run, *, answer: str | None = None) -> DecisionRow:

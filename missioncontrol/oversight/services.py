@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from datetime import datetime, timedelta
+from typing import Any
 from uuid import UUID
 
 from django.conf import settings
 from django.db.models import F, Q
 
 from missioncontrol.errors import NotFound
-from missioncontrol.oversight import cards
+from missioncontrol.oversight import cards, rows
 from missioncontrol.oversight.models import Decision, Message
 from missioncontrol.runs import journal
 from missioncontrol.runs.lifecycle import ON_HOLD, Move, Status
 from missioncontrol.runs.models import Run
-from missioncontrol.wire import MessageDelivered
+from missioncontrol.wire import InterventionAction, MessageDelivered
 
 STILL_WAITING = timedelta(seconds=10)
 """An agent whose last request closed less than this ago is still waiting."""
@@ -76,6 +77,26 @@ def _deliver(book: journal.Book, run: Run, message_ids: Iterable[UUID]) -> None:
         if queued.update(delivered_at=book.at):
             run.queued_messages -= 1
             book.record(run, MessageDelivered, by="agent", message=message_id)
+
+
+def learn_capabilities(run_id: UUID, told: Mapping[str, Any], *, at: datetime) -> Run:
+    """Take in what an adapter found out its agent can do; what it leaves out stays."""
+    with journal.writing([run_id], at=at) as book:
+        run = book.run(run_id)
+        known = {**run.capabilities, **told}
+        if known != run.capabilities:
+            run.capabilities = known
+            Run.objects.filter(pk=run_id).update(capabilities=known)
+            book.moved(
+                run, by="agent", reason="it told what it can do", capabilities=known,
+                unavailable=rows.unavailable(run), actions=_offered_now(run),
+            )  # fmt: skip
+    return run
+
+
+def _offered_now(run: Run) -> tuple[InterventionAction, ...] | None:
+    card = Decision.objects.filter(pk=run.open_decision).first() if run.open_decision else None
+    return rows.offered(card.kind, card.holds, run) if card else None
 
 
 def end_session(run_id: UUID, *, at: datetime, failed: bool = False) -> None:

@@ -10,6 +10,7 @@ from decimal import Decimal
 from typing import Any, cast
 
 from guard.budget import UNITS
+from guard.capabilities import Capabilities
 from guard.nature import ToolNature
 from guard.policy.document import matching
 from guard.presets import PRESETS
@@ -33,6 +34,11 @@ USAGE_COLUMNS = {
 def usage_of(run: Run) -> Usage:
     """Return the tokens counted for a run."""
     return Usage(**{name: getattr(run, column) for name, column in USAGE_COLUMNS.items()})
+
+
+def capabilities_of(run: Run) -> Capabilities:
+    """Return what can be done to a run's agent, as far as its adapter said so."""
+    return Capabilities.read(run.capabilities)
 
 
 def rules_of(run: Run) -> dict[str, Any]:
@@ -103,6 +109,7 @@ def run_row(run: Run, *, at: datetime) -> RunRow:
         budget_state=BudgetState(**run.budget_told[-1]) if run.budget_told else None,
         policy_version=run.policy_version,
         capabilities=run.capabilities,
+        unavailable=capabilities_of(run).unavailable(run.agent),
         parent=run.parent_id,
         doing=run.doing,
         model=run.model,

@@ -159,6 +159,15 @@ def nudged_under_a_newer_policy(run):
     services.claim_messages(run.id, at=after(3))
 
 
+def found_out_what_it_can(run):
+    get_stuck(run)
+    told = {"hold": True, "inject": [], "terminate": "not", "why": {"terminate": "Not here."}}
+    services.learn_capabilities(run.id, told, at=after(2))
+    services.learn_capabilities(run.id, {"terminate": "signal"}, at=after(3))
+    services.learn_capabilities(run.id, {"terminate": "signal"}, at=after(4))
+    tap(run, "terminate")
+
+
 def expired_and_lost(run):
     get_stuck(run)
     services.expire_unanswered(at=after(3700))
@@ -184,6 +193,7 @@ STORIES = {
         (warned_then_ended_by_policy, {"policy": {"preset": "broker"}}),
         (asked_after_a_warning_and_restarted, {"policy": CLIMBING}),
         (nudged_under_a_newer_policy, {}),
+        (found_out_what_it_can, {}),
         (expired_and_lost, {}),
     )
 }

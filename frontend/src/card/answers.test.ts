@@ -44,6 +44,16 @@ describe("answersOf", () => {
     expect(second("day")).toBe("for all runs, today only");
   });
 
+  it("says when a text reaches an agent that goes on", () => {
+    const flagged = aDecision({ holds: false });
+    const second = (inject: string[]) =>
+      answersOf(flagged, "x", aRun({ capabilities: { inject } }))[0]?.second;
+
+    expect(second(["at_next_tool", "at_stop"])).toBe("it reads this at its next tool call");
+    expect(second(["at_stop"])).toBe("it reads this when it stops");
+    expect(second(["when_idle", "now"])).toBe("it reads this now");
+  });
+
   it("offers to hold what still runs", () => {
     const flagged = aDecision({ holds: false, actions: ["inject", "continue", "terminate", "pause"] });
 

@@ -1,7 +1,7 @@
 /** Which answers a card offers, in which words, and what a tap on one sends. Pure. */
 import type { Action, DecisionRow, Evidence, RunRow, Scope } from "../wire/types";
 import type { Wish } from "../sync/taps.svelte";
-import { budgetStep } from "../format/words";
+import { arrivalWords, budgetStep } from "../format/words";
 
 export interface Answer {
   action: Action;
@@ -48,15 +48,15 @@ const BRIEF: Partial<Record<Action, string>> = {
 };
 
 /** The card's answers in their fixed order; what cannot be done keeps its place. */
-export function answersOf(decision: DecisionRow, fix: string): Answer[] {
+export function answersOf(decision: DecisionRow, fix: string, run: RunRow | null = null): Answer[] {
   const offered = ORDER.filter(
     (action) => decision.actions.includes(action) || action in decision.unavailable,
   );
   return offered.map((action) => ({
     action,
     label: labelOf(action, decision, fix),
-    second: secondOf(action, decision),
-    brief: BRIEF[action] ?? secondOf(action, decision),
+    second: secondOf(action, decision, run),
+    brief: BRIEF[action] ?? secondOf(action, decision, run),
     key: KEYS[action],
     promoted: action === "inject" && fix !== "" && decision.actions.includes("inject"),
     unavailable: decision.actions.includes(action) ? null : (decision.unavailable[action] ?? null),
@@ -84,10 +84,12 @@ function labelOf(action: Action, decision: DecisionRow, fix: string): string {
   }
 }
 
-function secondOf(action: Action, decision: DecisionRow): string {
+function secondOf(action: Action, decision: DecisionRow, run: RunRow | null): string {
   switch (action) {
     case "inject":
-      return decision.holds ? "the call is skipped; it reads this text" : "it reads this next";
+      return decision.holds
+        ? "the call is skipped; it reads this text"
+        : `it reads this ${arrivalWords(run, false)}`;
     case "allow_budget":
       return raises(decision.evidence);
     case "terminate":

@@ -122,7 +122,7 @@ class Desk {
 
   /** A running agent is asked to wait while a terminate counts down. */
   #holdMeanwhile(run: RunRow | null): void {
-    if (run?.status !== "running" || run.capabilities.hold === false) return;
+    if (run?.status !== "running" || "pause" in run.unavailable) return;
     if (world.taps.ofRun(run.id, "terminate")?.phase === "counting") return;
     this.#heldForTap.add(run.id);
     world.taps.tap(runWish(run, "pause"));

@@ -55,6 +55,32 @@ export function agentName(agent: string): string {
   return AGENTS[agent] ?? agent;
 }
 
+const MOMENTS: Record<string, string> = {
+  now: "now",
+  at_next_tool: "at its next tool call",
+  at_stop: "when it stops",
+  when_idle: "when it is idle",
+};
+
+/** When a text reaches the agent: a held call's answer now, else as soon as it can. */
+export function arrivalWords(run: RunRow | null, held: boolean): string {
+  const told = run?.capabilities["inject"];
+  const soonest = Object.keys(MOMENTS).find((name) => Array.isArray(told) && told.includes(name));
+  return MOMENTS[held ? "now" : (soonest ?? "")] ?? "next";
+}
+
+const AWAY: Record<string, string> = {
+  waits: "it waits on",
+  runs: "the call runs",
+  blocked: "the call is blocked",
+};
+
+/** What becomes of a held call while the server is away; "" where nobody said. */
+export function awayWords(run: RunRow | null): string {
+  const told = run?.capabilities["away"];
+  return typeof told === "string" ? (AWAY[told] ?? "") : "";
+}
+
 /** `claude-sonnet-4-5-20250929` is `sonnet-4-5` where space is short. */
 export function shortModel(model: string): string {
   return model.replace(/^claude-/, "").replace(/-\d{8}$/, "");

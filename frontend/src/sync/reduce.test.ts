@@ -41,6 +41,9 @@ const moved = (seq: number, change: Partial<Extract<Event, { type: "run.moved" }
   goal: null,
   budget: null,
   policy_version: null,
+  capabilities: null,
+  unavailable: null,
+  actions: null,
   ...change,
 });
 const crossed = (seq: number): Event => ({

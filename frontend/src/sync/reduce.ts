@@ -16,6 +16,8 @@
  * - A turn is heard at its event's `at`; the other figures come with the meters.
  * - A card of a held run that closes with `inject`, `finish` or `autofix` skips the
  *   calls it held: their turns say so at once, as the server's rows do.
+ * - `run.moved` tells what the agent can do when its adapter learned it; the open card of
+ *   the run offers what that leaves.
  * - What was last told of a ceiling (`budget.crossed`) stands in the run's row until
  *   its ceilings move.
  * - Meters carry the tape from its first new or redrawn point on; the last point is
@@ -260,7 +262,17 @@ function moveRun(state: LiveState, runId: string, event: RunMoved): LiveState {
   const ceilings = budget && { budget, budget_state: null };
   const followed = policy_version !== null && { policy_version };
   const moved = changeRun(state, runId, { mode, ended_at, ...named, ...ceilings, ...followed });
-  return name === null ? moved : nameCards(moved, runId, name);
+  const learned = event.capabilities ? learnCapabilities(moved, runId, event) : moved;
+  return name === null ? learned : nameCards(learned, runId, name);
+}
+
+/** Its adapter found out what it can do; the open card offers accordingly. */
+function learnCapabilities(state: LiveState, runId: string, event: RunMoved): LiveState {
+  const unavailable = event.unavailable ?? {};
+  const known = changeRun(state, runId, { capabilities: event.capabilities ?? {}, unavailable });
+  const card = [...known.decisions.values()].find((row) => row.run === runId && isOpen(row));
+  if (!card || !event.actions) return known;
+  return changeDecision(known, card.id, { unavailable, actions: event.actions });
 }
 
 /** A run gets its name from its first prompt; its cards carry it too. */

@@ -378,7 +378,7 @@ export interface paths {
         delete?: never;
         options?: never;
         head?: never;
-        /** @description Report the end (agent) or set the mode (person). */
+        /** @description Report the end or new capabilities (agent), or set the mode (person). */
         patch: operations["runs_change"];
         trace?: never;
     };
@@ -2469,6 +2469,11 @@ export interface components {
          */
         RunMoved: {
             /**
+             * Actions
+             * @default null
+             */
+            actions: ("pause" | "continue" | "terminate" | "allowlist" | "inject" | "allow_budget" | "finish" | "restart")[] | null;
+            /**
              * At
              * Format: date-time
              */
@@ -2482,6 +2487,13 @@ export interface components {
             } | null;
             /** By */
             by: string;
+            /**
+             * Capabilities
+             * @default null
+             */
+            capabilities: {
+                [key: string]: unknown;
+            } | null;
             /** Ended At */
             ended_at: string | null;
             /**
@@ -2528,6 +2540,13 @@ export interface components {
              * @enum {string}
              */
             type: "run.moved";
+            /**
+             * Unavailable
+             * @default null
+             */
+            unavailable: {
+                [key: string]: string;
+            } | null;
             /** Version */
             version: number;
         };
@@ -2567,9 +2586,16 @@ export interface components {
         };
         /**
          * RunPatch
-         * @description An agent reports an end; a person sets the mode.
+         * @description An agent reports an end, or what it learned it can do; a person sets the mode.
          */
         RunPatch: {
+            /**
+             * Capabilities
+             * @default null
+             */
+            capabilities: {
+                [key: string]: unknown;
+            } | null;
             /** @default null */
             mode: components["schemas"]["Mode"] | null;
             /**
@@ -2651,6 +2677,10 @@ export interface components {
             ][];
             /** Turns */
             turns: number;
+            /** Unavailable */
+            unavailable: {
+                [key: string]: string;
+            };
             /** Unpriced Calls */
             unpriced_calls: number;
             usage: components["schemas"]["Usage"];

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
-from typing import Literal
+from datetime import datetime
+from typing import Any, Literal
 from uuid import UUID
 
 from django.http import HttpResponse
@@ -37,10 +39,12 @@ from missioncontrol.wire import InterventionRow, RunRow, TurnRow
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunPatch:
-    """An agent reports an end; a person sets the mode."""
+    """An agent reports an end, or what it learned it can do; a person sets the mode."""
 
     status: Literal["completed", "failed"] | None = None
     mode: Mode | None = None
+    capabilities: dict[str, Any] | None = None
+    """The named ones replace what was told before (docs/protocol.md)."""
 
 
 class Runs(APIView):
@@ -83,16 +87,26 @@ class OneRun(APIView):
 
     @described("runs_change", takes=RunPatch, returns=RunRow)
     def patch(self, request: Request, run_id: UUID) -> HttpResponse:
-        """Report the end (agent) or set the mode (person)."""
+        """Report the end or new capabilities (agent), or set the mode (person)."""
         asked, at = read_body(request, RunPatch), now()
         projects = auth.projects_of(request)
         if isinstance(request.user, auth.AgentCaller):
-            if asked.status is None:
-                raise InvalidRequest("status: an agent sends completed or failed.", field="status")
-            run = answers.report_end(run_id, asked.status, projects=projects, by="agent", at=at)
+            run = self._report(run_id, asked, projects=projects, at=at)
         else:
             run = self._set_mode(request, run_id, asked)
         return answer(run_row(run, at=at))
+
+    def _report(
+        self, run_id: UUID, asked: RunPatch, *, projects: Collection[UUID], at: datetime
+    ) -> Run:
+        if asked.capabilities is None and asked.status is None:
+            raise InvalidRequest("status: an agent sends completed or failed.", field="status")
+        run = selectors.find_run(run_id, projects=projects)
+        if asked.capabilities is not None:
+            run = services.learn_capabilities(run.id, asked.capabilities, at=at)
+        if asked.status is not None:
+            run = answers.report_end(run_id, asked.status, projects=projects, by="agent", at=at)
+        return run
 
     def _set_mode(self, request: Request, run_id: UUID, asked: RunPatch) -> Run:
         if asked.mode is None:

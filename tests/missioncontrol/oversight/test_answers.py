@@ -12,7 +12,7 @@ from missioncontrol.errors import (
     NotFound,
     StaleRun,
 )
-from missioncontrol.oversight import answers, services
+from missioncontrol.oversight import answers, rows, services
 from missioncontrol.oversight.directives import directive, queued, standing_of
 from missioncontrol.oversight.models import AllowlistEntry, Decision, Intervention
 from missioncontrol.oversight.taps import Amount, Tap
@@ -202,6 +202,22 @@ def test_what_the_agent_cannot_do_is_refused_with_the_reason():
 
     with pytest.raises(ActionUnavailable, match="cannot be ended"):
         tap(run, "terminate")
+
+
+def test_a_stop_button_on_the_run_does_not_lie_either():
+    run = a_run(capabilities={"terminate": "not", "why": {"terminate": "Codex does not listen."}})
+
+    with pytest.raises(ActionUnavailable, match="Codex does not listen"):
+        tap(run, "terminate")
+
+
+def test_what_an_adapter_learns_opens_what_was_refused():
+    run = a_stuck_run(capabilities={"terminate": "not", "inject": []})
+    services.learn_capabilities(run.id, {"terminate": "signal"}, at=after(1))
+
+    run.refresh_from_db()
+    assert run.capabilities == {"terminate": "signal", "inject": []}
+    assert rows.offered("exact_repeat", True, run) == ("continue", "allowlist", "terminate")
 
 
 def test_an_ended_run_takes_no_continue():

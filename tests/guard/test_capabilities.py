@@ -1,0 +1,63 @@
+"""What an agent can do, read from whatever an adapter told."""
+
+import pytest
+
+from guard.adapters import claude_code
+from guard.capabilities import Capabilities, EndBy, InjectAt, WhenAway
+from guard.sdk.session import CAPABILITIES
+
+
+def test_silence_means_it_can():
+    silent = Capabilities.read({})
+
+    assert silent.unavailable("codex") == {}
+    assert (silent.inject, silent.terminate, silent.as_mapping()) == (None, None, {"hold": True})
+
+
+@pytest.mark.parametrize("no", [False, None, []])
+def test_an_agent_that_takes_no_text_is_not_asked_to_sum_up_either(no):
+    assert set(Capabilities.read({"inject": no}).unavailable("")) == {"inject", "finish"}
+
+
+@pytest.mark.parametrize("no", [False, None, "not"])
+def test_an_agent_that_cannot_be_ended_says_so_by_name(no):
+    assert Capabilities.read({"terminate": no}).unavailable("codex") == {
+        "terminate": "codex cannot be ended from here."
+    }
+
+
+def test_the_adapters_own_reason_is_shown():
+    told = Capabilities.read({"hold": False, "why": {"hold": "It was started without hooks."}})
+
+    assert told.unavailable("codex") == {"pause": "It was started without hooks."}
+
+
+def test_moments_stand_soonest_first():
+    told = Capabilities.read({"inject": ["when_idle", "at_stop", "now"]})
+
+    assert told.inject == (InjectAt.NOW, InjectAt.AT_STOP, InjectAt.WHEN_IDLE)
+
+
+def test_one_moment_may_come_as_a_word():
+    assert Capabilities.read({"inject": "at_stop"}).inject == (InjectAt.AT_STOP,)
+
+
+@pytest.mark.parametrize("odd", [{"inject": ["some day"]}, {"inject": 3}, {"terminate": "magic"}])
+def test_a_word_it_does_not_know_is_as_if_unsaid(odd):
+    told = Capabilities.read(odd | {"away": 3, "cost": 4, "why": "because"})
+
+    assert told == Capabilities()
+
+
+@pytest.mark.parametrize("reported", [claude_code.capabilities(), dict(CAPABILITIES)])
+def test_what_adapters_report_is_understood_whole(reported):
+    assert Capabilities.read(reported).as_mapping() == reported
+
+
+def test_a_report_is_read_back_as_it_was_written():
+    told = Capabilities(
+        inject=(InjectAt.AT_NEXT_TOOL,), terminate=EndBy.SIGNAL, cost="otlp",
+        away=WhenAway.BLOCKED, why={"hold": "no"},
+    )  # fmt: skip
+
+    assert Capabilities.read(told.as_mapping()) == told
