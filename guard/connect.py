@@ -6,20 +6,20 @@ import argparse
 import os
 import sys
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
-from guard.adapters.claude_code_settings import connected
+from guard.adapters import ADAPTERS, adapter_of
+from guard.adapters.base import Adapter, Wiring
 from guard.errors import ConnectRefused, GuardError
-from guard.hook import CLIENTS
 from guard.keys import USER_WIDE, Connection, connections, remember
 from guard.sdk.transport import Endpoint
-from guard.settings_file import SettingsFile, change, claude_code_file, keep_out_of_git
+from guard.settings_file import SettingsFile, change, keep_out_of_git, settings_file
 
 DONE, REFUSED = 0, 1
 
 TWICE = (
-    "It is connected everywhere as well, and Claude Code runs the hooks of both: "
-    "`guard disconnect claude-code` takes that one out."
+    "It is connected everywhere as well, and {title} runs the hooks of both: "
+    "`guard disconnect {client}` takes that one out."
 )
 
 
@@ -38,7 +38,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def add_place_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare which agent, where, and whether to ask."""
-    parser.add_argument("client", choices=CLIENTS, metavar="AGENT", help="which agent: claude-code")
+    known = ", ".join(ADAPTERS)
+    parser.add_argument("client", choices=ADAPTERS, metavar="AGENT", help=f"which agent: {known}")
     parser.add_argument("--project-dir", help="only in this directory; default: everywhere")
     parser.add_argument("--yes", action="store_true", help="do not ask")
 
@@ -46,8 +47,9 @@ def add_place_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Connect an agent; answers the exit status."""
     try:
-        file = claude_code_file(args.project_dir)
-        return _connect(file, wanted(args, file.place), yes=args.yes)
+        adapter = adapter_of(args.client)
+        file = settings_file(adapter.settings, args.project_dir)
+        return _connect(adapter, file, wanted(args, file.place), yes=args.yes)
     except GuardError as error:
         return refuse(error)
 
@@ -86,33 +88,35 @@ def forwarder() -> list[str]:
     return [sys.executable, "-m", "guard.cli"]
 
 
-def _connect(file: SettingsFile, connection: Connection, *, yes: bool) -> int:
+def _connect(adapter: Adapter, file: SettingsFile, connection: Connection, *, yes: bool) -> int:
     before = file.read()
-    after = connected(
-        before,
-        url=connection.url,
-        key=connection.key,
-        fail=connection.fail,
-        forwarder=forwarder(),
-    )
+    after = adapter.settings.connected(before, _wiring(connection))
     if not agreed(file.path, before, after, yes=yes):
         return REFUSED
-    if excluded := keep_out_of_git(file.path):
+    if adapter.settings.holds_key and (excluded := keep_out_of_git(file.path)):
         say(excluded)
     remember(connection)
     file.write(after)
-    say(_connected_sentence(file, connection.fail))
-    if file.place != USER_WIDE and _connection_at(connection.client, USER_WIDE):
-        say(TWICE)
+    _say_connected(adapter, file, connection)
     return DONE
 
 
-def _connected_sentence(file: SettingsFile, fail: Literal["open", "closed"]) -> str:
-    away = "its tools run on" if fail == "open" else "its tools are blocked"
-    return (
-        f"Claude Code is connected ({file.path}). While Mission Control is away, {away}. "
+def _wiring(connection: Connection) -> Wiring:
+    return Wiring(
+        url=connection.url, key=connection.key, fail=connection.fail, forwarder=forwarder()
+    )
+
+
+def _say_connected(adapter: Adapter, file: SettingsFile, connection: Connection) -> None:
+    away = "its tools run on" if connection.fail == "open" else "its tools are blocked"
+    say(
+        f"{adapter.title} is connected ({file.path}). While Mission Control is away, {away}. "
         "Sessions that are open now pick it up when they start anew."
     )
+    for sentence in adapter.advice:
+        say(sentence)
+    if file.place != USER_WIDE and _connection_at(connection.client, USER_WIDE):
+        say(TWICE.format(title=adapter.title, client=adapter.client))
 
 
 def agreed(path: Path, before: dict[str, Any], after: dict[str, Any], *, yes: bool) -> bool:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import argparse
 
-from guard.adapters.claude_code_settings import disconnected
+from guard.adapters import adapter_of
+from guard.adapters.base import Adapter
 from guard.connect import DONE, REFUSED, add_place_arguments, agreed, refuse, say
 from guard.errors import GuardError
 from guard.keys import forget
-from guard.settings_file import SettingsFile, claude_code_file
+from guard.settings_file import SettingsFile, settings_file
 
 add_arguments = add_place_arguments
 
@@ -16,19 +17,20 @@ add_arguments = add_place_arguments
 def run(args: argparse.Namespace) -> int:
     """Take our hooks and the key out again; answers the exit status."""
     try:
-        file = claude_code_file(args.project_dir)
-        return _disconnect(file, args.client, yes=args.yes)
+        adapter = adapter_of(args.client)
+        file = settings_file(adapter.settings, args.project_dir)
+        return _disconnect(adapter, file, yes=args.yes)
     except GuardError as error:
         return refuse(error)
 
 
-def _disconnect(file: SettingsFile, client: str, *, yes: bool) -> int:
+def _disconnect(adapter: Adapter, file: SettingsFile, *, yes: bool) -> int:
     before = file.read()
-    after = disconnected(before)
+    after = adapter.settings.disconnected(before)
     if not agreed(file.path, before, after, yes=yes):
         return REFUSED
     if after != before:
         file.write(after)
-    forget(client, file.place)
-    say("Claude Code is disconnected.")
+    forget(adapter.client, file.place)
+    say(f"{adapter.title} is disconnected.")
     return DONE

@@ -16,14 +16,13 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from guard.adapters import claude_code
+from guard.adapters import ADAPTERS, adapter_of
+from guard.adapters.base import Adapter
 from guard.errors import ServerAway, ServerRefused
 from guard.keys import Connection, connection_for
 from guard.sdk.exchange import Request
 from guard.sdk.transport import HttpTransport
 from guard.sdk.wording import SUCCESSES, body_of
-
-CLIENTS = (claude_code.CLIENT,)
 
 MOST_FILES = 2000
 """Names sent of a workspace: enough for any judge, small enough for any hook."""
@@ -36,20 +35,21 @@ NOT_WALKED = frozenset({"node_modules", "__pycache__", "venv", "target", "dist",
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command line."""
-    parser.add_argument("client", choices=CLIENTS, metavar="AGENT", help="who calls: claude-code")
+    known = ", ".join(ADAPTERS)
+    parser.add_argument("client", choices=ADAPTERS, metavar="AGENT", help=f"who calls: {known}")
 
 
 def run(args: argparse.Namespace) -> int:
     """Forward the body on stdin; answers the exit status."""
-    body = _body_on_stdin()
+    adapter, body = adapter_of(args.client), _body_on_stdin()
     connection = connection_for(args.client, body.get("cwd") or Path.cwd())
     if connection is None:
         _complain(f"no connection for this directory; run `guard connect {args.client}`")
         return 0
     try:
-        answer = forward(connection, with_workspace(body))
+        answer = forward(connection, with_workspace(adapter, body))
     except (ServerAway, ServerRefused, ValueError) as error:
-        return _failed(connection, body, error)
+        return _failed(adapter, connection, body, error)
     if answer:
         sys.stdout.write(json.dumps(answer) + "\n")
     return 0
@@ -72,9 +72,9 @@ def forward(connection: Connection, body: dict[str, Any], *, timeout_s: float = 
     return answer.body if answer.status in SUCCESSES else body_of(answer)
 
 
-def with_workspace(body: dict[str, Any]) -> dict[str, Any]:
+def with_workspace(adapter: Adapter, body: dict[str, Any]) -> dict[str, Any]:
     """Add the names of the files in the session's directory when it starts."""
-    if body.get("hook_event_name") != "SessionStart" or not body.get("cwd"):
+    if body.get("hook_event_name") not in adapter.starts or not body.get("cwd"):
         return body
     return {**body, "workspace": workspace_of(Path(str(body["cwd"])))}
 
@@ -129,9 +129,11 @@ def _body_on_stdin() -> dict[str, Any]:
     return body if isinstance(body, dict) else {}
 
 
-def _failed(connection: Connection, body: dict[str, Any], error: Exception) -> int:
+def _failed(
+    adapter: Adapter, connection: Connection, body: dict[str, Any], error: Exception
+) -> int:
     _complain(f"{connection.url} did not take the hook: {error}")
-    acts = body.get("hook_event_name") in claude_code.HOLDING
+    acts = body.get("hook_event_name") in adapter.holding
     return BLOCKS if connection.fail == "closed" and acts else 0
 
 

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import difflib
 import json
-import os
 import re
 import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from guard.adapters.base import SettingsWriter
 from guard.errors import ConnectRefused
 from guard.keys import USER_WIDE, write_private
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SettingsFile:
-    """Claude Code's settings of one project, or of the person.
+    """An agent's settings of one project, or of the person.
 
     `place` is the project's directory, or `USER_WIDE`.
     """
@@ -51,21 +51,19 @@ class SettingsFile:
             self.path.unlink(missing_ok=True)
 
 
-def claude_code_file(project_dir: str | None) -> SettingsFile:
-    """Name the file Claude Code reads: the project's local one, or the person's.
+def settings_file(writer: SettingsWriter, project_dir: str | None) -> SettingsFile:
+    """Name the file an agent reads: the project's, or the person's.
 
     Raises:
         ConnectRefused: The project directory does not exist.
     """
+    # A dotfiles repository may link it in: what counts is where it really lies.
     if project_dir is None:
-        home = Path(os.environ.get("CLAUDE_CONFIG_DIR") or Path.home() / ".claude")
-        # A dotfiles repository may link it in: what counts is where it really lies.
-        return SettingsFile(path=(home / "settings.json").resolve(), place=USER_WIDE)
+        return SettingsFile(path=writer.path(None).resolve(), place=USER_WIDE)
     project = Path(project_dir).resolve()
     if not project.is_dir():
         raise ConnectRefused(f"{project} is no directory.")
-    local = project / ".claude" / "settings.local.json"
-    return SettingsFile(path=local.resolve(), place=str(project))
+    return SettingsFile(path=writer.path(project).resolve(), place=str(project))
 
 
 def change(path: Path, before: dict[str, Any], after: dict[str, Any]) -> str:

@@ -18,14 +18,14 @@ from django.core.asgi import get_asgi_application
 django_application = get_asgi_application()
 
 from missioncontrol.api import agents, endpoint  # noqa: E402
-from missioncontrol.api.hooks import claude_code  # noqa: E402
+from missioncontrol.api.hooks import serving  # noqa: E402
 from missioncontrol.live.routing import sockets  # noqa: E402
 
 THIN: tuple[tuple[str, re.Pattern[str], endpoint.Handler], ...] = (
     ("POST", re.compile(r"^/api/v1/runs/(?P<run>[0-9a-f-]{32,36})/turns/$"), agents.post_turns),
     ("GET", re.compile(r"^/api/v1/runs/(?P<run>[0-9a-f-]{32,36})/directive/$"),
      agents.get_directive),
-    ("POST", re.compile(r"^/api/v1/hooks/claude-code/$"), claude_code.hook),
+    ("POST", re.compile(r"^/api/v1/hooks/(?P<client>[a-z-]{1,40})/$"), serving.hook),
 )  # fmt: skip
 
 AGENTS_ONLY = (THIN[1][1], THIN[2][1])

@@ -1,1 +1,24 @@
 """How each agent speaks: its hook bodies in, its hook answers out. Pure."""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from guard.adapters.base import Adapter
+
+# Client -> the module that holds its `ADAPTER`; a hook loads only the one it needs.
+ADAPTERS: dict[str, str] = {
+    "claude-code": "guard.adapters.claude_code_adapter",
+}
+
+
+def adapter_of(client: str) -> Adapter:
+    """Return a client's adapter.
+
+    Raises:
+        KeyError: There is none of this name.
+    """
+    adapter: Adapter = importlib.import_module(ADAPTERS[client]).ADAPTER
+    return adapter

@@ -7,9 +7,10 @@ token counts; they come over OTLP.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 
+from guard.adapters.base import Answer, Body
 from guard.adapters.hook import PROBE, HookEvent
 from guard.errors import UnreadableHook
 from guard.turn import Phase, Role, Turn
@@ -31,11 +32,8 @@ HOOKS = (
 HOLDING = frozenset({"PreToolUse"})
 """Events whose answer may take as long as a person does; the rest only report."""
 
-Body = Mapping[str, Any]
-Answer = dict[str, Any]
 
-
-def capabilities() -> dict[str, Any]:
+def capabilities(_event: HookEvent) -> dict[str, Any]:
     """Say what can truly be done to a Claude Code session through its hooks."""
     return {"hold": True, "inject": ["at_next_tool", "at_stop"], "terminate": "hook"}
 

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Sequence
-from typing import Any, Literal
+import os
+from pathlib import Path
+from typing import Any
 
+from guard.adapters.base import Hooks, Settings, Wiring
 from guard.adapters.claude_code import CLIENT, HOLDING, HOOKS
 
 HOOK_PATH = f"/api/v1/hooks/{CLIENT}/"
@@ -22,34 +24,26 @@ WITHOUT_HTTP = frozenset({"SessionStart"})
 
 WITH_MATCHER = frozenset({"PreToolUse", "PostToolUse", "PostToolUseFailure"})
 
-Settings = dict[str, Any]
+
+def path(project: Path | None) -> Path:
+    """Name the file Claude Code reads: a project's local one, or the person's."""
+    if project is not None:
+        return project / ".claude" / "settings.local.json"
+    home = Path(os.environ.get("CLAUDE_CONFIG_DIR") or Path.home() / ".claude")
+    return home / "settings.json"
 
 
-def connected(
-    settings: Settings,
-    *,
-    url: str,
-    key: str,
-    fail: Literal["open", "closed"],
-    forwarder: Sequence[str],
-) -> Settings:
+def connected(settings: Settings, wiring: Wiring) -> Settings:
     """Return the settings with our hooks in, whatever else they hold kept.
 
-    Doing it twice changes nothing more; another URL or key replaces ours.
-
-    Args:
-        settings: What the file holds now; not changed.
-        url: Mission Control's address.
-        key: The agent key, written literally: no variable needs to be set.
-        fail: "closed" blocks every tool while Mission Control is away.
-        forwarder: The command, by absolute path, that forwards a hook body.
+    Doing it twice changes nothing more; another URL or key replaces ours. The
+    key is written literally, so that no variable needs to be set.
     """
     written = disconnected(settings)
     hooks = written.setdefault("hooks", {})
     for event in HOOKS:
-        hook = _hook(event, url=url, key=key, fail=fail, forwarder=forwarder)
         group = {"matcher": "*"} if event in WITH_MATCHER else {}
-        hooks.setdefault(event, []).append({**group, "hooks": [hook]})
+        hooks.setdefault(event, []).append({**group, "hooks": [_hook(event, wiring)]})
     return written
 
 
@@ -68,7 +62,7 @@ def disconnected(settings: Settings) -> Settings:
     return written
 
 
-def subscribed(settings: Settings) -> dict[str, Any]:
+def subscribed(settings: Settings) -> Hooks:
     """Return event -> our hook, for the events that reach us."""
     hooks = settings.get("hooks")
     return {
@@ -111,24 +105,22 @@ def _entries(group: Any) -> list[Any]:
     return entries if isinstance(entries, list) else []
 
 
-def _hook(
-    event: str, *, url: str, key: str, fail: Literal["open", "closed"], forwarder: Sequence[str]
-) -> dict[str, Any]:
+def _hook(event: str, wiring: Wiring) -> dict[str, Any]:
     if event in WITHOUT_HTTP:
-        return _command_hook(forwarder)
+        return _command_hook(wiring)
     holds = event in HOLDING
     return {
         "type": "http",
-        "url": url.rstrip("/") + HOOK_PATH,
-        "headers": {"Authorization": f"Bearer {key}"},
+        "url": wiring.url.rstrip("/") + HOOK_PATH,
+        "headers": {"Authorization": f"Bearer {wiring.key}"},
         "timeout": HOLD_TIMEOUT_S if holds else REPORT_TIMEOUT_S,
-        "onFailure": "block" if holds and fail == "closed" else "continue",
+        "onFailure": "block" if holds and wiring.fail == "closed" else "continue",
         "statusMessage": "Mission Control",
     }
 
 
-def _command_hook(forwarder: Sequence[str]) -> dict[str, Any]:
-    command, *first = forwarder
+def _command_hook(wiring: Wiring) -> dict[str, Any]:
+    command, *first = wiring.forwarder
     return {
         "type": "command",
         "command": command,

@@ -14,6 +14,7 @@ from typing import Any, Literal, TypeVar
 from drf_spectacular.utils import OpenApiParameter, extend_schema
 from pydantic import TypeAdapter
 
+from guard.adapters import ADAPTERS
 from guard.turn import Turn
 from guard.wire import Directive, TurnsReply
 from missioncontrol import wire
@@ -144,6 +145,23 @@ def _open_to_all(name: str, said: str) -> dict[str, Any]:
     return {"get": {"operationId": name, "security": [], "responses": answered}}
 
 
+def _hooks_of(client: str) -> dict[str, Any]:
+    """Describe the address of one agent's hooks."""
+    return {
+        "post": {
+            "operationId": f"hooks_{client.replace('-', '_')}",
+            "description": f"The hook body {client} itself writes in, its hook answer out; "
+            "held while the run is held.",
+            "security": _AGENT,
+            "requestBody": {"content": _json({"type": "object"})},
+            "responses": {
+                "200": {"description": "", "content": _json({"type": "object"})},
+                **_problems(),
+            },
+        }
+    }
+
+
 PUBLIC = frozenset({"healthz", "readyz", "schema"})
 
 THIN_PATHS: dict[str, Any] = {
@@ -167,18 +185,7 @@ THIN_PATHS: dict[str, Any] = {
     "/healthz": _open_to_all("healthz", "this process serves"),
     "/readyz": _open_to_all("readyz", "database, broker and worker do their work"),
     "/api/schema/": _open_to_all("schema", "this document"),
-    "/api/v1/hooks/claude-code/": {
-        "post": {
-            "operationId": "hooks_claude_code",
-            "description": "Claude Code's own hook body in, its hook answer out.",
-            "security": _AGENT,
-            "requestBody": {"content": _json({"type": "object"})},
-            "responses": {
-                "200": {"description": "", "content": _json({"type": "object"})},
-                **_problems(),
-            },
-        }
-    },
+    **{f"/api/v1/hooks/{client}/": _hooks_of(client) for client in ADAPTERS},
 }  # fmt: skip
 
 POST_TURNS: dict[str, Any] = {

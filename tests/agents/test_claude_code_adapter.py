@@ -251,7 +251,7 @@ def test_a_stop_hook_carries_a_message_once():
 
 
 def test_capabilities_are_what_hooks_can_truly_do():
-    assert claude_code.capabilities() == {
+    assert claude_code.capabilities(read(a_body("Stop"))) == {
         "hold": True,
         "inject": ["at_next_tool", "at_stop"],
         "terminate": "hook",

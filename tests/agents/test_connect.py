@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from guard import connect, disconnect, doctor, hook, keys
+from guard.adapters.base import Wiring
 from guard.adapters.claude_code import HOOKS
 from guard.adapters.claude_code_settings import connected, disconnected, subscribed
 from guard.keys import Connection, connection_for, remember
@@ -66,7 +67,7 @@ def settings_of(project):
 
 def with_hooks(settings, **fields):
     told = {"url": URL, "key": KEY, "fail": "open", "forwarder": ["/opt/guard"]}
-    return connected(settings, **(told | fields))
+    return connected(settings, Wiring(**(told | fields)))
 
 
 # --- the settings, pure --------------------------------------------------------
@@ -280,10 +281,10 @@ def test_on_a_terminal_it_asks_first(project, monkeypatch, typed, written):
 
 def test_a_second_connection_of_the_same_agent_is_named(project, capsys):
     guard(connect, "--url", URL, "--key", KEY)
-    assert connect.TWICE not in capsys.readouterr().out
+    assert "connected everywhere as well" not in capsys.readouterr().out
 
     connect_in(project)
-    assert connect.TWICE in capsys.readouterr().out
+    assert "connected everywhere as well" in capsys.readouterr().out
 
 
 def test_disconnecting_takes_everything_out_again(project, home):

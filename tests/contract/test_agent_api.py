@@ -234,6 +234,12 @@ def test_another_method_is_a_405(agent):
     assert (answer.status, answer.json["code"]) == (405, "method_not_allowed")
 
 
+def test_hooks_of_an_agent_nobody_knows_are_a_404(agent):
+    answer = agent.ask("POST", "/api/v1/hooks/nobody/", {"hook_event_name": "Stop"})
+
+    assert (answer.status, answer.json["code"]) == (404, "not_found")
+
+
 @pytest.mark.parametrize(
     "said", ['wait="5"', "respond-async, wait=5", "wait = 5", "handling=lenient; wait=5"]
 )

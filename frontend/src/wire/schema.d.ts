@@ -218,7 +218,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** @description Claude Code's own hook body in, its hook answer out. */
+        /** @description The hook body claude-code itself writes in, its hook answer out; held while the run is held. */
         post: operations["hooks_claude_code"];
         delete?: never;
         options?: never;

@@ -2,10 +2,10 @@
 
 import pytest
 
-from missioncontrol.api.hooks import claude_code
+from missioncontrol.api.hooks import serving
 from missioncontrol.errors import NotFound
 
 
 def test_a_hook_whose_run_was_deleted_stops_waiting():
     with pytest.raises(NotFound, match="The run"):
-        claude_code._still_there(None)
+        serving._still_there(None)

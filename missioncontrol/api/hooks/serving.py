@@ -1,11 +1,12 @@
-"""Claude Code's own HTTP hooks: its body in, its answer out, held while held."""
+"""Agents' own hooks: their body in, their answer out, held while held."""
 
 from __future__ import annotations
 
 import json
 from uuid import UUID
 
-from guard.adapters import claude_code
+from guard.adapters import ADAPTERS, adapter_of
+from guard.adapters.base import Adapter
 from guard.adapters.hook import HookEvent
 from guard.errors import UnreadableHook
 from guard.turn import Turn
@@ -31,11 +32,12 @@ LONGEST_HOLD_S = 24 * 3600.0
 
 
 async def hook(request: Request) -> Answer:
-    """Take one hook event and answer it in Claude Code's words."""
-    event = _read(request.body)
+    """Take one hook event and answer it in its agent's words."""
+    adapter = _adapter(request.params["client"])
+    event = _read(adapter, request.body)
     if event.is_probe:
         return Answer(200, b"{}")
-    run = await doorbell.run(lambda: _run_of(event, request.project))
+    run = await doorbell.run(lambda: _run_of(adapter, event, request.project))
     stored = await writer.put(Arrival(run=run.id, project=request.project, turns=_fit(event)))
     if event.ends:
         await doorbell.run(lambda: services.end_session(run.id, at=now()))
@@ -44,8 +46,14 @@ async def hook(request: Request) -> Answer:
     directive = await doorbell.run(
         lambda: _directive(event, run.id, standing, asked_seq=stored.asked_seq)
     )
-    body = json.dumps(claude_code.answer(event, directive)).encode()
+    body = json.dumps(adapter.answer(event, directive)).encode()
     return Answer(200, body, sent=told(run.id, standing))
+
+
+def _adapter(client: str) -> Adapter:
+    if client not in ADAPTERS:
+        raise NotFound(f"A hook address for {client}")
+    return adapter_of(client)
 
 
 def _fit(event: HookEvent) -> tuple[Turn, ...]:
@@ -93,23 +101,23 @@ def _directive(event: HookEvent, run_id: UUID, standing: Standing, *, asked_seq:
 def _readers(event: HookEvent) -> set[str | None] | None:
     """Whose messages this answer carries: the speaker's; at a rest, everyone's."""
     is_about_a_call = event.call is not None
-    return {event.subagent or claude_code.CLIENT} if is_about_a_call else None
+    return {event.subagent or event.client} if is_about_a_call else None
 
 
-def _read(body: bytes) -> HookEvent:
+def _read(adapter: Adapter, body: bytes) -> HookEvent:
     try:
-        return claude_code.read(read_json_object(body))
+        return adapter.read(read_json_object(body))
     except UnreadableHook as error:
         raise InvalidRequest(str(error)) from None
 
 
-def _run_of(event: HookEvent, project_id: UUID) -> Run:
+def _run_of(adapter: Adapter, event: HookEvent, project_id: UUID) -> Run:
     """Return the session's run, opened by whichever hook comes first."""
     project = Project.objects.get(pk=project_id)
     request = runs.OpenRun(
-        name=event.run_name, key=event.run_key, agent=claude_code.CLIENT,
+        name=event.run_name, key=event.run_key, agent=event.client,
         goal=event.prompt or "", workspace=event.workspace,
-        capabilities=claude_code.capabilities(),
+        capabilities=adapter.capabilities(event),
     )  # fmt: skip
     run, is_new = runs.open_run(project, request, by="agent", at=now())
     if not is_new:

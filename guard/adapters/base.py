@@ -1,0 +1,101 @@
+"""What an adapter offers: one agent's hooks read, answered, set up and examined."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from guard.adapters.hook import HookEvent
+from guard.wire import Directive
+
+Body = Mapping[str, Any]
+Answer = dict[str, Any]
+Settings = dict[str, Any]
+Hooks = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wiring:
+    """What a settings file needs to know to reach us.
+
+    Attributes:
+        url: Mission Control's address.
+        key: The agent key.
+        fail: "closed" blocks every tool while Mission Control is away.
+        forwarder: The command, by absolute path, that runs `guard`.
+    """
+
+    url: str
+    key: str
+    fail: Literal["open", "closed"]
+    forwarder: Sequence[str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finding:
+    """One thing looked at: does it work, and how we know."""
+
+    what: str
+    works: bool
+    because: str
+
+    def line(self) -> str:
+        """Show it in one line."""
+        return f"{'ok' if self.works else 'NO':>3}  {self.what:<10} {self.because}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SettingsWriter:
+    """An agent's settings file: our hooks put in, taken out, found again. Pure.
+
+    Attributes:
+        path: Name the file in a project's directory; None: the person's own.
+        connected: Return settings with our hooks in, whatever else they hold kept;
+            twice changes nothing more.
+        disconnected: Return settings without our hooks.
+        subscribed: Return event -> our hook, for the events that reach us.
+        holds_key: The agent key stands in the file, so git must never take it up.
+    """
+
+    path: Callable[[Path | None], Path]
+    connected: Callable[[Settings, Wiring], Settings]
+    disconnected: Callable[[Settings], Settings]
+    subscribed: Callable[[Settings], Hooks]
+    holds_key: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Adapter:
+    """One agent that has hooks.
+
+    Attributes:
+        client: Its name in run keys, addresses and commands: "claude-code".
+        title: Its name for a person: "Claude Code".
+        events: The hook events `guard connect` subscribes to.
+        holding: Those whose answer may take as long as a person does. Connected
+            to fail closed, these alone are blocked while we are away.
+        starts: The events that begin a session; our forwarder adds the names of
+            the files there are.
+        read: Read one hook body; raises `UnreadableHook`.
+        answer: Say in the agent's words what the directive asks.
+        capabilities: Say what can truly be done to the session of this event:
+            `hold`, `inject` (where), `terminate` ("hook", "signal" or "not").
+        settings: Its settings file.
+        abilities: Say what its hooks, as set, can do; `guard doctor` shows it.
+        advice: What is left to the person once it is connected; shown after
+            `guard connect`.
+    """
+
+    client: str
+    title: str
+    events: tuple[str, ...]
+    holding: frozenset[str]
+    starts: frozenset[str]
+    read: Callable[[Body], HookEvent]
+    answer: Callable[[HookEvent, Directive], Answer]
+    capabilities: Callable[[HookEvent], dict[str, Any]]
+    settings: SettingsWriter
+    abilities: Callable[[Hooks], tuple[Finding, ...]]
+    advice: tuple[str, ...] = ()
