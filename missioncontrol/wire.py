@@ -43,6 +43,7 @@ InterventionAction = Literal[
 InterventionStatus = Literal["asked", "delivered", "acknowledged", "unreachable"]
 TapePoint = tuple[float, bool]
 BudgetScope = Literal["run", "agent", "project", "day"]
+UsageSource = Literal["turns", "transcript", "spans", "logs"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,6 +78,7 @@ class Meters:
     cost_usd: Decimal
     judge_cost_usd: Decimal
     unpriced_calls: int
+    usage_source: UsageSource | None
     calls: int
     """Tool calls that are done."""
     burn_usd_per_hour: Decimal
@@ -126,6 +128,8 @@ class RunRow:
     cost_usd: Decimal
     judge_cost_usd: Decimal
     unpriced_calls: int
+    usage_source: UsageSource | None
+    """Who told what it used; a better source replaces a worse one."""
     calls: int
     burn_usd_per_hour: Decimal
     open_decisions: int
@@ -668,9 +672,12 @@ class CostAttributed(EventHead):
 
     type: Literal["cost.attributed"] = "cost.attributed"
     source: str
-    """Where it was told: `turns`, or `judge`."""
+    """Where it was told: `turns`, `transcript`, `spans`, `logs`, or `judge`."""
     cost_usd: Decimal | None
     """None: unpriced."""
+    taken_back: int = 0
+    """So many calls were counted from a worse source and are no longer: usage and cost
+    are below 0, and add up with the calls they take back."""
     call_id: str | None = None
     agent: str = ""
     model: str | None = None

@@ -2,29 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable
 from datetime import datetime
 from decimal import Decimal
-from typing import Any, Literal
+from typing import Any
 from uuid import UUID
 
 from guard.budget import Budget, Spent
-from guard.pricing import price
 from guard.turn import Role, Turn, Usage
 from missioncontrol.oversight import cards
+from missioncontrol.oversight.ledger import (
+    HIGHEST_SUM,
+    JUDGE,
+    Call,
+    enter,
+    is_heard,
+    row_of,
+    take_back,
+)
 from missioncontrol.oversight.spending import Spending, Use
 from missioncontrol.runs.journal import Book
 from missioncontrol.runs.models import ModelCall, Run
 from missioncontrol.runs.models import Turn as TurnModel
-from missioncontrol.runs.rows import BURN_MINUTES, USAGE_COLUMNS, ceilings_of, usage_of
+from missioncontrol.runs.rows import USAGE_COLUMNS, ceilings_of, usage_of
 from missioncontrol.wire import CostAttributed
 
-HIGHEST_SUM = Decimal(9999999999)
-"""What the column holds; nobody reaches it honestly."""
+TOTAL_COLUMNS = tuple(column for name, column in USAGE_COLUMNS.items() if name != "reasoning")
+"""Every token once: reasoning is inside the output."""
 AGENTS_REMEMBERED = 256
 """Agents of one run that are counted apart without being named in its ceilings."""
-
-Pricer = Literal["agent", "price list"]
 
 
 class Till:
@@ -48,7 +54,7 @@ class Till:
     def claims(self, run: Run, turn: Turn) -> bool:
         """Claim a turn's model call; several turns may carry the same one."""
         name = _name(turn)
-        if not _is_paid(turn) or (run.id, name) in self._counted:
+        if not _is_paid(turn) or (run.id, name) in self._counted or not is_heard(run, "turns"):
             return False
         if name:
             self._counted.add((run.id, name))
@@ -72,7 +78,7 @@ def count(book: Book, run: Run, row: TurnModel, turn: Turn, till: Till) -> None:
     if till.claims(run, turn):
         _count_price(book, run, row, turn, till, use)
     till.spending.add(run, row.agent, use)
-    _count_agent(run, row, turn, use)
+    count_agent(run, row.agent, use, obs=row.obs, failed=bool(turn.error))
 
 
 def charge_judge(
@@ -90,7 +96,8 @@ def charge_judge(
     spending.add(run, agent, Use(usd=cost or Decimal(0), tokens=usage.total))
     run.judge_cost_usd = min(run.judge_cost_usd + (cost or 0), HIGHEST_SUM)
     run.unpriced_calls += cost is None
-    _call(book, run, call_id, "judge", agent, model, usage, cost).save(force_insert=True)
+    told = Call(call_id=call_id, source=JUDGE, agent=agent, model=model, usage=usage)
+    row_of(book, run, told, cost).save(force_insert=True)
     book.record(
         run, CostAttributed, by="judge", source="judge", cost_usd=cost, call_id=call_id,
         agent=agent, model=model, usage=usage,
@@ -141,59 +148,46 @@ def _count_outcome(run: Run, turn: Turn) -> Use:
 
 
 def _count_price(book: Book, run: Run, row: TurnModel, turn: Turn, till: Till, use: Use) -> None:
-    usage, (cost, pricer) = turn.usage or Usage(), _cost(turn)
-    for name, column in USAGE_COLUMNS.items():
-        setattr(run, column, getattr(run, column) + getattr(usage, name))
-    row.cost_usd, use.tokens = cost, usage.total
-    if cost is None:
-        run.unpriced_calls += 1
-    else:
-        use.usd = cost
-        run.cost_usd = min(run.cost_usd + cost, HIGHEST_SUM)
-        _note_recent(run, cost, minute=int(book.at.timestamp()) // 60)
-    call_id, model = _name(turn) or str(row.id), turn.model or run.model
-    till.keep(_call(book, run, call_id, "turns", row.agent, model, usage, cost))
-    book.record(
-        run, CostAttributed, by="agent", source="turns", cost_usd=cost, call_id=call_id,
-        agent=row.agent, model=model, provider=turn.provider, usage=turn.usage,
-        priced_by=pricer, turn_seq=row.seq,
+    told = Call(
+        call_id=_name(turn) or str(row.id), source="turns", agent=row.agent, model=turn.model,
+        provider=turn.provider, usage=turn.usage, cost_usd=turn.cost_usd, made_at=turn.ts,
+        turn_seq=row.seq,
     )  # fmt: skip
+    call, spent = enter(book, run, told)
+    row.cost_usd = call.cost_usd
+    use.add(spent)
+    till.keep(call)
 
 
-def _call(
-    book: Book, run: Run, call_id: str, source: str, agent: str, model: str, usage: Usage,
-    cost: Decimal | None,
-) -> ModelCall:  # fmt: skip
-    tokens = {column: getattr(usage, name) for name, column in USAGE_COLUMNS.items()}
-    return ModelCall(
-        run=run, project_id=run.project_id, call_id=call_id, at=book.at, agent=agent,
-        model=model, source=source, cost_usd=cost, **tokens,
-    )  # fmt: skip
-
-
-def _cost(turn: Turn) -> tuple[Decimal | None, Pricer | None]:
-    """The agent's own figure wins; otherwise the price list; otherwise nothing."""
-    if turn.cost_usd is not None:
-        return turn.cost_usd, "agent"
-    if turn.usage is None:
-        return None, None
-    found = price(turn.usage, model=turn.model, provider=turn.provider, at=turn.ts)
-    return found, None if found is None else "price list"
-
-
-def _count_agent(run: Run, row: TurnModel, turn: Turn, use: Use) -> None:
+def count_agent(run: Run, agent: str, use: Use, *, obs: int, failed: bool = False) -> None:
     """Count for one agent of the run, where it has ceilings of its own."""
-    agents, agent = ceilings_of(run).get("agents"), row.agent
+    agents = ceilings_of(run).get("agents")
     if not agents or not agent or Budget.from_mapping({"agents": agents}).of_agent(agent) is None:
         return
     usd, tokens, calls, turns, failures = run.agents_spent.get(agent, ("0", 0, 0, 0, 0))[:5]
     if use.calls:
-        failures = failures + 1 if turn.error else 0
+        failures = failures + 1 if failed else 0
     used = [
         str(Decimal(usd) + use.usd), tokens + use.tokens, calls + use.calls, turns + use.turns,
-        failures, row.obs,
+        failures, obs,
     ]  # fmt: skip
     run.agents_spent = _latest({**run.agents_spent, agent: used}, named=agents)
+
+
+def take_over(book: Book, run: Run, *, source: str, spending: Spending) -> None:
+    """Count a run from a better source from now on: what it told replaces the rest.
+
+    The run's row lock is held; shared sums change when `spending` is written.
+    """
+    if run.usage_source == source:
+        return
+    for call in take_back(book, run):
+        tokens = sum(getattr(call, column) for column in TOTAL_COLUMNS)
+        less = Use(usd=-(call.cost_usd or Decimal(0)), tokens=-tokens)
+        spending.add(run, call.agent, less, at=call.at)
+        if call.agent in run.agents_spent:
+            count_agent(run, call.agent, less, obs=run.last_obs)
+    run.usage_source = source
 
 
 def _latest(spent: dict[str, list[Any]], *, named: Collection[str]) -> dict[str, list[Any]]:
@@ -208,10 +202,3 @@ def _latest(spent: dict[str, list[Any]], *, named: Collection[str]) -> dict[str,
 def _spent_of(row: list[Any]) -> Spent:
     usd, tokens, calls, turns, failures = row[:5]
     return Spent(usd=Decimal(usd), tokens=tokens, calls=calls, turns=turns, failures=failures)
-
-
-def _note_recent(run: Run, cost: Decimal, *, minute: int) -> None:
-    recent = [entry for entry in run.recent_costs if minute - entry[0] < BURN_MINUTES]
-    here: Mapping[int, Any] = {entry[0]: Decimal(entry[1]) for entry in recent}
-    totals = {**here, minute: here.get(minute, Decimal(0)) + cost}
-    run.recent_costs = [[when, str(total)] for when, total in sorted(totals.items())]

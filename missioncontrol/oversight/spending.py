@@ -85,10 +85,10 @@ class Spending:
             use = Use(row.usd, row.tokens, row.calls, row.turns)
             self._known[row.project_id, row.scope, row.name] = use
 
-    def add(self, run: Run, agent: str, use: Use) -> None:
-        """Count what an agent of a run used."""
+    def add(self, run: Run, agent: str, use: Use, *, at: datetime | None = None) -> None:
+        """Count what an agent of a run used, on the day of `at`."""
         for scope in SHARED:
-            name = name_in(scope, run.project, agent, at=self._at)
+            name = name_in(scope, run.project, agent, at=at or self._at)
             self._added[run.project_id, scope, name].add(use)
 
     def spent(self, project: Project, scope: str, name: str) -> Spent:

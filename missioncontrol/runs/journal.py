@@ -43,6 +43,7 @@ METER_COLUMNS = frozenset(
         "cost_usd",
         "judge_cost_usd",
         "unpriced_calls",
+        "usage_source",
         "tool_calls",
         "doing",
         "model",

@@ -63,6 +63,10 @@ class Run(models.Model):
         null=True, help_text="last turn that is let through: it was asked to finish"
     )
 
+    observed_only = models.BooleanField(
+        default=False, help_text="told by telemetry alone: there is nothing to hold it by"
+    )
+
     last_seq = models.IntegerField(default=-1, help_text="turns")
     last_obs = models.IntegerField(default=0, help_text="observations stored")
     detected_obs = models.IntegerField(default=0, help_text="observations judged")
@@ -83,6 +87,9 @@ class Run(models.Model):
     cost_usd = models.DecimalField(max_digits=16, decimal_places=6, default=Decimal)
     judge_cost_usd = models.DecimalField(max_digits=16, decimal_places=6, default=Decimal)
     unpriced_calls = models.IntegerField(default=0)
+    usage_source = models.CharField(
+        max_length=10, default="", help_text="who told what it used; empty: nobody yet"
+    )
     done_turns = models.IntegerField(default=0)
     tool_calls = models.IntegerField(default=0)
     failures = models.IntegerField(default=0, help_text="in a row")
@@ -184,10 +191,31 @@ class ModelCall(models.Model):
     cost_usd = models.DecimalField(
         max_digits=16, decimal_places=6, null=True, help_text="null: no price is known"
     )
+    began_at = models.DateTimeField(null=True, help_text="by the clock of who told it")
+    turn_seq = models.IntegerField(null=True, help_text="the turn it led to, where known")
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["run", "call_id"], name="one_model_call")]
         indexes = [models.Index(fields=["project", "at"], name="model_call_time")]
+
+
+class TelemetryRecord(models.Model):
+    """A span or log record as the agent sent it, each kept once; masked and bounded.
+
+    `turn_key` names the turn it tells of, `began_at` when that began by its clock.
+    """
+
+    run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="telemetry")
+    key = models.CharField(max_length=200)
+    name = models.CharField(max_length=200)
+    agent = models.CharField(max_length=100, default="")
+    attributes = models.JSONField(default=dict)
+    turn_key = models.CharField(max_length=200, null=True)
+    began_at = models.DateTimeField(null=True)
+    at = models.DateTimeField(help_text="when it arrived")
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["run", "key"], name="one_telemetry_record")]
 
 
 class JournalRow(models.Model):
