@@ -118,8 +118,8 @@ def cost_of(call: Call) -> tuple[Decimal | None, Pricer | None]:
 
 
 def _to_the_micro(cost: Decimal) -> Decimal:
-    exponent = cost.as_tuple().exponent
-    return cost.quantize(MICRO) if isinstance(exponent, int) and exponent < -6 else cost
+    rounded = cost.quantize(MICRO)
+    return cost if cost == rounded else rounded
 
 
 def _note_recent(run: Run, cost: Decimal, *, minute: int) -> None:

@@ -80,10 +80,14 @@ def _deliver(book: journal.Book, run: Run, message_ids: Iterable[UUID]) -> None:
 
 
 def learn_capabilities(run_id: UUID, told: Mapping[str, Any], *, at: datetime) -> Run:
-    """Take in what an adapter found out its agent can do; what it leaves out stays."""
+    """Take in what an adapter found out its agent can do; what it leaves out stays.
+
+    A run that only telemetry told of is in hand from now on.
+    """
     with journal.writing([run_id], at=at) as book:
         run = book.run(run_id)
-        known = {**run.capabilities, **told}
+        known = dict(told) if run.observed_only else {**run.capabilities, **told}
+        run.observed_only = False
         if known != run.capabilities:
             run.capabilities = known
             Run.objects.filter(pk=run_id).update(capabilities=known)

@@ -53,10 +53,13 @@ class OpenRun:
     metadata: dict[str, Any] = field(default_factory=dict)
 
 
-def open_run(project: Project, request: OpenRun, *, by: str, at: datetime) -> tuple[Run, bool]:
+def open_run(
+    project: Project, request: OpenRun, *, by: str, at: datetime, observed_only: bool = False
+) -> tuple[Run, bool]:
     """Open a run, or return the one its key already names; True: it is new.
 
     Takes the project's row lock, so that one key never opens two runs.
+    `observed_only`: telemetry told of it, and nobody can be answered.
 
     Raises:
         Forbidden: the agent asks for a mode or policy and the project forbids it.
@@ -71,7 +74,7 @@ def open_run(project: Project, request: OpenRun, *, by: str, at: datetime) -> tu
         known = _by_key(project, request.key)
         if known is not None:
             return known, False
-        return _create(project, request, by=by, at=at), True
+        return _create(project, request, by=by, at=at, observed_only=observed_only), True
 
 
 def set_workspace(run_id: UUID, paths: Sequence[str]) -> None:
@@ -103,7 +106,9 @@ def _choices(request: OpenRun) -> tuple[str, ...]:
     return tuple(name for name in ("mode", "policy", "budget") if getattr(request, name))
 
 
-def _create(project: Project, request: OpenRun, *, by: str, at: datetime) -> Run:
+def _create(
+    project: Project, request: OpenRun, *, by: str, at: datetime, observed_only: bool
+) -> Run:
     run = Run(
         id=new_id(), project=project, key=request.key or None,
         name=(masked_text(request.name) or "run")[:200],
@@ -115,6 +120,7 @@ def _create(project: Project, request: OpenRun, *, by: str, at: datetime) -> Run
         metadata=masked_json(request.metadata), workspace=list(request.workspace[:WORKSPACE_LIMIT]),
         parent=_kin(project, request.parent), controller=_controller(project, request),
         controller_url=_controller_url(request), started_at=at,
+        observed_only=observed_only,
     )  # fmt: skip
     with journal.writing([], at=at) as book:
         _begin(book, run, by=by, chosen=_choices(request))

@@ -121,12 +121,14 @@ def _run_of(adapter: Adapter, event: HookEvent, project_id: UUID) -> Run:
     )  # fmt: skip
     run, is_new = runs.open_run(project, request, by="agent", at=now())
     if not is_new:
-        _learn(run, event)
+        _learn(run, adapter, event)
     return run
 
 
-def _learn(run: Run, event: HookEvent) -> None:
+def _learn(run: Run, adapter: Adapter, event: HookEvent) -> None:
     """Take in what a later hook tells of the session."""
+    if run.observed_only:
+        services.learn_capabilities(run.id, adapter.capabilities(event), at=now())
     if event.workspace and list(event.workspace) != run.workspace:
         runs.set_workspace(run.id, event.workspace)
     if event.prompt and not run.goal:

@@ -1,0 +1,180 @@
+"""Usage is counted from one source a run, the best present, and once."""
+
+import json
+from datetime import timedelta
+from decimal import Decimal
+
+import pytest
+
+from guard.turn import Usage
+from missioncontrol.oversight import costs, pipeline, selectors
+from missioncontrol.oversight.ledger import Call
+from missioncontrol.oversight.models import Spend
+from missioncontrol.oversight.telemetry import count_calls
+from missioncontrol.runs import journal
+from missioncontrol.runs.models import JournalRow, ModelCall, Run
+from tests.build import NOON, a_call, a_project, a_proposal, a_run, after, put, report
+
+pytestmark = pytest.mark.django_db
+
+USAGE = Usage(input=1200, cache_write_5m=300, cache_read=9000, output=42)
+"""Sonnet at 3.00, 3.75, 0.30 and 15.00 dollars a million: 0.008055."""
+SONNET = {"model": "claude-sonnet-4-5", "provider": "anthropic", "usage": USAGE}
+
+
+def told(call_id="c1", source="logs", **said):
+    said = {**SONNET, "agent": "coder", **said}
+    return Call(call_id=call_id, source=source, **said)
+
+
+def tell(run, *calls, at=NOON):
+    count_calls({run.id: calls}, at=at)
+    run.refresh_from_db()
+    return run
+
+
+def figures(run):
+    return run.cost_usd, run.input_tokens, run.output_tokens, run.usage_source
+
+
+def spent(project, scope):
+    return {
+        row.name: (row.usd, row.tokens)
+        for row in Spend.objects.filter(project=project, scope=scope)
+    }
+
+
+def test_the_agents_own_telemetry_is_priced_as_by_hand():
+    run = tell(a_run(), told())
+
+    assert figures(run) == (Decimal("0.008055"), 1200, 42, "logs")
+
+
+def test_the_agents_own_figure_wins_over_the_price_list():
+    run = tell(a_run(), told(cost_usd=Decimal("0.5")))
+
+    assert run.cost_usd == Decimal("0.5")
+    assert ModelCall.objects.get(run=run).cost_usd == Decimal("0.5")
+
+
+def test_the_same_call_told_twice_counts_once():
+    run = tell(a_run(), told(), told())
+
+    assert figures(tell(run, told())) == (Decimal("0.008055"), 1200, 42, "logs")
+
+
+def test_a_better_source_replaces_what_a_worse_one_told():
+    run = report(
+        a_run(), a_call("ls", call_id="m1", **SONNET), a_call("id", call_id="m2", **SONNET)
+    )
+    assert figures(run) == (Decimal("0.016110"), 2400, 84, "turns")
+
+    run = tell(run, told())
+
+    assert figures(run) == (Decimal("0.008055"), 1200, 42, "logs")
+    assert [call.call_id for call in ModelCall.objects.filter(run=run)] == ["c1"]
+
+
+def test_what_a_worse_source_tells_later_is_left_out():
+    run = tell(a_run(), told())
+
+    run = report(run, a_call("ls", call_id="m1", **SONNET))
+    run = tell(run, told("s1", source="spans"), told("t1", source="transcript"))
+
+    assert figures(run) == (Decimal("0.008055"), 1200, 42, "logs")
+    assert run.tool_calls == 1
+
+
+def test_of_two_sources_in_one_batch_the_better_is_counted():
+    run = tell(a_run(), told("s1", source="spans"), told("c1"), told("s2", source="spans"))
+
+    assert figures(run) == (Decimal("0.008055"), 1200, 42, "logs")
+
+
+@pytest.mark.parametrize("worse", ["turns", "transcript", "spans"])
+def test_each_worse_source_gives_way(worse):
+    run = tell(a_run(), told("w", source=worse, cost_usd=Decimal(9)))
+
+    assert figures(tell(run, told())) == (Decimal("0.008055"), 1200, 42, "logs")
+
+
+def test_calls_of_no_known_price_are_unpriced_and_taken_back_as_such():
+    run = tell(a_run(), told(source="spans", model="house-1"))
+    assert (run.unpriced_calls, run.cost_usd) == (1, 0)
+
+    assert (tell(run, told("c2")).unpriced_calls) == 0
+
+
+def test_the_judges_calls_stay_when_a_source_is_replaced():
+    run = report(a_run(), a_call("ls", call_id="m1", **SONNET))
+    with journal.writing([run.id], at=NOON) as book:
+        costs.charge_judge(
+            book, book.run(run.id), call_id="j", usage=USAGE, cost=None, model="judge-1"
+        )
+
+    run = tell(run, told())
+
+    assert run.unpriced_calls == 1
+    assert ModelCall.objects.filter(run=run, source="judge").exists()
+
+
+def test_what_runs_share_is_corrected_too_on_the_day_it_was_counted():
+    project = a_project(budgets={"day": {"usd": "50"}})
+    run = report(a_run(project), a_call("ls", call_id="m1", **SONNET))
+
+    tell(run, told(), at=NOON + timedelta(days=1))
+
+    assert spent(project, "agent") == {"coder": (Decimal("0.008055"), 10542)}
+    assert spent(project, "day") == {
+        "2026-11-21": (Decimal(0), 0), "2026-11-22": (Decimal("0.008055"), 10542),
+    }  # fmt: skip
+
+
+def test_an_agents_ceiling_in_a_run_sees_the_corrected_figure():
+    run = a_run(budget={"agents": {"coder": {"usd": "5"}}})
+    run = report(run, a_call("ls", call_id="m1", **SONNET))
+
+    run = tell(run, told(cost_usd=Decimal("0.02")))
+
+    assert Decimal(run.agents_spent["coder"][0]) == Decimal("0.02")
+
+
+def test_the_next_call_is_held_when_telemetry_told_of_the_last_of_the_money():
+    run = a_run(budget={"usd": "0.01"})
+    report(run, a_call("ls"))
+    tell(run, told("c1"), told("c2"))
+
+    put(run, a_proposal("pwd"))
+    pipeline.detect([run.id], at=after(1))
+
+    run.refresh_from_db()
+    assert run.status == "holding"
+
+
+def test_the_events_told_add_up_to_what_the_run_says():
+    run = report(
+        a_run(), a_call("ls", call_id="m1", **SONNET), a_call("id", call_id="m2", **SONNET)
+    )
+    run = tell(run, told())
+
+    events = JournalRow.objects.filter(run=run, type="cost.attributed").order_by("seq")
+    said = [json.loads(event.payload) for event in events]
+    assert sum(Decimal(one["cost_usd"]) for one in said) == run.cost_usd
+    assert sum(one["usage"]["cache_read"] for one in said) == run.cache_read_tokens
+    assert [one["taken_back"] for one in said] == [0, 0, 2, 0]
+
+
+def test_it_brings_no_ended_run_back():
+    run = a_run()
+    Run.objects.filter(pk=run.pk).update(status="completed", ended_at=NOON)
+
+    assert tell(run, told()).status == "completed"
+
+
+def test_costs_by_model_are_those_of_the_counted_source():
+    run = report(a_run(), a_call("ls", call_id="m1", **{**SONNET, "model": "gpt-5.1"}))
+    tell(run, told())
+
+    found = selectors.costs(projects=[run.project_id], group_by="model")
+
+    assert [(row.name, str(row.cost_usd)) for row in found] == [("claude-sonnet-4-5", "0.008055")]
