@@ -3,7 +3,7 @@ import { aDecision, aRun, aTurn, NOON } from "../fixtures/rows";
 import type { BudgetState } from "../wire/types";
 import {
   agentLine, amountOf, answerWords, budgetOf, budgetStep, budgetWarning, burnOf, byItself, costOf, decisionShape,
-  errorName, hasEnded, headline, loopCost, resultWords, shapeOf, splitDoing, standing, standingShort,
+  errorName, hasEnded, headline, loopCost, resultWords, shapeOf, sourceOf, splitDoing, standing, standingShort,
   stateWords, turnRange, turnWords, whoseBudget,
 } from "./words";
 
@@ -40,6 +40,11 @@ describe("money", () => {
     expect(costOf(aRun({ cost_usd: "0", unpriced_calls: 3 }))).toBe("unpriced");
     expect(costOf(aRun({ cost_usd: "0", usage: none }))).toBe("—");
     expect(costOf(aRun({ cost_usd: "0" }))).toBe("$0.00");
+  });
+
+  it("names who said what a run used", () => {
+    expect(sourceOf(aRun({ usage_source: "logs" }))).toBe("as the agent's own log says");
+    expect(sourceOf(aRun({ usage_source: null }))).toBeUndefined();
   });
 
   it("of a loop is unpriced only when calls were", () => {

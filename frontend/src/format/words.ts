@@ -106,6 +106,18 @@ export function costOf(run: RunRow): string {
   return tokensOf(run.usage) > 0 ? money(0) : "—";
 }
 
+const SOURCES: Record<NonNullable<RunRow["usage_source"]>, string> = {
+  turns: "as told with the turns",
+  transcript: "as the transcript says",
+  spans: "as the agent's own traces say",
+  logs: "as the agent's own log says",
+};
+
+/** Who says what the run used: one source is counted, the best there is. */
+export function sourceOf(run: RunRow): string | undefined {
+  return run.usage_source ? SOURCES[run.usage_source] : undefined;
+}
+
 export function isPriced(run: RunRow): boolean {
   return Number(run.cost_usd) > 0;
 }

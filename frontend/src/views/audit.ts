@@ -30,7 +30,8 @@ const DEEDS: Record<string, string | ((payload: Payload) => string)> = {
   "message.delivered": "took the message",
   "autofix.applied": (payload) => `injected “${text(inside(payload.row).text)}”`,
   "autofix.judged": (payload) => (payload.recovered === true ? "went on after the fix" : "did not go on after the fix"),
-  "cost.attributed": (payload) => `counted cost from ${text(payload.source)}`,
+  "cost.attributed": (payload) =>
+    Number(payload.taken_back) > 0 ? `stopped counting cost from ${text(payload.source)}: a better source spoke` : `counted cost from ${text(payload.source)}`,
   "budget.crossed": (payload) => `reached ${text(payload.ceiling)} ${text(payload.unit)}`,
   "session.terminated": "ended the run",
   "allowlist.changed": (payload) => `${text(payload.change)} “${text(payload.pattern)}”`,

@@ -1185,6 +1185,11 @@ export interface components {
             /** Status */
             status: ("running" | "holding" | "held" | "stopping" | "completed" | "failed" | "terminated" | "lost") | null;
             /**
+             * Taken Back
+             * @default 0
+             */
+            taken_back: number;
+            /**
              * Turn Seq
              * @default null
              */
@@ -1912,6 +1917,8 @@ export interface components {
             /** Unpriced Calls */
             unpriced_calls: number;
             usage: components["schemas"]["Usage"];
+            /** Usage Source */
+            usage_source: ("turns" | "transcript" | "spans" | "logs") | null;
         };
         /** MetersFrame */
         MetersFrame: {
@@ -2684,6 +2691,8 @@ export interface components {
             /** Unpriced Calls */
             unpriced_calls: number;
             usage: components["schemas"]["Usage"];
+            /** Usage Source */
+            usage_source: ("turns" | "transcript" | "spans" | "logs") | null;
             /** Version */
             version: number;
         };
