@@ -6,6 +6,7 @@ success let it fade. Weak evidence alone never trips; a mixture of it does.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -16,6 +17,10 @@ from guard.step import FEW_TERMS, NEWS, Step
 
 MUCH_NEWS = 0.5
 _FAR_BACK = 10
+_ACKNOWLEDGEMENT = 200
+_HEAD = 400
+_SUCCEEDS = re.compile(r"\b(?:success|succeeded|done|saved|applied|ok\b|has been \w+ed)")
+_FAILS = re.compile(r"fail|error")
 _SAME_WORDS = 0.8
 
 
@@ -83,13 +88,33 @@ def _weigh_call(step: Step, before: Sequence[Step]) -> float:
     return _weigh_other(step, outcome, before)
 
 
+def is_refusal(outcome: Outcome) -> bool:
+    """Tell a refusal, in whatever words, by what it is not: brief, or told as a success.
+
+    Only the answer to several deeds can be one: the same for each of them.
+    """
+    return len(outcome.text) > _ACKNOWLEDGEMENT and not _says_done(outcome)
+
+
+def _says_done(outcome: Outcome) -> bool:
+    return _SUCCEEDS.search(outcome.text[:_HEAD].lower()) is not None
+
+
+def _is_acknowledged(outcome: Outcome) -> bool:
+    """Equal acknowledgements of different deeds are a batch."""
+    if len(outcome.text) <= _ACKNOWLEDGEMENT:
+        return True
+    return _says_done(outcome) and _FAILS.search(outcome.text[:_HEAD].lower()) is None
+
+
 def _weigh_other(step: Step, outcome: Outcome, before: Sequence[Step]) -> float:
     """Weigh a call that was not made before, with this outcome."""
     if outcome.failure is not None:
         return _weigh_failure(step, before)
     if step.news >= NEWS:
         return 0.0
-    if outcome.is_long and any(old.outcome_key == outcome.key for old in before):
+    known = outcome.is_long and any(old.outcome_key == outcome.key for old in before)
+    if known and (step.asks or not _is_acknowledged(outcome)):
         return 0.7
     if step.asks and any(_asked_alike(old, step) for old in before):
         return 0.6
@@ -112,10 +137,10 @@ def _weigh_verbatim(step: Step, same: Sequence[Step], before: Sequence[Step]) ->
     if _edited_since(same[-1], before):
         # A check of a new state: green is as it should be, red is one more try.
         return 0.8 if step.failed else 0.0
-    if len(same) == 1 and not step.failed:
+    if len(same) == 1:
         place = next(i for i, old in enumerate(before) if old is same[0])
-        if len(before) - place > _FAR_BACK or step.asks:
-            return 0.5
+        if len(before) - place >= _FAR_BACK or (step.asks and not step.failed):
+            return 0.5  # looked at again, or tried again after much else
     return 1.0
 
 

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 from guard.detectors.base import Detector, View, once_each, tail_of
-from guard.detectors.targets import name_other_targets
+from guard.detectors.targets import aim_elsewhere, name_other_targets
+from guard.evidence import is_refusal
 from guard.nearness import NEAR
 from guard.policy import Policy
 from guard.signals import Evidence, Kind, Signal
@@ -39,11 +40,13 @@ class Stagnation(Detector):
     def examine(self, view: View) -> Signal | None:
         """Look at the questions the run ends with."""
         newest = view.trail.last
-        if newest.news >= NEWS or not (newest.asks or newest.runs) or not newest.is_answered:
+        if newest.news >= NEWS or not newest.is_answered:
             return None
         if newest.outcome is not None and newest.outcome.has_more:
             return None
         calls = [step for step in view.trail.of_agent(newest.agent) if step.is_answered]
+        if not (newest.asks or newest.runs):
+            return self._signal(_unmoved(calls), self._rule.near, "the same long answer")
         found = [
             self._signal(_one_matter(_same_answer(calls)), self._rule.questions, "the same answer"),
             self._signal(_one_matter(_near(calls)), self._rule.near, "the same answer"),
@@ -101,6 +104,16 @@ def _near(calls: Sequence[Step]) -> list[Step]:
             and (step is newest or step.nearness(newest) >= NEAR)
         ),
     )
+
+
+def _unmoved(calls: Sequence[Step]) -> list[Step]:
+    """Deeds on one thing that are all told the same at length: refused, in whatever words."""
+    newest = calls[-1]
+    if newest.outcome is None or not (newest.outcome.is_long and is_refusal(newest.outcome)):
+        return []
+    own = [step for step in calls if step.verb == newest.verb]
+    same = tail_of(own, lambda step: step.outcome_key == newest.outcome_key)
+    return [] if aim_elsewhere(same) else same
 
 
 def _known(calls: Sequence[Step]) -> list[Step]:

@@ -18,9 +18,27 @@ def name_other_targets(steps: Sequence[Step]) -> bool:
 
     Of more than three, one may ask again for what another did.
     """
-    if not steps:
+    return _differ([step.names for step in steps])
+
+
+def aim_elsewhere(steps: Sequence[Step]) -> bool:
+    """Tell whether every call is for another thing, whatever a deed says of it.
+
+    A question is told by all its words. A deed's target stands in its short
+    arguments (a path, an id); its text may be worded in any way.
+    """
+    return _differ([step.names if step.asks or step.runs else _targets(step) for step in steps])
+
+
+def _targets(step: Step) -> frozenset[str]:
+    short = (one.names for one in step.arguments.values() if not (one.is_body and " " in one.text))
+    return frozenset[str]().union(*short)
+
+
+def _differ(names: Sequence[frozenset[str]]) -> bool:
+    if not names:
         return False
-    common = frozenset.intersection(*(step.names for step in steps))
-    own = [step.names - common for step in steps]
+    common = frozenset.intersection(*names)
+    own = [each - common for each in names]
     spared = len(own) > _FEW
     return all(own) and len(set(own)) >= len(own) - spared
