@@ -10,7 +10,8 @@ GuardError
 ├── UnreadableRecording  a file that holds no recorded run guard knows
 ├── ToolFailed           a tool of guard.runtime could not do it; the model reads why
 ├── ModelFailed          an endpoint gave no completion
-└── EmbeddingMissing     a model of word vectors that is not on this machine
+├── EmbeddingMissing     a model of word vectors that is not on this machine
+└── FrameworkMissing     an adapter without the framework it adapts
 """
 
 from __future__ import annotations
@@ -134,3 +135,13 @@ class EmbeddingMissing(GuardError):
     """The package or the files of a chosen embedding are not here."""
 
     code = "embedding_missing"
+
+
+class FrameworkMissing(GuardError, ImportError):
+    """An adapter was imported where its framework is not; an ImportError too."""
+
+    code = "framework_missing"
+
+    def __init__(self, adapter: str, package: str, cause: ImportError) -> None:
+        self.package = package
+        super().__init__(f"{adapter} needs the package {package}: {cause}")

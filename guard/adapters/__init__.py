@@ -1,4 +1,7 @@
-"""How each agent speaks: its hook bodies in, its hook answers out. Pure."""
+"""How each agent speaks: its hook bodies in, its hook answers out. Pure.
+
+The files of frameworks (langchain, …) need their framework; nothing here imports one.
+"""
 
 from __future__ import annotations
 

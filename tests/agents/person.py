@@ -55,13 +55,13 @@ class Person:
 
     def open_card(self, run_id: str | None) -> dict[str, Any]:
         """Wait for a card on which the agent waits, the judge having ruled."""
+        return dict(wait_for(lambda: self.waiting_on(run_id), seconds=60))
 
-        def waiting() -> dict[str, Any] | None:
-            rows = self.get("decisions/?status=open")["results"]
-            ours = (row for row in rows if row["run"] == run_id)
-            return next((r for r in ours if r["agent_waiting"] and r["status"] == "open"), None)
-
-        return dict(wait_for(waiting, seconds=60))
+    def waiting_on(self, run_id: str | None) -> dict[str, Any] | None:
+        """Find the card on which a run's agent waits, when it is there."""
+        rows = self.get("decisions/?status=open")["results"]
+        ours = (row for row in rows if row["run"] == run_id)
+        return next((r for r in ours if r["agent_waiting"] and r["status"] == "open"), None)
 
     def tap(self, card: dict[str, Any], action: str, **more: Any) -> dict[str, Any]:
         """Answer a card as it was seen."""

@@ -1,0 +1,308 @@
+"""LangChain and LangGraph under Mission Control: middleware for `create_agent`.
+
+    agent = create_agent(model, tools, middleware=[MissionControl("fix-auth")])
+
+Every tool call is asked for before it runs and waits there while the run is held.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Awaitable, Callable, Generator, Mapping
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Annotated, Any, NotRequired, TypeVar
+
+from guard.adapters.counts import langchain_usage
+from guard.errors import FrameworkMissing, Stopped
+from guard.sdk.aio import AsyncSession
+from guard.sdk.conversation import Go
+from guard.sdk.session import Session
+from guard.turn import Role
+
+try:
+    from langchain.agents.middleware import AgentMiddleware, AgentState
+    from langchain.agents.middleware.types import PrivateStateAttr, hook_config
+    from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
+    from langgraph.errors import GraphBubbleUp
+except ImportError as missing:
+    raise FrameworkMissing("guard.adapters.langchain", "langchain", missing) from missing
+
+CAPABILITIES: Mapping[str, Any] = {
+    "hold": True,
+    "inject": ["now", "at_next_tool"],
+    "terminate": "sdk",
+}
+
+T = TypeVar("T")
+Play = Generator[Callable[[], Any], Any, T]
+"""Steps that are the same whether awaited or not; each yields what to call next."""
+
+
+class WatchedState(AgentState):
+    """The agent's state with its run's key: a resumed graph finds its run by it."""
+
+    guard_run: NotRequired[Annotated[str, PrivateStateAttr]]  # type: ignore[valid-type]
+
+
+class MissionControl(AgentMiddleware):
+    """Reports each invocation of an agent as a run, and does what people say.
+
+    A graph with a checkpointer is one run a thread (`langgraph:THREAD_ID`), any other
+    one run an invocation. `invoke` and `ainvoke`, threads and tasks, may share it.
+    A held call waits in its place; a correction stands where its result would, or
+    joins the next model call; a run that is ended jumps to the agent's end, and its
+    last message says why.
+
+    Args:
+        name: What people call these runs.
+        opening: As for `guard.Session`: `url`, `key`, `agent`, `goal`, `workspace`,
+            `mode`, `fail`, `budget`, … Without a `goal`, what the person asked is it.
+    """
+
+    state_schema = WatchedState
+
+    def __init__(self, name: str, **opening: Any) -> None:
+        super().__init__()
+        self._opening = {"name": name, "capabilities": dict(CAPABILITIES), **opening}
+        self._watches: dict[str, _Watch] = {}
+
+    @hook_config(can_jump_to=["end"])
+    def before_agent(self, state: Any, runtime: Any) -> dict[str, Any]:
+        """Open the run and tell what the person asked."""
+        return _played(self._begin(Session, state, runtime))
+
+    @hook_config(can_jump_to=["end"])
+    async def abefore_agent(self, state: Any, runtime: Any) -> dict[str, Any]:
+        """Open the run and tell what the person asked."""
+        return await _awaited(self._begin(AsyncSession, state, runtime))
+
+    @hook_config(can_jump_to=["end"])
+    def before_model(self, state: Any, runtime: Any) -> dict[str, Any] | None:
+        """Add what Mission Control says, or end here."""
+        return self._watch(Session, state).before_model()
+
+    @hook_config(can_jump_to=["end"])
+    async def abefore_model(self, state: Any, runtime: Any) -> dict[str, Any] | None:
+        """Add what Mission Control says, or end here."""
+        return self._watch(AsyncSession, state).before_model()
+
+    def wrap_model_call(self, request: Any, handler: Callable[[Any], Any]) -> Any:
+        """A model that fails, fails the run; a turn after it brings the run back."""
+        return _played(self._watch(Session, request.state).think(partial(handler, request)))
+
+    async def awrap_model_call(self, request: Any, handler: Callable[[Any], Awaitable[Any]]) -> Any:
+        """A model that fails, fails the run; a turn after it brings the run back."""
+        watch = self._watch(AsyncSession, request.state)
+        return await _awaited(watch.think(partial(handler, request)))
+
+    @hook_config(can_jump_to=["model", "end"])
+    def after_model(self, state: Any, runtime: Any) -> dict[str, Any] | None:
+        """Tell an answer; a message that comes back is one more thing to do."""
+        return _played(self._watch(Session, state).answer(state))
+
+    @hook_config(can_jump_to=["model", "end"])
+    async def aafter_model(self, state: Any, runtime: Any) -> dict[str, Any] | None:
+        """Tell an answer; a message that comes back is one more thing to do."""
+        return await _awaited(self._watch(AsyncSession, state).answer(state))
+
+    def wrap_tool_call(self, request: Any, handler: Callable[[Any], Any]) -> Any:
+        """Ask, run, tell; a call that may not run is answered in its place."""
+        return _played(self._watch(Session, request.state).act(request, handler))
+
+    async def awrap_tool_call(self, request: Any, handler: Callable[[Any], Awaitable[Any]]) -> Any:
+        """Ask, run, tell; a call that may not run is answered in its place."""
+        return await _awaited(self._watch(AsyncSession, request.state).act(request, handler))
+
+    def after_agent(self, state: Any, runtime: Any) -> None:
+        """Say that the run is over."""
+        _played(self._end(Session, state))
+
+    async def aafter_agent(self, state: Any, runtime: Any) -> None:
+        """Say that the run is over."""
+        await _awaited(self._end(AsyncSession, state))
+
+    def _begin(self, kind: Kind, state: Any, runtime: Any) -> Play[dict[str, Any]]:
+        known = {"guard_run": _run_key(runtime)}
+        asked = _asked(state["messages"])
+        watch = self._watch(kind, known, goal=asked)
+        if asked:
+            yield from watch.say(asked, role=Role.USER)
+        return known | (watch.ending() if watch.stopped else {})
+
+    def _end(self, kind: Kind, state: Any) -> Play[None]:
+        watch = self._watch(kind, state)
+        del self._watches[state["guard_run"]]
+        yield watch.session.close
+
+    def _watch(self, kind: Kind, state: Any, **more: Any) -> _Watch:
+        """Find the run of this state; a graph resumed elsewhere joins it by its key."""
+        key = state["guard_run"]
+        if key not in self._watches:
+            session = kind(**{"run_key": key} | more | self._opening)
+            self._watches.setdefault(key, _Watch(session))
+        return self._watches[key]
+
+
+@dataclass(slots=True)
+class _Watch:
+    """One run that goes on now."""
+
+    session: Session | AsyncSession
+    notes: list[str] = field(default_factory=list)
+    stopped: str = ""
+    interrupted: dict[str, Go] = field(default_factory=dict)
+
+    def before_model(self) -> dict[str, Any] | None:
+        """Give what the model must read first."""
+        if self.stopped:
+            return self.ending()
+        notes, self.notes = self.notes, []
+        return {"messages": [_heard(note) for note in notes]} if notes else None
+
+    def think(self, call: Callable[[], Any]) -> Play[Any]:
+        """Call the model."""
+        try:
+            return (yield call)
+        except GraphBubbleUp:
+            raise
+        except Exception:
+            yield partial(self.session.close, "failed")
+            raise
+
+    def answer(self, state: Any) -> Play[dict[str, Any] | None]:
+        """Tell what the model said, where it calls no tool."""
+        message = next(m for m in reversed(state["messages"]) if isinstance(m, AIMessage))
+        if message.tool_calls and "structured_response" not in state:
+            return None  # its calls tell of it
+        yield from self.say(message.text or "(no text)", **_facts(message))
+        if self.stopped:
+            return self.ending()
+        more = self.before_model()
+        return more | {"jump_to": "model"} if more else None
+
+    def act(self, request: Any, handler: Callable[[Any], Any]) -> Play[Any]:
+        """Run a tool, if it may run."""
+        call = request.tool_call
+        try:
+            go = self.interrupted.pop(call["id"], None) or (yield self._asking(request))
+        except Stopped as stopped:
+            self.stopped = stopped.reason
+            return _instead(call, stopped.reason)
+        if not go.run:
+            return _instead(call, go.text)
+        self.notes += go.messages
+        try:
+            result = yield partial(handler, request)
+        except GraphBubbleUp:  # interrupted: it runs again when resumed, and is allowed
+            self.interrupted[call["id"]] = go
+            raise
+        except Exception as error:
+            yield from self._tell(
+                partial(self.session.after, go, error=f"{type(error).__name__}: {error}")
+            )
+            raise
+        yield from self._tell(partial(self.session.after, go, **_outcome(result)))
+        return result
+
+    def say(self, text: str, **facts: Any) -> Play[None]:
+        """Tell what was said."""
+        yield from self._tell(partial(self.session.say, text, **facts))
+
+    def _asking(self, request: Any) -> Callable[[], Any]:
+        call = request.tool_call
+        facts = next(map(_facts, _callers(request.state["messages"], call["id"])), {})
+        return partial(self.session.before, call["name"], call["args"], **facts)
+
+    def _tell(self, telling: Callable[[], Any]) -> Play[None]:
+        try:
+            self.notes += yield telling
+        except Stopped as stopped:
+            self.stopped = stopped.reason
+
+    def ending(self) -> dict[str, Any]:
+        """End the graph; its last message says why."""
+        said = f"[Mission Control] This run was ended: {self.stopped}"
+        return {"messages": [AIMessage(said)], "jump_to": "end"}
+
+
+Kind = type[Session] | type[AsyncSession]
+
+
+def _played(play: Play[T]) -> T:
+    """Take the steps in this thread."""
+    answer: Any = None
+    failure: Exception | None = None
+    while True:
+        try:
+            step = play.throw(failure) if failure else play.send(answer)
+        except StopIteration as finished:
+            return finished.value  # type: ignore[no-any-return]
+        try:
+            answer, failure = step(), None
+        except Exception as error:  # noqa: BLE001 - the play decides
+            failure = error
+
+
+async def _awaited(play: Play[T]) -> T:
+    """Take the steps in this task."""
+    answer: Any = None
+    failure: Exception | None = None
+    while True:
+        try:
+            step = play.throw(failure) if failure else play.send(answer)
+        except StopIteration as finished:
+            return finished.value  # type: ignore[no-any-return]
+        try:
+            answer, failure = await step(), None
+        except Exception as error:  # noqa: BLE001 - the play decides
+            failure = error
+
+
+def _run_key(runtime: Any) -> str:
+    """One run a thread, where the graph remembers threads."""
+    told = runtime.execution_info
+    return f"langgraph:{(told and told.thread_id) or uuid.uuid4().hex}"
+
+
+def _asked(messages: list[Any]) -> str:
+    """What the person says now; nothing if the last word is another's."""
+    last = messages[-1] if messages else None
+    return last.text if isinstance(last, HumanMessage) else ""
+
+
+def _heard(note: str) -> Any:
+    return HumanMessage(f"[Mission Control] {note}")
+
+
+def _instead(call: Any, text: str) -> Any:
+    """What the model reads where a result would stand."""
+    return ToolMessage(text, tool_call_id=call["id"], name=call["name"], status="error")
+
+
+def _callers(messages: list[Any], call_id: str) -> Generator[Any]:
+    """The message that asked for a call."""
+    for message in reversed(messages):
+        if any(call["id"] == call_id for call in getattr(message, "tool_calls", ())):
+            yield message
+
+
+def _outcome(result: Any) -> dict[str, str]:
+    """What a tool gave: a message, or a command with its messages."""
+    if isinstance(result, ToolMessage):
+        return {"error" if result.status == "error" else "result": result.text}
+    updates = result.update if isinstance(getattr(result, "update", None), dict) else {}
+    texts = [m.text for m in updates.get("messages", ()) if isinstance(m, ToolMessage)]
+    return {"result": "\n".join(texts) or str(result)}
+
+
+def _facts(message: Any) -> dict[str, Any]:
+    """What the model call behind a turn was and cost; counted once, by its id."""
+    told = message.response_metadata
+    facts = {
+        "call_id": message.id or told.get("id"),
+        "model": told.get("model_name") or told.get("model"),
+        "provider": told.get("model_provider"),
+        "usage": langchain_usage(message.usage_metadata),
+    }
+    return {name: fact for name, fact in facts.items() if fact}

@@ -1,0 +1,184 @@
+"""A scripted OpenAI on loopback: Chat Completions and Responses, unstreamed.
+
+The script decides from the conversation it receives, never from a counter: what
+the model does next follows from what the agent showed it.
+"""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+import uuid
+from collections.abc import Callable
+from dataclasses import dataclass
+from decimal import Decimal
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any, Self
+
+from tests.agents.messages_api import Reply
+
+MODEL = "gpt-4o-mini"
+PROMPT, CACHED, SAID = 2000, 1000, 50
+"""Tokens of every call, as the endpoint reports them: cached ones are part of the prompt."""
+
+CALL_USD = Decimal("0.000255")
+"""By hand: 1,000 x $0.15 + 1,000 x $0.075 + 50 x $0.60, each per million."""
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """One request of the agent, as a script wants to see it."""
+
+    items: list[dict[str, Any]]
+
+    @property
+    def last(self) -> str:
+        """What came after the model spoke last."""
+        spoke = max((i for i, item in enumerate(self.items) if _is_models(item)), default=-1)
+        return json.dumps(self.items[spoke + 1 :], ensure_ascii=False)
+
+    @property
+    def text(self) -> str:
+        return json.dumps(self.items, ensure_ascii=False)
+
+    @property
+    def calls(self) -> int:
+        """How many tools the model called so far."""
+        chat = [call for item in self.items for call in item.get("tool_calls") or ()]
+        return len(chat) + sum(1 for item in self.items if item.get("type") == "function_call")
+
+
+def _is_models(item: dict[str, Any]) -> bool:
+    return item.get("role") == "assistant" or item.get("type") == "function_call"
+
+
+class ScriptedChatApi:
+    """Serves a script; keeps every request, and counts what it charges."""
+
+    def __init__(self, script: Callable[[Request], Reply]) -> None:
+        self.script = script
+        self.requests: list[Request] = []
+        handler = type("Handler", (_Handler,), {"owner": self})
+        self._server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
+        self._server.daemon_threads = True
+        self._thread = threading.Thread(target=self._server.serve_forever, args=(0.05,))
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self._server.server_port}/v1"
+
+    @property
+    def charged_usd(self) -> Decimal:
+        return len(self.requests) * CALL_USD
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._server.shutdown()
+        self._server.server_close()
+        self._thread.join()
+
+    def reply(self, items: list[dict[str, Any]]) -> Reply:
+        request = Request(items)
+        self.requests.append(request)
+        return self.script(request)
+
+
+class _Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True  # head and body are two writes: else 40 ms each
+    owner: ScriptedChatApi
+
+    def log_message(self, *_: object) -> None:
+        pass
+
+    def do_POST(self) -> None:
+        body = json.loads(self.rfile.read(int(self.headers.get("content-length") or 0)) or b"{}")
+        if self.path.endswith("/chat/completions"):
+            self._answer(200, _completion(self.owner.reply(body["messages"]), body["model"]))
+        elif self.path.endswith("/responses"):
+            self._answer(200, _response(self.owner.reply(body["input"]), body["model"]))
+        else:
+            self._answer(404, {"error": {"message": self.path, "type": "invalid_request_error"}})
+
+    def _answer(self, status: int, body: dict[str, Any]) -> None:
+        raw = json.dumps(body).encode()
+        self.send_response(status)
+        self.send_header("content-type", "application/json")
+        self.send_header("content-length", str(len(raw)))
+        self.end_headers()
+        self.wfile.write(raw)
+
+
+def _id(kind: str) -> str:
+    return f"{kind}_{uuid.uuid4().hex[:24]}"
+
+
+def _completion(reply: Reply, model: str) -> dict[str, Any]:
+    message: dict[str, Any] = {"role": "assistant", "content": reply.text or None}
+    if reply.calls:
+        message["tool_calls"] = [
+            {
+                "id": _id("call"),
+                "type": "function",
+                "function": {"name": name, "arguments": json.dumps(args)},
+            }
+            for name, args in reply.calls
+        ]
+    reason = "tool_calls" if reply.calls else "stop"
+    return {
+        "id": _id("chatcmpl"),
+        "object": "chat.completion",
+        "created": int(time.time()),
+        "model": model,
+        "choices": [{"index": 0, "message": message, "finish_reason": reason}],
+        "usage": {
+            "prompt_tokens": PROMPT,
+            "completion_tokens": SAID,
+            "total_tokens": PROMPT + SAID,
+            "prompt_tokens_details": {"cached_tokens": CACHED},
+        },
+    }
+
+
+def _response(reply: Reply, model: str) -> dict[str, Any]:
+    said = {"type": "output_text", "text": reply.text, "annotations": []}
+    message = {
+        "id": _id("msg"),
+        "type": "message",
+        "role": "assistant",
+        "status": "completed",
+        "content": [said],
+    }
+    calls = [
+        {
+            "id": _id("fc"),
+            "type": "function_call",
+            "call_id": _id("call"),
+            "name": name,
+            "arguments": json.dumps(args),
+            "status": "completed",
+        }
+        for name, args in reply.calls
+    ]
+    return {
+        "id": _id("resp"),
+        "object": "response",
+        "created_at": int(time.time()),
+        "status": "completed",
+        "model": model,
+        "output": [*([message] if reply.text else []), *calls],
+        "parallel_tool_calls": True,
+        "tool_choice": "auto",
+        "tools": [],
+        "usage": {
+            "input_tokens": PROMPT,
+            "input_tokens_details": {"cached_tokens": CACHED},
+            "output_tokens": SAID,
+            "output_tokens_details": {"reasoning_tokens": 0},
+            "total_tokens": PROMPT + SAID,
+        },
+    }

@@ -1,0 +1,1 @@
+"""Small agents, each run inside the environment of its framework."""

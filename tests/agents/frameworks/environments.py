@@ -1,0 +1,93 @@
+"""The environments that `.ci/install-frameworks` makes, and how to run in one."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import uuid
+from pathlib import Path
+from typing import Any
+
+from tests.agents.claude_code import NOWHERE_ELSE, ROOT
+from tests.agents.person import Person
+from tests.installations import wait_for
+
+VENVS = ROOT / ".ci" / "agents" / "venvs"
+
+SILENT = {
+    "OPENAI_AGENTS_DISABLE_TRACING": "1",
+    "LANGSMITH_TRACING": "false",
+    "CREWAI_DISABLE_TELEMETRY": "true",
+    "CREWAI_DISABLE_TRACKING": "true",
+    "CREWAI_TRACING_ENABLED": "false",
+    "OTEL_SDK_DISABLED": "true",
+    "LITELLM_LOCAL_MODEL_COST_MAP": "True",
+    "ANONYMIZED_TELEMETRY": "False",
+}
+"""No framework calls home, and what is not on loopback meets a closed door."""
+
+
+def python_of(framework: str) -> Path | None:
+    """The interpreter of a framework's environment; None: not installed."""
+    python = VENVS / framework / "bin" / "python"
+    return python if (VENVS / framework / "installed.sha256").exists() else None
+
+
+class Program:
+    """One small agent that runs now."""
+
+    def __init__(self, framework: str, module: str, *arguments: str, home: Path, **env: str):
+        python = python_of(framework)
+        assert python is not None
+        self.story = uuid.uuid4().hex[:8]
+        self._said = (home / "said").open("w+")
+        self._complained = (home / "complained").open("w+")
+        self.process = subprocess.Popen(
+            [str(python), "-m", f"tests.agents.frameworks.{module}", *arguments],
+            cwd=home,
+            env={
+                "HOME": str(home),
+                "PATH": os.environ["PATH"],
+                "PYTHONPATH": str(ROOT),
+                "PYTHONDONTWRITEBYTECODE": "1",
+                **NOWHERE_ELSE,
+                **SILENT,
+                "STORY": self.story,
+                **env,
+            },
+            stdin=subprocess.DEVNULL,
+            stdout=self._said,
+            stderr=self._complained,
+        )
+
+    def run(self, person: Person, part: str) -> str | None:
+        """Find one of its runs by name, when it is there."""
+        rows = person.get("runs/")["results"]
+        return next((row["id"] for row in rows if row["name"] == f"{self.story}-{part}"), None)
+
+    def card(self, person: Person) -> dict[str, Any]:
+        """Wait for the card on which its loop is held; fails at once if it ended."""
+
+        def held() -> dict[str, Any] | None:
+            assert self.process.poll() is None, self.account()
+            run = self.run(person, "loop")
+            return person.waiting_on(run) if run else None
+
+        return dict(wait_for(held, seconds=120))
+
+    def account(self) -> dict[str, object]:
+        """Wait for its end and read what it tells of itself."""
+        code = self.process.wait(120)
+        self._said.seek(0)
+        self._complained.seek(0)
+        assert code == 0, self._complained.read()[-4000:]
+        return dict(json.loads(self._said.read().splitlines()[-1]))
+
+    def end(self) -> None:
+        """End it if it still runs."""
+        if self.process.poll() is None:
+            self.process.kill()
+        self.process.wait(10)
+        self._said.close()
+        self._complained.close()

@@ -1,0 +1,34 @@
+"""What every small agent shares: two tools, two prompts, an account at the end.
+
+Nothing here imports a framework: each program beside it does, in its own process.
+"""
+
+import json
+import os
+import sys
+
+GREET = "Greet me."
+LOOK = "Which settings are there?"
+ran: list[str] = []
+
+
+def read_file(path: str) -> str:
+    """Read a file."""
+    ran.append(path)
+    return f"{path}: no such file"
+
+
+def list_files(folder: str) -> str:
+    """List the files of a folder."""
+    ran.append(folder)
+    return "settings.py"
+
+
+def name(story: str) -> str:
+    """The name of a run of this process, known to the test."""
+    return f"{os.environ['STORY']}-{story}"
+
+
+def tell(**account: object) -> None:
+    """Write what this agent knows of its own story; the test reads the last line."""
+    sys.stdout.write(f"{json.dumps({'ran': ran, **account})}\n")

@@ -1,0 +1,115 @@
+"""Agents built with other people's frameworks, under a real Mission Control.
+
+Each runs in its framework's own environment, against a scripted model; it is held,
+corrected, held again and ended, and its cost is what the endpoint charged.
+"""
+
+from decimal import Decimal
+
+import pytest
+
+from tests.agents.chat_api import CACHED, CALL_USD, PROMPT, SAID, ScriptedChatApi
+from tests.agents.frameworks.environments import Program, python_of
+from tests.agents.frameworks.play import GREET
+from tests.agents.messages_api import Reply
+from tests.installations import wait_for
+
+pytestmark = pytest.mark.agents
+
+CORRECTION = "The file is settings.py; there is one t too few in what you read."
+MOST_CALLS = 30
+"""A script that nobody stops ends by itself, so that a failing test does too."""
+
+
+def reads_the_missing_file(request):
+    """Read it again and again; when corrected, list the folder and then do it again."""
+    if GREET in request.text:
+        return Reply(text="Hello.")
+    if request.calls > MOST_CALLS:
+        return Reply(text="I give up.")
+    if CORRECTION in request.last:
+        return Reply(calls=(("list_files", {"folder": "."}),))
+    return Reply(calls=(("read_file", {"path": "setings.py"}),))
+
+
+@pytest.fixture
+def api():
+    with ScriptedChatApi(reads_the_missing_file) as serving:
+        yield serving
+
+
+@pytest.fixture
+def play(installation, api, tmp_path):
+    """Start a small agent: `play("langgraph", "langgraph_agent")`."""
+    playing = []
+
+    def start(framework, module, *arguments):
+        if python_of(framework) is None:
+            pytest.skip(f"{framework} is not installed: run .ci/install-frameworks")
+        program = Program(
+            framework,
+            module,
+            *arguments,
+            home=tmp_path,
+            OPENAI_BASE_URL=api.url,
+            OPENAI_API_KEY="dummy",
+            MISSIONCONTROL_URL=installation.url,
+            MISSIONCONTROL_KEY=installation.agent_key,
+        )
+        playing.append(program)
+        return program
+
+    yield start
+    for program in playing:
+        program.end()
+
+
+def of_the_loop(api):
+    """The requests that belong to the looping run."""
+    return [request for request in api.requests if GREET not in request.text]
+
+
+AGENTS = {
+    "langgraph": ("langgraph", "langgraph_agent"),
+    "langgraph-async": ("langgraph", "langgraph_agent", "async"),
+}
+
+
+@pytest.mark.parametrize("agent", AGENTS)
+def test_a_loop_is_held_corrected_held_again_and_ended(play, api, person, agent):
+    program = play(*AGENTS[agent])
+    first = program.card(person)
+    run = first["run"]
+
+    assert program.process.poll() is None
+    assert person.run(run)["status"] == "held"
+    *done, third = [turn for turn in person.turns(run) if turn["tool"] == "read_file"]
+    assert [turn["phase"] for turn in done] == ["done", "done"]
+    assert (third["phase"], third["result"]) == ("proposed", None)
+    assert len(of_the_loop(api)) == 3
+
+    person.tap(first, "inject", message=CORRECTION)
+    wait_for(lambda: len(of_the_loop(api)) > 3)
+    assert CORRECTION in of_the_loop(api)[3].last
+    assert not any(CORRECTION in request.text for request in of_the_loop(api)[:3])
+
+    person.tap(program.card(person), "terminate")
+    account = program.account()
+    assert account["ran"] == [*["setings.py"] * 2, ".", *["setings.py"] * 2]
+    assert "ended" in str(account["ended"])
+    assert len(of_the_loop(api)) == 7
+    wait_for(lambda: person.run(run)["status"] == "terminated")
+    charged(person.run(run), calls=7)
+
+    greeted = person.run(program.run(person, "greet"))
+    assert greeted["status"] == "completed"
+    charged(greeted, calls=1)
+
+
+def charged(run, *, calls):
+    """Compare a run's cost with what the endpoint charged for so many calls."""
+    assert Decimal(run["cost_usd"]) == calls * CALL_USD
+    assert run["usage"]["input"] == calls * (PROMPT - CACHED)
+    assert run["usage"]["cache_read"] == calls * CACHED
+    assert run["usage"]["output"] == calls * SAID
+    assert run["unpriced_calls"] == 0
