@@ -42,8 +42,8 @@ class Evidence:
         spent: For a budget: what was used, as text ("8.00"); else None.
         ceiling: For a budget: the limit, as text; else None.
         unit: For a budget: usd | tokens | calls | turns | seconds | failures.
-        scope: For a budget: whose ceiling it is: run | agent | project | day.
-        whose: The agent's name or the day, where the ceiling is an agent's or a day's.
+        scope: For a budget: whose ceiling it is: run | tree | agent | project | day.
+        whose: The agent's name, the day, or the id of the run whose tree it is.
     """
 
     summary: str

@@ -42,7 +42,8 @@ InterventionAction = Literal[
 ]
 InterventionStatus = Literal["asked", "delivered", "acknowledged", "unreachable"]
 TapePoint = tuple[float, bool]
-BudgetScope = Literal["run", "agent", "project", "day"]
+KinRelation = Literal["child", "resumed", "forked", "restart"]
+BudgetScope = Literal["run", "tree", "agent", "project", "day"]
 UsageSource = Literal["turns", "transcript", "spans", "logs"]
 
 
@@ -101,9 +102,10 @@ class BudgetState:
     """A ceiling that nears its end (`warning`, from 80 %) or is `reached`."""
 
     scope: BudgetScope
-    """Whose it is: this run's, or what an agent, the project or its day may use."""
+    """Whose it is: this run's, or what a run above it with its whole tree, an agent, the
+    project or its day may use."""
     whose: str | None
-    """The agent's name, or the day."""
+    """The agent's name, the day, or the id of the run above."""
     unit: str
     level: Literal["warning", "reached"]
     spent: str
@@ -145,6 +147,11 @@ class RunRow:
     policy_version: int | None
     """Of the project's policy it runs under; None: it brought its own."""
     parent: UUID | None
+    relation: KinRelation | None
+    """To its parent: the parent's agent started it, a person went on from there, or it
+    took the parent's place."""
+    root: UUID | None
+    """The outermost run of the tree it counts in; None: itself."""
     doing: str
     model: str
     tape: tuple[TapePoint, ...]
@@ -229,7 +236,7 @@ class CardEvidence:
     scope: BudgetScope | None = None
     """For a budget: whose ceiling it is."""
     whose: str | None = None
-    """For a budget: the agent's name, or the day."""
+    """For a budget: the agent's name, the day, or the id of the run above."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -533,6 +540,9 @@ class RunMoved(EventHead):
 class RunLinked(EventHead):
     type: Literal["run.linked"] = "run.linked"
     parent: UUID
+    relation: KinRelation = "child"
+    root: UUID | None = None
+    """The tree it now counts in."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,7 +9,12 @@ from guard.detectors.base import Detector, View
 from guard.policy import Policy
 from guard.signals import Evidence, Kind, Signal
 
-OWNERS = {"agent": "Agent {whose}", "project": "The project", "day": "The project today"}
+OWNERS = {
+    "tree": "The tree of {whose}",
+    "agent": "Agent {whose}",
+    "project": "The project",
+    "day": "The project today",
+}
 
 
 class BudgetCeiling(Detector):
@@ -40,6 +45,7 @@ def weigh(
     agent: str = "",
     scope: str = "run",
     whose: str | None = None,
+    known_as: str | None = None,
 ) -> Signal | None:
     """Hold what was used against ceilings; None while less than 80 % is used.
 
@@ -48,8 +54,10 @@ def weigh(
         spent: What was used of them.
         seq: The turn the signal is about.
         agent: Who acts: its own ceilings within `budget` count too.
-        scope: Whose ceilings these are: run | agent | project | day.
-        whose: The agent's name, or the day ("2026-11-21"); None: the run, the project.
+        scope: Whose ceilings these are: run | tree | agent | project | day.
+        whose: The agent's name, the day ("2026-11-21") or the id of the run whose
+            tree it is; None: the run, the project.
+        known_as: What people call that, where `whose` is an id.
     """
     found = nearest(budget, spent, agent=agent)
     if found is None:
@@ -60,7 +68,7 @@ def weigh(
         score=found.share,
         turns=(seq,),
         evidence=Evidence(
-            summary=_summarise(found, scope, whose),
+            summary=_summarise(found, scope, known_as or whose),
             spent=found.spent,
             ceiling=found.ceiling,
             unit=found.unit,

@@ -19,8 +19,9 @@ from missioncontrol.errors import (
 from missioncontrol.ids import new_id
 from missioncontrol.oversight import allowlist, budgets, cards, rows
 from missioncontrol.oversight.models import Decision, Intervention
+from missioncontrol.oversight.spending import TREE
 from missioncontrol.oversight.taps import Amount, Tap, taps
-from missioncontrol.runs import journal
+from missioncontrol.runs import journal, kin
 from missioncontrol.runs.journal import Book
 from missioncontrol.runs.lifecycle import ENDED, FORBIDDEN, Move
 from missioncontrol.runs.models import Run
@@ -70,21 +71,39 @@ def intervene(
 
 @contextmanager
 def _locked(run_id: UUID, tap: Tap, *, at: datetime) -> Iterator[tuple[Book, str]]:
-    """Lock the run; where a shared ceiling is raised, the project and its runs too.
+    """Lock the run; where the answer concerns others, the project and those too.
 
     Tells with the book for whose ceiling it is locked.
     """
     card = _card_before_locks(run_id, tap) if tap.action == "allow_budget" else None
     scope = _scope_of(card)
-    if card is None or scope == "run":
+    run = Run.objects.filter(pk=run_id).first()
+    if run is None or not _concerns_others(run, tap, scope):
         with journal.writing([run_id], at=at) as book:
             yield book, scope
         return
     with (
-        journal.holding_project(card.run.project_id) as project,
-        journal.writing({run_id, *budgets.live_runs(project.id)}, at=at) as book,
+        journal.holding_project(run.project_id) as project,
+        journal.writing({run_id, *_others(run, tap, card, project.id)}, at=at) as book,
     ):
         yield book, scope
+
+
+def _concerns_others(run: Run, tap: Tap, scope: str) -> bool:
+    """Tell whether an answer moves a ceiling that is shared, or ends a tree."""
+    if tap.action == "allow_budget":
+        return scope != "run" or run.root is not None
+    return tap.action == "terminate" and run.root is not None
+
+
+def _others(run: Run, tap: Tap, card: Decision | None, project: UUID) -> list[UUID]:
+    """Name the runs besides this one; read under the project's lock, so none is added."""
+    if tap.action == "terminate":
+        return kin.started_by(run)
+    if _scope_of(card) in {"run", TREE}:
+        owner = [UUID(card.evidence["whose"])] if card and _scope_of(card) == TREE else []
+        return [*kin.live_kin(run.root), *owner]
+    return budgets.live_runs(project)
 
 
 def _card_before_locks(run_id: UUID, tap: Tap) -> Decision | None:
@@ -199,7 +218,18 @@ def _continue(book: Book, run: Run, tap: Tap, made: Intervention) -> None:
 
 def _terminate(book: Book, run: Run, tap: Tap, made: Intervention) -> None:
     _check_can_end(run)
-    cards.stop(book, run, by=made.by, reason=tap.message or f"Terminated by {made.by}.")
+    reason = tap.message or f"Terminated by {made.by}."
+    cards.stop(book, run, by=made.by, reason=reason)
+    for other in [one for one in book.runs.values() if one is not run]:
+        _end_with(book, other, run, reason, by=made.by)
+
+
+def _end_with(book: Book, run: Run, parent: Run, reason: str, *, by: str) -> None:
+    """End a run because the one that started it, however far above, is ended."""
+    if run.status in ENDED | FORBIDDEN:
+        return
+    cards.close_card(book, run, resolution="terminate", by=by)
+    cards.stop(book, run, by=by, reason=f'Ended with "{parent.name}", which started it: {reason}')
 
 
 def _allowlist(book: Book, run: Run, tap: Tap, made: Intervention) -> None:
@@ -242,9 +272,11 @@ def _allow_budget(book: Book, run: Run, tap: Tap, made: Intervention) -> None:
         raise InvalidRequest("allow_budget needs an amount above zero.", field="amount")
     scope = _scope_of(made.decision)
     whose = made.decision.evidence.get("whose") if made.decision else None
-    if scope == "run":
-        budgets.raise_own(run, more, whose=whose, at=book.at)
-        budgets.tell_moved(book, run, by=made.by)
+    if scope in {"run", TREE}:
+        owner = book.run(UUID(whose)) if scope == TREE else run
+        named = whose if scope == "run" else None
+        budgets.raise_own(owner, more, whose=named, at=book.at)
+        budgets.own_moved(book, owner, by=made.by)
     else:
         budgets.raise_shared(run.project, scope, whose or "", more, by=made.by, at=book.at)
         budgets.ceilings_moved(book, by=made.by)

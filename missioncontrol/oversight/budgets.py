@@ -21,9 +21,22 @@ from guard.errors import PolicyInvalid
 from guard.signals import Assessment, Kind, Signal
 from missioncontrol.accounts.models import Project
 from missioncontrol.errors import InvalidRequest
-from missioncontrol.oversight import cards, costs
+from missioncontrol.oversight import cards
 from missioncontrol.oversight.models import Decision
-from missioncontrol.oversight.spending import SHARED, SHARED_UNITS, Spending, day_of, name_in
+from missioncontrol.oversight.spending import (
+    SHARED,
+    SHARED_UNITS,
+    TREE,
+    Spending,
+    day_of,
+    name_in,
+)
+from missioncontrol.oversight.tree_budgets import (
+    Above,
+    ceilings_over_tree,
+    spent_by_tree,
+    weigh_above,
+)
 from missioncontrol.runs import journal
 from missioncontrol.runs.journal import Book
 from missioncontrol.runs.lifecycle import ENDED
@@ -75,13 +88,17 @@ def ceilings_in(project: Project, scope: str, name: str, *, at: datetime) -> Bud
 
 
 def weigh_shared(
-    run: Run, assessment: Assessment, spending: Spending, *, agent: str, at: datetime
-) -> Assessment:
+    run: Run, assessment: Assessment, spending: Spending, above: Above, *, agent: str,
+    at: datetime,
+) -> Assessment:  # fmt: skip
     """Add what the ceilings say that this run shares with others, its own first."""
-    if not run.project.budgets:
+    if not run.project.budgets and not run.lineage:
         return assessment
     found = [_weigh(run, scope, agent, spending, seq=assessment.seq, at=at) for scope in SHARED]
-    shared = tuple(signal for signal in found if signal is not None)
+    shared = (
+        *weigh_above(run, above, spending, seq=assessment.seq, at=at),
+        *(signal for signal in found if signal is not None),
+    )
     own = [signal for signal in assessment.signals if signal.kind is Kind.BUDGET]
     rest = [signal for signal in assessment.signals if signal.kind is not Kind.BUDGET]
     return replace(assessment, signals=(*own, *shared, *rest))
@@ -106,7 +123,7 @@ def tell(book: Book, run: Run, signals: Iterable[Signal]) -> bool:
 
 def raise_own(run: Run, more: Ceilings, *, whose: str | None, at: datetime) -> None:
     """Raise ceilings of a run, or those of one of its agents in it."""
-    now, spent = ceilings_of(run), costs.spent_by(run, at=at)
+    now, spent = ceilings_of(run), spent_by_tree(run, Spending([run], at=at), at=at)
     if whose:
         agents = dict(now.get("agents") or {})
         before = agents.get(whose) or agents.get(ANY_AGENT) or {}
@@ -159,11 +176,26 @@ def ceilings_moved(book: Book, *, by: str) -> None:
     """Tell every run of the book that its ceilings moved, and let go what they held."""
     runs = book.runs.values()
     spending = Spending(runs, agents=_held_agents(runs), at=book.at)
+    above = Above(runs)
     for run in runs:
         book.bump(run)
         tell_moved(book, run, by=by)
         if run.open_decision is not None:
-            _let_go(book, run, spending, by=by)
+            _let_go(book, run, spending, above, by=by)
+
+
+def own_moved(book: Book, owner: Run, *, by: str) -> None:
+    """Tell a run that its own ceilings moved, and let go whom of its tree they held."""
+    book.bump(owner)
+    tell_moved(book, owner, by=by)
+    runs = book.runs.values()
+    spending, above = Spending(runs, agents=_held_agents(runs), at=book.at), Above(runs)
+    for run in runs:
+        if any(told["whose"] == str(owner.id) for told in run.budget_told):
+            book.bump(run)
+            tell_moved(book, run, by=by)
+        if run.open_decision is not None:
+            _let_go(book, run, spending, above, by=by)
 
 
 def tell_moved(book: Book, run: Run, *, by: str) -> None:
@@ -190,10 +222,12 @@ def _held_agents(runs: Iterable[Run]) -> set[str]:
     return {one.get("whose") or "" for one in said if one.get("scope") == "agent"}
 
 
-def _let_go(book: Book, run: Run, spending: Spending, *, by: str) -> None:
+def _let_go(book: Book, run: Run, spending: Spending, above: Above, *, by: str) -> None:
     """Close a budget's card whose ceiling is no longer reached; a pause stays."""
     decision = run.decisions.get(pk=cast(UUID, run.open_decision))
-    if decision.kind != Kind.BUDGET or _is_still_reached(run, decision, spending, at=book.at):
+    if decision.kind != Kind.BUDGET:
+        return
+    if _is_still_reached(run, decision, spending, above, at=book.at):
         return
     paused = cards.is_paused(run, decision)
     cards.close_card(book, run, resolution="allow_budget", by=by)
@@ -203,14 +237,20 @@ def _let_go(book: Book, run: Run, spending: Spending, *, by: str) -> None:
         cards.release(book, run, by=by, reason="budget raised")
 
 
-def _is_still_reached(run: Run, decision: Decision, spending: Spending, *, at: datetime) -> bool:
+def _is_still_reached(
+    run: Run, decision: Decision, spending: Spending, above: Above, *, at: datetime
+) -> bool:
     said = decision.evidence
     scope, whose, unit = said.get("scope") or "run", said.get("whose") or "", said["unit"]
-    if scope == "run":
-        budget: Budget | None = Budget.from_mapping(ceilings_of(run))
-        spent = costs.spent_by(run, at=at)
+    if scope == TREE:
+        owner = above.named(UUID(whose))
+        budget = ceilings_over_tree(owner) if owner else None
+        spent = spent_by_tree(owner, spending, at=at) if owner else Spent()
+    elif scope == "run":
+        budget = Budget.from_mapping(ceilings_of(run))
+        spent = spent_by_tree(run, spending, at=at)
         if whose:
-            budget, spent = budget and budget.of_agent(whose), spent.agents.get(whose, Spent())
+            budget, spent = budget.of_agent(whose), spent.agents.get(whose, Spent())
     else:
         budget = ceilings_in(run.project, scope, whose, at=at)
         spent = spending.spent(run.project, scope, whose)

@@ -31,6 +31,7 @@ TOTAL_COLUMNS = tuple(column for name, column in USAGE_COLUMNS.items() if name !
 """Every token once: reasoning is inside the output."""
 AGENTS_REMEMBERED = 256
 """Agents of one run that are counted apart without being named in its ceilings."""
+NOTHING = Spent()
 
 
 class Till:
@@ -106,13 +107,13 @@ def charge_judge(
     spending.write()
 
 
-def spent_by(run: Run, *, at: datetime) -> Spent:
-    """Return what a run has used so far, the judge included."""
+def spent_by(run: Run, *, at: datetime, below: Spent = NOTHING) -> Spent:
+    """Return what a run has used so far, the judge included, and the runs below it."""
     return Spent(
-        usd=run.cost_usd + run.judge_cost_usd,
-        tokens=usage_of(run).total,
-        calls=run.tool_calls,
-        turns=run.done_turns,
+        usd=run.cost_usd + run.judge_cost_usd + below.usd,
+        tokens=usage_of(run).total + below.tokens,
+        calls=run.tool_calls + below.calls,
+        turns=run.done_turns + below.turns,
         seconds=_running_s(run, at),
         failures=run.failures,
         agents={name: _spent_of(row) for name, row in run.agents_spent.items()},

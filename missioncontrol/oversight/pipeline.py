@@ -30,9 +30,10 @@ from missioncontrol.oversight import allowlist, budgets, cards, costs, ladder, n
 from missioncontrol.oversight.costs import Till
 from missioncontrol.oversight.directives import Standing, standing_of
 from missioncontrol.oversight.models import Autofix
+from missioncontrol.oversight.tree_budgets import Above, spent_by_tree
 from missioncontrol.runs import journal, rows
 from missioncontrol.runs.journal import Book
-from missioncontrol.runs.lifecycle import Status
+from missioncontrol.runs.lifecycle import ENDED, FORBIDDEN, Status
 from missioncontrol.runs.models import TAPE_POINTS, Run
 from missioncontrol.runs.models import Turn as TurnModel
 from missioncontrol.wire import DetectionRaised
@@ -71,6 +72,7 @@ class Sitting:
 
     till: Till
     hits: allowlist.Hits
+    above: Above
     questions: list[UUID] = field(default_factory=list)
 
     def write(self, *, at: datetime) -> None:
@@ -101,7 +103,8 @@ def detect(run_ids: Iterable[UUID], *, at: datetime) -> Detected:
             cards_before = {run.id: run.open_decision for run in book.runs.values()}
             observations = _observations(list(book.runs.values()))
             seen = [(run, one.turn) for run, found in observations.items() for one in found]
-            sitting = Sitting(Till(seen, book.runs.values(), at=at), allowlist.Hits())
+            runs = book.runs.values()
+            sitting = Sitting(Till(seen, runs, at=at), allowlist.Hits(), Above(runs))
             judged = []
             for run in book.runs.values():
                 judged += _oversee(book, run, observations[run.id], sitting)
@@ -149,7 +152,7 @@ def _oversee(
     for seen in observations:
         _start_afresh(watch, run, upto=seen.obs)
         if seen.obs <= run.detected_obs:
-            _observe(run, watch, seen, at=book.at)
+            _observe(run, watch, seen, sitting, at=book.at)
         else:
             _judge(book, run, watch, seen, sitting)
             judged[seen.row.id] = seen.row
@@ -164,12 +167,13 @@ def _judge(book: Book, run: Run, watch: Watch, seen: Observation, sitting: Sitti
         _confirm_answer(book, run, seen)
     costs.count(book, run, seen.row, seen.turn, sitting.till)
     assessment = budgets.weigh_shared(
-        run, _observe(run, watch, seen, at=book.at), sitting.till.spending,
-        agent=seen.row.agent, at=book.at,
+        run, _observe(run, watch, seen, sitting, at=book.at), sitting.till.spending,
+        sitting.above, agent=seen.row.agent, at=book.at,
     )  # fmt: skip
     _draw_tape(run, seen, assessment)
     _follow_autofix(book, run, assessment, seen)
     cards.stop_if_finished(book, run, seq=seen.row.seq)
+    _end_with_parent(book, run, sitting.above)
     if seen.obs <= run.streak_obs:
         return
     _follow_policy(book, run)
@@ -217,10 +221,13 @@ def _note_quietly(
             nudges.note(book, run, signal, row=seen.row)
 
 
-def _observe(run: Run, watch: Watch, seen: Observation, *, at: datetime) -> Assessment:
+def _observe(
+    run: Run, watch: Watch, seen: Observation, sitting: Sitting, *, at: datetime
+) -> Assessment:
     """Ask the engine; a turn it fails on is passed over, or no run would be judged."""
     try:
-        return watch.engine.observe(seen.turn, spent=costs.spent_by(run, at=at))
+        spent = spent_by_tree(run, sitting.till.spending, at=at)
+        return watch.engine.observe(seen.turn, spent=spent)
     except Exception:
         logger.exception("the engine failed on turn %s of run %s", seen.row.seq, run.id)
         watch.engine = _engine(policy_of(run))
@@ -274,6 +281,15 @@ def _raise_detection(
         run, DetectionRaised, by="guard", detector=trip.detector, kind=trip.kind,
         turn_seq=seen.row.seq, turns=trip.turns, summary=trip.evidence.summary, outcome=outcome,
     )  # fmt: skip
+
+
+def _end_with_parent(book: Book, run: Run, above: Above) -> None:
+    """Stop a run whose agent was started by one that has been stopped."""
+    parent = above.named(run.parent_id) if run.relation == "child" and run.parent_id else None
+    if parent is not None and parent.status in FORBIDDEN and run.status not in ENDED | FORBIDDEN:
+        cards.close_card(book, run, resolution="ended", by="guard")
+        reason = f'The run that started it, "{parent.name}", was stopped.'
+        cards.stop(book, run, by="guard", reason=reason)
 
 
 def _confirm_answer(book: Book, run: Run, seen: Observation) -> None:

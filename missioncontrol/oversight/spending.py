@@ -1,4 +1,4 @@
-"""What a project's runs use together: counters that many transactions add to.
+"""What runs use together, by project or tree: counters many transactions add to.
 
 Lock order: the project's row (where its rules are changed), then runs in id order,
 then these counters in key order, always last. Counting reads them without a lock,
@@ -32,6 +32,8 @@ logger = logging.getLogger(__name__)
 
 SHARED = ("agent", "project", "day")
 """Scopes that runs share, in the order in which a crossed ceiling is told."""
+TREE = "tree"
+"""The scope of what the runs below a run used; its name is that run's id."""
 SHARED_UNITS = ("usd", "tokens", "calls", "turns")
 """What is counted across runs; run time and failures in a row are a run's own."""
 
@@ -70,17 +72,22 @@ class Spending:
         self._at = at
         self._known: dict[Key, Use] = {}
         self._added: dict[Key, Use] = defaultdict(Use)
+        runs = list(runs)
         concerned = {run.project_id: run.project for run in runs}
         concerned |= {project.id: project for project in projects}
         watched = [project for project in concerned.values() if project.budgets]
-        if watched:
-            self._read(watched, agents)
+        wanted = self._shared_by(watched, agents) | _below(runs)
+        if wanted:
+            self._read(wanted)
 
-    def _read(self, projects: Iterable[Project], agents: Collection[str]) -> None:
+    def _shared_by(self, projects: Iterable[Project], agents: Collection[str]) -> Q:
         wanted, always = Q(), Q(scope="project") | Q(scope="agent", name__in=agents)
         for project in projects:
             today = Q(scope="day", name=day_of(project, self._at))
             wanted |= Q(project=project) & (always | today)
+        return wanted
+
+    def _read(self, wanted: Q) -> None:
         for row in Spend.objects.filter(wanted):
             use = Use(row.usd, row.tokens, row.calls, row.turns)
             self._known[row.project_id, row.scope, row.name] = use
@@ -90,10 +97,23 @@ class Spending:
         for scope in SHARED:
             name = name_in(scope, run.project, agent, at=at or self._at)
             self._added[run.project_id, scope, name].add(use)
+        self.add_above(run, use)
+
+    def add_above(self, run: Run, use: Use) -> None:
+        """Count for each run above this one."""
+        for above in run.lineage:
+            self._added[run.project_id, TREE, above].add(use)
+
+    def below(self, run: Run) -> Spent:
+        """Return what the runs below this one used so far."""
+        return self._sum((run.project_id, TREE, str(run.id)))
 
     def spent(self, project: Project, scope: str, name: str) -> Spent:
         """Return what was used in a scope so far."""
-        total, key = Use(), (project.id, scope, name)
+        return self._sum((project.id, scope, name))
+
+    def _sum(self, key: Key) -> Spent:
+        total = Use()
         for part in (self._known.get(key), self._added.get(key)):
             if part is not None:
                 total.add(part)
@@ -105,6 +125,14 @@ class Spending:
         if used:
             with connection.cursor() as cursor:
                 cursor.executemany(_statement(), [_values(key, use) for key, use in used])
+
+
+def _below(runs: Iterable[Run]) -> Q:
+    """Ask for what was used below these runs, and below those above them."""
+    linked = [run for run in runs if run.root is not None]
+    names = {str(run.id) for run in linked} | {above for run in linked for above in run.lineage}
+    projects = {run.project_id for run in linked}
+    return Q(project__in=projects, scope=TREE, name__in=names) if linked else Q()
 
 
 def day_of(project: Project, at: datetime) -> str:

@@ -20,7 +20,7 @@ from guard.turn import Usage
 from missioncontrol import broadcast
 from missioncontrol.celery import app
 from missioncontrol.clock import now
-from missioncontrol.oversight import backtests, controllers, judging, pipeline, services
+from missioncontrol.oversight import backtests, controllers, judging, kinship, pipeline, services
 from missioncontrol.oversight.anchors import anchor_heads
 from missioncontrol.oversight.directives import Standing
 
@@ -106,7 +106,7 @@ def sweep() -> None:
     at = now()
     for deed in (_judge_left, services.give_up_abandoned, services.expire_unanswered,
                  services.lose_silent, _rule_late, _take_up_backtests,
-                 _tell_controllers):  # fmt: skip
+                 _tell_controllers, kinship.link_awaited):  # fmt: skip
         try:
             deed(at=at)
         except Exception:

@@ -55,7 +55,8 @@ METER_COLUMNS = frozenset(
 DESCRIPTION = frozenset(
     {
         "id", "project_id", "key", "name", "goal", "task_type", "policy", "capabilities",
-        "metadata", "workspace", "parent_id", "controller_id", "controller_url", "started_at",
+        "metadata", "workspace", "parent_id", "parent_key", "relation", "root", "lineage",
+        "controller_id", "controller_url", "started_at",
     }
 )  # fmt: skip
 """What a run is, told once; written by `runs.services`, never compared."""

@@ -37,6 +37,16 @@ class Run(models.Model):
     parent = models.ForeignKey(
         "self", null=True, on_delete=models.SET_NULL, related_name="children"
     )
+    relation = models.CharField(
+        max_length=8, default="", help_text="to its parent: child, resumed, forked or restart"
+    )
+    parent_key = models.CharField(
+        max_length=200, default="", help_text="names a parent that may not be known yet"
+    )
+    root = models.UUIDField(
+        null=True, db_index=True, help_text="of the tree it belongs to; null: it is alone"
+    )
+    lineage = models.JSONField(default=list, help_text="the runs above it, outermost first")
     controller = models.ForeignKey("self", null=True, on_delete=models.SET_NULL, related_name="+")
     controller_url = models.CharField(max_length=500, default="")
     started_at = models.DateTimeField()
@@ -72,6 +82,9 @@ class Run(models.Model):
     detected_obs = models.IntegerField(default=0, help_text="observations judged")
     streak_obs = models.IntegerField(default=0, help_text="observations forgotten by a reset")
     hold_seq = models.IntegerField(default=0, help_text="first turn that is being held")
+    kin_forgotten = models.JSONField(
+        default=dict, help_text="by run of its tree, the observations a reset here forgot"
+    )
     skip_from_seq = models.IntegerField(default=0, help_text="held calls answered `skip`: from")
     skip_through_seq = models.IntegerField(default=-1, help_text="... through")
     event_seq = models.IntegerField(default=-1)
@@ -120,6 +133,11 @@ class Run(models.Model):
                 name="run_unjudged",
             ),
             models.Index(fields=["status"], name="run_status"),
+            models.Index(
+                fields=["started_at"],
+                condition=Q(parent__isnull=True) & ~Q(parent_key=""),
+                name="run_awaits_parent",
+            ),
         ]
 
     @property

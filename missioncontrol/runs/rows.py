@@ -112,6 +112,8 @@ def run_row(run: Run, *, at: datetime) -> RunRow:
         capabilities=run.capabilities,
         unavailable=capabilities_of(run).unavailable(run.agent),
         parent=run.parent_id,
+        relation=cast(Any, run.relation) if run.parent_id else None,
+        root=run.root if run.root != run.id else None,
         doing=run.doing,
         model=run.model,
         tape=tape_of(run.tape),

@@ -17,9 +17,10 @@ from missioncontrol import outbound
 from missioncontrol.accounts.models import Project
 from missioncontrol.errors import Forbidden, InvalidRequest, NotFound
 from missioncontrol.ids import new_id
-from missioncontrol.runs import journal, rows
+from missioncontrol.runs import journal, kin, rows
 from missioncontrol.runs.cleaning import masked_json, masked_text
 from missioncontrol.runs.journal import Book
+from missioncontrol.runs.kin import Relation
 from missioncontrol.runs.models import Run
 from missioncontrol.wire import RunLinked, RunOpened
 
@@ -47,6 +48,9 @@ class OpenRun:
     policy: dict[str, Any] | None = None
     budget: dict[str, Any] = field(default_factory=dict)
     parent: UUID | None = None
+    parent_key: Annotated[str, Field(max_length=200)] | None = None
+    """The parent by its key, or its id; one that is not known yet is linked later."""
+    relation: Relation = "child"
     controller: Controller | None = None
     """A run of the project, or an https address: told of warnings and of the end."""
     capabilities: dict[str, Any] = field(default_factory=dict)
@@ -68,6 +72,7 @@ def open_run(
     """
     known = _by_key(project, request.key)
     if known is not None:
+        _await_parent(known, request)
         return known, False
     _check_choice(project, request)
     with journal.holding_project(project.pk):
@@ -118,19 +123,26 @@ def _create(
         policy_version=None if request.policy else project.policy_version,
         budget=request.budget, capabilities=request.capabilities,
         metadata=masked_json(request.metadata), workspace=list(request.workspace[:WORKSPACE_LIMIT]),
-        parent=_kin(project, request.parent), controller=_controller(project, request),
-        controller_url=_controller_url(request), started_at=at,
-        observed_only=observed_only,
+        parent_key=request.parent_key or "",
+        relation=request.relation if request.parent_key else "",
+        controller=_controller(project, request), controller_url=_controller_url(request),
+        started_at=at, observed_only=observed_only,
     )  # fmt: skip
-    with journal.writing([], at=at) as book:
+    parent = _kin(project, request.parent) or kin.named_parent(project, request.parent_key)
+    with journal.writing([parent.id] if parent else [], at=at) as book:
+        if parent is not None:
+            kin.make_root(book.run(parent.id))
+            kin.place_under(run, book.run(parent.id), relation=request.relation)
         _begin(book, run, by=by, chosen=_choices(request))
     return run
 
 
 def open_successor(book: Book, run: Run, *, key: str, by: str) -> Run:
-    """Open a fresh run for what another one was about, as its child.
+    """Open a fresh run for what another one was about; it takes the other's place.
 
-    The other run's lock is held; `key` is new, so nobody else opens this one.
+    Its parent is the run it replaces, but it stands in the tree where that one stood:
+    a root's successor begins a tree of its own. The other run's lock is held; `key` is
+    new, so nobody else opens this one.
     """
     whole = Run.objects.get(pk=run.pk)
     fresh = Run(
@@ -138,6 +150,7 @@ def open_successor(book: Book, run: Run, *, key: str, by: str) -> Run:
         goal=whole.goal, task_type=run.task_type, mode=run.mode, policy=run.policy,
         policy_version=run.policy_version, budget=run.budget, capabilities=run.capabilities,
         metadata=whole.metadata, workspace=whole.workspace, parent=run,
+        relation="restart", root=run.root if run.lineage else None, lineage=run.lineage,
         controller_id=run.controller_id, controller_url=run.controller_url, started_at=book.at,
     )  # fmt: skip
     _begin(book, fresh, by=by, chosen=())
@@ -151,7 +164,19 @@ def _begin(book: Book, run: Run, *, by: str, chosen: tuple[str, ...]) -> None:
     row = rows.run_row(run, at=book.at)
     book.record(run, RunOpened, by=by, row=row, chosen_by_agent=chosen)
     if run.parent_id:
-        book.record(run, RunLinked, by=by, parent=run.parent_id)
+        book.record(
+            run, RunLinked, by=by, parent=run.parent_id, relation=run.relation or "child",
+            root=run.root,
+        )  # fmt: skip
+
+
+def _await_parent(run: Run, request: OpenRun) -> None:
+    """Note the parent that a later opening names; the sweeper links it."""
+    named = request.parent_key or (str(request.parent) if request.parent else "")
+    if named and run.parent_id is None and not run.parent_key:
+        Run.objects.filter(pk=run.pk, parent_key="").update(
+            parent_key=named, relation=request.relation
+        )
 
 
 def _controller(project: Project, request: OpenRun) -> Run | None:

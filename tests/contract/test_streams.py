@@ -18,7 +18,7 @@ from channels.testing import WebsocketCommunicator
 from guard.turn import Role, Turn, Usage
 from missioncontrol.accounts import services as accounts
 from missioncontrol.live.routing import sockets
-from missioncontrol.oversight import answers, judging, services
+from missioncontrol.oversight import answers, judging, kinship, services
 from missioncontrol.oversight.projects import NewPolicy, change_project
 from missioncontrol.oversight.taps import Amount, Tap
 from tests.build import NOON, a_call, a_proposal, a_run, after, report
@@ -179,6 +179,19 @@ CLIMBING = {
     "judged": False,
     "ladder": {"exact_repeat": {"escalate_at": 3, "ask_at": 5}},
 }
+
+
+def linked_then_held_at_its_trees_budget(run):
+    above = a_run(run.project, name="lead", budget={"usd": 10})
+    kinship.link_run(run.id, above.id, projects=[run.project_id], by="agent", at=after(1))
+    report(run, a_proposal(key="k1", cost_usd=Decimal(10)), at=after(2))
+    tap(run, "allow_budget", amount=Amount(usd=Decimal(5)))
+    report(run, a_call(key="k1", result="one file"), at=after(62))
+    a_run(run.project, name="reader", parent=run.id)
+    tap(above, "terminate")
+    services.end_session(run.id, at=after(70))
+
+
 STORIES = {
     story.__name__: (story, rules)
     for story, rules in (
@@ -195,6 +208,7 @@ STORIES = {
         (nudged_under_a_newer_policy, {}),
         (found_out_what_it_can, {}),
         (expired_and_lost, {}),
+        (linked_then_held_at_its_trees_budget, {}),
     )
 }
 

@@ -296,10 +296,11 @@ export function errorName(text: string): string {
 /** From this share of a ceiling on, the screen says so. */
 export const NEARLY = 0.8;
 
-/** Whose ceiling a budget is: "its", "coder's", "the project's", "today's". */
+/** Whose ceiling a budget is: "its", "coder's", "its tree's", "the project's", "today's". */
 export function whoseBudget(scope: BudgetState["scope"] | null, whose: string | null): string {
   if (scope === "day") return "today's";
   if (scope === "project") return "the project's";
+  if (scope === "tree") return "its tree's";
   return whose ? `${agentName(whose)}'s` : "its";
 }
 

@@ -237,9 +237,11 @@ describe("a run that moves", () => {
   });
 
   it("knows its parent once linked", () => {
-    const state = reduce(start(), { type: "run.linked", ...head(2), parent: "run-0" });
+    const state = reduce(start(), {
+      type: "run.linked", ...head(2), parent: "run-1", relation: "forked", root: "run-0",
+    });
 
-    expect(run(state)?.parent).toBe("run-0");
+    expect(run(state)).toMatchObject({ parent: "run-1", relation: "forked", root: "run-0" });
   });
 });
 

@@ -206,7 +206,7 @@ function applyEvent(state: LiveState, runId: string, event: Event): LiveState {
     case "run.moved":
       return followAnswer(moveRun(state, runId, event), event);
     case "run.linked":
-      return changeRun(state, runId, { parent: event.parent });
+      return changeRun(state, runId, { parent: event.parent, relation: event.relation, root: event.root });
     case "turn.recorded":
     case "turn.completed":
       return hearTurn(changeRun(state, runId, { last_turn_at: event.at }), event.turn);

@@ -992,7 +992,7 @@ export interface components {
              * @default run
              * @enum {string}
              */
-            scope: "run" | "agent" | "project" | "day";
+            scope: "run" | "tree" | "agent" | "project" | "day";
             /** Seq */
             seq: number;
             /**
@@ -1035,7 +1035,7 @@ export interface components {
              * Scope
              * @enum {string}
              */
-            scope: "run" | "agent" | "project" | "day";
+            scope: "run" | "tree" | "agent" | "project" | "day";
             /** Share */
             share: number;
             /** Spent */
@@ -1073,7 +1073,7 @@ export interface components {
              * Scope
              * @default null
              */
-            scope: ("run" | "agent" | "project" | "day") | null;
+            scope: ("run" | "tree" | "agent" | "project" | "day") | null;
             /** Similarity */
             similarity: number | null;
             /** Spent */
@@ -2125,12 +2125,23 @@ export interface components {
              */
             parent: string | null;
             /**
+             * Parent Key
+             * @default null
+             */
+            parent_key: string | null;
+            /**
              * Policy
              * @default null
              */
             policy: {
                 [key: string]: unknown;
             } | null;
+            /**
+             * Relation
+             * @default child
+             * @enum {string}
+             */
+            relation: "child" | "resumed" | "forked";
             /**
              * Task Type
              * @default
@@ -2455,6 +2466,17 @@ export interface components {
              * Format: uuid
              */
             project: string;
+            /**
+             * Relation
+             * @default child
+             * @enum {string}
+             */
+            relation: "child" | "resumed" | "forked" | "restart";
+            /**
+             * Root
+             * @default null
+             */
+            root: string | null;
             /** Run */
             run: string | null;
             /** Seq */
@@ -2665,6 +2687,10 @@ export interface components {
              * Format: uuid
              */
             project: string;
+            /** Relation */
+            relation: ("child" | "resumed" | "forked" | "restart") | null;
+            /** Root */
+            root: string | null;
             /** Seq */
             seq: number;
             /**

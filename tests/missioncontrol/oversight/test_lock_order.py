@@ -11,11 +11,12 @@ from django.db import connection, connections, transaction
 from guard.turn import Usage
 from missioncontrol.errors import StaleRun
 from missioncontrol.ids import new_id
-from missioncontrol.oversight import answers, pipeline
+from missioncontrol.oversight import answers, kinship, pipeline
 from missioncontrol.oversight.allowlist import Hits
 from missioncontrol.oversight.models import AllowlistEntry, Spend
 from missioncontrol.oversight.projects import change_project
 from missioncontrol.oversight.taps import Amount, Tap
+from missioncontrol.runs.models import Run
 from tests.build import NOON, a_call, a_project, a_run, put, report
 from tests.installations import wait_for
 
@@ -109,7 +110,8 @@ def test_ceilings_may_be_changed_while_many_runs_are_judged_and_every_cent_is_co
 
 def raise_by_ten(run, *, version):
     """Tap on more without naming a card; True: it was done."""
-    said = Tap(key="more", action="allow_budget", version=version, amount=Amount(calls=10))
+    key, more = f"more-{version}", Amount(calls=10)
+    said = Tap(key=key, action="allow_budget", version=version, amount=more)
     try:
         answers.intervene(run.id, said, projects=[run.project_id], by="ana", at=NOON)
     except StaleRun:
@@ -144,3 +146,28 @@ def test_a_tap_is_stale_where_a_shared_card_opened_while_it_waited_for_the_run()
 
     project.refresh_from_db()
     assert (done, project.budgets) == (False, {"project": {"calls": 1}})
+
+
+def test_a_tree_counts_every_cent_while_its_runs_are_judged_linked_and_its_ceiling_raised():
+    project = a_project()
+    root = a_run(project, budget={"usd": "1000"})
+    children = [a_run(project, parent=root.id) for _ in range(4)]
+    late = a_run(project)
+
+    def work(runs):
+        for number in range(ROUNDS):
+            for run in runs:
+                put(run, a_call(f"cat {number}", cost_usd=Decimal("0.01")))
+            pipeline.detect([run.id for run in runs], at=NOON)
+
+    def link():
+        kinship.link_run(late.id, root.id, projects=[project.id], by="agent", at=NOON)
+
+    def pay():
+        for _ in range(ROUNDS):
+            raise_by_ten(root, version=Run.objects.get(pk=root.id).version)
+
+    together(lambda: work([root, *children]), lambda: work([late, *children[::-1]]), link, pay)
+
+    total = Spend.objects.get(scope="tree", name=str(root.id))
+    assert total.usd == Decimal("0.01") * ROUNDS * (len(children) * 2 + 1)

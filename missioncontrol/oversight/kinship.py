@@ -1,0 +1,87 @@
+"""Link runs that were opened apart: children whose parent became known later."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Collection
+from datetime import datetime, timedelta
+from uuid import UUID
+
+from missioncontrol.accounts.models import Project
+from missioncontrol.errors import InvalidRequest, NotFound
+from missioncontrol.oversight import costs
+from missioncontrol.oversight.spending import Spending, Use
+from missioncontrol.runs import journal, kin
+from missioncontrol.runs.journal import Book
+from missioncontrol.runs.models import Run
+from missioncontrol.wire import RunLinked
+
+logger = logging.getLogger(__name__)
+
+PATIENCE = timedelta(days=1)
+"""How long after its start a run's parent is looked for."""
+
+
+def link_run(
+    run_id: UUID, parent_id: UUID, *, relation: str = "child",
+    projects: Collection[UUID], by: str, at: datetime,
+) -> Run:  # fmt: skip
+    """Put a run and all below it under a parent; the same link again changes nothing.
+
+    Takes the project's lock, so that no tree moves meanwhile, then the runs' in id order.
+
+    Raises:
+        NotFound: one of them is no run of these projects, or they are not of one.
+        InvalidRequest: it has another parent, or would be its own ancestor.
+    """
+    child = Run.objects.filter(pk=run_id, project_id__in=projects).first()
+    if child is None:
+        raise NotFound("The run")
+    with journal.holding_project(child.project_id) as project:
+        below = Run.objects.filter(root=run_id).values_list("id", flat=True)
+        with journal.writing({run_id, parent_id, *below}, at=at) as book:
+            return _link(book, run_id, parent_id, project, relation=relation, by=by)
+
+
+def link_awaited(*, at: datetime) -> None:
+    """Link the runs whose parent has become known since they named it."""
+    for run_id, project_id, key in kin.awaited_parents(since=at - PATIENCE):
+        parent = kin.named_parent(Project(pk=project_id), key)
+        if parent is not None:
+            _link_awaited(run_id, parent, project_id, at=at)
+
+
+def _link_awaited(run_id: UUID, parent: Run, project_id: UUID, *, at: datetime) -> None:
+    relation = Run.objects.values_list("relation", flat=True).get(pk=run_id) or "child"
+    try:
+        link_run(run_id, parent.id, relation=relation, projects=[project_id], by="agent", at=at)
+    except InvalidRequest as refused:
+        logger.info("run %s cannot be linked to %s: %s", run_id, parent.id, refused)
+        Run.objects.filter(pk=run_id).update(parent_key="")
+
+
+def _link(
+    book: Book, run_id: UUID, parent_id: UUID, project: Project, *, relation: str, by: str
+) -> Run:
+    child, parent = book.run(run_id), book.runs.get(parent_id)
+    if parent is None or parent.project_id != project.id:
+        raise NotFound(f"The run {parent_id}")
+    if child.parent_id == parent.id:
+        return child
+    members = [run for run in book.runs.values() if run.root == child.id and run is not child]
+    kin.move_tree([run for run in members if run is not parent], child, parent, relation=relation)
+    _carry_over(book, child)
+    for run in (child, *members):
+        book.record(
+            run, RunLinked, by=by, parent=run.parent_id, relation=run.relation, root=run.root
+        )
+    return child
+
+
+def _carry_over(book: Book, child: Run) -> None:
+    """Count above what the run and its tree used before they were linked."""
+    spending = Spending([child], at=book.at)
+    spent = costs.spent_by(child, at=book.at, below=spending.below(child))
+    use = Use(usd=spent.usd, tokens=spent.tokens, calls=spent.calls, turns=spent.turns)
+    spending.add_above(child, use)
+    spending.write()
