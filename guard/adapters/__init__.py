@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 # Client -> the module that holds its `ADAPTER`; a hook loads only the one it needs.
 ADAPTERS: dict[str, str] = {
     "claude-code": "guard.adapters.claude_code_adapter",
+    "gemini": "guard.adapters.gemini_adapter",
 }
 
 

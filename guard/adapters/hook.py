@@ -3,8 +3,25 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import datetime
 
-from guard.turn import Turn
+from guard.turn import Turn, Usage
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelCall:
+    """A model call that a hook tells of, apart from any turn.
+
+    `source` is where it was read: "transcript", or "turns" where the hook itself
+    says it. A call told twice under one `call_id` counts once.
+    """
+
+    call_id: str
+    source: str
+    usage: Usage
+    model: str | None = None
+    provider: str | None = None
+    made_at: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -20,10 +37,17 @@ class HookEvent:
         subagent: Who inside the session speaks; None is the main agent.
         workspace: File names of `cwd`, where our forwarder listed them.
         turns: What to store, oldest first: none or one for the hooks we know.
+        calls: Model calls it tells of, to be counted once each.
         holds: The agent waits for this answer: a verdict may take its time.
         takes_messages: A message in this answer reaches the model.
+        denial_is_read: The model reads why a call was not run: that answer takes
+            messages even where one that lets the call run cannot.
         ends: The session is over.
         stop_hook_active: The agent goes on only because a stop hook made it.
+        outcome_of: This is how a call ended, and the agent gives calls no id: what
+            the key of its proposal begins with.
+        shown_to_model: The result as the model reads it, where an answer cannot add
+            to it but only stand in its place.
     """
 
     client: str
@@ -34,10 +58,14 @@ class HookEvent:
     subagent: str | None = None
     workspace: tuple[str, ...] = ()
     turns: tuple[Turn, ...] = ()
+    calls: tuple[ModelCall, ...] = ()
     holds: bool = False
     takes_messages: bool = False
+    denial_is_read: bool = False
     ends: bool = False
     stop_hook_active: bool = False
+    outcome_of: str = ""
+    shown_to_model: str = ""
 
     @property
     def is_probe(self) -> bool:

@@ -70,7 +70,7 @@ def _turns_of(message: Mapping[str, Any]) -> list[Turn]:
         call_id=read_text(message.get("id")),
         model=read_text(message.get("model")),
         provider="google",
-        usage=_usage(message.get("tokens")),
+        usage=usage_of(message.get("tokens")),
         ts=at,
     )
     calls = message.get("toolCalls")
@@ -107,7 +107,8 @@ def _answer(result: object) -> str | None:
     return "\n".join(texts)
 
 
-def _usage(value: object) -> Usage | None:
+def usage_of(value: object) -> Usage | None:
+    """Read a message's `tokens`; None where it has none."""
     if not isinstance(value, dict):
         return None
     cached, thought = read_count(value.get("cached")), read_count(value.get("thoughts"))

@@ -9,6 +9,7 @@ from uuid import UUID
 
 from django.db.models import Q, QuerySet
 
+from guard.turn import Phase
 from missioncontrol.errors import NotFound
 from missioncontrol.runs import journal, rows
 from missioncontrol.runs.models import GENESIS, JournalRow, Run, Turn
@@ -30,6 +31,17 @@ def find_run(run_id: UUID, *, projects: Collection[UUID]) -> Run:
 def show_run(run_id: UUID, *, projects: Collection[UUID], at: datetime) -> RunRow:
     """Show one run."""
     return rows.run_row(find_run(run_id, projects=projects), at=at)
+
+
+def open_call(run_id: UUID, alike: str) -> str | None:
+    """Return the key of the last call proposed under such a key and not ended yet.
+
+    The last: an agent that never said how an earlier one ended will not do so now.
+    """
+    keys = Turn.objects.filter(
+        run_id=run_id, key__startswith=alike, phase=Phase.PROPOSED, skipped=False
+    )
+    return keys.order_by("-seq").values_list("key", flat=True).first()
 
 
 def list_runs(

@@ -3,26 +3,25 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from uuid import UUID
 
 from guard.adapters import ADAPTERS, adapter_of
 from guard.adapters.base import Adapter
 from guard.adapters.hook import HookEvent
 from guard.errors import UnreadableHook
-from guard.turn import Turn
-from guard.wire import Directive
+from guard.wire import CallAction, Directive
 from guard.wire import Message as WireMessage
 from missioncontrol.accounts.models import Project
 from missioncontrol.api.agents import told
-from missioncontrol.api.bell import doorbell, writer
+from missioncontrol.api.bell import doorbell
 from missioncontrol.api.endpoint import Answer, Request, read_json_object
-from missioncontrol.api.reading import fault_of
+from missioncontrol.api.hooks.storing import store
 from missioncontrol.clock import now
 from missioncontrol.errors import InvalidRequest, NotFound
 from missioncontrol.oversight import directives, services
 from missioncontrol.oversight.directives import Standing
 from missioncontrol.runs import services as runs
-from missioncontrol.runs.ingest import Arrival
 from missioncontrol.runs.models import Run
 
 JUDGED_WITHIN_S = 25.0
@@ -38,7 +37,7 @@ async def hook(request: Request) -> Answer:
     if event.is_probe:
         return Answer(200, b"{}")
     run = await doorbell.run(lambda: _run_of(adapter, event, request.project))
-    stored = await writer.put(Arrival(run=run.id, project=request.project, turns=_fit(event)))
+    stored = await store(event, run)
     if event.ends:
         await doorbell.run(lambda: services.end_session(run.id, at=now()))
         return Answer(200, b"{}")
@@ -54,11 +53,6 @@ def _adapter(client: str) -> Adapter:
     if client not in ADAPTERS:
         raise NotFound(f"A hook address for {client}")
     return adapter_of(client)
-
-
-def _fit(event: HookEvent) -> tuple[Turn, ...]:
-    """Leave out a turn that cannot be stored; the hook is answered all the same."""
-    return tuple(turn for turn in event.turns if fault_of(turn) is None)
 
 
 async def _ruling(event: HookEvent, run_id: UUID, obs: int) -> Standing:
@@ -87,15 +81,14 @@ def _still_there(standing: Standing | None) -> Standing:
 
 def _directive(event: HookEvent, run_id: UUID, standing: Standing, *, asked_seq: int) -> Directive:
     """Claim the queued messages for this one answer, where the model reads it."""
-    claimed: tuple[WireMessage, ...] = ()
-    if standing.queued_messages and event.takes_messages and not standing.forbidden:
-        claimed = tuple(
-            WireMessage(id=str(message.id), text=message.text, agent=message.agent)
-            for message in services.claim_messages(run_id, at=now(), agents=_readers(event))
-        )
-    return directives.directive(
-        standing, asked_seq=asked_seq if event.holds else None, messages=claimed
-    )
+    directive = directives.directive(standing, asked_seq=asked_seq if event.holds else None)
+    skipped = event.denial_is_read and directive.call is CallAction.SKIP
+    is_read = (event.takes_messages or skipped) and not standing.forbidden
+    if not (standing.queued_messages and is_read):
+        return directive
+    claimed = services.claim_messages(run_id, at=now(), agents=_readers(event))
+    told = (WireMessage(id=str(m.id), text=m.text, agent=m.agent) for m in claimed)
+    return replace(directive, messages=tuple(told))
 
 
 def _readers(event: HookEvent) -> set[str | None] | None:

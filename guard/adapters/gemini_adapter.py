@@ -1,0 +1,74 @@
+"""Gemini CLI as one of our adapters, and what its hooks can do as they are set."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from guard.adapters import gemini
+from guard.adapters import gemini_settings as settings
+from guard.adapters.base import Adapter, Finding, Hooks, SettingsWriter
+
+TRUST = (
+    "Gemini CLI runs hooks only in folders you trust: it asks when you start it there, "
+    "or say /permissions."
+)
+SHARED = (
+    "The settings name the forwarder by its path on this machine: in a project that others "
+    "share, leave out --project-dir, or keep .gemini/settings.json to yourself."
+)
+
+
+def abilities(hooks: Hooks) -> tuple[Finding, ...]:
+    """Say what these hooks can do once the server answers."""
+    holding = hooks.get("BeforeTool") or {}
+    patient = int(holding.get("timeout") or 0) >= settings.HOLD_TIMEOUT_MS
+    return (
+        _forwarder(holding),
+        Finding(what="observe", works="AfterTool" in hooks, because="each tool call"),
+        Finding(what="hold", works=patient, because=_hold_reason(holding)),
+        Finding(what="inject", works=bool(holding), because="at next tool, at stop"),
+        Finding(what="terminate", works=bool(holding), because="at the next hook"),
+        Finding(
+            what="cost",
+            works="AfterModel" in hooks and "BeforeTool" in hooks,
+            because="each model call, with its cached tokens, from the transcript",
+        ),
+    )
+
+
+def _forwarder(hook: Hooks) -> Finding:
+    """A forwarder that is gone would block every tool, or watch none."""
+    program = settings.forwarder_of(hook)
+    if not os.access(program, os.X_OK) or not Path(program).is_absolute():
+        because = f"{program or 'no program'} cannot be run; run `guard connect gemini` again"
+        return Finding(what="forwarder", works=False, because=because)
+    return Finding(what="forwarder", works=True, because=program)
+
+
+def _hold_reason(holding: Hooks) -> str:
+    if not holding:
+        return "no hook before a tool runs"
+    away = "are blocked" if settings.CLOSED in str(holding.get("command")) else "run on"
+    minutes = settings.HOLD_TIMEOUT_MS // 60_000
+    return f"before a tool runs, up to {minutes} min; without the server, tools {away}"
+
+
+ADAPTER = Adapter(
+    client=gemini.CLIENT,
+    title="Gemini CLI",
+    events=gemini.HOOKS,
+    holding=gemini.HOLDING,
+    starts=frozenset({"SessionStart"}),
+    read=gemini.read,
+    answer=gemini.answer,
+    capabilities=gemini.capabilities,
+    settings=SettingsWriter(
+        path=settings.path,
+        connected=settings.connected,
+        disconnected=settings.disconnected,
+        subscribed=settings.subscribed,
+    ),
+    abilities=abilities,
+    advice=(TRUST, SHARED),
+)

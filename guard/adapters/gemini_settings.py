@@ -1,0 +1,101 @@
+"""Gemini CLI's settings file: our hooks put in and taken out. Pure.
+
+Each hook is a command for the shell, with the body on its stdin; times are
+milliseconds. Any exit status but 0 and 1 blocks what the hook is about, a missing
+script's 127 too (0.61.0; its documentation says 2 alone): the commands end so that
+a forwarder that is gone does what fail-open or fail-closed says.
+"""
+
+from __future__ import annotations
+
+import os
+import shlex
+from pathlib import Path
+from typing import Any
+
+from guard.adapters import groups
+from guard.adapters.base import Hooks, Settings, Wiring
+from guard.adapters.gemini import CLIENT, HOLDING, HOOKS
+
+NAME = "mission-control"
+FORWARDS = f" hook {CLIENT}"
+
+HOLD_TIMEOUT_MS = 3_900_000
+"""A held tool call waits this long: more than our forwarder, which outlasts the
+server's hold limit (1 h). Gemini CLI's own default is a minute, and then it runs."""
+
+REPORT_TIMEOUT_MS = 30_000
+
+OPEN = "|| exit 0"
+CLOSED = "|| { echo 'Mission Control is away, and this project fails closed.' >&2; exit 2; }"
+
+LAST_PIECE = (
+    'b=$(cat); case $b in *\'"finishReason"\'*) printf %s "$b" | {forward} || exit 0;; esac'
+)
+"""AfterModel comes with every piece of a streamed answer, and Gemini CLI waits for
+it: only the last piece, which says why it ended, is worth starting Python for."""
+
+
+def path(project: Path | None) -> Path:
+    """Name the file Gemini CLI reads: a project's, or the person's."""
+    if project is not None:
+        return project / ".gemini" / "settings.json"
+    home = os.environ.get("GEMINI_CLI_HOME")
+    return Path(home or Path.home()) / ".gemini" / "settings.json"
+
+
+def connected(settings: Settings, wiring: Wiring) -> Settings:
+    """Return the settings with our hooks in, whatever else they hold kept.
+
+    Doing it twice changes nothing more; another forwarder replaces ours. No key
+    stands in the file: the forwarder knows it.
+    """
+    written = disconnected(settings)
+    hooks = written.setdefault("hooks", {})
+    for event in HOOKS:
+        hooks.setdefault(event, []).append({"hooks": [_hook(event, wiring)]})
+    return written
+
+
+def disconnected(settings: Settings) -> Settings:
+    """Return the settings without our hooks; empty groups of ours go with them."""
+    return groups.without(settings, is_ours)
+
+
+def subscribed(settings: Settings) -> Hooks:
+    """Return event -> our hook, for the events that reach us."""
+    return groups.found(settings, is_ours)
+
+
+def is_ours(hook: Any) -> bool:
+    """Whether `guard connect` wrote this entry, for whatever server."""
+    return isinstance(hook, dict) and FORWARDS in str(hook.get("command", ""))
+
+
+def forwarder_of(hook: Hooks) -> str:
+    """Return the program one of our entries starts, as it was written."""
+    try:
+        words = shlex.split(str(hook.get("command", "")).partition(FORWARDS)[0])
+    except ValueError:  # not as we wrote it
+        return ""
+    return words[0] if words else ""
+
+
+def _hook(event: str, wiring: Wiring) -> dict[str, Any]:
+    return {
+        "type": "command",
+        "name": NAME,
+        "command": _command(event, wiring),
+        "timeout": HOLD_TIMEOUT_MS if event in HOLDING else REPORT_TIMEOUT_MS,
+        "description": "Mission Control",
+    }
+
+
+def _command(event: str, wiring: Wiring) -> str:
+    forward = f"{shlex.join(wiring.forwarder)}{FORWARDS}"
+    if os.name == "nt":  # PowerShell, which has none of this
+        return forward
+    if event == "AfterModel":
+        return LAST_PIECE.replace("{forward}", forward)
+    closed = event in HOLDING and wiring.fail == "closed"
+    return f"{forward} {CLOSED if closed else OPEN}"
