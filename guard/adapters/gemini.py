@@ -58,7 +58,7 @@ def read(body: Body) -> HookEvent:
 
     Args:
         body: The JSON object Gemini CLI writes, with what our forwarder added:
-            `workspace` (file names) and `model_calls` (the transcript's last ones).
+            `workspace` (file names) and `guard` (the transcript's last model calls).
 
     Returns:
         The event; one we take nothing from has no turns.

@@ -30,17 +30,17 @@ MOST_SUBAGENTS = 4
 Body = Mapping[str, Any]
 
 
-def added(body: Body) -> dict[str, Any]:
+def look_up(body: Body) -> dict[str, Any]:
     """Return what our forwarder adds to a body: the transcript's last model calls.
 
-    Nothing where there is no transcript; no text of it is ever sent.
+    None are told where there is no transcript; no text of it is ever sent.
     """
     path = Path(str(body.get("transcript_path") or ""))
     if not path.is_file():
-        return {}
+        return {"guard": {}}
     session = str(body.get("session_id") or "")
     calls = [call for file in (*_subagents(path, session), path) for call in _last_calls(file)]
-    return {"model_calls": calls}
+    return {"guard": {"model_calls": calls}}
 
 
 def calls_of(body: Body) -> tuple[ModelCall, ...]:
@@ -49,7 +49,7 @@ def calls_of(body: Body) -> tuple[ModelCall, ...]:
     AfterModel counts where there is no transcript, once an answer is complete:
     each piece of a streamed answer repeats the usage so far.
     """
-    told = body.get("model_calls")
+    told = _object(body, "guard").get("model_calls")
     if isinstance(told, list):
         calls = (_transcribed(row) for row in told if isinstance(row, dict))
         return tuple(call for call in calls if call is not None)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from datetime import datetime
 from uuid import UUID
 
@@ -32,6 +32,12 @@ def count_calls(told: Mapping[UUID, Sequence[Call]], *, at: datetime) -> int:
         ModelCall.objects.bulk_create(new)
         spending.write()
     return len(new)
+
+
+def counted(run_id: UUID, names: Collection[str]) -> set[str]:
+    """Return those of these model calls that were counted for a run."""
+    found = ModelCall.objects.filter(run_id=run_id, call_id__in=names)
+    return set(found.values_list("call_id", flat=True))
 
 
 def _enter_new(

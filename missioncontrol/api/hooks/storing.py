@@ -1,13 +1,19 @@
-"""Store what a hook told; an outcome without an id finds the call it belongs to."""
+"""Store what a hook told: turns, and the model calls behind them.
+
+An outcome without an id finds the call it belongs to.
+"""
 
 from __future__ import annotations
 
 from dataclasses import replace
 
-from guard.adapters.hook import HookEvent
+from guard.adapters.hook import HookEvent, ModelCall
 from guard.turn import Turn
 from missioncontrol.api.bell import doorbell, writer
 from missioncontrol.api.reading import fault_of
+from missioncontrol.clock import now
+from missioncontrol.oversight import telemetry
+from missioncontrol.oversight.ledger import Call
 from missioncontrol.runs import selectors
 from missioncontrol.runs.ingest import Arrival, Stored
 from missioncontrol.runs.models import Run
@@ -17,11 +23,31 @@ MOST_ALIKE = 16
 
 
 async def store(event: HookEvent, run: Run) -> Stored:
-    """Store an event's turns; one that cannot be stored is left out."""
+    """Store an event's turns; one that cannot be stored is left out.
+
+    What was used is counted first, so that a budget sees it with the turn.
+    """
+    if event.calls:
+        await doorbell.run(lambda: _count(event, run))
     turns = tuple(turn for turn in event.turns if fault_of(turn) is None)
     if event.outcome_of and turns:
         return await _complete(event, run, turns[0])
     return await _put(run, turns)
+
+
+def _count(event: HookEvent, run: Run) -> None:
+    """Count what was not counted yet: each hook tells the last calls again."""
+    known = telemetry.counted(run.id, [call.call_id for call in event.calls])
+    new = [_call(event, told) for told in event.calls if told.call_id not in known]
+    if new:
+        telemetry.count_calls({run.id: new}, at=now())
+
+
+def _call(event: HookEvent, told: ModelCall) -> Call:
+    return Call(
+        call_id=told.call_id, source=told.source, agent=event.subagent or event.client,
+        model=told.model, provider=told.provider, usage=told.usage, made_at=told.made_at,
+    )  # fmt: skip
 
 
 async def _complete(event: HookEvent, run: Run, outcome: Turn) -> Stored:

@@ -1,0 +1,218 @@
+"""`guard connect gemini`: its settings file, and what its commands do in a shell."""
+
+import argparse
+import copy
+import json
+import os
+import subprocess
+
+import pytest
+
+from guard import connect, disconnect, doctor
+from guard.adapters.base import Wiring
+from guard.adapters.gemini import HOOKS
+from guard.adapters.gemini_settings import connected, disconnected, forwarder_of, subscribed
+from tests.sdk.server import LoopbackServer
+
+KEY = "mc_secret_key_1234567890"
+URL = "http://127.0.0.1:9"
+THEIRS = {
+    "security": {"auth": {"selectedType": "gemini-api-key"}},
+    "hooks": {"BeforeTool": [{"matcher": "w.*", "hooks": [{"type": "command", "command": "x"}]}]},
+}
+
+
+@pytest.fixture(autouse=True)
+def home(tmp_path, monkeypatch):
+    home = tmp_path / "home"
+    home.mkdir()
+    monkeypatch.setenv("HOME", str(home))
+    for name in ("MISSIONCONTROL_URL", "MISSIONCONTROL_KEY", "GEMINI_CLI_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    return home
+
+
+@pytest.fixture
+def project(tmp_path):
+    project = tmp_path / "tide pool"
+    project.mkdir()
+    return project
+
+
+def guard(module, *words):
+    parser = argparse.ArgumentParser()
+    module.add_arguments(parser)
+    return module.run(parser.parse_args(["gemini", *map(str, words)]))
+
+
+def connect_in(project, *words, url=URL):
+    return guard(connect, "--url", url, "--key", KEY, "--project-dir", project, *words)
+
+
+def with_hooks(settings, fail="open", forwarder=("/opt/guard",)):
+    return connected(settings, Wiring(url=URL, key=KEY, fail=fail, forwarder=forwarder))
+
+
+def run_hook(event, tmp_path, script, *, fail="open", said="{}"):
+    """Run a hook's command as Gemini CLI does, with a forwarder of our own."""
+    forwarder = tmp_path / "bin dir" / "guard"
+    forwarder.parent.mkdir(exist_ok=True)
+    if script is not None:
+        forwarder.write_text(f"#!/bin/sh\n{script}\n")
+        forwarder.chmod(0o755)
+    command = subscribed(with_hooks({}, fail, (str(forwarder),)))[event]["command"]
+    return subprocess.run(
+        ["bash", "-c", command], input=said, capture_output=True, text=True, check=False, timeout=60
+    )
+
+
+# --- the settings, pure --------------------------------------------------------
+
+
+def test_every_hook_is_subscribed_to():
+    assert set(subscribed(with_hooks({}))) == set(HOOKS)
+
+
+def test_what_was_there_is_kept_and_comes_back():
+    before = copy.deepcopy(THEIRS)
+
+    written = with_hooks(THEIRS)
+
+    assert written["hooks"]["BeforeTool"][0] == THEIRS["hooks"]["BeforeTool"][0]
+    assert disconnected(written) == before == THEIRS
+    assert disconnected(with_hooks({})) == {}
+
+
+def test_connecting_twice_changes_nothing_more():
+    once = with_hooks(THEIRS)
+
+    assert with_hooks(once) == once
+
+
+def test_another_forwarder_replaces_ours():
+    hooks = with_hooks(with_hooks({}), forwarder=("/new/guard",))["hooks"]
+
+    assert [len(groups) for groups in hooks.values()] == [1] * len(HOOKS)
+    assert forwarder_of(subscribed({"hooks": hooks})["BeforeTool"]) == "/new/guard"
+
+
+def test_settings_of_an_odd_shape_survive():
+    odd = {
+        "hooks": {"BeforeTool": "what?", "AfterTool": [3, {"hooks": None}], "x": [{"hooks": [4]}]}
+    }
+
+    assert disconnected(odd) == odd
+    assert forwarder_of({"command": "'unended hook gemini"}) == ""
+    assert forwarder_of({}) == ""
+
+
+def test_a_held_call_outlasts_the_servers_hold_limit_in_milliseconds():
+    assert subscribed(with_hooks({}))["BeforeTool"]["timeout"] > 3600 * 1000
+
+
+def test_no_key_stands_in_the_file():
+    assert KEY not in json.dumps(with_hooks({}))
+
+
+# --- its commands, in a real shell ---------------------------------------------
+
+
+def test_the_answer_goes_through(tmp_path):
+    done = run_hook("BeforeTool", tmp_path, 'echo "{\\"args\\": \\"$*\\"}"; cat >/dev/null')
+
+    assert (done.returncode, json.loads(done.stdout)) == (0, {"args": "hook gemini"})
+
+
+@pytest.mark.parametrize("script", [None, "exit 127", "echo broken >&2; exit 1", "kill -9 $$"])
+def test_a_forwarder_that_is_gone_lets_tools_run_when_open(tmp_path, script):
+    assert run_hook("BeforeTool", tmp_path, script).returncode == 0
+
+
+@pytest.mark.parametrize("script", [None, "exit 127", "echo broken >&2; exit 1", "kill -9 $$"])
+def test_a_forwarder_that_is_gone_blocks_tools_when_closed(tmp_path, script):
+    done = run_hook("BeforeTool", tmp_path, script, fail="closed")
+
+    assert done.returncode == 2
+    assert "fails closed" in done.stderr
+    assert done.stdout == ""
+
+
+@pytest.mark.parametrize("event", [event for event in HOOKS if event != "BeforeTool"])
+def test_no_other_hook_ever_blocks(tmp_path, event):
+    done = run_hook(event, tmp_path, "exit 127", fail="closed", said='{"finishReason": 1}')
+
+    assert done.returncode == 0
+
+
+def test_of_a_streamed_answer_only_the_last_piece_is_forwarded(tmp_path):
+    begun, ended = (
+        '{"llm_response": "a % \\\\ $HOME"}',
+        '{"finishReason": "STOP", "t": "% \\\\ $b"}',
+    )
+
+    assert run_hook("AfterModel", tmp_path, "cat", said=begun).stdout == ""
+    assert run_hook("AfterModel", tmp_path, "cat", said=ended).stdout == ended
+
+
+# --- on disk -------------------------------------------------------------------
+
+
+def test_a_project_is_connected_and_disconnected(project, home, capsys):
+    assert connect_in(project) == 0
+
+    written = json.loads((project / ".gemini" / "settings.json").read_text())
+    assert set(subscribed(written)) == set(HOOKS)
+    assert os.access(forwarder_of(subscribed(written)["BeforeTool"]), os.X_OK)
+    shown = capsys.readouterr().out
+    assert "folders you trust" in shown
+    assert KEY not in shown
+
+    assert guard(disconnect, "--project-dir", project) == 0
+    assert not (project / ".gemini" / "settings.json").exists()
+    assert KEY not in (home / ".config" / "missioncontrol" / "keys.toml").read_text()
+
+
+def test_without_a_project_the_persons_settings_are_used(home, monkeypatch):
+    guard(connect, "--url", URL, "--key", KEY)
+    assert (home / ".gemini" / "settings.json").is_file()
+
+    monkeypatch.setenv("GEMINI_CLI_HOME", str(home / "other"))
+    guard(connect, "--url", URL, "--key", KEY)
+    assert (home / "other" / ".gemini" / "settings.json").is_file()
+
+
+def test_the_doctor_makes_a_real_round_trip(project, capsys):
+    server = LoopbackServer()
+    server.start()
+    connect_in(project, url=server.url)
+
+    status = guard(doctor, "--project-dir", project)
+    server.stop()
+
+    (probe,) = server.of("POST", "hooks/gemini/")
+    assert probe.body["hook_event_name"] == "Probe"
+    shown = capsys.readouterr().out
+    assert status == 0, shown
+    assert "ok  cost" in shown
+    assert "tools run on" in shown
+
+
+def test_the_doctor_says_that_the_forwarder_is_gone(project, capsys):
+    connect_in(project, "--fail", "closed")
+    file = project / ".gemini" / "settings.json"
+    real = forwarder_of(subscribed(json.loads(file.read_text()))["BeforeTool"])
+    file.write_text(file.read_text().replace(real, "/nowhere/guard"))
+
+    assert guard(doctor, "--project-dir", project) == 1
+
+    shown = capsys.readouterr().out
+    assert "/nowhere/guard cannot be run" in shown
+    assert "tools are blocked" in shown
+
+
+def test_the_doctor_says_what_is_not_connected(project, capsys):
+    assert guard(doctor, "--project-dir", project) == 1
+
+    shown = capsys.readouterr().out
+    assert "no hook for SessionStart" in shown
+    assert "NO  hold" in shown
