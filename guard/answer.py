@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from guard.volatile import mask_volatile
+from guard.volatile import mask_lines
 
 # Arguments that say which part of one thing is wanted: the next page of a file
 # is the same file. Whether a page brought anything is for the news to tell.
@@ -64,5 +64,4 @@ def masked_lines(text: str) -> tuple[str, ...]:
 @functools.lru_cache(maxsize=_REMEMBERED)
 def _masked_lines(text: str) -> tuple[str, ...]:
     stripped = [line.strip()[:_LONGEST_LINE] for line in text.split("\n")]
-    kept = "\n".join([line for line in stripped if line])
-    return tuple(mask_volatile(kept).split("\n")) if kept else ()
+    return tuple(mask_lines([line for line in stripped if line]))

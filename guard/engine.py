@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from guard.answer import mask_places
 from guard.budget import Spent
 from guard.detectors import View
@@ -16,9 +14,9 @@ from guard.panel import Panel
 from guard.policy import DEFAULT_POLICY, Policy
 from guard.react import as_call, is_report
 from guard.signals import Assessment
-from guard.similarity import overlap
+from guard.similarity import bound_of, overlap
 from guard.step import NEWS, Step, read_step
-from guard.tally import Tally
+from guard.tally import Tally, Told
 from guard.trail import Trail
 from guard.turn import Role, Turn
 
@@ -91,8 +89,9 @@ class Engine:
         step, changed = self._read(shown, place)
         similarity = self._likeness(step)
         step = self._remember(step, place)
-        metered = self._tally.take(turn, failed=step.failed if step.outcome else None)
-        view = View(seq=step.seq, trail=self._trail, spent=spent or metered)
+        self._tally.take(turn, failed=step.failed if step.outcome else None)
+        meter = Told(spent) if spent else self._tally
+        view = View(seq=step.seq, trail=self._trail, meter=meter)
         signals = tuple(self._panel.examine(view, turn))
         assessment = Assessment(
             seq=seq,
@@ -161,7 +160,13 @@ class Engine:
         nature = self._panel.nature_of(turn)
         nudged, self._nudged = self._nudged, False
         step = read_step(
-            turn, seq=self._number(turn), news=news, before=before, nature=nature, nudged=nudged
+            turn,
+            seq=self._number(turn),
+            news=news,
+            before=before,
+            nature=nature,
+            nudged=nudged,
+            verbatim=self._panel.reads_verbatim,
         )
         if step.is_call:
             self._heard.saw_deed()
@@ -175,15 +180,18 @@ class Engine:
             self._trail.add(step)
             self._tape = [*self._tape[1 - _TAPE_SPAN :], step]
             return step
-        step = replace(step, seq=self._trail.steps[place].seq)
+        step = step._replace(seq=self._trail.steps[place].seq)
         self._trail.put(place, step)
         self._tape = [step if old.seq == step.seq else old for old in self._tape]
         return step
 
     def _likeness(self, step: Step) -> float:
         """How like the turn is to the most alike of the last few, in [0, 1]."""
-        others = [old for old in self._tape if old.seq != step.seq]
-        return round(max((_alike(step, old) for old in others), default=0.0), 3)
+        best = 0.0
+        for old in self._tape:
+            if old.seq != step.seq and old.is_call == step.is_call:
+                best = max(best, _alike(step, old, least=best))
+        return round(best, 3)
 
 
 def _written(turn: Turn) -> list[str]:
@@ -203,10 +211,13 @@ def _came_back(turn: Turn) -> str:
     return mask_places(came, turn.args)
 
 
-def _alike(step: Step, old: Step) -> float:
-    if step.is_call != old.is_call:
-        return 0.0
-    words = 1.0 if step.request == old.request else overlap(step.words, old.words)
+def _alike(step: Step, old: Step, *, least: float) -> float:
+    """Give the likeness of two steps; what cannot exceed `least` is not worked out."""
+    words = 1.0
+    if step.request != old.request:
+        if bound_of(step.words, old.words) <= least:
+            return 0.0
+        words = overlap(step.words, old.words)
     if step.outcome is None or old.outcome is None:
         return words
     # A quarter of the likeness is what came back: a poll that moves shows as 0.75.

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from guard.nearness import ALIKE, NEAR
 from guard.outcome import Outcome
@@ -24,8 +24,7 @@ _FAILS = re.compile(r"fail|error")
 _SAME_WORDS = 0.8
 
 
-@dataclass(frozen=True, slots=True)
-class Weight:
+class Weight(NamedTuple):
     """What one step does to the score: it is first multiplied, then added to."""
 
     gain: float

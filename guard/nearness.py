@@ -14,8 +14,9 @@ from itertools import islice
 from guard.answer import PLACES
 from guard.news import texts_in
 from guard.normalize import canonical_json
-from guard.similarity import overlap, words_of
+from guard.similarity import overlap, word_set
 
+_NESTED = (dict, list, tuple, Mapping)
 _BODY = 40
 _GIANT = 10**12
 _HEAD_TEXT = 600
@@ -54,7 +55,7 @@ class Argument:
     def words(self) -> frozenset[str]:
         """Every word of it."""
         if self._words is None:
-            self._words = frozenset(words_of(self._bounded))
+            self._words = word_set(self._bounded)
         return self._words
 
     @property
@@ -130,7 +131,7 @@ def _names(text: str) -> frozenset[str]:
 
 
 def _flatten(value: object) -> str:
-    if isinstance(value, Mapping | list | tuple):
+    if isinstance(value, _NESTED):
         return " ".join(texts_in({"": value})) or canonical_json(value)
     # Whole numbers within reason need no writer; a giant one must not be printed.
     if isinstance(value, int) and -_GIANT < value < _GIANT:

@@ -21,6 +21,9 @@ _DEEPEST = 40
 # Python refuses to write out a longer one in decimals.
 _LONGEST_INT = 14_000
 
+# `json.dumps` makes a writer anew for each call that asks for anything special.
+_WRITER = json.JSONEncoder(ensure_ascii=False, sort_keys=True, separators=(",", ":"), default=str)
+
 # What a model writes about its call beside the call itself; it rewords it freely.
 _REMARKS = frozenset({"description", "explanation", "justification", "reasoning", "thought"})
 # Values made anew for each call.
@@ -94,9 +97,7 @@ def canonical_json(value: object) -> str:
     '{"a":[true,null],"b":1}'
     """
     try:
-        return json.dumps(
-            value, ensure_ascii=False, sort_keys=True, separators=(",", ":"), default=str
-        )
+        return _WRITER.encode(value)
     except (TypeError, ValueError, RecursionError):
         return json.dumps(_tamed(value, 0), ensure_ascii=False, separators=(",", ":"))
 

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from hashlib import blake2b
-from typing import Any
+from typing import Any, NamedTuple
 from zlib import crc32
 
 from guard.answer import mask_places, masked_lines
 from guard.normalize import canonical_json
 from guard.turn import Turn
-from guard.volatile import mask_failure
+from guard.volatile import mask_failure, zero_digits
 
 _HEAD = 4000
 _COMPARED = 12_000
@@ -59,7 +58,6 @@ _MORE = re.compile(
     r"\"has_?[mM]ore\" ?: ?true|\"next\w{0,20}\" ?: ?(?:\"[^\"]|\d)|\bhas more\b|\bmore results\b"
 )
 _LATE = re.compile(r"timed out|time-?out\b")
-_DIGITS = re.compile(r"\d+")
 _ESSENTIAL_LINES = 3
 _SUCCEEDS = re.compile(
     r"has been (?:edited|updated|created|written)|success(?:ful|fully)?\b|done\b"
@@ -72,8 +70,7 @@ _BUSY = re.compile(
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Outcome:
+class Outcome(NamedTuple):
     """What came back, comparable: equal outcomes have an equal `key`.
 
     Attributes:
@@ -98,12 +95,13 @@ class Outcome:
     @property
     def has_more(self) -> bool:
         """It says that a next page follows."""
-        return not self.failed and _MORE.search(self.text) is not None
+        hinted = "ore" in self.text or '"next' in self.text
+        return hinted and not self.failed and _MORE.search(self.text) is not None
 
     @property
     def shape(self) -> str:
         """The head of the answer without its numbers."""
-        return _DIGITS.sub("0", self.text)
+        return zero_digits(self.text)
 
 
 def outcome_of(turn: Turn) -> Outcome | None:
@@ -113,13 +111,15 @@ def outcome_of(turn: Turn) -> Outcome | None:
     if turn.error:
         # Some report the same text as error and result; some only an exit code.
         text = turn.error if _holds(turn.error, turn.result) else f"{turn.error}\n{turn.result}"
-        return _read(text, failed=True, asked=turn.args)
+        return _read(text, failed=True, failures=_count_failures(text), asked=turn.args)
     if turn.result is None:
-        return None if turn.error is None else _read("", failed=False)
+        return None if turn.error is None else _read("", failed=False, failures=None)
     if _PICTURE.fullmatch(turn.result[:_LONGEST_MESSAGE]):
         return None  # a picture was shown: what came back is not known
     result = mask_places(turn.result, turn.args)
-    return _read(result, failed=_looks_failed(result), asked=turn.args)
+    failures = _count_failures(result)
+    failed = _looks_failed(result) if failures is None else failures > 0
+    return _read(result, failed=failed, failures=failures, asked=turn.args)
 
 
 def has_timed_out(text: str) -> bool:
@@ -140,14 +140,16 @@ def _holds(error: str, result: str | None) -> bool:
     return not result or result in error or error.strip() == result.strip()
 
 
-def _read(text: str, *, failed: bool, asked: Mapping[str, Any] | None = None) -> Outcome:
+def _read(
+    text: str, *, failed: bool, failures: int | None, asked: Mapping[str, Any] | None = None
+) -> Outcome:
     essence = essence_of(text, asked) if failed else None
     return Outcome(
         key=_digest(text, failed=failed),
         failed=failed,
         failure=essence,
         template=_NAMES_AND_NUMBERS.sub("", essence) if essence else None,
-        failures=_count_failures(text),
+        failures=failures,
         is_long=len(text) > _LONGEST_ACKNOWLEDGEMENT and text.count("\n") > 1,
         text=text[:_HEAD],
     )
@@ -196,8 +198,6 @@ def _looks_failed(result: str) -> bool:
     if not result:
         return False
     head = result[:_FAILURE_HEAD].lower()
-    if (failures := _count_failures(result)) is not None:
-        return failures > 0
     if _FAILS_AT_START.match(head):
         return _SUCCEEDS.search(head.split("\n", 1)[0]) is None
     lines = head.split("\n", 3)[:3]

@@ -47,6 +47,9 @@ class Panel:
     def __init__(self, policy: Policy) -> None:
         self._policy = policy
         self._everyone = _seats(policy)
+        reads = any(seat.detector.reads_verbatim for seat in self._everyone)
+        # Tables of a tool or an agent may name other detectors.
+        self.reads_verbatim = reads or bool(policy.tool or policy.agent)
         self._scoped: dict[tuple[str | None, str | None], list[Seat]] = {}
         self._natures: dict[str | None, ToolNature | None] = {}
         self._spoken: dict[tuple[str, Rung, bool], Spoken] = {}

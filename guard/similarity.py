@@ -12,6 +12,10 @@ import re
 from zlib import crc32
 
 _WORD = re.compile(r"\w+|[^\w\s]{2,}")
+# Tables for `str.translate`, whole: it raises and catches for each sign that is missing.
+_ASCII = [chr(code) for code in range(128)]
+_WITHOUT_MARKS = "".join(sign if sign.isalnum() or sign == "_" else " " for sign in _ASCII)
+_WITHOUT_WORDS = "".join(" " if sign.isalnum() or sign == "_" else sign for sign in _ASCII)
 _BUCKETS = (1 << 20) - 1
 _LONGEST = 900
 _PAIR_WEIGHT = 0.3
@@ -60,10 +64,27 @@ def cosine(one: Vector, other: Vector) -> float:
 
 def words_of(text: str) -> list[str]:
     """Give the words of a text in lower case; of long texts head and tail."""
-    bounded = text
+    return _WORD.findall(_bounded(text))
+
+
+def word_set(text: str) -> frozenset[str]:
+    """Give the words of a text, each once, as `words_of` reads them.
+
+    >>> sorted(word_set("a::b, A"))
+    ['::', 'a', 'b']
+    """
+    bounded = _bounded(text)
+    if not bounded.isascii():
+        return frozenset(_WORD.findall(bounded))
+    # A third of the expression's cost.
+    marks = [mark for mark in bounded.translate(_WITHOUT_WORDS).split() if len(mark) > 1]
+    return frozenset(bounded.translate(_WITHOUT_MARKS).split()).union(marks)
+
+
+def _bounded(text: str) -> str:
     if len(text) > _LONGEST:
-        bounded = f"{text[: _LONGEST * 2 // 3]} {text[-_LONGEST // 3 :]}"
-    return _WORD.findall(bounded.lower())
+        text = f"{text[: _LONGEST * 2 // 3]} {text[-_LONGEST // 3 :]}"
+    return text.lower()
 
 
 def overlap(one: frozenset[str], other: frozenset[str]) -> float:
@@ -76,6 +97,16 @@ def overlap(one: frozenset[str], other: frozenset[str]) -> float:
     """
     total = len(one) + len(other)
     return 2 * len(one & other) / total if total else 0.0
+
+
+def bound_of(one: frozenset[str], other: frozenset[str]) -> float:
+    """Give the most that the overlap of two sets can be, by their sizes, in [0, 1].
+
+    >>> bound_of(frozenset("abc"), frozenset("b"))
+    0.5
+    """
+    sizes = len(one), len(other)
+    return 2 * min(sizes) / total if (total := sum(sizes)) else 0.0
 
 
 @functools.lru_cache(maxsize=16384)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from typing import NamedTuple
 
 from guard.actions import asks, hands_over, moves, thinks, verb_of, waits
 from guard.chant import find_chant
@@ -18,10 +19,10 @@ from guard.normalize import (
     one_line,
 )
 from guard.outcome import Outcome, has_timed_out, is_transient, outcome_of
-from guard.similarity import Vector, vectorise, words_of
+from guard.similarity import Vector, vectorise, word_set
 from guard.talk import shows_work, terms_of
 from guard.turn import Role, Turn
-from guard.verbatim import Verbatim, verbatim_of
+from guard.verbatim import UNSAID, Verbatim, verbatim_of
 
 # Below this share of never-seen lines an answer brings nothing new.
 NEWS = 0.2
@@ -30,8 +31,7 @@ FEW_TERMS = 3
 _HEAD, _TAIL = 3000, 1000
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Step:
+class Step(NamedTuple):
     """One turn, read once: what every detector needs of it.
 
     Attributes:
@@ -65,7 +65,7 @@ class Step:
         new_terms: How many of them no message before had.
         hands_over: It passes the matter to another agent.
         chant: What a message says over and over within itself, or None.
-        said: The turn's own words, for rules that read the raw text.
+        said: The turn's own words, for rules that read the raw text; else empty.
     """
 
     seq: int
@@ -193,11 +193,13 @@ def read_step(
     before: Sequence[Step],
     nature: ToolNature | None = None,
     nudged: bool = False,
+    verbatim: bool = True,
 ) -> Step:
     """Read a turn into a step, beside the steps before it.
 
     `nature` is what is said of the tool: which arguments tell its calls apart,
-    what of its result is progress, what asking again means.
+    what of its result is progress, what asking again means. Without `verbatim`
+    the turn's own words are not kept.
     """
     command, outcome = command_of(turn), outcome_of(turn)
     call = call_text(turn)
@@ -232,12 +234,12 @@ def read_step(
         untried=all(step.failed for step in earlier),
         improved=improved,
         meaning=meaning,
-        words=frozenset(words_of(meaning)),
+        words=word_set(meaning),
         terms=terms,
         new_terms=_count_new(terms, before),
         hands_over=hands_over(turn.tool),
         chant=find_chant(turn.content) if turn.content and turn.tool is None else None,
-        said=verbatim_of(turn),
+        said=verbatim_of(turn) if verbatim else UNSAID,
     )
 
 
@@ -277,7 +279,7 @@ def _weigh(
         news = 0.0  # a failure that is known tells nothing, whatever it quotes
     if nature and (told := _progress_told(turn, outcome, nature)):
         last = next((step.outcome_key for step in reversed(earlier) if step.outcome_key), None)
-        return replace(outcome, key=told), float(told != last), last is not None and told != last
+        return outcome._replace(key=told), float(told != last), last is not None and told != last
     return outcome, news, improved
 
 

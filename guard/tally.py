@@ -43,6 +43,13 @@ class _Meter:
         )  # fmt: skip
 
 
+@dataclass(frozen=True, slots=True)
+class Told:
+    """A meter that somebody else keeps."""
+
+    spent: Spent
+
+
 class Tally:
     """Counts what turns used; usage under one `call_id` counts once.
 
@@ -66,7 +73,7 @@ class Tally:
         for meter in (self._run, *self._agents.values()):
             meter.failures = 0
 
-    def take(self, turn: Turn, *, failed: bool | None) -> Spent:
+    def take(self, turn: Turn, *, failed: bool | None) -> None:
         """Count a turn; `failed` is None where the outcome is unknown."""
         self._count_time(turn)
         meters = self._meters_of(turn)
@@ -76,7 +83,6 @@ class Tally:
                 meter.take_price(*price_told)
             if not turn.is_proposed:
                 meter.take_outcome(turn, failed=failed)
-        return self.spent
 
     @property
     def spent(self) -> Spent:

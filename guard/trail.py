@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 from guard.evidence import Weight, weigh
 from guard.step import Step
@@ -73,7 +72,7 @@ class Trail:
         """Replace a proposed step by its completion."""
         old = self._steps[index]
         self._proposed += step.proposed - old.proposed
-        self._steps[index] = replace(step, seq=old.seq)
+        self._steps[index] = step._replace(seq=old.seq)
         self._weights[index] = weigh(step, self._steps[:index])
 
     def of_agent(self, agent: str) -> list[Step]:

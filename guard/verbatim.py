@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from guard.turn import Turn
 
@@ -12,8 +11,7 @@ _LONGEST = 4000
 _FILE_ARGS = ("file_path", "filepath", "path", "filename", "file", "notebook_path", "target_file")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Verbatim:
+class Verbatim(NamedTuple):
     """A turn's own words, each text by at most its head and tail.
 
     Attributes:
@@ -37,6 +35,9 @@ class Verbatim:
         if not self.error or self.error in self.result:
             return self.result
         return f"{self.error}\n{self.result}".strip()
+
+
+UNSAID = Verbatim(content="", result="", error="", files=(), state="")
 
 
 def verbatim_of(turn: Turn) -> Verbatim:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Protocol
 
 from guard.budget import Spent
 from guard.policy import Policy
@@ -15,6 +15,14 @@ from guard.step import Step
 from guard.trail import Trail
 
 
+class Meter(Protocol):
+    """Tells what a run has used."""
+
+    @property
+    def spent(self) -> Spent:
+        """What the run has used so far."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class View:
     """What a detector looks at: the steps since a person spoke, and the meter.
@@ -22,12 +30,17 @@ class View:
     Attributes:
         seq: The observed turn.
         trail: Steps, oldest first; never empty.
-        spent: What the run has used so far.
+        meter: What the run has used, to be read by those who ask.
     """
 
     seq: int
     trail: Trail
-    spent: Spent
+    meter: Meter
+
+    @property
+    def spent(self) -> Spent:
+        """What the run has used so far."""
+        return self.meter.spent
 
 
 class Detector(ABC):
@@ -39,6 +52,8 @@ class Detector(ABC):
 
     name: ClassVar[str]
     kind: ClassVar[Kind]
+    reads_verbatim: ClassVar[bool] = False
+    """It reads the turns' own words (`Step.said`)."""
 
     @abstractmethod
     def __init__(self, policy: Policy) -> None:

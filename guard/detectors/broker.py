@@ -28,6 +28,7 @@ class Broker(Detector):
 
     name: ClassVar[str] = "broker"
     kind: ClassVar[Kind] = Kind.SEMANTIC_REPEAT
+    reads_verbatim: ClassVar[bool] = True
 
     def __init__(self, policy: Policy) -> None:
         self._rule = policy.broker

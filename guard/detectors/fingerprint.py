@@ -47,6 +47,7 @@ class Fingerprint(Detector):
 
     name: ClassVar[str] = "fingerprint"
     kind: ClassVar[Kind] = Kind.EXACT_REPEAT
+    reads_verbatim: ClassVar[bool] = True
 
     def __init__(self, policy: Policy) -> None:
         self._rule = policy.fingerprint

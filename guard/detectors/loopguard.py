@@ -44,6 +44,7 @@ class LoopGuard(Detector):
 
     name: ClassVar[str] = "loopguard"
     kind: ClassVar[Kind] = Kind.SEMANTIC_REPEAT
+    reads_verbatim: ClassVar[bool] = True
 
     def __init__(self, policy: Policy) -> None:
         self._rule = policy.loopguard

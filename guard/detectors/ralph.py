@@ -40,6 +40,7 @@ class Ralph(Detector):
 
     name: ClassVar[str] = "ralph"
     kind: ClassVar[Kind] = Kind.SEMANTIC_REPEAT
+    reads_verbatim: ClassVar[bool] = True
 
     def __init__(self, policy: Policy) -> None:
         self._rule = policy.ralph
