@@ -35,5 +35,28 @@ def langchain_usage(counts: Mapping[str, Any] | None) -> Usage | None:
     )
 
 
+def responses_usage(counts: Any) -> Usage | None:
+    """Read the OpenAI Agents SDK's `Usage`, whose input includes what was cached.
+
+    >>> from types import SimpleNamespace as Counts
+    >>> responses_usage(Counts(input_tokens=10_500, output_tokens=42,
+    ...     input_tokens_details=Counts(cached_tokens=9_000, cache_write_tokens=300),
+    ...     output_tokens_details=Counts(reasoning_tokens=20)))
+    Usage(input=1200, cache_read=9000, cache_write_5m=300, cache_write_1h=0, output=42, reasoning=20)
+    """
+    if not counts or not (counts.input_tokens or counts.output_tokens):
+        return None
+    read, said = counts.input_tokens_details, counts.output_tokens_details
+    cached = getattr(read, "cached_tokens", 0) or 0
+    written = getattr(read, "cache_write_tokens", 0) or 0
+    return Usage(
+        input=max(0, counts.input_tokens - cached - written),
+        cache_read=cached,
+        cache_write_5m=written,
+        output=counts.output_tokens,
+        reasoning=getattr(said, "reasoning_tokens", 0) or 0,
+    )
+
+
 def _count(counts: Mapping[str, Any], name: str) -> int:
     return int(counts.get(name) or 0)

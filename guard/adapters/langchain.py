@@ -8,7 +8,7 @@ Every tool call is asked for before it runs and waits there while the run is hel
 from __future__ import annotations
 
 import uuid
-from collections.abc import Awaitable, Callable, Generator, Mapping
+from collections.abc import Awaitable, Callable, Generator
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Annotated, Any, NotRequired, TypeVar
@@ -27,12 +27,6 @@ try:
     from langgraph.errors import GraphBubbleUp
 except ImportError as missing:
     raise FrameworkMissing("guard.adapters.langchain", "langchain", missing) from missing
-
-CAPABILITIES: Mapping[str, Any] = {
-    "hold": True,
-    "inject": ["now", "at_next_tool"],
-    "terminate": "sdk",
-}
 
 T = TypeVar("T")
 Play = Generator[Callable[[], Any], Any, T]
@@ -64,7 +58,7 @@ class MissionControl(AgentMiddleware):
 
     def __init__(self, name: str, **opening: Any) -> None:
         super().__init__()
-        self._opening = {"name": name, "capabilities": dict(CAPABILITIES), **opening}
+        self._opening = {"name": name, **opening}
         self._watches: dict[str, _Watch] = {}
 
     @hook_config(can_jump_to=["end"])

@@ -31,6 +31,7 @@ class Request:
     """One request of the agent, as a script wants to see it."""
 
     items: list[dict[str, Any]]
+    tools: frozenset[str]
 
     @property
     def last(self) -> str:
@@ -81,8 +82,9 @@ class ScriptedChatApi:
         self._server.server_close()
         self._thread.join()
 
-    def reply(self, items: list[dict[str, Any]]) -> Reply:
-        request = Request(items)
+    def reply(self, items: list[dict[str, Any]], tools: list[dict[str, Any]]) -> Reply:
+        named = frozenset((tool.get("function") or tool).get("name", "") for tool in tools)
+        request = Request(items, named)
         self.requests.append(request)
         return self.script(request)
 
@@ -97,10 +99,13 @@ class _Handler(BaseHTTPRequestHandler):
 
     def do_POST(self) -> None:
         body = json.loads(self.rfile.read(int(self.headers.get("content-length") or 0)) or b"{}")
+        tools = body.get("tools") or []
         if self.path.endswith("/chat/completions"):
-            self._answer(200, _completion(self.owner.reply(body["messages"]), body["model"]))
+            reply = self.owner.reply(body["messages"], tools)
+            self._answer(200, _completion(reply, body["model"]))
         elif self.path.endswith("/responses"):
-            self._answer(200, _response(self.owner.reply(body["input"]), body["model"]))
+            reply = self.owner.reply(body["input"], tools)
+            self._answer(200, _response(reply, body["model"]))
         else:
             self._answer(404, {"error": {"message": self.path, "type": "invalid_request_error"}})
 

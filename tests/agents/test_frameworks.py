@@ -17,6 +17,7 @@ from tests.installations import wait_for
 pytestmark = pytest.mark.agents
 
 CORRECTION = "The file is settings.py; there is one t too few in what you read."
+HAND_OFF = "transfer_to_reader"
 MOST_CALLS = 30
 """A script that nobody stops ends by itself, so that a failing test does too."""
 
@@ -25,6 +26,8 @@ def reads_the_missing_file(request):
     """Read it again and again; when corrected, list the folder and then do it again."""
     if GREET in request.text:
         return Reply(text="Hello.")
+    if HAND_OFF in request.tools:
+        return Reply(calls=((HAND_OFF, {}),))
     if request.calls > MOST_CALLS:
         return Reply(text="I give up.")
     if CORRECTION in request.last:
@@ -65,13 +68,16 @@ def play(installation, api, tmp_path):
 
 
 def of_the_loop(api):
-    """The requests that belong to the looping run."""
-    return [request for request in api.requests if GREET not in request.text]
+    """The requests of the agent that loops."""
+    requests = (request for request in api.requests if GREET not in request.text)
+    return [request for request in requests if HAND_OFF not in request.tools]
 
 
 AGENTS = {
     "langgraph": ("langgraph", "langgraph_agent"),
     "langgraph-async": ("langgraph", "langgraph_agent", "async"),
+    "openai-agents": ("openai-agents", "openai_agents_agent"),
+    "openai-agents-chat": ("openai-agents", "openai_agents_agent", "chat"),
 }
 
 
@@ -99,7 +105,8 @@ def test_a_loop_is_held_corrected_held_again_and_ended(play, api, person, agent)
     assert "ended" in str(account["ended"])
     assert len(of_the_loop(api)) == 7
     wait_for(lambda: person.run(run)["status"] == "terminated")
-    charged(person.run(run), calls=7)
+    handed_over = [turn for turn in person.turns(run) if turn["tool"] == HAND_OFF]
+    charged(person.run(run), calls=7 + len(handed_over))
 
     greeted = person.run(program.run(person, "greet"))
     assert greeted["status"] == "completed"
@@ -113,3 +120,11 @@ def charged(run, *, calls):
     assert run["usage"]["cache_read"] == calls * CACHED
     assert run["usage"]["output"] == calls * SAID
     assert run["unpriced_calls"] == 0
+
+
+def test_a_hand_off_is_a_turn_of_the_agent_that_hands_over(play, person):
+    program = play(*AGENTS["openai-agents"])
+    run = program.card(person)["run"]
+
+    turns = [(turn["agent"], turn["tool"]) for turn in person.turns(run) if turn["tool"]]
+    assert turns == [("desk", HAND_OFF), *[("reader", "read_file")] * 3]

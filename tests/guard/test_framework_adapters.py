@@ -14,13 +14,14 @@ from guard.adapters import counts
 from guard.adapters.counts import langchain_usage
 
 NEEDED = {
-    "guard.adapters.langchain": "langchain",
+    "guard.adapters.langchain": ("langchain", "langchain"),
+    "guard.adapters.openai_agents": ("agents", "openai-agents"),
 }
 
 IMPORTED = """
 import importlib, json, sys
-for package in {packages}:
-    sys.modules[package] = None
+for module in {modules}:
+    sys.modules[module] = None
 said = {{}}
 for name in {adapters}:
     try:
@@ -37,10 +38,10 @@ def in_a_fresh_process(code: str) -> str:
 
 
 def test_an_adapter_without_its_framework_says_so_in_one_sentence():
-    code = IMPORTED.format(packages=list(NEEDED.values()), adapters=list(NEEDED))
+    code = IMPORTED.format(modules=[module for module, _ in NEEDED.values()], adapters=list(NEEDED))
     said = json.loads(in_a_fresh_process(code))
 
-    for adapter, package in NEEDED.items():
+    for adapter, (_, package) in NEEDED.items():
         kind, sentence = said[adapter]
         assert kind == "FrameworkMissing"
         assert sentence.startswith(f"{adapter} needs the package {package}: ")

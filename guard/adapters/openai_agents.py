@@ -1,0 +1,250 @@
+"""The OpenAI Agents SDK under Mission Control: run hooks and an input filter.
+
+watch = MissionControl("fix-auth")
+await Runner.run(agent, "Make the tests pass", hooks=watch, run_config=watch.run_config)
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from collections.abc import Awaitable, Callable
+from inspect import isawaitable
+from types import TracebackType
+from typing import Any, Self
+
+from guard.adapters.counts import responses_usage
+from guard.errors import FrameworkMissing, Stopped
+from guard.sdk.aio import AsyncSession
+from guard.sdk.conversation import Go, new_key
+from guard.turn import Role
+
+try:
+    from agents import AgentsException, RunConfig, RunHooks
+    from agents.models import get_default_model
+except ImportError as missing:
+    raise FrameworkMissing("guard.adapters.openai_agents", "openai-agents", missing) from missing
+
+FAILED = "An error occurred while running the tool"
+"""How the SDK's own text for a tool that raised begins."""
+
+
+class RunEnded(Stopped, AgentsException):
+    """The run was ended: `Runner.run` raises it as it is, a `guard.Stopped`."""
+
+
+class CannotAnswer(AgentsException):
+    """A held call was corrected, but this kind of tool cannot be answered in its place."""
+
+
+class MissionControl(RunHooks):
+    """Reports one run, and does what people say.
+
+    A held call waits in `on_tool_start`, a hand-off in `on_handoff`; a correction stands
+    where the result would, or joins the next model call; a run that is ended
+    raises `guard.Stopped` out of `Runner.run`. Each hand-off is a turn of its agent.
+
+    Use it as `async with` to have a run that raised marked as failed; without, a run
+    is over when its last agent has answered, and goes on when it is used again.
+
+    Args:
+        name: What people call this run.
+        run_config: Your own; `run_config` is it with our filter after yours.
+        opening: As for `guard.AsyncSession`: `url`, `key`, `goal`, `workspace`, `mode`,
+            `fail`, `budget`, … Without a `goal`, what the person asked is it.
+    """
+
+    def __init__(self, name: str, *, run_config: RunConfig | None = None, **opening: Any) -> None:
+        self._name, self._opening = name, opening
+        self._config = run_config or RunConfig()
+        self._session: AsyncSession | None = None
+        self._entered = False
+        self._asked: str | None = None
+        self._facts: dict[str, dict[str, Any]] = {}
+        self._gone: dict[str, Go] = {}
+        self._notes: list[str] = []
+        self._placed: list[tuple[int, Any]] = []
+
+    @property
+    def run_config(self) -> RunConfig:
+        """The configuration that lets messages reach the model."""
+        return dataclasses.replace(self._config, call_model_input_filter=self._filter)
+
+    async def __aenter__(self) -> Self:
+        self._entered = True
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if self._session is not None:
+            await self._session.close("failed" if kind else "completed")
+
+    # --- agents --------------------------------------------------------------
+
+    async def on_agent_start(self, context: Any, agent: Any) -> None:
+        """Tell what the person asked, once."""
+        asked = _asked(context.turn_input)
+        if asked and asked != self._asked:
+            self._asked = asked
+            await self._say(asked, role=Role.USER)
+
+    async def on_agent_end(self, context: Any, agent: Any, output: Any) -> None:
+        """The last agent has answered."""
+        self._asked = None
+        self._placed.clear()
+        if self._session is not None and not self._entered:
+            await self._session.close()
+
+    async def on_handoff(self, context: Any, from_agent: Any, to_agent: Any) -> None:
+        """Tell of a hand-off, and wait here while it is held."""
+        facts = self._facts.get(from_agent.name, {})
+        tool = f"transfer_to_{to_agent.name}".replace(" ", "_")
+        go = await self._before(tool, {}, agent=from_agent.name, **facts)
+        if not go.run:
+            self._notes.append(go.text)
+            return
+        await self._after(go, result=f"{to_agent.name} has it now")
+
+    # --- the model -----------------------------------------------------------
+
+    async def on_llm_end(self, context: Any, agent: Any, response: Any) -> None:
+        """Keep what the call cost for the turns it leads to; tell an answer."""
+        facts = self._facts_of(agent, response)
+        calls = [item for item in response.output if hasattr(item, "call_id")]
+        self._facts[agent.name] = facts
+        self._facts |= {item.call_id: facts for item in calls}
+        if not calls:
+            await self._say(_text(response.output) or "(no text)", agent=agent.name, **facts)
+
+    async def _filter(self, data: Any) -> Any:
+        """Put messages where they came up, in this and every later request."""
+        theirs = self._config.call_model_input_filter
+        model_data = data.model_data
+        if theirs is not None:
+            answer = theirs(data)
+            model_data = await answer if isawaitable(answer) else answer
+        items = list(model_data.input)
+        for place, item in self._placed:
+            if place < len(items):  # a shorter conversation is kept on the server's side
+                items.insert(place, item)
+        notes, self._notes = self._notes, []
+        for note in notes:
+            heard = {"role": "user", "content": f"[Mission Control] {note}"}
+            self._placed.append((len(items), heard))
+            items.append(heard)
+        return dataclasses.replace(model_data, input=items)
+
+    def _facts_of(self, agent: Any, response: Any) -> dict[str, Any]:
+        model = self._config.model or agent.model or get_default_model()
+        named = model if isinstance(model, str) else getattr(model, "model", None)
+        return {
+            "call_id": response.response_id or new_key(),
+            "model": named and str(named).rpartition("/")[2],
+            "usage": responses_usage(response.usage),
+        }
+
+    # --- tools ---------------------------------------------------------------
+
+    async def on_tool_start(self, context: Any, agent: Any, tool: Any) -> None:
+        """Ask whether a call may run, and wait here while it is held."""
+        call_id = getattr(context, "tool_call_id", None) or new_key()
+        args = _arguments(getattr(context, "tool_arguments", None))
+        facts = self._facts.pop(call_id, None) or self._facts.get(agent.name, {})
+        go = await self._before(tool.name, args, agent=agent.name, **facts)
+        if not go.run:
+            _answer_instead(tool, call_id, go.text)
+            return
+        self._notes += go.messages
+        self._gone[call_id] = go
+
+    async def on_tool_end(self, context: Any, agent: Any, tool: Any, result: Any) -> None:
+        """Tell what a call gave; one that was answered in its place is not told again."""
+        go = self._gone.pop(getattr(context, "tool_call_id", None) or "", None)
+        if go is not None:
+            text = str(result)
+            await self._after(go, **{"error" if text.startswith(FAILED) else "result": text})
+
+    # --- the session ---------------------------------------------------------
+
+    async def _before(self, tool: str, args: dict[str, Any], **facts: Any) -> Go:
+        try:
+            return await self._open().before(tool, args, **facts)
+        except Stopped as stopped:
+            raise RunEnded(stopped.reason) from stopped
+
+    async def _after(self, go: Go, **outcome: Any) -> None:
+        try:
+            self._notes += await self._open().after(go, **outcome)
+        except Stopped as stopped:
+            raise RunEnded(stopped.reason) from stopped
+
+    async def _say(self, text: str, **facts: Any) -> None:
+        try:
+            self._notes += await self._open().say(text, **facts)
+        except Stopped as stopped:
+            raise RunEnded(stopped.reason) from stopped
+
+    def _open(self) -> AsyncSession:
+        """The session; it opens the run with its first turn."""
+        if self._session is None:
+            told = {"goal": self._asked or ""} | self._opening
+            self._session = AsyncSession(self._name, **told)
+        return self._session
+
+
+class _Gate:
+    """A tool's function, with answers for calls that must not run."""
+
+    def __init__(self, invoke: Callable[[Any, str], Awaitable[Any]]) -> None:
+        self._invoke = invoke
+        self.instead: dict[str, str] = {}
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._invoke, name)
+
+    async def __call__(self, context: Any, arguments: str) -> Any:
+        text = self.instead.pop(getattr(context, "tool_call_id", None) or "", None)
+        return await self._invoke(context, arguments) if text is None else text
+
+
+def _answer_instead(tool: Any, call_id: str, text: str) -> None:
+    """Let a tool answer one call with a text, and not run.
+
+    Raises:
+        CannotAnswer: A computer, shell or patch tool, which has no function of ours.
+    """
+    if not hasattr(tool, "on_invoke_tool"):
+        raise CannotAnswer(f"{tool.name} was not run, and cannot be answered instead: {text}")
+    if not isinstance(tool.on_invoke_tool, _Gate):
+        tool.on_invoke_tool = _Gate(tool.on_invoke_tool)
+    tool.on_invoke_tool.instead[call_id] = text
+
+
+def _arguments(written: str | None) -> dict[str, Any]:
+    """A call's arguments; what is no object is kept as text."""
+    try:
+        read = json.loads(written or "{}")
+    except ValueError:
+        read = written
+    return read if isinstance(read, dict) else {"arguments": read}
+
+
+def _asked(items: list[Any]) -> str:
+    """What the person says now; nothing if the last word is another's."""
+    last = items[-1] if items else None
+    if not isinstance(last, dict) or last.get("role") != "user":
+        return ""
+    content = last.get("content")
+    if isinstance(content, str):
+        return content
+    return "\n".join(part["text"] for part in content or () if "text" in part)
+
+
+def _text(output: list[Any]) -> str:
+    """What the model said."""
+    parts = [part for item in output for part in getattr(item, "content", None) or ()]
+    return "\n".join(part.text for part in parts if getattr(part, "text", None))
