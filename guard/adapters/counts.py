@@ -41,8 +41,8 @@ def responses_usage(counts: Any) -> Usage | None:
     >>> from types import SimpleNamespace as Counts
     >>> responses_usage(Counts(input_tokens=10_500, output_tokens=42,
     ...     input_tokens_details=Counts(cached_tokens=9_000, cache_write_tokens=300),
-    ...     output_tokens_details=Counts(reasoning_tokens=20)))
-    Usage(input=1200, cache_read=9000, cache_write_5m=300, cache_write_1h=0, output=42, reasoning=20)
+    ...     output_tokens_details=Counts(reasoning_tokens=20))).reasoning
+    20
     """
     if not counts or not (counts.input_tokens or counts.output_tokens):
         return None
