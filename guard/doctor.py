@@ -12,7 +12,7 @@ from guard.adapters.base import Adapter, Finding, Hooks
 from guard.adapters.hook import PROBE
 from guard.connect import add_place_arguments
 from guard.errors import GuardError, ServerAway, ServerRefused
-from guard.hook import forward
+from guard.forwarding import forward
 from guard.keys import USER_WIDE, Connection, connection_for
 from guard.settings_file import settings_file
 

@@ -18,11 +18,11 @@ from typing import Any
 
 from guard.adapters import ADAPTERS, adapter_of
 from guard.adapters.base import Adapter
+from guard.adapters.timing import FORWARDER_HOLD_S, REPORT_S
+from guard.ending import end_process
 from guard.errors import ServerAway, ServerRefused
+from guard.forwarding import forward
 from guard.keys import Connection, connection_for
-from guard.sdk.exchange import Request
-from guard.sdk.transport import HttpTransport
-from guard.sdk.wording import SUCCESSES, body_of
 
 MOST_FILES = 2000
 """Names sent of a workspace: enough for any judge, small enough for any hook."""
@@ -46,30 +46,26 @@ def run(args: argparse.Namespace) -> int:
     if connection is None:
         _complain(f"no connection for this directory; run `guard connect {args.client}`")
         return 0
+    sent = with_workspace(adapter, body) | adapter.look_up(body)
+    patience_s = FORWARDER_HOLD_S if _acts(adapter, body) else REPORT_S
     try:
-        answer = forward(connection, with_workspace(adapter, body))
+        answer = forward(connection, sent, timeout_s=patience_s)
     except (ServerAway, ServerRefused, ValueError) as error:
         return _failed(adapter, connection, body, error)
-    if answer:
-        sys.stdout.write(json.dumps(answer) + "\n")
+    _hand_over(answer, sent)
     return 0
 
 
-def forward(connection: Connection, body: dict[str, Any], *, timeout_s: float = 10.0) -> Any:
-    """Post a hook body and return the agent's answer.
-
-    Raises:
-        ServerAway: Nobody answered.
-        ServerRefused: The server answered with an error.
-        ValueError: The connection's address or key is unusable.
-    """
-    transport = HttpTransport(connection.url, connection.key)
-    path = f"hooks/{connection.client}/"
-    try:
-        answer = transport.send(Request(method="POST", path=path, body=body, timeout_s=timeout_s))
-    finally:
-        transport.close()
-    return answer.body if answer.status in SUCCESSES else body_of(answer)
+def _hand_over(answer: Any, sent: dict[str, Any]) -> None:
+    """Give the agent its answer; what it says to us alone is taken out and done."""
+    ours = answer.pop("guard", None) if isinstance(answer, dict) else None
+    if answer:
+        sys.stdout.write(json.dumps(answer) + "\n")
+        sys.stdout.flush()
+    pid = (sent.get("guard") or {}).get("pid")
+    if isinstance(ours, dict) and ours.get("end") and pid:
+        _complain(str(ours["end"]))
+        end_process(pid)
 
 
 def with_workspace(adapter: Adapter, body: dict[str, Any]) -> dict[str, Any]:
@@ -133,8 +129,12 @@ def _failed(
     adapter: Adapter, connection: Connection, body: dict[str, Any], error: Exception
 ) -> int:
     _complain(f"{connection.url} did not take the hook: {error}")
-    acts = body.get("hook_event_name") in adapter.holding
-    return BLOCKS if connection.fail == "closed" and acts else 0
+    return BLOCKS if connection.fail == "closed" and _acts(adapter, body) else 0
+
+
+def _acts(adapter: Adapter, body: dict[str, Any]) -> bool:
+    """Whether the agent is about to act, and waits for our word."""
+    return body.get("hook_event_name") in adapter.holding
 
 
 def _complain(sentence: str) -> None:

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 ADAPTERS: dict[str, str] = {
     "claude-code": "guard.adapters.claude_code_adapter",
     "gemini": "guard.adapters.gemini_adapter",
+    "codex": "guard.adapters.codex_adapter",
 }
 
 

@@ -16,6 +16,11 @@ Settings = dict[str, Any]
 Hooks = dict[str, Any]
 
 
+def nothing(_body: dict[str, Any]) -> dict[str, Any]:
+    """Add nothing to a hook body."""
+    return {}
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wiring:
     """What a settings file needs to know to reach us.
@@ -86,6 +91,8 @@ class Adapter:
         abilities: Say what its hooks, as set, can do; `guard doctor` shows it.
         advice: What is left to the person once it is connected; shown after
             `guard connect`.
+        look_up: Say what our forwarder adds to a body from this machine's files:
+            what the agent's own record tells and its hooks do not.
     """
 
     client: str
@@ -99,3 +106,4 @@ class Adapter:
     settings: SettingsWriter
     abilities: Callable[[Hooks], tuple[Finding, ...]]
     advice: tuple[str, ...] = ()
+    look_up: Callable[[dict[str, Any]], dict[str, Any]] = nothing

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import copy
 import os
 from pathlib import Path
 from typing import Any
 
+from guard.adapters import matcher_groups
 from guard.adapters.base import Hooks, Settings, Wiring
 from guard.adapters.claude_code import CLIENT, HOLDING, HOOKS
 
@@ -49,29 +49,12 @@ def connected(settings: Settings, wiring: Wiring) -> Settings:
 
 def disconnected(settings: Settings) -> Settings:
     """Return the settings without our hooks; empty groups of ours go with them."""
-    written = copy.deepcopy(settings)
-    hooks = written.get("hooks")
-    if not isinstance(hooks, dict):
-        return written
-    for event in list(hooks):
-        hooks[event] = _without_ours(hooks[event])
-        if not hooks[event]:
-            del hooks[event]
-    if not hooks:
-        del written["hooks"]
-    return written
+    return matcher_groups.without(settings, is_ours)
 
 
 def subscribed(settings: Settings) -> Hooks:
     """Return event -> our hook, for the events that reach us."""
-    hooks = settings.get("hooks")
-    return {
-        event: hook
-        for event, groups in (hooks if isinstance(hooks, dict) else {}).items()
-        for group in (groups if isinstance(groups, list) else ())
-        for hook in _entries(group)
-        if is_ours(hook)
-    }
+    return matcher_groups.found(settings, is_ours)
 
 
 def is_ours(hook: Any) -> bool:
@@ -85,24 +68,6 @@ def is_ours(hook: Any) -> bool:
 
 
 FORWARD_ARGS = ["hook", CLIENT]
-
-
-def _without_ours(groups: Any) -> Any:
-    if not isinstance(groups, list):
-        return groups
-    kept = []
-    for group in groups:
-        others = [hook for hook in _entries(group) if not is_ours(hook)]
-        if len(others) == len(_entries(group)):
-            kept.append(group)
-        elif others:
-            kept.append({**group, "hooks": others})
-    return kept
-
-
-def _entries(group: Any) -> list[Any]:
-    entries = group.get("hooks") if isinstance(group, dict) else None
-    return entries if isinstance(entries, list) else []
 
 
 def _hook(event: str, wiring: Wiring) -> dict[str, Any]:

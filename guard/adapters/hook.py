@@ -48,6 +48,8 @@ class HookEvent:
             the key of its proposal begins with.
         shown_to_model: The result as the model reads it, where an answer cannot add
             to it but only stand in its place.
+        forwarded: Our forwarder sent it: it goes on waiting over a server's restart.
+        agent_pid: The session's own process, which the forwarder may signal.
     """
 
     client: str
@@ -66,6 +68,8 @@ class HookEvent:
     stop_hook_active: bool = False
     outcome_of: str = ""
     shown_to_model: str = ""
+    forwarded: bool = False
+    agent_pid: int | None = None
 
     @property
     def is_probe(self) -> bool:

@@ -2,12 +2,11 @@
 
 import pytest
 
-from guard.adapters import claude_code
+from guard.adapters import ADAPTERS, adapter_of
 from guard.adapters.hook import HookEvent
 from guard.capabilities import Capabilities, EndBy, InjectAt, WhenAway
 from guard.sdk.session import CAPABILITIES
 
-AN_EVENT = HookEvent(client="claude-code", name="PreToolUse", session="s-1")
 
 
 def test_silence_means_it_can():
@@ -52,7 +51,11 @@ def test_a_word_it_does_not_know_is_as_if_unsaid(odd):
     assert told == Capabilities()
 
 
-@pytest.mark.parametrize("reported", [claude_code.capabilities(AN_EVENT), dict(CAPABILITIES)])
+def reported_by(client):
+    return adapter_of(client).capabilities(HookEvent(client=client, name="Stop", session="s"))
+
+
+@pytest.mark.parametrize("reported", [*map(reported_by, ADAPTERS), dict(CAPABILITIES)])
 def test_what_adapters_report_is_understood_whole(reported):
     assert Capabilities.read(reported).as_mapping() == reported
 

@@ -1,0 +1,56 @@
+"""Which process called our forwarder: an agent's hook is run below the agent."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path, PurePath
+
+HIGHEST = 20
+"""Generations looked at; between an agent and its hook stand a shell or two."""
+
+
+def session_process(program: str, *, unless: str) -> int | None:
+    """Find the agent above us that serves this one session.
+
+    Args:
+        program: The name of its executable.
+        unless: An argument that says it serves many sessions: then there is none.
+
+    Returns:
+        Its pid; None where no such program is above us, or it serves many.
+    """
+    for pid, command in _ancestors(os.getppid()):
+        if command and PurePath(command[0]).stem == program:
+            return None if unless in command else pid
+    return None
+
+
+def _ancestors(pid: int) -> Iterator[tuple[int, list[str]]]:
+    for _ in range(HIGHEST):
+        if pid <= 1:
+            return
+        parent, command = _from_proc(pid) if Path("/proc/self").exists() else _from_ps(pid)
+        yield pid, command
+        pid = parent
+
+
+def _from_proc(pid: int) -> tuple[int, list[str]]:
+    try:
+        stat = Path(f"/proc/{pid}/stat").read_text("utf-8", "replace")
+        command = Path(f"/proc/{pid}/cmdline").read_text("utf-8", "replace")
+    except OSError:
+        return 0, []
+    # The name stands in brackets and may hold anything; the parent is two fields on.
+    return int(stat.rpartition(")")[2].split()[1]), command.rstrip("\0").split("\0")
+
+
+def _from_ps(pid: int) -> tuple[int, list[str]]:
+    asked = ["ps", "-o", "ppid=,args=", "-p", str(pid)]
+    try:
+        done = subprocess.run(asked, capture_output=True, timeout=5, check=True, text=True)
+        parent, *command = done.stdout.split()
+        return int(parent), command
+    except (OSError, ValueError, subprocess.SubprocessError):
+        return 0, []

@@ -1,0 +1,71 @@
+"""Codex CLI as one of our adapters, and what its hooks can do as they are set."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from guard.adapters import codex, codex_rollout
+from guard.adapters import codex_settings as settings
+from guard.adapters.ancestry import session_process
+from guard.adapters.base import Adapter, Finding, Hooks, SettingsWriter
+from guard.adapters.timing import HOOK_HOLD_S
+
+TRUST = (
+    "Codex runs no hook that you have not reviewed: start `codex`, type /hooks, and trust "
+    "Mission Control's. Only you can do that; we do not."
+)
+
+
+def look_up(body: dict[str, Any]) -> dict[str, Any]:
+    """Add what the rollout tells, and which process is this session's own."""
+    pid = session_process(codex.CLIENT, unless="app-server")
+    return {"guard": codex_rollout.look_up(body) | ({"pid": pid} if pid else {})}
+
+
+def abilities(hooks: Hooks) -> tuple[Finding, ...]:
+    """Say what these hooks can do once the server answers."""
+    holding = hooks.get("PreToolUse") or {}
+    patient = int(holding.get("timeout") or 0) >= HOOK_HOLD_S
+    return (
+        Finding(what="observe", works="PostToolUse" in hooks, because="each tool call"),
+        Finding(
+            what="hold",
+            works=patient,
+            because=f"before a tool runs, up to {HOOK_HOLD_S // 60} min, over a server's restart"
+            if holding
+            else "no hook before a tool runs",
+        ),
+        Finding(what="inject", works=bool(holding), because="at next tool, at stop"),
+        Finding(
+            what="terminate",
+            works=bool(holding),
+            because="by a signal to its process at the next hook; under `guard run` at once; "
+            "not inside an IDE, whose sessions share a process",
+        ),
+        Finding(
+            what="cost",
+            works="PostToolUse" in hooks and "Stop" in hooks,
+            because="token counts from the session's rollout file",
+        ),
+    )
+
+
+ADAPTER = Adapter(
+    client=codex.CLIENT,
+    title="Codex",
+    events=codex.HOOKS,
+    holding=codex.HOLDING,
+    starts=frozenset({"SessionStart"}),
+    read=codex.read,
+    answer=codex.answer,
+    capabilities=codex.capabilities,
+    settings=SettingsWriter(
+        path=settings.path,
+        connected=settings.connected,
+        disconnected=settings.disconnected,
+        subscribed=settings.subscribed,
+    ),
+    abilities=abilities,
+    advice=(TRUST,),
+    look_up=look_up,
+)

@@ -1,0 +1,198 @@
+"""A scripted Responses API on loopback, streaming as the real one does.
+
+The script decides from the conversation it receives, never from a counter: what
+the model does next follows from what the agent showed it.
+"""
+
+from __future__ import annotations
+
+import json
+import threading
+import uuid
+from collections.abc import Callable
+from dataclasses import dataclass
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any, Self
+
+MODEL = "gpt-5.1-codex"
+
+USAGE = {
+    "input_tokens": 1500,
+    "input_tokens_details": {"cached_tokens": 1000},
+    "output_tokens": 42,
+    "output_tokens_details": {"reasoning_tokens": 10},
+    "total_tokens": 1542,
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reply:
+    """What the model says: text, shell commands, or both."""
+
+    text: str = ""
+    commands: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Conversation:
+    """One request of the agent, as a script wants to see it."""
+
+    body: dict[str, Any]
+
+    @property
+    def text(self) -> str:
+        """Everything the agent sent but its instructions and tools."""
+        return json.dumps(self.body["input"], ensure_ascii=False)
+
+    @property
+    def last(self) -> str:
+        """What came after the model spoke last."""
+        items = self.body["input"]
+        spoke = max((i for i, item in enumerate(items) if _is_models(item)), default=-1)
+        return json.dumps(items[spoke + 1 :], ensure_ascii=False)
+
+    def commands(self) -> list[str]:
+        """The shell commands the model called so far, oldest first."""
+        return [
+            json.loads(item["arguments"])["cmd"]
+            for item in self.body["input"]
+            if item.get("type") == "function_call"
+        ]
+
+
+def _is_models(item: dict[str, Any]) -> bool:
+    return item.get("type") == "function_call" or item.get("role") == "assistant"
+
+
+Script = Callable[[Conversation], Reply]
+
+
+class ScriptedResponsesApi:
+    """Serves a script; keeps every request that carried tools."""
+
+    def __init__(self, script: Script) -> None:
+        self.script = script
+        self.conversations: list[Conversation] = []
+        api = self
+
+        class Handler(_Handler):
+            owner = api
+
+        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self._server.daemon_threads = True
+        self._thread = threading.Thread(target=self._server.serve_forever, args=(0.05,))
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self._server.server_port}/v1"
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._server.shutdown()
+        self._server.server_close()
+        self._thread.join()
+
+    def reply(self, body: dict[str, Any]) -> Reply:
+        if not body.get("tools"):
+            return Reply(text="ok")
+        conversation = Conversation(body)
+        self.conversations.append(conversation)
+        return self.script(conversation)
+
+
+class _Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True  # head and body are two writes: else 40 ms each
+    owner: ScriptedResponsesApi
+
+    def log_message(self, *_: object) -> None:
+        pass
+
+    def do_GET(self) -> None:
+        self._json(404, {"error": {"message": "there is nothing here"}})
+
+    def do_POST(self) -> None:
+        raw = self.rfile.read(int(self.headers.get("content-length") or 0))
+        if self.path.endswith("/responses"):
+            self._respond(json.loads(raw))
+        else:
+            self.do_GET()
+
+    def _respond(self, body: dict[str, Any]) -> None:
+        response = _response_of(self.owner.reply(body), body.get("model", MODEL))
+        self.send_response(200)
+        self.send_header("content-type", "text/event-stream")
+        self.send_header("connection", "close")
+        self.end_headers()
+        for number, event in enumerate(_events(response)):
+            data = json.dumps(event | {"sequence_number": number})
+            self.wfile.write(f"event: {event['type']}\ndata: {data}\n\n".encode())
+        self.wfile.flush()
+        self.close_connection = True
+
+    def _json(self, status: int, body: dict[str, Any]) -> None:
+        raw = json.dumps(body).encode()
+        self.send_response(status)
+        self.send_header("content-type", "application/json")
+        self.send_header("content-length", str(len(raw)))
+        self.end_headers()
+        self.wfile.write(raw)
+
+
+def _response_of(reply: Reply, model: str) -> dict[str, Any]:
+    return {
+        "id": f"resp_{uuid.uuid4().hex}",
+        "object": "response",
+        "created_at": 1_790_000_000,
+        "model": model,
+        "status": "completed",
+        "output": [*_message(reply.text), *map(_call, reply.commands)],
+        "usage": USAGE,
+        "error": None,
+    }
+
+
+def _message(text: str) -> list[dict[str, Any]]:
+    if not text:
+        return []
+    content = [{"type": "output_text", "text": text, "annotations": []}]
+    spoken = {"type": "message", "id": f"msg_{uuid.uuid4().hex}", "role": "assistant"}
+    return [{**spoken, "status": "completed", "content": content}]
+
+
+def _call(command: str) -> dict[str, Any]:
+    return {
+        "type": "function_call",
+        "id": f"fc_{uuid.uuid4().hex}",
+        "call_id": f"call_{uuid.uuid4().hex[:16]}",
+        "name": "exec_command",
+        "arguments": json.dumps({"cmd": command}),
+        "status": "completed",
+    }
+
+
+def _events(response: dict[str, Any]) -> list[dict[str, Any]]:
+    begun = {**response, "status": "in_progress", "output": [], "usage": None}
+    events: list[dict[str, Any]] = [{"type": "response.created", "response": begun}]
+    for index, item in enumerate(response["output"]):
+        events += _item_events(index, item)
+    return [*events, {"type": "response.completed", "response": response}]
+
+
+def _item_events(index: int, item: dict[str, Any]) -> list[dict[str, Any]]:
+    place = {"item_id": item["id"], "output_index": index}
+    if item["type"] == "message":
+        empty: dict[str, Any] = {**item, "status": "in_progress", "content": []}
+        text = item["content"][0]["text"]
+        said = {"type": "response.output_text.delta", "content_index": 0, "delta": text}
+    else:
+        empty = {**item, "status": "in_progress", "arguments": ""}
+        said = {"type": "response.function_call_arguments.delta", "delta": item["arguments"]}
+    return [
+        {"type": "response.output_item.added", "output_index": index, "item": empty},
+        said | place,
+        {"type": "response.output_item.done", "output_index": index, "item": item},
+    ]

@@ -1,0 +1,72 @@
+"""Processes are asked to end, and made to."""
+
+import signal
+import subprocess
+import sys
+
+import pytest
+
+from guard.ending import end_group, end_process, is_running
+from tests.installations import wait_for
+
+STUBBORN = (
+    "import signal, sys, time; signal.signal(signal.SIGTERM, signal.SIG_IGN);"
+    "print('ready', flush=True); time.sleep(600)"
+)
+WITH_CHILD = (
+    "import subprocess, sys, time;"
+    "child = subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(600)']);"
+    "print(child.pid, flush=True); time.sleep(600)"
+)
+
+
+@pytest.fixture
+def started():
+    processes = []
+
+    def start(program):
+        process = subprocess.Popen(
+            [sys.executable, "-c", program],
+            stdout=subprocess.PIPE,
+            text=True,
+            start_new_session=True,
+        )
+        processes.append(process)
+        return process, process.stdout.readline().strip()
+
+    yield start
+    for process in processes:
+        process.kill()
+        process.wait(30)
+        process.stdout.close()
+
+
+def test_a_process_ends_when_asked(started):
+    process, _ = started("import time; print('ready', flush=True); time.sleep(600)")
+
+    assert end_process(process.pid, grace_s=60)
+    assert process.wait(30) == -signal.SIGTERM
+
+
+def test_one_that_does_not_listen_is_made_to(started):
+    process, _ = started(STUBBORN)
+
+    assert end_process(process.pid, grace_s=0.2)
+    assert process.wait(30) == -signal.SIGKILL
+
+
+def test_a_group_ends_with_its_children(started):
+    process, child = started(WITH_CHILD)
+
+    end_group(process.pid, grace_s=0.2)
+
+    assert process.wait(30) == -signal.SIGTERM
+    assert wait_for(lambda: not is_running(int(child)), seconds=60)
+
+
+def test_what_is_gone_already_needs_no_end(started):
+    process, _ = started("print('ready')")
+    process.wait(30)
+
+    assert end_process(process.pid)
+    assert end_group(process.pid)
