@@ -8,6 +8,7 @@ exits 0, unless this agent is connected to fail closed and is about to act.
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
 import os
 import subprocess
@@ -52,20 +53,21 @@ def run(args: argparse.Namespace) -> int:
         answer = forward(connection, sent, timeout_s=patience_s)
     except (ServerAway, ServerRefused, ValueError) as error:
         return _failed(adapter, connection, body, error)
-    _hand_over(answer, sent)
-    return 0
-
-
-def _hand_over(answer: Any, sent: dict[str, Any]) -> None:
-    """Give the agent its answer; what it says to us alone is taken out and done."""
     ours = answer.pop("guard", None) if isinstance(answer, dict) else None
     if answer:
         sys.stdout.write(json.dumps(answer) + "\n")
         sys.stdout.flush()
+    if isinstance(ours, dict) and ours.get("end"):
+        _end_session(connection, sent)
+    return 0
+
+
+def _end_session(connection: Connection, sent: dict[str, Any]) -> None:
+    """End the agent we told of, and say so: it can no longer do that itself."""
     pid = (sent.get("guard") or {}).get("pid")
-    if isinstance(ours, dict) and ours.get("end") and pid:
-        _complain(str(ours["end"]))
-        end_process(pid)
+    if pid and end_process(pid):
+        with contextlib.suppress(ServerAway, ServerRefused):
+            forward(connection, sent | {"hook_event_name": "SessionEnd"})
 
 
 def with_workspace(adapter: Adapter, body: dict[str, Any]) -> dict[str, Any]:

@@ -1,19 +1,27 @@
 import pytest
 
-from tests.agents.claude_code import ClaudeCode, binary
+from tests.agents import claude_code
+from tests.agents import codex as codex_cli
+from tests.agents.claude_code import ClaudeCode
+from tests.agents.codex import Codex
 from tests.agents.messages_api import ScriptedMessagesApi
 from tests.agents.person import Person
+from tests.agents.responses_api import ScriptedResponsesApi
 from tests.installations import an_installation
+
+CLIENTS = {"claude": (claude_code.binary, "Claude Code"), "codex": (codex_cli.binary, "Codex CLI")}
+"""Fixture -> where the client it drives is installed, and its name."""
 
 
 def pytest_collection_modifyitems(items):
     """Skip the stories of a client that is not installed, and say how to install it."""
-    if binary() is not None:
-        return
-    absent = pytest.mark.skip(reason="Claude Code is not installed: run .ci/install-agents")
-    for item in items:
-        if "claude" in getattr(item, "fixturenames", ()):
-            item.add_marker(absent)
+    for fixture, (binary, title) in CLIENTS.items():
+        if binary() is not None:
+            continue
+        absent = pytest.mark.skip(reason=f"{title} is not installed: run .ci/install-agents")
+        for item in items:
+            if fixture in getattr(item, "fixturenames", ()):
+                item.add_marker(absent)
 
 
 @pytest.fixture
@@ -54,6 +62,37 @@ def claude(tmp_path):
         for path, text in (files or {}).items():
             (client.project / path).parent.mkdir(parents=True, exist_ok=True)
             (client.project / path).write_text(text)
+        running.append(client)
+        return client
+
+    yield settle
+    for client in running:
+        client.end()
+
+
+@pytest.fixture
+def responses():
+    """Make a scripted model that speaks the Responses API: `responses(script)`."""
+    serving = []
+
+    def serve(script):
+        api = ScriptedResponsesApi(script)
+        serving.append(api)
+        return api.__enter__()
+
+    yield serve
+    for api in serving:
+        api.__exit__()
+
+
+@pytest.fixture
+def codex(tmp_path):
+    """Make a Codex in a scratch home: `codex(api)`."""
+    running = []
+
+    def settle(api, *, name="tidepool"):
+        (tmp_path / name).mkdir()
+        client = Codex(tmp_path / name / "home", tmp_path / name / "tidepool", api.url)
         running.append(client)
         return client
 
