@@ -58,16 +58,17 @@ def run(args: argparse.Namespace) -> int:
         sys.stdout.write(json.dumps(answer) + "\n")
         sys.stdout.flush()
     if isinstance(ours, dict) and ours.get("end"):
-        _end_session(connection, sent)
+        _end_session(adapter, connection, sent)
     return 0
 
 
-def _end_session(connection: Connection, sent: dict[str, Any]) -> None:
+def _end_session(adapter: Adapter, connection: Connection, sent: dict[str, Any]) -> None:
     """End the agent we told of, and say so: it can no longer do that itself."""
     pid = (sent.get("guard") or {}).get("pid")
     if pid and end_process(pid):
         with contextlib.suppress(ServerAway, ServerRefused):
-            forward(connection, sent | {"hook_event_name": "SessionEnd"})
+            ended = sent | {"hook_event_name": "SessionEnd", "reason": "ended"}
+            forward(connection, ended | adapter.look_up(ended))
 
 
 def with_workspace(adapter: Adapter, body: dict[str, Any]) -> dict[str, Any]:

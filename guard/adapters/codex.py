@@ -16,12 +16,14 @@ from typing import Any
 
 from guard.adapters.base import Answer, Body
 from guard.adapters.fields import mapping, names, text, whole
-from guard.adapters.hook import PROBE, HookEvent
+from guard.adapters.hook import PROBE, HookEvent, ModelCall
 from guard.errors import UnreadableHook
+from guard.formats.fields import read_time
 from guard.turn import Phase, Role, Turn, Usage
 from guard.wire import CallAction, Directive, DirectiveAction
 
 CLIENT = "codex"
+PROVIDER = "openai"
 
 HOOKS = (
     "SessionStart",
@@ -88,6 +90,7 @@ def read(body: Body) -> HookEvent:
         subagent=_subagent(body),
         workspace=names(body.get("workspace")),
         turns=_turns(name, body),
+        calls=_calls(body),
         holds=name in HOLDING,
         takes_messages=_takes_messages(name, body),
         ends=name == "SessionEnd",
@@ -146,7 +149,6 @@ def _call(
     tool, args = text(body, "tool_name"), body.get("tool_input")
     if not tool:
         return None
-    paid = _paid(body) if phase is Phase.DONE else {}
     return Turn(
         role=Role.ASSISTANT,
         key=text(body, "tool_use_id") or None,
@@ -156,7 +158,6 @@ def _call(
         args=args if isinstance(args, dict) else {"input": args},
         result=result,
         error=error,
-        **paid,
     )
 
 
@@ -172,7 +173,7 @@ def _finished(body: Body) -> Turn | None:
     said = text(body, "last_assistant_message")
     if not said:
         return None
-    return Turn(role=Role.ASSISTANT, agent=_subagent(body), content=said, **_paid(body))
+    return Turn(role=Role.ASSISTANT, agent=_subagent(body), content=said)
 
 
 _READERS: dict[str, Callable[[Body], Turn | None]] = {
@@ -183,17 +184,22 @@ _READERS: dict[str, Callable[[Body], Turn | None]] = {
 }
 
 
-def _paid(body: Body) -> dict[str, Any]:
-    """Take the model call behind this turn, where the rollout told it."""
-    call = mapping(mapping(body.get("guard")).get("model_call"))
-    if not text(call, "call_id"):
-        return {}
-    return {
-        "call_id": text(call, "call_id"),
-        "model": text(body, "model") or None,
-        "provider": "openai",
-        "usage": usage_of(mapping(call.get("usage"))),
-    }
+def _calls(body: Body) -> tuple[ModelCall, ...]:
+    """Take the model calls our forwarder read in the rollout."""
+    told = mapping(body.get("guard")).get("model_calls")
+    rows = (row for row in (told if isinstance(told, list) else ()) if isinstance(row, dict))
+    return tuple(
+        ModelCall(
+            call_id=text(row, "id"),
+            source="transcript",
+            usage=usage_of(mapping(row.get("usage"))),
+            model=text(body, "model") or None,
+            provider=PROVIDER,
+            made_at=read_time(row.get("timestamp")),
+        )
+        for row in rows
+        if text(row, "id")
+    )
 
 
 def usage_of(counts: Body) -> Usage:

@@ -15,25 +15,29 @@ from typing import Any
 
 from guard.adapters.fields import mapping, text
 
-TAIL_BYTES = 1_000_000
+TAIL_BYTES = 512 * 1024
 """Read from a rollout's end: a few turns, whatever the session's length."""
+
+MOST_CALLS = 16
+
+_BEGINNINGS = frozenset({"SessionStart", "UserPromptSubmit"})
 
 
 def look_up(body: dict[str, Any]) -> dict[str, Any]:
     """Look up what the rollout tells of the event in a hook body.
 
     Returns:
-        `exit_code` of the command that ran, and `model_call` (`call_id`, `usage`):
-        the model call that asked for the tool, or, at a stop, that spoke last.
-        Each only where the rollout tells it.
+        `exit_code` of the command that ran, where it is told, and `model_calls`:
+        the last ones, oldest first. They are told again with each hook, so that
+        one that was asked for by a call that never ran is made good.
     """
     path = text(body, "transcript_path")
-    if not path or body.get("hook_event_name") not in {"PostToolUse", "Stop"}:
+    if not path or body.get("hook_event_name") in _BEGINNINGS:
         return {}
     records = list(_tail(Path(path)))
-    call = text(body, "tool_use_id")
-    found = {"exit_code": _exit_code(records, call), "model_call": _model_call(records, call)}
-    return {name: value for name, value in found.items() if value is not None}
+    code = _exit_code(records, text(body, "tool_use_id"))
+    told = {} if code is None else {"exit_code": code}
+    return told | {"model_calls": _model_calls(records)}
 
 
 def _tail(path: Path) -> Iterator[dict[str, Any]]:
@@ -61,15 +65,15 @@ def _exit_code(records: list[dict[str, Any]], call: str) -> int | None:
     return None
 
 
-def _model_call(records: list[dict[str, Any]], call: str) -> dict[str, Any] | None:
-    """Find the usage told after this tool call was asked for; at a stop, the last."""
-    asked = False
-    used = None
-    for record in records:
-        payload = mapping(record.get("payload"))
-        asked = asked or (bool(call) and payload.get("call_id") == call)
-        if record.get("type") == "token_usage_record" and text(payload, "response_id"):
-            used = {"call_id": payload["response_id"], "usage": payload.get("usage")}
-            if asked:
-                return used
-    return None if call else used
+def _model_calls(records: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Take what each answer of the model used, without what it said."""
+    told = (record for record in records if record.get("type") == "token_usage_record")
+    calls = [
+        {
+            "id": mapping(record.get("payload")).get("response_id"),
+            "usage": mapping(record.get("payload")).get("usage"),
+            "timestamp": record.get("timestamp"),
+        }
+        for record in told
+    ]
+    return calls[-MOST_CALLS:]

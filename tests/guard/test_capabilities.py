@@ -8,7 +8,6 @@ from guard.capabilities import Capabilities, EndBy, InjectAt, WhenAway
 from guard.sdk.session import CAPABILITIES
 
 
-
 def test_silence_means_it_can():
     silent = Capabilities.read({})
 

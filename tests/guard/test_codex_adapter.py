@@ -82,13 +82,14 @@ def test_the_rollouts_exit_code_is_believed_more_than_the_output():
     assert only_turn(a_call("PostToolUse", **said)).error is None
 
 
-def test_a_turn_carries_the_model_call_behind_it():
-    paid = {"model_call": {"call_id": "resp_1", "usage": USED}}
+def test_model_calls_of_the_rollout_are_told_without_the_cache_in_their_input():
+    told = {"id": "resp_1", "usage": USED, "timestamp": "2026-11-21T21:08:32.487Z"}
 
-    turn = only_turn(a_call("PostToolUse", tool_response="", guard=paid))
+    (call,) = read(a_call("PostToolUse", guard={"model_calls": [told, {"usage": USED}, 3]})).calls
 
-    assert (turn.call_id, turn.model, turn.provider) == ("resp_1", "gpt-x", "openai")
-    assert turn.usage == Usage(input=500, cache_read=1000, output=42)
+    assert (call.call_id, call.source, call.model) == ("resp_1", "transcript", "gpt-x")
+    assert call.usage == Usage(input=500, cache_read=1000, output=42)
+    assert call.made_at is not None
 
 
 def test_a_prompt_is_the_persons_and_a_stop_the_agents():
@@ -113,14 +114,14 @@ def test_what_is_no_hook_body_is_refused(body):
         read(body)
 
 
-@pytest.mark.parametrize("odd", [None, 3, [], {"pid": "x", "exit_code": -1, "model_call": 7}])
+@pytest.mark.parametrize("odd", [None, 3, [], {"pid": "x", "exit_code": -1, "model_calls": 7}])
 def test_odd_facts_are_as_if_untold(odd):
     body = a_call("PostToolUse", tool_response={"content": [{"text": "hi"}]}, guard=odd)
 
     turn = only_turn(body)
 
-    assert (turn.result, turn.error, turn.usage) == ("hi", None, None)
-    assert read(body).agent_pid is None
+    assert (turn.result, turn.error) == ("hi", None)
+    assert (read(body).agent_pid, read(body).calls) == (None, ())
 
 
 # --- what can be done ------------------------------------------------------------
@@ -227,26 +228,33 @@ def test_the_rollout_tells_what_a_command_came_to(tmp_path):
 
     found = codex_rollout.look_up(a_call("PostToolUse", transcript_path=path))
 
-    assert found == {"exit_code": 2, "model_call": {"call_id": "resp_1", "usage": USED}}
+    assert found["exit_code"] == 2
+    assert [call["id"] for call in found["model_calls"]] == ["resp_0", "resp_1"]
 
 
-def test_a_model_call_not_told_yet_is_not_guessed(tmp_path):
-    path = a_rollout(tmp_path / "r.jsonl", asked_for("call_0"), used("resp_0"), asked_for("call_1"))
-
-    assert codex_rollout.look_up(a_call("PostToolUse", transcript_path=path)) == {}
-
-
-def test_at_a_stop_the_last_model_call_spoke(tmp_path):
+def test_what_a_call_that_never_ran_had_cost_is_told_by_the_next_hook(tmp_path):
     path = a_rollout(tmp_path / "r.jsonl", asked_for("call_0"), used("resp_0"), used("resp_1"))
 
     found = codex_rollout.look_up(a_body("Stop", transcript_path=path))
 
-    assert found["model_call"]["call_id"] == "resp_1"
+    assert [call["id"] for call in found["model_calls"]] == ["resp_0", "resp_1"]
+    assert "exit_code" not in found
+
+
+def test_a_long_session_tells_its_last_calls(tmp_path):
+    path = a_rollout(tmp_path / "r.jsonl", *(used(f"resp_{n}") for n in range(99)))
+
+    found = codex_rollout.look_up(a_body("Stop", transcript_path=path))
+
+    assert found["model_calls"][-1]["id"] == "resp_98"
+    assert len(found["model_calls"]) == codex_rollout.MOST_CALLS
 
 
 @pytest.mark.parametrize("path", ["", "/nowhere/at/all.jsonl", "."])
-def test_without_a_rollout_nothing_is_added(path):
-    assert codex_rollout.look_up(a_call("PostToolUse", transcript_path=path)) == {}
+def test_without_a_rollout_nothing_is_told(path):
+    found = codex_rollout.look_up(a_call("PostToolUse", transcript_path=path))
+
+    assert not any(found.values())
 
 
 # --- its settings ----------------------------------------------------------------
