@@ -63,5 +63,7 @@ def masked_lines(text: str) -> tuple[str, ...]:
 # Asked for each answer by the outcome, by the news and again by the judge.
 @functools.lru_cache(maxsize=_REMEMBERED)
 def _masked_lines(text: str) -> tuple[str, ...]:
-    stripped = [line.strip()[:_LONGEST_LINE] for line in text.split("\n")]
-    return tuple(mask_lines([line for line in stripped if line]))
+    lines = list(filter(None, map(str.strip, text.split("\n"))))
+    if lines and max(map(len, lines)) > _LONGEST_LINE:
+        lines = [line[:_LONGEST_LINE] for line in lines]
+    return tuple(mask_lines(lines))

@@ -14,7 +14,7 @@ from guard.panel import Panel
 from guard.policy import DEFAULT_POLICY, Policy
 from guard.react import as_call, is_report
 from guard.signals import Assessment
-from guard.similarity import bound_of, overlap
+from guard.similarity import overlap
 from guard.step import NEWS, Step, read_step
 from guard.tally import Tally, Told
 from guard.trail import Trail
@@ -190,7 +190,9 @@ class Engine:
         best = 0.0
         for old in self._tape:
             if old.seq != step.seq and old.is_call == step.is_call:
-                best = max(best, _alike(step, old, least=best))
+                likeness = _alike(step, old)
+                if likeness > best:
+                    best = likeness
         return round(best, 3)
 
 
@@ -211,14 +213,8 @@ def _came_back(turn: Turn) -> str:
     return mask_places(came, turn.args)
 
 
-def _alike(step: Step, old: Step, *, least: float) -> float:
-    """Give the likeness of two steps; what cannot exceed `least` is not worked out."""
-    words = 1.0
-    if step.request != old.request:
-        if bound_of(step.words, old.words) <= least:
-            return 0.0
-        words = overlap(step.words, old.words)
-    if step.outcome is None or old.outcome is None:
-        return words
+def _alike(step: Step, old: Step) -> float:
+    words = 1.0 if step.request == old.request else overlap(step.words, old.words)
+    came, then = step.outcome, old.outcome
     # A quarter of the likeness is what came back: a poll that moves shows as 0.75.
-    return words if step.outcome_key == old.outcome_key else 0.75 * words
+    return words if came is None or then is None or came.key == then.key else 0.75 * words

@@ -86,7 +86,7 @@ class Arguments(dict[str, Argument]):
 def read_arguments(args: Mapping[str, object] | None) -> Arguments:
     """Read the first arguments of a call; nested values count as one text each."""
     first = islice((args or {}).items(), _MOST)
-    return Arguments((str(name), _read(str(name), value)) for name, value in first)
+    return Arguments([(str(name), _read(str(name), value)) for name, value in first])
 
 
 def nearness(one: Arguments, other: Arguments, *, acts: bool) -> float:

@@ -6,6 +6,7 @@ remarks about its own call and values made for one use do not count.
 
 from __future__ import annotations
 
+import functools
 import json
 from collections.abc import Mapping
 from hashlib import blake2b
@@ -55,8 +56,12 @@ def call_text(turn: Turn) -> str:
     """
     if turn.tool is None:
         return _cut(f"message: {one_line(turn.content or '')}")
-    args = meant_args(turn.args)
-    return _cut(f"{turn.tool} {canonical_json(args)}" if args else turn.tool)
+    return write_call(turn.tool, meant_args(turn.args))
+
+
+def write_call(tool: str, args: Mapping[str, Any]) -> str:
+    """Write a call with these arguments as `call_text` does."""
+    return _cut(f"{tool} {canonical_json(args)}" if args else tool)
 
 
 def request_text(turn: Turn) -> str:
@@ -67,17 +72,16 @@ def request_text(turn: Turn) -> str:
     >>> request_text(Turn(role=Role.ASSISTANT, tool="get", args=args))
     'get {"url":"/orders"}'
     """
-    return mask_request(turn, call_text(turn))
+    return mask_request(turn, call_text(turn), meant_args(turn.args))
 
 
-def mask_request(turn: Turn, call: str) -> str:
-    """Mask the volatile parts of a turn's canonical text, known already."""
+def mask_request(turn: Turn, call: str, args: Mapping[str, Any]) -> str:
+    """Mask the volatile parts of a turn's canonical text and meant arguments."""
     if turn.tool is None:
         return call
-    args = meant_args(turn.args)
-    kept = {name: value for name, value in args.items() if not _one_use(name)}
+    kept = {name: value for name, value in args.items() if not _one_use(str(name))}
     if kept and len(kept) < len(args):
-        call = _cut(f"{turn.tool} {canonical_json(kept)}")
+        call = write_call(turn.tool, kept)
     return mask_scratch(call)
 
 
@@ -85,6 +89,8 @@ def meant_args(args: Mapping[str, Any] | None) -> Mapping[str, Any]:
     """Give the arguments without the model's remarks about its own call."""
     if not args:
         return {}
+    if _REMARKS.isdisjoint(args):
+        return args
     meant = {name: value for name, value in args.items() if name not in _REMARKS}
     # A call of nothing but remarks ("think") is identified by them.
     return meant or args
@@ -178,8 +184,9 @@ def _cut(text: str) -> str:
     return f"{text[: _LONGEST_CALL - 20]}… #{digest}"
 
 
-def _one_use(name: object) -> bool:
-    return str(name).lower().replace("-", "_") in _ONE_USE
+@functools.lru_cache(maxsize=1024)
+def _one_use(name: str) -> bool:
+    return name.lower().replace("-", "_") in _ONE_USE
 
 
 def _tamed(value: object, depth: int) -> object:

@@ -99,16 +99,6 @@ def overlap(one: frozenset[str], other: frozenset[str]) -> float:
     return 2 * len(one & other) / total if total else 0.0
 
 
-def bound_of(one: frozenset[str], other: frozenset[str]) -> float:
-    """Give the most that the overlap of two sets can be, by their sizes, in [0, 1].
-
-    >>> bound_of(frozenset("abc"), frozenset("b"))
-    0.5
-    """
-    sizes = len(one), len(other)
-    return 2 * min(sizes) / total if (total := sum(sizes)) else 0.0
-
-
 @functools.lru_cache(maxsize=16384)
 def _features(word: str) -> tuple[int, tuple[int, ...]]:
     short = word[:_LONGEST_WORD]

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
-from typing import NamedTuple
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
 
 from guard.actions import asks, hands_over, moves, thinks, verb_of, waits
 from guard.chant import find_chant
@@ -17,6 +16,7 @@ from guard.normalize import (
     mask_request,
     meant_args,
     one_line,
+    write_call,
 )
 from guard.outcome import Outcome, has_timed_out, is_transient, outcome_of
 from guard.similarity import Vector, vectorise, word_set
@@ -201,9 +201,9 @@ def read_step(
     what of its result is progress, what asking again means. Without `verbatim`
     the turn's own words are not kept.
     """
-    command, outcome = command_of(turn), outcome_of(turn)
-    call = call_text(turn)
-    asked, request = _ask(turn, call, outcome, nature)
+    command, outcome, args = command_of(turn), outcome_of(turn), meant_args(turn.args)
+    call = call_text(turn) if turn.tool is None else write_call(turn.tool, args)
+    args, request = _ask(turn, call, args, outcome, nature)
     earlier = [step for step in before if step.request == request and step.is_call]
     outcome, news, improved = _weigh(turn, outcome, nature, news, earlier, before)
     action = action_class(turn)
@@ -214,7 +214,7 @@ def read_step(
         key=turn.key,
         agent=speaker(turn),
         verb=verb_of(turn.tool, command) if turn.tool else "",
-        arguments=read_arguments(meant_args(asked.args)) if turn.tool else Arguments(),
+        arguments=read_arguments(args) if turn.tool else Arguments(),
         action=action,
         is_call=turn.tool is not None,
         proposed=turn.is_proposed,
@@ -251,16 +251,20 @@ def _bounded(text: str) -> str:
 
 
 def _ask(
-    turn: Turn, call: str, outcome: Outcome | None, nature: ToolNature | None
-) -> tuple[Turn, str]:
+    turn: Turn,
+    call: str,
+    args: Mapping[str, Any],
+    outcome: Outcome | None,
+    nature: ToolNature | None,
+) -> tuple[Mapping[str, Any], str]:
     """Give what is compared of a turn: its meant arguments, and the request as text."""
-    asked, request = turn, mask_request(turn, call)
     if nature and nature.loop_key is not None and turn.tool is not None:
-        asked = replace(turn, args=pick_args(turn.args, nature.loop_key))
-        request = mask_request(asked, call_text(asked))
+        args = meant_args(pick_args(turn.args, nature.loop_key))
+        call = write_call(turn.tool, args)
+    request = mask_request(turn, call, args)
     if _is_told_by_its_text(turn, outcome):
         request = f"{request} {one_line(turn.content or '')}"
-    return asked, request
+    return args, request
 
 
 def _weigh(
