@@ -190,9 +190,7 @@ class Engine:
         best = 0.0
         for old in self._tape:
             if old.seq != step.seq and old.is_call == step.is_call:
-                likeness = _alike(step, old)
-                if likeness > best:
-                    best = likeness
+                best = max(best, _alike(step, old))
         return round(best, 3)
 
 

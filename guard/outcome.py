@@ -213,12 +213,8 @@ def _looks_failed(result: str) -> bool:
 
 
 def _fails_early(lines: list[str]) -> bool:
-    for line in lines:
-        stands = line.__contains__
-        if any(map(stands, _EARLY_HINTS)) and not _looks_like_source(line):
-            if _FAILS_EARLY.search(line):
-                return True
-    return False
+    hinted = [line for line in lines if any(map(line.__contains__, _EARLY_HINTS))]
+    return any(_FAILS_EARLY.search(line) for line in hinted if not _looks_like_source(line))
 
 
 def _looks_like_source(line: str) -> bool:

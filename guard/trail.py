@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from guard.evidence import Weight, weigh
 from guard.step import Step
@@ -17,6 +17,7 @@ class Trail:
         self._steps: list[Step] = []
         self._weights: list[Weight] = []
         self._proposed = 0
+        self._picked: dict[tuple[str, str], list[Step]] = {}
 
     @property
     def steps(self) -> Sequence[Step]:
@@ -42,10 +43,12 @@ class Trail:
         """Forget all: a person stepped in."""
         self._steps.clear()
         self._weights.clear()
+        self._picked.clear()
         self._proposed = 0
 
     def add(self, step: Step) -> None:
         """Take a new step; the oldest beyond the span is forgotten."""
+        self._picked.clear()
         self._weights.append(weigh(step, self._steps))
         self._steps.append(step)
         self._proposed += step.proposed
@@ -70,23 +73,34 @@ class Trail:
 
     def put(self, index: int, step: Step) -> None:
         """Replace a proposed step by its completion."""
+        self._picked.clear()
         old = self._steps[index]
         self._proposed += step.proposed - old.proposed
         self._steps[index] = step._replace(seq=old.seq)
         self._weights[index] = weigh(step, self._steps[:index])
 
-    def of_agent(self, agent: str) -> list[Step]:
+    def of_agent(self, agent: str) -> Sequence[Step]:
         """Give the steps of one agent, oldest first."""
-        return [step for step in self._steps if step.agent == agent]
+        return self._pick("of", agent, lambda step: step.agent == agent)
 
-    def calls(self) -> list[Step]:
+    def answered_of(self, agent: str) -> Sequence[Step]:
+        """Give one agent's calls of which is known what came back, oldest first."""
+        return self._pick("answered", agent, lambda step: step.agent == agent and step.is_answered)
+
+    def calls(self) -> Sequence[Step]:
         """Give the tool calls, oldest first."""
-        return [step for step in self._steps if step.is_call]
+        return self._pick("calls", "", lambda step: step.is_call)
 
     def between(self, first: Step, last: Step) -> list[Step]:
         """Give what stands between two remembered steps."""
         start, end = self._place(first), self._place(last)
         return self._steps[start + 1 : end]
+
+    def _pick(self, what: str, whose: str, belongs: Callable[[Step], bool]) -> Sequence[Step]:
+        """Give the steps that belong, picked once: several detectors ask for the same."""
+        if (what, whose) not in self._picked:
+            self._picked[what, whose] = list(filter(belongs, self._steps))
+        return self._picked[what, whose]
 
     def _place(self, wanted: Step) -> int:
         return next(place for place, step in enumerate(self._steps) if step is wanted)

@@ -36,7 +36,7 @@ class SameError(Detector):
         newest = view.trail.last
         if not newest.failed or not newest.is_answered:
             return None
-        calls = [step for step in view.trail.of_agent(newest.agent) if step.is_answered]
+        calls = view.trail.answered_of(newest.agent)
         row = tail_of(calls, lambda step: step.failed)
         found = [
             self._signal(_same(row), self._rule.in_a_row),

@@ -44,7 +44,7 @@ class Stagnation(Detector):
             return None
         if newest.outcome is not None and newest.outcome.has_more:
             return None
-        calls = [step for step in view.trail.of_agent(newest.agent) if step.is_answered]
+        calls = view.trail.answered_of(newest.agent)
         if not (newest.asks or newest.runs):
             return self._signal(_unmoved(calls), self._rule.near, "the same long answer")
         found = [
