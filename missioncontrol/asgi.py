@@ -19,6 +19,7 @@ django_application = get_asgi_application()
 
 from missioncontrol.api import agents, endpoint  # noqa: E402
 from missioncontrol.api.hooks import serving  # noqa: E402
+from missioncontrol.api.otlp import serving as otlp  # noqa: E402
 from missioncontrol.live.routing import sockets  # noqa: E402
 
 THIN: tuple[tuple[str, re.Pattern[str], endpoint.Handler], ...] = (
@@ -26,9 +27,12 @@ THIN: tuple[tuple[str, re.Pattern[str], endpoint.Handler], ...] = (
     ("GET", re.compile(r"^/api/v1/runs/(?P<run>[0-9a-f-]{32,36})/directive/$"),
      agents.get_directive),
     ("POST", re.compile(r"^/api/v1/hooks/(?P<client>[a-z-]{1,40})/$"), serving.hook),
+    ("POST", re.compile(r"^/v1/traces/?$"), otlp.traces),
+    ("POST", re.compile(r"^/v1/logs/?$"), otlp.logs),
+    ("POST", re.compile(r"^/v1/metrics/?$"), otlp.metrics),
 )  # fmt: skip
 
-AGENTS_ONLY = (THIN[1][1], THIN[2][1])
+AGENTS_ONLY = tuple(path for _, path, _ in THIN[1:])
 """Addresses with one method; `turns/` has another, which Django answers."""
 
 

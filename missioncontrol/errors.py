@@ -12,7 +12,9 @@
     ├── StalePolicy             409  the project's policy moved on since you looked
     ├── ActionUnavailable       409  this card does not offer that answer
     ├── BodyTooLarge            413
-    └── KeyReused               422  the same key came with another body
+    ├── WrongMediaType          415  a body of a kind we do not read
+    ├── KeyReused               422  the same key came with another body
+    └── Unavailable             503  not now; send it again
 
 Each has a stable `code`, an HTTP `status` and one sentence as its text.
 """
@@ -140,3 +142,15 @@ class KeyReused(MissionControlError):
 
     def __init__(self, key: str) -> None:
         super().__init__(f"The key {key!r} came before with another body; send a new key.")
+
+
+class WrongMediaType(MissionControlError):
+    code = "wrong_media_type"
+    status = 415
+    title = "This kind of body is not read here"
+
+
+class Unavailable(MissionControlError):
+    code = "unavailable"
+    status = 503
+    title = "Not now; send it again"

@@ -18,7 +18,7 @@ from django.conf import settings
 from django.http.request import split_domain_port, validate_host
 from pydantic_core import to_json
 
-from missioncontrol.api import keys
+from missioncontrol.api import keys, rpc_status
 from missioncontrol.errors import (
     BodyTooLarge,
     InvalidRequest,
@@ -36,6 +36,7 @@ Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 
 BODY_LIMIT = 8 * 1024 * 1024
 LONGEST_WAIT_S = 60.0
+PROTOBUF = "application/x-protobuf"
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,10 +82,10 @@ async def serve(
         body = await _read_body(scope, receive)
         answer = await _until_hang_up(handler(Request(scope, body, project, params)), receive)
     except MissionControlError as error:
-        answer = problem(error)
+        answer = _refusal(scope, error)
     except Exception:
         logger.exception("%s %s failed", scope["method"], scope["path"])
-        answer = problem(MissionControlError("The server failed; the log says how."))
+        answer = _refusal(scope, MissionControlError("The server failed; the log says how."))
     if answer is not None:
         await _send(send, answer)
 
@@ -109,6 +110,14 @@ def problem(error: MissionControlError) -> Answer:
     """Return an error as application/problem+json (RFC 9457)."""
     body = to_json(document(error))
     return Answer(error.status, body, content_type=b"application/problem+json")
+
+
+def _refusal(scope: Scope, error: MissionControlError) -> Answer:
+    """Answer in the caller's words: who sends protobuf reads a google.rpc.Status."""
+    if _header(scope, b"content-type") != PROTOBUF:
+        return problem(error)
+    body = rpc_status.status(error.status, str(error))
+    return Answer(error.status, body, content_type=PROTOBUF.encode())
 
 
 def document(error: MissionControlError) -> dict[str, Any]:

@@ -162,6 +162,29 @@ def _hooks_of(client: str) -> dict[str, Any]:
     }
 
 
+def _otlp(signal: str, rejected: str) -> dict[str, Any]:
+    """Describe one of OTLP/HTTP's addresses."""
+    counted = {rejected: {"type": "string"}, "errorMessage": {"type": "string"}}
+    partial = {
+        "type": "object",
+        "properties": {"partialSuccess": {"type": "object", "properties": counted}},
+    }
+    binary = {"application/x-protobuf": {"schema": {"type": "string", "format": "binary"}}}
+    return {
+        "post": {
+            "operationId": f"otlp_{signal}",
+            "description": "OTLP/HTTP in JSON or protobuf, plain or gzip. Records that cannot be "
+            "read are counted in the answer; the others are kept.",
+            "security": _AGENT,
+            "requestBody": {"required": True, "content": {**_json({"type": "object"}), **binary}},
+            "responses": {
+                "200": {"description": "", "content": {**_json(partial), **binary}},
+                **_problems(),
+            },
+        }
+    }
+
+
 PUBLIC = frozenset({"healthz", "readyz", "schema"})
 
 THIN_PATHS: dict[str, Any] = {
@@ -182,6 +205,9 @@ THIN_PATHS: dict[str, Any] = {
             },
         }
     },
+    "/v1/traces": _otlp("traces", "rejectedSpans"),
+    "/v1/logs": _otlp("logs", "rejectedLogRecords"),
+    "/v1/metrics": _otlp("metrics", "rejectedDataPoints"),
     "/healthz": _open_to_all("healthz", "this process serves"),
     "/readyz": _open_to_all("readyz", "database, broker and worker do their work"),
     "/api/schema/": _open_to_all("schema", "this document"),

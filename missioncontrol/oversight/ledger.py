@@ -34,7 +34,7 @@ class Call:
     """A model call as somebody tells it.
 
     `cost_usd` is the teller's own figure, which wins over the price list; `made_at`
-    picks the price of that day.
+    picks the price of that day; `began_at` is by the teller's clock.
     """
 
     call_id: str
@@ -45,6 +45,7 @@ class Call:
     usage: Usage | None = None
     cost_usd: Decimal | None = None
     made_at: datetime | None = None
+    began_at: datetime | None = None
     turn_seq: int | None = None
 
 
@@ -103,7 +104,8 @@ def row_of(book: Book, run: Run, call: Call, cost: Decimal | None) -> ModelCall:
     tokens = {column: getattr(usage, name) for name, column in USAGE_COLUMNS.items()}
     return ModelCall(
         run=run, project_id=run.project_id, call_id=call.call_id, at=book.at, agent=call.agent,
-        model=call.model or run.model, source=call.source, cost_usd=cost, **tokens,
+        model=call.model or run.model, source=call.source, cost_usd=cost,
+        began_at=call.began_at, turn_seq=call.turn_seq, **tokens,
     )  # fmt: skip
 
 

@@ -1,0 +1,1 @@
+"""OTLP/HTTP: telemetry of any instrumented agent, as runs, turns and model calls."""

@@ -1,0 +1,73 @@
+"""What a request held: the records that could be read, and why others could not."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any
+
+from missioncontrol.api.otlp.record import Record, Signal
+
+MOST_RECORDS = 20_000
+DEEPEST = 24
+"""Of a value within a value."""
+LAST_SECOND = 7_258_118_400
+"""The year 2200: no database reads a later one back."""
+
+
+class Unreadable(ValueError):
+    """One record cannot be read; the others can."""
+
+
+@dataclass(slots=True)
+class Batch:
+    """Records in the order of the request; `refused` says why, by position."""
+
+    signal: Signal
+    records: list[Record] = field(default_factory=list)
+    refused: dict[int, str] = field(default_factory=dict)
+    points: int = 0
+    """Data points of metrics, which are looked at and not kept."""
+
+    def refuse(self, place: int, why: str) -> None:
+        """Leave out a record and say why."""
+        self.refused[place] = why
+
+    @property
+    def message(self) -> str:
+        """Say what was refused, the first few by name; empty where nothing was."""
+        told = [f"record {place}: {why}" for place, why in sorted(self.refused.items())[:5]]
+        more = len(self.refused) - len(told)
+        return "; ".join(told) + (f"; and {more} more" if more else "")
+
+
+def moment(nanoseconds: int) -> datetime | None:
+    """Return a moment; None where none was told or it cannot be."""
+    seconds = nanoseconds / 1e9
+    return datetime.fromtimestamp(seconds, UTC) if 0 < seconds < LAST_SECOND else None
+
+
+def hex_id(text: str, length: int, what: str) -> str:
+    """Return an id in lower case; an empty or all-zero one is none.
+
+    Raises:
+        Unreadable: it is no id.
+    """
+    text = text.lower()
+    if not text.strip("0"):
+        return ""
+    if len(text) != length or any(letter not in "0123456789abcdef" for letter in text):
+        raise Unreadable(f"{what} must be {length} hexadecimal digits")
+    return text
+
+
+def named(attributes: Iterator[tuple[str, Any]]) -> dict[str, Any]:
+    """Return attributes by name; the last of the same name counts."""
+    return {name: value for name, value in attributes if name}
+
+
+def event_name(attributes: dict[str, Any], own: str, body: Any) -> str:
+    """Name a log record: by its attribute, its own field, or its text."""
+    told = attributes.get("event.name") or own or body
+    return told[:200] if isinstance(told, str) else ""

@@ -1,0 +1,62 @@
+"""An OTLP/HTTP request's body: which encoding, unpacked, within limits."""
+
+from __future__ import annotations
+
+import zlib
+
+from missioncontrol.errors import BodyTooLarge, InvalidRequest, WrongMediaType
+
+JSON, PROTOBUF = "application/json", "application/x-protobuf"
+UNPACKED_LIMIT = 32 * 1024 * 1024
+GZIP_HEADER = 16 + zlib.MAX_WBITS
+_STEP = 1024 * 1024
+
+
+def media_type(content_type: str) -> str:
+    """Return which of the two encodings a body has.
+
+    Raises:
+        WrongMediaType: neither.
+    """
+    kind = content_type.partition(";")[0].strip().lower()
+    if kind not in {JSON, PROTOBUF}:
+        raise WrongMediaType(f"Send {JSON} or {PROTOBUF}, not {kind or 'nothing'}.")
+    return kind
+
+
+def unpacked(body: bytes, encoding: str) -> bytes:
+    """Return a body as it was before its content encoding.
+
+    Raises:
+        WrongMediaType: an encoding other than gzip.
+        BodyTooLarge: it would grow beyond the limit; it is not unpacked further.
+        InvalidRequest: it is no gzip.
+    """
+    encoding = encoding.strip().lower()
+    if encoding in {"", "identity"}:
+        return body
+    if encoding != "gzip":
+        raise WrongMediaType(f"Content-Encoding gzip or none, not {encoding[:40]}.")
+    try:
+        return _gunzip(body)
+    except (zlib.error, EOFError):
+        raise InvalidRequest("The body is not gzip, or cut off.") from None
+
+
+def _gunzip(body: bytes) -> bytes:
+    """Unpack every member of a gzip file, a little at a time."""
+    parts: list[bytes] = []
+    size = 0
+    while body:
+        member = zlib.decompressobj(GZIP_HEADER)
+        while not member.eof:
+            part = member.decompress(body, _STEP)
+            body = member.unconsumed_tail
+            size += len(part)
+            if size > UNPACKED_LIMIT:
+                raise BodyTooLarge(f"At most {UNPACKED_LIMIT} bytes once unpacked.")
+            if not part and not body and not member.eof:
+                raise EOFError
+            parts.append(part)
+        body = member.unused_data
+    return b"".join(parts)

@@ -1,0 +1,1 @@
+"""What each instrumentation calls things: one module each, a record in, steps out."""

@@ -1,0 +1,123 @@
+"""Claude Code's own telemetry: its log events, and its spans where only those are sent.
+
+Checked against 2.1.330. `input_tokens` excludes what was cached; `cost_usd` is its
+own figure. A sub-agent's spans carry its id as their conversation, so the session
+is `session.id`. Prompts and answers are `<REDACTED>` unless the person allows them.
+"""
+
+from __future__ import annotations
+
+from decimal import Decimal
+
+from guard.turn import Role, Turn, Usage
+from missioncontrol.api.otlp.amounts import dollars
+from missioncontrol.api.otlp.messages import parsed
+from missioncontrol.api.otlp.record import Record
+from missioncontrol.api.otlp.steps import tool_turn
+from missioncontrol.api.otlp.told import ModelUse, Told
+
+CLIENT = "claude-code"
+EVENTS = "claude_code."
+REDACTED = "<REDACTED>"
+MICROS = Decimal(1_000_000)
+
+
+def recognises(record: Record) -> bool:
+    """Whether Claude Code sent this."""
+    return record.name.startswith(EVENTS) or record.service == CLIENT
+
+
+def read(record: Record) -> Told | None:
+    """Read one event or span."""
+    session = record.text("session.id")
+    if not session:
+        return None
+    name = record.name.removeprefix(EVENTS)
+    if name in {"api_request", "llm_request"}:
+        return Told(client=CLIENT, session=session, agent=_agent(record), use=_use(record))
+    if name in {"tool_result", "tool"} and record.text("tool_name"):
+        turn = _tool(record)
+        return Told(
+            client=CLIENT, session=session, agent=_agent(record), turns=(turn,), tool_key=turn.key
+        )
+    if name == "user_prompt":
+        return _prompt(record, session)
+    if name == "assistant_response":
+        return Told(client=CLIENT, session=session, agent=_agent(record), turns=_words(record))
+    return Told(client=CLIENT, session=session)
+
+
+def _use(record: Record) -> ModelUse:
+    micros = record.count("cost_usd_micros")
+    own = Decimal(micros) / MICROS if micros > 0 else dollars(record.attributes.get("cost_usd"))
+    return ModelUse(
+        call_id=record.key, usage=_usage(record), cost_usd=own, model=record.text("model"),
+        provider=record.text("gen_ai.provider.name") or "anthropic",
+    )  # fmt: skip
+
+
+def _usage(record: Record) -> Usage:
+    hour = record.count("cache_creation_1h_tokens")
+    stated = hour + record.count("cache_creation_5m_tokens")
+    written = max(stated, record.count("cache_creation_tokens"))
+    return Usage(
+        input=record.count("input_tokens"), cache_read=record.count("cache_read_tokens"),
+        # Cache writes of no stated tier are 5-minute writes.
+        cache_write_5m=written - hour, cache_write_1h=hour,
+        output=record.count("output_tokens"),
+    )  # fmt: skip
+
+
+def _tool(record: Record) -> Turn:
+    failed = record.attributes.get("success") in ("false", False)
+    return tool_turn(
+        key=record.text("tool_use_id", "gen_ai.tool.call.id") or record.key,
+        agent=_agent(record), at=record.began_at, tool=record.text("tool_name"),
+        given=_args(record), result=_output(record),
+        failure=(record.text("error", "error_type") or "failed") if failed else None,
+    )  # fmt: skip
+
+
+def _args(record: Record) -> object:
+    for name in ("tool_input", "tool_parameters"):
+        told = parsed(record.text(name))
+        if isinstance(told, dict):
+            return told
+    named = {"command": record.text("full_command"), "file_path": record.text("file_path")}
+    return {name: value for name, value in named.items() if value}
+
+
+def _output(record: Record) -> str | None:
+    for event in record.events:
+        if event.name == "tool.output":
+            told = event.attributes.get("output", event.attributes.get("content"))
+            return told if isinstance(told, str) else None
+    return None
+
+
+def _prompt(record: Record, session: str) -> Told:
+    asked, known = record.text("prompt"), record.text("prompt.id")
+    is_told = asked not in {"", REDACTED}
+    turn = Turn(
+        role=Role.USER, key=f"prompt:{known}" if known else record.key, ts=record.began_at,
+        content=asked if is_told else "(a prompt that was not told)",
+    )  # fmt: skip
+    return Told(client=CLIENT, session=session, turns=(turn,), prompt=asked if is_told else "")
+
+
+def _words(record: Record) -> tuple[Turn, ...]:
+    said = record.text("response")
+    if said in {"", REDACTED}:
+        return ()
+    key = record.text("message.uuid") or record.key
+    turn = Turn(
+        role=Role.ASSISTANT, key=f"said:{key}", agent=_agent(record) or None, content=said,
+        ts=record.began_at,
+    )  # fmt: skip
+    return (turn,)
+
+
+def _agent(record: Record) -> str:
+    """Name a sub-agent as its hooks do: kind and id."""
+    kind, which = record.text("agent.name", "agent_type"), record.text("agent_id")
+    return (f"{kind}:{which}" if kind else which)[:100] if which else ""

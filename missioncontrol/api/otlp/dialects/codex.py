@@ -1,0 +1,71 @@
+"""Codex CLI's log events. Its traces are hundreds of internal spans: none is a turn.
+
+Checked against 0.169.0. Token counts include what was cached; a completed response
+is told twice, once without them.
+"""
+
+from __future__ import annotations
+
+from guard.turn import Role, Turn
+from missioncontrol.api.otlp.amounts import inclusive
+from missioncontrol.api.otlp.messages import parsed
+from missioncontrol.api.otlp.record import Record
+from missioncontrol.api.otlp.steps import tool_turn
+from missioncontrol.api.otlp.told import ModelUse, Told, client_of
+
+CLIENT = "codex"
+EVENTS = "codex."
+REDACTED = "[REDACTED]"
+
+
+def recognises(record: Record) -> bool:
+    """Whether Codex sent this."""
+    return record.name.startswith(EVENTS) or client_of(record.service) == CLIENT
+
+
+def read(record: Record) -> Told | None:
+    """Read one event; a span tells nothing."""
+    if record.signal != "logs":
+        return None
+    session, name = record.text("conversation.id"), record.name.removeprefix(EVENTS)
+    if name == "sse_event" and record.text("event.kind") == "response.completed":
+        return Told(client=CLIENT, session=session, use=_use(record))
+    if name == "tool_result" and record.text("tool_name"):
+        turn = _tool(record)
+        return Told(client=CLIENT, session=session, turns=(turn,), tool_key=turn.key)
+    if name == "user_prompt":
+        return _prompt(record, session)
+    return Told(client=CLIENT, session=session)
+
+
+def _use(record: Record) -> ModelUse | None:
+    usage = inclusive(
+        given=record.count("input_token_count"), output=record.count("output_token_count"),
+        read=record.count("cached_token_count"), written=record.count("cache_write_token_count"),
+        reasoning=record.count("reasoning_token_count"),
+    )  # fmt: skip
+    if usage is None:
+        return None
+    model = record.text("model", "slug")
+    return ModelUse(call_id=record.key, usage=usage, model=model, provider="openai")
+
+
+def _tool(record: Record) -> Turn:
+    failed = record.attributes.get("success") in ("false", False)
+    return tool_turn(
+        key=record.text("call_id") or record.key, agent="", at=record.began_at,
+        tool=record.text("tool_name"),
+        given=parsed(record.text("arguments")) or record.text("arguments"),
+        result=record.text("output") or None,
+        failure=(record.text("output", "error.message") or "failed") if failed else None,
+    )  # fmt: skip
+
+
+def _prompt(record: Record, session: str) -> Told:
+    asked = record.text("prompt")
+    is_told = asked not in {"", REDACTED}
+    turn = Turn(
+        role=Role.USER, key=record.key, ts=record.began_at,
+        content=asked if is_told else "(a prompt that was not told)",
+    )  # fmt: skip
+    return Told(client=CLIENT, session=session, turns=(turn,), prompt=asked if is_told else "")

@@ -1,0 +1,78 @@
+"""Gemini CLI's log events; its spans count only where no log event told of a call.
+
+Checked against 0.61.0. Every response is told twice, by `gemini_cli.api_response`
+and by the GenAI conventions' event; the first is read. Input includes what was
+cached, thoughts come on top of output.
+"""
+
+from __future__ import annotations
+
+from guard.turn import Role, Turn, Usage
+from missioncontrol.api.otlp.dialects import genai
+from missioncontrol.api.otlp.messages import parsed
+from missioncontrol.api.otlp.record import Record
+from missioncontrol.api.otlp.steps import tool_turn
+from missioncontrol.api.otlp.told import ModelUse, Told, client_of
+
+CLIENT = "gemini"
+EVENTS = "gemini_cli."
+
+
+def recognises(record: Record) -> bool:
+    """Whether Gemini CLI sent this."""
+    return record.name.startswith(EVENTS) or client_of(record.service) == CLIENT
+
+
+def read(record: Record) -> Told | None:
+    """Read one event or span."""
+    if record.signal == "traces":
+        return _span(record)
+    session, name = record.text("session.id"), record.name.removeprefix(EVENTS)
+    if name == "api_response":
+        return Told(client=CLIENT, session=session, use=_use(record))
+    if name == "tool_call" and record.text("function_name"):
+        turn = _tool(record)
+        return Told(client=CLIENT, session=session, turns=(turn,), tool_key=turn.key)
+    if name == "user_prompt":
+        return _prompt(record, session)
+    return Told(client=CLIENT, session=session)
+
+
+def _span(record: Record) -> Told | None:
+    told = genai.read(record) if genai.recognises(record) else None
+    if told is None or not record.text("session.id", "gen_ai.conversation.id"):
+        return None
+    session = record.text("session.id", "gen_ai.conversation.id")
+    return Told(client=CLIENT, session=session, use=told.use)
+
+
+def _use(record: Record) -> ModelUse:
+    cached = record.count("cached_content_token_count")
+    thought, given = record.count("thoughts_token_count"), record.count("input_token_count")
+    usage = Usage(
+        input=max(0, given - cached) + record.count("tool_token_count"), cache_read=cached,
+        output=record.count("output_token_count") + thought, reasoning=thought,
+    )  # fmt: skip
+    return ModelUse(call_id=record.key, usage=usage, model=record.text("model"), provider="google")
+
+
+def _tool(record: Record) -> Turn:
+    failed = record.attributes.get("success") in ("false", False)
+    return tool_turn(
+        key=record.text("call_id", "tool_call_id") or record.key, agent="", at=record.began_at,
+        tool=record.text("function_name"),
+        given=parsed(record.text("function_args")) or record.attributes.get("function_args"),
+        result=None,
+        failure=(record.text("error", "error.message", "error_type") or "failed")
+        if failed
+        else None,
+    )  # fmt: skip
+
+
+def _prompt(record: Record, session: str) -> Told:
+    asked, known = record.text("prompt"), record.text("prompt_id")
+    turn = Turn(
+        role=Role.USER, key=f"prompt:{known}" if known else record.key, ts=record.began_at,
+        content=asked or "(a prompt that was not told)",
+    )  # fmt: skip
+    return Told(client=CLIENT, session=session, turns=(turn,), prompt=asked)

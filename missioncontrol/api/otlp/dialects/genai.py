@@ -1,0 +1,160 @@
+"""OpenTelemetry's GenAI conventions, and OpenLLMetry's, which grew from them.
+
+Names and their deprecated forms: opentelemetry-semantic-conventions 0.66b2, and
+what OpenLLMetry's instrumentations send. Input tokens include what was cached.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from guard.turn import Usage
+from missioncontrol.api.otlp.amounts import dollars, inclusive
+from missioncontrol.api.otlp.messages import arguments, asked, numbered, parsed, read_messages
+from missioncontrol.api.otlp.record import Record, fitted
+from missioncontrol.api.otlp.steps import ModelStep, model_turns, prompt_of, tool_turn
+from missioncontrol.api.otlp.told import ModelUse, Said, Told, client_of
+
+MODEL_CALLS = frozenset({"chat", "generate_content", "text_completion", "completion", "embeddings"})
+TOOL_CALLS = frozenset({"execute_tool", "tool"})
+AGENTS = frozenset({"invoke_agent", "create_agent", "invoke_workflow", "agent", "workflow"})
+SESSION = (
+    "gen_ai.conversation.id", "session.id", "traceloop.association.properties.session_id",
+    "traceloop.association.properties.conversation_id",
+    "traceloop.association.properties.thread_id",
+)  # fmt: skip
+INPUT = ("gen_ai.usage.input_tokens", "gen_ai.usage.prompt_tokens", "llm.usage.prompt_tokens")
+OUTPUT = (
+    "gen_ai.usage.output_tokens", "gen_ai.usage.completion_tokens", "llm.usage.completion_tokens",
+)  # fmt: skip
+READ = ("gen_ai.usage.cache_read.input_tokens", "gen_ai.usage.cache_read_input_tokens")
+WRITTEN = ("gen_ai.usage.cache_creation.input_tokens", "gen_ai.usage.cache_creation_input_tokens")
+REASONING = ("gen_ai.usage.reasoning.output_tokens", "gen_ai.usage.reasoning_tokens")
+MODEL = ("gen_ai.response.model", "gen_ai.request.model")
+PROVIDER = ("gen_ai.provider.name", "gen_ai.system")
+
+
+def recognises(record: Record) -> bool:
+    """Whether this follows the conventions."""
+    return any(name.startswith(("gen_ai.", "traceloop.")) for name in record.attributes)
+
+
+def read(record: Record) -> Told:
+    """Read a span, or the event that tells of one model call in detail."""
+    operation = operation_of(record)
+    common = Told(
+        client=client_of(record.service), session=record.text(*SESSION), agent=_agent(record)
+    )
+    if operation in TOOL_CALLS:
+        return _tool(record, common)
+    if operation in MODEL_CALLS:
+        return _model_call(record, common)
+    return common
+
+
+def operation_of(record: Record) -> str:
+    """Name what was done; older instrumentations only let it be guessed."""
+    told = record.text("gen_ai.operation.name", "traceloop.span.kind", "llm.request.type").lower()
+    if told:
+        return told
+    return "chat" if record.has(*INPUT, *OUTPUT) else ""
+
+
+def _model_call(record: Record, common: Told) -> Told:
+    given = _messages(record, "input", "gen_ai.prompt")
+    said = _messages(record, "output", "gen_ai.completion")
+    call_id = fitted(record.text("gen_ai.response.id") or record.key)
+    step = ModelStep(
+        key=record.key, agent=common.agent, at=record.ended_at, given=given, said=said,
+        model=record.text(*MODEL)[:100], provider=record.text(*PROVIDER)[:50], call_id=call_id,
+    )  # fmt: skip
+    use = ModelUse(
+        call_id=call_id, usage=_usage(record), model=step.model, provider=step.provider,
+        cost_usd=dollars(record.attributes.get("gen_ai.usage.cost")),
+    )  # fmt: skip
+    return replace(
+        common, turns=model_turns(step), prompt=prompt_of(given),
+        use=use if use.usage or use.cost_usd else None,
+    )  # fmt: skip
+
+
+def _usage(record: Record) -> Usage | None:
+    return inclusive(
+        given=record.count(*INPUT), output=record.count(*OUTPUT), read=record.count(*READ),
+        written=record.count(*WRITTEN), reasoning=record.count(*REASONING),
+    )  # fmt: skip
+
+
+def _messages(record: Record, way: str, older: str) -> tuple[Said, ...]:
+    """Read the messages of one way, wherever they were written down."""
+    told = record.attributes.get(f"gen_ai.{way}.messages")
+    for event in record.events:
+        told = told or event.attributes.get(f"gen_ai.{way}.messages")
+    if told:
+        return read_messages(told)
+    rows = numbered(record.attributes, f"{older}.")
+    return tuple(_row(row) for row in rows) or read_messages(record.attributes.get(older))
+
+
+def _row(row: dict[str, Any]) -> Said:
+    """Read one of OpenLLMetry's numbered messages."""
+    blocks = parsed(row["content"]) if str(row.get("content", "")).startswith("[") else None
+    message = {
+        "role": row.get("role"), "content": blocks or row.get("content"),
+        "tool_call_id": row.get("tool_call_id"),
+    }  # fmt: skip
+    read = read_messages([message])[0]
+    calls = [
+        asked(call.get("id"), call.get("name"), call.get("arguments"))
+        for call in numbered(row, "tool_calls.")
+    ]
+    return Said(role=read.role, text=read.text, calls=(*read.calls, *calls), answers=read.answers)
+
+
+def _tool(record: Record, common: Told) -> Told:
+    call_id = record.text("gen_ai.tool.call.id")
+    turn = tool_turn(
+        key=fitted(call_id or record.key), agent=common.agent, at=record.ended_at,
+        tool=record.text("gen_ai.tool.name", "traceloop.entity.name") or record.name,
+        given=_given(record), result=_result(record), failure=_failure(record),
+    )  # fmt: skip
+    return replace(common, turns=(turn,), tool_key=turn.key, unpaired=not call_id)
+
+
+def _given(record: Record) -> Any:
+    told = record.attributes.get("gen_ai.tool.call.arguments")
+    if told is not None:
+        return told
+    whole = arguments(record.attributes.get("traceloop.entity.input"))
+    for name in ("inputs", "kwargs", "input"):
+        inner = whole.get(name)
+        if isinstance(inner, dict) and inner:
+            return inner
+    return whole
+
+
+def _result(record: Record) -> Any:
+    told = record.attributes.get("gen_ai.tool.call.result")
+    if told is not None:
+        return told
+    output = record.attributes.get("traceloop.entity.output")
+    inner = parsed(output) if isinstance(output, str) else output
+    return inner.get("output", output) if isinstance(inner, dict) else output
+
+
+def _failure(record: Record) -> str | None:
+    if record.failure not in {None, "error"}:
+        return record.failure
+    for event in record.events:
+        message = event.attributes.get("exception.message")
+        if event.name == "exception" and isinstance(message, str) and message:
+            return message
+    return record.text("error.type") or record.failure
+
+
+def _agent(record: Record) -> str:
+    own = record.text("gen_ai.agent.name", "traceloop.association.properties.agent")
+    if not own and record.text("traceloop.span.kind") == "agent":
+        own = record.text("traceloop.entity.name")
+    return own[:100]

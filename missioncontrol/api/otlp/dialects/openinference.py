@@ -1,0 +1,104 @@
+"""OpenInference (Arize Phoenix): `openinference.span.kind` and flattened attributes.
+
+Prompt tokens include what was cached; `llm.cost.total` is the instrumentation's
+own figure.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from missioncontrol.api.otlp.amounts import dollars, inclusive
+from missioncontrol.api.otlp.messages import asked, numbered, parsed
+from missioncontrol.api.otlp.record import Record, fitted
+from missioncontrol.api.otlp.steps import ModelStep, model_turns, prompt_of, tool_turn
+from missioncontrol.api.otlp.told import Answered, ModelUse, Said, Told, client_of
+
+KIND = "openinference.span.kind"
+CACHE = "llm.token_count.prompt_details."
+
+
+def recognises(record: Record) -> bool:
+    """Whether OpenInference sent this."""
+    return record.has(KIND)
+
+
+def read(record: Record) -> Told:
+    """Read a span."""
+    kind = record.text(KIND).upper()
+    agent = record.text("agent.name", "graph.node.id")[:100]
+    common = Told(client=client_of(record.service), session=record.text("session.id"), agent=agent)
+    if kind == "LLM":
+        return _model_call(record, common)
+    if kind == "TOOL":
+        return _tool(record, common)
+    return common
+
+
+def _model_call(record: Record, common: Told) -> Told:
+    given = _messages(record, "llm.input_messages.")
+    response = parsed(record.text("output.value"))
+    response_id = response.get("id") if isinstance(response, dict) else None
+    call_id = fitted(response_id if isinstance(response_id, str) and response_id else record.key)
+    step = ModelStep(
+        key=record.key, agent=common.agent, at=record.ended_at, given=given,
+        said=_messages(record, "llm.output_messages."), call_id=call_id,
+        model=record.text("llm.model_name")[:100],
+        provider=record.text("llm.provider", "llm.system")[:50],
+    )  # fmt: skip
+    use = ModelUse(
+        call_id=call_id, model=step.model, provider=step.provider,
+        cost_usd=dollars(record.attributes.get("llm.cost.total")),
+        usage=inclusive(
+            given=record.count("llm.token_count.prompt"),
+            output=record.count("llm.token_count.completion"),
+            read=record.count(f"{CACHE}cache_read"), written=record.count(f"{CACHE}cache_write"),
+            reasoning=record.count("llm.token_count.completion_details.reasoning"),
+        ),
+    )  # fmt: skip
+    return replace(
+        common, turns=model_turns(step), prompt=prompt_of(given),
+        use=use if use.usage or use.cost_usd else None,
+    )  # fmt: skip
+
+
+def _messages(record: Record, prefix: str) -> tuple[Said, ...]:
+    return tuple(_message(row) for row in numbered(record.attributes, prefix))
+
+
+def _message(row: dict[str, Any]) -> Said:
+    role = str(row.get("message.role") or "assistant").lower()
+    text, call_id = _text(row), row.get("message.tool_call_id")
+    if role == "tool" and isinstance(call_id, str):
+        return Said(role=role, answers=(Answered(id=call_id, text=text),))
+    calls = tuple(
+        asked(
+            call.get("tool_call.id"),
+            call.get("tool_call.function.name"),
+            call.get("tool_call.function.arguments"),
+        )
+        for call in numbered(row, "message.tool_calls.")
+    )
+    return Said(role=role, text=text, calls=calls)
+
+
+def _text(row: dict[str, Any]) -> str:
+    told = row.get("message.content")
+    if isinstance(told, str):
+        return told
+    blocks = numbered(row, "message.contents.")
+    texts = (block.get("message_content.text") for block in blocks)
+    return "\n".join(text for text in texts if isinstance(text, str) and text)
+
+
+def _tool(record: Record, common: Told) -> Told:
+    call_id = record.text("tool_call.id", "tool.id")
+    given = record.attributes.get("tool.parameters", record.attributes.get("input.value"))
+    turn = tool_turn(
+        key=fitted(call_id or record.key), agent=common.agent, at=record.ended_at,
+        tool=record.text("tool.name", "tool_call.function.name") or record.name,
+        given=record.attributes.get("tool_call.function.arguments", given),
+        result=record.attributes.get("output.value"), failure=record.failure,
+    )  # fmt: skip
+    return replace(common, turns=(turn,), tool_key=turn.key, unpaired=not call_id)

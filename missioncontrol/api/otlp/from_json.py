@@ -1,0 +1,195 @@
+"""OTLP in JSON, read leniently: a record that cannot be read spoils no other.
+
+Field names are lower camel case, ids hexadecimal, 64-bit numbers texts or numbers,
+as the OTLP specification has them; unknown fields are ignored.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+from missioncontrol.api.otlp.batch import (
+    DEEPEST,
+    MOST_RECORDS,
+    Batch,
+    Unreadable,
+    event_name,
+    hex_id,
+    moment,
+    named,
+)
+from missioncontrol.api.otlp.record import Event, Record, Signal, whole
+from missioncontrol.errors import InvalidRequest
+
+GROUPS: dict[Signal, tuple[str, str, str]] = {
+    "traces": ("resourceSpans", "scopeSpans", "spans"),
+    "logs": ("resourceLogs", "scopeLogs", "logRecords"),
+    "metrics": ("resourceMetrics", "scopeMetrics", "metrics"),
+}
+POINTS = ("gauge", "sum", "histogram", "exponentialHistogram", "summary")
+FAILED = (2, "2", "STATUS_CODE_ERROR")
+
+
+def read(body: bytes, signal: Signal) -> Batch:
+    """Read a request.
+
+    Raises:
+        InvalidRequest: it is no JSON object, or its groups are no lists.
+    """
+    batch = Batch(signal)
+    for place, (resource, scope, given) in enumerate(_records(_object(body), signal)):
+        if place >= MOST_RECORDS:
+            batch.refuse(place, f"at most {MOST_RECORDS} records a request")
+            continue
+        try:
+            _take(batch, place, resource, scope, given)
+        except (Unreadable, RecursionError) as fault:
+            batch.refuse(place, str(fault))
+    return batch
+
+
+def _object(body: bytes) -> dict[str, Any]:
+    try:
+        value = json.loads(body)
+    except (ValueError, RecursionError):
+        raise InvalidRequest("The body is not JSON, or nested too deep.") from None
+    if not isinstance(value, dict):
+        raise InvalidRequest("The body must be a JSON object.")
+    return value
+
+
+def _records(
+    body: dict[str, Any], signal: Signal
+) -> Iterator[tuple[dict[str, Any], dict[str, Any], Any]]:
+    resources, scopes, records = GROUPS[signal]
+    for group in _list(body, resources):
+        for within in _list(_dict(group, "a group"), scopes):
+            for given in _list(_dict(within, "a scope's group"), records):
+                yield group, within, given
+
+
+def _take(
+    batch: Batch, place: int, group: dict[str, Any], within: dict[str, Any], given: Any
+) -> None:
+    if not isinstance(given, dict):
+        raise Unreadable("a record is an object")
+    if batch.signal == "metrics":
+        batch.points += _points(given)
+        return
+    resource = _attributes(_maybe(group.get("resource")))
+    scope = _text(_maybe(within.get("scope")).get("name"))
+    read_one = _span if batch.signal == "traces" else _log
+    batch.records.append(read_one(given, place, resource, scope))
+
+
+def _span(given: dict[str, Any], place: int, resource: dict[str, Any], scope: str) -> Record:
+    began, ended = _nanos(given, "startTimeUnixNano"), _nanos(given, "endTimeUnixNano")
+    status = _maybe(given.get("status"))
+    trace, span = _id(given, "traceId", 32), _id(given, "spanId", 16)
+    if not trace or not span:
+        raise Unreadable("a span has a traceId and a spanId")
+    return Record(
+        signal="traces", place=place, name=_text(given.get("name"))[:200], resource=resource,
+        attributes=_attributes(given), scope=scope, trace=trace, span=span,
+        parent=_id(given, "parentSpanId", 16), time_ns=began, began_at=moment(began),
+        ended_at=moment(ended),
+        failure=_text(status.get("message")) or "error" if status.get("code") in FAILED else None,
+        events=tuple(_events(given)),
+    )  # fmt: skip
+
+
+def _log(given: dict[str, Any], place: int, resource: dict[str, Any], scope: str) -> Record:
+    attributes = _attributes(given)
+    body = _value(given.get("body"), 0)
+    when = _nanos(given, "timeUnixNano") or _nanos(given, "observedTimeUnixNano")
+    return Record(
+        signal="logs", place=place, resource=resource, scope=scope, time_ns=when,
+        name=event_name(attributes, _text(given.get("eventName")), body),
+        attributes=attributes | (body if isinstance(body, dict) else {}),
+        trace=_id(given, "traceId", 32), span=_id(given, "spanId", 16),
+        began_at=moment(when), ended_at=moment(when),
+    )  # fmt: skip
+
+
+def _events(given: dict[str, Any]) -> Iterator[Event]:
+    for event in _list(given, "events"):
+        if isinstance(event, dict):
+            yield Event(name=_text(event.get("name")), attributes=_attributes(event))
+
+
+def _points(metric: dict[str, Any]) -> int:
+    kinds = [metric[kind] for kind in POINTS if isinstance(metric.get(kind), dict)]
+    if not _text(metric.get("name")) or not kinds:
+        raise Unreadable("a metric has a name and data points")
+    return sum(len(_list(kind, "dataPoints")) for kind in kinds)
+
+
+def _attributes(given: dict[str, Any]) -> dict[str, Any]:
+    return named(
+        (_text(one.get("key")), _value(one.get("value"), 0))
+        for one in _list(given, "attributes")
+        if isinstance(one, dict)
+    )
+
+
+def _value(given: Any, depth: int) -> Any:
+    """Read an AnyValue; one of an unknown kind is absent."""
+    if not isinstance(given, dict) or depth > DEEPEST:
+        return None
+    for kind in ("stringValue", "boolValue", "doubleValue", "bytesValue"):
+        if isinstance(given.get(kind), str | bool | int | float):
+            return given[kind]
+    if "intValue" in given:
+        return whole(given["intValue"])
+    if isinstance(given.get("arrayValue"), dict):
+        return [_value(one, depth + 1) for one in _list(given["arrayValue"], "values")]
+    if isinstance(given.get("kvlistValue"), dict):
+        pairs = (one for one in _list(given["kvlistValue"], "values") if isinstance(one, dict))
+        return named((_text(one.get("key")), _value(one.get("value"), depth + 1)) for one in pairs)
+    return None
+
+
+def _nanos(given: dict[str, Any], name: str) -> int:
+    told = whole(given.get(name, 0))
+    if told is None or told < 0:
+        raise Unreadable(f"{name} must be nanoseconds since 1970")
+    return told
+
+
+def _id(given: dict[str, Any], name: str, length: int) -> str:
+    told = given.get(name) or ""
+    if not isinstance(told, str):
+        raise Unreadable(f"{name} must be a text")
+    return hex_id(told, length, name)
+
+
+def _list(given: dict[str, Any], name: str) -> list[Any]:
+    told = given.get(name)
+    if told is None:
+        return []
+    if not isinstance(told, list):
+        raise Unlistable(name)
+    return told
+
+
+def _dict(given: Any, what: str) -> dict[str, Any]:
+    if not isinstance(given, dict):
+        raise InvalidRequest(f"The body is no OTLP: {what} must be an object.")
+    return given
+
+
+def _maybe(given: Any) -> dict[str, Any]:
+    return given if isinstance(given, dict) else {}
+
+
+def _text(given: Any) -> str:
+    return given if isinstance(given, str) else ""
+
+
+class Unlistable(Unreadable, InvalidRequest):
+    """A list is none: inside a record that record is refused, outside the request."""
+
+    def __init__(self, name: str) -> None:
+        InvalidRequest.__init__(self, f"{name} must be a list")

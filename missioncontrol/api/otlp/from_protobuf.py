@@ -1,0 +1,135 @@
+"""OTLP in protobuf, as OpenTelemetry's exporters send it unless told otherwise."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from google.protobuf.message import DecodeError
+from opentelemetry.proto.collector.logs.v1.logs_service_pb2 import ExportLogsServiceRequest
+from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import (
+    ExportMetricsServiceRequest,
+)
+from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
+
+from missioncontrol.api.otlp.batch import (
+    DEEPEST,
+    MOST_RECORDS,
+    Batch,
+    Unreadable,
+    event_name,
+    hex_id,
+    moment,
+    named,
+)
+from missioncontrol.api.otlp.record import Event, Record, Signal
+from missioncontrol.errors import InvalidRequest
+
+MESSAGES: dict[Signal, Any] = {
+    "traces": ExportTraceServiceRequest,
+    "logs": ExportLogsServiceRequest,
+    "metrics": ExportMetricsServiceRequest,
+}
+GROUPS: dict[Signal, tuple[str, str, str]] = {
+    "traces": ("resource_spans", "scope_spans", "spans"),
+    "logs": ("resource_logs", "scope_logs", "log_records"),
+    "metrics": ("resource_metrics", "scope_metrics", "metrics"),
+}
+POINTS = ("gauge", "sum", "histogram", "exponential_histogram", "summary")
+FAILED = 2
+
+
+def read(body: bytes, signal: Signal) -> Batch:
+    """Read a request.
+
+    Raises:
+        InvalidRequest: it is no such protobuf message.
+    """
+    try:
+        message = MESSAGES[signal].FromString(body)
+    except DecodeError:
+        raise InvalidRequest("The body is no OTLP request in protobuf.") from None
+    batch = Batch(signal)
+    for place, (resource, scope, given) in enumerate(_records(message, signal)):
+        if place >= MOST_RECORDS:
+            batch.refuse(place, f"at most {MOST_RECORDS} records a request")
+            continue
+        try:
+            _take(batch, place, resource, scope, given)
+        except Unreadable as fault:
+            batch.refuse(place, str(fault))
+    return batch
+
+
+def _records(message: Any, signal: Signal) -> Iterator[tuple[dict[str, Any], str, Any]]:
+    resources, scopes, records = GROUPS[signal]
+    for group in getattr(message, resources):
+        resource = _attributes(group.resource.attributes)
+        for within in getattr(group, scopes):
+            for given in getattr(within, records):
+                yield resource, within.scope.name, given
+
+
+def _take(batch: Batch, place: int, resource: dict[str, Any], scope: str, given: Any) -> None:
+    if batch.signal == "metrics":
+        batch.points += _points(given)
+        return
+    read_one = _span if batch.signal == "traces" else _log
+    batch.records.append(read_one(given, place, resource, scope))
+
+
+def _span(given: Any, place: int, resource: dict[str, Any], scope: str) -> Record:
+    began, ended = given.start_time_unix_nano, given.end_time_unix_nano
+    trace = hex_id(given.trace_id.hex(), 32, "trace_id")
+    span = hex_id(given.span_id.hex(), 16, "span_id")
+    if not trace or not span:
+        raise Unreadable("a span has a trace_id and a span_id")
+    return Record(
+        signal="traces", place=place, name=given.name[:200], resource=resource,
+        attributes=_attributes(given.attributes), scope=scope, trace=trace, span=span,
+        parent=hex_id(given.parent_span_id.hex(), 16, "parent_span_id"), time_ns=began,
+        began_at=moment(began), ended_at=moment(ended),
+        failure=given.status.message or "error" if given.status.code == FAILED else None,
+        events=tuple(
+            Event(name=event.name, attributes=_attributes(event.attributes))
+            for event in given.events
+        ),
+    )  # fmt: skip
+
+
+def _log(given: Any, place: int, resource: dict[str, Any], scope: str) -> Record:
+    attributes = _attributes(given.attributes)
+    body = _value(given.body, 0)
+    when = given.time_unix_nano or given.observed_time_unix_nano
+    return Record(
+        signal="logs", place=place, resource=resource, scope=scope, time_ns=when,
+        name=event_name(attributes, given.event_name, body),
+        attributes=attributes | (body if isinstance(body, dict) else {}),
+        trace=hex_id(given.trace_id.hex(), 32, "trace_id"),
+        span=hex_id(given.span_id.hex(), 16, "span_id"),
+        began_at=moment(when), ended_at=moment(when),
+    )  # fmt: skip
+
+
+def _points(metric: Any) -> int:
+    kind = metric.WhichOneof("data")
+    if not metric.name or kind not in POINTS:
+        raise Unreadable("a metric has a name and data points")
+    return len(getattr(metric, kind).data_points)
+
+
+def _attributes(pairs: Iterable[Any], depth: int = 0) -> dict[str, Any]:
+    return named((pair.key, _value(pair.value, depth)) for pair in pairs)
+
+
+def _value(given: Any, depth: int) -> Any:
+    kind = given.WhichOneof("value")
+    if kind is None or depth > DEEPEST:
+        return None
+    value = getattr(given, kind)
+    if kind == "array_value":
+        return [_value(one, depth + 1) for one in value.values]
+    if kind == "kvlist_value":
+        return _attributes(value.values, depth + 1)
+    return base64.b64encode(value).decode() if kind == "bytes_value" else value

@@ -1,0 +1,50 @@
+"""What is kept of a record beside its turns: its attributes, masked and bounded."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from missioncontrol.api.otlp.reading import Telling
+from missioncontrol.runs.cleaning import masked_json, storable_moment
+from missioncontrol.runs.models import TelemetryRecord
+
+MOST_ATTRIBUTES = 100
+LONGEST_TEXT = 1000
+LONGEST_VALUE = 4000
+TOLD_ELSEWHERE = ("gen_ai.input.messages", "gen_ai.output.messages", "gen_ai.prompt",
+                  "gen_ai.completion", "llm.input_messages", "llm.output_messages")  # fmt: skip
+"""Conversations are turns; here they would stand again with every model call."""
+
+
+def kept_record(run: UUID, telling: Telling, *, at: datetime) -> TelemetryRecord:
+    """Return the row that keeps a record."""
+    record, told = telling.record, telling.told
+    return TelemetryRecord(
+        run_id=run, key=record.key, name=record.name[:200], agent=told.agent,
+        attributes=kept(record.attributes), turn_key=told.tool_key,
+        began_at=storable_moment(record.began_at), at=at,
+    )  # fmt: skip
+
+
+def kept(attributes: Mapping[str, Any]) -> dict[str, Any]:
+    """Return attributes as they are stored: no conversations, no secrets, not too long."""
+    chosen = [
+        (name[:200], _short(value))
+        for name, value in attributes.items()
+        if not name.startswith(TOLD_ELSEWHERE)
+    ]
+    masked: dict[str, Any] = masked_json(dict(chosen[:MOST_ATTRIBUTES])) or {}
+    return masked
+
+
+def _short(value: Any) -> Any:
+    if isinstance(value, str):
+        return value[:LONGEST_TEXT]
+    if isinstance(value, list | dict):
+        text = json.dumps(value, ensure_ascii=False, default=str)
+        return value if len(text) <= LONGEST_VALUE else text[:LONGEST_TEXT]
+    return value

@@ -1,0 +1,118 @@
+"""Conversations as instrumentations write them down: parts, blocks, numbered attributes."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from guard.formats.fields import read_answer, read_args
+from missioncontrol.api.otlp.told import Answered, Asked, Said
+
+MOST_MESSAGES = 2000
+_NUMBERED = re.compile(r"(\d{1,4})\.(.+)")
+
+
+def read_messages(value: Any) -> tuple[Said, ...]:
+    """Read messages from a list, or from the JSON text of one; else none."""
+    if isinstance(value, str):
+        value = parsed(value)
+    if isinstance(value, dict):
+        value = value.get("messages", [value])
+    if not isinstance(value, list):
+        return ()
+    return tuple(_message(one) for one in value[:MOST_MESSAGES] if isinstance(one, dict))
+
+
+def numbered(attributes: Mapping[str, Any], prefix: str) -> list[dict[str, Any]]:
+    """Gather `prefix.0.role`, `prefix.0.content` … into one table a number."""
+    found: dict[int, dict[str, Any]] = {}
+    for name, value in attributes.items():
+        if name.startswith(prefix) and (match := _NUMBERED.fullmatch(name[len(prefix) :])):
+            found.setdefault(int(match[1]), {})[match[2]] = value
+    return [found[number] for number in sorted(found)]
+
+
+def parsed(text: str) -> Any:
+    """Read JSON; None where it is none."""
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+
+
+def arguments(value: Any) -> dict[str, object]:
+    """Give a call's arguments; what is no object is kept as one."""
+    args = read_args(value)
+    if args is not None:
+        return dict(args)
+    return {} if value in (None, "", "null") else {"input": value}
+
+
+def _message(given: dict[str, Any]) -> Said:
+    """Read a message with `parts` (GenAI conventions), or `content` as vendors have it."""
+    role = str(given.get("role") or "assistant").lower()
+    blocks = given.get("parts", given.get("content"))
+    blocks = [{"type": "text", "content": blocks}] if isinstance(blocks, str) else blocks
+    known = [block for block in _listed(blocks) if isinstance(block, dict)]
+    answers = list(_answers(known))
+    if role == "tool" and isinstance(given.get("tool_call_id"), str):
+        answers.append(Answered(id=given["tool_call_id"], text=_texts(known)))
+    return Said(
+        role=role,
+        text="" if role == "tool" else _texts(known),
+        calls=(*_calls(known), *_calls(given.get("tool_calls"))),
+        answers=tuple(answers),
+    )
+
+
+def _texts(blocks: Iterable[dict[str, Any]]) -> str:
+    told = (
+        block.get("content", block.get("text"))
+        for block in blocks
+        if block.get("type", "text") in {"text", "output_text", "input_text"}
+    )
+    return "\n".join(text for text in told if isinstance(text, str) and text)
+
+
+def _calls(blocks: Any) -> Iterator[Asked]:
+    for block in _listed(blocks):
+        if not isinstance(block, dict):
+            continue
+        if block.get("type") not in {"tool_call", "tool_use", "function", "function_call"}:
+            continue
+        function = block.get("function")
+        inner = function if isinstance(function, dict) else block
+        given = inner.get("arguments", inner.get("input", inner.get("args")))
+        yield asked(block.get("id") or block.get("call_id"), inner.get("name"), given)
+
+
+def asked(call_id: Any, name: Any, given: Any) -> Asked:
+    """Put a proposed call together."""
+    return Asked(
+        id=call_id if isinstance(call_id, str) else "",
+        name=name if isinstance(name, str) else "",
+        args=arguments(given),
+    )
+
+
+def _answers(blocks: Iterable[dict[str, Any]]) -> Iterator[Answered]:
+    for block in blocks:
+        if block.get("type") not in {"tool_call_response", "tool_result", "function_call_output"}:
+            continue
+        call_id = block.get("id") or block.get("tool_use_id") or block.get("call_id")
+        told = next(
+            (block[n] for n in ("response", "result", "content", "output") if n in block), ""
+        )
+        if isinstance(call_id, str):
+            yield Answered(id=call_id, text=_answer_text(told))
+
+
+def _answer_text(told: Any) -> str:
+    blocks = [block for block in _listed(told) if isinstance(block, dict)]
+    return _texts(blocks) or read_answer(told) or ""
+
+
+def _listed(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else []

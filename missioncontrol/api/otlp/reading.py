@@ -1,0 +1,146 @@
+"""From a request's records to what each tells, and of which session."""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from types import ModuleType
+from uuid import UUID
+
+from guard.turn import Role, Turn
+from missioncontrol.api.otlp.batch import Batch
+from missioncontrol.api.otlp.dialects import claude_code, codex, gemini, genai, openinference
+from missioncontrol.api.otlp.record import Record
+from missioncontrol.api.otlp.told import CLIENTS, Told
+from missioncontrol.api.reading import fault_of
+
+DIALECTS: tuple[ModuleType, ...] = (claude_code, codex, gemini, openinference, genai)
+"""The first that recognises a record reads it: agents' own words come first."""
+LONGEST_SESSION = 130
+TRACES_KEPT = 10_000
+KNOWN = frozenset(CLIENTS.values())
+EARLIEST = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Telling:
+    """A record and what it tells; both halves of its run's key are there."""
+
+    record: Record
+    told: Told
+
+    @property
+    def run_key(self) -> str:
+        """The key of the session's run."""
+        return f"{self.told.client}:{self.told.session}"
+
+
+class Sessions:
+    """Which session a trace belongs to, where only some of its spans say so.
+
+    Kept for the newest traces of this process: spans that end before the one that
+    names the session come in an earlier request.
+    """
+
+    def __init__(self) -> None:
+        self._known: OrderedDict[tuple[UUID, str], str] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def learn(self, project: UUID, tellings: Iterable[tuple[Record, Told]]) -> None:
+        """Note what these records say."""
+        with self._lock:
+            for record, told in tellings:
+                if record.trace and told.session:
+                    self._known.setdefault((project, record.trace), told.session)
+            while len(self._known) > TRACES_KEPT:
+                self._known.popitem(last=False)
+
+    def of(self, project: UUID, record: Record, told: Told) -> str:
+        """Return a record's session: its own, else its trace's; empty: nobody said."""
+        with self._lock:
+            return told.session or self._known.get((project, record.trace), "")
+
+
+def understood(batch: Batch, *, project: UUID, sessions: Sessions) -> list[Telling]:
+    """Return what the records tell, oldest first; a fault refuses its record alone."""
+    read = [(record, told) for record in batch.records if (told := _read(batch, record))]
+    sessions.learn(project, read)
+    agents = _agents(read)
+    found = []
+    for record, told in sorted(read, key=_when):
+        session = sessions.of(project, record, told) or _otherwise(record, told, read)
+        if not session:
+            continue  # an event of no session, such as a program's start
+        if len(session) > LONGEST_SESSION:
+            batch.refuse(record.place, f"a session's id has at most {LONGEST_SESSION} characters")
+            continue
+        agent = told.agent or agents.get(record.span, "")
+        turns = tuple(replace(turn, agent=turn.agent or agent or None) for turn in told.turns)
+        whole = replace(told, session=session, agent=agent, turns=turns)
+        found.append(Telling(record=record, told=_closed(record, whole)))
+    return found
+
+
+def _otherwise(record: Record, told: Told, read: list[tuple[Record, Told]]) -> str:
+    """Return the session of a record that names none.
+
+    Our own clients name it in most records: the only one of the request it is. For
+    others a trace is a session.
+    """
+    if told.client not in KNOWN:
+        return record.trace
+    named = {other.session for _, other in read if other.client == told.client and other.session}
+    return named.pop() if len(named) == 1 else ""
+
+
+def _read(batch: Batch, record: Record) -> Told | None:
+    dialect = next((one for one in DIALECTS if one.recognises(record)), None)
+    told: Told | None = dialect.read(record) if dialect else None
+    if told is None:
+        return None
+    fault = _fault(told)
+    if fault:
+        batch.refuse(record.place, fault)
+        return None
+    return told
+
+
+def _fault(told: Told) -> str | None:
+    """Say what of it cannot be stored; limits are those of posted turns."""
+    turns = [*told.turns]
+    if told.use is not None:
+        use = told.use
+        turns.append(
+            Turn(
+                role=Role.ASSISTANT, content="", call_id=use.call_id, agent=told.agent,
+                model=use.model, provider=use.provider, usage=use.usage, cost_usd=use.cost_usd,
+            )
+        )  # fmt: skip
+    return next((fault for turn in turns if (fault := fault_of(turn))), None)
+
+
+def _agents(read: Iterable[tuple[Record, Told]]) -> dict[str, str]:
+    """Name who acts in each span: as itself says, else as the span around it says."""
+    spans = {record.span: (record.parent, told.agent) for record, told in read if record.span}
+    named: dict[str, str] = {}
+    for span in spans:
+        seen, at = set[str](), span
+        while at in spans and at not in seen and not spans[at][1]:
+            seen.add(at)
+            at = spans[at][0]
+        named[span] = spans[at][1] if at in spans else ""
+    return named
+
+
+def _when(one: tuple[Record, Told]) -> tuple[datetime, int]:
+    record, _ = one
+    return record.ended_at or EARLIEST, record.place
+
+
+def _closed(record: Record, told: Told) -> Told:
+    """A trace's outermost span is the last of it."""
+    is_last = record.signal == "traces" and not record.parent and told.client not in KNOWN
+    return replace(told, ends=True, failed=record.failure is not None) if is_last else told

@@ -1,0 +1,104 @@
+"""`/v1/traces`, `/v1/logs`, `/v1/metrics`: OTLP/HTTP in, partial success out."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+from typing import Any
+from uuid import UUID
+
+from opentelemetry.proto.collector.logs.v1.logs_service_pb2 import ExportLogsServiceResponse
+from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import (
+    ExportMetricsServiceResponse,
+)
+from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceResponse
+
+from missioncontrol.api.bell import doorbell, writer
+from missioncontrol.api.endpoint import Answer, Request
+from missioncontrol.api.otlp import from_json, from_protobuf, storing
+from missioncontrol.api.otlp.batch import Batch
+from missioncontrol.api.otlp.body import PROTOBUF, media_type, unpacked
+from missioncontrol.api.otlp.reading import Sessions, understood
+from missioncontrol.api.otlp.record import Signal
+from missioncontrol.clock import now
+from missioncontrol.errors import MissionControlError, Unavailable
+from missioncontrol.runs.ingest import Arrival
+
+logger = logging.getLogger(__name__)
+
+REJECTED: dict[Signal, tuple[Any, str, str]] = {
+    "traces": (ExportTraceServiceResponse, "rejected_spans", "rejectedSpans"),
+    "logs": (ExportLogsServiceResponse, "rejected_log_records", "rejectedLogRecords"),
+    "metrics": (ExportMetricsServiceResponse, "rejected_data_points", "rejectedDataPoints"),
+}
+sessions = Sessions()
+
+
+async def traces(request: Request) -> Answer:
+    """Take spans."""
+    return await _take(request, "traces")
+
+
+async def logs(request: Request) -> Answer:
+    """Take log records."""
+    return await _take(request, "logs")
+
+
+async def metrics(request: Request) -> Answer:
+    """Take metrics: looked at, and not kept."""
+    return await _take(request, "metrics")
+
+
+async def _take(request: Request, signal: Signal) -> Answer:
+    kind = media_type(_last(request, b"content-type"))
+    encoding = _last(request, b"content-encoding")
+    batch = await doorbell.run(lambda: _read(request.body, kind, encoding, signal))
+    try:
+        await _store(batch, request.project)
+    except MissionControlError:
+        raise
+    except Exception:  # an exporter sends again what is unavailable, never what failed
+        logger.exception("storing telemetry failed")
+        raise Unavailable("It could not be stored just now; the log says why.") from None
+    return _answer(batch, kind)
+
+
+def _last(request: Request, name: bytes) -> str:
+    values = request.headers(name)
+    return values[-1] if values else ""
+
+
+def _read(body: bytes, kind: str, encoding: str, signal: Signal) -> Batch:
+    whole = unpacked(body, encoding)
+    return from_protobuf.read(whole, signal) if kind == PROTOBUF else from_json.read(whole, signal)
+
+
+async def _store(batch: Batch, project: UUID) -> None:
+    """Store turns first: what is counted and kept afterwards points at them."""
+    if not batch.records:
+        return
+    found = await doorbell.run(lambda: _visits(batch, project))
+    told = [visit for visit in found if visit.turns]
+    arrivals = [
+        Arrival(run=visit.run.id, project=project, turns=tuple(visit.turns)) for visit in told
+    ]
+    await asyncio.gather(*(writer.put(arrival) for arrival in arrivals))
+    await doorbell.run(lambda: storing.settle(found, at=now()))
+    for visit in told:
+        doorbell.ring(visit.run.id)
+
+
+def _visits(batch: Batch, project: UUID) -> list[storing.Visit]:
+    tellings = understood(batch, project=project, sessions=sessions)
+    return storing.visits(batch, tellings, project=project, at=now())
+
+
+def _answer(batch: Batch, kind: str) -> Answer:
+    response, field, camel = REJECTED[batch.signal]
+    count, message = len(batch.refused), batch.message
+    if kind == PROTOBUF:
+        partial = {"partial_success": {field: count, "error_message": message}} if count else {}
+        return Answer(200, response(**partial).SerializeToString(), content_type=PROTOBUF.encode())
+    told = {"partialSuccess": {camel: str(count), "errorMessage": message}} if count else {}
+    return Answer(200, json.dumps(told).encode())

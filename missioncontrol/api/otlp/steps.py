@@ -1,0 +1,120 @@
+"""A model call or a tool call, whatever dialect told of it, as turns."""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from guard.formats.fields import read_answer
+from guard.turn import Phase, Role, Turn
+from missioncontrol.api.otlp.messages import arguments
+from missioncontrol.api.otlp.told import Answered, Said
+
+NAME_LENGTH, TOOL_LENGTH = 100, 200
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelStep:
+    """One exchange with a model: what it was given, what it said."""
+
+    key: str
+    agent: str
+    at: datetime | None
+    given: Sequence[Said] = ()
+    said: Sequence[Said] = ()
+    model: str = ""
+    provider: str = ""
+    call_id: str = ""
+
+
+def prompt_of(given: Sequence[Said]) -> str:
+    """Return what a person asked last, of messages a model was given."""
+    asked = [message.text for message in given if message.role in {"user", "human"}]
+    return next((text for text in reversed(asked) if text), "")
+
+
+def model_turns(step: ModelStep) -> tuple[Turn, ...]:
+    """Tell what came back from tools, what a person said, and what the model did."""
+    fresh = step.given[_spoken_until(step.given) :]
+    return (
+        *_results(step, fresh),
+        *_prompts(step, fresh),
+        *_words(step),
+        *_proposals(step),
+    )
+
+
+def tool_turn(
+    *, key: str, agent: str, at: datetime | None, tool: str, given: Any, result: Any,
+    failure: str | None,
+) -> Turn:  # fmt: skip
+    """Tell of a tool that has run."""
+    text = read_answer(result)
+    return Turn(
+        role=Role.ASSISTANT, key=key, agent=agent[:NAME_LENGTH] or None,
+        tool=tool[:TOOL_LENGTH] or "tool", args=arguments(given),
+        result=text if failure is None else None,
+        error=None if failure is None else _failed(failure, text), ts=at,
+    )  # fmt: skip
+
+
+def _failed(failure: str, text: str | None) -> str:
+    return text if text and failure == "error" else failure
+
+
+def _spoken_until(given: Sequence[Said]) -> int:
+    """Return where the news begins: after what the model itself said last."""
+    spoken = [i for i, message in enumerate(given) if message.role in {"assistant", "model", "ai"}]
+    return spoken[-1] + 1 if spoken else 0
+
+
+def _results(step: ModelStep, fresh: Sequence[Said]) -> Iterator[Turn]:
+    names = {call.id: call for message in step.given for call in message.calls}
+    for answer in _answers(fresh):
+        call = names.get(answer.id)
+        if call is not None and answer.id:
+            yield tool_turn(
+                key=answer.id, agent=step.agent, at=step.at, tool=call.name, given=call.args,
+                result=answer.text, failure=None,
+            )  # fmt: skip
+
+
+def _answers(fresh: Sequence[Said]) -> Iterator[Answered]:
+    for message in fresh:
+        yield from message.answers
+
+
+def _prompts(step: ModelStep, fresh: Sequence[Said]) -> Iterator[Turn]:
+    """Tell what people said; the same words again are another turn only if they are."""
+    said = Counter(message.text for message in step.given if message.role == "user")
+    for message in fresh:
+        if message.role == "user" and message.text:
+            digest = hashlib.sha256(message.text.encode("utf-8", "replace")).hexdigest()[:32]
+            key = f"user:{digest}:{said[message.text]}"
+            yield Turn(role=Role.USER, key=key, content=message.text, ts=step.at)
+
+
+def _words(step: ModelStep) -> Iterator[Turn]:
+    text = "\n".join(message.text for message in step.said if message.text)
+    if text:
+        yield Turn(
+            role=Role.ASSISTANT, key=f"said:{step.key}", agent=step.agent[:NAME_LENGTH] or None,
+            content=text, ts=step.at, call_id=step.call_id or None, model=step.model or None,
+            provider=step.provider or None,
+        )  # fmt: skip
+
+
+def _proposals(step: ModelStep) -> Iterator[Turn]:
+    for message in step.said:
+        for call in message.calls:
+            if call.id and call.name:
+                yield Turn(
+                    role=Role.ASSISTANT, key=call.id, agent=step.agent[:NAME_LENGTH] or None,
+                    phase=Phase.PROPOSED, tool=call.name[:TOOL_LENGTH], args=call.args,
+                    ts=step.at, call_id=step.call_id or None, model=step.model or None,
+                    provider=step.provider or None,
+                )  # fmt: skip

@@ -1,0 +1,178 @@
+"""Put what telemetry tells into runs: opened, their turns stored, their calls counted.
+
+Every step may be done twice: turns, calls and records are known by their keys. So a
+request that broke in the middle is sent again and does no harm.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from guard.turn import Turn
+from missioncontrol.accounts.models import Project
+from missioncontrol.api.otlp.batch import Batch
+from missioncontrol.api.otlp.keeping import kept, kept_record
+from missioncontrol.api.otlp.reading import Telling
+from missioncontrol.api.otlp.record import Record
+from missioncontrol.errors import MissionControlError
+from missioncontrol.oversight import services, telemetry
+from missioncontrol.oversight.ledger import Call
+from missioncontrol.runs import services as runs
+from missioncontrol.runs.models import Run, TelemetryRecord
+from missioncontrol.runs.models import Turn as TurnModel
+
+MOST_RUNS = 200
+"""In one request; beyond it somebody is making up sessions."""
+PROMPT_LENGTH = 60
+SOURCE = {"traces": "spans", "logs": "logs"}
+CAPABILITIES = {
+    "hold": False, "inject": [], "terminate": "not", "cost": "otlp",
+    "why": {
+        "hold": "Only telemetry tells of this run: it cannot be held.",
+        "inject": "Only telemetry tells of this run: no text can be sent to it.",
+        "terminate": "Only telemetry tells of this run: it cannot be ended from here.",
+    },
+}  # fmt: skip
+
+
+@dataclass(slots=True)
+class Visit:
+    """What one request tells of one run."""
+
+    run: Run
+    tellings: list[Telling] = field(default_factory=list)
+    turns: list[Turn] = field(default_factory=list)
+
+    @property
+    def goodbye(self) -> Telling | None:
+        """What says that the session is over, if anything does."""
+        return next((one for one in self.tellings if one.told.ends), None)
+
+
+def visits(
+    batch: Batch, tellings: Sequence[Telling], *, project: UUID, at: datetime
+) -> list[Visit]:
+    """Find each session's run, or open it, and what is new to it."""
+    by_key: dict[str, list[Telling]] = defaultdict(list)
+    for one in tellings:
+        by_key[one.run_key].append(one)
+    owner = Project.objects.get(pk=project)
+    found = []
+    for number, (key, told) in enumerate(by_key.items()):
+        if number >= MOST_RUNS:
+            _refuse(batch, told, f"at most {MOST_RUNS} sessions a request")
+            continue
+        found.append(_visit(owner, key, told, at=at))
+    return found
+
+
+def settle(found: Iterable[Visit], *, at: datetime) -> None:
+    """Count the calls, keep the records, end what is over; once turns are stored."""
+    found = list(found)
+    records = [kept_record(visit.run.id, one, at=at) for visit in found for one in visit.tellings]
+    TelemetryRecord.objects.bulk_create(records, ignore_conflicts=True)
+    calls = {visit.run.id: _calls(visit) for visit in found}
+    telemetry.count_calls({run: told for run, told in calls.items() if told}, at=at)
+    for visit in found:
+        if visit.run.observed_only and (last := visit.goodbye):
+            services.end_session(visit.run.id, at=at, failed=last.told.failed)
+
+
+def _refuse(batch: Batch, tellings: Iterable[Telling], why: str) -> None:
+    for one in tellings:
+        batch.refuse(one.record.place, why)
+
+
+def _visit(project: Project, key: str, told: list[Telling], *, at: datetime) -> Visit:
+    run = _run_of(project, key, told, at=at)
+    new = _unknown(run, told)
+    visit = Visit(run, new)
+    if run.observed_only:  # hooks and SDK tell of the turns themselves, and tell more
+        visit.turns = _paired(run, new)
+    return visit
+
+
+def _run_of(project: Project, key: str, told: list[Telling], *, at: datetime) -> Run:
+    first = told[0]
+    prompt = next((one.told.prompt for one in told if one.told.prompt), "")
+    name = f"{first.told.client}: {prompt[:PROMPT_LENGTH]}" if prompt else first.told.client
+    agent = next((one.told.agent for one in told if one.told.agent), first.told.client)
+    run, is_new = runs.open_run(
+        project,
+        runs.OpenRun(
+            name=name, key=key, agent=agent, goal=prompt, capabilities=CAPABILITIES,
+            metadata={"otel": kept(first.record.resource)},
+        ),
+        by="agent", at=at, observed_only=True,
+    )  # fmt: skip
+    if not is_new and run.observed_only and prompt and not run.goal:
+        runs.describe_run(run.id, name=name, goal=prompt, at=at)
+    return run
+
+
+def _unknown(run: Run, told: list[Telling]) -> list[Telling]:
+    """Leave out records that were kept before, and repeats within the request."""
+    by_key = {one.record.key: one for one in reversed(told)}
+    known = TelemetryRecord.objects.filter(run=run, key__in=by_key)
+    for key in known.values_list("key", flat=True):
+        del by_key[key]
+    return [one for one in told if by_key.get(one.record.key) is one]
+
+
+def _paired(run: Run, told: list[Telling]) -> list[Turn]:
+    """Give a tool call that came without its id the proposal it completes."""
+    waiting = _proposals(run) if any(one.told.unpaired for one in told) else []
+    turns: list[Turn] = []
+    for one in told:
+        for turn in one.told.turns:
+            if turn.is_proposed:
+                waiting.append((turn.key, turn.tool, turn.args))
+            turns.append(_completing(waiting, turn) if one.told.unpaired else turn)
+    return turns
+
+
+Proposal = tuple[str | None, str | None, Any]
+
+
+def _proposals(run: Run) -> list[Proposal]:
+    open_ = TurnModel.objects.filter(run=run, phase="proposed", key__isnull=False)
+    return list(open_.order_by("seq").values_list("key", "tool", "args"))
+
+
+def _completing(waiting: list[Proposal], turn: Turn) -> Turn:
+    for proposal in waiting:
+        key, tool, args = proposal
+        if tool == turn.tool and args == turn.args:
+            waiting.remove(proposal)
+            return replace(turn, key=key)
+    return turn
+
+
+def _calls(visit: Visit) -> list[Call]:
+    """Return the model calls told of; one within another is the same call."""
+    spans = {one.record.span for one in visit.tellings if one.told.use and _is_span(one.record)}
+    return [
+        _call(visit.run, one)
+        for one in visit.tellings
+        if one.told.use is not None and not (_is_span(one.record) and one.record.parent in spans)
+    ]
+
+
+def _is_span(record: Record) -> bool:
+    return record.signal == "traces"
+
+
+def _call(run: Run, one: Telling) -> Call:
+    use, record = one.told.use, one.record
+    if use is None:
+        raise MissionControlError("A record that tells of no model call was counted.")
+    return Call(
+        call_id=use.call_id, source=SOURCE[record.signal], agent=one.told.agent or run.agent,
+        model=use.model or None, provider=use.provider or None, usage=use.usage,
+        cost_usd=use.cost_usd, made_at=record.ended_at, began_at=record.began_at,
+    )  # fmt: skip

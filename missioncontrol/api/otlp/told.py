@@ -1,0 +1,93 @@
+"""What a record tells of an agent's session, in our own words."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from decimal import Decimal
+
+from guard.turn import Turn, Usage
+
+CLIENTS = {
+    "claude-code": "claude-code",
+    "codex": "codex",
+    "codex_cli_rs": "codex",
+    "codex_exec": "codex",
+    "gemini-cli": "gemini",
+    "gemini_cli": "gemini",
+}
+"""Services that have adapters of ours, by the name their runs' keys begin with."""
+NAMELESS = "otel"
+"""Who speaks where no service is named."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelUse:
+    """One model call. `usage` is in our words: `input` excludes what was cached."""
+
+    call_id: str
+    usage: Usage | None = None
+    cost_usd: Decimal | None = None
+    model: str = ""
+    provider: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Told:
+    """What one record tells.
+
+    Attributes:
+        client: Who speaks; the first half of the run's key.
+        session: The second half; empty: whatever else its trace belongs to.
+        agent: Who of the session's agents.
+        turns: In order.
+        use: A model call's tokens and money.
+        prompt: What the person asked, which names the run.
+        tool_key: The turn whose tool ran in the record's time.
+        unpaired: The tool call came without its id: it completes a proposed
+            turn of the same tool and arguments, if one waits.
+        ends: The session is over.
+        failed: It ended badly.
+    """
+
+    client: str
+    session: str
+    agent: str = ""
+    turns: tuple[Turn, ...] = ()
+    use: ModelUse | None = None
+    prompt: str = ""
+    tool_key: str | None = None
+    unpaired: bool = False
+    ends: bool = False
+    failed: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Said:
+    """One message of a model's conversation, whichever way it was written down."""
+
+    role: str
+    text: str = ""
+    calls: tuple[Asked, ...] = ()
+    answers: tuple[Answered, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """A tool call that the model proposed."""
+
+    id: str
+    name: str
+    args: dict[str, object] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answered:
+    """What a tool call came back with."""
+
+    id: str
+    text: str
+
+
+def client_of(service: str) -> str:
+    """Name who speaks, by the service that was instrumented."""
+    return CLIENTS.get(service, service)[:60] or NAMELESS

@@ -1,0 +1,28 @@
+"""google.rpc.Status in protobuf: how OTLP answers a request it refuses."""
+
+from __future__ import annotations
+
+CODES = {400: 3, 401: 16, 403: 7, 404: 5, 405: 12, 413: 8, 415: 3, 503: 14}
+"""HTTP status -> google.rpc.Code."""
+UNKNOWN = 2
+SEVEN_BITS = 0x7F
+
+
+def status(http_status: int, message: str) -> bytes:
+    r"""Encode a status: field 1 the code, field 2 the sentence.
+
+    >>> status(400, "no")
+    b'\x08\x03\x12\x02no'
+    """
+    text = message.encode("utf-8", "replace")
+    code = CODES.get(http_status, UNKNOWN)
+    return b"\x08" + bytes([code]) + b"\x12" + _varint(len(text)) + text
+
+
+def _varint(number: int) -> bytes:
+    parts = bytearray()
+    while number > SEVEN_BITS:
+        parts.append(number & SEVEN_BITS | 0x80)
+        number >>= 7
+    parts.append(number)
+    return bytes(parts)

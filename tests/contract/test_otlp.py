@@ -1,0 +1,183 @@
+"""OTLP/HTTP at a running Mission Control: what it takes, what it refuses, and how."""
+
+import gzip
+import json
+from uuid import uuid4
+
+import pytest
+from opentelemetry.exporter.otlp.proto.http import Compression
+from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
+from opentelemetry.proto.collector.logs.v1.logs_service_pb2 import ExportLogsServiceResponse
+from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import (
+    ExportTraceServiceRequest,
+    ExportTraceServiceResponse,
+)
+from opentelemetry.sdk.resources import Resource
+from opentelemetry.sdk.trace import TracerProvider
+from opentelemetry.sdk.trace.export import SimpleSpanProcessor
+
+from tests.otlp.build import a_log, a_span, logs, spans
+
+PROTOBUF = "application/x-protobuf"
+
+
+def a_tool_span(session, **told):
+    return a_span(
+        "execute_tool Bash",
+        {
+            "gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": "Bash",
+            "gen_ai.tool.call.id": f"toolu_{uuid4().hex}", "gen_ai.conversation.id": session,
+            "gen_ai.tool.call.arguments": json.dumps({"command": "ls"}), **told,
+        },
+    )  # fmt: skip
+
+
+def run_of(person, key):
+    found = [run for run in person.get("/api/v1/runs/?q=")["results"] if run["key"] == key]
+    return found[0] if found else None
+
+
+def test_json_spans_are_a_run_and_the_answer_is_empty(agent, person):
+    session = uuid4().hex
+
+    answer = agent.ask("POST", "/v1/traces", spans(a_tool_span(session)))
+
+    assert (answer.status, answer.json) == (200, {})
+    run = run_of(person, f"my-agent:{session}")
+    turns = person.get(f"/api/v1/runs/{run['id']}/turns/")["results"]
+    assert [(turn["tool"], turn["args"]) for turn in turns] == [("Bash", {"command": "ls"})]
+
+
+def test_an_unmodified_exporter_sends_protobuf_and_gzip(installation, person):
+    session = uuid4().hex
+    exporter = OTLPSpanExporter(
+        endpoint=f"{installation.url}/v1/traces", compression=Compression.Gzip,
+        headers={"Authorization": f"Bearer {installation.agent_key}"},
+    )  # fmt: skip
+    provider = TracerProvider(resource=Resource({"service.name": "real-sdk"}))
+    provider.add_span_processor(SimpleSpanProcessor(exporter))
+    told = {
+        "gen_ai.operation.name": "chat", "gen_ai.conversation.id": session,
+        "gen_ai.provider.name": "anthropic", "gen_ai.request.model": "claude-sonnet-4-5",
+        "gen_ai.usage.input_tokens": 10500, "gen_ai.usage.output_tokens": 42,
+        "gen_ai.usage.cache_read.input_tokens": 9000,
+        "gen_ai.usage.cache_creation.input_tokens": 300,
+    }  # fmt: skip
+
+    with provider.get_tracer("test").start_as_current_span("chat", attributes=told):
+        pass
+    provider.shutdown()
+
+    run = run_of(person, f"real-sdk:{session}")
+    assert (run["cost_usd"], run["usage_source"]) == ("0.008055", "spans")
+    assert run["unavailable"].keys() >= {"pause", "inject", "terminate"}
+
+
+def test_bad_records_are_counted_and_named_and_good_ones_kept(agent, person):
+    session = uuid4().hex
+    bad = {**a_tool_span(session), "traceId": "no id"}
+
+    answer = agent.ask("POST", "/v1/traces", spans(bad, a_tool_span(session), 7))
+
+    assert answer.status == 200
+    told = answer.json["partialSuccess"]
+    assert told["rejectedSpans"] == "2"
+    assert told["errorMessage"].startswith("record 0: traceId must be 32 hexadecimal digits")
+    assert run_of(person, f"my-agent:{session}")["turns"] == 1
+
+
+def test_bad_records_in_protobuf_are_answered_in_protobuf(installation, agent):
+    request = ExportTraceServiceRequest()
+    group = request.resource_spans.add().scope_spans.add()
+    group.spans.add(name="no ids")
+
+    status, kind, body = raw(installation, "/v1/traces", request.SerializeToString(), PROTOBUF)
+
+    partial = ExportTraceServiceResponse.FromString(body).partial_success
+    assert (status, kind, partial.rejected_spans) == (200, PROTOBUF, 1)
+    assert "trace_id" in partial.error_message
+
+
+def raw(installation, path, body, kind, **headers):
+    """Send bytes and see bytes."""
+    import urllib.error
+    import urllib.request
+
+    named = {"Content-Type": kind, "Authorization": f"Bearer {installation.agent_key}", **headers}
+    request = urllib.request.Request(f"{installation.url}{path}", body, named, method="POST")
+    try:
+        with urllib.request.urlopen(request, timeout=60) as answer:
+            return answer.status, answer.headers["Content-Type"], answer.read()
+    except urllib.error.HTTPError as error:
+        with error:
+            return error.code, error.headers["Content-Type"], error.read()
+
+
+def test_what_is_no_protobuf_is_refused_with_a_status_in_protobuf(installation):
+    status, kind, body = raw(installation, "/v1/logs", b"\xff\xff\xff", PROTOBUF)
+
+    assert (status, kind) == (400, PROTOBUF)
+    assert b"no OTLP request in protobuf" in body
+
+
+@pytest.mark.parametrize(
+    ("body", "headers", "status", "code"),
+    [
+        (b"{}", {"Content-Type": "text/plain"}, 415, "wrong_media_type"),
+        (b"{}", {"Content-Encoding": "br"}, 415, "wrong_media_type"),
+        (b"not gzip", {"Content-Encoding": "gzip"}, 400, "invalid_request"),
+        (gzip.compress(b"{}")[:-9], {"Content-Encoding": "gzip"}, 400, "invalid_request"),
+        (b"[]", {}, 400, "invalid_request"),
+        (b'{"resourceLogs": 7}', {}, 400, "invalid_request"),
+        (gzip.compress(b" " * 40_000_000), {"Content-Encoding": "gzip"}, 413, "body_too_large"),
+        (b" " * 9_000_000, {}, 413, "body_too_large"),
+        (b"{}", {"Authorization": "Bearer mc_wrong"}, 401, "not_signed_in"),
+    ],
+)
+def test_what_cannot_be_taken_is_refused_with_its_reason(agent, body, headers, status, code):
+    answer = agent.ask("POST", "/v1/logs", body, **headers)
+
+    assert (answer.status, answer.json["code"]) == (status, code)
+
+
+def test_only_posting_is_offered(agent):
+    assert agent.ask("GET", "/v1/traces").status == 405
+
+
+def test_gzip_of_json_logs_is_read(installation, person):
+    session = uuid4().hex
+    event = a_log(
+        "claude_code.user_prompt", session__id=session, event__sequence=1, prompt="fix it"
+    )
+    body = gzip.compress(json.dumps(logs(event)).encode())
+
+    status, _, answer = raw(
+        installation, "/v1/logs", body, "application/json; charset=utf-8",
+        **{"Content-Encoding": "gzip"},
+    )  # fmt: skip
+
+    assert (status, answer) == (200, b"{}")
+    assert run_of(person, f"claude-code:{session}")["name"] == "claude-code: fix it"
+
+
+def test_metrics_are_taken_and_not_kept(agent):
+    point = {"timeUnixNano": "1", "asInt": "3"}
+    metric = {"name": "gen_ai.client.token.usage", "sum": {"dataPoints": [point]}}
+    body = {"resourceMetrics": [{"scopeMetrics": [{"metrics": [metric, {"name": "no data"}]}]}]}
+
+    answer = agent.ask("POST", "/v1/metrics", body)
+
+    assert answer.json["partialSuccess"]["rejectedDataPoints"] == "1"
+
+
+def test_an_empty_request_is_a_success(installation):
+    status, kind, body = raw(installation, "/v1/logs", b"", PROTOBUF)
+
+    assert (status, kind) == (200, PROTOBUF)
+    assert ExportLogsServiceResponse.FromString(body) == ExportLogsServiceResponse()
+
+
+def test_another_projects_key_opens_its_own_run(agent, nobody):
+    answer = nobody.ask("POST", "/v1/traces", spans(a_tool_span(uuid4().hex)))
+
+    assert answer.status == 401

@@ -1,0 +1,133 @@
+"""Claude Code's telemetry as turns and money."""
+
+import json
+from decimal import Decimal
+
+import pytest
+
+from missioncontrol.runs.models import Turn
+from tests.build import a_call, a_project, a_proposal, a_run, report
+from tests.otlp.build import a_log, a_span, logs, read, spans, take, tellings, turns_of, uses_of
+
+SESSION = "0491eb2a-6000-425f-9129-131c383d156c"
+RUN_KEY = f"claude-code:{SESSION}"
+CALL = {
+    "model": "claude-sonnet-4-5", "input_tokens": 1200, "output_tokens": 42,
+    "cache_read_tokens": 9000, "cache_creation_tokens": 300, "cache_creation_5m_tokens": 0,
+    "cache_creation_1h_tokens": 0, "cost_usd": 0.008054999999999998, "cost_usd_micros": 8055,
+}  # fmt: skip
+TOOL = {
+    "tool_name": "Bash", "tool_use_id": "toolu_1", "success": "true",
+    "tool_input": json.dumps({"command": "ls"}),
+}  # fmt: skip
+
+
+def an_event(name, sequence, *, prompt_id="p1", **told):
+    told |= {"session__id": SESSION, "event__sequence": sequence, "prompt__id": prompt_id}
+    return a_log(name, **told)
+
+
+def a_call_event(sequence=6, **told):
+    return an_event("api_request", sequence, **{**CALL, **told})
+
+
+def a_model_span(**told):
+    named = {"session.id": SESSION, "gen_ai.conversation.id": SESSION, **CALL, **told}
+    return a_span("claude_code.llm_request", named)
+
+
+def test_a_request_is_its_tokens_by_tier_and_its_own_figure():
+    (use,) = uses_of(logs(a_call_event()))
+
+    assert (use.usage.input, use.usage.cache_read, use.usage.output) == (1200, 9000, 42)
+    assert (use.usage.cache_write_5m, use.usage.cache_write_1h) == (300, 0)
+    assert (use.cost_usd, use.model) == (Decimal("0.008055"), "claude-sonnet-4-5")
+
+
+def test_writes_of_a_stated_tier_keep_it():
+    tiers = {"cache_creation_5m_tokens": 100, "cache_creation_1h_tokens": 200}
+
+    (use,) = uses_of(logs(a_call_event(**tiers)))
+
+    assert (use.usage.cache_write_5m, use.usage.cache_write_1h) == (100, 200)
+
+
+def test_a_figure_of_nothing_is_no_figure():
+    (use,) = uses_of(logs(a_call_event(cost_usd=0.0, cost_usd_micros=0)))
+
+    assert use.cost_usd is None
+
+
+def test_a_tool_result_is_a_turn_under_the_id_its_hooks_use():
+    (turn,) = turns_of(logs(an_event("tool_result", 8, **TOOL)))
+
+    assert (turn.key, turn.tool, turn.args, turn.error) == (
+        "toolu_1", "Bash", {"command": "ls"}, None,
+    )  # fmt: skip
+
+
+def test_a_failed_tool_has_its_error():
+    failed = {**TOOL, "success": "false", "error": "Shell command failed"}
+
+    (turn,) = turns_of(logs(an_event("tool_result", 8, **failed)))
+
+    assert turn.error == "Shell command failed"
+
+
+@pytest.mark.parametrize(
+    ("prompt", "content"),
+    [("fix it", "fix it"), ("<REDACTED>", "(a prompt that was not told)")],
+)
+def test_a_prompt_is_what_the_user_says_even_when_it_is_not_told(prompt, content):
+    (turn,) = turns_of(logs(an_event("user_prompt", 4, prompt=prompt)))
+
+    assert (turn.role, turn.key, turn.content) == ("user", "prompt:p1", content)
+
+
+def test_a_subagent_belongs_to_the_session_and_speaks_under_its_own_name():
+    span = a_model_span(**{"gen_ai.conversation.id": "a4b5", "agent_id": "a4b5"})
+    event = a_call_event(agent_id="a4b5", agent__name="Explore")
+
+    told = [*tellings(spans(span, service="claude-code")), *tellings(logs(event))]
+
+    assert [one.run_key for one in told] == [RUN_KEY, RUN_KEY]
+    assert [one.told.agent for one in told] == ["a4b5", "Explore:a4b5"]
+
+
+def test_a_resumed_session_counts_its_sequence_anew():
+    first, second = a_call_event(5, prompt_id="p1"), a_call_event(5, prompt_id="p2")
+
+    assert len({one.record.key for one in tellings(logs(first, second))}) == 2
+
+
+@pytest.mark.django_db
+def test_the_run_costs_what_the_agent_says_though_logs_and_spans_tell_of_it():
+    project = a_project()
+
+    (run,) = take(
+        project, spans(a_model_span(), service="claude-code"),
+        logs(a_call_event(6), an_event("tool_result", 8, **TOOL), a_call_event(9)),
+        spans(a_model_span(), service="claude-code"), logs(a_call_event(6)),
+    )  # fmt: skip
+
+    assert (run.key, run.agent, run.usage_source) == (RUN_KEY, "claude-code", "logs")
+    assert (run.cost_usd, run.input_tokens) == (Decimal("0.016110"), 2400)
+    assert [turn.tool for turn in Turn.objects.filter(run=run)] == ["Bash"]
+
+
+@pytest.mark.django_db
+def test_what_hooks_tell_is_not_told_twice():
+    project = a_project()
+    run = a_run(project, key=RUN_KEY, agent="claude-code", capabilities={"hold": True})
+    report(run, a_proposal("ls", key="toolu_1"), a_call("ls", key="toolu_1", result="a b"))
+
+    (run,) = take(project, logs(a_call_event(6), an_event("tool_result", 8, **TOOL)))
+
+    assert (Turn.objects.get(run=run).result, run.cost_usd) == ("a b", Decimal("0.008055"))
+    assert run.capabilities == {"hold": True}
+
+
+def test_a_record_of_another_form_spoils_no_other():
+    batch = read(logs({"attributes": 7}, a_call_event(), "no record"))
+
+    assert (sorted(batch.refused), len(batch.records)) == ([0, 2], 1)
