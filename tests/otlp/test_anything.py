@@ -1,0 +1,115 @@
+"""Whatever is sent, it is read or refused in words, and what was good is kept."""
+
+import contextlib
+import gzip
+import json
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
+
+from missioncontrol.api.otlp import from_json, from_protobuf
+from missioncontrol.api.otlp.body import UNPACKED_LIMIT, unpacked
+from missioncontrol.errors import BodyTooLarge, MissionControlError
+from tests.build import a_project
+from tests.otlp.build import TRACE, a_span, attributes, read, spans, take, tellings
+
+NAMES = st.sampled_from([
+    "gen_ai.operation.name", "gen_ai.usage.input_tokens", "gen_ai.input.messages",
+    "gen_ai.output.messages", "gen_ai.tool.call.arguments", "gen_ai.tool.call.id",
+    "gen_ai.prompt.0.role", "gen_ai.prompt.0.content", "gen_ai.completion.0.tool_calls.0.id",
+    "gen_ai.conversation.id", "session.id", "event.sequence", "event.name", "cost_usd",
+    "openinference.span.kind", "llm.input_messages.0.message.content", "llm.cost.total",
+    "traceloop.span.kind", "traceloop.entity.input", "tool_name", "model", "input_tokens",
+])  # fmt: skip
+WORDS = st.sampled_from(["chat", "execute_tool", "LLM", "TOOL", "[]", "{", '[{"parts": 7}]', "\0"])
+VALUES = st.recursive(
+    WORDS | st.text(max_size=20) | st.integers() | st.booleans() | st.none()
+    | st.floats(),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner),
+    max_leaves=6,
+)  # fmt: skip
+ANY_JSON = VALUES | st.dictionaries(
+    st.sampled_from(["resourceSpans", "scopeSpans", "spans", "attributes", "key", "value"]), VALUES
+)
+ROUGH = settings(deadline=None, suppress_health_check=list(HealthCheck), max_examples=30)
+
+
+@ROUGH
+@given(body=st.binary(max_size=400), signal=st.sampled_from(["traces", "logs", "metrics"]))
+def test_any_bytes_are_read_or_refused(body, signal):
+    for reader in (from_json, from_protobuf):
+        with contextlib.suppress(MissionControlError):
+            reader.read(body, signal)
+
+
+@ROUGH
+@given(body=st.binary(max_size=400))
+def test_any_bytes_are_unpacked_or_refused(body):
+    for packed in (body, gzip.compress(body)[: len(body)]):
+        with contextlib.suppress(MissionControlError):
+            unpacked(packed, "gzip")
+
+
+@ROUGH
+@given(body=ANY_JSON, inside=ANY_JSON)
+def test_any_json_is_read_or_refused(body, inside):
+    record = a_span("any", {"gen_ai.operation.name": "chat"}) | {"attributes": inside}
+
+    with contextlib.suppress(MissionControlError):
+        from_json.read(json.dumps(body).encode(), "traces")
+    from_json.read(json.dumps(spans(record)).encode(), "traces")
+
+
+@ROUGH
+@given(told=st.dictionaries(NAMES, VALUES, max_size=8), name=st.text(max_size=30))
+@pytest.mark.django_db
+def test_any_attributes_are_stored_or_refused_and_the_good_record_is_kept(told, name):
+    given_ = {one: value for one, value in told.items() if value is not None}
+    good = a_span("good", {"gen_ai.operation.name": "execute_tool", "session.id": "s"})
+
+    runs = take(a_project(), spans(a_span(name, given_), good))
+
+    assert "my-agent:s" in {run.key for run in runs}
+
+
+def test_a_gzip_bomb_is_not_unpacked():
+    bomb = gzip.compress(b"\0" * (UNPACKED_LIMIT + 1))
+
+    with pytest.raises(BodyTooLarge):
+        unpacked(bomb, "gzip")
+
+
+def test_gzip_of_several_members_is_unpacked_whole():
+    assert unpacked(gzip.compress(b"one ") + gzip.compress(b"two"), "gzip") == b"one two"
+
+
+def test_protobuf_tells_what_json_tells():
+    told = {"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": "sh", "n": 3, "x": [1.5]}
+    message = ExportTraceServiceRequest()
+    group = message.resource_spans.add()
+    group.resource.attributes.add(key="service.name").value.string_value = "my-agent"
+    span = group.scope_spans.add(scope={"name": "demo"}).spans.add(
+        trace_id=bytes.fromhex(TRACE), span_id=b"12345678", name="sh", status={"code": 2},
+        start_time_unix_nano=10**18, end_time_unix_nano=10**18 + 5,
+    )  # fmt: skip
+    for name in ("gen_ai.operation.name", "gen_ai.tool.name"):
+        span.attributes.add(key=name).value.string_value = told[name]
+    span.attributes.add(key="n").value.int_value = 3
+    span.attributes.add(key="x").value.array_value.values.add().double_value = 1.5
+    written = {
+        "traceId": TRACE.upper(), "spanId": b"12345678".hex(), "name": "sh",
+        "startTimeUnixNano": 10**18, "endTimeUnixNano": str(10**18 + 5),
+        "attributes": attributes(told), "status": {"code": "STATUS_CODE_ERROR"},
+    }  # fmt: skip
+
+    (from_bytes,) = from_protobuf.read(message.SerializeToString(), "traces").records
+
+    assert read(spans(written)).records == [from_bytes]
+
+
+def test_figures_beyond_reason_refuse_their_record():
+    absurd = {"gen_ai.operation.name": "chat", "gen_ai.usage.input_tokens": 10**12}
+
+    assert tellings(spans(a_span("chat", absurd))) == []
