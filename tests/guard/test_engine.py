@@ -1,16 +1,13 @@
 from __future__ import annotations
 
-from dataclasses import replace
 from decimal import Decimal
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from guard.budget import Budget, Spent
 from guard.engine import Engine
 from guard.policy import Policy
-from guard.turn import Phase, Role, Turn
+from guard.turn import Role, Turn
 from tests.guard.build import a_call, a_message, a_proposal, a_user, first_trip, watch
 from tests.guard.scenes import HEALTHY, LOOPS
 
@@ -125,66 +122,6 @@ def test_system_turns_are_neither_work_nor_a_reset():
 
     assert first_trip([note, note, note, note]) is None
     assert first_trip([read, note, read, note, read]) == 4
-
-
-# --- properties -------------------------------------------------------------
-
-TEXTS = st.sampled_from(["", "ok", "3 failed", "Error: no such file", "state: pending", "a\nb\nc"])
-ANY_TEXT = st.one_of(TEXTS, st.text(max_size=60))
-
-
-@st.composite
-def some_turns(draw, size=90):
-    turns = []
-    for place in range(draw(st.integers(0, size))):
-        role = draw(st.sampled_from([Role.ASSISTANT] * 12 + [Role.USER, Role.TOOL, Role.SYSTEM]))
-        tool = draw(st.sampled_from(["Bash", "Read", "get_job", None]))
-        phase = draw(st.sampled_from([Phase.DONE, Phase.DONE, Phase.PROPOSED]))
-        known = draw(st.booleans())
-        turns.append(
-            Turn(
-                role=role,
-                key=draw(st.sampled_from([None, "a", "b", "c"])),
-                agent=draw(st.sampled_from([None, "one", "two"])),
-                phase=phase if tool else Phase.DONE,
-                tool=tool,
-                args={"x": draw(st.sampled_from(["1", "2", "page 2"]))} if tool else None,
-                content=draw(ANY_TEXT) if tool is None else None,
-                result=draw(ANY_TEXT) if known and tool else None,
-                error=draw(st.sampled_from([None, None, "boom"])),
-                seq=place,
-            )
-        )
-    return turns
-
-
-@given(some_turns())
-@settings(max_examples=60, deadline=None)
-def test_the_same_turns_give_the_same_assessments(turns):
-    assert watch(turns) == watch(turns)
-
-
-@given(some_turns(size=160))
-@settings(max_examples=60, deadline=None)
-def test_an_engine_rebuilt_from_its_window_says_the_same_next(turns):
-    # Each turn its own key: what a completion completes must lie within the window.
-    turns = [replace(turn, key=None, phase=Phase.DONE) for turn in turns]
-    engine = Engine()
-    said = [engine.observe(turn) for turn in turns]
-
-    rebuilt = [a.signals for a in watch(turns[-Engine.WINDOW :])][-1:]
-
-    assert rebuilt == [a.signals for a in said][-1:]
-
-
-@given(some_turns(), st.text(max_size=300))
-@settings(max_examples=40, deadline=None)
-def test_no_turn_makes_it_raise_and_scores_stay_bounded(turns, text):
-    strange = Turn(role=Role.ASSISTANT, tool=text, args={text: text}, result=text)
-
-    for assessment in watch([*turns, strange, strange]):
-        assert 0.0 <= assessment.similarity <= 1.0
-        assert all(0.0 <= signal.score <= 1.0 for signal in assessment.signals)
 
 
 def test_its_memory_stays_bounded_in_a_long_run():
