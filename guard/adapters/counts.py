@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
+from guard.chat import usage_of
 from guard.turn import Usage
 
 
@@ -55,6 +57,25 @@ def responses_usage(counts: Any) -> Usage | None:
         cache_write_5m=written,
         output=counts.output_tokens,
         reasoning=getattr(said, "reasoning_tokens", 0) or 0,
+    )
+
+
+def litellm_usage(counts: Mapping[str, Any]) -> Usage:
+    """Read LiteLLM's counts: OpenAI's, with what was written to a cache inside the prompt.
+
+    >>> litellm_usage({"prompt_tokens": 10_500, "completion_tokens": 42,
+    ...     "prompt_tokens_details": {"cached_tokens": 9_000, "cache_creation_tokens": 300}})
+    Usage(input=1200, cache_read=9000, cache_write_5m=300, cache_write_1h=0, output=42, reasoning=0)
+    """
+    usage, read = usage_of(counts), counts.get("prompt_tokens_details") or {}
+    written = _count(read, "cache_creation_tokens") or _count(counts, "cache_creation_input_tokens")
+    tiers = read.get("cache_creation_token_details") or {}
+    hourly = min(written, _count(tiers, "ephemeral_1h_input_tokens"))
+    return replace(
+        usage,
+        input=max(0, usage.input - written),
+        cache_write_5m=written - hourly,
+        cache_write_1h=hourly,
     )
 
 

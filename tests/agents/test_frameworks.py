@@ -78,6 +78,7 @@ AGENTS = {
     "langgraph-async": ("langgraph", "langgraph_agent", "async"),
     "openai-agents": ("openai-agents", "openai_agents_agent"),
     "openai-agents-chat": ("openai-agents", "openai_agents_agent", "chat"),
+    "litellm": ("litellm", "litellm_agent"),
 }
 
 
@@ -128,3 +129,15 @@ def test_a_hand_off_is_a_turn_of_the_agent_that_hands_over(play, person):
 
     turns = [(turn["agent"], turn["tool"]) for turn in person.turns(run) if turn["tool"]]
     assert turns == [("desk", HAND_OFF), *[("reader", "read_file")] * 3]
+
+
+def test_litellm_tells_its_own_cost_and_refuses_what_is_asked_after_the_end(play, person):
+    program = play(*AGENTS["litellm"])
+    card = program.card(person)
+    person.tap(card, "terminate")
+
+    assert program.account()["refused"] is True
+    rows = person.get(f"audit/?run={card['run']}&limit=500")["results"]
+    paid = [row for row in rows if row["type"] == "cost.attributed"]
+    assert len(paid) == 3
+    assert {row["payload"]["priced_by"] for row in paid} == {"agent"}

@@ -11,10 +11,11 @@ import pytest
 
 from guard import Usage
 from guard.adapters import counts
-from guard.adapters.counts import langchain_usage
+from guard.adapters.counts import langchain_usage, litellm_usage
 
 NEEDED = {
     "guard.adapters.langchain": ("langchain", "langchain"),
+    "guard.adapters.litellm": ("litellm", "litellm"),
     "guard.adapters.openai_agents": ("agents", "openai-agents"),
 }
 
@@ -80,6 +81,18 @@ def test_langchain_counts_what_was_cached_inside_its_input(details, expected):
     told = {"input_tokens": 10_500, "output_tokens": 42, "input_token_details": details}
 
     assert langchain_usage(told) == expected
+
+
+def test_litellm_counts_what_was_written_to_a_cache_inside_its_prompt():
+    tiers = {"ephemeral_5m_input_tokens": 200, "ephemeral_1h_input_tokens": 50}
+    details = {"cached_tokens": 9_000, "cache_creation_tokens": 250}
+    details |= {"cache_creation_token_details": tiers}
+    told = {"prompt_tokens": 10_500, "completion_tokens": 42, "prompt_tokens_details": details}
+
+    expected = Usage(
+        input=1_250, cache_read=9_000, cache_write_5m=200, cache_write_1h=50, output=42
+    )
+    assert litellm_usage(told) == expected
 
 
 def test_a_model_that_tells_no_counts_has_no_usage():

@@ -50,7 +50,6 @@ class Program:
                 "HOME": str(home),
                 "PATH": os.environ["PATH"],
                 "PYTHONPATH": str(ROOT),
-                "PYTHONDONTWRITEBYTECODE": "1",
                 **NOWHERE_ELSE,
                 **SILENT,
                 "STORY": self.story,
@@ -74,11 +73,11 @@ class Program:
             run = self.run(person, "loop")
             return person.waiting_on(run) if run else None
 
-        return dict(wait_for(held, seconds=120))
+        return dict(wait_for(held, seconds=300))
 
     def account(self) -> dict[str, object]:
         """Wait for its end and read what it tells of itself."""
-        code = self.process.wait(120)
+        code = self.process.wait(300)
         self._said.seek(0)
         self._complained.seek(0)
         assert code == 0, self._complained.read()[-4000:]

@@ -1,0 +1,302 @@
+"""LiteLLM under Mission Control: a callback that reads a loop from its model calls.
+
+    litellm.callbacks = [MissionControl("fix-auth")]        # litellm.acompletion
+    callbacks: ["guard.adapters.litellm.proxy"]             # the proxy's config.yaml
+
+LiteLLM sees what an agent asks of its model, not its tools: a call is proposed when
+the model asks for it, and done when its result comes with the next request.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import json
+from collections import OrderedDict
+from collections.abc import Mapping, Sequence
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+from decimal import Decimal
+from types import TracebackType
+from typing import Any, Self
+
+from guard.adapters.counts import litellm_usage
+from guard.errors import FrameworkMissing, Stopped
+from guard.sdk.aio import AsyncSession
+from guard.sdk.conversation import Go, new_key
+from guard.turn import Role
+
+try:
+    import litellm
+    from litellm.integrations.custom_logger import CustomLogger
+except ImportError as missing:
+    raise FrameworkMissing("guard.adapters.litellm", "litellm", missing) from missing
+
+CHAT = frozenset({"completion", "acompletion"})
+MOST_RUNS = 1000
+"""That a proxy remembers; the one unheard for longest is forgotten, and joined again by its key."""
+
+OURS = ("messages", "litellm_call_id", "litellm_logging_obj")
+"""What a repeated request does not take over."""
+
+_prepared: ContextVar[str | None] = ContextVar("guard_prepared", default=None)
+"""The run of a request whose messages are ready: the proxy's, or one asked again."""
+
+
+class MissionControl(CustomLogger):
+    """Reports the loops that run over `litellm.acompletion`, and does what people say.
+
+    A tool call waits here, before its agent hears of it. A corrected call never
+    reaches the agent: the model is asked again with the correction, and the agent
+    hears what it says then. A run that is ended gets an answer without a call that
+    says so; further requests raise `guard.Stopped` (the proxy: status 403).
+
+    Calls of one `litellm_session_id` (or `metadata["session_id"]`) are one run; those
+    without are one run of this object.
+
+    Args:
+        name: What people call these runs.
+        opening: As for `guard.AsyncSession`: `url`, `key`, `agent`, `goal`, `workspace`,
+            `mode`, `fail`, `budget`, … Without a `goal`, what the person asked is it.
+    """
+
+    def __init__(self, name: str, **opening: Any) -> None:
+        super().__init__()
+        self._opening = {"name": name, **opening}
+        self._own_key = f"litellm:{new_key()}"
+        self._runs: OrderedDict[str, _Run] = OrderedDict()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        for run in self._runs.values():
+            await run.session.close("failed" if kind else "completed")
+
+    async def async_pre_call_hook(
+        self, user_api_key_dict: Any, cache: Any, data: dict[str, Any], call_type: str
+    ) -> dict[str, Any]:
+        """The proxy's: a run that is over is refused before a deployment is chosen."""
+        if call_type not in CHAT:
+            return data
+        key = _session_of(data) or _fingerprint(user_api_key_dict, data["messages"])
+        try:
+            messages = await self._run(key, data["messages"]).prepare(data["messages"])
+        except Stopped as stopped:
+            from fastapi import HTTPException
+
+            raise HTTPException(403, f"Mission Control ended this run: {stopped.reason}") from None
+        _prepared.set(key)
+        return data | {"messages": messages}
+
+    async def async_pre_call_deployment_hook(
+        self, kwargs: dict[str, Any], call_type: Any
+    ) -> dict[str, Any] | None:
+        """Tell what came since the last model call, and add what the model must read.
+
+        Raises:
+            Stopped: The run is over.
+        """
+        if _prepared.get() is not None or _name(call_type) not in CHAT:
+            return None
+        run = self._run(_session_of(kwargs) or self._own_key, kwargs["messages"])
+        return kwargs | {"messages": await run.prepare(kwargs["messages"])}
+
+    async def async_post_call_success_deployment_hook(
+        self, request_data: dict[str, Any], response: Any, call_type: Any
+    ) -> Any:
+        """Hold the calls the model asks for; the agent hears of those that may run."""
+        if _name(call_type) not in CHAT or not getattr(response, "choices", None):
+            return None
+        key = _prepared.get() or _session_of(request_data) or self._own_key
+        run = self._run(key, request_data["messages"])
+        if await run.judge(response, request_data):
+            return response
+        return await _asked_again(key, run, response, request_data)
+
+    def _run(self, key: str, messages: Sequence[Any]) -> _Run:
+        if key not in self._runs:
+            told = {"run_key": key, "goal": _last_asked(messages)} | self._opening
+            self._runs[key] = _Run(AsyncSession(**told))
+            if len(self._runs) > MOST_RUNS:
+                self._runs.popitem(last=False)
+        self._runs.move_to_end(key)
+        return self._runs[key]
+
+
+@dataclass(slots=True)
+class _Run:
+    """One loop, as its model calls tell it."""
+
+    session: AsyncSession
+    asked: int = 0
+    waiting: dict[str, Go] = field(default_factory=dict)
+    instead: dict[str, str] = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)
+    placed: list[tuple[int, list[Any]]] = field(default_factory=list)
+    stopped: Stopped | None = None
+
+    async def prepare(self, messages: Sequence[Any]) -> list[Any]:
+        """Tell what is new in a request; answers its messages, with ours."""
+        if self.stopped:
+            raise self.stopped
+        people = [text for message in messages if (text := _said_by_person(message))]
+        if len(people) > self.asked:
+            self.asked = len(people)
+            self.notes += await self.session.say(people[-1], role=Role.USER)
+        for message in messages:
+            if (go := self.waiting.pop(_get(message, "tool_call_id") or "", None)) is not None:
+                self.notes += await self.session.after(go, result=_text(message))
+        return self._with_ours(messages)
+
+    def _with_ours(self, messages: Sequence[Any]) -> list[Any]:
+        if self.notes:
+            heard = [{"role": "user", "content": f"[Mission Control] {n}"} for n in self.notes]
+            self.placed.append((len(messages), heard))
+            self.notes = []
+        told: list[Any] = []
+        for place in range(len(messages) + 1):
+            told += [ours for at, items in self.placed if at == place for ours in items]
+            told += messages[place : place + 1]
+        return told
+
+    async def judge(self, response: Any, request: Mapping[str, Any]) -> bool:
+        """Ask for each call of an answer; False: none of them may run."""
+        message = response.choices[0].message
+        facts = _facts(response, request)
+        calls = list(message.tool_calls or ())
+        try:
+            if not calls:
+                self.notes += await self.session.say(_text(message) or "(no text)", **facts)
+                return True
+            going = await asyncio.gather(*(self._propose(call, facts) for call in calls))
+        except Stopped as stopped:
+            self.stopped = stopped
+            _answer(response, f"[Mission Control] This run was ended: {stopped.reason}")
+            return True
+        if not any(going):
+            return False
+        message.tool_calls = [call for call, goes in zip(calls, going, strict=True) if goes]
+        self.notes += [self.instead.pop(call.id) for call in calls if call.id in self.instead]
+        return True
+
+    async def _propose(self, call: Any, facts: Mapping[str, Any]) -> bool:
+        args = _arguments(call.function.arguments)
+        go = await self.session.before(str(call.function.name), args, **facts)
+        if go.run:
+            self.waiting[call.id] = go
+            self.notes += go.messages
+        else:
+            self.instead[call.id] = go.text
+        return go.run
+
+    def answered_instead(self, message: Any) -> list[Any]:
+        """What the model called, and what it reads in place of the results."""
+        calls = list(message.tool_calls)
+        told = [message.model_dump(exclude_none=True)]
+        for call in calls:
+            text = self.instead.pop(call.id)
+            told.append({"role": "tool", "tool_call_id": call.id, "content": text})
+        return told
+
+
+async def _asked_again(key: str, run: _Run, response: Any, request: Mapping[str, Any]) -> Any:
+    """Ask the model again, with answers to the calls that were not run."""
+    sent = list(request["messages"])
+    exchange = run.answered_instead(response.choices[0].message)
+    ours = sum(len(items) for _, items in run.placed)
+    again = {name: value for name, value in request.items() if name not in OURS}
+    token = _prepared.set(key)
+    try:
+        answer = await litellm.acompletion(**again, messages=[*sent, *exchange])
+    finally:
+        _prepared.reset(token)
+    run.placed.append((len(sent) - ours, exchange))
+    return answer
+
+
+def _session_of(kwargs: Mapping[str, Any]) -> str | None:
+    """The session an agent names, as a run's key."""
+    named = kwargs.get("litellm_session_id")
+    for where in ("metadata", "litellm_metadata"):
+        named = named or (kwargs.get(where) or {}).get("session_id")
+    return f"litellm:{named}" if named else None
+
+
+def _fingerprint(who: Any, messages: Sequence[Any]) -> str:
+    """A key for a conversation without a name: whose it is and how it begins."""
+    begins = [_text(message) for message in messages[:2]]
+    told = json.dumps([str(getattr(who, "token", "")), *begins])
+    return f"litellm:{hashlib.sha256(told.encode()).hexdigest()[:32]}"
+
+
+def _facts(response: Any, request: Mapping[str, Any]) -> dict[str, Any]:
+    """What a model call was and cost, by LiteLLM's own reckoning."""
+    usage = getattr(response, "usage", None)
+    facts = {
+        "call_id": response.id,
+        "model": str(response.model or request.get("model") or "").rpartition("/")[2],
+        "provider": request.get("custom_llm_provider"),
+        "usage": litellm_usage(usage.model_dump()) if usage else None,
+        "cost_usd": _cost(response),
+    }
+    return {name: fact for name, fact in facts.items() if fact is not None}
+
+
+def _cost(response: Any) -> Decimal | None:
+    try:
+        return Decimal(str(litellm.completion_cost(completion_response=response)))
+    except Exception:  # noqa: BLE001 - it raises plain ones for a model it does not know
+        return None
+
+
+def _answer(response: Any, text: str) -> None:
+    """Turn an answer into one that calls nothing."""
+    choice = response.choices[0]
+    choice.message.tool_calls, choice.message.content = None, text
+    choice.finish_reason = "stop"
+
+
+def _name(call_type: Any) -> str:
+    return str(getattr(call_type, "value", call_type))
+
+
+def _arguments(written: str | None) -> dict[str, Any]:
+    """A call's arguments; what is no object is kept as text."""
+    try:
+        read = json.loads(written or "{}")
+    except ValueError:
+        read = written
+    return read if isinstance(read, dict) else {"arguments": read}
+
+
+def _get(message: Any, name: str) -> Any:
+    return message.get(name) if isinstance(message, Mapping) else getattr(message, name, None)
+
+
+def _text(message: Any) -> str:
+    content = _get(message, "content")
+    if not isinstance(content, list):
+        return str(content or "")
+    return "\n".join(str(part["text"]) for part in content if "text" in part)
+
+
+def _said_by_person(message: Any) -> str:
+    return _text(message) if _get(message, "role") == "user" else ""
+
+
+def _last_asked(messages: Sequence[Any]) -> str:
+    return next(filter(None, map(_said_by_person, reversed(messages))), "")
+
+
+def __getattr__(name: str) -> Any:
+    """Make `proxy`, the callback for a proxy's config.yaml, when it is asked for."""
+    if name != "proxy":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    globals()["proxy"] = MissionControl("litellm proxy")
+    return globals()["proxy"]
