@@ -112,6 +112,8 @@ _WAIT_NAMES = frozenset(
         "noop", "idle", "pause",
     }
 )  # fmt: skip
+# Asking how such a thing stands is waiting for it.
+_TAKE_TIME = frozenset({"job", "jobs", "build", "builds", "deployment", "pipeline"})
 _WAIT_ARGS = frozenset({"wait_ms", "wait", "wait_seconds", "delay_ms", "duration_ms", "sleep"})
 _MOVES = frozenset(
     {
@@ -119,6 +121,8 @@ _MOVES = frozenset(
         "forward", "backward", "turn", "play", "walk", "jump", "advance",
     }
 )  # fmt: skip
+_DEBUGGERS = frozenset({"gdb", "pdb", "lldb", "debugger", "debug"})
+_DEBUGGER_STEPS = frozenset({"c", "cont", "continue", "n", "next", "s", "step", "finish", "fin"})
 _WAIT_COMMAND = re.compile(
     r"(?:^|[;&|]\s*)(?:wait|watch)\b"
     r"|\b(?:sleep \d|kubectl (?:get|wait|rollout)|gh (?:run|pr checks)|squeue"
@@ -201,7 +205,7 @@ def waits(
     if tool is None:
         return False
     words = _words(tool)
-    if words & _WAIT_NAMES and "git" not in words:
+    if (words & _WAIT_NAMES and "git" not in words) or (words & _TAKE_TIME and words & _READS):
         return True
     if args and not _WAIT_ARGS.isdisjoint(args):
         return True
@@ -244,6 +248,8 @@ def moves(tool: str | None, args: Mapping[str, Any] | None = None) -> bool:
     words = _words(tool)
     if words & _DEVICES and isinstance(action := (args or {}).get("action"), str):
         words = words | _words(action)
+    if words & _DEBUGGERS and isinstance(command := (args or {}).get("command"), str):
+        return command.strip().lower() in _DEBUGGER_STEPS
     return bool(words & _MOVES) and not words & _FILES
 
 

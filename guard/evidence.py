@@ -145,7 +145,8 @@ def _weigh_verbatim(step: Step, same: Sequence[Step], before: Sequence[Step]) ->
 
 def _acted_since(old: Step, before: Sequence[Step]) -> bool:
     later = before[next(i for i, step in enumerate(before) if step is old) + 1 :]
-    return any(step.acted for step in later)
+    # Nobody knows what came of a new deed: it may be what the repeat looks at.
+    return any(step.acted or (step.fresh and not step.asks) for step in later)
 
 
 def _edited_since(old: Step, before: Sequence[Step]) -> bool:

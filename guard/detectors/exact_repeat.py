@@ -11,7 +11,7 @@ from guard.signals import Evidence, Kind, Signal
 from guard.step import NEWS, Step
 
 _BLIND = 4
-"""So many more steps of a game or a screen where nobody saw what came of them."""
+"""So many times the patience where nobody saw what came of a poll, a key or a click."""
 
 
 class ExactRepeat(Detector):
@@ -59,8 +59,8 @@ class ExactRepeat(Detector):
             return 2 * self._rule.repeats
         # "sleep 10" between two looks makes the looking a poll.
         if any(step.patient for step in (*repeats, *between)) or repeats[0].stays_patient:
-            blind = not any(step.outcome for step in repeats)
-            return self._rule.polls + (_BLIND if blind else 0)
+            seen = any(step.outcome for step in repeats)
+            return self._rule.polls if seen else _BLIND * self._rule.polls
         completed = [step for step in repeats if not step.proposed]
         enough = len(completed) >= self._rule.repeats - 1
         if enough and all(step.outcome_known for step in completed):

@@ -13,6 +13,7 @@ from guard.step import Step
 _SHORTEST = 2
 _SHORT = 3
 _PATIENT_ROUNDS = 6
+_BLIND = 3
 
 
 class KCycle(Detector):
@@ -70,9 +71,9 @@ and came out where it began.",
 
     def _needed(self, tail: Sequence[Step], period: int) -> int:
         """How many turns of the series trip."""
-        if any(step.patient for step in tail):
-            return period * _PATIENT_ROUNDS
         blind = not all(step.outcome_known for step in tail[:-1])
+        if any(step.stays_patient if blind else step.patient for step in tail):
+            return period * _PATIENT_ROUNDS * (_BLIND if blind else 1)
         rounds = self._rule.rounds + blind
         return rounds * period if period <= _SHORT else (rounds - 1) * period + 1
 

@@ -13,6 +13,7 @@ from guard.step import Step
 from guard.trail import Trail
 
 _PATIENT_ROUNDS = 6
+_BLIND = 3
 
 
 class PingPong(Detector):
@@ -65,9 +66,9 @@ class PingPong(Detector):
         )
 
     def _limit(self, tail: Sequence[Step]) -> int:
-        if any(step.patient for step in tail):
-            return max(self._rule.rounds, _PATIENT_ROUNDS)
         known = all(step.outcome_known for step in tail[:-1])
+        if any(step.stays_patient if not known else step.patient for step in tail):
+            return max(self._rule.rounds, _PATIENT_ROUNDS * (1 if known else _BLIND))
         return self._rule.rounds if known else max(self._rule.rounds, self._rule.without_results)
 
     def _alternating(self, steps: Sequence[Step]) -> Sequence[Step]:

@@ -6,9 +6,11 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 from guard.detectors.base import Detector, View, once_each
+from guard.detectors.unanswered import asked_in_vain
 from guard.evidence import Weight
 from guard.policy import Policy
 from guard.signals import Evidence, Kind, Signal
+from guard.step import Step
 
 _LATELY = 6
 _OFTEN = 3
@@ -22,6 +24,9 @@ class Stall(Detector):
     in other words, another question with the same answer), and takes away what
     it brings (news, a success where there was a failure, fewer failures).
 
+    Where no results are known, the same calls asked over again, in any order, are
+    enough: eight that name nothing the run had not named.
+
     Source: the ladder of the measured prototype (FINDINGS 3).
     """
 
@@ -32,7 +37,20 @@ class Stall(Detector):
         self._rule = policy.stall
 
     def examine(self, view: View) -> Signal | None:
-        """Add up the weights of the remembered steps."""
+        """Add up the weights of the remembered steps; without results, what was asked."""
+        asked = asked_in_vain(view.trail.steps, self._rule.without_results)
+        return self._asked(asked) if asked else self._adds_up(view)
+
+    def _asked(self, row: Sequence[Step]) -> Signal:
+        return self._signal(
+            row,
+            1.0,
+            f"Its last {len(row)} calls ask for nothing that it had not asked for; what came \
+back is not known.",
+            self._rule.without_results,
+        )
+
+    def _adds_up(self, view: View) -> Signal | None:
         weights = view.trail.weights
         lately = [weight.gain > 0 for weight in weights[-_LATELY:]]
         if not lately[-1] or sum(lately) < _OFTEN:
@@ -43,16 +61,17 @@ class Stall(Detector):
         steps = [
             step for step, weight in zip(view.trail.steps, weights, strict=True) if weight.gain > 0
         ][-_SHOWN:]
+        summary = f"Nothing new has come of its last {len(steps)} attempts."
+        return self._signal(steps, min(1.0, score / self._rule.evidence), summary, _OFTEN)
+
+    def _signal(self, steps: Sequence[Step], score: float, summary: str, limit: int) -> Signal:
         return Signal(
             detector=self.name,
             kind=self.kind,
-            score=min(1.0, score / self._rule.evidence),
+            score=score,
             turns=tuple(step.seq for step in steps),
             evidence=Evidence(
-                summary=f"Nothing new has come of its last {len(steps)} attempts.",
-                calls=once_each(steps),
-                repeats=len(steps),
-                limit=_OFTEN,
+                summary=summary, calls=once_each(steps), repeats=len(steps), limit=limit
             ),
         )
 

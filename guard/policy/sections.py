@@ -232,12 +232,16 @@ class Stall:
     Attributes:
         evidence: The score that trips, 2 to 50: a verbatim repeat adds 1,
             weaker likeness less, and news lets the score fade.
+        without_results: So many calls that ask for nothing new trip where only
+            requests are known, 4 to 40.
     """
 
     evidence: float = 5.0
+    without_results: int = 8
 
     def __post_init__(self) -> None:
         check_number("stall.evidence", self.evidence, 2.0, 50.0)
+        check_range("stall.without_results", self.without_results, 4, 40)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

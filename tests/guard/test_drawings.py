@@ -41,6 +41,10 @@ DISAGREEMENTS: dict[str, tuple[str, str]] = {
         "missed",
         "a click may be patient work; without results eight are too few",
     ),
+    "without/build": (
+        "missed",
+        "thirteen looks of which nobody saw the answers: a build that moves asks as many",
+    ),
     "corner/farewells": (
         "missed",
         "each farewell has other words; a reader knows that nothing is left",
