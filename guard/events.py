@@ -87,6 +87,19 @@ class Back:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Delivered:
+    """What was kept while the server was away has reached it.
+
+    Attributes:
+        turns: Observations it had not seen yet.
+        dropped: How many turns did not fit and are lost.
+    """
+
+    turns: int
+    dropped: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Ended:
     """A session said that its run is over."""
 
@@ -95,7 +108,7 @@ class Ended:
 
 Event = (
     Observed | Nudged | Shadowed | Tripped | Reset
-    | Opened | Directed | Messaged | Away | Back | Ended
+    | Opened | Directed | Messaged | Away | Back | Delivered | Ended
 )  # fmt: skip
 Emit = Callable[[Event], object]
 

@@ -20,6 +20,7 @@ os.environ["MISSIONCONTROL_DATA"] = str(HERE)
 os.environ["MISSIONCONTROL_SECRET_KEY"] = "only for tests"
 os.environ["MISSIONCONTROL_PREFIX"] = f"mctest{os.getpid()}"
 os.environ["MISSIONCONTROL_HOSTS"] = "testserver"
+os.environ["MISSIONCONTROL_OUTBOX"] = str(HERE / "outbox")
 for name in ("MISSIONCONTROL_URL", "MISSIONCONTROL_KEY", "MISSIONCONTROL_ROLE"):
     os.environ.pop(name, None)
 

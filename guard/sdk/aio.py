@@ -6,15 +6,18 @@ import asyncio
 import inspect
 import logging
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from concurrent.futures import CancelledError
 from types import TracebackType
 from typing import Any, Literal, Self
 
 from guard.errors import ServerAway
-from guard.events import Emit, Emitter
-from guard.sdk.conversation import Conversation, Fail, Go
-from guard.sdk.exchange import Answer, AsyncTransport, Flow, Request, T, Wait
+from guard.events import Emit
+from guard.sdk.conversation import Fail, Go
+from guard.sdk.exchange import Answer, AsyncTransport, Do, Flow, Request, Step, T, Wait
 from guard.sdk.session import (
+    Outboxes,
     address,
+    conversation_of,
     done,
     hand_over,
     opening_of,
@@ -27,6 +30,9 @@ from guard.turn import Role
 from guard.wire import Escalation, Mode
 
 logger = logging.getLogger("guard")
+
+LOOP_LAG_S = 10.0
+"""How much later than its time-out a request of the courier may come back."""
 
 
 class AsyncSession:
@@ -51,19 +57,22 @@ class AsyncSession:
         transport: AsyncTransport | None = None,
         on_escalation: Callable[[Escalation], object] | None = None,
         emit: Emit | None = None,
+        outbox: Outboxes = None,
+        ask: bool = True,
         **opening: Any,
     ) -> None:
         self.agent = agent
         self._on_escalation = on_escalation
-        self._transport = transport or AsyncHttpTransport(*address(url, key))
-        self._conversation = Conversation(
-            opening=opening_of(
-                name=name, agent=agent, goal=goal, workspace=workspace, run_key=run_key, mode=mode
-            )
-            | opening,
-            fail=fail,
-            emit=Emitter(emit),
+        where = address(url, key)
+        self._transport = transport or AsyncHttpTransport(*where)
+        self._loop: asyncio.AbstractEventLoop | None = None
+        told = opening_of(
+            name=name, agent=agent, goal=goal, workspace=workspace, run_key=run_key, mode=mode
         )
+        self._conversation = conversation_of(
+            told | opening, where, send=self._send_for_courier, fail=fail, emit=emit,
+            outbox=outbox, asks=ask,
+        )  # fmt: skip
 
     @property
     def run_id(self) -> str | None:
@@ -157,7 +166,8 @@ class AsyncSession:
 
     async def _drive(self, flow: Flow[T]) -> T:
         """Run a flow over the transport, in this task."""
-        reply: Answer | None = None
+        self._loop = asyncio.get_running_loop()
+        reply: Any = None
         failure: ServerAway | None = None
         while True:
             try:
@@ -176,11 +186,25 @@ class AsyncSession:
                 except Exception:
                     logger.exception("the on_escalation callback failed")
 
-    async def _take_step(self, step: Request | Wait) -> tuple[Answer | None, ServerAway | None]:
+    async def _take_step(self, step: Step) -> tuple[Any, ServerAway | None]:
         if isinstance(step, Wait):
             await asyncio.sleep(step.seconds)
             return None, None
+        if isinstance(step, Do):
+            return await asyncio.to_thread(step.work), None
         try:
             return await self._transport.send(step), None
         except ServerAway as away:
             return None, away
+
+    def _send_for_courier(self, request: Request) -> Answer:
+        """Send from the courier's thread, over the loop that owns the connections."""
+        loop = self._loop
+        if loop is None or loop.is_closed() or not loop.is_running():
+            raise ServerAway("the event loop has ended")
+        sending = asyncio.run_coroutine_threadsafe(self._transport.send(request), loop)
+        try:
+            return sending.result(request.timeout_s + LOOP_LAG_S)
+        except (TimeoutError, CancelledError) as error:
+            sending.cancel()
+            raise ServerAway("the event loop did not answer") from error

@@ -3,8 +3,9 @@
 Every method is a flow (see `guard.sdk.exchange`). The rules that matter live
 here once, for the sync and the async session:
 
-- the host is never broken: a server that is away or says no costs one log line
-  and the run goes on (`fail="open"`) or its tools wait outside (`"closed"`);
+- the host is never broken: a server that is away costs one log line, and the run
+  goes on under the same engine in this process (`fail="open"`) or its tools wait
+  outside (`"closed"`); what it did is told later;
 - a held call asks again for as long as it is held, over a server's restart;
 - a message is given to the caller once, then marked delivered.
 """
@@ -13,23 +14,23 @@ from __future__ import annotations
 
 import logging
 import threading
-import time
-import uuid
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 from urllib.parse import quote, urlencode
 
 from guard.errors import ServerAway, ServerRefused, Stopped
-from guard.events import Away, Back, Directed, Emitter, Ended, Messaged, Opened
-from guard.sdk.exchange import Answer, Flow, Request, Wait
-from guard.sdk.wording import body_of, directive_of, turn_json
+from guard.events import Directed, Emitter, Ended, Messaged
+from guard.sdk.alone import Alone
+from guard.sdk.exchange import Answer, Do, Flow, Request, Wait
+from guard.sdk.stand_in import UNREACHABLE, Fail, Go, StandIn, new_key
+from guard.sdk.wording import body_of, directive_of, is_passing, turn_json
 from guard.turn import Turn
 from guard.wire import CallAction, Directive, DirectiveAction, Escalation
 
-logger = logging.getLogger("guard")
+__all__ = ["UNREACHABLE", "Conversation", "Fail", "Go", "new_key"]
 
-Fail = Literal["open", "closed"]
+logger = logging.getLogger("guard")
 
 VERDICT_S = 20
 """How long a proposed call waits for detection. It usually takes milliseconds; a
@@ -45,29 +46,10 @@ GIVE_UP_S = 300.0
 """How long a held call asks for a server that is gone before `fail` decides."""
 
 ASK_AGAIN_S = 5.0
-"""After a failure the server is left alone this long: a host that needs it for
-nothing must not wait for a time-out at every call."""
+"""The longest pause between two questions of a held call whose server is gone."""
 
 MEANWHILE: Mapping[Fail, str] = {"open": "going on without it", "closed": "tools are blocked"}
-UNREACHABLE = "Mission Control cannot be reached and this agent may not act without it; not run."
 ANSWERED_ELSEWHERE = "Mission Control answered another call instead; this one was not run."
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Go:
-    """What became of a proposed call.
-
-    Attributes:
-        turn: The call as it was proposed.
-        run: True: run it. False: do not; `text` is its result.
-        text: What the model is told in place of a result, when it did not run.
-        messages: Texts to add to the model's context, in order.
-    """
-
-    turn: Turn
-    run: bool = True
-    text: str = ""
-    messages: tuple[str, ...] = ()
 
 
 @dataclass(slots=True, kw_only=True)
@@ -75,17 +57,27 @@ class Conversation:
     """One run's side of the protocol. May be used by several threads at once."""
 
     opening: Mapping[str, Any]
+    alone: Alone
     fail: Fail = "open"
-    clock: Callable[[], float] = time.monotonic
-    run_id: str | None = None
+    asks: bool = True
     stopped: str | None = None
     emit: Emitter = field(default_factory=lambda: Emitter(None))
     _given: set[str] = field(default_factory=set)
     _unmarked: list[str] = field(default_factory=list)
     _escalations: list[Escalation] = field(default_factory=list)
-    _quiet_until: float = 0.0
-    _away: bool = False
+    _refused: bool = False
     _lock: threading.Lock = field(default_factory=threading.Lock)
+    _stand_in: StandIn = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._stand_in = StandIn(
+            alone=self.alone, name=str(self.opening.get("name")), fail=self.fail, asks=self.asks
+        )
+
+    @property
+    def run_id(self) -> str | None:
+        """The run's id on the server; None while it was never reached."""
+        return self.alone.run_id
 
     # --- flows, one a deed ---------------------------------------------------
 
@@ -93,8 +85,10 @@ class Conversation:
         """Open the run, or find it again; quietly none if the server is away."""
         try:
             yield from self._opened()
-        except (ServerAway, ServerRefused) as error:
+        except ServerAway as error:
             self._note_away(error)
+        except ServerRefused as error:
+            self._note_refused(error)
 
     def propose(self, turn: Turn) -> Flow[Go]:
         """Propose a call and wait for its verdict, while held too.
@@ -103,13 +97,12 @@ class Conversation:
             Stopped: The run is over.
         """
         self._stop_if_stopped()
-        try:
-            directive = yield from self._post(turn, wait_s=VERDICT_S)
-            directive = yield from self._while_held(turn, directive)
-        except (ServerAway, ServerRefused) as error:
-            self._note_away(error)
-            return Go(turn=turn, run=self.fail == "open", text=self._unreachable())
-        return (yield from self._go(turn, directive))
+        self.alone.memory.note(turn)
+        if self.alone.away and self.fail == "closed":
+            yield Do(work=self.alone.hurry)
+        if self.alone.away:
+            return (yield from self._propose_alone(turn))
+        return (yield from self._propose_there(turn))
 
     def report(self, turn: Turn) -> Flow[tuple[str, ...]]:
         """Report a turn that is done; answers messages for the model.
@@ -118,35 +111,55 @@ class Conversation:
             Stopped: The run is over.
         """
         self._stop_if_stopped()
+        self.alone.memory.note(turn)
+        if self.alone.away and (yield from self._stand_in.report(turn)):
+            return ()
         try:
             directive = yield from self._post(turn)
-        except (ServerAway, ServerRefused) as error:
+        except ServerAway as error:
             self._note_away(error)
+            yield from self._stand_in.report(turn)
+            return ()
+        except ServerRefused as error:
+            self._note_refused(error)
             return ()
         return (yield from self._taken(turn, directive))
 
     def end(self, status: Literal["completed", "failed"]) -> Flow[None]:
         """Say that the run is over. A run that was stopped becomes terminated."""
-        if self.run_id is None:
-            return
-        try:
-            yield from self._mark_delivered()
-            answer = yield Request(
-                method="PATCH", path=f"runs/{self.run_id}/", body={"status": status}
-            )
-            body_of(_got(answer))
-        except (ServerAway, ServerRefused) as error:
-            self._note_away(error)
-        self.emit(Ended(status=status))
+        if not self._end_later(status) and self.run_id is not None:
+            try:
+                yield from self._mark_delivered()
+                path = f"runs/{self.run_id}/"
+                yield from self._ask(Request(method="PATCH", path=path, body={"status": status}))
+            except ServerAway as error:
+                self._note_away(error)
+                self._end_later(status)
+            except ServerRefused as error:
+                self._note_refused(error)
+        yield Do(work=self.alone.close)
+        if self.run_id is not None:
+            self.emit(Ended(status=status))
 
-    # --- the run -------------------------------------------------------------
+    # --- with the server -----------------------------------------------------
+
+    def _propose_there(self, turn: Turn) -> Flow[Go]:
+        try:
+            directive = yield from self._post(turn, wait_s=VERDICT_S)
+            directive = yield from self._while_held(turn, directive)
+        except ServerAway as error:
+            self._note_away(error)
+            return (yield from self._propose_alone(turn))
+        except ServerRefused as error:
+            self._note_refused(error)
+            return Go(turn=turn, run=self.fail == "open", text=self._unreachable())
+        return (yield from self._go(turn, directive))
 
     def _opened(self) -> Flow[str]:
         if self.run_id is None:
             body = yield from self._ask(Request(method="POST", path="runs/", body=self.opening))
-            self.run_id = quote(str(body.get("id")), safe="")
-            self.emit(Opened(run=self.run_id))
-        return self.run_id
+            self.alone.arrive(quote(str(body.get("id")), safe=""))
+        return self.run_id or ""
 
     def _post(self, turn: Turn, *, wait_s: int = 0) -> Flow[Directive]:
         run_id = yield from self._opened()
@@ -161,26 +174,46 @@ class Conversation:
         )
         for refusal in reply.get("refused") or ():
             logger.warning("Mission Control refused a turn: %s", refusal)
-        return self._heard(turn, directive_of(reply.get("directive")))
+        directive = directive_of(reply.get("directive"))
+        self.alone.hear(reply.get("policy_version"), directive.version)
+        return self._heard(turn, directive)
 
     def _heard(self, turn: Turn, directive: Directive) -> Directive:
         self.emit(Directed(turn=turn, directive=directive))
         return directive
 
     def _ask(self, request: Request) -> Flow[Mapping[str, Any]]:
-        """Ask once, unless the server was found away a moment ago."""
-        if self.fail == "open" and self.clock() < self._quiet_until:
-            raise ServerAway("it was away a moment ago")
-        answer = yield request
-        body = body_of(_got(answer))
-        self._note_back()
+        answer = _got((yield request))
+        if is_passing(answer.status):
+            raise ServerAway(f"it answered {answer.status}")
+        body = body_of(answer)
+        self._refused = False
         return body
+
+    # --- without it ----------------------------------------------------------
+
+    def _propose_alone(self, turn: Turn) -> Flow[Go]:
+        try:
+            go = yield from self._stand_in.propose(turn)
+        except Stopped as ended:
+            self.stopped = ended.reason
+            raise
+        return (yield from self._propose_there(turn)) if go is None else go
+
+    def _end_later(self, status: str) -> bool:
+        """Keep the end where turns wait for it; False: tell it now."""
+        if self.run_id is None and not self.alone.has_mail:
+            return self.alone.away
+        return self.alone.keep({"end": status})
 
     # --- holding -------------------------------------------------------------
 
     def _while_held(self, turn: Turn, directive: Directive) -> Flow[Directive]:
+        was_held = directive.action is DirectiveAction.HOLD
         while directive.action is DirectiveAction.HOLD:
             directive = yield from self._next_directive(turn, directive)
+        if was_held:
+            self.alone.memory.forget()  # somebody answered: streaks start afresh
         return directive
 
     def _next_directive(self, turn: Turn, held: Directive) -> Flow[Directive]:
@@ -206,8 +239,8 @@ class Conversation:
                     raise
                 self._note_away(error, held=True)
             else:
-                if not _is_passing(answer.status):
-                    self._note_back()
+                if not is_passing(answer.status):
+                    self.alone.hurry_soon()
                     return answer
             yield Wait(seconds=pause_s)
             away_s, pause_s = away_s + pause_s, min(pause_s * 2, ASK_AGAIN_S)
@@ -228,7 +261,7 @@ class Conversation:
         texts = self._claim_messages(turn, directive)
         try:
             yield from self._mark_delivered()
-        except (ServerAway, ServerRefused) as error:
+        except ServerAway as error:
             self._note_away(error)  # marked with the next turn instead
         return texts
 
@@ -271,31 +304,18 @@ class Conversation:
         return UNREACHABLE if self.fail == "closed" else ""
 
     def _note_away(self, error: Exception, *, held: bool = False) -> None:
-        """Say so once an outage, not once a call."""
-        if isinstance(error, ServerAway) and self.clock() >= self._quiet_until:
-            self._quiet_until = self.clock() + ASK_AGAIN_S
-        if not self._away:
-            doing = "a held call waits for it" if held else MEANWHILE[self.fail]
-            logger.warning("Mission Control is not there (%s): %s", error, doing)
-            self.emit(Away(reason=str(error)))
-        self._away = True
+        """Go on alone; a held call waits instead, and is told of by its next one."""
+        doing = "a held call waits for it" if held else MEANWHILE[self.fail]
+        self.alone.leave(str(error), doing=doing)
 
-    def _note_back(self) -> None:
-        self._quiet_until = 0.0
-        if self._away:
-            logger.info("Mission Control is back")
-            self.emit(Back())
-        self._away = False
+    def _note_refused(self, error: ServerRefused) -> None:
+        """Say so once, not at every call."""
+        if not self._refused:
+            logger.warning("%s: %s", error, MEANWHILE[self.fail])
+        self._refused = True
 
 
 NO_CONTENT = 204
-TOO_MANY = 429
-SERVER_ERROR = 500
-
-
-def _is_passing(status: int) -> bool:
-    """What a proxy or a server just starting says; none speaks for the run."""
-    return status >= SERVER_ERROR or status == TOO_MANY
 
 
 def _got(answer: Answer | None) -> Answer:
@@ -303,8 +323,3 @@ def _got(answer: Answer | None) -> Answer:
     if answer is None:
         raise ServerAway("no answer")
     return answer
-
-
-def new_key() -> str:
-    """A key no other turn or run has."""
-    return uuid.uuid4().hex

@@ -1,13 +1,13 @@
-"""What a flow asks of the network: requests and waits, never a socket.
+"""What a flow asks of its driver: requests, waits, slow work; never a socket.
 
 The protocol between a session and Mission Control is written once, as
-generators ("flows") that yield a `Request` or a `Wait` and are sent an `Answer`;
+generators ("flows") that yield steps and are sent their results;
 a sync and an async driver run the same flows.
 """
 
 from __future__ import annotations
 
-from collections.abc import Generator, Mapping
+from collections.abc import Callable, Generator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol, TypeVar
 
@@ -40,8 +40,16 @@ class Wait:
     seconds: float
 
 
-Step = Request | Wait
-Flow = Generator[Step, Answer | None, T]
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Do:
+    """Run this, which may block, and send back what it returns: no event loop waits."""
+
+    work: Callable[[], Any]
+
+
+Step = Request | Wait | Do
+Flow = Generator[Step, Any, T]
+"""A `Request` is answered by an `Answer`, a `Wait` by None, a `Do` by its result."""
 
 
 class Transport(Protocol):

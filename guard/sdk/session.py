@@ -7,14 +7,18 @@ import os
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 from types import TracebackType
 from typing import Any, Literal, Self
 
 from guard.errors import ServerAway
 from guard.events import Emit, Emitter
 from guard.nature import ToolNature
+from guard.sdk.alone import Alone
 from guard.sdk.conversation import Conversation, Fail, Go, new_key
-from guard.sdk.exchange import Answer, Flow, Request, T, Transport, Wait
+from guard.sdk.delivery import Send
+from guard.sdk.exchange import Do, Flow, Step, T, Transport, Wait
+from guard.sdk.outbox import outbox_root, project_folder
 from guard.sdk.transport import HttpTransport
 from guard.turn import Phase, Role, Turn, Usage
 from guard.wire import Escalation, Mode
@@ -29,6 +33,8 @@ CAPABILITIES: Mapping[str, Any] = {
     "away": "waits",
 }
 """What can truly be done to an agent that asks before each call."""
+
+Outboxes = Path | str | bool | None
 
 DEFAULT_URL = "http://127.0.0.1:8765"
 
@@ -45,7 +51,8 @@ class Session:
 
     A held call waits inside `before`. When the run is ended there, `before` and
     `after` raise `guard.Stopped`; nothing else is ever raised into your agent.
-    Threads may share a session.
+    Threads may share a session. While the server is away the same engine goes on in
+    this process, and what happened is delivered later (`guard.sdk.outbox`).
 
     Args:
         name: What people call this run.
@@ -63,6 +70,11 @@ class Session:
             model is told too. Its errors break nothing.
         emit: Called with each event (`guard.events`): the run opened, a directive,
             a message, the server away or back, the end. Its errors break nothing.
+        outbox: Where turns wait for a server that is away: a directory; False: they are
+            not kept. Default `$MISSIONCONTROL_OUTBOX` ("off": not kept), else
+            `~/.local/state/missioncontrol/outbox`.
+        ask: While the server is away, ask on the terminal, where there is one, what
+            shall become of a call; False: do what the project says of unanswered cards.
         opening: Further fields of `POST runs/`: `task_type`, `policy`, `budget`, …
     """
 
@@ -81,19 +93,21 @@ class Session:
         transport: Transport | None = None,
         on_escalation: Callable[[Escalation], object] | None = None,
         emit: Emit | None = None,
+        outbox: Outboxes = None,
+        ask: bool = True,
         **opening: Any,
     ) -> None:
         self.agent = agent
         self._on_escalation = on_escalation
-        self._transport = transport or HttpTransport(*address(url, key))
-        self._conversation = Conversation(
-            opening=opening_of(
-                name=name, agent=agent, goal=goal, workspace=workspace, run_key=run_key, mode=mode
-            )
-            | opening,
-            fail=fail,
-            emit=Emitter(emit),
+        where = address(url, key)
+        self._transport = transport or HttpTransport(*where)
+        told = opening_of(
+            name=name, agent=agent, goal=goal, workspace=workspace, run_key=run_key, mode=mode
         )
+        self._conversation = conversation_of(
+            told | opening, where, send=self._transport.send, fail=fail, emit=emit, outbox=outbox,
+            asks=ask,
+        )  # fmt: skip
 
     @property
     def run_id(self) -> str | None:
@@ -204,7 +218,7 @@ class Session:
 
     def _drive(self, flow: Flow[T]) -> T:
         """Run a flow over the transport, in this thread."""
-        reply: Answer | None = None
+        reply: Any = None
         failure: ServerAway | None = None
         while True:
             try:
@@ -218,10 +232,12 @@ class Session:
         for escalation in self._conversation.take_escalations():
             hand_over(escalation, self._on_escalation)
 
-    def _take_step(self, step: Request | Wait) -> tuple[Answer | None, ServerAway | None]:
+    def _take_step(self, step: Step) -> tuple[Any, ServerAway | None]:
         if isinstance(step, Wait):
             time.sleep(step.seconds)
             return None, None
+        if isinstance(step, Do):
+            return step.work(), None
         try:
             return self._transport.send(step), None
         except ServerAway as away:
@@ -229,6 +245,23 @@ class Session:
 
 
 # --- shared with AsyncSession ------------------------------------------------
+
+
+def conversation_of(
+    opening: Mapping[str, Any],
+    where: tuple[str, str],
+    *,
+    send: Send,
+    fail: Fail,
+    emit: Emit | None,
+    outbox: Outboxes,
+    asks: bool,
+) -> Conversation:
+    """One run's side of the protocol, with what it takes to go on alone."""
+    emitter, root = Emitter(emit), outbox_root(outbox)
+    folder = project_folder(root, *where) if root else None
+    alone = Alone(opening=opening, folder=folder, send=send, emit=emitter)
+    return Conversation(opening=opening, alone=alone, fail=fail, asks=asks, emit=emitter)
 
 
 def hand_over(escalation: Escalation, callback: Callable[[Escalation], object] | None) -> object:

@@ -90,6 +90,7 @@ class HttpTransport:
     def __init__(self, url: str, key: str) -> None:
         self._endpoint = Endpoint.of(url, key)
         self._idle: list[http.client.HTTPConnection] = []
+        self._keeps = True
         self._lock = threading.Lock()
 
     def send(self, request: Request) -> Answer:
@@ -114,9 +115,9 @@ class HttpTransport:
             raise ServerAway(str(error) or type(error).__name__) from error
 
     def close(self) -> None:
-        """Close what is kept; the transport may still be used."""
+        """Close what is kept; a request that is under way closes its own."""
         with self._lock:
-            idle, self._idle = self._idle, []
+            idle, self._idle, self._keeps = self._idle, [], False
         for connection in idle:
             connection.close()
 
@@ -146,7 +147,9 @@ class HttpTransport:
 
     def _give_back(self, connection: http.client.HTTPConnection) -> None:
         with self._lock:
-            room = connection.sock is not None and len(self._idle) < IDLE_CONNECTIONS
+            room = (
+                connection.sock is not None and len(self._idle) < IDLE_CONNECTIONS and self._keeps
+            )
             if room:
                 self._idle.append(connection)
         if not room:
@@ -175,6 +178,7 @@ class AsyncHttpTransport:
     def __init__(self, url: str, key: str) -> None:
         self._endpoint = Endpoint.of(url, key)
         self._idle: list[_Stream] = []
+        self._keeps = True
 
     async def send(self, request: Request) -> Answer:
         """Send and read the whole answer.
@@ -195,8 +199,8 @@ class AsyncHttpTransport:
             raise ServerAway(str(error) or type(error).__name__) from error
 
     async def close(self) -> None:
-        """Close what is kept; the transport may still be used."""
-        idle, self._idle = self._idle, []
+        """Close what is kept; a request that is under way closes its own."""
+        idle, self._idle, self._keeps = self._idle, [], False
         for stream in idle:
             await _closed(stream)
 
@@ -215,7 +219,8 @@ class AsyncHttpTransport:
         except BaseException:
             await _closed(stream)
             raise
-        if headers.get("connection", "").lower() == "close" or len(self._idle) >= IDLE_CONNECTIONS:
+        ends = headers.get("connection", "").lower() == "close"
+        if ends or not self._keeps or len(self._idle) >= IDLE_CONNECTIONS:
             await _closed(stream)
         else:
             self._idle.append(stream)

@@ -13,6 +13,9 @@ from guard.wire import CallAction, Directive, DirectiveAction, Escalation, Messa
 
 SUCCESSES = range(200, 300)
 
+TOO_MANY = 429
+SERVER_ERROR = 500
+
 MOST_CHARS = 200_000
 """Of one text; a request may have 8 MB in all."""
 
@@ -22,7 +25,7 @@ def turn_json(turn: Turn) -> dict[str, Any]:
     written = {field.name: getattr(turn, field.name) for field in fields(turn)}
     del written["seq"]  # numbering is the server's
     for name in ("content", "result", "error"):
-        written[name] = _cut(written[name])
+        written[name] = cut(written[name])
     if turn.usage is not None:
         written["usage"] = asdict(turn.usage)
     if turn.nature is not None:
@@ -32,12 +35,17 @@ def turn_json(turn: Turn) -> dict[str, Any]:
     return {name: value for name, value in written.items() if value not in (None, ())}
 
 
-def _cut(text: str | None) -> str | None:
+def cut(text: str | None, most: int = MOST_CHARS) -> str | None:
     """Cut the middle out of a text no person reads to the end."""
-    if text is None or len(text) <= MOST_CHARS:
+    if text is None or len(text) <= most:
         return text
-    half = MOST_CHARS // 2
+    half = most // 2
     return f"{text[:half]}\n[{len(text) - 2 * half} characters cut]\n{text[-half:]}"
+
+
+def is_passing(status: int) -> bool:
+    """What a proxy or a server just starting says; none speaks for the run."""
+    return status >= SERVER_ERROR or status == TOO_MANY
 
 
 def body_of(answer: Answer) -> Mapping[str, Any]:

@@ -1,0 +1,272 @@
+"""What a session does while the server is away: watch, keep, ask, deliver later.
+
+Nothing here talks to the network in the caller's thread: a courier does, and says
+when the server is back and all is delivered.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections import deque
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from guard.errors import ServerAway, ServerRefused
+from guard.events import Away, Back, Delivered, Emitter, Opened, Tripped
+from guard.sdk.courier import Courier
+from guard.sdk.delivery import Delivery, Send, post
+from guard.sdk.exchange import Request
+from guard.sdk.outbox import MOST_CHARS, Outbox, Record, leftovers
+from guard.sdk.wording import body_of, cut, turn_json
+from guard.turn import Turn
+
+logger = logging.getLogger("guard")
+
+REMEMBERED = 256
+"""Observations kept for the engine's start: its window, proposals and outcomes."""
+CLOSE_S = 1.0
+"""What saying goodbye may cost where something waits to be delivered."""
+TRY_S = 6.0
+"""How long a call that may not run without the server waits to see whether it is back."""
+
+
+@dataclass(slots=True)
+class Memory:
+    """The newest turns since the streaks last started afresh. Threads share it."""
+
+    _turns: deque[Turn] = field(default_factory=lambda: deque(maxlen=REMEMBERED))
+
+    def note(self, turn: Turn) -> None:
+        """Remember a turn; of a long text its ends."""
+        self._turns.append(
+            replace(
+                turn,
+                content=cut(turn.content, MOST_CHARS),
+                result=cut(turn.result, MOST_CHARS),
+                error=cut(turn.error, MOST_CHARS),
+            )
+        )
+
+    def before(self, turn: Turn) -> list[Turn]:
+        """Give what came before this observation of a turn."""
+        kept = list(self._turns)
+        same = (n for n, old in enumerate(kept) if (old.key, old.phase) == (turn.key, turn.phase))
+        return kept[: next(same, len(kept))]
+
+    def forget(self) -> None:
+        """Start afresh: somebody stepped in."""
+        self._turns.clear()
+
+
+class Alone:
+    """One session's means to go on without the server.
+
+    Args:
+        opening: What opens the run.
+        folder: The project's folder for outbox and rules; None: nothing is kept.
+        send: Carries a request in the courier's thread.
+        emit: The host's callback.
+    """
+
+    def __init__(
+        self, *, opening: Mapping[str, Any], folder: Path | None, send: Send, emit: Emitter
+    ) -> None:
+        self.away = False
+        self.run_id: str | None = None
+        self.memory = Memory()
+        self.outbox = Outbox(folder, opening) if folder else None
+        self._opening = opening
+        self._folder = folder
+        self._send = send
+        self._emit = emit
+        self._lock = threading.RLock()
+        self._guard: Any = None
+        self._rules: Mapping[str, Any] | None = None
+        self._told: tuple[int | None, int | None] | None = None
+        self._courier = Courier(self._errand, leave=self._left)
+
+    # --- going and coming ----------------------------------------------------
+
+    def leave(self, reason: str, *, doing: str) -> None:
+        """The server is away: say so once an outage, and have the courier look for it."""
+        with self._lock:
+            is_news, self.away = not self.away, True
+        if is_news:
+            logger.warning("Mission Control is not there (%s): %s", reason, doing)
+            self._emit(Away(reason=reason))
+        self._courier.call()
+
+    def arrive(self, run_id: str) -> None:
+        """The run stands on the server."""
+        with self._lock:
+            if self.run_id == run_id:
+                return
+            self.run_id = run_id
+        self._emit(Opened(run=run_id))
+        self._courier.call()
+
+    def hurry(self) -> None:
+        """Look now whether the server is back; blocks for a few seconds at most."""
+        if self.away:
+            self._courier.hurry(TRY_S)
+
+    def hurry_soon(self) -> None:
+        """Somebody else has heard of the server: have the courier look, wait for nothing."""
+        if self.away:
+            self._courier.hurry(0)
+
+    def hear(self, policy_version: int | None, version: int | None) -> None:
+        """Have the rules fetched anew when they may have changed."""
+        heard = (policy_version, version)
+        with self._lock:
+            moved, self._told = self._told not in {None, heard}, heard
+        if moved:
+            self._courier.call()
+
+    def close(self) -> None:
+        """Deliver what can be delivered at once, and let go."""
+        if self.outbox is not None:
+            self.outbox.tell_dropped()
+        self._courier.dismiss(CLOSE_S, last_try=self.has_mail)
+
+    def _left(self) -> None:
+        if self.outbox is not None:
+            self.outbox.close()
+
+    # --- keeping -------------------------------------------------------------
+
+    @property
+    def has_mail(self) -> bool:
+        """Something waits to be delivered."""
+        return self.outbox is not None and self.outbox.pending
+
+    def keep_turn(self, turn: Turn) -> bool:
+        """Keep a turn for later; False: the server came back, tell it yourself."""
+        told = turn if turn.ts is not None else replace(turn, ts=datetime.now(UTC))  # noqa: TID251
+        return self.keep({"turn": turn_json(told)})
+
+    def keep(self, record: Record) -> bool:
+        """Keep a record for later; False: the server came back."""
+        with self._lock:
+            if not self.away:
+                return False
+            if self.outbox is not None:
+                self.outbox.keep(record)
+            return True
+
+    # --- watching ------------------------------------------------------------
+
+    @property
+    def is_watching(self) -> bool:
+        """The engine runs in this process."""
+        return self._guard is not None
+
+    def watch(self, turn: Turn) -> None:
+        """Start the engine with what came before a turn; slow, the first time."""
+        from guard.sdk.local import LocalGuard
+        from guard.sdk.rules import Rules, load_rules
+
+        with self._lock:
+            if self._guard is None:
+                rules = (
+                    Rules.of_run(self._rules)
+                    if self._rules is not None
+                    else Rules.of_project(load_rules(self._folder), self._opening)
+                )
+                self._guard = LocalGuard(
+                    rules,
+                    recent=self.memory.before(turn),
+                    workspace=self._opening.get("workspace") or (),
+                    goal=self._opening.get("goal"),
+                )
+
+    def look(self, turn: Turn) -> Any:
+        """Return what the engine finds about a turn, or None. It breaks nothing."""
+        with self._lock:
+            guard = self._guard
+            try:
+                found = guard.look(turn) if guard is not None else None
+            except Exception:
+                logger.exception("the engine failed on a turn; the agent goes on")
+                return None
+        if found is not None:
+            self._emit(Tripped(signal=found.signal))
+        return found
+
+    def settle(self, *, allowed: Iterable[str] = ()) -> None:
+        """Start streaks afresh: somebody answered."""
+        with self._lock:
+            self.memory.forget()
+            if self._guard is not None:
+                self._guard.forget()
+                self._guard.allow(allowed)
+
+    @property
+    def rules(self) -> Any:
+        """The rules in force while alone."""
+        return self._guard.rules
+
+    # --- the courier's errand ------------------------------------------------
+
+    def _errand(self) -> None:
+        """Deliver, come back, learn the rules, deliver what others left."""
+        if self.away:
+            self._return()
+        if self.run_id is not None:
+            self._learn_rules(self.run_id)
+        self._bring_leftovers()
+
+    def _return(self) -> None:
+        run_id = self._open()
+        taken = 0
+        while True:
+            if self.outbox is not None:
+                taken += Delivery(self._send, self.outbox, run_id=run_id).run()
+            if self._come_back():
+                break
+        self.arrive(run_id)
+        logger.info("Mission Control is back; %s turns were delivered", taken)
+        self._emit(Back())
+        if self.outbox is not None and (taken or self.outbox.dropped):
+            self._emit(Delivered(turns=taken, dropped=self.outbox.dropped))
+
+    def _open(self) -> str:
+        opened = post(self._send, "POST", "runs/", self._opening)
+        return str(opened.get("id"))
+
+    def _come_back(self) -> bool:
+        """Go on with the server, if nothing was kept meanwhile."""
+        with self._lock:
+            if self.outbox is not None and self.outbox.pending:
+                return False
+            self.away, self._guard = False, None
+            return True
+
+    def _learn_rules(self, run_id: str) -> None:
+        from guard.sdk.rules import save_rules
+
+        try:
+            answer = self._send(Request(method="GET", path=f"runs/{run_id}/rules/"))
+            rules = body_of(answer)
+        except (ServerAway, ServerRefused) as error:
+            logger.debug("the rules could not be learned: %s", error)
+            return
+        self._rules = rules
+        if self._folder is not None:
+            save_rules(self._folder, rules)
+
+    def _bring_leftovers(self) -> None:
+        """Deliver what a killed process left behind."""
+        for left in leftovers(self._folder) if self._folder else ():
+            try:
+                taken = Delivery(self._send, left).run()
+            except BaseException:
+                left.close()
+                raise
+            left.remove()
+            if taken:
+                logger.info("%s turns of an earlier process were delivered", taken)

@@ -1,0 +1,130 @@
+"""Bring the server what an outbox holds: in order, and harmless when repeated."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, Protocol
+from urllib.parse import quote
+
+from guard.errors import ServerAway, ServerRefused
+from guard.sdk.exchange import Answer, Request
+from guard.sdk.outbox import Batch, Record
+from guard.sdk.wording import body_of, is_passing
+
+logger = logging.getLogger("guard")
+
+Send = Callable[[Request], Answer]
+
+TURNS_A_POST = 100
+JUDGED_WITHIN_S = 20
+NETWORK_S = 10.0
+KEY_REFUSED = frozenset({401, 403})
+
+
+class Source(Protocol):
+    """An outbox, or one that somebody left behind."""
+
+    @property
+    def pending(self) -> bool: ...
+
+    def batch(self) -> Batch: ...
+
+    def delivered(self, batch: Batch) -> None: ...
+
+
+class Delivery:
+    """Delivers one source. `run_id` is known once its run stands on the server."""
+
+    def __init__(self, send: Send, source: Source, *, run_id: str | None = None) -> None:
+        self._send = send
+        self._source = source
+        self.run_id = run_id
+        self.turns = 0
+
+    def run(self) -> int:
+        """Deliver all there is; answers how many turns were taken.
+
+        Raises:
+            ServerAway: It went away; what was taken is noted, the rest stays.
+            ServerRefused: It does not know our key; all stays.
+        """
+        while self._source.pending:
+            batch = self._source.batch()
+            for letter in letters(batch.records):
+                self._bring(letter)
+            self._source.delivered(batch)
+        return self.turns
+
+    def _bring(self, letter: Sequence[Record]) -> None:
+        """Bring one letter; what the server will never take is said and left out."""
+        try:
+            self._post(letter)
+        except ServerRefused as refused:
+            if refused.status in KEY_REFUSED:
+                raise
+            logger.warning("Mission Control refused a part of the outbox: %s", refused)
+
+    def _post(self, letter: Sequence[Record]) -> None:
+        first = letter[0]
+        if "open" in first:
+            opened = post(self._send, "POST", "runs/", first["open"])
+            self.run_id = quote(str(opened["id"]), safe="")
+        elif self.run_id is None:
+            logger.warning("an outbox does not say which run it is of; passed over")
+        elif "turn" in first:
+            self._post_turns(letter)
+        elif "choice" in first:
+            post(self._send, "POST", f"runs/{self.run_id}/choices/", first["choice"])
+        elif "dropped" in first:
+            self._post_turns([{"turn": _missing(self.run_id, first["dropped"])}])
+        elif "end" in first:
+            post(self._send, "PATCH", f"runs/{self.run_id}/", {"status": first["end"]})
+
+    def _post_turns(self, letter: Sequence[Record]) -> None:
+        """Post turns and wait until they are judged: a choice answers what they raise."""
+        reply = post(
+            self._send, "POST", f"runs/{self.run_id}/turns/",
+            {"turns": [record["turn"] for record in letter]}, wait_s=JUDGED_WITHIN_S,
+        )  # fmt: skip
+        self.turns += int(reply.get("accepted") or 0)
+        for refusal in reply.get("refused") or ():
+            logger.warning("Mission Control refused a turn: %s", refusal)
+
+
+def letters(records: Sequence[Record]) -> Iterator[list[Record]]:
+    """Put turns that follow each other into one letter, all else into its own."""
+    letter: list[Record] = []
+    for record in records:
+        if letter and ("turn" not in record or len(letter) >= TURNS_A_POST):
+            yield letter
+            letter = []
+        if "turn" in record:
+            letter.append(record)
+        else:
+            yield [record]
+    if letter:
+        yield letter
+
+
+def post(send: Send, method: str, path: str, body: Any, *, wait_s: int = 0) -> Any:
+    """Send one request and return the answer's body.
+
+    Raises:
+        ServerAway: No answer, or one that only says "later".
+        ServerRefused: It said no.
+    """
+    headers = {"Prefer": f"wait={wait_s}"} if wait_s else {}
+    request = Request(
+        method=method, path=path, body=body, headers=headers, timeout_s=wait_s + NETWORK_S
+    )
+    answer = send(request)
+    if is_passing(answer.status):
+        raise ServerAway(f"it answered {answer.status}")
+    return body_of(answer)
+
+
+def _missing(run_id: str, count: Any) -> dict[str, Any]:
+    """Say in the run itself that it has a gap; repeated, it is the same turn."""
+    text = f"Mission Control was away: at least {count} turns did not fit into the outbox."
+    return {"role": "system", "key": f"dropped:{run_id}:{count}", "content": text}

@@ -1,0 +1,136 @@
+"""The same engine and local judge as the server's, inside the agent's process."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from guard.engine import Engine
+from guard.judge.court import Court
+from guard.policy import AllowPattern, Response, decide, is_allowed
+from guard.sdk.rules import Rules
+from guard.signals import Assessment, Signal
+from guard.turn import Role, Turn
+
+logger = logging.getLogger("guard")
+
+REMEMBERED = 64
+"""Turns the judge may be shown; a trip rests on the newest of them."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finding:
+    """What must be done about a turn, and why.
+
+    Attributes:
+        action: "ask": a person decides. "fix": the call is not run, `text` is its
+            result. "stop": the policy ends the run.
+        signal: What tripped.
+    """
+
+    action: Literal["ask", "fix", "stop"]
+    signal: Signal
+    text: str = ""
+
+    @property
+    def reason(self) -> str:
+        """What repeats, in one sentence."""
+        return self.signal.evidence.summary
+
+    @property
+    def calls(self) -> tuple[str, ...]:
+        """The repeated calls; an answer that allows them means these."""
+        return self.signal.evidence.calls
+
+
+class LocalGuard:
+    """Watches one run while nobody else does.
+
+    Args:
+        rules: The last that the server told.
+        recent: Turns that the server has seen, oldest first: streaks go on.
+        workspace: Files that exist, for the judge.
+        goal: What the run is for.
+    """
+
+    def __init__(
+        self,
+        rules: Rules,
+        *,
+        recent: Iterable[Turn] = (),
+        workspace: Iterable[str] = (),
+        goal: str | None = None,
+    ) -> None:
+        self.rules = rules
+        self._engine = Engine(rules.policy)
+        self._court = Court(rules.policy, workspace=tuple(workspace), goal=goal)
+        self._allowed = list(rules.allowed)
+        self._seen: dict[int, Turn] = {}
+        self._fixed = False
+        self._pending: Finding | None = None
+        for turn in recent:
+            self._observe(turn)
+
+    def look(self, turn: Turn) -> Finding | None:
+        """Look at a turn; None: nothing stands in its way.
+
+        What a finished turn brings up is answered before the next call runs.
+        """
+        found = self._find(turn)
+        if turn.role is Role.USER:
+            self._pending = None
+        if turn.is_proposed:
+            found, self._pending = found or self._pending, None
+        else:
+            found, self._pending = None, found or self._pending
+        return found
+
+    def forget(self) -> None:
+        """Start all streaks afresh: somebody answered."""
+        self._engine.reset()
+        self._pending, self._fixed = None, False
+
+    def allow(self, calls: Iterable[str]) -> None:
+        """Never ask about these calls again."""
+        self._allowed += [AllowPattern(pattern=call) for call in calls]
+
+    def _observe(self, turn: Turn) -> Assessment:
+        assessment = self._engine.observe(turn)
+        self._seen[assessment.seq] = turn
+        while len(self._seen) > REMEMBERED:
+            del self._seen[next(iter(self._seen))]
+        return assessment
+
+    def _find(self, turn: Turn) -> Finding | None:
+        assessment = self._observe(turn)
+        trip = assessment.trip
+        if trip is None:
+            return None
+        if is_allowed(trip, self._allowed):
+            self.forget()
+            return None
+        verdict = self._court.rules(trip, self._seen)
+        if verdict is not None and not verdict.loop:
+            self.forget()
+            return None
+        return self._finding(turn, assessment, trip, fix=verdict.fix if verdict else None)
+
+    def _finding(
+        self, turn: Turn, assessment: Assessment, trip: Signal, *, fix: str | None
+    ) -> Finding | None:
+        response = decide(
+            assessment, self.rules.mode, card_open=False, fix_failed=self._fixed or not fix
+        )
+        found = Finding(action="ask", signal=trip)
+        if response is Response.STOP:
+            return replace(found, action="stop")
+        if response is Response.FIX and turn.is_proposed:
+            self._fixed = True
+            return replace(found, action="fix", text=fix or "")
+        if response in {Response.HOLD, Response.FIX}:
+            return found
+        if trip.first:
+            logger.warning("while Mission Control is away: %s", trip.evidence.summary)
+        return None

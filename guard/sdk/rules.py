@@ -1,0 +1,124 @@
+"""The rules of a run as the server last told them, in memory and on disk."""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Literal, Self
+
+from guard.errors import PolicyInvalid
+from guard.keys import write_private
+from guard.policy import DEFAULT_POLICY, AllowPattern, Policy
+from guard.wire import Mode
+
+logger = logging.getLogger("guard")
+
+FILE = "rules.json"
+HOLD_LIMIT_S = 3600.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rules:
+    """What a run follows: `GET runs/{id}/rules/`.
+
+    Where none was ever seen, a trip is asked about on the terminal and otherwise
+    let go: nobody has said that this agent may be ended.
+    """
+
+    policy: Policy = DEFAULT_POLICY
+    mode: Mode = Mode.PAUSE
+    unanswered: Literal["proceed", "stop"] = "proceed"
+    hold_limit_s: float = HOLD_LIMIT_S
+    allowed: tuple[AllowPattern, ...] = ()
+
+    @classmethod
+    def of_run(cls, told: Mapping[str, Any]) -> Self:
+        """Read what the server said of this very run; what cannot be read is default."""
+        return cls(
+            policy=_policy(told.get("policy")),
+            mode=_mode(told.get("mode")),
+            unanswered="stop" if told.get("unanswered") == "stop" else "proceed",
+            hold_limit_s=_seconds(told.get("hold_limit")),
+            allowed=tuple(_patterns(told.get("allowlist"))),
+        )
+
+    @classmethod
+    def of_project(cls, told: Mapping[str, Any], opening: Mapping[str, Any]) -> Self:
+        """Read what holds for a run that the server does not know yet.
+
+        Args:
+            told: What was last seen of the project, about whichever run; may be empty.
+            opening: What the run asks for itself.
+        """
+        policy = opening.get("policy") or told.get("project_policy")
+        mine = {
+            **told,
+            "mode": opening.get("mode") or told.get("project_mode"),
+            "allowlist": [row for row in _rows(told) if _is_shared(row, opening)],
+        }
+        read = cls.of_run({**mine, "policy": policy})
+        return replace(read, policy=read.policy.for_run(opening.get("task_type")))
+
+
+def load_rules(folder: Path | None) -> Mapping[str, Any]:
+    """Read what was last seen of a project's rules; empty: nothing."""
+    if folder is None:
+        return {}
+    try:
+        body = json.loads((folder / FILE).read_text("utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return body if isinstance(body, dict) else {}
+
+
+def save_rules(folder: Path, body: Mapping[str, Any]) -> None:
+    """Keep rules for a process that starts while the server is away."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        write_private(folder / FILE, json.dumps(body))
+    except OSError as error:
+        logger.debug("the rules cannot be kept: %s", error)
+
+
+def _policy(mapping: Any) -> Policy:
+    try:
+        return Policy.from_mapping(mapping) if isinstance(mapping, Mapping) else DEFAULT_POLICY
+    except PolicyInvalid as error:
+        logger.warning("the last policy cannot be read, the default stands in: %s", error)
+        return DEFAULT_POLICY
+
+
+def _mode(told: Any) -> Mode:
+    try:
+        return Mode(told)
+    except ValueError:
+        return Mode.PAUSE
+
+
+def _seconds(told: Any) -> float:
+    return float(told) if isinstance(told, int | float) and told > 0 else HOLD_LIMIT_S
+
+
+def _patterns(told: Any) -> list[AllowPattern]:
+    return [
+        AllowPattern(
+            pattern=str(row.get("pattern") or ""),
+            match="glob" if row.get("match") == "glob" else "exact",
+        )
+        for row in _rows({"allowlist": told})
+    ]
+
+
+def _rows(told: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    rows = told.get("allowlist")
+    return [row for row in rows if isinstance(row, Mapping)] if isinstance(rows, list) else []
+
+
+def _is_shared(row: Mapping[str, Any], opening: Mapping[str, Any]) -> bool:
+    """What one run is allowed is not allowed to the next."""
+    if row.get("scope") == "agent":
+        return row.get("agent") == opening.get("agent")
+    return row.get("scope") == "project"

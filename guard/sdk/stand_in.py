@@ -1,0 +1,139 @@
+"""Who answers a call in the server's place while it is away."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from guard.errors import Stopped
+from guard.sdk.alone import Alone
+from guard.sdk.exchange import Do, Flow
+from guard.turn import Turn
+
+if TYPE_CHECKING:
+    from guard.sdk.local import Finding
+    from guard.sdk.terminal import Choice
+
+Fail = Literal["open", "closed"]
+
+UNREACHABLE = "Mission Control cannot be reached and this agent may not act without it; not run."
+ENDED_BY: Mapping[str, str] = {
+    "terminal": "Terminated at the agent's terminal.",
+    "policy": "Ended by the policy; Mission Control is away.",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Go:
+    """What became of a proposed call.
+
+    Attributes:
+        turn: The call as it was proposed.
+        run: True: run it. False: do not; `text` is its result.
+        text: What the model is told in place of a result, when it did not run.
+        messages: Texts to add to the model's context, in order.
+    """
+
+    turn: Turn
+    run: bool = True
+    text: str = ""
+    messages: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StandIn:
+    """Lets the same engine say whether a call may run; what became of it is told later.
+
+    Attributes:
+        name: The run's name, as a person at the terminal reads it.
+        fail: "closed": no call runs while the server is away.
+        asks: A person at the terminal may be asked.
+    """
+
+    alone: Alone
+    name: str
+    fail: Fail
+    asks: bool
+
+    def propose(self, turn: Turn) -> Flow[Go | None]:
+        """Say what becomes of a call; None: the server is back, ask it.
+
+        Raises:
+            Stopped: The run is over.
+        """
+        if self.fail == "closed":
+            return Go(turn=turn, run=False, text=UNREACHABLE)
+        yield from self._watch(turn)
+        found = self.alone.look(turn)
+        if not self.alone.keep_turn(turn):
+            return None
+        if found is None:
+            return Go(turn=turn)
+        return (yield from self._answer(turn, found))
+
+    def report(self, turn: Turn) -> Flow[bool]:
+        """Keep a turn for later; False: the server is back, tell it."""
+        if self.fail == "open":
+            yield from self._watch(turn)
+            self.alone.look(turn)
+        return self.alone.keep_turn(turn)
+
+    def _watch(self, turn: Turn) -> Flow[None]:
+        if not self.alone.is_watching:
+            yield Do(work=lambda: self.alone.watch(turn))
+
+    def _answer(self, turn: Turn, found: Finding) -> Flow[Go | None]:
+        from guard.sdk.terminal import Choice
+
+        if found.action == "stop":
+            return self._obey(turn, found, Choice(action="terminate"), by="policy")
+        if found.action == "fix":
+            fix = Choice(action="inject", message=found.text)
+            return self._obey(turn, found, fix, by="guard")
+        chosen = yield from self._ask(turn, found)
+        if chosen is not None:
+            return self._obey(turn, found, chosen, by="terminal")
+        if not self.alone.away:
+            return None
+        proceeds = self.alone.rules.unanswered == "proceed"
+        silence = Choice(action="continue" if proceeds else "terminate")
+        return self._obey(turn, found, silence, by="policy")
+
+    def _ask(self, turn: Turn, found: Finding) -> Flow[Choice | None]:
+        """Ask at the terminal, until it is answered, too late, or the server is back."""
+        from guard.normalize import headline
+        from guard.sdk.terminal import Question, ask
+
+        question = Question(
+            run=self.name,
+            reason=found.reason,
+            call=headline(turn),
+            limit_s=self.alone.rules.hold_limit_s,
+        )
+        if not self.asks:
+            return None
+        chosen: Choice | None = yield Do(
+            work=lambda: ask(question, unless=lambda: not self.alone.away)
+        )
+        return chosen
+
+    def _obey(self, turn: Turn, found: Finding, choice: Choice, *, by: str) -> Go:
+        """Do what was chosen, and have it told later."""
+        told = {
+            "key": new_key(), "action": choice.action, "turn": turn.key, "by": by,
+            "message": choice.message, "reason": found.reason, "calls": list(found.calls),
+        }  # fmt: skip
+        self.alone.keep({"choice": told})
+        self.alone.settle(allowed=found.calls if choice.action == "allowlist" else ())
+        if choice.action == "terminate":
+            raise Stopped(f"{found.reason} {ENDED_BY[by]}")
+        if choice.action == "inject":
+            return Go(turn=turn, run=False, text=choice.message or "")
+        return Go(turn=turn)
+
+
+def new_key() -> str:
+    """A key no other turn or run has."""
+    return uuid.uuid4().hex

@@ -1,0 +1,144 @@
+"""Ask the person at the terminal, where there is one: t, c, a or i."""
+
+from __future__ import annotations
+
+import os
+import select
+import sys
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal
+
+LOOK_S = 0.2
+"""How often a question looks whether it has become needless."""
+LONGEST = 4096
+SHOWN_CHARS = 400
+
+_one_at_a_time = threading.Lock()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Question:
+    """What a person is asked while the server is away.
+
+    Attributes:
+        run: The run's name.
+        reason: What repeats, in one sentence.
+        call: The call that waits.
+        limit_s: How long it waits for an answer.
+    """
+
+    run: str
+    reason: str
+    call: str
+    limit_s: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Choice:
+    """What the person chose; `message` is the text of an `inject`."""
+
+    action: Literal["terminate", "continue", "allowlist", "inject"]
+    message: str | None = None
+
+
+LETTERS: dict[str, Literal["terminate", "continue", "allowlist"]] = {
+    "t": "terminate",
+    "c": "continue",
+    "a": "allowlist",
+}
+PROMPT = "[t]erminate, [c]ontinue, [a]llow this call in this run, [i]nject a message: "
+
+
+def ask(question: Question, *, unless: Callable[[], bool] = lambda: False) -> Choice | None:
+    """Ask, and wait for an answer; None: nobody is there, or nobody answered.
+
+    It asks only where a person can answer: standard input and error are one terminal
+    in line mode, and this process has it. One question at a time.
+
+    Args:
+        question: What is asked.
+        unless: Looked at while waiting; true: the question is no longer needed.
+    """
+    descriptor = _terminal()
+    if descriptor is None:
+        return None
+    with _one_at_a_time:
+        deadline = time.monotonic() + question.limit_s
+        _forget_typed(descriptor)
+        _say(_shown(question))
+        return _answer(descriptor, lambda: unless() or time.monotonic() >= deadline)
+
+
+def _answer(descriptor: int, is_over: Callable[[], bool]) -> Choice | None:
+    while True:
+        _say(PROMPT)
+        line = _read_line(descriptor, is_over)
+        if line is None:
+            _say("\n")
+            return None
+        letter, rest = line[:1].lower(), line[1:].strip()
+        if letter in LETTERS:
+            return Choice(action=LETTERS[letter])
+        if letter == "i":
+            text = rest or _message(descriptor, is_over)
+            if text:
+                return Choice(action="inject", message=text)
+
+
+def _message(descriptor: int, is_over: Callable[[], bool]) -> str | None:
+    _say("What shall it read instead of a result? ")
+    return _read_line(descriptor, is_over)
+
+
+def _read_line(descriptor: int, is_over: Callable[[], bool]) -> str | None:
+    while not is_over():
+        ready, _, _ = select.select([descriptor], [], [], LOOK_S)
+        if ready:
+            try:
+                raw = os.read(descriptor, LONGEST)
+            except OSError:
+                return None
+            return raw.decode(errors="replace").strip() if raw else None
+    return None
+
+
+def _terminal() -> int | None:
+    """Return the terminal's descriptor if a person can be asked there now."""
+    try:
+        import termios
+
+        descriptor = sys.stdin.fileno()
+        if not (os.isatty(descriptor) and sys.stderr.isatty()):
+            return None
+        if os.tcgetpgrp(descriptor) != os.getpgrp():
+            return None  # in the background: to read would stop us
+        by_lines = termios.tcgetattr(descriptor)[3] & termios.ICANON
+    except (ImportError, OSError, ValueError, AttributeError, termios.error):
+        return None
+    return descriptor if by_lines else None  # a full-screen host reads keys by itself
+
+
+def _forget_typed(descriptor: int) -> None:
+    """What was typed before the question is no answer to it."""
+    import termios
+
+    termios.tcflush(descriptor, termios.TCIFLUSH)
+
+
+def _say(text: str) -> None:
+    sys.stderr.write(text)
+    sys.stderr.flush()
+
+
+def _shown(question: Question) -> str:
+    name, reason, call = (_plain(t) for t in (question.run, question.reason, question.call))
+    return f"\nMission Control is away, and {name} may be stuck: {reason}\n  {call}\n"
+
+
+def _plain(text: str) -> str:
+    """One printable line: what an agent wrote must not steer the terminal."""
+    line = "".join(letter if letter.isprintable() else " " for letter in text)
+    return line if len(line) <= SHOWN_CHARS else line[:SHOWN_CHARS] + "…"
