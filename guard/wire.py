@@ -85,7 +85,10 @@ class Refusal:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TurnsReply:
-    """The server's answer to posted turns; `judged`: detection has seen them."""
+    """The server's answer to posted turns; `judged`: detection has seen them.
+
+    `policy_version` moves when the run's rules have changed; None: they are its own.
+    """
 
     accepted: int
     duplicates: int
@@ -93,3 +96,4 @@ class TurnsReply:
     last_seq: int
     judged: bool
     directive: Directive
+    policy_version: int | None = None

@@ -22,6 +22,8 @@ api = [
     path("runs/<uuid:run_id>/", runs.OneRun.as_view()),
     path("runs/<uuid:run_id>/turns/", runs.Turns.as_view()),
     path("runs/<uuid:run_id>/interventions/", runs.Interventions.as_view()),
+    path("runs/<uuid:run_id>/rules/", runs.Rules.as_view()),
+    path("runs/<uuid:run_id>/choices/", runs.Choices.as_view()),
     path("runs/<uuid:run_id>/messages/<uuid:message_id>/delivered/", runs.Delivered.as_view()),
     path("decisions/", oversight.Decisions.as_view()),
     path("allowlist/", oversight.Allowlist.as_view()),

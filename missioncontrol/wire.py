@@ -335,6 +335,33 @@ class AllowlistRow:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class AllowedCall:
+    """An allowlist entry as an agent follows it."""
+
+    scope: str
+    agent: str | None
+    pattern: str
+    match: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunRules:
+    """What a run follows; its agent keeps it for when it cannot ask."""
+
+    run: UUID
+    policy_version: int | None
+    policy: dict[str, Any]
+    """In force for this run: its task type and its ceilings are in it."""
+    mode: Mode
+    project_policy: dict[str, Any]
+    """What another run of the project would follow."""
+    project_mode: Mode
+    unanswered: Literal["proceed", "stop"]
+    hold_limit: int
+    allowlist: tuple[AllowedCall, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class AllowlistSuggestion:
     """A call that people let go on three times or more, and that no entry covers."""
 

@@ -99,6 +99,7 @@ async def _reply(
     reply = TurnsReply(
         accepted=stored.accepted, duplicates=stored.duplicates, refused=refused,
         last_seq=stored.last_seq, judged=judged, directive=directive,
+        policy_version=stored.run.policy_version,
     )  # fmt: skip
     headers: tuple[tuple[bytes, bytes], ...] = ()
     if waited is not None:

@@ -32,16 +32,28 @@ def allow_calls(book: Book, run: Run, decision: Decision, tap: Tap, *, by: str) 
     if not calls:
         raise InvalidRequest("This card names no call to allow.", field="decision")
     for pattern in calls:
-        entry = AllowlistEntry.objects.create(
-            id=new_id(), project=run.project, scope=tap.scope,
-            run=run if tap.scope == "run" else None,
-            agent=run.agent if tap.scope == "agent" else None,
-            pattern=pattern, match="exact", expires_at=tap.expires_at,
-            created_by=by, created_at=book.at, reason=tap.message or "",
+        _allow(
+            book, run, pattern, scope=tap.scope, expires_at=tap.expires_at,
+            reason=tap.message or "", by=by,
         )  # fmt: skip
-        book.record(
-            run, AllowlistChanged, by=by, change="added", entry=entry.id, pattern=entry.pattern
-        )
+
+
+def allow_in_run(book: Book, run: Run, calls: Iterable[str], *, reason: str, by: str) -> None:
+    """Make an entry for each call, in this run alone."""
+    for pattern in calls:
+        _allow(book, run, pattern, scope="run", expires_at=None, reason=reason, by=by)
+
+
+def _allow(
+    book: Book, run: Run, pattern: str, *, scope: str, expires_at: datetime | None, reason: str,
+    by: str,
+) -> None:  # fmt: skip
+    entry = AllowlistEntry.objects.create(
+        id=new_id(), project=run.project, scope=scope, run=run if scope == "run" else None,
+        agent=run.agent if scope == "agent" else None, pattern=pattern, match="exact",
+        expires_at=expires_at, created_by=by, created_at=book.at, reason=reason,
+    )  # fmt: skip
+    book.record(run, AllowlistChanged, by=by, change="added", entry=entry.id, pattern=entry.pattern)
 
 
 class Hits:
@@ -66,7 +78,7 @@ class Hits:
 
 def is_listed(run: Run, signal: Signal, hits: Hits, *, at: datetime) -> bool:
     """Tell whether every call of the signal is allowed here; count the hit."""
-    entries = list(_in_force(run, at=at))
+    entries = list(in_force(run, at=at))
     patterns = [
         AllowPattern(pattern=entry.pattern, match=cast(Any, entry.match)) for entry in entries
     ]
@@ -112,7 +124,8 @@ def _tell(entry: AllowlistEntry, change: str, *, by: str, at: datetime) -> None:
     )  # fmt: skip
 
 
-def _in_force(run: Run, *, at: datetime) -> Collection[AllowlistEntry]:
+def in_force(run: Run, *, at: datetime) -> Collection[AllowlistEntry]:
+    """Return the entries that hold for a run."""
     here = Q(scope="project") | Q(scope="run", run=run) | Q(scope="agent", agent=run.agent)
     fresh = Q(expires_at__isnull=True) | Q(expires_at__gt=at)
     return AllowlistEntry.objects.filter(here, fresh, project_id=run.project_id)

@@ -24,8 +24,12 @@ class Asked:
 
     @property
     def turn(self) -> dict[str, Any]:
-        (turn,) = self.body["turns"]
-        return turn  # type: ignore[no-any-return]
+        (turn,) = self.turns
+        return turn
+
+    @property
+    def turns(self) -> list[dict[str, Any]]:
+        return self.body["turns"]  # type: ignore[no-any-return]
 
 
 def directive(action: str = "proceed", *texts: str, version: int = 1, **fields: Any) -> Any:
@@ -40,6 +44,7 @@ class LoopbackServer:
         self.asked: list[Asked] = []
         self.answer_turn: Answering = lambda _: (200, directive())
         self.answer_poll: Answering = lambda _: (204, None)
+        self.rules: dict[str, Any] | None = None
         self.port = 0
         self._polled = threading.Semaphore(0)
         self._server: ThreadingHTTPServer | None = None
@@ -86,7 +91,9 @@ class LoopbackServer:
         if "/directive/" in asked.path:
             self._polled.release()
             return self.answer_poll(asked)
-        return 200, {}
+        if asked.path.endswith("/rules/"):
+            return (200, self.rules) if self.rules else (404, {"code": "not_found"})
+        return 200, {"id": "run-1"}
 
 
 class _QuietServer(ThreadingHTTPServer):

@@ -416,6 +416,23 @@ export interface paths {
         patch: operations["runs_change"];
         trace?: never;
     };
+    "/api/v1/runs/{run_id}/choices/": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** @description Tell what was chosen at the agent's terminal while the server was away. */
+        post: operations["choices_tell"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/runs/{run_id}/directive/": {
         parameters: {
             query?: never;
@@ -461,6 +478,23 @@ export interface paths {
         put?: never;
         /** @description Note that an injected message reached the model. */
         post: operations["messages_delivered"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/runs/{run_id}/rules/": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** @description Tell an agent the rules of its run, for when it cannot ask. */
+        get: operations["runs_rules"];
+        put?: never;
+        post?: never;
         delete?: never;
         options?: never;
         head?: never;
@@ -601,6 +635,20 @@ export interface components {
             version: number;
             /** What */
             what: string;
+        };
+        /**
+         * AllowedCall
+         * @description An allowlist entry as an agent follows it.
+         */
+        AllowedCall: {
+            /** Agent */
+            agent: string | null;
+            /** Match */
+            match: string;
+            /** Pattern */
+            pattern: string;
+            /** Scope */
+            scope: string;
         };
         /** AllowlistChanged */
         AllowlistChanged: {
@@ -1866,6 +1914,48 @@ export interface components {
             version: number;
         };
         /**
+         * LateChoice
+         * @description One choice; `key` makes a repeat harmless.
+         *
+         *     `turn` is the key of the call it is about, `by` who chose: a person at the
+         *     terminal, the policy as nobody was there, or guard with its own correction.
+         */
+        LateChoice: {
+            /**
+             * Action
+             * @enum {string}
+             */
+            action: "terminate" | "continue" | "allowlist" | "inject";
+            /**
+             * By
+             * @default terminal
+             * @enum {string}
+             */
+            by: "terminal" | "policy" | "guard";
+            /**
+             * Calls
+             * @default []
+             */
+            calls: string[];
+            /** Key */
+            key: string;
+            /**
+             * Message
+             * @default null
+             */
+            message: string | null;
+            /**
+             * Reason
+             * @default
+             */
+            reason: string;
+            /**
+             * Turn
+             * @default null
+             */
+            turn: string | null;
+        };
+        /**
          * Me
          * @description Who is signed in, and what they may see.
          */
@@ -2808,6 +2898,38 @@ export interface components {
             version: number;
         };
         /**
+         * RunRules
+         * @description What a run follows; its agent keeps it for when it cannot ask.
+         */
+        RunRules: {
+            /** Allowlist */
+            allowlist: components["schemas"]["AllowedCall"][];
+            /** Hold Limit */
+            hold_limit: number;
+            mode: components["schemas"]["Mode"];
+            /** Policy */
+            policy: {
+                [key: string]: unknown;
+            };
+            /** Policy Version */
+            policy_version: number | null;
+            project_mode: components["schemas"]["Mode"];
+            /** Project Policy */
+            project_policy: {
+                [key: string]: unknown;
+            };
+            /**
+             * Run
+             * Format: uuid
+             */
+            run: string;
+            /**
+             * Unanswered
+             * @enum {string}
+             */
+            unanswered: "proceed" | "stop";
+        };
+        /**
          * Secret
          * @description What a webhook's signature is made with.
          */
@@ -3205,6 +3327,8 @@ export interface components {
         /**
          * TurnsReply
          * @description The server's answer to posted turns; `judged`: detection has seen them.
+         *
+         *     `policy_version` moves when the run's rules have changed; None: they are its own.
          */
         TurnsReply: {
             /** Accepted */
@@ -3216,6 +3340,11 @@ export interface components {
             judged: boolean;
             /** Last Seq */
             last_seq: number;
+            /**
+             * Policy Version
+             * @default null
+             */
+            policy_version: number | null;
             /** Refused */
             refused: components["schemas"]["Refusal"][];
         };
@@ -4199,6 +4328,39 @@ export interface operations {
             };
         };
     };
+    choices_tell: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                run_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["LateChoice"];
+            };
+        };
+        responses: {
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["InterventionRow"];
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     runs_directive: {
         parameters: {
             query?: {
@@ -4291,6 +4453,35 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content?: never;
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    runs_rules: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                run_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RunRules"];
+                };
             };
             default: {
                 headers: {

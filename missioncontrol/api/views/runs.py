@@ -28,13 +28,14 @@ from missioncontrol.api.answers import (
 from missioncontrol.api.schema import described
 from missioncontrol.clock import now
 from missioncontrol.errors import Forbidden, InvalidRequest
-from missioncontrol.oversight import answers, services
+from missioncontrol.oversight import agent_rules, answers, choices, services
+from missioncontrol.oversight.choices import LateChoice
 from missioncontrol.oversight.taps import Tap
 from missioncontrol.runs import selectors
 from missioncontrol.runs.models import Run
 from missioncontrol.runs.rows import run_row
 from missioncontrol.runs.services import OpenRun, open_run
-from missioncontrol.wire import InterventionRow, RunRow, TurnRow
+from missioncontrol.wire import InterventionRow, RunRow, RunRules, TurnRow
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -146,6 +147,28 @@ class Interventions(APIView):
         made, is_new = answers.intervene(
             run_id, tap, projects=projects, by=auth.name_of(request), at=now()
         )
+        return answer(made, status=201 if is_new else 200)
+
+
+class Rules(APIView):
+    permission_classes = [auth.IsAgent]
+
+    @described("runs_rules", returns=RunRules)
+    def get(self, request: Request, run_id: UUID) -> HttpResponse:
+        """Tell an agent the rules of its run, for when it cannot ask."""
+        (project,) = auth.projects_of(request)
+        return answer(agent_rules.rules_for(run_id, project=project, at=now()))
+
+
+class Choices(APIView):
+    permission_classes = [auth.IsAgent]
+
+    @described("choices_tell", takes=LateChoice, returns=InterventionRow, status=201)
+    def post(self, request: Request, run_id: UUID) -> HttpResponse:
+        """Tell what was chosen at the agent's terminal while the server was away."""
+        (project,) = auth.projects_of(request)
+        asked = read_body(request, LateChoice)
+        made, is_new = choices.take_choice(run_id, asked, project=project, at=now())
         return answer(made, status=201 if is_new else 200)
 
 

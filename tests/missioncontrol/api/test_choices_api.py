@@ -1,0 +1,180 @@
+"""What an agent follows alone, and what it tells of it later."""
+
+import pytest
+
+from missioncontrol.oversight import services
+from missioncontrol.oversight.models import AllowlistEntry, Decision, Intervention
+from missioncontrol.runs.models import JournalRow, Turn
+from tests.build import NOON, a_call, a_project, a_run, a_stuck_run, after, report
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def run(project):
+    return a_stuck_run(project)
+
+
+def a_choice(action="continue", **said):
+    return {"key": "choice-1", "action": action, "by": "terminal", **said}
+
+
+def tell(client, run, choice):
+    return client.post(f"/api/v1/runs/{run.id}/choices/", choice, format="json")
+
+
+def journal(run):
+    return list(JournalRow.objects.filter(run=run).order_by("seq").values_list("type", "by"))
+
+
+def test_a_choice_answers_the_card_its_turn_opened(run, as_agent):
+    answer = tell(as_agent, run, a_choice())
+
+    run.refresh_from_db()
+    assert answer.status_code == 201
+    assert (answer.json()["by"], answer.json()["status"]) == ("agent terminal", "acknowledged")
+    assert (run.status, run.open_decision) == ("running", None)
+    card = Decision.objects.get(run=run)
+    assert (card.resolution, card.resolved_by) == ("continue", "agent terminal")
+    assert ("intervention.made", "agent terminal") in journal(run)
+
+
+def test_told_twice_it_is_done_once(run, as_agent):
+    first, second = (tell(as_agent, run, a_choice()) for _ in "ab")
+
+    assert (first.status_code, second.status_code) == (201, 200)
+    assert first.json() == second.json()
+    assert Intervention.objects.filter(run=run).count() == 1
+
+
+def test_another_choice_under_the_same_key_is_refused(run, as_agent):
+    tell(as_agent, run, a_choice())
+
+    answer = tell(as_agent, run, a_choice("terminate"))
+    assert (answer.status_code, answer.json()["code"]) == (422, "key_reused")
+
+
+def test_streaks_start_afresh_after_it(run, as_agent):
+    tell(as_agent, run, a_choice())
+
+    report(run, a_call(error="ModuleNotFoundError: no module 'app.tokens'"))
+    assert run.open_decision is None
+
+
+def test_an_end_at_the_terminal_ends_the_run(run, as_agent):
+    tell(as_agent, run, a_choice("terminate", reason="It did the same 3 times."))
+
+    run.refresh_from_db()
+    assert (run.status, run.reason) == ("stopping", "It did the same 3 times.")
+    as_agent.patch(f"/api/v1/runs/{run.id}/", {"status": "failed"}, format="json")
+    run.refresh_from_db()
+    assert run.status == "terminated"
+
+
+def test_a_call_allowed_at_the_terminal_is_allowed_in_this_run(run, as_agent):
+    tell(as_agent, run, a_choice("allowlist", calls=['Bash {"command":"pytest -q"}']))
+
+    entry = AllowlistEntry.objects.get()
+    assert (entry.scope, entry.run_id, entry.created_by) == ("run", run.id, "agent terminal")
+    assert entry.pattern == 'Bash {"command":"pytest -q"}'
+
+
+def test_a_call_that_a_text_replaced_is_shown_as_not_run(run, as_agent):
+    proposed = Turn.objects.get(run=run, phase="proposed")
+
+    answer = tell(as_agent, run, a_choice("inject", message="Read b.py.", turn=proposed.key))
+
+    proposed.refresh_from_db()
+    assert proposed.skipped
+    assert answer.json()["message"] == "Read b.py."
+
+
+def test_who_chose_is_journalled(run, as_agent):
+    assert tell(as_agent, run, a_choice(by="policy")).json()["by"] == "policy"
+
+
+def test_an_agent_that_is_held_here_cannot_let_itself_go(run, as_agent):
+    services.note_waiting([run.id], at=NOON)
+
+    answer = tell(as_agent, run, a_choice())
+
+    run.refresh_from_db()
+    assert (answer.status_code, answer.json()["decision"]) == (201, None)
+    assert run.status == "held"
+    assert run.open_decision is not None
+
+
+def test_where_agents_may_not_choose_people_still_decide(as_agent, project):
+    project.agents_choose = False
+    project.save()
+    run = a_stuck_run(project)
+
+    tell(as_agent, run, a_choice())
+
+    run.refresh_from_db()
+    assert run.open_decision is not None
+    assert run.status == "holding"
+
+
+def test_a_choice_for_a_run_that_has_ended_is_journalled_and_revives_nothing(as_agent, project):
+    run = a_run(project)
+    services.end_session(run.id, at=after(1))
+
+    assert tell(as_agent, run, a_choice()).status_code == 201
+    run.refresh_from_db()
+    assert run.status == "completed"
+
+
+@pytest.mark.parametrize("path", ["choices/", "rules/"])
+def test_another_projects_run_does_not_exist(path, as_agent):
+    theirs = a_run(a_project("elsewhere"))
+    address = f"/api/v1/runs/{theirs.id}/{path}"
+
+    ask = as_agent.get if path == "rules/" else as_agent.post
+    body = {} if path == "rules/" else a_choice()
+    assert ask(address, body, format="json").status_code == 404
+
+
+@pytest.mark.parametrize(("method", "path"), [("post", "choices/"), ("get", "rules/")])
+def test_it_is_for_agents(method, path, run, as_person, owner):
+    answer = getattr(as_person(owner), method)(f"/api/v1/runs/{run.id}/{path}")
+
+    assert answer.status_code == 403
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [{"action": "dance"}, {"by": "the king"}, {"key": ""}, {"calls": ["x"] * 21}],
+)
+def test_a_choice_that_makes_no_sense_is_refused(run, as_agent, wrong):
+    assert tell(as_agent, run, a_choice() | wrong).status_code == 400
+
+
+def test_the_rules_of_a_run_are_what_it_follows(as_agent, project):
+    project.policy = {"exact_repeat": {"repeats": 4}}
+    project.unanswered = "proceed"
+    project.save()
+    AllowlistEntry.objects.create(
+        project=project, scope="project", pattern="x", match="exact", created_by="ana",
+        created_at=NOON, reason="",
+    )  # fmt: skip
+    run = a_run(project, policy={"exact_repeat": {"repeats": 7}}, budget={"usd": "3"}, mode="auto")
+
+    told = as_agent.get(f"/api/v1/runs/{run.id}/rules/").json()
+
+    assert told["policy"]["exact_repeat"]["repeats"] == 7
+    assert told["policy"]["budget"]["usd"] == "3"
+    assert told["project_policy"]["exact_repeat"]["repeats"] == 4
+    assert (told["mode"], told["project_mode"]) == ("auto", project.mode)
+    assert (told["unanswered"], told["hold_limit"]) == ("proceed", project.hold_limit)
+    assert told["allowlist"] == [
+        {"scope": "project", "agent": None, "pattern": "x", "match": "exact"}
+    ]
+
+
+def test_rules_name_their_version(as_agent, project):
+    run = a_run(project)
+
+    told = as_agent.get(f"/api/v1/runs/{run.id}/rules/").json()
+
+    assert told["policy_version"] == run.policy_version

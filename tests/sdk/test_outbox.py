@@ -1,0 +1,244 @@
+import json
+import os
+import signal
+import subprocess
+import sys
+
+import pytest
+
+from guard.sdk import outbox as boxes
+from guard.sdk.outbox import Outbox, leftovers, outbox_root, project_folder, waiting_in, written
+
+OPENING = {"key": "run-key", "name": "fix-auth"}
+
+
+@pytest.fixture
+def folder(tmp_path):
+    return tmp_path / "project"
+
+
+@pytest.fixture
+def outbox(folder):
+    made = Outbox(folder, OPENING)
+    yield made
+    made.close()
+
+
+def a_turn(key, **fields):
+    return {"turn": {"key": key, "role": "assistant", "content": "hi", **fields}}
+
+
+def keys(records):
+    return [record["turn"]["key"] for record in records if "turn" in record]
+
+
+def files(folder):
+    return list(folder.glob("*.jsonl"))
+
+
+def drained(source):
+    found = []
+    while source.pending:
+        batch = source.batch()
+        found += batch.records
+        source.delivered(batch)
+    return found
+
+
+def test_it_gives_back_what_was_kept_in_order_after_what_opens_the_run(outbox):
+    for key in "abc":
+        assert outbox.keep(a_turn(key))
+
+    found = drained(outbox)
+
+    assert found[0] == {"open": OPENING}
+    assert keys(found) == ["a", "b", "c"]
+
+
+def test_its_file_is_its_owners_alone_and_goes_when_all_is_delivered(outbox, folder):
+    outbox.keep(a_turn("a"))
+    (file,) = files(folder)
+
+    assert file.stat().st_mode & 0o777 == 0o600
+    assert folder.stat().st_mode & 0o777 == 0o700
+    drained(outbox)
+    assert files(folder) == []
+
+
+def test_what_comes_while_a_batch_is_on_its_way_is_the_next_batch(outbox):
+    outbox.keep(a_turn("a"))
+    batch = outbox.batch()
+    outbox.keep(a_turn("b"))
+    outbox.delivered(batch)
+
+    assert keys(outbox.batch().records) == ["b"]
+
+
+def test_secrets_are_masked(outbox, folder):
+    outbox.keep(a_turn("a", args={"api_key": "opaque", "cmd": "export TOKEN=hunter22"}))
+
+    text = files(folder)[0].read_text()
+    assert "opaque" not in text
+    assert "hunter22" not in text
+
+
+def test_a_full_one_drops_what_is_newest_and_counts_it(folder, caplog):
+    outbox = Outbox(folder, OPENING, most_turns=3)
+    told = [outbox.keep(a_turn(str(n))) for n in range(8)]
+    outbox.keep({"end": "completed"})
+    outbox.tell_dropped()
+
+    found = drained(outbox)
+    assert told == [True] * 3 + [False] * 5
+    assert keys(found) == ["0", "1", "2"]
+    assert outbox.dropped == 5
+    assert [record["dropped"] for record in found if "dropped" in record][-1] == 5
+    assert {"end": "completed"} in found
+    assert len(caplog.records) == 1
+
+
+def test_it_never_grows_past_its_bytes(folder):
+    outbox = Outbox(folder, OPENING, most_bytes=boxes.RESERVE + 20_000)
+    for n in range(100):
+        outbox.keep(a_turn(str(n), content="word " * 200))
+
+    assert files(folder)[0].stat().st_size <= boxes.RESERVE + 20_000
+    assert outbox.dropped > 0
+    drained(outbox)
+
+
+def test_a_line_is_bounded_whatever_a_turn_holds():
+    record = a_turn("a", args={f"f{n}": "x" * 5000 for n in range(2000)}, result="y" * 10**6)
+
+    line = written(record)
+
+    assert len(line) <= boxes.LONGEST_LINE
+    assert json.loads(line)["turn"]["key"] == "a"
+
+
+def test_a_folder_that_cannot_be_written_is_told_once_and_breaks_nothing(tmp_path, caplog):
+    (tmp_path / "file").write_text("")
+    outbox = Outbox(tmp_path / "file" / "project", OPENING)
+
+    assert [outbox.keep(a_turn(key)) for key in "ab"] == [False, False]
+    assert outbox.dropped == 2
+    assert len(caplog.records) == 1
+
+
+def test_a_disk_that_is_full_is_told_once_and_what_fits_later_is_kept(outbox, monkeypatch, caplog):
+    outbox.keep(a_turn("a"))
+    write = os.write
+    monkeypatch.setattr(boxes.os, "write", lambda fd, line: write(fd, line[: len(line) // 2]))
+    assert [outbox.keep(a_turn(key)) for key in "bc"] == [False, False]
+    monkeypatch.undo()
+    outbox.keep(a_turn("d"))
+
+    assert keys(drained(outbox)) == ["a", "d"]
+    assert len(caplog.records) == 1
+
+
+def test_a_torn_line_is_passed_over(folder):
+    folder.mkdir()
+    line = written(a_turn("b")).decode()
+    whole = written({"open": OPENING}).decode() + written(a_turn("a")).decode()
+    (folder / "1.jsonl").write_text(whole + line[: len(line) // 2])
+
+    (left,) = leftovers(folder)
+
+    assert keys(drained(left)) == ["a"]
+    left.remove()
+
+
+def test_a_file_whose_owner_lives_is_left_to_it(outbox, folder):
+    outbox.keep(a_turn("a"))
+
+    assert list(leftovers(folder)) == []
+
+
+def test_two_sessions_that_share_a_folder_do_not_mix(folder):
+    one, two = Outbox(folder, OPENING), Outbox(folder, {**OPENING, "key": "other"})
+    for n in range(20):
+        one.keep(a_turn(f"one-{n}"))
+        two.keep(a_turn(f"two-{n}"))
+
+    assert keys(drained(one)) == [f"one-{n}" for n in range(20)]
+    assert keys(drained(two)) == [f"two-{n}" for n in range(20)]
+
+
+HOST = """
+import sys
+from pathlib import Path
+from guard.sdk.outbox import Outbox
+outbox = Outbox(Path(sys.argv[1]), {"key": sys.argv[2], "name": "host"})
+for n in range(10 ** 9):
+    outbox.keep({"turn": {"key": f"{sys.argv[2]}-{n}", "role": "assistant", "content": "hi"}})
+    if n == 50:
+        print("many", flush=True)
+"""
+
+
+def a_host(folder, name):
+    return subprocess.Popen(
+        [sys.executable, "-c", HOST, str(folder), name], stdout=subprocess.PIPE, text=True
+    )
+
+
+def test_what_killed_processes_kept_side_by_side_is_whole_and_in_order(folder):
+    hosts = [a_host(folder, name) for name in ("one", "two")]
+    try:
+        assert [host.stdout.readline() for host in hosts] == ["many\n"] * 2
+    finally:
+        for host in hosts:
+            host.send_signal(signal.SIGKILL)
+            host.wait()
+            host.stdout.close()
+
+    for left in leftovers(folder):
+        found = drained(left)
+        name = found[0]["open"]["key"]
+        assert len(found) > 50
+        assert keys(found) == [f"{name}-{n}" for n in range(len(found) - 1)]
+        left.remove()
+    assert files(folder) == []
+
+
+def test_what_waits_is_counted(outbox, folder):
+    outbox.keep(a_turn("a"))
+    outbox.keep({"end": "failed"})
+
+    waiting = waiting_in(folder)
+    assert (waiting.files, waiting.turns) == (1, 1)
+
+
+def test_a_project_that_is_full_takes_no_new_file(folder, monkeypatch):
+    folder.mkdir()
+    (folder / "0.jsonl").write_text("x" * 100)
+    monkeypatch.setattr(boxes, "MOST_IN_FOLDER", 100)
+
+    assert not Outbox(folder, OPENING).keep(a_turn("a"))
+
+
+@pytest.mark.parametrize(
+    ("told", "variable", "expected"),
+    [(False, "/x", None), (None, "off", None), ("/a", "/x", "/a"), (None, "/x", "/x")],
+)
+def test_where_it_lies_can_be_said(monkeypatch, told, variable, expected):
+    monkeypatch.setenv(boxes.VARIABLE, variable)
+
+    root = outbox_root(told)
+    assert (root and str(root)) == expected
+
+
+def test_where_it_lies_by_itself(monkeypatch, tmp_path):
+    monkeypatch.delenv(boxes.VARIABLE)
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+
+    assert outbox_root(None) == tmp_path / "missioncontrol" / "outbox"
+
+
+def test_a_projects_folder_does_not_tell_its_key(tmp_path):
+    one = project_folder(tmp_path, "http://x:1/", "mc_secret")
+
+    assert one == project_folder(tmp_path, "http://x:1", "mc_secret")
+    assert one != project_folder(tmp_path, "http://x:1", "mc_other")
+    assert "mc_secret" not in str(one)
