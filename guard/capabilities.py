@@ -52,6 +52,7 @@ class Capabilities:
         cost: Where its token counts come from: "otlp", "turns", "transcript", "events",
             "not"; None: unsaid.
         away: What becomes of a held call when the server goes away; None: unsaid.
+        patience_s: Seconds it waits for an answer at most; None: as long as it takes.
         why: Capability -> a sentence for the person on why it is not there.
     """
 
@@ -60,6 +61,7 @@ class Capabilities:
     terminate: EndBy | None = None
     cost: str | None = None
     away: WhenAway | None = None
+    patience_s: float | None = None
     why: Mapping[str, str] = field(default_factory=dict)
 
     @classmethod
@@ -80,6 +82,7 @@ class Capabilities:
             terminate=_end(told.get("terminate", True)),
             cost=cost if isinstance(cost, str) else None,
             away=_known(WhenAway, told.get("away")),
+            patience_s=_positive(told.get("patience_s")),
             why={str(k): str(v) for k, v in why.items()} if isinstance(why, Mapping) else {},
         )
 
@@ -90,6 +93,8 @@ class Capabilities:
             told["inject"] = [moment.value for moment in self.inject]
         words = {"terminate": self.terminate, "cost": self.cost, "away": self.away}
         told |= {name: str(word) for name, word in words.items() if word is not None}
+        if self.patience_s is not None:
+            told["patience_s"] = self.patience_s
         return told | ({"why": dict(self.why)} if self.why else {})
 
     @property
@@ -127,6 +132,11 @@ def _moments(told: Any) -> tuple[InjectAt, ...] | None:
         return None
     known = tuple(moment for moment in InjectAt if moment.value in told)
     return known if known or not told else None
+
+
+def _positive(told: Any) -> float | None:
+    is_number = isinstance(told, int | float) and not isinstance(told, bool)
+    return float(told) if is_number and told > 0 else None
 
 
 def _end(told: Any) -> EndBy | None:

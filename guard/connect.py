@@ -5,12 +5,16 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from guard.adapters import ADAPTERS, adapter_of
 from guard.adapters.base import Adapter, Wiring
-from guard.errors import ConnectRefused, GuardError
+from guard.adapters.hook import PROBE
+from guard.adapters.timing import HOOK_HOLD_S, MARGIN_S
+from guard.errors import ConnectRefused, GuardError, ServerAway, ServerRefused
+from guard.forwarding import forward
 from guard.keys import USER_WIDE, Connection, connections, remember
 from guard.sdk.transport import Endpoint
 from guard.settings_file import SettingsFile, change, keep_out_of_git, settings_file
@@ -31,8 +35,20 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--fail",
         choices=("open", "closed"),
-        default="open",
-        help="while Mission Control is away: let tools run (open) or block them (closed)",
+        help="while Mission Control is away: let tools run (open) or block them (closed); "
+        "default: what the project says",
+    )
+    parser.add_argument(
+        "--via",
+        choices=("http", "command"),
+        help="ask by the agent's own HTTP hooks, or by our forwarder, which goes on waiting "
+        "over a restart of Mission Control",
+    )
+    parser.add_argument(
+        "--defer-after",
+        type=int,
+        metavar="SECONDS",
+        help="park a headless session that was held this long; it goes on when it is resumed",
     )
 
 
@@ -49,16 +65,17 @@ def run(args: argparse.Namespace) -> int:
     try:
         adapter = adapter_of(args.client)
         file = settings_file(adapter.settings, args.project_dir)
-        return _connect(adapter, file, wanted(args, file.place), yes=args.yes)
+        return _connect(adapter, file, wanted(args, adapter, file.place), yes=args.yes)
     except GuardError as error:
         return refuse(error)
 
 
-def wanted(args: argparse.Namespace, place: str) -> Connection:
-    """Take the connection from arguments, environment, or what stands there.
+def wanted(args: argparse.Namespace, adapter: Adapter, place: str) -> Connection:
+    """Take the connection from arguments, environment, what stands there, or the project.
 
     Raises:
-        ConnectRefused: No address or no key was given, or they are unusable.
+        ConnectRefused: No address or no key was given, or they are unusable; or the
+            agent has no such hooks.
     """
     standing = _connection_at(args.client, place)
     url = args.url or os.environ.get("MISSIONCONTROL_URL") or (standing.url if standing else "")
@@ -69,7 +86,47 @@ def wanted(args: argparse.Namespace, place: str) -> Connection:
         Endpoint.of(url, key)
     except ValueError as error:
         raise ConnectRefused(f"{error}.") from error
-    return Connection(client=args.client, place=place, url=url, key=key, fail=args.fail)
+    if args.via and args.via not in adapter.vias:
+        raise ConnectRefused(f"{adapter.title} has no hooks of that kind (--via {args.via}).")
+    bare = Connection(client=args.client, place=place, url=url, key=key)
+    return _as_the_project_says(bare, args, adapter, standing)
+
+
+def _as_the_project_says(
+    bare: Connection, args: argparse.Namespace, adapter: Adapter, standing: Connection | None
+) -> Connection:
+    """Fill in what was not asked for: the project's word first, then what stands there."""
+    project = project_of(bare)
+    fail = args.fail or (project.fail if project else standing.fail if standing else "open")
+    longest_s = project.hold_limit + MARGIN_S if project else 0
+    return replace(
+        bare,
+        fail=fail,
+        via=args.via or adapter.vias[0],
+        hold_s=max(HOOK_HOLD_S, longest_s),
+        defer_s=args.defer_after,
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProjectSaid:
+    """What the server says of the project a key belongs to."""
+
+    fail: Literal["open", "closed"]
+    hold_limit: int
+
+
+def project_of(connection: Connection) -> ProjectSaid | None:
+    """Ask the server about our project; None: it is away, or says nothing of it."""
+    try:
+        answer = forward(connection, {"hook_event_name": PROBE, "session_id": ""})
+    except (ServerAway, ServerRefused, ValueError):
+        return None
+    told = answer.get("missioncontrol") if isinstance(answer, dict) else None
+    if not isinstance(told, dict) or not isinstance(told.get("hold_limit"), int):
+        return None
+    fail: Literal["open", "closed"] = "closed" if told.get("fail") == "closed" else "open"
+    return ProjectSaid(fail=fail, hold_limit=told["hold_limit"])
 
 
 def _connection_at(client: str, place: str) -> Connection | None:
@@ -103,8 +160,9 @@ def _connect(adapter: Adapter, file: SettingsFile, connection: Connection, *, ye
 
 def _wiring(connection: Connection) -> Wiring:
     return Wiring(
-        url=connection.url, key=connection.key, fail=connection.fail, forwarder=forwarder()
-    )
+        url=connection.url, key=connection.key, fail=connection.fail, forwarder=forwarder(),
+        via=connection.via, hold_s=connection.hold_s, defer_s=connection.defer_s,
+    )  # fmt: skip
 
 
 def _say_connected(adapter: Adapter, file: SettingsFile, connection: Connection) -> None:

@@ -17,9 +17,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from guard import idle
 from guard.adapters import ADAPTERS, adapter_of
 from guard.adapters.base import Adapter
-from guard.adapters.timing import FORWARDER_HOLD_S, REPORT_S
+from guard.adapters.said import HookSaid
+from guard.adapters.timing import FORWARDER_EARLY_S, REPORT_S
 from guard.ending import end_process
 from guard.errors import ServerAway, ServerRefused
 from guard.forwarding import forward
@@ -38,6 +40,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command line."""
     known = ", ".join(ADAPTERS)
     parser.add_argument("client", choices=ADAPTERS, metavar="AGENT", help=f"who calls: {known}")
+    parser.add_argument(
+        "--idle",
+        action="store_true",
+        help="wait beside a session at rest; end with 2 and the text once there is a message",
+    )
 
 
 def run(args: argparse.Namespace) -> int:
@@ -47,10 +54,13 @@ def run(args: argparse.Namespace) -> int:
     if connection is None:
         _complain(f"no connection for this directory; run `guard connect {args.client}`")
         return 0
+    said = said_by(adapter, connection)
+    if args.idle:
+        return idle.wait_beside(adapter, connection, body, said)
     sent = with_workspace(adapter, body) | adapter.look_up(body)
-    patience_s = FORWARDER_HOLD_S if _acts(adapter, body) else REPORT_S
+    patience_s = connection.hold_s - FORWARDER_EARLY_S if _acts(adapter, body) else REPORT_S
     try:
-        answer = forward(connection, sent, timeout_s=patience_s)
+        answer = forward(connection, sent, timeout_s=patience_s, headers=said.headers())
     except (ServerAway, ServerRefused, ValueError) as error:
         return _failed(adapter, connection, body, error)
     ours = answer.pop("guard", None) if isinstance(answer, dict) else None
@@ -71,9 +81,19 @@ def _end_session(adapter: Adapter, connection: Connection, sent: dict[str, Any])
             forward(connection, ended | adapter.look_up(ended))
 
 
+def said_by(adapter: Adapter, connection: Connection) -> HookSaid:
+    """Say how this hook is wired, and how its agent was started."""
+    return HookSaid(
+        via="command", fail=connection.fail, timeout_s=connection.hold_s,
+        entry=os.environ.get(adapter.started_by, "") if adapter.started_by else "",
+        defer_s=connection.defer_s,
+    )  # fmt: skip
+
+
 def with_workspace(adapter: Adapter, body: dict[str, Any]) -> dict[str, Any]:
-    """Add the names of the files in the session's directory when it starts."""
-    if body.get("hook_event_name") not in adapter.starts or not body.get("cwd"):
+    """Add the names of the files there are: at a session's start, and where one is missed."""
+    wanted = body.get("hook_event_name") in adapter.starts or adapter.misses(body)
+    if not wanted or not body.get("cwd"):
         return body
     return {**body, "workspace": workspace_of(Path(str(body["cwd"])))}
 

@@ -13,19 +13,28 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
+from guard.adapters.timing import HOOK_HOLD_S
+
 USER_WIDE = "*"
 """The place of a connection that holds in every directory."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Connection:
-    """One agent, connected in one project directory or everywhere."""
+    """One agent, connected in one project directory or everywhere.
+
+    `hold_s` is the time-out of its hooks that may hold; whoever forwards one must
+    give up before.
+    """
 
     client: str
     place: str
     url: str
     key: str
     fail: Literal["open", "closed"] = "open"
+    via: Literal["http", "command"] = "command"
+    hold_s: int = HOOK_HOLD_S
+    defer_s: int | None = None
 
 
 def keys_path() -> Path:
@@ -88,7 +97,17 @@ def _connection(row: Any) -> Connection | None:
     texts = {name: str(row.get(name) or "") for name in ("client", "place", "url", "key")}
     if not all(texts.values()):
         return None
-    return Connection(**texts, fail="closed" if row.get("fail") == "closed" else "open")
+    return Connection(
+        **texts,
+        fail="closed" if row.get("fail") == "closed" else "open",
+        via="http" if row.get("via") == "http" else "command",
+        hold_s=_whole(row.get("hold_s")) or HOOK_HOLD_S,
+        defer_s=_whole(row.get("defer_s")),
+    )
+
+
+def _whole(value: Any) -> int | None:
+    return value if isinstance(value, int) and value > 0 else None
 
 
 def _write(kept: list[Connection]) -> None:
@@ -97,8 +116,9 @@ def _write(kept: list[Connection]) -> None:
     tables = (
         "\n[[connection]]\n"
         + "".join(
-            f"{name} = {json.dumps(getattr(c, name))}\n"
-            for name in ("client", "place", "url", "key", "fail")
+            f"{name} = {json.dumps(value)}\n"
+            for name in ("client", "place", "url", "key", "fail", "via", "hold_s", "defer_s")
+            if (value := getattr(c, name)) is not None
         )
         for c in kept
     )

@@ -8,6 +8,8 @@ from pathlib import Path
 from typing import Any, Literal
 
 from guard.adapters.hook import HookEvent
+from guard.adapters.said import HookSaid
+from guard.adapters.timing import HOOK_HOLD_S
 from guard.wire import Directive
 
 Body = Mapping[str, Any]
@@ -21,6 +23,11 @@ def nothing(_body: dict[str, Any]) -> dict[str, Any]:
     return {}
 
 
+def never(told: Mapping[str, Any]) -> bool:
+    """Say no, whatever is told."""
+    return False
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wiring:
     """What a settings file needs to know to reach us.
@@ -30,12 +37,24 @@ class Wiring:
         key: The agent key.
         fail: "closed" blocks every tool while Mission Control is away.
         forwarder: The command, by absolute path, that runs `guard`.
+        via: "http": the agent asks by itself, where it can; "command": the forwarder does.
+        hold_s: Seconds the agent waits for a held call's answer.
+        defer_s: Seconds of holding after which a headless session is parked; None: never.
     """
 
     url: str
     key: str
     fail: Literal["open", "closed"]
     forwarder: Sequence[str]
+    via: Literal["http", "command"] = "command"
+    hold_s: int = HOOK_HOLD_S
+    defer_s: int | None = None
+
+    def said(self, *, entry: str = "") -> HookSaid:
+        """Say in a request how it is wired."""
+        return HookSaid(
+            via=self.via, fail=self.fail, timeout_s=self.hold_s, entry=entry, defer_s=self.defer_s
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,6 +112,13 @@ class Adapter:
             `guard connect`.
         look_up: Say what our forwarder adds to a body from this machine's files:
             what the agent's own record tells and its hooks do not.
+        vias: The ways its hooks can reach us, the usual one first.
+        misses: Say whether a body tells of a path that is not there; our forwarder
+            then lists the files again.
+        started_by: The environment variable in which the agent says how it was started.
+        idle_event: Our name for the event `guard hook AGENT --idle` sends; "": it has none.
+        rests: Say from the environment whether a session lives on while it rests, so that
+            our forwarder may wait beside it.
     """
 
     client: str
@@ -107,3 +133,8 @@ class Adapter:
     abilities: Callable[[Hooks], tuple[Finding, ...]]
     advice: tuple[str, ...] = ()
     look_up: Callable[[dict[str, Any]], dict[str, Any]] = nothing
+    vias: tuple[Literal["http", "command"], ...] = ("command",)
+    misses: Callable[[Body], bool] = never
+    started_by: str = ""
+    idle_event: str = ""
+    rests: Callable[[Mapping[str, str]], bool] = never

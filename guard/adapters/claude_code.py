@@ -10,6 +10,7 @@ import json
 from collections.abc import Callable
 from typing import Any
 
+from guard.adapters import claude_code_permission
 from guard.adapters.base import Answer, Body
 from guard.adapters.hook import PROBE, HookEvent
 from guard.errors import UnreadableHook
@@ -22,6 +23,7 @@ HOOKS = (
     "SessionStart",
     "UserPromptSubmit",
     "PreToolUse",
+    "PermissionRequest",
     "PostToolUse",
     "PostToolUseFailure",
     "Stop",
@@ -29,13 +31,31 @@ HOOKS = (
 )
 """The events `guard connect` subscribes to."""
 
+IDLE = "Idle"
+"""Our own event: the session is at rest, and asks for a message to it."""
+
+GIVES_UP_EARLY_S = 60.0
+"""A hold ends this long before the hook's time-out: its answer must get through."""
+
 HOLDING = frozenset({"PreToolUse"})
 """Events whose answer may take as long as a person does; the rest only report."""
 
 
-def capabilities(_event: HookEvent) -> dict[str, Any]:
+def capabilities(event: HookEvent) -> dict[str, Any]:
     """Say what can truly be done to a Claude Code session through its hooks."""
-    return {"hold": True, "inject": ["at_next_tool", "at_stop"], "terminate": "hook"}
+    at_rest = ["when_idle"] if event.idles else []
+    told: dict[str, Any] = {
+        "hold": True,
+        "inject": ["at_next_tool", "at_stop", *at_rest],
+        "terminate": "hook",
+        "cost": "otlp",
+    }
+    if event.said.timeout_s is not None:
+        told["patience_s"] = max(event.said.timeout_s - GIVES_UP_EARLY_S, 1.0)
+    if event.said.via == "command":
+        return told | {"away": "waits"}
+    away = {"open": "runs", "closed": "blocked"}.get(event.said.fail)
+    return told | ({"away": away} if away else {})
 
 
 # --- reading -----------------------------------------------------------------
@@ -66,6 +86,8 @@ def read(body: Body) -> HookEvent:
         subagent=_subagent(body),
         workspace=_names(body.get("workspace")),
         turns=_turns(name, body),
+        asks=_proposed(body) if name == "PermissionRequest" else None,
+        idles=name == IDLE,
         holds=name in HOLDING,
         takes_messages=_takes_messages(name, body),
         ends=name == "SessionEnd",
@@ -241,6 +263,8 @@ def answer(event: HookEvent, directive: Directive) -> Answer:
     """
     if event.is_probe:
         return {}
+    if event.asks:
+        return claude_code_permission.answer(event, directive)
     if directive.action is DirectiveAction.STOP:
         return _stopped(event, directive)
     if event.holds:
@@ -261,6 +285,8 @@ def _stopped(event: HookEvent, directive: Directive) -> Answer:
 
 def _tool_answer(event: HookEvent, directive: Directive) -> Answer:
     if directive.action is DirectiveAction.HOLD:
+        if event.parks_after_s is not None:
+            return _specific(event, permissionDecision="defer", permissionDecisionReason=PARKED)
         return _deny(event, STILL_HELD)
     if directive.call is CallAction.SKIP:
         return _deny(event, _texts(directive) or directive.reason or NOT_RUN)
@@ -289,6 +315,8 @@ STILL_HELD = (
     "Make the same call again to go on waiting."
 )
 """A hold that could not be waited out: the server is going down."""
+
+PARKED = "Mission Control holds this call for a person. Resume the session to go on."
 
 NOT_RUN = "Mission Control answered another call of yours instead; this one was not run."
 """A second held call: the correction stands in the first one's answer."""

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Mapping
+
 from guard.adapters import claude_code
 from guard.adapters import claude_code_settings as settings
-from guard.adapters.base import Adapter, Finding, Hooks, SettingsWriter
+from guard.adapters.base import Adapter, Body, Finding, Hooks, SettingsWriter
+from guard.adapters.timing import HOOK_HOLD_S
 
 
 def abilities(hooks: Hooks) -> tuple[Finding, ...]:
     """Say what these hooks can do once the server answers."""
     holding = hooks.get("PreToolUse") or {}
-    patient = int(holding.get("timeout") or 0) >= settings.HOLD_TIMEOUT_S
+    patient = int(holding.get("timeout") or 0) >= HOOK_HOLD_S
     return (
         Finding(what="observe", works="PostToolUse" in hooks, because="each tool call"),
         Finding(what="hold", works=patient, because=_hold_reason(holding)),
-        Finding(what="inject", works=bool(holding), because="at next tool, at stop"),
+        Finding(what="inject", works=bool(holding), because=_inject_reason(hooks)),
         Finding(what="terminate", works=bool(holding), because="at the next hook"),
         Finding(
             what="cost",
@@ -28,8 +32,33 @@ def _hold_reason(holding: Hooks) -> str:
     if not holding:
         return "no hook before a tool runs"
     away = "are blocked" if holding.get("onFailure") == "block" else "run on"
-    minutes = settings.HOLD_TIMEOUT_S // 60
+    minutes = int(holding.get("timeout") or 0) // 60
     return f"before a tool runs, up to {minutes} min; without the server, tools {away}"
+
+
+def _inject_reason(hooks: Hooks) -> str:
+    moments = "at next tool, at stop"
+    return f"{moments}, when idle" if claude_code.IDLE in hooks else moments
+
+
+MISSING = re.compile(
+    r"(?i)\b(no such file|does not exist|not found|ENOENT|cannot find|can't open)\b"
+)
+
+
+def misses(body: Body) -> bool:
+    """Say whether a tool failed because a path is not there."""
+    return bool(MISSING.search(str(body.get("error") or "")))
+
+
+def rests(environment: Mapping[str, str]) -> bool:
+    """Say whether this session lives on after the model has stopped.
+
+    `claude -p` waits for our hook before it ends, so there we must not wait; a host
+    that keeps its session open (stream-json) says so itself.
+    """
+    told = environment.get("MISSIONCONTROL_WAKE")
+    return told == "1" if told else environment.get(settings.STARTED_BY) == "cli"
 
 
 ADAPTER = Adapter(
@@ -49,4 +78,9 @@ ADAPTER = Adapter(
         holds_key=True,
     ),
     abilities=abilities,
+    vias=("http", "command"),
+    misses=misses,
+    started_by=settings.STARTED_BY,
+    idle_event=claude_code.IDLE,
+    rests=rests,
 )

@@ -8,21 +8,25 @@ from typing import Any
 
 from guard.adapters import matcher_groups
 from guard.adapters.base import Hooks, Settings, Wiring
-from guard.adapters.claude_code import CLIENT, HOLDING, HOOKS
+from guard.adapters.claude_code import CLIENT, HOLDING, HOOKS, IDLE
+from guard.adapters.said import HEADER
 
 HOOK_PATH = f"/api/v1/hooks/{CLIENT}/"
-
-HOLD_TIMEOUT_S = 3900
-"""A held tool call waits this long: more than the server's hold limit (1 h), so
-that the server and not a time-out decides. Claude Code's own default is 600."""
 
 REPORT_TIMEOUT_S = 30
 START_TIMEOUT_S = 15
 
-WITHOUT_HTTP = frozenset({"SessionStart"})
-"""Claude Code refuses HTTP hooks here; a command forwards these."""
+WAKE_TIMEOUT_S = 24 * 3600
+"""How long a session at rest can be reached by a message."""
 
-WITH_MATCHER = frozenset({"PreToolUse", "PostToolUse", "PostToolUseFailure"})
+THROUGH_FORWARDER = frozenset({"SessionStart", "PostToolUseFailure"})
+"""Claude Code refuses HTTP hooks at a session's start; and where a path is missing, the
+forwarder lists the files again."""
+
+WITH_MATCHER = frozenset({"PreToolUse", "PermissionRequest", "PostToolUse", "PostToolUseFailure"})
+
+STARTED_BY = "CLAUDE_CODE_ENTRYPOINT"
+"""Claude Code sets it: "cli" where a person sits at it, "sdk-cli" for `claude -p`."""
 
 
 def path(project: Path | None) -> Path:
@@ -43,7 +47,8 @@ def connected(settings: Settings, wiring: Wiring) -> Settings:
     hooks = written.setdefault("hooks", {})
     for event in HOOKS:
         group = {"matcher": "*"} if event in WITH_MATCHER else {}
-        hooks.setdefault(event, []).append({**group, "hooks": [_hook(event, wiring)]})
+        ours = [_hook(event, wiring), *([_waking_hook(wiring)] if event == "Stop" else [])]
+        hooks.setdefault(event, []).append({**group, "hooks": ours})
     return written
 
 
@@ -53,8 +58,14 @@ def disconnected(settings: Settings) -> Settings:
 
 
 def subscribed(settings: Settings) -> Hooks:
-    """Return event -> our hook, for the events that reach us."""
-    return matcher_groups.found(settings, is_ours)
+    """Return event -> our hook, for the events that reach us; `IDLE` is the waking one."""
+    waking = matcher_groups.found(settings, lambda hook: is_ours(hook) and _wakes(hook))
+    others = matcher_groups.found(settings, lambda hook: is_ours(hook) and not _wakes(hook))
+    return others | {IDLE: hook for hook in waking.values()}
+
+
+def _wakes(hook: dict[str, Any]) -> bool:
+    return hook.get("asyncRewake") is True
 
 
 def is_ours(hook: Any) -> bool:
@@ -64,31 +75,57 @@ def is_ours(hook: Any) -> bool:
     if hook.get("type") == "http":
         return str(hook.get("url", "")).endswith(HOOK_PATH)
     args = hook.get("args")
-    return isinstance(args, list) and [str(arg) for arg in args[-2:]] == FORWARD_ARGS
+    words = [str(arg) for arg in args if str(arg) != AT_REST] if isinstance(args, list) else []
+    return words[-2:] == FORWARD_ARGS
 
 
 FORWARD_ARGS = ["hook", CLIENT]
+AT_REST = "--idle"
 
 
 def _hook(event: str, wiring: Wiring) -> dict[str, Any]:
-    if event in WITHOUT_HTTP:
-        return _command_hook(wiring)
-    holds = event in HOLDING
+    ours = _command_hook if _is_forwarded(event, wiring) else _http_hook
+    timeout_s = START_TIMEOUT_S if event == "SessionStart" else REPORT_TIMEOUT_S
+    if event in HOLDING:
+        blocks = "block" if wiring.fail == "closed" else "continue"
+        return ours(wiring, timeout_s=wiring.hold_s) | {"onFailure": blocks}
+    return ours(wiring, timeout_s=timeout_s) | {"onFailure": "continue"}
+
+
+def _is_forwarded(event: str, wiring: Wiring) -> bool:
+    return wiring.via == "command" or event in THROUGH_FORWARDER
+
+
+def _http_hook(wiring: Wiring, *, timeout_s: int) -> dict[str, Any]:
+    told = wiring.said(entry=f"${STARTED_BY}")
     return {
         "type": "http",
         "url": wiring.url.rstrip("/") + HOOK_PATH,
-        "headers": {"Authorization": f"Bearer {wiring.key}"},
-        "timeout": HOLD_TIMEOUT_S if holds else REPORT_TIMEOUT_S,
-        "onFailure": "block" if holds and wiring.fail == "closed" else "continue",
+        "headers": {"Authorization": f"Bearer {wiring.key}", HEADER: told.header()},
+        "allowedEnvVars": [STARTED_BY],
+        "timeout": timeout_s,
         "statusMessage": "Mission Control",
     }
 
 
-def _command_hook(wiring: Wiring) -> dict[str, Any]:
+def _command_hook(wiring: Wiring, *, timeout_s: int) -> dict[str, Any]:
     command, *first = wiring.forwarder
     return {
         "type": "command",
         "command": command,
         "args": [*first, *FORWARD_ARGS],
-        "timeout": START_TIMEOUT_S,
+        "timeout": timeout_s,
+        "statusMessage": "Mission Control",
+    }
+
+
+def _waking_hook(wiring: Wiring) -> dict[str, Any]:
+    """It waits beside the resting session; what it ends with wakes the model."""
+    command, *first = wiring.forwarder
+    return {
+        "type": "command",
+        "command": command,
+        "args": [*first, *FORWARD_ARGS, AT_REST],
+        "asyncRewake": True,
+        "timeout": WAKE_TIMEOUT_S,
     }

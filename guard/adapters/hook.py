@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
+from typing import Literal
 
+from guard.adapters.said import HookSaid
 from guard.turn import Turn, Usage
 
 
@@ -43,6 +45,11 @@ class HookEvent:
         denial_is_read: The model reads why a call was not run: that answer takes
             messages even where one that lets the call run cannot.
         ends: The session is over.
+        asks: The call whose permission the agent asks for.
+        idles: The agent is at rest; this answer waits until there is a message for it.
+        said: How this hook is wired.
+        grant: Set by the server where `asks`: people allow this call, for once or for
+            the rest of the session.
         stop_hook_active: The agent goes on only because a stop hook made it.
         outcome_of: This is how a call ended, and the agent gives calls no id: what
             the key of its proposal begins with.
@@ -70,11 +77,22 @@ class HookEvent:
     shown_to_model: str = ""
     forwarded: bool = False
     agent_pid: int | None = None
+    asks: Turn | None = None
+    idles: bool = False
+    said: HookSaid = field(default_factory=HookSaid)
+    grant: Literal["once", "session"] | None = None
 
     @property
     def is_probe(self) -> bool:
         """`guard doctor` asks whether anyone is there: answer, store nothing."""
         return self.name == PROBE
+
+    @property
+    def parks_after_s(self) -> float | None:
+        """Seconds of holding after which this call is put off and the agent's process
+        ends; resumed, the session asks again. None: never.
+        """
+        return self.said.defer_s if self.holds and self.said.is_headless else None
 
     @property
     def run_key(self) -> str:

@@ -10,8 +10,14 @@ from __future__ import annotations
 HOOK_HOLD_S = 3900
 """Written into the agent's settings for the hook before a tool."""
 
-FORWARDER_HOLD_S = 3780
-"""Our forwarder gives up here and does what fail-open or fail-closed says."""
+FORWARDER_EARLY_S = 120
+"""How long before the hook's time-out our forwarder gives up, and does what fail-open or
+fail-closed says."""
+
+FORWARDER_HOLD_S = HOOK_HOLD_S - FORWARDER_EARLY_S
+
+MARGIN_S = 300
+"""What a hook's time-out leaves on top of the server's longest hold, where that is longer."""
 
 REPORT_HOOK_S = 30
 REPORT_S = 20

@@ -1,0 +1,79 @@
+"""How a hook is wired, told by its own request: one header, written by `guard connect`.
+
+The server cannot see an agent's settings. What they say of waiting and of failing
+travels with each request, so that cards never promise what the settings do not keep.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+HEADER = "X-MissionControl-Hook"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HookSaid:
+    """What one hook request says of its wiring; empty where it says nothing.
+
+    Attributes:
+        via: "http" (the agent asks by itself) or "command" (our forwarder asks).
+        fail: "open" or "closed": what happens to a call while the server is away.
+        timeout_s: Seconds after which the agent gives up on this hook.
+        entry: How the agent was started, in its own word: "cli", "sdk-cli".
+        defer_s: Seconds of holding after which a headless session is parked.
+    """
+
+    via: str = ""
+    fail: str = ""
+    timeout_s: float | None = None
+    entry: str = ""
+    defer_s: float | None = None
+
+    @property
+    def is_headless(self) -> bool:
+        """No person sits at it: its process may end and be resumed."""
+        return self.entry == "sdk-cli"
+
+    @classmethod
+    def read(cls, header: str) -> HookSaid:
+        """Read the header's text; what cannot be read is as if unsaid.
+
+        >>> HookSaid.read("via=http; fail=closed; timeout=3900; entry=cli").timeout_s
+        3900.0
+        """
+        parts = (part.partition("=") for part in header.split(";"))
+        told = {name.strip(): value.strip() for name, _, value in parts}
+        return cls(
+            via=told.get("via", ""),
+            fail=told.get("fail", ""),
+            timeout_s=_seconds(told.get("timeout")),
+            entry=told.get("entry", ""),
+            defer_s=_seconds(told.get("defer")),
+        )
+
+    def headers(self) -> dict[str, str]:
+        """Write it as a request's header."""
+        return {HEADER: self.header()}
+
+    def header(self) -> str:
+        """Write it as the header's text.
+
+        >>> HookSaid(via="command", fail="open", timeout_s=3900, entry="cli").header()
+        'via=command; fail=open; timeout=3900; entry=cli'
+        """
+        told = {
+            "via": self.via,
+            "fail": self.fail,
+            "timeout": "" if self.timeout_s is None else f"{self.timeout_s:g}",
+            "entry": self.entry,
+            "defer": "" if self.defer_s is None else f"{self.defer_s:g}",
+        }
+        return "; ".join(f"{name}={value}" for name, value in told.items() if value)
+
+
+def _seconds(text: str | None) -> float | None:
+    try:
+        seconds = float(text or "")
+    except ValueError:
+        return None
+    return seconds if 0 < seconds < float("inf") else None
