@@ -10,7 +10,8 @@ from pathlib import Path
 from guard.adapters import adapter_of
 from guard.adapters.base import Adapter, Finding, Hooks
 from guard.adapters.hook import PROBE
-from guard.connect import add_place_arguments
+from guard.adapters.said import FORWARDER_EARLY_S
+from guard.connect import ProjectSaid, add_place_arguments, project_of
 from guard.errors import GuardError, ServerAway, ServerRefused
 from guard.forwarding import forward
 from guard.keys import USER_WIDE, Connection, connection_for
@@ -39,12 +40,15 @@ def examine(client: str, project_dir: str | None) -> list[Finding]:
     """
     adapter = adapter_of(client)
     hooks = _effective_hooks(adapter, project_dir)
-    server = _server(connection_for(client, project_dir or Path.cwd()))
+    connection = connection_for(client, project_dir or Path.cwd())
+    server = _server(connection)
+    project = project_of(connection) if connection and server.works else None
     abilities = [
         replace(ability, works=ability.works and server.works)
         for ability in adapter.abilities(hooks)
     ]
-    return [_settings(adapter, hooks), server, *abilities]
+    agreed = _agreed(connection, project) if connection and project else []
+    return [_settings(adapter, hooks), server, *agreed, *abilities]
 
 
 def _effective_hooks(adapter: Adapter, project_dir: str | None) -> Hooks:
@@ -61,6 +65,31 @@ def _settings(adapter: Adapter, hooks: Hooks) -> Finding:
         because = f"no hook for {', '.join(missing)}; run `guard connect {adapter.client}`"
         return Finding(what="settings", works=False, because=because)
     return Finding(what="settings", works=True, because=f"{len(adapter.events)} hooks are set")
+
+
+def _agreed(connection: Connection, project: ProjectSaid) -> list[Finding]:
+    """Check that no time-out ends a hold before the server does, and what failing means."""
+    forwarder_s = connection.hold_s - FORWARDER_EARLY_S
+    away = "runs" if connection.fail == "open" else "is blocked"
+    asked = "" if connection.fail == project.fail else f", but the project says {project.fail}"
+    return [
+        Finding(
+            what="time-outs",
+            works=forwarder_s > project.hold_limit,
+            because=f"hook {connection.hold_s} s, forwarder {forwarder_s} s, the server's "
+            f"longest hold {project.hold_limit} s{_again(forwarder_s <= project.hold_limit)}",
+        ),
+        Finding(
+            what="fail",
+            works=not asked,
+            because=f"{connection.fail}: a call {away} while the server is away{asked}"
+            f"{_again(bool(asked))}",
+        ),
+    ]
+
+
+def _again(is_needed: bool) -> str:
+    return "; run `guard connect` again" if is_needed else ""
 
 
 def _server(connection: Connection | None) -> Finding:

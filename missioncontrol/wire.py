@@ -274,6 +274,8 @@ class DecisionRow:
     unanswered: Literal["proceed", "stop"]
     waiting_since: datetime | None
     gave_up_at: datetime | None
+    parked: bool
+    """It gave up waiting on purpose, to be resumed: `claude --resume`."""
     resolution: Resolution | None
     resolved_by: str | None
     resolved_at: datetime | None
@@ -664,6 +666,8 @@ class DecisionResolved(EventHead):
 class HoldAbandoned(EventHead):
     type: Literal["hold.abandoned"] = "hold.abandoned"
     decision: UUID | None
+    parked: bool = False
+    """Its process ended on purpose; the session goes on when it is resumed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -61,7 +61,7 @@ def subscribed(settings: Settings) -> Hooks:
     """Return event -> our hook, for the events that reach us; `IDLE` is the waking one."""
     waking = matcher_groups.found(settings, lambda hook: is_ours(hook) and _wakes(hook))
     others = matcher_groups.found(settings, lambda hook: is_ours(hook) and not _wakes(hook))
-    return others | {IDLE: hook for hook in waking.values()}
+    return others | dict(zip((IDLE,), waking.values(), strict=False))
 
 
 def _wakes(hook: dict[str, Any]) -> bool:

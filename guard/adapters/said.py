@@ -11,6 +11,10 @@ from dataclasses import dataclass
 HEADER = "X-MissionControl-Hook"
 
 
+FORWARDER_EARLY_S = 30
+"""How long before the hook's time-out our forwarder stops waiting, to answer itself."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HookSaid:
     """What one hook request says of its wiring; empty where it says nothing.

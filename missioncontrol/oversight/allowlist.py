@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterable
 from datetime import datetime
-from typing import Any, cast
+from typing import Any, Literal, cast
 from uuid import UUID
 
 from django.db.models import F, Q
@@ -90,6 +90,19 @@ def is_listed(run: Run, signal: Signal, hits: Hits, *, at: datetime) -> bool:
         if _matches_any(signal, pattern)
     )
     return True
+
+
+def grant_of(run: Run, call: str, *, at: datetime) -> Literal["once", "session"] | None:
+    """Tell whether people allowed exactly this call here, and for how long to believe it.
+
+    A glob never permits anything, and an entry that ends is asked for each time.
+    """
+    meant = [
+        entry for entry in _in_force(run, at=at) if (entry.match, entry.pattern) == ("exact", call)
+    ]
+    if not meant:
+        return None
+    return "session" if any(entry.expires_at is None for entry in meant) else "once"
 
 
 def add_entry(

@@ -179,10 +179,11 @@ def _perform(
         message=tap.message, status="asked", by=by, version=run.version, at=book.at,
     )  # fmt: skip
     made.save(force_insert=True)
+    is_heard = run.gave_up_at is None or run.parked
     if tap.action != "pause":
         cards.close_card(book, run, resolution=tap.action, by=by)
     ACTS[tap.action](book, run, tap, made)
-    _follow(run, made)
+    _follow(run, made, is_heard=is_heard)
     row = rows.intervention_row(made, run)
     held = tap.action == "pause" and run.open_decision is not None
     expires_at = run.hold_expires_at if held else None
@@ -190,8 +191,11 @@ def _perform(
     return row
 
 
-def _follow(run: Run, made: Intervention) -> None:
-    """Have the agent's next deed confirm this answer; a stop stays the one followed."""
+def _follow(run: Run, made: Intervention, *, is_heard: bool) -> None:
+    """Have the agent's next deed confirm this answer; a stop stays the one followed.
+
+    To an agent that gave up waiting it is unreachable until it is heard of again.
+    """
     if run.status in ENDED:
         run.unconfirmed = None
         # A fresh run is there for whoever asks; the ended one has nobody to reach.
@@ -200,6 +204,9 @@ def _follow(run: Run, made: Intervention) -> None:
         made.save(update_fields=["status", "acknowledged_at"])
     elif made.action in {"terminate", "restart"} or run.status not in FORBIDDEN:
         run.unconfirmed = made.id
+        if not is_heard and made.action != "pause":
+            made.status = "unreachable"
+            made.save(update_fields=["status"])
 
 
 def _pause(book: Book, run: Run, tap: Tap, made: Intervention) -> None:

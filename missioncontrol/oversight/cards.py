@@ -24,7 +24,7 @@ from missioncontrol.oversight.models import (
 from missioncontrol.runs.journal import Book
 from missioncontrol.runs.lifecycle import ENDED, FORBIDDEN, ON_HOLD, Move, Status
 from missioncontrol.runs.models import Run, Turn
-from missioncontrol.runs.rows import guard_turn
+from missioncontrol.runs.rows import capabilities_of, guard_turn
 from missioncontrol.wire import (
     AllowlistOffer,
     AutofixJudged,
@@ -67,10 +67,17 @@ def hold(book: Book, run: Run, *, by: str, reason: str, from_seq: int) -> None:
         return
     run.reason = reason
     run.hold_seq = from_seq
-    run.hold_expires_at = book.at + timedelta(seconds=run.project.hold_limit)
+    run.hold_expires_at = expiry_of(run, at=book.at)
     run.gave_up_at = None
     run.held_since = run.held_since or book.at
     book.move(run, Move.HOLD, by=by, reason=reason)
+
+
+def expiry_of(run: Run, *, at: datetime) -> datetime:
+    """Say when a hold that begins now ends by itself: before the agent's own time-out."""
+    patience_s = capabilities_of(run).patience_s
+    limit_s = float(run.project.hold_limit)
+    return at + timedelta(seconds=limit_s if patience_s is None else min(limit_s, patience_s))
 
 
 def release(book: Book, run: Run, *, by: str, reason: str) -> None:
@@ -142,7 +149,7 @@ def wait(book: Book, run: Run) -> None:
         return
     run.waiting_at = book.at
     if run.status == Status.HOLDING:
-        run.waiting_since, run.gave_up_at = book.at, None
+        run.waiting_since, run.gave_up_at, run.parked = book.at, None, False
         book.move(run, Move.WAIT, by="agent", reason="the agent waits")
         confirm(book, run)  # a person's pause has been obeyed
 
@@ -154,6 +161,23 @@ def give_up(book: Book, run: Run) -> None:
     run.waiting_since, run.gave_up_at = None, book.at
     book.move(run, Move.GIVE_UP, by="agent", reason="the agent gave up waiting")
     book.record(run, HoldAbandoned, by="agent", decision=run.open_decision)
+
+
+def park(book: Book, run: Run) -> None:
+    """Note that the agent's process ends in its hold, to be resumed later."""
+    if run.status not in ON_HOLD:
+        return
+    run.parked, run.waiting_since, run.gave_up_at = True, None, book.at
+    if run.status == Status.HELD:
+        book.move(run, Move.GIVE_UP, by="agent", reason="the session is parked")
+    book.record(run, HoldAbandoned, by="agent", decision=run.open_decision, parked=True)
+
+
+def miss(book: Book, run: Run, made: Intervention) -> None:
+    """Note that nobody was there to take a person's answer; a comeback mends it."""
+    made.status = "unreachable"
+    made.save(update_fields=["status"])
+    _tell_answer(book, run, made)
 
 
 def expire(book: Book, run: Run) -> None:
@@ -178,6 +202,8 @@ def stop(book: Book, run: Run, *, by: str, reason: str) -> None:
         tell_controller(book, run, "session.terminated", reason)
     if moved and run.status == Status.TERMINATED:
         book.record(run, SessionTerminated, by=by, reason=reason)
+    elif run.parked:  # no process is left that could hear of it
+        end(book, run, Move.END, by=by, reason=reason)
 
 
 def stop_by_policy(book: Book, run: Run, *, reason: str) -> None:
@@ -209,7 +235,7 @@ def _was_terminated(run: Run) -> bool:
 def deliver(book: Book, run: Run) -> None:
     """Note that a person's answer left on a request that was open."""
     made = _unconfirmed(run)
-    if made and made.status == "asked":
+    if made and made.status in {"asked", "unreachable"}:
         made.status, made.delivered_at = "delivered", book.at
         made.save(update_fields=["status", "delivered_at"])
         _tell_answer(book, run, made)
@@ -298,7 +324,7 @@ def _new_decision(book: Book, run: Run, signal: Signal, *, holds: bool, judged: 
             _evidence(signal, turns, _offer(run, signal, at=book.at)), mode="json"
         ),
         version=run.version, opened_at=book.at,
-        expires_at=book.at + timedelta(seconds=run.project.hold_limit) if holds else None,
+        expires_at=expiry_of(run, at=book.at) if holds else None,
     )  # fmt: skip
     decision.save(force_insert=True)
     return decision

@@ -111,6 +111,18 @@ class Doorbell:
                     return standing
                 await _first(woken, min(left, LOOK_AGAIN_S))
 
+    async def rested(self, run_id: UUID, *, after: int, timeout_s: float) -> Standing | None:
+        """Wait beside an agent at rest, of which nothing is held, for its next move or
+        the next look.
+        """
+        self._ensure_listening()
+        with self._watching(run_id) as woken:
+            standing = await self.standing(run_id)
+            if standing is None or standing.version > after:
+                return standing
+            await _first(woken, min(timeout_s, LOOK_AGAIN_S))
+        return await self.standing(run_id)
+
     def _watching(self, run_id: UUID) -> _Watching:
         return _Watching(self._moved, run_id)
 

@@ -69,6 +69,7 @@ def decision_row(decision: Decision, run: Run, *, answer: str | None = None) -> 
         unanswered=cast(Any, run.project.unanswered),
         waiting_since=run.waiting_since if is_open else None,
         gave_up_at=run.gave_up_at if is_open else None,
+        parked=is_open and run.parked,
         resolution=cast(Any, decision.resolution),
         resolved_by=decision.resolved_by,
         resolved_at=decision.resolved_at,

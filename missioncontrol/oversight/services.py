@@ -12,7 +12,7 @@ from django.db.models import F, Q
 
 from missioncontrol.errors import NotFound
 from missioncontrol.oversight import cards, rows
-from missioncontrol.oversight.models import Decision, Message
+from missioncontrol.oversight.models import Decision, Intervention, Message
 from missioncontrol.runs import journal
 from missioncontrol.runs.lifecycle import ON_HOLD, Move, Status
 from missioncontrol.runs.models import Run
@@ -106,8 +106,25 @@ def _offered_now(run: Run) -> tuple[InterventionAction, ...] | None:
 def end_session(run_id: UUID, *, at: datetime, failed: bool = False) -> None:
     """Note that the agent's process said goodbye."""
     with journal.writing([run_id], at=at) as book:
-        move = Move.FAIL if failed else Move.END
-        cards.end(book, book.run(run_id), move, by="agent", reason="the session ended")
+        move, run = Move.FAIL if failed else Move.END, book.run(run_id)
+        if not run.parked:  # a parked session's process ends, the session does not
+            cards.end(book, run, move, by="agent", reason="the session ended")
+
+
+def park(run_id: UUID, *, at: datetime) -> None:
+    """Note that the agent puts its held call off: its process ends until it is resumed."""
+    with journal.writing([run_id], at=at) as book:
+        cards.park(book, book.run(run_id))
+
+
+def unpark(run_id: UUID, *, at: datetime) -> None:
+    """Note that a parked session has been resumed after it was let go.
+
+    One that is still held comes back by waiting again.
+    """
+    with journal.writing([run_id], at=at) as book:
+        run = book.run(run_id)
+        run.parked = run.parked and run.status in ON_HOLD
 
 
 def give_up_abandoned(*, at: datetime) -> None:
@@ -129,12 +146,30 @@ def expire_unanswered(*, at: datetime) -> None:
                 cards.expire(book, run)
 
 
+def miss_unheard(*, at: datetime) -> None:
+    """Tell of answers to a held agent that nobody was there to take.
+
+    An agent that waits hears at once, over a restart within seconds.
+    """
+    late = Intervention.objects.filter(
+        status="asked", at__lt=at - STILL_WAITING, decision__holds=True, run__parked=False,
+        run__unconfirmed=F("id"),
+    )  # fmt: skip
+    for made in late.order_by("run_id"):
+        with journal.writing([made.run_id], at=at) as book:
+            run = book.run(made.run_id)
+            made.refresh_from_db()
+            heard = run.last_turn_at is not None and run.last_turn_at > made.at
+            if made.status == "asked" and run.unconfirmed == made.id and not heard:
+                cards.miss(book, run, made)
+
+
 def lose_silent(*, at: datetime) -> None:
     """Call runs lost that have not been heard of for thirty minutes."""
     quiet = Q(last_turn_at__lt=at - SILENCE) | Q(
         last_turn_at__isnull=True, started_at__lt=at - SILENCE
     )
-    awaited = Q(waiting_at__gte=at - STILL_WAITING)
+    awaited = Q(waiting_at__gte=at - STILL_WAITING) | Q(status=Status.HOLDING, parked=True)
     for run_id in _ids(Q(status__in=EXPECTED) & quiet & ~awaited):
         with journal.writing([run_id], at=at) as book:
             run = book.run(run_id)

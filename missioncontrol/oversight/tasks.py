@@ -105,6 +105,7 @@ def sweep() -> None:
     connection.close_if_unusable_or_obsolete()
     at = now()
     for deed in (_judge_left, services.give_up_abandoned, services.expire_unanswered,
+                 services.miss_unheard,
                  services.lose_silent, _rule_late, _take_up_backtests,
                  _tell_controllers, kinship.link_awaited):  # fmt: skip
         try:

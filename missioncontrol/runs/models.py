@@ -66,6 +66,9 @@ class Run(models.Model):
     waiting_at = models.DateTimeField(null=True, help_text="last known open request")
     waiting_since = models.DateTimeField(null=True)
     gave_up_at = models.DateTimeField(null=True)
+    parked = models.BooleanField(
+        default=False, help_text="its process ended in a hold; it goes on when it is resumed"
+    )
     hold_expires_at = models.DateTimeField(null=True)
     held_since = models.DateTimeField(null=True, help_text="when it was asked to wait")
     held_seconds = models.FloatField(default=0, help_text="of earlier holds: no run time")

@@ -2,12 +2,14 @@
 
 import json
 import os
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from guard.adapters import claude_code
 from guard.adapters.claude_code import HOOKS, answer, read, response_text
+from guard.adapters.said import HookSaid
 from guard.errors import UnreadableHook
 from guard.turn import Phase, Role
 from guard.wire import CallAction, Directive, DirectiveAction, Message
@@ -255,4 +257,89 @@ def test_capabilities_are_what_hooks_can_truly_do():
         "hold": True,
         "inject": ["at_next_tool", "at_stop"],
         "terminate": "hook",
+        "cost": "otlp",
     }
+
+
+@pytest.mark.parametrize(
+    ("via", "fail", "away"),
+    [("http", "open", "runs"), ("http", "closed", "blocked"), ("command", "open", "waits")],
+)
+def test_what_becomes_of_a_held_call_follows_from_how_it_is_wired(via, fail, away):
+    event = replace(read(a_call()), said=HookSaid(via=via, fail=fail, timeout_s=3900))
+
+    told = claude_code.capabilities(event)
+
+    assert (told["away"], told["patience_s"]) == (away, 3840)
+
+
+def test_a_session_at_rest_can_be_told_something():
+    assert "when_idle" in claude_code.capabilities(read(a_body("Idle")))["inject"]
+
+
+# --- permission ----------------------------------------------------------------
+
+
+def asked_for(command, **grant):
+    body = a_body("PermissionRequest", tool_name="Bash", tool_input={"command": command})
+    return answer(replace(read(body), **grant), a_directive())
+
+
+def test_a_call_nobody_allowlisted_is_left_to_its_person():
+    assert asked_for("touch it") == {}
+
+
+def test_an_allowlisted_call_becomes_a_rule_for_the_session_and_no_wider():
+    decision = asked_for("touch it", grant="session")["hookSpecificOutput"]["decision"]
+
+    assert decision["behavior"] == "allow"
+    assert decision["updatedPermissions"] == [
+        {
+            "type": "addRules",
+            "rules": [{"toolName": "Bash", "ruleContent": "touch it"}],
+            "behavior": "allow",
+            "destination": "session",
+        }
+    ]
+
+
+@pytest.mark.parametrize("command", ["rm *", "echo $(id)", "a\nb", "git commit -m 'x' \\", "  "])
+def test_what_a_rule_would_widen_is_allowed_once(command):
+    decision = asked_for(command, grant="session")["hookSpecificOutput"]["decision"]
+
+    assert decision == {"behavior": "allow"}
+
+
+def test_an_entry_that_ends_makes_no_rule():
+    decision = asked_for("touch it", grant="once")["hookSpecificOutput"]["decision"]
+
+    assert decision == {"behavior": "allow"}
+
+
+def test_a_file_is_allowed_once_since_a_rule_would_allow_any_edit_of_it():
+    body = a_body("PermissionRequest", tool_name="Edit", tool_input={"file_path": "/a"})
+
+    reply = answer(replace(read(body), grant="session"), a_directive())
+
+    assert reply["hookSpecificOutput"]["decision"] == {"behavior": "allow"}
+
+
+def test_an_ended_run_is_permitted_nothing():
+    body = a_body("PermissionRequest", tool_name="Bash", tool_input={"command": "ls"})
+
+    reply = answer(replace(read(body), grant="session"), a_directive(DirectiveAction.STOP))
+
+    decision = reply["hookSpecificOutput"]["decision"]
+    assert (decision["behavior"], decision["interrupt"]) == ("deny", True)
+
+
+# --- parking -------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("entry", "decision"), [("sdk-cli", "defer"), ("cli", "deny")])
+def test_only_a_headless_session_is_parked(entry, decision):
+    event = replace(read(a_call()), said=HookSaid(entry=entry, defer_s=600))
+
+    output = answer(event, a_directive(DirectiveAction.HOLD))["hookSpecificOutput"]
+
+    assert output["permissionDecision"] == decision

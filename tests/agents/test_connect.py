@@ -12,7 +12,7 @@ import pytest
 
 from guard import connect, disconnect, doctor, hook, keys
 from guard.adapters.base import Wiring
-from guard.adapters.claude_code import HOOKS
+from guard.adapters.claude_code import HOOKS, IDLE
 from guard.adapters.claude_code_settings import connected, disconnected, subscribed
 from guard.keys import Connection, connection_for, remember
 from tests.sdk.server import LoopbackServer
@@ -66,7 +66,7 @@ def settings_of(project):
 
 
 def with_hooks(settings, **fields):
-    told = {"url": URL, "key": KEY, "fail": "open", "forwarder": ["/opt/guard"]}
+    told = {"url": URL, "key": KEY, "fail": "open", "forwarder": ["/opt/guard"], "via": "http"}
     return connected(settings, Wiring(**(told | fields)))
 
 
@@ -74,7 +74,7 @@ def with_hooks(settings, **fields):
 
 
 def test_every_hook_is_subscribed_to():
-    assert set(subscribed(with_hooks({}))) == set(HOOKS)
+    assert set(subscribed(with_hooks({}))) == {*HOOKS, IDLE}
 
 
 def test_what_was_there_is_kept():
@@ -137,9 +137,9 @@ def test_a_project_is_connected_in_its_local_settings(project, capsys):
     assert connect_in(project) == 0
 
     hook_before_a_tool = subscribed(settings_of(project))["PreToolUse"]
-    assert hook_before_a_tool["headers"] == {"Authorization": f"Bearer {KEY}"}
+    assert hook_before_a_tool["headers"]["Authorization"] == f"Bearer {KEY}"
     assert hook_before_a_tool["url"] == f"{URL}/api/v1/hooks/claude-code/"
-    assert "allowedEnvVars" not in hook_before_a_tool
+    assert hook_before_a_tool["allowedEnvVars"] == ["CLAUDE_CODE_ENTRYPOINT"]
 
 
 def test_the_key_is_readable_by_its_owner_alone(project, home):
@@ -181,7 +181,7 @@ def test_without_a_project_the_persons_settings_are_used(home):
     guard(connect, "--url", URL, "--key", KEY)
 
     written = json.loads((home / ".claude" / "settings.json").read_text())
-    assert set(subscribed(written)) == set(HOOKS)
+    assert set(subscribed(written)) == {*HOOKS, IDLE}
 
 
 def test_a_repository_ignores_the_local_settings_from_now_on(repository):
@@ -398,7 +398,7 @@ def test_the_doctor_makes_a_real_round_trip(project, capsys):
     status = guard(doctor, "--project-dir", project)
     server.stop()
 
-    (probe,) = server.of("POST", "hooks/claude-code/")
+    probe = server.of("POST", "hooks/claude-code/")[-1]
     assert status == 0
     assert probe.body["hook_event_name"] == "Probe"
     shown = capsys.readouterr().out

@@ -168,6 +168,25 @@ def found_out_what_it_can(run):
     tap(run, "terminate")
 
 
+def parked_and_resumed(run):
+    get_stuck(run)
+    services.note_waiting([run.id], at=after(2))
+    services.park(run.id, at=after(20))
+    services.end_session(run.id, at=after(21))
+    services.unpark(run.id, at=after(40))
+    services.note_waiting([run.id], at=after(41))
+    tap(run, "continue")
+    services.note_answered(run.id, at=after(61))
+
+
+def was_killed_and_came_back(run):
+    get_stuck(run)
+    services.note_waiting([run.id], at=after(2))
+    services.give_up_abandoned(at=after(20))
+    tap(run, "continue")
+    report(run, a_call("ls", key="n", result="one"), at=after(70))
+
+
 def expired_and_lost(run):
     get_stuck(run)
     services.expire_unanswered(at=after(3700))
@@ -207,6 +226,8 @@ STORIES = {
         (asked_after_a_warning_and_restarted, {"policy": CLIMBING}),
         (nudged_under_a_newer_policy, {}),
         (found_out_what_it_can, {}),
+        (parked_and_resumed, {}),
+        (was_killed_and_came_back, {}),
         (expired_and_lost, {}),
         (linked_then_held_at_its_trees_budget, {}),
     )

@@ -81,6 +81,12 @@ export function awayWords(run: RunRow | null): string {
   return typeof told === "string" ? (AWAY[told] ?? "") : "";
 }
 
+/** How a parked session goes on: its id is in the run's key. */
+export function resumeWords(run: RunRow | null): string {
+  const session = run?.key?.split(":").slice(1).join(":");
+  return session ? `parked, goes on with claude --resume ${session}` : "parked until it is resumed";
+}
+
 /** `claude-sonnet-4-5-20250929` is `sonnet-4-5` where space is short. */
 export function shortModel(model: string): string {
   return model.replace(/^claude-/, "").replace(/-\d{8}$/, "");
@@ -164,7 +170,8 @@ export function standing(
   const shape = decisionShape(decision, run);
   const budget = decision.kind === "budget" ? " at its budget" : "";
   if (decision.gave_up_at && shape === "holding") {
-    return `Agent gave up waiting ${clockTime(decision.gave_up_at, now)}`;
+    const deed = decision.parked ? "Parked until it is resumed, since" : "Agent gave up waiting";
+    return `${deed} ${clockTime(decision.gave_up_at, now)}`;
   }
   if (shape === "held" && asOf && decision.waiting_since) {
     return `Held at ${clockTime(decision.waiting_since, now)}, as of ${clockTime(asOf, now)}`;

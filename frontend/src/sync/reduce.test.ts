@@ -311,10 +311,12 @@ describe("cards", () => {
   });
 
   it("say that the agent gave up waiting", () => {
-    const event = { type: "hold.abandoned" as const, ...head(2) };
+    const event = { type: "hold.abandoned" as const, parked: false, ...head(2) };
 
     expect(card(reduce(withCard(), { ...event, decision: "decision-1" }))?.gave_up_at).toBe(LATER);
     expect(card(reduce(withCard(), { ...event, decision: null }))?.gave_up_at).toBeNull();
+    const parked = reduce(withCard(), { ...event, decision: "decision-1", parked: true });
+    expect(card(parked)?.parked).toBe(true);
   });
 });
 

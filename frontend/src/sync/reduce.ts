@@ -12,7 +12,8 @@
  *   card hold; a closed card offers nothing and nobody waits at it.
  * - `run.moved` may tell where an answer is but not of which decision. A run's
  *   socket knows the intervention; a board's may have missed it, and then the
- *   latest answered decision of that run with an answer under way is meant.
+ *   latest answered decision of that run with an answer under way is meant; an agent
+ *   that could not be reached may come back and take its answer after all.
  * - A turn is heard at its event's `at`; the other figures come with the meters.
  * - A card of a held run that closes with `inject`, `finish` or `autofix` skips the
  *   calls it held: their turns say so at once, as the server's rows do.
@@ -90,6 +91,7 @@ const AT_REST = {
   agent_waiting: false,
   waiting_since: null,
   gave_up_at: null,
+  parked: false,
 } satisfies Partial<DecisionRow>;
 
 /** How many points a row's tape keeps, as the server does. */
@@ -194,6 +196,7 @@ function followRun(
       agent_waiting: waiting,
       waiting_since: waiting ? (decision.waiting_since ?? at) : null,
       gave_up_at: waiting ? null : decision.gave_up_at,
+      parked: waiting ? false : decision.parked,
     });
   }
   return next;
@@ -228,7 +231,7 @@ function applyEvent(state: LiveState, runId: string, event: Event): LiveState {
       return tellBudget(state, runId, event);
     case "hold.abandoned":
       return event.decision
-        ? changeDecision(state, event.decision, { gave_up_at: event.at })
+        ? changeDecision(state, event.decision, { gave_up_at: event.at, parked: event.parked })
         : state;
     case "intervention.made":
       return takeIntervention(state, event.row, event.expires_at);
@@ -374,7 +377,7 @@ function followAnswer(state: LiveState, event: RunMoved): LiveState {
 function answeredLast(state: LiveState, runId: string | null): string | null {
   const underWay = [...state.decisions.values()].filter(
     ({ run, intervention }) =>
-      run === runId && (intervention === "asked" || intervention === "delivered"),
+      run === runId && intervention !== null && intervention !== "acknowledged",
   );
   const latest = (a: DecisionRow, b: DecisionRow) =>
     (a.resolved_at ?? "") < (b.resolved_at ?? "") ? 1 : -1;

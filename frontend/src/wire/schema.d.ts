@@ -1468,6 +1468,8 @@ export interface components {
              * Format: date-time
              */
             opened_at: string;
+            /** Parked */
+            parked: boolean;
             /**
              * Project
              * Format: uuid
@@ -1741,6 +1743,11 @@ export interface components {
             by: string;
             /** Decision */
             decision: string | null;
+            /**
+             * Parked
+             * @default false
+             */
+            parked: boolean;
             /**
              * Project
              * Format: uuid

@@ -2,24 +2,32 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
+from collections.abc import Mapping
 from dataclasses import replace
+from typing import Any
 from uuid import UUID
+
+from django.conf import settings
 
 from guard.adapters import ADAPTERS, adapter_of
 from guard.adapters.base import Adapter
 from guard.adapters.hook import HookEvent
+from guard.adapters.said import HEADER, HookSaid
 from guard.errors import UnreadableHook
+from guard.normalize import call_text
 from guard.wire import CallAction, Directive
 from guard.wire import Message as WireMessage
 from missioncontrol.accounts.models import Project
 from missioncontrol.api.agents import told
 from missioncontrol.api.bell import doorbell
 from missioncontrol.api.endpoint import Answer, Request, read_json_object
+from missioncontrol.api.hooks import resting
 from missioncontrol.api.hooks.storing import store
 from missioncontrol.clock import now
 from missioncontrol.errors import InvalidRequest, NotFound
-from missioncontrol.oversight import directives, services
+from missioncontrol.oversight import allowlist, directives, services
 from missioncontrol.oversight.directives import Standing
 from missioncontrol.runs import services as runs
 from missioncontrol.runs.models import Run
@@ -33,11 +41,13 @@ LONGEST_HOLD_S = 24 * 3600.0
 async def hook(request: Request) -> Answer:
     """Take one hook event and answer it in its agent's words."""
     adapter = _adapter(request.params["client"])
-    event = _read(adapter, request.body)
+    event = _read(adapter, request)
     if event.is_probe:
-        return Answer(200, b"{}")
+        return await doorbell.run(lambda: _about(request.project))
     run = await doorbell.run(lambda: _run_of(adapter, event, request.project))
     stored = await store(event, run)
+    if event.idles:
+        return await resting.wait_for_message(run, request)
     if event.ends:
         await doorbell.run(lambda: services.end_session(run.id, at=now()))
         return Answer(200, b"{}")
@@ -45,8 +55,23 @@ async def hook(request: Request) -> Answer:
     directive = await doorbell.run(
         lambda: _directive(event, run.id, standing, asked_seq=stored.asked_seq)
     )
+    if event.asks is not None:
+        event = await doorbell.run(lambda: _with_grant(event, run))
     body = json.dumps(adapter.answer(event, directive)).encode()
     return Answer(200, body, sent=told(run.id, standing))
+
+
+def _about(project_id: UUID) -> Answer:
+    """Tell a probe what its project asks of whoever connects an agent to it."""
+    project = Project.objects.get(pk=project_id)
+    about = {"fail": project.fail, "hold_limit": project.hold_limit, "version": settings.VERSION}
+    return Answer(200, json.dumps({"missioncontrol": about}).encode())
+
+
+def _with_grant(event: HookEvent, run: Run) -> HookEvent:
+    """Say of a call whose permission is asked for whether people allowlisted it."""
+    call = call_text(event.asks) if event.asks else ""
+    return replace(event, grant=allowlist.grant_of(run, call, at=now()))
 
 
 def _adapter(client: str) -> Adapter:
@@ -62,10 +87,20 @@ async def _ruling(event: HookEvent, run_id: UUID, obs: int) -> Standing:
         return await _standing(run_id)
     judged = await doorbell.judged(run_id, obs=obs, timeout_s=JUDGED_WITHIN_S)
     standing = judged or await _standing(run_id)
+    until = _now() + (event.parks_after_s or LONGEST_HOLD_S)
     while standing.on_hold:
-        moved = await doorbell.moved(run_id, after=standing.version, timeout_s=LONGEST_HOLD_S)
+        if event.parks_after_s is not None and _now() >= until:
+            await doorbell.run(lambda: services.park(run_id, at=now()))
+            return await _standing(run_id)
+        moved = await doorbell.moved(
+            run_id, after=standing.version, timeout_s=max(until - _now(), 1.0)
+        )
         standing = _still_there(moved)
     return standing
+
+
+def _now() -> float:
+    return asyncio.get_running_loop().time()
 
 
 async def _standing(run_id: UUID) -> Standing:
@@ -97,9 +132,10 @@ def _readers(event: HookEvent) -> set[str | None] | None:
     return {event.subagent or event.client} if is_about_a_call else None
 
 
-def _read(adapter: Adapter, body: bytes) -> HookEvent:
+def _read(adapter: Adapter, request: Request) -> HookEvent:
+    said = HookSaid.read("; ".join(request.headers(HEADER.lower().encode())))
     try:
-        return adapter.read(read_json_object(body))
+        return replace(adapter.read(read_json_object(request.body)), said=said)
     except UnreadableHook as error:
         raise InvalidRequest(str(error)) from None
 
@@ -120,9 +156,29 @@ def _run_of(adapter: Adapter, event: HookEvent, project_id: UUID) -> Run:
 
 def _learn(run: Run, adapter: Adapter, event: HookEvent) -> None:
     """Take in what a later hook tells of the session."""
-    if run.observed_only:
-        services.learn_capabilities(run.id, adapter.capabilities(event), at=now())
+    told = adapter.capabilities(event)
+    learned = told if run.observed_only else _news(told, run.capabilities)
+    if learned:
+        services.learn_capabilities(run.id, learned, at=now())
+    if run.parked and not event.ends:
+        services.unpark(run.id, at=now())
     if event.workspace and list(event.workspace) != run.workspace:
         runs.set_workspace(run.id, event.workspace)
     if event.prompt and not run.goal:
         runs.describe_run(run.id, name=event.run_name, goal=event.prompt, at=now())
+
+
+def _news(told: Mapping[str, Any], known: Mapping[str, Any]) -> dict[str, Any]:
+    """Return how this session waits and when it takes texts, where a hook shows it anew.
+
+    How it can be ended is left as it stands: whoever owns its process knows better.
+    """
+    news = {
+        name: told[name]
+        for name in ("away", "patience_s")
+        if name in told and known.get(name) != told[name]
+    }
+    moments, more = known.get("inject"), told.get("inject") or ()
+    if isinstance(moments, list) and not set(more) <= set(moments):
+        news["inject"] = [*moments, *(one for one in more if one not in moments)]
+    return news

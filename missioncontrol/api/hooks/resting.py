@@ -1,0 +1,54 @@
+"""A session at rest: keep its question open until there is a message for it.
+
+What the forwarder asks beside a resting session (`guard hook AGENT --idle`), and our own
+answer to it: `{"wake": text or null, "over": the session goes on or has ended, "since": n}`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from functools import partial
+from typing import Any
+from uuid import UUID
+
+from django.db.models import Q
+
+from missioncontrol.api.agents import told
+from missioncontrol.api.bell import doorbell
+from missioncontrol.api.endpoint import Answer, Request, read_json_object, wait_seconds
+from missioncontrol.clock import now
+from missioncontrol.errors import NotFound
+from missioncontrol.oversight import services
+from missioncontrol.oversight.directives import Standing
+from missioncontrol.runs.lifecycle import ENDED
+from missioncontrol.runs.models import Run, Turn
+
+
+async def wait_for_message(run: Run, request: Request) -> Answer:
+    """Answer with the run's queued messages, or when it no longer rests, or in time."""
+    asked = read_json_object(request.body)
+    since = asked["since"] if isinstance(asked.get("since"), int) else run.last_obs
+    until = asyncio.get_running_loop().time() + wait_seconds(str(asked.get("wait", 0)))
+    standing = await doorbell.standing(run.id)
+    while standing is not None:
+        news = await doorbell.run(partial(_look, run.id, standing, since))
+        left_s = until - asyncio.get_running_loop().time()
+        if news or left_s <= 0:
+            body = json.dumps({"wake": None, "over": False, "since": since} | news).encode()
+            return Answer(200, body, sent=told(run.id, standing) if news.get("wake") else None)
+        standing = await doorbell.rested(run.id, after=standing.version, timeout_s=left_s)
+    raise NotFound("The run")
+
+
+def _look(run_id: UUID, standing: Standing, since: int) -> dict[str, Any]:
+    """Look whether the session left its rest, or there is a text for it."""
+    if standing.forbidden or standing.status in ENDED or _has_gone_on(run_id, since):
+        return {"over": True}
+    claimed = services.claim_messages(run_id, at=now()) if standing.queued_messages else []
+    return {"wake": "\n\n".join(message.text for message in claimed)} if claimed else {}
+
+
+def _has_gone_on(run_id: UUID, since: int) -> bool:
+    deeds = Q(role="user") | Q(tool__isnull=False)
+    return Turn.objects.filter(deeds, run_id=run_id, obs__gt=since).exists()
