@@ -98,7 +98,7 @@ def grant_of(run: Run, call: str, *, at: datetime) -> Literal["once", "session"]
     A glob never permits anything, and an entry that ends is asked for each time.
     """
     meant = [
-        entry for entry in _in_force(run, at=at) if (entry.match, entry.pattern) == ("exact", call)
+        entry for entry in in_force(run, at=at) if (entry.match, entry.pattern) == ("exact", call)
     ]
     if not meant:
         return None
