@@ -349,7 +349,8 @@ def test_the_forwarder_adds_the_listing_and_prints_the_answer(repository, monkey
     assert status == 0
     assert asked.body["workspace"] == [".gitignore", "pyproject.toml"]
     assert asked.headers["Authorization"] == f"Bearer {KEY}"
-    assert capsys.readouterr().out == ""
+    assert asked.headers["X-MissionControl-Hook"].startswith("via=command; fail=open")
+    assert json.loads(capsys.readouterr().out) == {"id": "run-1"}
 
 
 @pytest.mark.parametrize(
