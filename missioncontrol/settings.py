@@ -24,6 +24,8 @@ def _secret_key() -> str:
 SECRET_KEY = _secret_key()
 DEBUG = env.flag("MISSIONCONTROL_DEBUG")
 PUBLIC_URL = env.text("MISSIONCONTROL_PUBLIC_URL")
+# Whoever reads /metrics sends it as a bearer token; without one there is nothing to read.
+METRICS_TOKEN = env.text("MISSIONCONTROL_METRICS_TOKEN")
 ALLOWED_HOSTS = ["localhost", "127.0.0.1", "[::1]", *env.words("MISSIONCONTROL_HOSTS")]
 CSRF_TRUSTED_ORIGINS = [PUBLIC_URL] if PUBLIC_URL else []
 _SECURE = PUBLIC_URL.startswith("https://")

@@ -41,8 +41,9 @@ urlpatterns = [
     path("api/schema/", SpectacularAPIView.as_view(), name="schema"),
     path("healthz", operator.healthz),
     path("readyz", operator.readyz),
+    re_path(r"^metrics/?$", operator.metrics),
     path("", include("missioncontrol.accounts.urls")),
-    re_path(r"^(?!api/|ws/|v1/|assets/|metrics/?$).*$", screen),
+    re_path(r"^(?!api/|ws/|v1/|assets/).*$", screen),
 ]
 
 handler400 = "missioncontrol.api.problems.bad_request"

@@ -124,6 +124,7 @@ SECURITY_SCHEMES = {
     "agent": {"type": "http", "scheme": "bearer", "description": "a project's agent key, mc_…"},
     "token": {"type": "http", "scheme": "bearer", "description": "a personal token, mcu_…"},
     "session": {"type": "apiKey", "in": "cookie", "name": "sessionid"},
+    "operator": {"type": "http", "scheme": "bearer", "description": "the operator's metrics token"},
 }
 
 _RUN = {"name": "run_id", "in": "path", "required": True, "schema": {"type": "string"}}
@@ -210,6 +211,18 @@ THIN_PATHS: dict[str, Any] = {
     "/v1/metrics": _otlp("metrics", "rejectedDataPoints"),
     "/healthz": _open_to_all("healthz", "this process serves"),
     "/readyz": _open_to_all("readyz", "database, broker and worker do their work"),
+    "/metrics": {
+        "get": {
+            "operationId": "metrics",
+            "description": "What Prometheus scrapes, to whoever sends the operator's token "
+            "(`MISSIONCONTROL_METRICS_TOKEN`).",
+            "security": [{"operator": []}],
+            "responses": {
+                "200": {"description": "", "content": {"text/plain": {}}},
+                "404": {"description": "another token, or none is set"},
+            },
+        }
+    },
     "/api/schema/": _open_to_all("schema", "this document"),
     **{f"/api/v1/hooks/{client}/": _hooks_of(client) for client in ADAPTERS},
 }  # fmt: skip

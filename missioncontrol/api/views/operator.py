@@ -1,4 +1,4 @@
-"""Liveness and readiness, for whoever runs the server."""
+"""Liveness, readiness and metrics, for whoever runs the server."""
 
 from __future__ import annotations
 
@@ -6,8 +6,12 @@ from collections.abc import Callable
 
 from django.conf import settings
 from django.db import connection
-from django.http import HttpRequest, JsonResponse
+from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
+from django.utils.crypto import constant_time_compare
+from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
+from prometheus_client.registry import CollectorRegistry
 
+from missioncontrol.api.views.gauges import Gauges
 from missioncontrol.celery import app
 
 
@@ -22,6 +26,17 @@ def readyz(request: HttpRequest) -> JsonResponse:
     found = {name: _passes(check) for name, check in checks.items()}
     ready = all(found.values())
     return JsonResponse({"ok": ready, **found}, status=200 if ready else 503)
+
+
+def metrics(request: HttpRequest) -> HttpResponse:
+    """Answer what Prometheus scrapes, to whoever holds the operator's token."""
+    token = settings.METRICS_TOKEN
+    sent = request.headers.get("Authorization", "").removeprefix("Bearer ")
+    if not token or not constant_time_compare(sent, token):
+        raise Http404
+    registry = CollectorRegistry()
+    registry.register(Gauges())
+    return HttpResponse(generate_latest(registry), content_type=CONTENT_TYPE_LATEST)
 
 
 def _passes(check: Callable[[], bool]) -> bool:

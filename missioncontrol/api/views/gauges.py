@@ -1,0 +1,42 @@
+"""What Prometheus scrapes: read from the database when it is asked for.
+
+Every web process answers the same, so that it does not matter which is asked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
+from prometheus_client.metrics_core import Metric
+from prometheus_client.registry import Collector
+
+from missioncontrol.oversight.totals import count_everything
+from missioncontrol.runs.lifecycle import Status
+
+
+class Gauges(Collector):
+    """Runs, cards, the detection's backlog, turns and dollars of every project."""
+
+    def collect(self) -> Iterator[Metric]:
+        """Count once for one scrape."""
+        found = count_everything()
+        runs = GaugeMetricFamily("missioncontrol_runs", "Runs by status.", labels=["status"])
+        for status in Status:
+            runs.add_metric([status], found.runs.get(status, 0))
+        yield runs
+        yield _gauge("decisions_open", "Cards that can be tapped.", found.open_decisions)
+        yield _gauge("observations_waiting", "Stored, not yet judged.", found.waiting)
+        yield _counter("turns", "Turns stored.", found.turns)
+        yield _counter("interventions", "What people and policies did.", found.interventions)
+        yield _counter("cost_usd", "Dollars of agents' model calls.", float(found.cost_usd))
+        yield _counter("judge_cost_usd", "Dollars of the judge's.", float(found.judge_cost_usd))
+        yield _counter("unpriced_calls", "Model calls without a price.", found.unpriced_calls)
+
+
+def _gauge(name: str, tells: str, value: float) -> Metric:
+    return GaugeMetricFamily(f"missioncontrol_{name}", tells, value=value)
+
+
+def _counter(name: str, tells: str, value: float) -> Metric:
+    return CounterMetricFamily(f"missioncontrol_{name}", tells, value=value)

@@ -1,0 +1,62 @@
+"""What Prometheus scrapes, and who may."""
+
+import pytest
+from prometheus_client.parser import text_string_to_metric_families
+
+from missioncontrol.runs.lifecycle import Status
+from tests.build import a_run
+
+TOKEN = "only for tests"
+pytestmark = pytest.mark.django_db
+
+
+def scrape(client, token=TOKEN):
+    return client.get("/metrics", headers={"Authorization": f"Bearer {token}"})
+
+
+def read(answer):
+    families = text_string_to_metric_families(answer.content.decode())
+    return {
+        (sample.name, *sample.labels.values()): sample.value
+        for family in families
+        for sample in family.samples
+    }
+
+
+@pytest.fixture(autouse=True)
+def token(settings):
+    settings.METRICS_TOKEN = TOKEN
+
+
+def test_it_counts_runs_by_status(client, project):
+    a_run(project)
+    a_run(project)
+    ended = a_run(project)
+    type(ended).objects.filter(id=ended.id).update(status=Status.COMPLETED)
+
+    found = read(scrape(client))
+
+    assert found["missioncontrol_runs", "running"] == 2
+    assert found["missioncontrol_runs", "completed"] == 1
+    assert found["missioncontrol_runs", "lost"] == 0
+
+
+def test_it_tells_how_far_detection_is_behind(client, project):
+    run = a_run(project)
+    type(run).objects.filter(id=run.id).update(last_obs=9, detected_obs=4, last_seq=6)
+
+    found = read(scrape(client))
+
+    assert found["missioncontrol_observations_waiting",] == 5
+    assert found["missioncontrol_turns_total",] == 7
+
+
+@pytest.mark.parametrize("sent", ["", "another token"])
+def test_another_token_finds_nothing(client, sent):
+    assert scrape(client, sent).status_code == 404
+
+
+def test_without_a_token_there_is_nothing_to_read(client, settings):
+    settings.METRICS_TOKEN = ""
+
+    assert scrape(client, "").status_code == 404
