@@ -26,6 +26,7 @@ from guard.ending import end_process
 from guard.errors import ServerAway, ServerRefused
 from guard.forwarding import forward
 from guard.keys import Connection, connection_for
+from guard.kin import hand_on, with_kin
 
 MOST_FILES = 2000
 """Names sent of a workspace: enough for any judge, small enough for any hook."""
@@ -57,6 +58,9 @@ def run(args: argparse.Namespace) -> int:
     said = said_by(adapter, connection)
     if args.idle:
         return idle.wait_beside(adapter, connection, body, said)
+    if body.get("hook_event_name") in adapter.starts:
+        hand_on(args.client, body)
+        body = with_kin(args.client, body)
     sent = with_workspace(adapter, body) | adapter.look_up(body)
     patience_s = connection.hold_s - FORWARDER_EARLY_S if _acts(adapter, body) else REPORT_S
     try:

@@ -20,6 +20,7 @@ api = [
     path("backtest/<uuid:backtest_id>/", policies.OneBacktest.as_view()),
     path("runs/", runs.Runs.as_view()),
     path("runs/<uuid:run_id>/", runs.OneRun.as_view()),
+    path("runs/<uuid:run_id>/tree/", runs.Tree.as_view()),
     path("runs/<uuid:run_id>/turns/", runs.Turns.as_view()),
     path("runs/<uuid:run_id>/interventions/", runs.Interventions.as_view()),
     path("runs/<uuid:run_id>/rules/", runs.Rules.as_view()),

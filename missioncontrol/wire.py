@@ -194,6 +194,21 @@ class TurnRow:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class TreeRow:
+    """Runs that belong together, and what all of them used."""
+
+    root: UUID
+    runs: tuple[RunRow, ...]
+    """In the order they were opened, at most 200: the newest."""
+    count: int
+    turns: int
+    calls: int
+    cost_usd: Decimal
+    judge_cost_usd: Decimal
+    unpriced_calls: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class EvidenceTurn:
     """One turn of the evidence as the card shows it; texts are cut."""
 

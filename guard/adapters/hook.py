@@ -57,6 +57,9 @@ class HookEvent:
             to it but only stand in its place.
         forwarded: Our forwarder sent it: it goes on waiting over a server's restart.
         agent_pid: The session's own process, which the forwarder may signal.
+        parent_key: The run this session belongs to, by key or id, where our forwarder
+            knows it.
+        relation: How: that run's agent started it, or a person went on from there.
     """
 
     client: str
@@ -81,6 +84,8 @@ class HookEvent:
     idles: bool = False
     said: HookSaid = field(default_factory=HookSaid)
     grant: Literal["once", "session"] | None = None
+    parent_key: str | None = None
+    relation: Literal["child", "forked"] = "child"
 
     @property
     def is_probe(self) -> bool:

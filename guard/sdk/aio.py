@@ -12,6 +12,7 @@ from typing import Any, Literal, Self
 
 from guard.errors import ServerAway
 from guard.events import Emit
+from guard.kin import environment_under
 from guard.sdk.conversation import Fail, Go
 from guard.sdk.exchange import Answer, AsyncTransport, Do, Flow, Request, Step, T, Wait
 from guard.sdk.session import (
@@ -62,6 +63,7 @@ class AsyncSession:
         **opening: Any,
     ) -> None:
         self.agent = agent
+        self._address = {"url": url, "key": key}
         self._on_escalation = on_escalation
         where = address(url, key)
         self._transport = transport or AsyncHttpTransport(*where)
@@ -78,6 +80,26 @@ class AsyncSession:
     def run_id(self) -> str | None:
         """The run's id on the server; None while it was never reached."""
         return self._conversation.run_id
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """What to add to the environment of a process that this agent starts.
+
+        An agent in it, ours or Claude Code, then links its run to this one.
+        """
+        return environment_under(self._conversation.opening["key"])
+
+    def child(self, name: str, **opening: Any) -> AsyncSession:
+        """Make the session of a sub-agent: its run belongs to this one.
+
+        Budgets and loops are seen over both, and ending this run ends that one.
+
+        Args:
+            name: What people call the sub-agent's run.
+            opening: What `guard.AsyncSession` takes.
+        """
+        belongs = {"parent_key": self._conversation.opening["key"]}
+        return AsyncSession(name, **{**self._address, **belongs, **opening})
 
     async def __aenter__(self) -> Self:
         await self._drive(self._conversation.open())

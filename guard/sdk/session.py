@@ -13,6 +13,7 @@ from typing import Any, Literal, Self
 
 from guard.errors import ServerAway
 from guard.events import Emit, Emitter
+from guard.kin import environment_under, opening_under
 from guard.nature import ToolNature
 from guard.sdk.alone import Alone
 from guard.sdk.conversation import Conversation, Fail, Go, new_key
@@ -75,7 +76,8 @@ class Session:
             `~/.local/state/missioncontrol/outbox`.
         ask: While the server is away, ask on the terminal, where there is one, what
             shall become of a call; False: do what the project says of unanswered cards.
-        opening: Further fields of `POST runs/`: `task_type`, `policy`, `budget`, …
+        opening: Further fields of `POST runs/`: `task_type`, `policy`, `budget`, `parent`, …
+            Without a parent the one in `$MISSIONCONTROL_PARENT_RUN` is taken, if any.
     """
 
     def __init__(
@@ -98,6 +100,7 @@ class Session:
         **opening: Any,
     ) -> None:
         self.agent = agent
+        self._address = {"url": url, "key": key}
         self._on_escalation = on_escalation
         where = address(url, key)
         self._transport = transport or HttpTransport(*where)
@@ -113,6 +116,26 @@ class Session:
     def run_id(self) -> str | None:
         """The run's id on the server; None while it was never reached."""
         return self._conversation.run_id
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """What to add to the environment of a process that this agent starts.
+
+        An agent in it, ours or Claude Code, then links its run to this one.
+        """
+        return environment_under(self._conversation.opening["key"])
+
+    def child(self, name: str, **opening: Any) -> Session:
+        """Make the session of a sub-agent: its run belongs to this one.
+
+        Budgets and loops are seen over both, and ending this run ends that one.
+
+        Args:
+            name: What people call the sub-agent's run.
+            opening: What `guard.Session` takes.
+        """
+        belongs = {"parent_key": self._conversation.opening["key"]}
+        return Session(name, **{**self._address, **belongs, **opening})
 
     def __enter__(self) -> Self:
         self._drive(self._conversation.open())
@@ -302,7 +325,8 @@ def opening_of(
         "workspace": list(workspace) or None,
         "capabilities": dict(CAPABILITIES),
     }
-    return {field: value for field, value in body.items() if value is not None}
+    told = {field: value for field, value in body.items() if value is not None}
+    return opening_under(told, os.environ)
 
 
 def proposed(

@@ -99,6 +99,12 @@ def moment(request: Request, name: str) -> Any:
     return read if read.tzinfo else read.replace(tzinfo=UTC)
 
 
+def identity(request: Request, name: str) -> UUID | None:
+    """Read an id from the query."""
+    text = request.query_params.get(name)
+    return _uuid(text) if text else None
+
+
 def _uuid(text: str) -> UUID:
     try:
         return UUID(text)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from datetime import datetime, timedelta
-from decimal import Decimal
 from typing import Any, cast
 from uuid import UUID
 
@@ -18,6 +17,7 @@ from missioncontrol.oversight.models import AllowlistEntry, Autofix, Decision, I
 from missioncontrol.oversight.spending import zone_of
 from missioncontrol.runs.models import ModelCall, Run
 from missioncontrol.runs.rows import USAGE_COLUMNS, run_row
+from missioncontrol.runs.selectors import dollars
 from missioncontrol.wire import CostRow, DecisionRow, InterventionRow, RunRow, Snapshot
 
 RECENT = timedelta(days=1)
@@ -108,8 +108,6 @@ def _snapshot(
 
 
 JUDGES = Q(source="judge")
-PLACES = Decimal("0.000001")
-"""Of a dollar, as the column has them: SQLite adds in binary fractions."""
 
 
 def _costs_in(
@@ -150,11 +148,7 @@ def _cost_row(project: Project, one: dict[str, Any], names: dict[Any, str]) -> C
         calls=one["calls"],
         unpriced_calls=one["unpriced_calls"],
         usage=Usage(**{name: one[f"sum_{name}"] or 0 for name in USAGE_COLUMNS}),
-        cost_usd=_dollars(one["cost"]),
+        cost_usd=dollars(one["cost"]),
         judge_calls=one["judge_calls"],
-        judge_cost_usd=_dollars(one["judge_cost"]),
+        judge_cost_usd=dollars(one["judge_cost"]),
     )
-
-
-def _dollars(amount: Decimal | None) -> Decimal:
-    return Decimal(amount or 0).quantize(PLACES).normalize() + Decimal(0)

@@ -5,15 +5,20 @@ from __future__ import annotations
 import json
 from collections.abc import Collection, Sequence
 from datetime import datetime
+from decimal import Decimal
 from uuid import UUID
 
-from django.db.models import Q, QuerySet
+from django.db.models import Count, Q, QuerySet, Sum
 
 from guard.turn import Phase
 from missioncontrol.errors import NotFound
 from missioncontrol.runs import journal, rows
 from missioncontrol.runs.models import GENESIS, JournalRow, Run, Turn
-from missioncontrol.wire import AuditRow, RunRow, TurnRow
+from missioncontrol.wire import AuditRow, RunRow, TreeRow, TurnRow
+
+TREE_SHOWN = 200
+SUMMED = ("cost_usd", "judge_cost_usd", "unpriced_calls", "done_turns", "tool_calls")
+PLACES = Decimal("0.000001")
 
 
 def find_run(run_id: UUID, *, projects: Collection[UUID]) -> Run:
@@ -53,8 +58,10 @@ def list_runs(
     since: datetime | None = None,
     until: datetime | None = None,
     before: UUID | None = None,
+    parent: UUID | None = None,
+    tree: UUID | None = None,
 ) -> QuerySet[Run]:
-    """Find runs, newest first."""
+    """Find runs, newest first; `tree` names any run of a tree's."""
     found = Run.objects.select_related("project").filter(project_id__in=projects).order_by("-id")
     if status:
         found = found.filter(status__in=status)
@@ -68,7 +75,36 @@ def list_runs(
         found = found.filter(started_at__lt=until)
     if before:
         found = found.filter(id__lt=before)
+    if parent:
+        found = found.filter(parent=parent)
+    if tree:
+        found = found.filter(_of_tree(tree, projects))
     return found
+
+
+def show_tree(run: Run, *, at: datetime) -> TreeRow:
+    """Show a run with all that belong together with it: the newest, and the sums."""
+    kin = Run.objects.filter(_of_tree(run.id, [run.project_id])).select_related("project")
+    sums = kin.aggregate(**{name: Sum(name) for name in SUMMED}, runs=Count("id"))
+    shown = sorted(kin.order_by("-id")[:TREE_SHOWN], key=lambda one: one.id)
+    rows_ = tuple(rows.run_row(one, at=at) for one in shown)
+    return TreeRow(
+        root=run.root or run.id, runs=rows_, count=sums["runs"],
+        turns=sums["done_turns"], calls=sums["tool_calls"],
+        cost_usd=dollars(sums["cost_usd"]), judge_cost_usd=dollars(sums["judge_cost_usd"]),
+        unpriced_calls=sums["unpriced_calls"],
+    )  # fmt: skip
+
+
+def dollars(amount: Decimal | None) -> Decimal:
+    """Round a sum to what the columns hold: SQLite adds in binary fractions."""
+    return Decimal(amount or 0).quantize(PLACES).normalize() + Decimal(0)
+
+
+def _of_tree(member: UUID, projects: Collection[UUID]) -> Q:
+    runs = Run.objects.filter(pk=member, project_id__in=projects)
+    root = runs.values_list("root", flat=True).first()
+    return Q(root=root) if root else Q(pk=member)
 
 
 def list_turns(

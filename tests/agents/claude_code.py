@@ -70,15 +70,17 @@ class ClaudeCode:
         )
         assert done.returncode == 0, done.stderr
 
-    def start(self, prompt: str, *, session: str) -> subprocess.Popen[str]:
+    def start(
+        self, prompt: str, *, session: str, more: tuple[str, ...] = ()
+    ) -> subprocess.Popen[str]:
         """Start `claude -p`; it may read files and run commands unasked."""
         claude = binary()
         assert claude is not None
         told = ("--model", "claude-sonnet-4-5", "--session-id", session)
-        allowed = ("--allowedTools", "Read,Bash,Glob")
+        allowed = ("--allowedTools", "Read,Bash,Glob,Agent")
         with (self.home / "claude.log").open("w") as log:
             process = subprocess.Popen(
-                [str(claude), "-p", prompt, *told, *allowed],
+                [str(claude), "-p", prompt, *told, *allowed, *more],
                 cwd=self.project,
                 env=self.env,
                 stdin=subprocess.DEVNULL,

@@ -197,3 +197,60 @@ def test_a_hold_ends_as_agreed_when_the_server_is_killed(own_installation, loopi
 
     third = story.api.conversations[3].last
     assert ("File does not exist" in third) is ran
+
+
+def delegates_twice(conversation):
+    """Give two sub-agents the same small job at once; each runs one command."""
+    if "SUBTASK" in conversation.text and "delegate please" not in conversation.text:
+        if conversation.calls():
+            return Reply(text="It is done.")
+        return Reply(calls=(("Bash", {"command": "echo from a sub-agent"}),))
+    if conversation.calls():
+        return Reply(text="Both are done.")
+    job = {"description": "a job", "prompt": "SUBTASK", "subagent_type": "general-purpose"}
+    return Reply(calls=(("Agent", {**job, "run_in_background": False}),) * 2)
+
+
+def test_the_sub_agents_of_a_session_are_told_apart_in_its_one_run(installation, model, claude):
+    client, session = claude(model(delegates_twice)), str(uuid.uuid4())
+    client.connect(installation.url, installation.agent_key)
+    process = client.start("delegate please", session=session)
+    assert process.wait(120) == 0, client.said()
+
+    person = Person(installation)
+    run = person.run_of(f"claude-code:{session}")
+    turns = person.turns(run["id"])
+    commands = [turn for turn in turns if turn["tool"] == "Bash"]
+    assert len({turn["agent"] for turn in commands}) == 2
+    assert {turn["agent"].partition(":")[0] for turn in commands} == {"general-purpose"}
+    assert {turn["agent"] for turn in turns if turn["tool"] == "Agent"} == {"claude-code"}
+
+
+def starts_another_agent(conversation):
+    if conversation.calls():
+        return Reply(text="It has run.")
+    return Reply(calls=(("Bash", {"command": "echo $MISSIONCONTROL_PARENT_RUN > parent"}),))
+
+
+def test_what_a_session_starts_from_its_shell_is_told_whom_it_belongs_to(
+    installation, model, claude
+):
+    client, session = claude(model(starts_another_agent)), str(uuid.uuid4())
+    client.connect(installation.url, installation.agent_key)
+    process = client.start("start it", session=session)
+    assert process.wait(120) == 0, client.said()
+
+    assert (client.project / "parent").read_text() == f"claude-code:{session}\n"
+
+
+def test_a_forked_session_belongs_to_the_one_it_was_forked_from(installation, model, claude):
+    client, session = claude(model(touches_a_file)), str(uuid.uuid4())
+    client.connect(installation.url, installation.agent_key)
+    assert client.start("touch it", session=session).wait(120) == 0, client.said()
+    fork = ("--resume", session, "--fork-session")
+    assert client.start("and again", session=str(uuid.uuid4()), more=fork).wait(120) == 0
+
+    person = Person(installation)
+    first = person.run_of(f"claude-code:{session}")
+    found = wait_for(lambda: person.get(f"runs/?parent={first['id']}")["results"])
+    assert [run["relation"] for run in found] == ["forked"]

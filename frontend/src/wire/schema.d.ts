@@ -501,6 +501,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/runs/{run_id}/tree/": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** @description Show the tree a run belongs to, and what all of it used. */
+        get: operations["runs_tree"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/runs/{run_id}/turns/": {
         parameters: {
             query?: never;
@@ -2827,6 +2844,17 @@ export interface components {
             /** @default null */
             mode: components["schemas"]["Mode"] | null;
             /**
+             * Parent
+             * @default null
+             */
+            parent: string | null;
+            /**
+             * Relation
+             * @default child
+             * @enum {string}
+             */
+            relation: "child" | "resumed" | "forked";
+            /**
              * Status
              * @default null
              */
@@ -3098,6 +3126,31 @@ export interface components {
             progress_key: string[];
             /** @default null */
             retry: components["schemas"]["Retry"] | null;
+        };
+        /**
+         * TreeRow
+         * @description Runs that belong together, and what all of them used.
+         */
+        TreeRow: {
+            /** Calls */
+            calls: number;
+            /** Cost Usd */
+            cost_usd: string;
+            /** Count */
+            count: number;
+            /** Judge Cost Usd */
+            judge_cost_usd: string;
+            /**
+             * Root
+             * Format: uuid
+             */
+            root: string;
+            /** Runs */
+            runs: components["schemas"]["RunRow"][];
+            /** Turns */
+            turns: number;
+            /** Unpriced Calls */
+            unpriced_calls: number;
         };
         /**
          * Turn
@@ -4227,9 +4280,11 @@ export interface operations {
         parameters: {
             query?: {
                 agent?: string;
+                parent?: string;
                 q?: string;
                 since?: string;
                 status?: string;
+                tree?: string;
                 until?: string;
             };
             header?: never;
@@ -4505,6 +4560,35 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["RunRules"];
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    runs_tree: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                run_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TreeRow"];
                 };
             };
             default: {

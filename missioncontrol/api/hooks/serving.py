@@ -16,6 +16,7 @@ from guard.adapters.base import Adapter
 from guard.adapters.hook import HookEvent
 from guard.adapters.said import HEADER, HookSaid
 from guard.errors import UnreadableHook
+from guard.kin import kin_of
 from guard.normalize import call_text
 from guard.wire import CallAction, Directive
 from guard.wire import Message as WireMessage
@@ -135,7 +136,10 @@ def _readers(event: HookEvent) -> set[str | None] | None:
 def _read(adapter: Adapter, request: Request) -> HookEvent:
     said = HookSaid.read("; ".join(request.headers(HEADER.lower().encode())))
     try:
-        return replace(adapter.read(read_json_object(request.body)), said=said)
+        told = read_json_object(request.body)
+        parent, relation = kin_of(told)
+        event = adapter.read(told)
+        return replace(event, said=said, parent_key=parent, relation=relation)
     except UnreadableHook as error:
         raise InvalidRequest(str(error)) from None
 
@@ -146,7 +150,8 @@ def _run_of(adapter: Adapter, event: HookEvent, project_id: UUID) -> Run:
     request = runs.OpenRun(
         name=event.run_name, key=event.run_key, agent=event.client,
         goal=event.prompt or "", workspace=event.workspace,
-        capabilities=adapter.capabilities(event),
+        capabilities=adapter.capabilities(event), parent_key=event.parent_key,
+        relation=event.relation,
     )  # fmt: skip
     run, is_new = runs.open_run(project, request, by="agent", at=now())
     if not is_new:

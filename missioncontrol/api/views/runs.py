@@ -20,6 +20,7 @@ from missioncontrol.api import auth
 from missioncontrol.api.answers import (
     answer,
     answer_page,
+    identity,
     moment,
     page_size,
     read_body,
@@ -28,14 +29,15 @@ from missioncontrol.api.answers import (
 from missioncontrol.api.schema import described
 from missioncontrol.clock import now
 from missioncontrol.errors import Forbidden, InvalidRequest
-from missioncontrol.oversight import agent_rules, answers, choices, services
+from missioncontrol.oversight import agent_rules, answers, choices, kinship, services
 from missioncontrol.oversight.choices import LateChoice
 from missioncontrol.oversight.taps import Tap
 from missioncontrol.runs import selectors
+from missioncontrol.runs.kin import Relation
 from missioncontrol.runs.models import Run
 from missioncontrol.runs.rows import run_row
 from missioncontrol.runs.services import OpenRun, open_run
-from missioncontrol.wire import InterventionRow, RunRow, RunRules, TurnRow
+from missioncontrol.wire import InterventionRow, RunRow, RunRules, TreeRow, TurnRow
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,14 +48,18 @@ class RunPatch:
     mode: Mode | None = None
     capabilities: dict[str, Any] | None = None
     """The named ones replace what was told before (docs/protocol.md)."""
+    parent: UUID | None = None
+    """An agent tells whom its run belongs to, where it did not at its opening."""
+    relation: Relation = "child"
 
 
 class Runs(APIView):
     permission_classes = [auth.IsCaller]
 
     @described(
-        "runs_list", returns=RunRow, many=True, query=("status", "agent", "q", "since", "until")
-    )
+        "runs_list", returns=RunRow, many=True,
+        query=("status", "agent", "q", "since", "until", "parent", "tree"),
+    )  # fmt: skip
     def get(self, request: Request) -> HttpResponse:
         """List runs, newest first."""
         _people_only(request)
@@ -63,6 +69,7 @@ class Runs(APIView):
             q=given.get("q", "").replace("\0", ""),
             status=[word for word in given.get("status", "").split(",") if word],
             since=moment(request, "since"), until=moment(request, "until"),
+            parent=identity(request, "parent"), tree=identity(request, "tree"),
         )  # fmt: skip
         return answer_page(request, found, lambda run: run_row(run, at=at))
 
@@ -102,11 +109,15 @@ class OneRun(APIView):
     def _report(
         self, run_id: UUID, asked: RunPatch, *, projects: Collection[UUID], at: datetime
     ) -> Run:
-        if asked.capabilities is None and asked.status is None:
+        if asked.capabilities is None and asked.status is None and asked.parent is None:
             raise InvalidRequest("status: an agent sends completed or failed.", field="status")
         run = selectors.find_run(run_id, projects=projects)
         if asked.capabilities is not None:
             run = services.learn_capabilities(run.id, asked.capabilities, at=at)
+        if asked.parent is not None:
+            run = kinship.link_run(
+                run_id, asked.parent, relation=asked.relation, projects=projects, by="agent", at=at
+            )
         if asked.status is not None:
             run = answers.report_end(run_id, asked.status, projects=projects, by="agent", at=at)
         return run
@@ -119,6 +130,16 @@ class OneRun(APIView):
         return answers.set_mode(
             run_id, asked.mode, projects=projects, by=auth.name_of(request), at=now()
         )
+
+
+class Tree(APIView):
+    permission_classes = [auth.IsPerson]
+
+    @described("runs_tree", returns=TreeRow)
+    def get(self, request: Request, run_id: UUID) -> HttpResponse:
+        """Show the tree a run belongs to, and what all of it used."""
+        run = selectors.find_run(run_id, projects=auth.projects_of(request))
+        return answer(selectors.show_tree(run, at=now()))
 
 
 class Turns(APIView):
