@@ -79,6 +79,7 @@ AGENTS = {
     "openai-agents": ("openai-agents", "openai_agents_agent"),
     "openai-agents-chat": ("openai-agents", "openai_agents_agent", "chat"),
     "litellm": ("litellm", "litellm_agent"),
+    "crewai": ("crewai", "crewai_agent"),
 }
 
 

@@ -14,6 +14,7 @@ from guard.adapters import counts
 from guard.adapters.counts import langchain_usage, litellm_usage
 
 NEEDED = {
+    "guard.adapters.crewai": ("crewai", "crewai"),
     "guard.adapters.langchain": ("langchain", "langchain"),
     "guard.adapters.litellm": ("litellm", "litellm"),
     "guard.adapters.openai_agents": ("agents", "openai-agents"),

@@ -1,0 +1,200 @@
+"""CrewAI under Mission Control: hooks for one execution, and its event bus.
+
+with MissionControl("fix-auth"):
+crew.kickoff()
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from contextlib import ExitStack
+from contextvars import ContextVar
+from types import TracebackType
+from typing import Any, Self
+
+from guard.errors import FrameworkMissing, Stopped
+from guard.sdk.conversation import Go
+from guard.sdk.session import Session
+from guard.turn import Usage
+
+try:
+    from crewai.events import crewai_event_bus
+    from crewai.events.types.llm_events import LLMCallCompletedEvent
+    from crewai.hooks.dispatch import (
+        HookAborted,
+        InterceptionPoint,
+        register_scoped,
+        scoped_hooks,
+    )
+    from crewai.types.usage_metrics import UsageMetrics
+except ImportError as missing:
+    raise FrameworkMissing("guard.adapters.crewai", "crewai", missing) from missing
+
+FLUSH_S = 10.0
+"""How long a call waits for the bus to tell what the model call before it cost."""
+
+FAILED = "Error executing tool"
+"""How CrewAI's own text for a tool that raised begins."""
+
+ACTS = "Action Input:"
+"""Stands in the answer of a model that calls tools in plain text."""
+
+_watching: ContextVar[MissionControl | None] = ContextVar("guard_crewai", default=None)
+
+
+class RunEnded(Stopped, HookAborted):
+    """The run was ended: `kickoff` raises it as it is, a `guard.Stopped`."""
+
+
+class MissionControl:
+    """Reports what crews do inside its `with` block, and does what people say.
+
+    A tool call waits in its hook while the run is held, in the thread of its agent;
+    a correction stands where the result would, or joins that agent's next model call;
+    a run that is ended raises `guard.Stopped` out of `kickoff`. One block is one
+    run; agents are told apart by their roles. Other crews of the process are
+    not touched.
+
+    Args:
+        name: What people call this run.
+        opening: As for `guard.Session`: `url`, `key`, `goal`, `workspace`, `mode`,
+            `fail`, `budget`, … Without a `goal`, the first task's description is it.
+    """
+
+    def __init__(self, name: str, **opening: Any) -> None:
+        self._name, self._opening = name, opening
+        self._session: Session | None = None
+        self._stopped: Stopped | None = None
+        self._facts: dict[str, dict[str, Any]] = {}
+        self._untold: dict[str, tuple[str, dict[str, Any]]] = {}
+        self._gone: dict[int, Go] = {}
+        self._instead: dict[int, str] = {}
+        self._notes: defaultdict[str, list[str]] = defaultdict(list)
+        self._scope = ExitStack()
+
+    def __enter__(self) -> Self:
+        self._scope.enter_context(scoped_hooks())
+        register_scoped(InterceptionPoint.PRE_MODEL_CALL, self._before_llm_call)
+        register_scoped(InterceptionPoint.PRE_TOOL_CALL, self._before_tool_call)
+        register_scoped(InterceptionPoint.POST_TOOL_CALL, self._after_tool_call)
+        crewai_event_bus.register_handler(LLMCallCompletedEvent, self._on_llm_call)
+        self._scope.callback(crewai_event_bus.off, LLMCallCompletedEvent, self._on_llm_call)
+        token = _watching.set(self)
+        self._scope.callback(_watching.reset, token)
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        crewai_event_bus.flush(FLUSH_S)
+        self._scope.close()
+        for role, facts in self._untold.values():
+            self._say("(called no tool)", role, facts)
+        if self._session is not None:
+            self._session.close("failed" if kind else "completed")
+
+    # --- hooks, in the thread of the agent -------------------------------------
+
+    def _before_llm_call(self, context: Any) -> None:
+        """Add what this agent must read, or end here."""
+        if self._stopped is not None:
+            raise RunEnded(self._stopped.reason)
+        for note in self._notes.pop(_role(context.agent), ()):
+            heard = {"role": "user", "content": f"[Mission Control] {note}"}
+            context.messages.append(heard)
+
+    def _before_tool_call(self, context: Any) -> bool | None:
+        """Ask whether a call may run, and wait here while it is held."""
+        crewai_event_bus.flush(FLUSH_S)
+        role = _role(context.agent)
+        facts = self._facts.get(role, {})
+        self._untold.pop(facts.get("call_id", ""), None)
+        call = id(context.tool_input)
+        session = self._open(context.task)
+        try:
+            go = session.before(context.tool_name, context.tool_input, agent=role, **facts)
+        except Stopped as stopped:  # raised here it would only block this call
+            self._stopped = stopped
+            self._instead[call] = stopped.reason
+            return False
+        if not go.run:
+            self._instead[call] = go.text
+            return False
+        self._notes[role] += go.messages
+        self._gone[call] = go
+        return None
+
+    def _after_tool_call(self, context: Any) -> str | None:
+        """Tell what a call gave, or give what stands in its place."""
+        call = id(context.tool_input)
+        if (go := self._gone.pop(call, None)) is None:
+            return self._instead.pop(call, None)
+        text = str(context.tool_result)
+        outcome = {"error" if text.startswith(FAILED) else "result": text}
+        try:
+            self._notes[_role(context.agent)] += self._open(None).after(go, **outcome)
+        except Stopped as stopped:
+            self._stopped = stopped
+        return None
+
+    # --- the bus, in its own threads ---------------------------------------------
+
+    def _on_llm_call(self, source: Any, event: Any) -> None:
+        """Keep what a call cost for the turn it leads to; tell an answer."""
+        if _watching.get() is not self:
+            return
+        role = (event.agent_role or "agent").strip()
+        facts = _facts(event)
+        text = event.response if isinstance(event.response, str) else ""
+        if text and ACTS not in text:
+            self._say(text, role, facts)
+            return
+        self._facts[role] = facts
+        self._untold[facts["call_id"]] = role, facts
+
+    def _say(self, text: str, role: str, facts: dict[str, Any]) -> None:
+        try:
+            self._notes[role] += self._open(None).say(text, agent=role, **facts)
+        except Stopped as stopped:
+            self._stopped = stopped
+
+    def _open(self, task: Any) -> Session:
+        """The session; it opens the run with its first turn."""
+        if self._session is None:
+            told: dict[str, Any] = {"goal": getattr(task, "description", None)}
+            self._session = Session(self._name, **told | self._opening)
+        return self._session
+
+
+def _role(agent: Any) -> str:
+    return str(getattr(agent, "role", None) or "agent").strip()
+
+
+def _facts(event: Any) -> dict[str, Any]:
+    """What a model call was and cost; counted once, by its id."""
+    provider, _, model = (event.model or "").rpartition("/")
+    facts = {
+        "call_id": event.response_id or event.call_id,
+        "model": model,
+        "provider": provider,
+        "usage": _usage(event.usage),
+    }
+    return {name: fact for name, fact in facts.items() if fact}
+
+
+def _usage(counts: dict[str, Any] | None) -> Usage | None:
+    """Read any vendor's counts, as CrewAI itself does: its prompt includes what was cached."""
+    read = UsageMetrics.from_provider_dict(counts)
+    if read is None or not read.total_tokens:
+        return None
+    cached, written = read.cached_prompt_tokens, read.cache_creation_tokens
+    return Usage(
+        input=max(0, read.prompt_tokens - cached - written),
+        cache_read=cached,
+        cache_write_5m=written,
+        output=read.completion_tokens,
+        reasoning=read.reasoning_tokens,
+    )
