@@ -162,6 +162,7 @@ def _wiring(connection: Connection) -> Wiring:
     return Wiring(
         url=connection.url, key=connection.key, fail=connection.fail, forwarder=forwarder(),
         via=connection.via, hold_s=connection.hold_s, defer_s=connection.defer_s,
+        user_wide=connection.place == USER_WIDE,
     )  # fmt: skip
 
 

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from guard import idle
-from guard.adapters import ADAPTERS, adapter_of
+from guard.adapters import ADAPTERS, adapter_of, claude_code_usage
 from guard.adapters.base import Adapter
 from guard.adapters.said import HookSaid
 from guard.adapters.timing import FORWARDER_EARLY_S, REPORT_S
@@ -46,6 +46,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="wait beside a session at rest; end with 2 and the text once there is a message",
     )
+    parser.add_argument("--usage", action="store_true", help="tell what was used, and nothing else")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -58,6 +59,8 @@ def run(args: argparse.Namespace) -> int:
     said = said_by(adapter, connection)
     if args.idle:
         return idle.wait_beside(adapter, connection, body, said)
+    if args.usage:
+        return _tell_usage(adapter, connection, body)
     if body.get("hook_event_name") in adapter.starts:
         hand_on(args.client, body)
         body = with_kin(args.client, body)
@@ -73,6 +76,16 @@ def run(args: argparse.Namespace) -> int:
         sys.stdout.flush()
     if isinstance(ours, dict) and ours.get("end"):
         _end_session(adapter, connection, sent)
+    return 0
+
+
+def _tell_usage(adapter: Adapter, connection: Connection, body: dict[str, Any]) -> int:
+    """Tell of model calls; the answer is nobody's, and nobody waits for it."""
+    told = claude_code_usage.usage_body(body)
+    try:
+        forward(connection, told | adapter.look_up(told), timeout_s=REPORT_S)
+    except (ServerAway, ServerRefused, ValueError) as error:
+        _complain(f"{connection.url} did not take the hook: {error}")
     return 0
 
 

@@ -40,6 +40,7 @@ class Wiring:
         via: "http": the agent asks by itself, where it can; "command": the forwarder does.
         hold_s: Seconds the agent waits for a held call's answer.
         defer_s: Seconds of holding after which a headless session is parked; None: never.
+        user_wide: The file is the person's own: it holds for all their projects.
     """
 
     url: str
@@ -49,6 +50,7 @@ class Wiring:
     via: Literal["http", "command"] = "command"
     hold_s: int = HOOK_HOLD_S
     defer_s: int | None = None
+    user_wide: bool = False
 
     def said(self, *, entry: str = "") -> HookSaid:
         """Say in a request how it is wired."""

@@ -1,7 +1,7 @@
 """Claude Code's hooks: bodies read, answers written.
 
-Shapes and traps were checked against Claude Code 2.1.330. No tool hook carries
-token counts; they come over OTLP.
+Shapes and traps were checked against Claude Code 2.1.330. No hook carries token
+counts: they come over OTLP, or from the transcript, where our forwarder reads them.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from typing import Any
 
 from guard.adapters import claude_code_permission
 from guard.adapters.base import Answer, Body
+from guard.adapters.claude_code_usage import calls_of
 from guard.adapters.hook import PROBE, HookEvent
 from guard.errors import UnreadableHook
 from guard.turn import Phase, Role, Turn
@@ -86,6 +87,7 @@ def read(body: Body) -> HookEvent:
         subagent=_subagent(body),
         workspace=_names(body.get("workspace")),
         turns=_turns(name, body),
+        calls=calls_of(body),
         asks=_proposed(body) if name == "PermissionRequest" else None,
         idles=name == IDLE,
         holds=name in HOLDING,

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from guard.adapters import claude_code
 from guard.adapters import claude_code_settings as settings
 from guard.adapters.base import Adapter, Body, Finding, Hooks, SettingsWriter
+from guard.adapters.claude_code_usage import EVENT, look_up
 from guard.adapters.timing import HOOK_HOLD_S
 
 
@@ -20,11 +21,7 @@ def abilities(hooks: Hooks) -> tuple[Finding, ...]:
         Finding(what="hold", works=patient, because=_hold_reason(holding)),
         Finding(what="inject", works=bool(holding), because=_inject_reason(hooks)),
         Finding(what="terminate", works=bool(holding), because="at the next hook"),
-        Finding(
-            what="cost",
-            works=False,
-            because="hooks carry no token counts; send Claude Code's OpenTelemetry logs for them",
-        ),
+        Finding(what="cost", works=bool(_cost_reason(hooks)), because=_cost_reason(hooks) or NONE),
     )
 
 
@@ -34,6 +31,16 @@ def _hold_reason(holding: Hooks) -> str:
     away = "are blocked" if holding.get("onFailure") == "block" else "run on"
     minutes = int(holding.get("timeout") or 0) // 60
     return f"before a tool runs, up to {minutes} min; without the server, tools {away}"
+
+
+NONE = "nothing tells of it; run `guard connect claude-code` again"
+
+
+def _cost_reason(hooks: Hooks) -> str:
+    told = hooks.get(EVENT) or hooks.get("PostToolUse") or {}
+    if told.get("type") == "telemetry":
+        return "from its own log, by its own figure"
+    return "token counts from its transcript" if told.get("type") == "command" else ""
 
 
 def _inject_reason(hooks: Hooks) -> str:
@@ -78,6 +85,7 @@ ADAPTER = Adapter(
         holds_key=True,
     ),
     abilities=abilities,
+    look_up=look_up,
     vias=("http", "command"),
     misses=misses,
     started_by=settings.STARTED_BY,

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import os
+from functools import partial
 from pathlib import Path
 from typing import Any
 
+from guard.adapters import claude_code_telemetry as telemetry
 from guard.adapters import matcher_groups
 from guard.adapters.base import Hooks, Settings, Wiring
 from guard.adapters.claude_code import CLIENT, HOLDING, HOOKS, IDLE
+from guard.adapters.claude_code_usage import EVENT
 from guard.adapters.said import HEADER
 
 HOOK_PATH = f"/api/v1/hooks/{CLIENT}/"
@@ -19,9 +22,12 @@ START_TIMEOUT_S = 15
 WAKE_TIMEOUT_S = 24 * 3600
 """How long a session at rest can be reached by a message."""
 
-THROUGH_FORWARDER = frozenset({"SessionStart", "PostToolUseFailure"})
-"""Claude Code refuses HTTP hooks at a session's start; and where a path is missing, the
-forwarder lists the files again."""
+THROUGH_FORWARDER = frozenset({"SessionStart", "PostToolUseFailure", "SessionEnd"})
+"""Claude Code refuses HTTP hooks at a session's start; where a path is missing, the
+forwarder lists the files again; at the end it tells what the last answer used."""
+
+USAGE_AFTER = frozenset({"PostToolUse", "Stop"})
+"""Where only the transcript tells what was used, it is read again after these."""
 
 WITH_MATCHER = frozenset({"PreToolUse", "PermissionRequest", "PostToolUse", "PostToolUseFailure"})
 
@@ -44,28 +50,41 @@ def connected(settings: Settings, wiring: Wiring) -> Settings:
     key is written literally, so that no variable needs to be set.
     """
     written = disconnected(settings)
+    if wiring.user_wide:
+        written = telemetry.put_in(written, wiring)
+    tells_usage = wiring.via == "http" and not telemetry.is_on(written)
     hooks = written.setdefault("hooks", {})
     for event in HOOKS:
         group = {"matcher": "*"} if event in WITH_MATCHER else {}
         ours = [_hook(event, wiring), *([_waking_hook(wiring)] if event == "Stop" else [])]
+        ours += [_usage_hook(wiring)] if tells_usage and event in USAGE_AFTER else []
         hooks.setdefault(event, []).append({**group, "hooks": ours})
     return written
 
 
 def disconnected(settings: Settings) -> Settings:
     """Return the settings without our hooks; empty groups of ours go with them."""
-    return matcher_groups.without(settings, is_ours)
+    return matcher_groups.without(telemetry.taken_out(settings), is_ours)
 
 
 def subscribed(settings: Settings) -> Hooks:
-    """Return event -> our hook, for the events that reach us; `IDLE` is the waking one."""
-    waking = matcher_groups.found(settings, lambda hook: is_ours(hook) and _wakes(hook))
-    others = matcher_groups.found(settings, lambda hook: is_ours(hook) and not _wakes(hook))
-    return others | dict(zip((IDLE,), waking.values(), strict=False))
+    """Return event -> our hook, for the events that reach us.
+
+    `IDLE` is the waking one; `EVENT` stands where something tells of the money.
+    """
+    found = matcher_groups.found(settings, partial(_is_beside, flag=""))
+    for name, flag in BESIDE.items():
+        ours = matcher_groups.found(settings, partial(_is_beside, flag=flag))
+        found |= dict(zip((name,), ours.values(), strict=False))
+    return found | ({EVENT: {"type": "telemetry"}} if telemetry.is_on(settings) else {})
 
 
-def _wakes(hook: dict[str, Any]) -> bool:
-    return hook.get("asyncRewake") is True
+def _is_beside(hook: Any, *, flag: str) -> bool:
+    """Whether an entry of ours does this beside forwarding; empty: nothing beside."""
+    if not is_ours(hook):
+        return False
+    flags = [word for word in hook.get("args") or () if word in BESIDE.values()]
+    return flags == ([flag] if flag else [])
 
 
 def is_ours(hook: Any) -> bool:
@@ -75,12 +94,13 @@ def is_ours(hook: Any) -> bool:
     if hook.get("type") == "http":
         return str(hook.get("url", "")).endswith(HOOK_PATH)
     args = hook.get("args")
-    words = [str(arg) for arg in args if str(arg) != AT_REST] if isinstance(args, list) else []
-    return words[-2:] == FORWARD_ARGS
+    words = [str(arg) for arg in args] if isinstance(args, list) else []
+    return [word for word in words if word not in BESIDE.values()][-2:] == FORWARD_ARGS
 
 
 FORWARD_ARGS = ["hook", CLIENT]
-AT_REST = "--idle"
+AT_REST, FOR_USAGE = "--idle", "--usage"
+BESIDE = {IDLE: AT_REST, EVENT: FOR_USAGE}
 
 
 def _hook(event: str, wiring: Wiring) -> dict[str, Any]:
@@ -128,4 +148,16 @@ def _waking_hook(wiring: Wiring) -> dict[str, Any]:
         "args": [*first, *FORWARD_ARGS, AT_REST],
         "asyncRewake": True,
         "timeout": WAKE_TIMEOUT_S,
+    }
+
+
+def _usage_hook(wiring: Wiring) -> dict[str, Any]:
+    """It runs beside the session, which does not wait for it."""
+    command, *first = wiring.forwarder
+    return {
+        "type": "command",
+        "command": command,
+        "args": [*first, *FORWARD_ARGS, FOR_USAGE],
+        "async": True,
+        "timeout": REPORT_TIMEOUT_S,
     }

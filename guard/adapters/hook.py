@@ -15,12 +15,14 @@ class ModelCall:
     """A model call that a hook tells of, apart from any turn.
 
     `source` is where it was read: "transcript", or "turns" where the hook itself
-    says it. A call told twice under one `call_id` counts once.
+    says it. `agent` is whose it was; empty: who speaks. A call told twice under one
+    `call_id` counts once.
     """
 
     call_id: str
     source: str
     usage: Usage
+    agent: str = ""
     model: str | None = None
     provider: str | None = None
     made_at: datetime | None = None

@@ -69,7 +69,7 @@ class _Reader:
             call_id=read_text(message.get("id")),
             model=read_text(message.get("model")),
             provider="anthropic",
-            usage=_usage(message.get("usage")),
+            usage=usage_of(message.get("usage")),
             ts=read_time(row.get("timestamp")),
         )
         for block in blocks:
@@ -127,7 +127,8 @@ def block_text(content: object) -> str:
     return "\n".join(text for text in texts if text)
 
 
-def _usage(value: object) -> Usage | None:
+def usage_of(value: object) -> Usage | None:
+    """Read an answer's usage; its input excludes what was cached."""
     if not isinstance(value, dict):
         return None
     tiers = value.get("cache_creation")

@@ -14,6 +14,7 @@ from guard import connect, disconnect, doctor, hook, keys
 from guard.adapters.base import Wiring
 from guard.adapters.claude_code import HOOKS, IDLE
 from guard.adapters.claude_code_settings import connected, disconnected, subscribed
+from guard.adapters.claude_code_usage import EVENT
 from guard.keys import Connection, connection_for, remember
 from tests.sdk.server import LoopbackServer
 
@@ -74,7 +75,7 @@ def with_hooks(settings, **fields):
 
 
 def test_every_hook_is_subscribed_to():
-    assert set(subscribed(with_hooks({}))) == {*HOOKS, IDLE}
+    assert set(subscribed(with_hooks({}))) == {*HOOKS, IDLE, EVENT}
 
 
 def test_what_was_there_is_kept():
@@ -181,7 +182,7 @@ def test_without_a_project_the_persons_settings_are_used(home):
     guard(connect, "--url", URL, "--key", KEY)
 
     written = json.loads((home / ".claude" / "settings.json").read_text())
-    assert set(subscribed(written)) == {*HOOKS, IDLE}
+    assert set(subscribed(written)) == {*HOOKS, IDLE, EVENT}
 
 
 def test_a_repository_ignores_the_local_settings_from_now_on(repository):
@@ -404,7 +405,7 @@ def test_the_doctor_makes_a_real_round_trip(project, capsys):
     assert probe.body["hook_event_name"] == "Probe"
     shown = capsys.readouterr().out
     assert "ok  hold" in shown
-    assert "NO  cost" in shown
+    assert "ok  cost" in shown
 
 
 def test_the_doctor_says_when_nobody_answers(project, capsys):

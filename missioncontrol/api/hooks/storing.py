@@ -44,8 +44,9 @@ def _count(event: HookEvent, run: Run) -> None:
 
 
 def _call(event: HookEvent, told: ModelCall) -> Call:
+    speaker = told.agent or event.subagent or event.client
     return Call(
-        call_id=told.call_id, source=told.source, agent=event.subagent or event.client,
+        call_id=told.call_id, source=told.source, agent=speaker,
         model=told.model, provider=told.provider, usage=told.usage, made_at=told.made_at,
     )  # fmt: skip
 
