@@ -39,8 +39,8 @@ MOST_IN_FOLDER = 64 * 1024 * 1024
 """Of all files of a project; beyond it no new file is begun."""
 RESERVE = 64 * 1024
 """Kept free of turns, for choices, the count of what was dropped and the end."""
-MOST_CHARS = 20_000
-"""Of one text of a turn; its middle is cut."""
+MOST_CHARS = 8_000
+"""Of one text of a turn; its middle is cut. Masking costs 30 us a kilobyte."""
 LONGEST_LINE = 256 * 1024
 BATCH_BYTES = 1024 * 1024
 VARIABLE = "MISSIONCONTROL_OUTBOX"
