@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from guard.sdk.aio import AsyncSession
     from guard.sdk.conversation import Go
     from guard.sdk.session import Session
+    from guard.sdk.watch import watch
     from guard.signals import Assessment, Evidence, Kind, Signal
     from guard.turn import ActionClass, Phase, Role, Turn, Usage
     from guard.wire import Escalation
@@ -49,6 +50,7 @@ _LAZY: dict[str, str] = {
     "ToolNature": "guard.nature",
     "Turn": "guard.turn",
     "Usage": "guard.turn",
+    "watch": "guard.sdk.watch",
 }
 
 __all__ = [
@@ -75,6 +77,7 @@ __all__ = [
     "ToolNature",
     "Turn",
     "Usage",
+    "watch",
 ]
 
 

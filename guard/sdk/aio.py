@@ -14,9 +14,12 @@ from guard.errors import ServerAway
 from guard.events import Emit
 from guard.kin import environment_under
 from guard.sdk.conversation import Fail, Go
+from guard.sdk.current import enter, leave
 from guard.sdk.exchange import Answer, AsyncTransport, Do, Flow, Request, Step, T, Wait
 from guard.sdk.session import (
     Outboxes,
+    Session,
+    Twin,
     address,
     conversation_of,
     done,
@@ -26,7 +29,7 @@ from guard.sdk.session import (
     said,
     with_messages,
 )
-from guard.sdk.transport import AsyncHttpTransport
+from guard.sdk.transport import AsyncHttpTransport, HttpTransport
 from guard.turn import Role
 from guard.wire import Escalation, Mode
 
@@ -63,9 +66,12 @@ class AsyncSession:
         **opening: Any,
     ) -> None:
         self.agent = agent
-        self._address = {"url": url, "key": key}
+        self._address = {"url": url, "key": key, "outbox": outbox}
+        self.unread: list[str] = []
+        self._outer: Any = None
+        self._twin: Session | None = None
         self._on_escalation = on_escalation
-        where = address(url, key)
+        where = self._where = address(url, key)
         self._transport = transport or AsyncHttpTransport(*where)
         self._loop: asyncio.AbstractEventLoop | None = None
         told = opening_of(
@@ -103,6 +109,7 @@ class AsyncSession:
 
     async def __aenter__(self) -> Self:
         await self._drive(self._conversation.open())
+        self._outer = enter(self)
         return self
 
     async def __aexit__(
@@ -111,12 +118,30 @@ class AsyncSession:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
+        leave(self, self._outer)
         await self.close("failed" if kind else "completed")
 
     async def close(self, status: Literal["completed", "failed"] = "completed") -> None:
         """Say that the run is over."""
         await self._drive(self._conversation.end(status))
         await self._transport.close()
+        if self._twin is not None:
+            self._twin.hang_up()
+
+    def is_here(self) -> bool:
+        """This session's connections belong to the running event loop."""
+        return self._loop is asyncio.get_running_loop()
+
+    def twin(self) -> Session:
+        """Return a session of the same run for plain functions; it blocks while held."""
+        if self._twin is None:
+            self._twin = Twin(
+                self._conversation,
+                HttpTransport(*self._where),
+                agent=self.agent,
+                unread=self.unread,
+            )
+        return self._twin
 
     async def before(
         self,

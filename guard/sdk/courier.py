@@ -41,10 +41,15 @@ class Courier:
             self._wanted = True
             alive = self._thread is not None and self._thread.is_alive()  # a fork leaves it behind
             if not alive and not self._dismissed:
-                self._thread = threading.Thread(
-                    target=self._work, name="missioncontrol-courier", daemon=True
-                )
-                self._thread.start()
+                self._start()
+
+    def _start(self) -> None:
+        thread = threading.Thread(target=self._work, name="missioncontrol-courier", daemon=True)
+        self._thread = thread
+        try:
+            thread.start()
+        except RuntimeError:  # the process ends: what waits is on the disk
+            self._thread = None
 
     def hurry(self, timeout_s: float) -> None:
         """Have it tried now, and wait until it was, at most `timeout_s` seconds."""

@@ -17,6 +17,7 @@ from guard.kin import environment_under, opening_under
 from guard.nature import ToolNature
 from guard.sdk.alone import Alone
 from guard.sdk.conversation import Conversation, Fail, Go, new_key
+from guard.sdk.current import enter, leave
 from guard.sdk.delivery import Send
 from guard.sdk.exchange import Do, Flow, Step, T, Transport, Wait
 from guard.sdk.outbox import outbox_root, project_folder
@@ -54,6 +55,9 @@ class Session:
     `after` raise `guard.Stopped`; nothing else is ever raised into your agent.
     Threads may share a session. While the server is away the same engine goes on in
     this process, and what happened is delivered later (`guard.sdk.outbox`).
+
+    Inside the `with` block it is the run of functions under `@guard.watch`; messages
+    that come with those wait in `unread`, for you to give to the model.
 
     Args:
         name: What people call this run.
@@ -100,7 +104,9 @@ class Session:
         **opening: Any,
     ) -> None:
         self.agent = agent
-        self._address = {"url": url, "key": key}
+        self._address: dict[str, Any] = {"url": url, "key": key, "outbox": outbox}
+        self.unread: list[str] = []
+        self._outer: Any = None
         self._on_escalation = on_escalation
         where = address(url, key)
         self._transport = transport or HttpTransport(*where)
@@ -139,6 +145,7 @@ class Session:
 
     def __enter__(self) -> Self:
         self._drive(self._conversation.open())
+        self._outer = enter(self)
         return self
 
     def __exit__(
@@ -147,11 +154,16 @@ class Session:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
+        leave(self, self._outer)
         self.close("failed" if kind else "completed")
 
     def close(self, status: Literal["completed", "failed"] = "completed") -> None:
         """Say that the run is over."""
         self._drive(self._conversation.end(status))
+        self._transport.close()
+
+    def hang_up(self) -> None:
+        """Close the connections; the run goes on."""
         self._transport.close()
 
     def before(
@@ -265,6 +277,20 @@ class Session:
             return self._transport.send(step), None
         except ServerAway as away:
             return None, away
+
+
+class Twin(Session):
+    """Speaks for a run that another session opens and closes."""
+
+    def __init__(
+        self, conversation: Conversation, transport: Transport, *, agent: str, unread: list[str]
+    ) -> None:
+        self.agent = agent
+        self.unread = unread
+        self._address = {}
+        self._on_escalation = None
+        self._conversation = conversation
+        self._transport = transport
 
 
 # --- shared with AsyncSession ------------------------------------------------

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
 from datetime import datetime
 from decimal import Decimal
-from typing import Any, assert_type
+from typing import Any, TypeVar, assert_type
 
+import guard
 from guard import (
     DEFAULT_POLICY,
     Assessment,
+    AsyncSession,
     Budget,
     Engine,
     Kind,
     Phase,
     Policy,
     Role,
+    Session,
     Signal,
     Spent,
     ToolNature,
@@ -35,6 +38,8 @@ from guard.pricing import price
 from guard.redact import redact, redact_json
 from guard.replay import Replayed, replay
 from guard.wire import Mode
+
+R = TypeVar("R")
 
 
 def watch_a_run(turn: Turn) -> Signal | None:
@@ -108,6 +113,36 @@ def keep_secrets(text: str) -> str:
 
 def look_back(recording: Recording) -> Replayed:
     return replay(recording, DEFAULT_POLICY)
+
+
+@guard.watch
+def read_file(path: str, *, most: int = 10) -> bytes:
+    return path.encode()[:most]
+
+
+@guard.watch(tool="Bash", args=["command"], append=True)
+async def run_command(command: str) -> str:
+    return command
+
+
+@guard.watch("fix-auth", goal="Make the tests pass", outbox=False)
+def loop(steps: int) -> Iterator[bytes]:
+    yield from (read_file(str(step), most=steps) for step in range(steps))
+
+
+def pass_on(tool: Callable[[str], R]) -> Callable[[str], R]:
+    return tool
+
+
+async def watch_by_name() -> None:
+    assert_type(read_file("a.py", most=3), bytes)
+    assert_type(await run_command("ls"), str)
+    assert_type(loop(3), Iterator[bytes])
+    with guard.watch("fix-auth", agent="coder") as session:
+        assert_type(session, Session)
+    async with guard.watch("fix-auth") as waiting:
+        assert_type(waiting, AsyncSession)
+    assert_type(pass_on(run_command), Callable[[str], Coroutine[Any, Any, str]])
 
 
 assert_type(DETECTORS, dict[str, type[Detector]])

@@ -1,0 +1,138 @@
+"""What is told of a call's arguments and result: bounded, masked, never by `repr`.
+
+An object that is no plain data is named by its type: a `repr` may be long, hold an
+address that makes equal calls look different, or run the host's code.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import decimal
+import enum
+import inspect
+import json
+import logging
+import os
+import uuid
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from guard.redact import redact_json
+from guard.sdk.wording import cut
+
+logger = logging.getLogger("guard")
+
+Keep = bool | Sequence[str]
+"""True: every argument. False: none. Names: these."""
+
+MOST_CHARS = 2_000
+MOST_RESULT_CHARS = 20_000
+MOST_ITEMS = 50
+DEEPEST = 6
+OWN = frozenset({"self", "cls"})
+_WORDS = (
+    decimal.Decimal, uuid.UUID, dt.date, dt.time, dt.timedelta, os.PathLike,
+)  # fmt: skip
+
+
+def captured_args(
+    signature: inspect.Signature | None, args: Sequence[Any], kwargs: Mapping[str, Any], keep: Keep
+) -> dict[str, Any]:
+    """Return a call's arguments by name, as they may leave the process.
+
+    >>> import inspect
+    >>> def connect(host, *, password): ...
+    >>> captured_args(inspect.signature(connect), ["db"], {"password": "x1y2"}, True)
+    {'host': 'db', 'password': '[masked]'}
+    """
+    if keep is False:
+        return {}
+    named = _named(signature, args, kwargs)
+    wanted = named if keep is True else {name: named[name] for name in keep if name in named}
+    plain = {name: _plain(value, MOST_CHARS) for name, value in wanted.items()}
+    masked: dict[str, Any] = redact_json(plain)
+    return masked
+
+
+def captured_result(value: Any) -> str:
+    """Return a result as text.
+
+    >>> captured_result({"ok": True, "db": object()})
+    '{"ok": true, "db": "<object>"}'
+    """
+    plain = _plain(value, MOST_RESULT_CHARS)
+    text = plain if isinstance(plain, str) else json.dumps(plain, default=str)
+    return cut(text, MOST_RESULT_CHARS) or ""
+
+
+def _named(
+    signature: inspect.Signature | None, args: Sequence[Any], kwargs: Mapping[str, Any]
+) -> dict[str, Any]:
+    try:
+        bound = signature.bind_partial(*args, **kwargs).arguments if signature else None
+    except TypeError:
+        bound = None  # the call is wrong; the function itself will say so
+    if bound is None or signature is None:
+        return {**{f"arg{n}": value for n, value in enumerate(args)}, **kwargs}
+    named: dict[str, Any] = {}
+    for position, (name, value) in enumerate(bound.items()):
+        if signature.parameters[name].kind is inspect.Parameter.VAR_KEYWORD:
+            named |= value
+        elif position > 0 or name not in OWN:
+            named[name] = value
+    return named
+
+
+def _plain(value: Any, most: int, depth: int = 0) -> Any:
+    if value is None or isinstance(value, bool | int | float):
+        return value
+    if isinstance(value, str):
+        return _word(value, most)
+    if isinstance(value, enum.Enum):
+        return _plain(value.value, most, depth + 1) if depth < DEEPEST else _type_of(value)
+    if isinstance(value, _WORDS):
+        return str(value)
+    if isinstance(value, bytes | bytearray | memoryview):
+        return f"<{len(value)} bytes>"
+    return _plain_group(value, most, depth)
+
+
+def _plain_group(value: Any, most: int, depth: int) -> Any:
+    """Only the built-in groups are looked into: others may be slow, endless or a query."""
+    if depth >= DEEPEST:
+        return _type_of(value)
+    if isinstance(value, dict):
+        items = list(value.items())[:MOST_ITEMS]
+        return {_name(k): _plain(v, most, depth + 1) for k, v in items} | _rest(value, {})
+    if isinstance(value, list | tuple):
+        return [_plain(v, most, depth + 1) for v in value[:MOST_ITEMS]] + _rest(value, [])
+    if isinstance(value, set | frozenset):
+        texts = (json.dumps(_plain(v, most, depth + 1), default=str) for v in value)
+        return sorted(texts)[:MOST_ITEMS] + _rest(value, [])
+    return _type_of(value)
+
+
+def _rest(group: Any, kind: Any) -> Any:
+    """Say how many were left out, in the group's own form."""
+    left = len(group) - MOST_ITEMS
+    if left <= 0:
+        return kind
+    return {"…": f"{left} more"} if isinstance(kind, dict) else [f"… {left} more"]
+
+
+def _name(key: Any) -> str:
+    return (
+        _word(key, MOST_CHARS)
+        if isinstance(key, str)
+        else str(key)
+        if isinstance(key, int)
+        else _type_of(key)
+    )
+
+
+def _word(text: str, most: int) -> str:
+    return str(cut(str.__str__(text), most))
+
+
+def _type_of(value: object) -> str:
+    return f"<{type(value).__qualname__}>"
