@@ -4,6 +4,7 @@ from tests.agents import claude_code
 from tests.agents import codex as codex_cli
 from tests.agents.claude_code import ClaudeCode
 from tests.agents.codex import Codex
+from tests.agents.frameworks.environments import Program, python_of
 from tests.agents.messages_api import ScriptedMessagesApi
 from tests.agents.person import Person
 from tests.agents.responses_api import ScriptedResponsesApi
@@ -99,3 +100,24 @@ def codex(tmp_path):
     yield settle
     for client in running:
         client.end()
+
+
+@pytest.fixture
+def play(installation, tmp_path):
+    """Start a small agent in its framework: `play("langgraph", "langgraph_agent", **env)`."""
+    playing = []
+
+    def start(framework, module, *arguments, **env):
+        if python_of(framework) is None:
+            pytest.skip(f"{framework} is not installed: run .ci/install-frameworks")
+        server = {
+            "MISSIONCONTROL_URL": installation.url,
+            "MISSIONCONTROL_KEY": installation.agent_key,
+        }
+        program = Program(framework, module, *arguments, home=tmp_path, **server, **env)
+        playing.append(program)
+        return program
+
+    yield start
+    for program in playing:
+        program.end()

@@ -9,7 +9,6 @@ from decimal import Decimal
 import pytest
 
 from tests.agents.chat_api import CACHED, CALL_USD, PROMPT, SAID, ScriptedChatApi
-from tests.agents.frameworks.environments import Program, python_of
 from tests.agents.frameworks.play import GREET
 from tests.agents.messages_api import Reply
 from tests.installations import wait_for
@@ -42,29 +41,14 @@ def api():
 
 
 @pytest.fixture
-def play(installation, api, tmp_path):
-    """Start a small agent: `play("langgraph", "langgraph_agent")`."""
-    playing = []
+def play_agent(play, api):
+    """Start one of `AGENTS` over the scripted model."""
 
-    def start(framework, module, *arguments):
-        if python_of(framework) is None:
-            pytest.skip(f"{framework} is not installed: run .ci/install-frameworks")
-        program = Program(
-            framework,
-            module,
-            *arguments,
-            home=tmp_path,
-            OPENAI_BASE_URL=api.url,
-            OPENAI_API_KEY="dummy",
-            MISSIONCONTROL_URL=installation.url,
-            MISSIONCONTROL_KEY=installation.agent_key,
-        )
-        playing.append(program)
-        return program
+    def start(agent):
+        openai = {"OPENAI_BASE_URL": api.url, "OPENAI_API_KEY": "dummy"}
+        return play(*AGENTS[agent], **openai)
 
-    yield start
-    for program in playing:
-        program.end()
+    return start
 
 
 def of_the_loop(api):
@@ -84,8 +68,8 @@ AGENTS = {
 
 
 @pytest.mark.parametrize("agent", AGENTS)
-def test_a_loop_is_held_corrected_held_again_and_ended(play, api, person, agent):
-    program = play(*AGENTS[agent])
+def test_a_loop_is_held_corrected_held_again_and_ended(play_agent, api, person, agent):
+    program = play_agent(agent)
     first = program.card(person)
     run = first["run"]
 
@@ -124,16 +108,16 @@ def charged(run, *, calls):
     assert run["unpriced_calls"] == 0
 
 
-def test_a_hand_off_is_a_turn_of_the_agent_that_hands_over(play, person):
-    program = play(*AGENTS["openai-agents"])
+def test_a_hand_off_is_a_turn_of_the_agent_that_hands_over(play_agent, person):
+    program = play_agent("openai-agents")
     run = program.card(person)["run"]
 
     turns = [(turn["agent"], turn["tool"]) for turn in person.turns(run) if turn["tool"]]
     assert turns == [("desk", HAND_OFF), *[("reader", "read_file")] * 3]
 
 
-def test_litellm_tells_its_own_cost_and_refuses_what_is_asked_after_the_end(play, person):
-    program = play(*AGENTS["litellm"])
+def test_litellm_tells_its_own_cost_and_refuses_what_is_asked_after_the_end(play_agent, person):
+    program = play_agent("litellm")
     card = program.card(person)
     person.tap(card, "terminate")
 

@@ -14,6 +14,7 @@ from guard.adapters import counts
 from guard.adapters.counts import langchain_usage, litellm_usage
 
 NEEDED = {
+    "guard.adapters.claude_agent_sdk": ("claude_agent_sdk", "claude-agent-sdk"),
     "guard.adapters.crewai": ("crewai", "crewai"),
     "guard.adapters.langchain": ("langchain", "langchain"),
     "guard.adapters.litellm": ("litellm", "litellm"),

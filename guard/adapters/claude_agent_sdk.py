@@ -1,0 +1,175 @@
+"""The Claude Agent SDK under Mission Control: hooks as callbacks, cost from results.
+
+async with MissionControl("fix-auth") as watch:
+async for message in watch.messages(query(prompt=…, options=watch.options())):
+…
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+from collections.abc import AsyncIterable, AsyncIterator, Mapping
+from decimal import Decimal
+from types import TracebackType
+from typing import Any, Self
+
+from guard.adapters import claude_code
+from guard.adapters.counts import anthropic_usage
+from guard.adapters.hook import HookEvent
+from guard.adapters.timing import HOOK_HOLD_S
+from guard.errors import FrameworkMissing, Stopped
+from guard.sdk.aio import AsyncSession
+from guard.sdk.conversation import Go
+from guard.turn import Role, Turn
+from guard.wire import CallAction, Directive, DirectiveAction, Message
+
+try:
+    from claude_agent_sdk import ClaudeAgentOptions, HookMatcher, ResultMessage
+except ImportError as missing:
+    adapter = "guard.adapters.claude_agent_sdk"
+    raise FrameworkMissing(adapter, "claude-agent-sdk", missing) from missing
+
+CAPABILITIES: Mapping[str, Any] = {
+    "hold": True,
+    "inject": ["at_next_tool", "at_stop"],
+    "terminate": "hook",
+    "cost": "turns",
+    "away": "waits",
+    "patience_s": HOOK_HOLD_S - claude_code.GIVES_UP_EARLY_S,
+}
+
+HOOKS = ("UserPromptSubmit", "PreToolUse", "PostToolUse", "PostToolUseFailure", "Stop")
+
+
+class MissionControl:
+    """Reports one session of the Claude Agent SDK, and does what people say.
+
+    A tool call waits in its hook, a socket and no thread, as long as a hook may
+    wait (65 minutes); a correction stands where the result would; a run that is
+    ended denies the call, ends Claude's loop and raises `guard.Stopped` after the
+    last message. The run's key is `claude-code:SESSION_ID`, as for Claude Code.
+
+    Args:
+        name: What people call this run.
+        opening: As for `guard.AsyncSession`: `url`, `key`, `agent`, `goal`, `workspace`,
+            `mode`, `fail`, `budget`, … Without a `goal`, what the person asked is it.
+    """
+
+    def __init__(self, name: str, **opening: Any) -> None:
+        told = {"name": name, "agent": "claude", "capabilities": dict(CAPABILITIES)}
+        self._opening = told | opening
+        self._session: AsyncSession | None = None
+        self._key = ""
+        self._stopped: Stopped | None = None
+        self._gone: dict[str, Go] = {}
+        self._charged: dict[str, Decimal] = {}
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if self._session is not None:
+            await self._session.close("failed" if kind else "completed")
+
+    def options(self, options: ClaudeAgentOptions | None = None) -> ClaudeAgentOptions:
+        """Add our hooks to your options, after your own."""
+        options = options or ClaudeAgentOptions()
+        blocks = "block" if self._opening.get("fail") == "closed" else "continue"
+        ours = HookMatcher(hooks=[self._hook], timeout=HOOK_HOLD_S, on_failure=blocks)
+        theirs = options.hooks or {}
+        hooks = theirs | {event: [*theirs.get(event, ()), ours] for event in HOOKS}
+        return dataclasses.replace(options, hooks=hooks)
+
+    async def messages(self, messages: AsyncIterable[Any]) -> AsyncIterator[Any]:
+        """Pass messages on as they are; tell what a result says the session cost.
+
+        Raises:
+            Stopped: The run was ended; after the last message.
+        """
+        async for message in messages:
+            if isinstance(message, ResultMessage):
+                await self._tell_cost(message)
+            yield message
+        if self._stopped is not None:
+            raise self._stopped
+
+    async def _hook(self, told: Any, tool_use_id: str | None, context: Any) -> dict[str, Any]:
+        event = claude_code.read(told)
+        session = self._open(event)
+        try:
+            directive = await self._directive(session, event)
+        except Stopped as stopped:
+            self._stopped = stopped
+            directive = _directive(stopped.reason, action=DirectiveAction.STOP)
+        return dict(claude_code.answer(event, directive))
+
+    async def _directive(self, session: AsyncSession, event: HookEvent) -> Directive:
+        """Tell what a hook is about; answers what to do, in the server's words."""
+        if not event.turns:
+            return _directive()
+        turn, agent = event.turns[0], event.subagent or session.agent
+        if event.holds:
+            return await self._asked(session, turn, agent)
+        if turn.tool is not None:
+            go = self._gone.pop(turn.key or "", None)
+            outcome = {"result": turn.result, "error": turn.error}
+            return _directive(texts=await session.after(go, **outcome) if go else ())
+        said = await session.say(turn.content or "", role=turn.role, agent=agent)
+        return _directive(texts=said)
+
+    async def _asked(self, session: AsyncSession, turn: Turn, agent: str) -> Directive:
+        go = await session.before(turn.tool or "", turn.args, agent=agent, files=turn.files)
+        if not go.run:
+            return _directive(go.text, call=CallAction.SKIP)
+        self._gone[turn.key or ""] = go
+        return _directive(texts=go.messages)
+
+    async def _tell_cost(self, result: Any) -> None:
+        """Tell what was spent since the last result; of an ended run too."""
+        if self._session is None or result.total_cost_usd is None:
+            return
+        if self._stopped is not None:  # an ended session is silent; one that joins its run speaks
+            await self._session.close()
+            self._session = AsyncSession(**self._opening | {"run_key": self._key})
+        facts = {
+            "call_id": result.uuid,
+            "model": next(iter(result.model_usage or ()), None),
+            "provider": "anthropic",
+            "usage": anthropic_usage(result.usage),
+            "cost_usd": self._spent(result),
+        }
+        with contextlib.suppress(Stopped):
+            said = f"{result.subtype} after {result.num_turns} turns"
+            await self._session.say(said, role=Role.SYSTEM, **facts)
+
+    def _spent(self, result: Any) -> Decimal:
+        """A result's total grows over a session, and starts anew in a new process."""
+        total = round(Decimal(str(result.total_cost_usd)), 9)
+        before = self._charged.get(result.session_id, Decimal(0))
+        self._charged[result.session_id] = total
+        return total - before if total >= before else total
+
+    def _open(self, event: HookEvent) -> AsyncSession:
+        """The session of the first hook that speaks; it opens the run with its first turn."""
+        if self._session is None:
+            self._key = event.run_key
+            told: dict[str, Any] = {"run_key": self._key, "goal": event.prompt}
+            self._session = AsyncSession(**told | self._opening)
+        return self._session
+
+
+def _directive(
+    reason: str | None = None,
+    *,
+    action: DirectiveAction = DirectiveAction.PROCEED,
+    call: CallAction = CallAction.RUN,
+    texts: tuple[str, ...] = (),
+) -> Directive:
+    messages = tuple(Message(id=str(place), text=text) for place, text in enumerate(texts))
+    return Directive(version=0, action=action, call=call, reason=reason, messages=messages)
