@@ -190,14 +190,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     which = parser.add_mutually_exclusive_group()
     which.add_argument("--preset", metavar="NAME", help=f"one of: {', '.join(PRESETS)}")
     which.add_argument("--policy", type=Path, metavar="FILE", help="a policy, JSON or TOML")
-    parser.add_argument("--json", action="store_true", help="one JSON line a run")
+    say = parser.add_argument
+    say("--task-type", metavar="T", help="read the policy as for runs of this type")
+    say("--json", action="store_true", help="one JSON line a run")
     add_judge_arguments(parser)
 
 
 def run(args: argparse.Namespace) -> int:
     """Replay each file; 2 for a wrong policy, 1 if a file could not be read."""
     try:
-        policy = choose_policy(args.preset, args.policy)
+        policy = choose_policy(args.preset, args.policy).for_run(args.task_type)
         judge = choose_judge(args.judge, args.judge_model)
     except GuardError as error:
         sys.stderr.write(f"guard replay: {error}\n")

@@ -8,7 +8,7 @@ from datetime import datetime
 from decimal import Decimal
 from typing import Any
 
-from guard.budget import Budget, Spent
+from guard.budget import ANY_AGENT, Budget, Spent
 from guard.pricing import price
 from guard.turn import Turn
 
@@ -63,6 +63,8 @@ class Tally:
         self._prices = any(one is not None and one.usd is not None for one in (budget, *agents))
         self._by_agent = bool(agents)
         self._run = _Meter()
+        # Whom a ceiling names is never forgotten; of the others, the last 256 to act.
+        self._named = frozenset(budget.agents if budget else ()) - {ANY_AGENT}
         self._agents: OrderedDict[str, _Meter] = OrderedDict()
         self._started_at: datetime | None = None
         self._last_at: datetime | None = None
@@ -98,8 +100,8 @@ class Tally:
             return [self._run]
         own = self._agents.setdefault(turn.agent, _Meter())
         self._agents.move_to_end(turn.agent)
-        if len(self._agents) > _REMEMBERED_AGENTS:
-            self._agents.popitem(last=False)
+        if len(self._agents) > _REMEMBERED_AGENTS + len(self._named):
+            del self._agents[next(name for name in self._agents if name not in self._named)]
         return [self._run, own]
 
     def _count_time(self, turn: Turn) -> None:

@@ -23,6 +23,7 @@ from missioncontrol.accounts.models import Project
 from missioncontrol.errors import InvalidRequest
 from missioncontrol.oversight import cards
 from missioncontrol.oversight.models import Decision
+from missioncontrol.oversight.rows import OPEN
 from missioncontrol.oversight.spending import (
     SHARED,
     SHARED_UNITS,
@@ -202,6 +203,25 @@ def tell_moved(book: Book, run: Run, *, by: str) -> None:
     """Say what a run's ceilings are now; what was told of the old ones is past."""
     run.budget_told = []
     book.moved(run, by=by, reason="budget changed", budget=ceilings_of(run))
+
+
+def begin_day(*, at: datetime) -> None:
+    """Let go whom the ceiling of a day that is over holds: the new day's is its own."""
+    held = Decision.objects.filter(status__in=OPEN, kind=Kind.BUDGET, evidence__scope="day")
+    for decision in held.select_related("run__project"):
+        if decision.evidence["whose"] != day_of(decision.run.project, at):
+            _let_day_go(decision, at=at)
+
+
+def _let_day_go(decision: Decision, *, at: datetime) -> None:
+    with journal.writing([decision.run_id], at=at) as book:
+        run = book.run(decision.run_id)
+        if run.open_decision != decision.id:
+            return
+        paused = cards.is_paused(run, decision)
+        cards.close_card(book, run, resolution="proceed", by="policy")
+        if not paused:
+            cards.release(book, run, by="policy", reason="a new day began")
 
 
 def _weigh(

@@ -20,7 +20,15 @@ from guard.turn import Usage
 from missioncontrol import broadcast
 from missioncontrol.celery import app
 from missioncontrol.clock import now
-from missioncontrol.oversight import backtests, controllers, judging, kinship, pipeline, services
+from missioncontrol.oversight import (
+    backtests,
+    budgets,
+    controllers,
+    judging,
+    kinship,
+    pipeline,
+    services,
+)
 from missioncontrol.oversight.anchors import anchor_heads
 from missioncontrol.oversight.directives import Standing
 
@@ -105,7 +113,7 @@ def sweep() -> None:
     connection.close_if_unusable_or_obsolete()
     at = now()
     for deed in (_judge_left, services.give_up_abandoned, services.expire_unanswered,
-                 services.miss_unheard,
+                 services.miss_unheard, budgets.begin_day,
                  services.lose_silent, _rule_late, _take_up_backtests,
                  _tell_controllers, kinship.link_awaited):  # fmt: skip
         try:

@@ -232,3 +232,12 @@ def test_a_long_run_remembers_a_bounded_number_of_agents_and_calls():
 
     assert len(tally.spent.agents) == 256
     assert tally.spent.tokens == 5000 * USAGE.total
+
+
+def test_an_agent_with_a_ceiling_of_its_own_is_never_forgotten():
+    tally = Tally(Budget.from_mapping({"agents": {"critic": {"calls": 9}}}))
+    tally.take(a_call("Bash", "x", agent="critic"), failed=False)
+    for number in range(300):
+        tally.take(a_call("Bash", "x", agent=f"a{number}"), failed=False)
+
+    assert tally.spent.agents["critic"].calls == 1

@@ -112,6 +112,18 @@ def test_the_command_prints_the_contracts_line_for_each_file(tmp_path, capsys):
     assert (second["run"], second["first_alarm"], second["turns"]) == ("fine", None, 1)
 
 
+def test_the_command_reads_the_policy_as_for_a_type_of_task(tmp_path, capsys):
+    loop = write_lines(tmp_path / "loop.jsonl", [FAILING] * 4)
+    policy = tmp_path / "policy.toml"
+    policy.write_text("[task_type.research.exact_repeat]\nrepeats = 4\n")
+
+    for words in ([], ["--task-type", "research"]):
+        guard("replay", loop, "--policy", policy, "--json", *words)
+
+    plain, research = (json.loads(line) for line in capsys.readouterr().out.splitlines())
+    assert (plain["first_alarm"], research["first_alarm"]) == (2, 3)
+
+
 @pytest.mark.parametrize("rows", [transcripts.claude_code, transcripts.codex, transcripts.gemini])
 def test_the_command_finds_the_loop_in_every_agents_transcript(tmp_path, capsys, rows):
     file = write_lines(tmp_path / "session.jsonl", rows())

@@ -435,6 +435,29 @@ def test_a_hold_of_a_day_that_is_over_is_lifted_without_spending_the_new_ones_ex
     assert (run.status, project.day_extra) == ("running", {})
 
 
+def test_a_new_day_lets_go_whom_yesterdays_ceiling_holds():
+    project = a_project(budgets={"day": {"usd": "3"}})
+    run = report(a_run(project), paid(3))
+
+    budgets.begin_day(at=after(3600))
+    run.refresh_from_db()
+    assert run.status == "holding"
+
+    budgets.begin_day(at=after(13 * 3600))
+    run.refresh_from_db()
+    assert (run.status, run.open_decision) == ("running", None)
+
+
+def test_a_new_day_leaves_what_another_ceiling_holds():
+    project = a_project(budgets={"project": {"usd": "3"}})
+    run = report(a_run(project), paid(3))
+
+    budgets.begin_day(at=after(24 * 3600))
+
+    run.refresh_from_db()
+    assert run.status == "holding"
+
+
 def test_more_for_an_agent_whose_ceiling_was_the_general_one_is_its_own():
     project = a_project(budgets={"agents": {"*": {"calls": 1}}})
     run = report(a_run(project), a_call("ls"))
