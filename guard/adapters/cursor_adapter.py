@@ -1,0 +1,62 @@
+"""Cursor as one of our adapters: what its documentation says its hooks can do."""
+
+from __future__ import annotations
+
+from guard.adapters import cursor
+from guard.adapters import cursor_settings as settings
+from guard.adapters.base import Adapter, Finding, Hooks, SettingsWriter
+from guard.adapters.timing import HOOK_HOLD_S
+
+UNVERIFIED = (
+    "UNVERIFIED: this adapter was written after Cursor's documentation; nobody has seen it "
+    "work with the real Cursor. Try it before you rely on it."
+)
+BESIDE_CLAUDE = (
+    "Cursor may also run Claude Code's hooks (.claude/settings.json): connect one of the two "
+    "in a project, or each call is told twice."
+)
+
+
+def abilities(hooks: Hooks) -> tuple[Finding, ...]:
+    """Say what these hooks can do, by the documentation, once the server answers."""
+    holding = hooks.get("preToolUse") or {}
+    patient = int(holding.get("timeout") or 0) >= HOOK_HOLD_S
+    return (
+        _finding("observe", "postToolUse" in hooks, "each tool call"),
+        _finding("hold", patient, _hold_reason(holding)),
+        _finding("inject", bool(holding), "with the held call, at next tool, at stop"),
+        _finding("terminate", False, cursor.WHY_NOT["terminate"]),
+        _finding("cost", False, cursor.WHY_NOT["cost"]),
+    )
+
+
+def _finding(what: str, works: bool, because: str) -> Finding:  # noqa: FBT001 - a row of a table
+    return Finding(what=what, works=works, because=f"{because} (unverified)")
+
+
+def _hold_reason(holding: Hooks) -> str:
+    if not holding:
+        return "no hook before a tool runs"
+    away = "are blocked" if holding.get("failClosed") else "run on"
+    minutes = HOOK_HOLD_S // 60
+    return f"before a tool runs, up to {minutes} min; without the server, tools {away}"
+
+
+ADAPTER = Adapter(
+    client=cursor.CLIENT,
+    title="Cursor (unverified)",
+    events=cursor.HOOKS,
+    holding=cursor.HOLDING,
+    starts=frozenset({"sessionStart"}),
+    read=cursor.read,
+    answer=cursor.answer,
+    capabilities=cursor.capabilities,
+    settings=SettingsWriter(
+        path=settings.path,
+        connected=settings.connected,
+        disconnected=settings.disconnected,
+        subscribed=settings.subscribed,
+    ),
+    abilities=abilities,
+    advice=(UNVERIFIED, BESIDE_CLAUDE),
+)

@@ -1,0 +1,81 @@
+"""Cursor's `hooks.json`: our hooks put in and taken out. Pure. UNVERIFIED.
+
+Each event has a flat list of commands; times are seconds.
+"""
+
+from __future__ import annotations
+
+import copy
+import shlex
+from pathlib import Path
+from typing import Any
+
+from guard.adapters.base import Hooks, Settings, Wiring
+from guard.adapters.cursor import CLIENT, HOLDING, HOOKS, LOOP_LIMIT
+from guard.adapters.timing import HOOK_HOLD_S, REPORT_HOOK_S
+
+OURS = f" hook {CLIENT}"
+VERSION = 1
+
+
+def path(project: Path | None) -> Path:
+    """Name the file Cursor reads: a project's, or the person's."""
+    return (project or Path.home()) / ".cursor" / "hooks.json"
+
+
+def connected(settings: Settings, wiring: Wiring) -> Settings:
+    """Return the settings with our hooks in, whatever else they hold kept.
+
+    Doing it twice changes nothing more; another forwarder replaces ours. No key
+    stands in the file: the forwarder knows it.
+    """
+    written = {"version": VERSION} | disconnected(settings)
+    hooks = written.setdefault("hooks", {})
+    for event in HOOKS:
+        hooks.setdefault(event, []).append(_hook(event, wiring))
+    return written
+
+
+def disconnected(settings: Settings) -> Settings:
+    """Return the settings without our hooks; what is left empty goes with them."""
+    written = copy.deepcopy(settings)
+    hooks = written.get("hooks")
+    if not isinstance(hooks, dict):
+        return written
+    for event, listed in list(hooks.items()):
+        if isinstance(listed, list):
+            hooks[event] = [hook for hook in listed if not is_ours(hook)]
+        if not hooks[event]:
+            del hooks[event]
+    if not hooks:
+        del written["hooks"]
+    return {} if written == {"version": VERSION} else written
+
+
+def subscribed(settings: Settings) -> Hooks:
+    """Return event -> our hook, for the events that reach us."""
+    hooks = settings.get("hooks")
+    return {
+        event: hook
+        for event, listed in (hooks if isinstance(hooks, dict) else {}).items()
+        for hook in (listed if isinstance(listed, list) else ())
+        if is_ours(hook)
+    }
+
+
+def is_ours(hook: Any) -> bool:
+    """Whether `guard connect` wrote this entry, for whatever server."""
+    return isinstance(hook, dict) and str(hook.get("command", "")).endswith(OURS)
+
+
+def _hook(event: str, wiring: Wiring) -> dict[str, Any]:
+    holds = event in HOLDING
+    hook: dict[str, Any] = {
+        "command": f"{shlex.join(wiring.forwarder)}{OURS}",
+        "timeout": HOOK_HOLD_S if holds else REPORT_HOOK_S,
+    }
+    if holds:
+        hook["failClosed"] = wiring.fail == "closed"
+    if event == "stop":
+        hook["loop_limit"] = LOOP_LIMIT
+    return hook

@@ -1,0 +1,242 @@
+"""The unmodified Gemini CLI under a real Mission Control.
+
+Its model is a script that decides from the conversation it receives; everything
+else is real: the client, its hooks, the forwarder, the server, the person's session.
+"""
+
+import signal
+import threading
+import uuid
+
+import pytest
+
+from guard.adapters.gemini import NOT_RUN
+from guard.pricing import price
+from tests.agents.messages_api import Reply
+from tests.agents.person import Person
+from tests.installations import wait_for
+
+pytestmark = pytest.mark.agents
+
+CORRECTION = "The file is settings.py; there is one t too few in what you read."
+LOOP = (("read_file", {"file_path": "setings.py"}),)
+MOST_REQUESTS = 30
+"""A script that nobody stops ends by itself, so that a failing test does too."""
+
+
+def reads_the_missing_file(conversation):
+    """Read it again and again; when corrected, thank and then do it again."""
+    if len(conversation.calls()) > MOST_REQUESTS:
+        return Reply(text="I give up.")
+    if CORRECTION in conversation.last:
+        return Reply(text="Thanks.", calls=(("run_shell_command", {"command": "echo thanks"}),))
+    return Reply(text="Let me look.", calls=LOOP)
+
+
+def reads_two_missing_files_at_once(conversation):
+    if CORRECTION in conversation.text or len(conversation.calls()) > MOST_REQUESTS:
+        return Reply(text="Thank you.")
+    return Reply(calls=(*LOOP, ("read_file", {"file_path": "setings.cfg"})))
+
+
+def touches_a_file(conversation):
+    if conversation.calls():
+        return Reply(text="Done.")
+    return Reply(calls=(("run_shell_command", {"command": "touch it-ran"}),))
+
+
+def proposed_and_not_run(turn):
+    return turn["phase"] == "proposed" and turn["result"] is None and turn["error"] is None
+
+
+class Looping:
+    """A connected Gemini CLI that has just been held in its loop."""
+
+    def __init__(self, server, api, client, *connecting):
+        self.api, self.client, self.person = api, client, Person(server)
+        client.connect(server.url, server.agent_key, *connecting)
+        self.process = client.start("Which settings are there?")
+        self.run = self.person.run_in(client.project)
+        self.card = self.person.open_card(self.run)
+
+
+@pytest.fixture
+def looping(gemini_model, gemini):
+    def start(server, script, *connecting):
+        api = gemini_model(script)
+        client = gemini(api, files={"settings.py": "A = 1\n", "app/main.py": ""})
+        return Looping(server, api, client, *connecting)
+
+    return start
+
+
+def test_a_loop_is_held_corrected_held_again_and_ended(installation, looping, person):
+    story = looping(installation, reads_the_missing_file)
+
+    assert story.process.poll() is None
+    assert person.run(story.run)["status"] == "held"
+    *ran, third = [turn for turn in person.turns(story.run) if turn["tool"] == "read_file"]
+    assert [turn["phase"] for turn in ran] == ["done", "done"]
+    assert all("File not found" in turn["error"] for turn in ran)
+    assert proposed_and_not_run(third)
+    assert len(story.api.conversations) == 3
+
+    person.tap(story.card, "inject", message=CORRECTION)
+    wait_for(lambda: len(story.api.conversations) > 3)
+    assert CORRECTION in story.api.conversations[3].last
+    assert not any(CORRECTION in c.text for c in story.api.conversations[:3])
+
+    second = person.open_card(story.run)
+    assert second["id"] != story.card["id"]
+    asked_so_far = len(story.api.conversations)
+    person.tap(second, "terminate")
+
+    assert story.process.wait(60) is not None
+    assert len(story.api.conversations) == asked_so_far == 7
+    wait_for(lambda: person.run(story.run)["status"] == "terminated")
+
+
+def test_what_it_cost_is_what_the_endpoint_says_it_used(installation, looping, person):
+    story = looping(installation, reads_the_missing_file)
+    person.tap(story.card, "inject", message=CORRECTION)
+    person.tap(person.open_card(story.run), "terminate")
+    story.process.wait(60)
+
+    run = wait_for(
+        lambda: (run := person.run(story.run))["status"] == "terminated" and run
+    )
+    used = story.api.total()
+    calls = [price(call, model="gemini-2.5-flash", provider="google") for call in story.api.calls()]
+    assert run["usage"] == {
+        "input": used.input, "cache_read": used.cache_read, "cache_write_5m": 0,
+        "cache_write_1h": 0, "output": used.output, "reasoning": used.reasoning,
+    }  # fmt: skip
+    assert f"{sum(calls):.6f}" == f"{float(run['cost_usd']):.6f}"
+    assert (len(calls), run["unpriced_calls"]) == (7, 0)
+
+
+def test_the_judge_knows_the_files_there_are(installation, looping, person):
+    story = looping(installation, reads_the_missing_file)
+
+    assert story.card["verdict"]["loop"] is True
+    assert "settings.py" in story.card["verdict"]["fix"]
+    person.tap(story.card, "terminate")
+
+
+def test_two_held_calls_are_let_go_by_one_tap_and_told_once(installation, looping, person):
+    story = looping(installation, reads_two_missing_files_at_once)
+
+    def both_held():
+        held = [turn for turn in person.turns(story.run) if proposed_and_not_run(turn)]
+        return len(held) == 2
+
+    wait_for(both_held)
+    person.tap(story.card, "inject", message=CORRECTION)
+    story.process.wait(60)
+
+    answered = story.api.conversations[-1].last
+    assert answered.count(CORRECTION) == 1
+    assert answered.count(NOT_RUN) == 1
+    assert story.process.returncode == 0
+
+
+def test_a_call_that_is_let_go_runs(installation, looping, person):
+    story = looping(installation, reads_the_missing_file)
+
+    person.tap(story.card, "continue")
+    wait_for(lambda: len(story.api.conversations) > 3)
+
+    third = [turn for turn in person.turns(story.run) if turn["tool"] == "read_file"][2]
+    assert third["phase"] == "done"
+    assert "File not found" in third["error"]
+    person.tap(person.open_card(story.run), "terminate")
+
+
+def test_a_second_tap_does_nothing_twice(installation, looping, person):
+    story = looping(installation, reads_two_missing_files_at_once)
+    told = {"message": CORRECTION, "key": uuid.uuid4().hex}
+
+    first = person.tap(story.card, "inject", **told)
+    again = person.tap(story.card, "inject", **told)
+    story.process.wait(60)
+
+    assert again["id"] == first["id"]
+    assert story.api.conversations[-1].text.count(CORRECTION) == 1
+
+
+def test_a_tap_for_an_agent_that_was_killed_finds_nobody_waiting(installation, looping, person):
+    story = looping(installation, reads_the_missing_file)
+
+    story.process.kill()
+    card = wait_for(
+        lambda: not (card := person.card(story.card["id"]))["agent_waiting"] and card
+    )
+    person.tap(card, "terminate")
+
+    wait_for(lambda: person.run(story.run)["status"] == "terminated")
+    assert len(story.api.conversations) == 3
+
+
+def test_a_message_reaches_the_model_with_a_tools_own_error(
+    installation, gemini_model, gemini, person
+):
+    thinking, may_go_on = threading.Event(), threading.Event()
+
+    def reads_once(conversation):
+        thinking.set()
+        assert may_go_on.wait(60)
+        return Reply(text="Done.") if conversation.calls() else Reply(calls=LOOP)
+
+    api = gemini_model(reads_once)
+    client = gemini(api)
+    client.connect(installation.url, installation.agent_key)
+    process = client.start("Which settings are there?")
+    assert thinking.wait(60)
+    run = person.run_in(client.project)
+    person.say(run, CORRECTION)
+    may_go_on.set()
+
+    assert process.wait(60) == 0
+    assert api.conversations[1].last.count(CORRECTION) == 1
+    assert "File not found" in api.conversations[1].last
+
+
+def test_doctor_and_disconnect_work_against_the_real_server(installation, gemini_model, gemini):
+    client = gemini(gemini_model(touches_a_file))
+    client.connect(installation.url, installation.agent_key)
+
+    examined = client.guard("doctor", "gemini", "--project-dir", ".")
+    assert examined.returncode == 0, examined.stdout
+    assert "NO" not in examined.stdout
+
+    assert client.guard("disconnect", "gemini", "--project-dir", ".").returncode == 0
+    assert client.guard("doctor", "gemini", "--project-dir", ".").returncode == 1
+
+
+@pytest.mark.parametrize(("fail", "ran"), [("open", True), ("closed", False)])
+def test_without_its_server_tools_run_or_are_blocked_as_agreed(
+    own_installation, gemini_model, gemini, fail, ran
+):
+    client = gemini(gemini_model(touches_a_file))
+    client.connect(own_installation.url, own_installation.agent_key, "--fail", fail)
+    own_installation.stop(by=signal.SIGKILL)
+
+    process = client.start("Touch it.")
+
+    assert process.wait(60) is not None
+    assert (client.project / "it-ran").exists() is ran
+
+
+def test_a_hold_outlasts_a_restart_of_the_server(own_installation, looping):
+    story = looping(own_installation, reads_the_missing_file)
+
+    own_installation.restart()
+    person = Person(own_installation)
+    card = person.open_card(story.run)
+
+    assert story.process.poll() is None
+    assert len(story.api.conversations) == 3
+    person.tap(card, "inject", message=CORRECTION)
+    wait_for(lambda: len(story.api.conversations) > 3)
+    assert CORRECTION in story.api.conversations[3].last
+    person.tap(person.open_card(story.run), "terminate")
