@@ -27,6 +27,7 @@ from guard.errors import ServerAway, ServerRefused
 from guard.forwarding import forward
 from guard.keys import Connection, connection_for
 from guard.kin import hand_on, with_kin
+from guard.unread import end_when_unread
 
 MOST_FILES = 2000
 """Names sent of a workspace: enough for any judge, small enough for any hook."""
@@ -65,7 +66,10 @@ def run(args: argparse.Namespace) -> int:
         hand_on(args.client, body)
         body = with_kin(args.client, body)
     sent = with_workspace(adapter, body) | adapter.look_up(body)
-    patience_s = connection.hold_s - FORWARDER_EARLY_S if _acts(adapter, body) else REPORT_S
+    patience_s: float = REPORT_S
+    if _acts(adapter, body):
+        patience_s = connection.hold_s - FORWARDER_EARLY_S
+        end_when_unread()
     try:
         answer = forward(connection, sent, timeout_s=patience_s, headers=said.headers())
     except (ServerAway, ServerRefused, ValueError) as error:

@@ -16,6 +16,7 @@ ADAPTERS: dict[str, str] = {
     "claude-code": "guard.adapters.claude_code_adapter",
     "gemini": "guard.adapters.gemini_adapter",
     "codex": "guard.adapters.codex_adapter",
+    "cursor": "guard.adapters.cursor_adapter",
 }
 
 

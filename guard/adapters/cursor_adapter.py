@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from guard.adapters import cursor
 from guard.adapters import cursor_settings as settings
-from guard.adapters.base import Adapter, Finding, Hooks, SettingsWriter
+from guard.adapters.base import Adapter, Body, Finding, Hooks, SettingsWriter
 from guard.adapters.timing import HOOK_HOLD_S
 
 UNVERIFIED = (
@@ -15,6 +15,11 @@ BESIDE_CLAUDE = (
     "Cursor may also run Claude Code's hooks (.claude/settings.json): connect one of the two "
     "in a project, or each call is told twice."
 )
+
+
+def look_up(_body: Body) -> Hooks:
+    """Say that our forwarder stands between: it waits over a restart."""
+    return {"guard": {}}
 
 
 def abilities(hooks: Hooks) -> tuple[Finding, ...]:
@@ -30,7 +35,7 @@ def abilities(hooks: Hooks) -> tuple[Finding, ...]:
     )
 
 
-def _finding(what: str, works: bool, because: str) -> Finding:  # noqa: FBT001 - a row of a table
+def _finding(what: str, works: bool, because: str) -> Finding:
     return Finding(what=what, works=works, because=f"{because} (unverified)")
 
 
@@ -59,4 +64,5 @@ ADAPTER = Adapter(
     ),
     abilities=abilities,
     advice=(UNVERIFIED, BESIDE_CLAUDE),
+    look_up=look_up,
 )

@@ -29,7 +29,7 @@ def connected(settings: Settings, wiring: Wiring) -> Settings:
     Doing it twice changes nothing more; another forwarder replaces ours. No key
     stands in the file: the forwarder knows it.
     """
-    written = {"version": VERSION} | disconnected(settings)
+    written: Settings = {"version": VERSION, **disconnected(settings)}
     hooks = written.setdefault("hooks", {})
     for event in HOOKS:
         hooks.setdefault(event, []).append(_hook(event, wiring))

@@ -10,9 +10,11 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 
+from guard.adapters.base import Answer, Body
+from guard.adapters.fields import mapping, names, text
 from guard.adapters.gemini_usage import calls_of
 from guard.adapters.hook import PROBE, HookEvent
 from guard.errors import UnreadableHook
@@ -35,18 +37,15 @@ HOOKS = (
 HOLDING = frozenset({"BeforeTool"})
 """Events whose answer may take as long as a person does; the rest only report."""
 
-Body = Mapping[str, Any]
-Answer = dict[str, Any]
 
-
-def capabilities(_event: HookEvent) -> dict[str, Any]:
+def capabilities(event: HookEvent) -> dict[str, Any]:
     """Say what can truly be done to a Gemini CLI session through its hooks."""
     return {
         "hold": True,
         "inject": ["at_next_tool", "at_stop"],
         "terminate": "hook",
-        "cost": "transcript",
-        "away": "waits",
+        "cost": "transcript" if event.forwarded else "turns",
+        "away": "waits" if event.forwarded else "runs",
     }
 
 
@@ -66,16 +65,16 @@ def read(body: Body) -> HookEvent:
     Raises:
         UnreadableHook: It has no `hook_event_name` or no `session_id`.
     """
-    name, session = _text(body, "hook_event_name"), _text(body, "session_id")
+    name, session = text(body, "hook_event_name"), text(body, "session_id")
     if not name or not (session or name == PROBE):
         raise UnreadableHook("A Gemini CLI hook body has hook_event_name and session_id.")
     return HookEvent(
         client=CLIENT,
         name=name,
         session=session,
-        cwd=_text(body, "cwd"),
-        prompt=_text(body, "prompt") or None,
-        workspace=_names(body.get("workspace")),
+        cwd=text(body, "cwd"),
+        prompt=text(body, "prompt") or None,
+        workspace=names(body.get("workspace")),
         turns=_turns(name, body),
         calls=calls_of(body),
         holds=name in HOLDING,
@@ -85,6 +84,7 @@ def read(body: Body) -> HookEvent:
         stop_hook_active=body.get("stop_hook_active") is True,
         outcome_of=alike(body) if name == "AfterTool" else "",
         shown_to_model=_tool_error(body) or "",
+        forwarded=isinstance(body.get("guard"), dict),
     )
 
 
@@ -110,8 +110,8 @@ def _proposed(body: Body) -> Turn | None:
 
 
 def _done(body: Body) -> Turn | None:
-    failed, text = _failure(body), response_text(body.get("tool_response"))
-    return _call(body, result=None if failed else text, error=failed)
+    failed, said = _failure(body), response_text(body.get("tool_response"))
+    return _call(body, result=None if failed else said, error=failed)
 
 
 def _call(
@@ -121,12 +121,12 @@ def _call(
     result: str | None = None,
     error: str | None = None,
 ) -> Turn | None:
-    tool, args = _text(body, "tool_name"), body.get("tool_input")
+    tool, args = text(body, "tool_name"), body.get("tool_input")
     if not tool:
         return None
     return Turn(
         role=Role.ASSISTANT,
-        key=f"{alike(body)}{_text(body, 'timestamp')}",
+        key=f"{alike(body)}{text(body, 'timestamp')}",
         phase=phase,
         tool=tool,
         args=args if isinstance(args, dict) else {"input": args},
@@ -143,15 +143,15 @@ def alike(body: Body) -> str:
 
 
 def _asked(body: Body) -> Turn | None:
-    prompt = _text(body, "prompt")
+    prompt = text(body, "prompt")
     if not prompt:
         return None
-    return Turn(role=Role.USER, key=f"prompt@{_text(body, 'timestamp')}", content=prompt)
+    return Turn(role=Role.USER, key=f"prompt@{text(body, 'timestamp')}", content=prompt)
 
 
 def _finished(body: Body) -> Turn | None:
-    said = _text(body, "prompt_response")
-    key = f"finished@{_text(body, 'timestamp')}"
+    said = text(body, "prompt_response")
+    key = f"finished@{text(body, 'timestamp')}"
     return Turn(role=Role.ASSISTANT, key=key, content=said) if said else None
 
 
@@ -181,9 +181,9 @@ def response_text(response: Any) -> str | None:
     content = response.get("llmContent") if isinstance(response, dict) else response
     if content is None:
         return None
-    text = _plain(content)
-    wrapped = _WRAPPED.match(text)
-    return _PROCESS.sub("", wrapped[1] if wrapped else text)
+    said = _plain(content)
+    wrapped = _WRAPPED.match(said)
+    return _PROCESS.sub("", wrapped[1] if wrapped else said)
 
 
 def _plain(content: Any) -> str:
@@ -201,15 +201,14 @@ def _failure(body: Body) -> str | None:
     told = _tool_error(body)
     if told is not None:
         return told
-    text = response_text(body.get("tool_response")) or ""
-    failed = _text(body, "tool_name") == _SHELL and _FAILED.search(text)
-    return text if failed else None
+    said = response_text(body.get("tool_response")) or ""
+    failed = text(body, "tool_name") == _SHELL and _FAILED.search(said)
+    return said if failed else None
 
 
 def _tool_error(body: Body) -> str | None:
     """Say what the model reads instead of a result, where the tool itself failed."""
-    response = body.get("tool_response")
-    error = response.get("error") if isinstance(response, dict) else None
+    error = mapping(body.get("tool_response")).get("error")
     if not error:
         return None
     message = error.get("message") if isinstance(error, dict) else error
@@ -217,21 +216,9 @@ def _tool_error(body: Body) -> str | None:
 
 
 def _files(args: Any) -> tuple[str, ...]:
-    if not isinstance(args, dict):
-        return ()
-    named = (args.get(name) for name in ("file_path", "absolute_path", "path"))
-    return tuple(name for name in named if isinstance(name, str) and name)
-
-
-def _text(body: Body, name: str) -> str:
-    value = body.get(name)
-    return value if isinstance(value, str) else ""
-
-
-def _names(listing: Any) -> tuple[str, ...]:
-    if not isinstance(listing, list):
-        return ()
-    return tuple(name for name in listing if isinstance(name, str))
+    told = mapping(args)
+    fields = ("file_path", "absolute_path", "path")
+    return tuple(path for name in fields if (path := text(told, name)))
 
 
 # --- answering ---------------------------------------------------------------

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from guard.adapters import gemini
+from guard.adapters import gemini, gemini_usage
 from guard.adapters import gemini_settings as settings
 from guard.adapters.base import Adapter, Finding, Hooks, SettingsWriter
 
@@ -51,7 +51,9 @@ def _hold_reason(holding: Hooks) -> str:
         return "no hook before a tool runs"
     away = "are blocked" if settings.CLOSED in str(holding.get("command")) else "run on"
     minutes = settings.HOLD_TIMEOUT_MS // 60_000
-    return f"before a tool runs, up to {minutes} min; without the server, tools {away}"
+    return (
+        f"before a tool runs, up to {minutes} min, over a restart; without the server, tools {away}"
+    )
 
 
 ADAPTER = Adapter(
@@ -71,4 +73,5 @@ ADAPTER = Adapter(
     ),
     abilities=abilities,
     advice=(TRUST, SHARED),
+    look_up=gemini_usage.look_up,
 )

@@ -13,18 +13,18 @@ import shlex
 from pathlib import Path
 from typing import Any
 
-from guard.adapters import groups
+from guard.adapters import matcher_groups
 from guard.adapters.base import Hooks, Settings, Wiring
 from guard.adapters.gemini import CLIENT, HOLDING, HOOKS
+from guard.adapters.timing import HOOK_HOLD_S, REPORT_HOOK_S
 
 NAME = "mission-control"
 FORWARDS = f" hook {CLIENT}"
 
-HOLD_TIMEOUT_MS = 3_900_000
-"""A held tool call waits this long: more than our forwarder, which outlasts the
-server's hold limit (1 h). Gemini CLI's own default is a minute, and then it runs."""
+HOLD_TIMEOUT_MS = HOOK_HOLD_S * 1000
+"""Gemini CLI's own default is a minute, and then the tool runs."""
 
-REPORT_TIMEOUT_MS = 30_000
+REPORT_TIMEOUT_MS = REPORT_HOOK_S * 1000
 
 OPEN = "|| exit 0"
 CLOSED = "|| { echo 'Mission Control is away, and this project fails closed.' >&2; exit 2; }"
@@ -59,12 +59,12 @@ def connected(settings: Settings, wiring: Wiring) -> Settings:
 
 def disconnected(settings: Settings) -> Settings:
     """Return the settings without our hooks; empty groups of ours go with them."""
-    return groups.without(settings, is_ours)
+    return matcher_groups.without(settings, is_ours)
 
 
 def subscribed(settings: Settings) -> Hooks:
     """Return event -> our hook, for the events that reach us."""
-    return groups.found(settings, is_ours)
+    return matcher_groups.found(settings, is_ours)
 
 
 def is_ours(hook: Any) -> bool:

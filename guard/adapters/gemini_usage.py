@@ -12,6 +12,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from guard.adapters.base import Body
+from guard.adapters.fields import mapping
 from guard.adapters.hook import ModelCall
 from guard.formats.fields import read_count, read_text, read_time
 from guard.formats.gemini import usage_of
@@ -26,8 +28,6 @@ MOST_CALLS = 8
 """Told again with each hook, so that one that got lost is made good."""
 
 MOST_SUBAGENTS = 4
-
-Body = Mapping[str, Any]
 
 
 def look_up(body: Body) -> dict[str, Any]:
@@ -49,7 +49,7 @@ def calls_of(body: Body) -> tuple[ModelCall, ...]:
     AfterModel counts where there is no transcript, once an answer is complete:
     each piece of a streamed answer repeats the usage so far.
     """
-    told = _object(body, "guard").get("model_calls")
+    told = mapping(body.get("guard")).get("model_calls")
     if isinstance(told, list):
         calls = (_transcribed(row) for row in told if isinstance(row, dict))
         return tuple(call for call in calls if call is not None)
@@ -72,8 +72,8 @@ def _transcribed(row: Mapping[str, Any]) -> ModelCall | None:
 
 
 def _ended_call(body: Body) -> ModelCall | None:
-    request, response = _object(body, "llm_request"), _object(body, "llm_response")
-    told = _object(response, "usageMetadata")
+    request, response = mapping(body.get("llm_request")), mapping(body.get("llm_response"))
+    told = mapping(response.get("usageMetadata"))
     if not told or not _is_complete(response):
         return None
     at = read_text(body.get("timestamp"))
@@ -157,11 +157,6 @@ def _tail_lines(path: Path) -> list[bytes]:
             return file.read(TAIL_BYTES).splitlines()
     except OSError:
         return []
-
-
-def _object(body: Mapping[str, Any], name: str) -> Mapping[str, Any]:
-    value = body.get(name)
-    return value if isinstance(value, dict) else {}
 
 
 def _count(told: Mapping[str, Any], name: str) -> int:

@@ -2,15 +2,22 @@ import pytest
 
 from tests.agents import claude_code
 from tests.agents import codex as codex_cli
+from tests.agents import gemini as gemini_cli
 from tests.agents.claude_code import ClaudeCode
 from tests.agents.codex import Codex
 from tests.agents.frameworks.environments import Program, python_of
+from tests.agents.gemini import GeminiCli
+from tests.agents.gemini_api import ScriptedGeminiApi
 from tests.agents.messages_api import ScriptedMessagesApi
 from tests.agents.person import Person
 from tests.agents.responses_api import ScriptedResponsesApi
 from tests.installations import an_installation
 
-CLIENTS = {"claude": (claude_code.binary, "Claude Code"), "codex": (codex_cli.binary, "Codex CLI")}
+CLIENTS = {
+    "claude": (claude_code.binary, "Claude Code"),
+    "codex": (codex_cli.binary, "Codex CLI"),
+    "gemini": (gemini_cli.binary, "Gemini CLI"),
+}
 """Fixture -> where the client it drives is installed, and its name."""
 
 
@@ -121,3 +128,37 @@ def play(installation, tmp_path):
     yield start
     for program in playing:
         program.end()
+
+
+@pytest.fixture
+def gemini_model():
+    """Make a scripted model that speaks the Gemini API: `gemini_model(script)`."""
+    serving = []
+
+    def serve(script):
+        api = ScriptedGeminiApi(script)
+        serving.append(api)
+        return api.__enter__()
+
+    yield serve
+    for api in serving:
+        api.__exit__()
+
+
+@pytest.fixture
+def gemini(tmp_path):
+    """Make a Gemini CLI in a scratch home: `gemini(api, files={...})`."""
+    running = []
+
+    def settle(api, *, files=None, name="tidepool"):
+        (tmp_path / name).mkdir()
+        client = GeminiCli(tmp_path / name / "home", tmp_path / name / "tidepool", api.url)
+        for path, text in (files or {}).items():
+            (client.project / path).parent.mkdir(parents=True, exist_ok=True)
+            (client.project / path).write_text(text)
+        running.append(client)
+        return client
+
+    yield settle
+    for client in running:
+        client.end()

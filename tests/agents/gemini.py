@@ -20,8 +20,9 @@ def node() -> str | None:
     return shutil.which("node") or next((str(path) for path in fetched), None)
 
 
-def is_installed() -> bool:
-    return BUNDLE.is_file() and node() is not None
+def binary() -> Path | None:
+    """The installed bundle, where there is a Node to run it; or None."""
+    return BUNDLE if BUNDLE.is_file() and node() is not None else None
 
 
 class GeminiCli:
@@ -70,7 +71,8 @@ class GeminiCli:
 
     def connect(self, url: str, key: str, *more: str) -> None:
         """Connect it in its project, as a person would."""
-        done = self.guard("connect", "gemini", "--url", url, "--key", key, *more)
+        told = ("--url", url, "--key", key, "--project-dir", ".")
+        done = self.guard("connect", "gemini", *told, *more)
         assert done.returncode == 0, done.stderr
 
     def start(self, prompt: str) -> subprocess.Popen[str]:
@@ -90,6 +92,11 @@ class GeminiCli:
             )
         self._started.append(process)
         return process
+
+    def session(self) -> str | None:
+        """The session's id, once the client has told it."""
+        lines = (line for line in self.said().splitlines() if line.startswith('{"type":"init"'))
+        return next((str(json.loads(line)["session_id"]) for line in lines), None)
 
     def said(self) -> str:
         """What it printed."""

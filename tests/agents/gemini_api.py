@@ -96,16 +96,21 @@ class ScriptedGeminiApi:
             self.conversations.append(conversation)
         return self.script(conversation), usage
 
+    def calls(self) -> list[Usage]:
+        """What each call used, by the endpoint's own rules."""
+        return [
+            Usage(
+                input=used["promptTokenCount"] - used["cachedContentTokenCount"],
+                cache_read=used["cachedContentTokenCount"],
+                output=used["candidatesTokenCount"] + used["thoughtsTokenCount"],
+                reasoning=used["thoughtsTokenCount"],
+            )
+            for used in self.used
+        ]
+
     def total(self) -> Usage:
-        """Sum what the endpoint says it used, by its own rules."""
-        cached = sum(used["cachedContentTokenCount"] for used in self.used)
-        thought = sum(used["thoughtsTokenCount"] for used in self.used)
-        return Usage(
-            input=sum(used["promptTokenCount"] for used in self.used) - cached,
-            cache_read=cached,
-            output=sum(used["candidatesTokenCount"] for used in self.used) + thought,
-            reasoning=thought,
-        )
+        """Sum what the endpoint says it used."""
+        return sum(self.calls(), Usage())
 
 
 def usage_of_call(n: int) -> Json:

@@ -53,6 +53,16 @@ class Person:
     def turns(self, run_id: str) -> list[dict[str, Any]]:
         return list(self.get(f"runs/{run_id}/turns/?after_seq=-1&limit=500")["results"])
 
+    def card(self, card_id: str) -> dict[str, Any] | None:
+        """Find an open card, whoever waits."""
+        rows = self.get("decisions/?status=open")["results"]
+        return next((row for row in rows if row["id"] == card_id), None)
+
+    def say(self, run_id: str, text: str) -> None:
+        """Tell the agent something while nothing holds it."""
+        told = {"key": uuid.uuid4().hex, "action": "inject", "message": text}
+        self.post(f"runs/{run_id}/interventions/", told | {"version": self.run(run_id)["version"]})
+
     def open_card(self, run_id: str | None) -> dict[str, Any]:
         """Wait for a card on which the agent waits, the judge having ruled."""
         return dict(wait_for(lambda: self.waiting_on(run_id), seconds=60))

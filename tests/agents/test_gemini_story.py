@@ -49,6 +49,12 @@ def proposed_and_not_run(turn):
     return turn["phase"] == "proposed" and turn["result"] is None and turn["error"] is None
 
 
+def run_of(person, client):
+    """The id of the client's run, once its first hook has told of it."""
+    key = f"gemini:{wait_for(client.session)}"
+    return wait_for(lambda: person.run_of(key))["id"]
+
+
 class Looping:
     """A connected Gemini CLI that has just been held in its loop."""
 
@@ -56,7 +62,7 @@ class Looping:
         self.api, self.client, self.person = api, client, Person(server)
         client.connect(server.url, server.agent_key, *connecting)
         self.process = client.start("Which settings are there?")
-        self.run = self.person.run_in(client.project)
+        self.run = run_of(self.person, client)
         self.card = self.person.open_card(self.run)
 
 
@@ -102,9 +108,7 @@ def test_what_it_cost_is_what_the_endpoint_says_it_used(installation, looping, p
     person.tap(person.open_card(story.run), "terminate")
     story.process.wait(60)
 
-    run = wait_for(
-        lambda: (run := person.run(story.run))["status"] == "terminated" and run
-    )
+    run = wait_for(lambda: (run := person.run(story.run))["status"] == "terminated" and run)
     used = story.api.total()
     calls = [price(call, model="gemini-2.5-flash", provider="google") for call in story.api.calls()]
     assert run["usage"] == {
@@ -149,7 +153,6 @@ def test_a_call_that_is_let_go_runs(installation, looping, person):
     third = [turn for turn in person.turns(story.run) if turn["tool"] == "read_file"][2]
     assert third["phase"] == "done"
     assert "File not found" in third["error"]
-    person.tap(person.open_card(story.run), "terminate")
 
 
 def test_a_second_tap_does_nothing_twice(installation, looping, person):
@@ -168,12 +171,12 @@ def test_a_tap_for_an_agent_that_was_killed_finds_nobody_waiting(installation, l
     story = looping(installation, reads_the_missing_file)
 
     story.process.kill()
-    card = wait_for(
-        lambda: not (card := person.card(story.card["id"]))["agent_waiting"] and card
-    )
+    wait_for(lambda: "hold.abandoned" in person.journal(story.run))
+    card = person.card(story.card["id"])
     person.tap(card, "terminate")
 
-    wait_for(lambda: person.run(story.run)["status"] == "terminated")
+    assert card["agent_waiting"] is False
+    assert person.run(story.run)["status"] in {"stopping", "terminated"}
     assert len(story.api.conversations) == 3
 
 
@@ -192,7 +195,7 @@ def test_a_message_reaches_the_model_with_a_tools_own_error(
     client.connect(installation.url, installation.agent_key)
     process = client.start("Which settings are there?")
     assert thinking.wait(60)
-    run = person.run_in(client.project)
+    run = run_of(person, client)
     person.say(run, CORRECTION)
     may_go_on.set()
 
@@ -230,7 +233,9 @@ def test_without_its_server_tools_run_or_are_blocked_as_agreed(
 def test_a_hold_outlasts_a_restart_of_the_server(own_installation, looping):
     story = looping(own_installation, reads_the_missing_file)
 
-    own_installation.restart()
+    own_installation.stop()
+    own_installation.options = ("--port", own_installation.url.rpartition(":")[2])
+    own_installation.start()
     person = Person(own_installation)
     card = person.open_card(story.run)
 

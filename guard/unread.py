@@ -1,0 +1,25 @@
+"""End with the agent: when it was killed, nobody reads our answer any more."""
+
+from __future__ import annotations
+
+import os
+import select
+import threading
+
+
+def end_when_unread(descriptor: int = 1) -> None:
+    """Watch standard output from now on; end this process once its reader is gone.
+
+    A forwarder whose agent was killed would otherwise hold its request open, and
+    a card would show an agent that waits. Where the system cannot tell (Windows;
+    a file, a terminal), nothing happens.
+    """
+    if hasattr(select, "poll"):
+        threading.Thread(target=_watch, args=(descriptor,), daemon=True).start()
+
+
+def _watch(descriptor: int) -> None:
+    reader = select.poll()
+    reader.register(descriptor, 0)  # no readiness is asked for: only hang-up and error come
+    reader.poll()
+    os._exit(0)  # the main thread sits in a read that nothing else would end
