@@ -12,7 +12,7 @@ from typing import Any
 
 from guard.adapters.base import Hooks, Settings, Wiring
 from guard.adapters.cursor import CLIENT, HOLDING, HOOKS, LOOP_LIMIT
-from guard.adapters.timing import HOOK_HOLD_S, REPORT_HOOK_S
+from guard.adapters.timing import REPORT_HOOK_S
 
 OURS = f" hook {CLIENT}"
 VERSION = 1
@@ -72,7 +72,7 @@ def _hook(event: str, wiring: Wiring) -> dict[str, Any]:
     holds = event in HOLDING
     hook: dict[str, Any] = {
         "command": f"{shlex.join(wiring.forwarder)}{OURS}",
-        "timeout": HOOK_HOLD_S if holds else REPORT_HOOK_S,
+        "timeout": wiring.hold_s if holds else REPORT_HOOK_S,
     }
     if holds:
         hook["failClosed"] = wiring.fail == "closed"

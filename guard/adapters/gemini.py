@@ -136,6 +136,12 @@ def _call(
     )
 
 
+def misses(body: Body) -> bool:
+    """Whether a call looked for a file that is not there."""
+    error = mapping(mapping(body.get("tool_response")).get("error"))
+    return error.get("type") == "file_not_found"
+
+
 def alike(body: Body) -> str:
     """Name what a call does: the beginning of its key, the same for an equal call."""
     told = json.dumps([body.get("tool_name"), body.get("tool_input")], sort_keys=True)

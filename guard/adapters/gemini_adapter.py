@@ -74,4 +74,5 @@ ADAPTER = Adapter(
     abilities=abilities,
     advice=(TRUST, SHARED),
     look_up=gemini_usage.look_up,
+    misses=gemini.misses,
 )

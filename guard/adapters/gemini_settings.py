@@ -86,7 +86,7 @@ def _hook(event: str, wiring: Wiring) -> dict[str, Any]:
         "type": "command",
         "name": NAME,
         "command": _command(event, wiring),
-        "timeout": HOLD_TIMEOUT_MS if event in HOLDING else REPORT_TIMEOUT_MS,
+        "timeout": wiring.hold_s * 1000 if event in HOLDING else REPORT_TIMEOUT_MS,
         "description": "Mission Control",
     }
 

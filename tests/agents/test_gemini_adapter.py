@@ -115,6 +115,12 @@ def test_a_tool_that_failed_is_an_error():
     assert (turn.error, turn.result) == ("File not found: a.txt", None)
 
 
+def test_a_file_that_is_not_there_is_missed():
+    assert gemini.misses(an_end("x", error=NOT_FOUND))
+    assert not gemini.misses(an_end("x", error="odd"))
+    assert not gemini.misses(a_call())
+
+
 @pytest.mark.parametrize("error", ["broken", {"type": "odd"}])
 def test_an_error_of_another_form_is_still_one(error):
     assert only_turn(an_end("x", error=error)).error in {"broken", "the tool failed"}

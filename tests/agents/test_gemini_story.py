@@ -97,7 +97,7 @@ def test_a_loop_is_held_corrected_held_again_and_ended(installation, looping, pe
     asked_so_far = len(story.api.conversations)
     person.tap(second, "terminate")
 
-    assert story.process.wait(60) is not None
+    assert story.process.wait(120) is not None
     assert len(story.api.conversations) == asked_so_far == 7
     wait_for(lambda: person.run(story.run)["status"] == "terminated")
 
@@ -106,7 +106,7 @@ def test_what_it_cost_is_what_the_endpoint_says_it_used(installation, looping, p
     story = looping(installation, reads_the_missing_file)
     person.tap(story.card, "inject", message=CORRECTION)
     person.tap(person.open_card(story.run), "terminate")
-    story.process.wait(60)
+    story.process.wait(120)
 
     run = wait_for(lambda: (run := person.run(story.run))["status"] == "terminated" and run)
     used = story.api.total()
@@ -136,7 +136,7 @@ def test_two_held_calls_are_let_go_by_one_tap_and_told_once(installation, loopin
 
     wait_for(both_held)
     person.tap(story.card, "inject", message=CORRECTION)
-    story.process.wait(60)
+    story.process.wait(120)
 
     answered = story.api.conversations[-1].last
     assert answered.count(CORRECTION) == 1
@@ -161,7 +161,7 @@ def test_a_second_tap_does_nothing_twice(installation, looping, person):
 
     first = person.tap(story.card, "inject", **told)
     again = person.tap(story.card, "inject", **told)
-    story.process.wait(60)
+    story.process.wait(120)
 
     assert again["id"] == first["id"]
     assert story.api.conversations[-1].text.count(CORRECTION) == 1
@@ -187,19 +187,19 @@ def test_a_message_reaches_the_model_with_a_tools_own_error(
 
     def reads_once(conversation):
         thinking.set()
-        assert may_go_on.wait(60)
+        assert may_go_on.wait(120)
         return Reply(text="Done.") if conversation.calls() else Reply(calls=LOOP)
 
     api = gemini_model(reads_once)
     client = gemini(api)
     client.connect(installation.url, installation.agent_key)
     process = client.start("Which settings are there?")
-    assert thinking.wait(60)
+    assert thinking.wait(120)
     run = run_of(person, client)
     person.say(run, CORRECTION)
     may_go_on.set()
 
-    assert process.wait(60) == 0
+    assert process.wait(120) == 0
     assert api.conversations[1].last.count(CORRECTION) == 1
     assert "File not found" in api.conversations[1].last
 
@@ -226,7 +226,7 @@ def test_without_its_server_tools_run_or_are_blocked_as_agreed(
 
     process = client.start("Touch it.")
 
-    assert process.wait(60) is not None
+    assert process.wait(120) is not None
     assert (client.project / "it-ran").exists() is ran
 
 

@@ -1,0 +1,273 @@
+"""Cursor's hooks as its documentation has them: read, answered, connected, examined."""
+
+import argparse
+import copy
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from guard import connect, disconnect, doctor
+from guard.adapters import cursor
+from guard.adapters.base import Wiring
+from guard.adapters.cursor import HOOKS, answer, read
+from guard.adapters.cursor_settings import connected, disconnected, subscribed
+from guard.capabilities import Capabilities
+from guard.errors import UnreadableHook
+from guard.turn import Phase, Role
+from guard.wire import CallAction, Directive, DirectiveAction, Message
+from tests.sdk.server import LoopbackServer
+
+KEY = "mc_secret_key_1234567890"
+URL = "http://127.0.0.1:9"
+SHARED = Path(
+    os.environ.get("MISSIONCONTROL_SHARED", Path(__file__).resolve().parents[3] / "shared")
+)
+
+
+def a_body(event, **fields):
+    base = {"conversation_id": "c-1", "generation_id": "g-1", "model": "composer-2.5"}
+    return base | {"hook_event_name": event, "workspace_roots": ["/home/ann/tidepool"]} | fields
+
+
+def a_call(event="preToolUse", **fields):
+    told = {"tool_name": "Shell", "tool_input": {"command": "ls"}, "tool_use_id": "t-1"}
+    return a_body(event, **(told | fields))
+
+
+def a_directive(action=DirectiveAction.PROCEED, *texts, **fields):
+    messages = tuple(Message(id=text, text=text) for text in texts)
+    return Directive(version=1, action=action, messages=messages, **fields)
+
+
+def only_turn(body):
+    (turn,) = read(body).turns
+    return turn
+
+
+# --- reading -------------------------------------------------------------------
+
+
+def test_a_call_is_proposed_under_the_id_it_is_completed_with():
+    proposed = only_turn(a_call())
+    done = only_turn(a_call("postToolUse", tool_output='{"output":"a.py\\n","exitCode":0}'))
+
+    assert (proposed.phase, proposed.key) == (Phase.PROPOSED, "t-1")
+    assert (done.phase, done.key, done.result, done.error) == (Phase.DONE, "t-1", "a.py\n", None)
+
+
+def test_a_command_that_failed_is_an_error():
+    turn = only_turn(a_call("postToolUse", tool_output='{"output":"no","exitCode":2}'))
+
+    assert (turn.result, turn.error) == (None, "exit code 2\nno")
+
+
+@pytest.mark.parametrize(
+    ("told", "text"),
+    [
+        (None, None),
+        ("plain words", "plain words"),
+        ("[1, 2]", "[1, 2]"),
+        ([1], "[1]"),
+        ('{"content": "x"}', '{"content": "x"}'),
+        ({"output": "x"}, "x"),
+    ],
+)
+def test_an_output_of_any_form_becomes_a_text(told, text):
+    assert only_turn(a_call("postToolUse", tool_output=told)).result == text
+
+
+def test_a_failed_call_is_done_with_its_error():
+    told = {"error_message": "timed out", "failure_type": "timeout"}
+
+    assert only_turn(a_call("postToolUseFailure", **told)).error == "timed out"
+    assert only_turn(a_call("postToolUseFailure")).error == "the tool failed"
+
+
+def test_a_call_that_was_denied_is_no_failure():
+    assert read(a_call("postToolUseFailure", failure_type="permission_denied")).turns == ()
+
+
+def test_what_the_person_and_the_agent_say_are_turns():
+    asked = only_turn(a_body("beforeSubmitPrompt", prompt="fix it"))
+    said = only_turn(a_body("afterAgentResponse", text="Done."))
+
+    assert (asked.role, asked.content, asked.key) == (Role.USER, "fix it", "prompt:g-1")
+    assert (said.role, said.content) == (Role.ASSISTANT, "Done.")
+
+
+def test_a_run_is_named_by_its_folder():
+    assert read(a_body("sessionStart")).run_name == "tidepool"
+    assert read(a_body("sessionStart", workspace_roots=[], cwd="/x/y")).run_name == "y"
+
+
+def test_only_the_hook_before_a_tool_holds():
+    assert [event for event in HOOKS if read(a_call(event)).holds] == ["preToolUse"]
+
+
+def test_odd_fields_are_absent():
+    event = read(a_call(tool_input=["x"], workspace_roots="no", workspace={}))
+
+    assert (event.turns[0].args, event.turns[0].files) == ({"input": ["x"]}, ())
+    for empty in ("preToolUse", "beforeSubmitPrompt", "afterAgentResponse", "preCompact"):
+        assert read(a_body(empty)).turns == ()
+
+
+@pytest.mark.parametrize("body", [{}, {"hook_event_name": "stop"}, {"conversation_id": "c"}])
+def test_a_body_that_is_no_hook_is_refused(body):
+    with pytest.raises(UnreadableHook):
+        read(body)
+
+
+def test_every_documented_body_is_read():
+    samples = SHARED / "agents" / "samples" / "cursor_hooks_doc_shaped_NOT_RUN.json"
+    if not samples.exists():
+        pytest.skip(f"no samples: {samples} is not there (set MISSIONCONTROL_SHARED)")
+
+    for name, body in json.loads(samples.read_text())["in"].items():
+        event = read(body)
+        assert (event.name, event.run_key) == (name, f"cursor:{body['conversation_id']}")
+
+
+# --- answering -----------------------------------------------------------------
+
+
+def test_proceeding_never_forces_a_permission():
+    assert answer(read(a_call()), a_directive()) == {}
+    assert answer(read({"hook_event_name": "Probe"}), a_directive(DirectiveAction.STOP)) == {}
+
+
+def test_a_denial_says_the_same_to_the_person_and_to_the_model():
+    directive = a_directive(DirectiveAction.PROCEED, "one", "two", call=CallAction.SKIP)
+
+    reply = answer(read(a_call()), directive)
+
+    assert reply["permission"] == "deny"
+    assert reply["user_message"] == reply["agent_message"] == "one\n\ntwo"
+
+
+def test_a_second_skipped_call_and_a_broken_hold_are_denied():
+    second = answer(read(a_call()), a_directive(call=CallAction.SKIP))
+    broken = answer(read(a_call()), a_directive(DirectiveAction.HOLD))
+
+    assert second["agent_message"] == cursor.NOT_RUN
+    assert broken["agent_message"] == cursor.STILL_HELD
+
+
+def test_after_a_tool_a_message_is_added():
+    reply = answer(read(a_call("postToolUse")), a_directive(DirectiveAction.PROCEED, "note"))
+
+    assert reply == {"additional_context": "note"}
+
+
+@pytest.mark.parametrize(
+    ("status", "count", "follows"),
+    [
+        ("completed", 0, True),
+        ("completed", 4, True),
+        ("completed", 5, False),
+        ("aborted", 0, False),
+    ],
+)
+def test_at_a_stop_a_message_follows_up_as_often_as_cursor_lets_it(status, count, follows):
+    event = read(a_body("stop", status=status, loop_count=count))
+
+    reply = answer(event, a_directive(DirectiveAction.PROCEED, "one more thing"))
+
+    assert event.takes_messages is follows
+    assert reply == ({"followup_message": "one more thing"} if follows else {})
+
+
+def test_an_ended_session_does_nothing_more():
+    stop = a_directive(DirectiveAction.STOP, reason="ended by Ann")
+
+    assert answer(read(a_call()), stop)["permission"] == "deny"
+    assert answer(read(a_body("beforeSubmitPrompt", prompt="go")), stop)["continue"] is False
+    assert "ended by Ann" in answer(read(a_call("postToolUse")), stop)["additional_context"]
+    assert answer(read(a_body("stop", status="completed")), stop) == {}
+
+
+def test_it_says_that_it_cannot_end_a_session_and_why():
+    told = cursor.capabilities(read(a_call()))
+
+    assert Capabilities.read(told).as_mapping() == told
+    assert "press Stop in Cursor" in Capabilities.read(told).unavailable("cursor")["terminate"]
+
+
+# --- connecting ------------------------------------------------------------------
+
+THEIRS = {"version": 1, "hooks": {"preToolUse": [{"command": "./mine.sh"}], "stop": "odd"}}
+
+
+def with_hooks(settings, fail="open", **told):
+    return connected(
+        settings, Wiring(url=URL, key=KEY, fail=fail, forwarder=["/o p/guard"], **told)
+    )
+
+
+def test_what_was_there_is_kept_and_comes_back():
+    theirs = THEIRS | {"hooks": {"preToolUse": [{"command": "./mine.sh"}]}}
+    before = copy.deepcopy(theirs)
+
+    written = with_hooks(theirs)
+
+    assert set(subscribed(written)) == set(HOOKS)
+    assert written["hooks"]["preToolUse"][0] == {"command": "./mine.sh"}
+    assert with_hooks(written) == written
+    assert disconnected(written) == before == theirs
+    assert disconnected(with_hooks({})) == {}
+    assert disconnected(THEIRS) == THEIRS
+    assert disconnected({"hooks": "odd"}) == {"hooks": "odd"}
+
+
+@pytest.mark.parametrize(("fail", "closed"), [("open", False), ("closed", True)])
+def test_only_the_hook_before_a_tool_may_block(fail, closed):
+    hooks = subscribed(with_hooks({}, fail, hold_s=7500))
+
+    assert hooks["preToolUse"]["failClosed"] is closed
+    assert not any(hook.get("failClosed") for event, hook in hooks.items() if event != "preToolUse")
+    assert hooks["preToolUse"]["timeout"] == 7500
+    assert hooks["preToolUse"]["command"] == "'/o p/guard' hook cursor"
+
+
+def guard(module, *words):
+    parser = argparse.ArgumentParser()
+    module.add_arguments(parser)
+    return module.run(parser.parse_args(["cursor", *map(str, words)]))
+
+
+@pytest.fixture
+def project(tmp_path, monkeypatch):
+    monkeypatch.setenv("HOME", str(tmp_path))
+    project = tmp_path / "tidepool"
+    project.mkdir()
+    return project
+
+
+def test_connect_doctor_and_disconnect_say_that_nobody_has_seen_it_work(project, capsys):
+    server = LoopbackServer()
+    server.start()
+    place = ("--project-dir", project)
+
+    connected_as = guard(connect, "--url", server.url, "--key", KEY, *place)
+    assert "UNVERIFIED" in capsys.readouterr().out
+    guard(doctor, *place)
+    examined = capsys.readouterr().out
+    guard(disconnect, *place)
+    server.stop()
+
+    assert connected_as == 0
+    assert len(server.of("POST", "hooks/cursor/")) >= 1
+    assert "ok  hold" in examined
+    assert "NO  terminate" in examined
+    told = {line.split()[1]: line for line in examined.splitlines()}
+    for ability in ("observe", "hold", "inject", "terminate", "cost"):
+        assert told[ability].endswith("(unverified)")
+    assert "unverified" in capsys.readouterr().out
+    assert not (project / ".cursor" / "hooks.json").exists()
+
+
+def test_the_doctor_says_what_is_not_connected(project, capsys):
+    assert guard(doctor, "--project-dir", project) == 1
+    assert "no hook before a tool runs" in capsys.readouterr().out
