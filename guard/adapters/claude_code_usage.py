@@ -64,6 +64,7 @@ def _call(row: Body) -> ModelCall | None:
         call_id=name[:200],
         source="transcript",
         agent=text(row, "agent")[:100],
+        turn_key=text(row, "tool")[:200] or None,
         model=text(row, "model")[:100] or None,
         provider=PROVIDER,
         usage=usage,
@@ -83,10 +84,20 @@ def _last_calls(path: Path) -> list[dict[str, Any]]:
                 "id": name,
                 "model": model,
                 "agent": _agent(path, row),
+                "tool": calls.get(name, {}).get("tool") or _tool(message),
                 "usage": message["usage"],
                 "timestamp": row.get("timestamp"),
             }
     return list(calls.values())[-MOST_CALLS:]
+
+
+def _tool(message: Body) -> str:
+    """Name the tool call in a record, which holds one block of the answer."""
+    blocks = message.get("content")
+    for block in blocks if isinstance(blocks, list) else ():
+        if text(mapping(block), "type") == "tool_use":
+            return text(mapping(block), "id")
+    return ""
 
 
 def _agent(path: Path, row: Body) -> str:

@@ -15,7 +15,8 @@ class ModelCall:
     """A model call that a hook tells of, apart from any turn.
 
     `source` is where it was read: "transcript", or "turns" where the hook itself
-    says it. `agent` is whose it was; empty: who speaks. A call told twice under one
+    says it. `agent` is whose it was; empty: who speaks. `turn_key` names the first tool
+    call its answer asked for. A call told twice under one
     `call_id` counts once.
     """
 
@@ -23,6 +24,7 @@ class ModelCall:
     source: str
     usage: Usage
     agent: str = ""
+    turn_key: str | None = None
     model: str | None = None
     provider: str | None = None
     made_at: datetime | None = None

@@ -47,6 +47,7 @@ class Call:
     made_at: datetime | None = None
     began_at: datetime | None = None
     turn_seq: int | None = None
+    turn_key: str | None = None
 
 
 def is_heard(run: Run, source: str) -> bool:
@@ -105,7 +106,7 @@ def row_of(book: Book, run: Run, call: Call, cost: Decimal | None) -> ModelCall:
     return ModelCall(
         run=run, project_id=run.project_id, call_id=call.call_id, at=book.at, agent=call.agent,
         model=call.model or run.model, source=call.source, cost_usd=cost,
-        began_at=call.began_at, turn_seq=call.turn_seq, **tokens,
+        began_at=call.began_at, turn_seq=call.turn_seq, turn_key=call.turn_key, **tokens,
     )  # fmt: skip
 
 

@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict
 from datetime import datetime
 from uuid import UUID
 
+from guard.turn import Usage
 from missioncontrol.oversight.costs import count_agent, take_over
-from missioncontrol.oversight.ledger import SOURCES, Call, enter, is_heard
+from missioncontrol.oversight.ledger import JUDGE, SOURCES, Call, enter, is_heard
+from missioncontrol.oversight.placing import Began, led_to
 from missioncontrol.oversight.spending import Spending
 from missioncontrol.runs import journal
 from missioncontrol.runs.journal import Book
-from missioncontrol.runs.models import ModelCall, Run
+from missioncontrol.runs.models import ModelCall, Run, TelemetryRecord, Turn
+from missioncontrol.runs.rows import USAGE_COLUMNS
 
 Counted = set[tuple[UUID, str]]
+NEWEST = 200
+"""Calls and tools of a run that are looked at together."""
 
 
 def count_calls(told: Mapping[UUID, Sequence[Call]], *, at: datetime) -> int:
@@ -61,3 +67,66 @@ def _counted(told: Mapping[UUID, Sequence[Call]]) -> Counted:
     named = {call.call_id for calls in told.values() for call in calls}
     found = ModelCall.objects.filter(run_id__in=told.keys(), call_id__in=named)
     return set(found.values_list("run_id", "call_id"))
+
+
+def place_calls(run_ids: Iterable[UUID], *, at: datetime) -> None:
+    """Show each counted call's tokens and cost at the turn it led to, once that is known.
+
+    Takes the runs' row locks; twice changes nothing more.
+    """
+    with journal.writing(run_ids, at=at) as book:
+        for run in book.runs.values():
+            _place(run)
+
+
+def _place(run: Run) -> None:
+    found = ModelCall.objects.filter(run=run).exclude(source=JUDGE).order_by("-id")
+    calls = list(found[:NEWEST])
+    loose = [call for call in calls if call.turn_seq is None]
+    if not loose:
+        return
+    by_key, by_call = _turns_of(run, loose, _by_time(run, calls))
+    placed = []
+    for call in loose:
+        turn = by_call.get(call.call_id) or by_key.get(call.turn_key)
+        if turn is not None:
+            call.turn_seq = turn.seq
+            placed.append(_marked(turn, call))
+    ModelCall.objects.bulk_update(loose, ["turn_key", "turn_seq"])
+    if placed:
+        journal.update_columns(Turn, ("usage", "cost_usd", "call_id", "model"), placed)
+
+
+def _by_time(run: Run, calls: Iterable[ModelCall]) -> dict[str, str]:
+    """Find which tool each call asked for, by when both began."""
+    begun = [
+        Began(name=call.call_id, agent=call.agent, at=call.began_at)
+        for call in calls
+        if call.began_at is not None
+    ]
+    if not begun:
+        return {}
+    told = TelemetryRecord.objects.filter(run=run, turn_key__isnull=False, began_at__isnull=False)
+    rows = told.order_by("-id").values_list("turn_key", "agent", "began_at")[:NEWEST]
+    tools = [Began(name=str(key), agent=agent or run.agent, at=at) for key, agent, at in rows if at]
+    return led_to(begun, tools)
+
+
+def _turns_of(
+    run: Run, loose: Sequence[ModelCall], keys: Mapping[str, str]
+) -> tuple[dict[str | None, Turn], dict[str | None, Turn]]:
+    """Read the turns these calls led to: by key, and by the call they name."""
+    for call in loose:
+        call.turn_key = call.turn_key or keys.get(call.call_id)
+    turns = Turn.objects.filter(run=run)
+    named = {call.turn_key for call in loose if call.turn_key}
+    by_key = {turn.key: turn for turn in turns.filter(key__in=named)}
+    naming = turns.filter(call_id__in=[call.call_id for call in loose]).order_by("-seq")
+    return by_key, {turn.call_id: turn for turn in naming}
+
+
+def _marked(turn: Turn, call: ModelCall) -> Turn:
+    told = {name: getattr(call, column) for name, column in USAGE_COLUMNS.items()}
+    turn.usage, turn.cost_usd = asdict(Usage(**told)), call.cost_usd
+    turn.call_id, turn.model = call.call_id, call.model or turn.model
+    return turn

@@ -213,7 +213,10 @@ class ModelCall(models.Model):
         max_digits=16, decimal_places=6, null=True, help_text="null: no price is known"
     )
     began_at = models.DateTimeField(null=True, help_text="by the clock of who told it")
-    turn_seq = models.IntegerField(null=True, help_text="the turn it led to, where known")
+    turn_key = models.CharField(
+        max_length=200, null=True, help_text="of the turn it led to, as it was told"
+    )
+    turn_seq = models.IntegerField(null=True, help_text="the turn it led to, once found")
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["run", "call_id"], name="one_model_call")]

@@ -113,6 +113,13 @@ def test_hooks_transcript_logs_and_spans_together_are_counted_once(installation,
     assert the_tools_of(worked) == [
         ("Agent", "done"), ("Bash", "done"), ("Bash", "done"), ("Read", "done"),
     ]  # fmt: skip
+    wait_for(lambda: costs_by_turn(worked) == [A_CALL] * len(STEPS))
+
+
+def costs_by_turn(worked):
+    """What the turns say they cost: of tools that one answer asked for, the first."""
+    turns = worked.person.turns(worked.run)
+    return [Decimal(turn["cost_usd"]) for turn in turns if turn["tool"] and turn["cost_usd"]]
 
 
 def test_its_telemetry_alone_is_a_run_with_its_turns_and_its_cost(installation, ready):

@@ -55,6 +55,16 @@ def test_an_answer_of_several_blocks_is_one_call_and_costs_what_it_costs(transcr
     assert price(first.usage, model=first.model, provider=first.provider) == Decimal("0.008055")
 
 
+def test_a_call_names_the_first_tool_its_answer_asked_for(transcript):
+    blocks = [{"type": "text", "text": "I look."}, {"type": "tool_use", "id": "toolu_1"}]
+    records = [a_record("msg_1") for _ in blocks]
+    for record, block in zip(records, blocks, strict=True):
+        record["message"]["content"] = [block]
+    write(transcript, *records, a_record("msg_2"))
+
+    assert [call.turn_key for call in told_by(transcript)] == ["toolu_1", None]
+
+
 def test_a_subagents_calls_are_read_and_are_its_own(transcript):
     write(transcript, a_record("msg_1"))
     folder = transcript.with_suffix("") / "subagents"

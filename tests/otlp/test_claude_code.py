@@ -116,6 +116,26 @@ def test_the_run_costs_what_the_agent_says_though_logs_and_spans_tell_of_it():
 
 
 @pytest.mark.django_db
+def test_each_turn_shows_the_call_it_came_from_though_the_call_is_told_after_it():
+    first, second = {**TOOL, "tool_use_id": "a"}, {**TOOL, "tool_use_id": "b"}
+
+    (run,) = take(
+        a_project(),
+        logs(
+            an_event("tool_result", 5, at_s=103, duration_ms="500", **first),
+            a_call_event(6, at_s=104, duration_ms=2000),
+        ),
+        logs(an_event("tool_result", 9, at_s=113, duration_ms="500", **second)),
+        logs(a_call_event(10, at_s=114, duration_ms=2000), a_call_event(12, at_s=120)),
+    )  # fmt: skip
+
+    turns = Turn.objects.filter(run=run).order_by("seq")
+    assert [(turn.key, str(turn.cost_usd)) for turn in turns] == [
+        ("a", "0.008055"), ("b", "0.008055"),
+    ]  # fmt: skip
+
+
+@pytest.mark.django_db
 def test_what_hooks_tell_is_not_told_twice():
     project = a_project()
     run = a_run(project, key=RUN_KEY, agent="claude-code", capabilities={"hold": True})

@@ -41,6 +41,7 @@ def _count(event: HookEvent, run: Run) -> None:
     new = [_call(event, told) for told in event.calls if told.call_id not in known]
     if new:
         telemetry.count_calls({run.id: new}, at=now())
+        telemetry.place_calls([run.id], at=now())
 
 
 def _call(event: HookEvent, told: ModelCall) -> Call:
@@ -48,6 +49,7 @@ def _call(event: HookEvent, told: ModelCall) -> Call:
     return Call(
         call_id=told.call_id, source=told.source, agent=speaker,
         model=told.model, provider=told.provider, usage=told.usage, made_at=told.made_at,
+        turn_key=told.turn_key,
     )  # fmt: skip
 
 

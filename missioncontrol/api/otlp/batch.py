@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
-from missioncontrol.api.otlp.record import Record, Signal
+from missioncontrol.api.otlp.record import Record, Signal, whole
 
 MOST_RECORDS = 20_000
 DEEPEST = 24
@@ -46,6 +46,12 @@ def moment(nanoseconds: int) -> datetime | None:
     """Return a moment; None where none was told or it cannot be."""
     seconds = nanoseconds / 1e9
     return datetime.fromtimestamp(seconds, UTC) if 0 < seconds < LAST_SECOND else None
+
+
+def began(when_ns: int, attributes: dict[str, Any]) -> datetime | None:
+    """Return when a log record's deed began: it is told at its end, with its duration."""
+    took = whole(attributes.get("duration_ms")) or 0
+    return moment(when_ns - max(took, 0) * 1_000_000) or moment(when_ns)
 
 
 def hex_id(text: str, length: int, what: str) -> str:

@@ -15,6 +15,7 @@ from missioncontrol.api.otlp.batch import (
     MOST_RECORDS,
     Batch,
     Unreadable,
+    began,
     event_name,
     hex_id,
     moment,
@@ -85,7 +86,7 @@ def _take(
 
 
 def _span(given: dict[str, Any], place: int, resource: dict[str, Any], scope: str) -> Record:
-    began, ended = _nanos(given, "startTimeUnixNano"), _nanos(given, "endTimeUnixNano")
+    since, until = _nanos(given, "startTimeUnixNano"), _nanos(given, "endTimeUnixNano")
     status = _maybe(given.get("status"))
     trace, span = _id(given, "traceId", 32), _id(given, "spanId", 16)
     if not trace or not span:
@@ -93,8 +94,8 @@ def _span(given: dict[str, Any], place: int, resource: dict[str, Any], scope: st
     return Record(
         signal="traces", place=place, name=_text(given.get("name"))[:200], resource=resource,
         attributes=_attributes(given), scope=scope, trace=trace, span=span,
-        parent=_id(given, "parentSpanId", 16), time_ns=began, began_at=moment(began),
-        ended_at=moment(ended),
+        parent=_id(given, "parentSpanId", 16), time_ns=since, began_at=moment(since),
+        ended_at=moment(until),
         failure=_text(status.get("message")) or "error" if status.get("code") in FAILED else None,
         events=tuple(_events(given)),
     )  # fmt: skip
@@ -109,7 +110,7 @@ def _log(given: dict[str, Any], place: int, resource: dict[str, Any], scope: str
         name=event_name(attributes, _text(given.get("eventName")), body),
         attributes=attributes | (body if isinstance(body, dict) else {}),
         trace=_id(given, "traceId", 32), span=_id(given, "spanId", 16),
-        began_at=moment(when), ended_at=moment(when),
+        began_at=began(when, attributes), ended_at=moment(when),
     )  # fmt: skip
 
 

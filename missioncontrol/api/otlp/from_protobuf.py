@@ -18,6 +18,7 @@ from missioncontrol.api.otlp.batch import (
     MOST_RECORDS,
     Batch,
     Unreadable,
+    began,
     event_name,
     hex_id,
     moment,
@@ -80,7 +81,7 @@ def _take(batch: Batch, place: int, resource: dict[str, Any], scope: str, given:
 
 
 def _span(given: Any, place: int, resource: dict[str, Any], scope: str) -> Record:
-    began, ended = given.start_time_unix_nano, given.end_time_unix_nano
+    since, until = given.start_time_unix_nano, given.end_time_unix_nano
     trace = hex_id(given.trace_id.hex(), 32, "trace_id")
     span = hex_id(given.span_id.hex(), 16, "span_id")
     if not trace or not span:
@@ -88,8 +89,8 @@ def _span(given: Any, place: int, resource: dict[str, Any], scope: str) -> Recor
     return Record(
         signal="traces", place=place, name=given.name[:200], resource=resource,
         attributes=_attributes(given.attributes), scope=scope, trace=trace, span=span,
-        parent=hex_id(given.parent_span_id.hex(), 16, "parent_span_id"), time_ns=began,
-        began_at=moment(began), ended_at=moment(ended),
+        parent=hex_id(given.parent_span_id.hex(), 16, "parent_span_id"), time_ns=since,
+        began_at=moment(since), ended_at=moment(until),
         failure=given.status.message or "error" if given.status.code == FAILED else None,
         events=tuple(
             Event(name=event.name, attributes=_attributes(event.attributes))
@@ -108,7 +109,7 @@ def _log(given: Any, place: int, resource: dict[str, Any], scope: str) -> Record
         attributes=attributes | (body if isinstance(body, dict) else {}),
         trace=hex_id(given.trace_id.hex(), 32, "trace_id"),
         span=hex_id(given.span_id.hex(), 16, "span_id"),
-        began_at=moment(when), ended_at=moment(when),
+        began_at=began(when, attributes), ended_at=moment(when),
     )  # fmt: skip
 
 

@@ -78,6 +78,7 @@ def settle(found: Iterable[Visit], *, at: datetime) -> None:
     TelemetryRecord.objects.bulk_create(records, ignore_conflicts=True)
     calls = {visit.run.id: _calls(visit) for visit in found}
     telemetry.count_calls({run: told for run, told in calls.items() if told}, at=at)
+    telemetry.place_calls(calls, at=at)
     for visit in found:
         if visit.run.observed_only and (last := visit.goodbye):
             services.end_session(visit.run.id, at=at, failed=last.told.failed)

@@ -10,9 +10,10 @@ from guard.turn import Usage
 from missioncontrol.oversight import costs, pipeline, selectors
 from missioncontrol.oversight.ledger import Call
 from missioncontrol.oversight.models import Spend
-from missioncontrol.oversight.telemetry import count_calls
+from missioncontrol.oversight.placing import Began, led_to
+from missioncontrol.oversight.telemetry import count_calls, place_calls
 from missioncontrol.runs import journal
-from missioncontrol.runs.models import JournalRow, ModelCall, Run
+from missioncontrol.runs.models import JournalRow, ModelCall, Run, Turn
 from tests.build import NOON, a_call, a_project, a_proposal, a_run, after, put, report
 
 pytestmark = pytest.mark.django_db
@@ -178,3 +179,45 @@ def test_costs_by_model_are_those_of_the_counted_source():
     found = selectors.costs(projects=[run.project_id], group_by="model")
 
     assert [(row.name, str(row.cost_usd)) for row in found] == [("claude-sonnet-4-5", "0.008055")]
+
+
+# --- at which turn ---------------------------------------------------------------
+
+
+def began(name, seconds, agent="coder"):
+    return Began(name=name, agent=agent, at=after(seconds))
+
+
+def test_a_call_led_to_the_first_tool_that_began_after_it():
+    calls = [began("c1", 0), began("c2", 10), began("c3", 20)]
+    tools = [began("t1", 1), began("t2", 2), began("t3", 12)]
+
+    assert led_to(calls, tools) == {"c1": "t1", "c2": "t3"}
+
+
+def test_a_call_led_to_no_tool_of_another_agent():
+    calls = [began("c1", 0), began("s1", 5, agent="critic")]
+
+    assert led_to(calls, [began("t1", 6)]) == {"c1": "t1"}
+
+
+def test_a_turn_shows_the_tokens_and_the_cost_of_the_call_it_came_from():
+    run = report(a_run(), a_call("ls", key="toolu_1"))
+    tell(run, told(turn_key="toolu_1"), told("c2"))
+
+    place_calls([run.id], at=NOON)
+
+    turn = Turn.objects.get(run=run)
+    assert (turn.cost_usd, turn.usage["cache_read"]) == (Decimal("0.008055"), 9000)
+    assert (turn.call_id, turn.model) == ("c1", "claude-sonnet-4-5")
+
+
+def test_a_call_told_before_its_turn_is_placed_once_the_turn_is_there():
+    run = tell(a_run(), told(turn_key="toolu_1"))
+    place_calls([run.id], at=NOON)
+
+    run = report(run, a_call("ls", key="toolu_1"))
+    place_calls([run.id], at=NOON)
+
+    assert Turn.objects.get(run=run).cost_usd == Decimal("0.008055")
+    assert figures(run) == (Decimal("0.008055"), 1200, 42, "logs")
