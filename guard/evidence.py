@@ -14,6 +14,7 @@ from guard.nearness import ALIKE, NEAR
 from guard.outcome import Outcome
 from guard.similarity import overlap
 from guard.step import FEW_TERMS, NEWS, Step
+from guard.talk import only_announces
 
 MUCH_NEWS = 0.5
 _FAR_BACK = 10
@@ -52,6 +53,8 @@ def _fade_words(step: Step) -> float:
 
 
 def _weigh_words(step: Step, before: Sequence[Step]) -> float:
+    if only_announces([*before, step]):
+        return 0.0
     best = 0.0
     for old in reversed(before):
         answers = old.agent != step.agent and old.tells_something

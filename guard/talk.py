@@ -7,6 +7,7 @@ endings is what it tells; in talk that goes round, hardly any of it is new.
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -23,6 +24,12 @@ _WORK = re.compile(
     r"|^\s{0,4}(?:>|\$|```)|screenshot of \[|https?://\S+\)",
     re.MULTILINE,
 )
+_ANNOUNCES = re.compile(
+    r"\b(?:let (?:me|us)|let['\u2019]s|i['\u2019]ll|i (?:will|should|need to|am going to)|i['\u2019]m going to"
+    r"|we(?:['\u2019]ll| will| should| need to)|now i|next,? i|going to)\b"
+)
+_ANNOUNCED = 400
+_ANNOUNCING = 3
 _MOSTLY = 0.85
 _COUNTED_TEXT = 2000
 _NUMBER = re.compile(
@@ -80,6 +87,27 @@ def shows_work(text: str) -> bool:
     False
     """
     return _WORK.search(text[:_HEAD]) is not None
+
+
+@functools.lru_cache(maxsize=512)
+def announces(text: str) -> bool:
+    """Tell a message that announces a deed from one that only says something.
+
+    >>> announces("Now let me run the tests again."), announces("All tests are green.")
+    (True, False)
+    """
+    return _ANNOUNCES.search(text[:_ANNOUNCED].lower()) is not None
+
+
+def only_announces(steps: Sequence[Step]) -> bool:
+    """Tell a log that leaves the deeds out: one agent, no calls, many announced.
+
+    What was done is not known then, and the next step may well have the same words.
+    """
+    if any(step.is_call or step.agent != steps[0].agent for step in steps):
+        return False
+    said = sum(announces(step.meaning) for step in steps)
+    return said * _ANNOUNCING >= len(steps)
 
 
 def last_talk(steps: Sequence[Step]) -> list[Step]:

@@ -9,6 +9,7 @@ from guard.detectors.base import Detector, View, name_the_answer, name_the_deed,
 from guard.policy import Policy
 from guard.signals import Evidence, Kind, Signal
 from guard.step import NEWS, Step
+from guard.talk import only_announces
 
 _BLIND = 4
 """So many times the patience where nobody saw what came of a poll, a key or a click."""
@@ -39,6 +40,8 @@ class ExactRepeat(Detector):
         if len(repeats) < 2:  # noqa: PLR2004 - once is no repeat
             return None
         limit = self._limit(repeats, view.trail.between(repeats[0], repeats[-1]))
+        if only_announces(view.trail.steps):
+            limit *= 2
         return Signal(
             detector=self.name,
             kind=self.kind,

@@ -9,7 +9,11 @@ from guard.detectors.base import Detector, View, once_each, tail_of
 from guard.policy import Policy
 from guard.signals import Evidence, Kind, Signal
 from guard.step import Step
-from guard.talk import count_on, empty_tail, last_talk
+from guard.talk import count_on, empty_tail, last_talk, only_announces
+from guard.trail import Trail
+
+_MORE = 3
+_MANY = 3
 
 
 class Monologue(Detector):
@@ -36,16 +40,23 @@ class Monologue(Detector):
         if newest.is_call and not newest.thinks:
             return None
         talk = tail_of(last_talk(view.trail.steps), lambda step: step.agent == newest.agent)
-        fresh, messages = self._rule.fresh, self._rule.messages
-        if not view.trail.has_calls:
-            # Only what is said is known of this run: it needs more evidence.
-            fresh, messages = fresh / 2, messages + 3
-        if any(step.nudged for step in talk):
-            messages *= 2  # whoever is asked the same may answer the same
-        empty = empty_tail(talk, fresh=fresh, share=self._rule.new_terms, least=messages - 1)
+        fresh, share, messages = self._limits(view.trail, talk)
+        empty = empty_tail(talk, fresh=fresh, share=share, least=messages - 1)
         if not empty or count_on(talk[-empty:]):
             return None
         return self._talks(talk[-empty:], messages)
+
+    def _limits(self, trail: Trail, talk: Sequence[Step]) -> tuple[float, float, int]:
+        """Give what still counts as nothing new, and in how many messages."""
+        fresh, share, messages = self._rule.fresh, self._rule.new_terms, self._rule.messages
+        if not trail.has_calls:
+            # Only what is said is known of this run: it needs more evidence.
+            fresh, messages = fresh / 2, messages + _MORE
+            if only_announces(trail.steps) and _names_something(talk[-messages:]):
+                fresh, share, messages = fresh / 2, share / 3, _MANY * self._rule.messages
+        if any(step.nudged for step in talk):
+            messages *= 2  # whoever is asked the same may answer the same
+        return fresh, share, messages
 
     def _talks(self, talk: Sequence[Step], limit: int) -> Signal:
         return Signal(
@@ -74,3 +85,8 @@ class Monologue(Detector):
                 limit=1,
             ),
         )
+
+
+def _names_something(talk: Sequence[Step]) -> bool:
+    """Tell "let me run the tests" from "let me correct that"."""
+    return sum(len(step.terms) for step in talk) > len(talk)

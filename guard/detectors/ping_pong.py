@@ -10,6 +10,7 @@ from guard.policy import Policy
 from guard.signals import Evidence, Kind, Signal
 from guard.similarity import cosine
 from guard.step import Step
+from guard.talk import only_announces
 from guard.trail import Trail
 
 _PATIENT_ROUNDS = 6
@@ -47,6 +48,8 @@ class PingPong(Detector):
         if rounds < 2:  # noqa: PLR2004 - once each is no alternation
             return None
         limit = self._limit(tail)
+        if only_announces(trail.steps):
+            limit *= 2
         return self._signal(tail[-2 * rounds :], rounds=rounds, limit=limit)
 
     def _signal(self, tail: Sequence[Step], *, rounds: int, limit: int) -> Signal:

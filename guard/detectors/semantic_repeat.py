@@ -12,7 +12,7 @@ from guard.embedding import likeness_by
 from guard.policy import Policy
 from guard.signals import Evidence, Kind, Signal
 from guard.step import NEWS, Step
-from guard.talk import count_on
+from guard.talk import count_on, only_announces
 from guard.trail import Trail
 
 _MORE_FAILURES = 2
@@ -46,6 +46,8 @@ class SemanticRepeat(Detector):
             return None
         lightly = newest.asks and not newest.failed
         count = self._rule.window if lightly else self._rule.acts
+        if not newest.is_call and only_announces(view.trail.steps):
+            count = 2 * self._rule.window
         window = _last_of_its_sort(view.trail, newest, count)
         if len(window) < count or not _is_fruitless(view.trail, window):
             return None

@@ -1,0 +1,56 @@
+"""Logs that leave the deeds out: only what was said beside them is known."""
+
+from __future__ import annotations
+
+import pytest
+
+from guard.talk import announces
+from tests.guard.build import a_call, a_message, first_trip
+
+STEPS = (
+    "Let me run the tests of the cart.",
+    "Now I will edit the total of the cart.",
+    "Let's run the cart's tests again.",
+    "I need to look at the total once more.",
+    "Let me edit the cart's total.",
+    "Now let me run the tests of the total.",
+)
+
+
+def test_announced_deeds_may_each_be_another():
+    assert first_trip([a_message(text) for text in STEPS[:5] * 2]) is None
+
+
+def test_the_same_announcement_may_come_three_times():
+    others = [a_message(f"Let me read the {name} page.") for name in ("sales", "stock", "tax")]
+    turns = [turn for other in others for turn in (other, a_message(STEPS[0]))]
+
+    assert first_trip([*turns, a_message(STEPS[0]), a_message(STEPS[0])]) is None
+
+
+def test_announcements_that_never_end_are_found():
+    assert first_trip([a_message(text) for text in STEPS * 3]) is not None
+
+
+def test_a_deed_announced_without_a_thing_is_empty_talk():
+    sorry = ("Sorry, let me correct that.", "I will correct it now.", "Apologies, let me fix it.")
+
+    assert first_trip([a_message(text) for text in sorry * 3]) in range(3, 8)
+
+
+def test_where_calls_are_told_announcing_without_doing_is_found_as_ever():
+    read = a_call("Read", "total = None", path="cart.py")
+
+    assert first_trip([read, *(a_message(text) for text in STEPS)]) in range(4, 7)
+
+
+@pytest.mark.parametrize(
+    "text", ["Let’s see.", "I'll go on.", "Next, I open it.", "We should ask."]
+)
+def test_it_tells_what_is_about_to_be_done(text):
+    assert announces(text)
+
+
+@pytest.mark.parametrize("text", ["It is done.", "The letter was sent.", "Outlet me.", ""])
+def test_it_tells_what_is_only_said(text):
+    assert not announces(text)
