@@ -25,8 +25,9 @@ _WORK = re.compile(
     re.MULTILINE,
 )
 _ANNOUNCES = re.compile(
-    r"\b(?:let (?:me|us)|let['\u2019]s|i['\u2019]ll|i (?:will|should|need to|am going to)|i['\u2019]m going to"
-    r"|we(?:['\u2019]ll| will| should| need to)|now i|next,? i|going to)\b"
+    r"\b(?:let (?:me|us)|let['\u2019]s|i['\u2019](?:ll|m going to)"
+    r"|i (?:will|should|need to|am going to)|we(?:['\u2019]ll| will| should| need to)"
+    r"|now i|next,? i|going to)\b"
 )
 _ANNOUNCED = 400
 _ANNOUNCING = 3

@@ -41,7 +41,7 @@ class ExactRepeat(Detector):
             return None
         limit = self._limit(repeats, view.trail.between(repeats[0], repeats[-1]))
         if only_announces(view.trail.steps):
-            limit *= 2
+            limit = max(limit, self._rule.without_results)
         return Signal(
             detector=self.name,
             kind=self.kind,

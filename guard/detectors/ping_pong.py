@@ -49,7 +49,7 @@ class PingPong(Detector):
             return None
         limit = self._limit(tail)
         if only_announces(trail.steps):
-            limit *= 2
+            limit = max(limit, self._rule.without_results)
         return self._signal(tail[-2 * rounds :], rounds=rounds, limit=limit)
 
     def _signal(self, tail: Sequence[Step], *, rounds: int, limit: int) -> Signal:

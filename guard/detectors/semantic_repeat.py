@@ -44,10 +44,7 @@ class SemanticRepeat(Detector):
         newest = view.trail.last
         if newest.proposed or newest.nudged or (newest.is_call and newest.progressed):
             return None
-        lightly = newest.asks and not newest.failed
-        count = self._rule.window if lightly else self._rule.acts
-        if not newest.is_call and only_announces(view.trail.steps):
-            count = 2 * self._rule.window
+        count = self._rule.window if _is_light(view.trail, newest) else self._rule.acts
         window = _last_of_its_sort(view.trail, newest, count)
         if len(window) < count or not _is_fruitless(view.trail, window):
             return None
@@ -84,6 +81,13 @@ class SemanticRepeat(Detector):
         more = len(window) + _MORE_FAILURES
         wider = _last_of_its_sort(trail, newest, more)
         return len(wider) == more and all(s.outcome_key == newest.outcome_key for s in wider)
+
+
+def _is_light(trail: Trail, newest: Step) -> bool:
+    """Questions and messages weigh less than deeds, and than deeds only announced."""
+    if newest.is_call:
+        return newest.asks and not newest.failed
+    return not only_announces(trail.steps)
 
 
 def _last_of_its_sort(trail: Trail, newest: Step, count: int) -> list[Step]:

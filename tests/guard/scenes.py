@@ -64,9 +64,9 @@ def _agents_to_and_fro() -> list[Turn]:
 
 def _reworded_monologue() -> list[Turn]:
     return [
-        a_message("I will now check the configuration file to see whether the setting is there."),
-        a_message("I will now check the configuration file to see if the setting is there."),
-        a_message("I will now check the configuration file to see whether that setting is there."),
+        a_message("The configuration file is to be checked to see whether the setting is there."),
+        a_message("The configuration file is to be checked to see if the setting is there."),
+        a_message("The configuration file is to be checked to see whether that setting is there."),
     ]
 
 

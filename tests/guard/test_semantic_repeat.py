@@ -6,6 +6,7 @@ from guard.policy import Policy, SemanticRepeat
 from tests.guard.build import a_call, a_message, a_proposal, first_trip, last_trip
 from tests.guard.scenes import LOOPS
 
+LET_ME = "Let me check the configuration file of the old server to see"
 REWORDED = LOOPS["a reworded monologue"][0]
 SAME_ERROR = LOOPS["the same error, other flags"][0]
 
@@ -16,6 +17,12 @@ def test_three_reworded_messages_trip():
     assert trip.kind == "semantic_repeat"
     assert trip.evidence.similarity >= trip.evidence.threshold == 0.86
     assert trip.evidence.summary == "It said the same 3 times in other words."
+
+
+def test_four_announcements_trip_where_the_deeds_are_left_out():
+    ends = ("whether it is there", "if it is there", "whether that is there", "if that is there")
+
+    assert first_trip([a_message(f"{LET_ME} {end}.") for end in ends]) == 3
 
 
 def test_two_do_not():

@@ -21,11 +21,8 @@ def test_announced_deeds_may_each_be_another():
     assert first_trip([a_message(text) for text in STEPS[:5] * 2]) is None
 
 
-def test_the_same_announcement_may_come_three_times():
-    others = [a_message(f"Let me read the {name} page.") for name in ("sales", "stock", "tax")]
-    turns = [turn for other in others for turn in (other, a_message(STEPS[0]))]
-
-    assert first_trip([*turns, a_message(STEPS[0]), a_message(STEPS[0])]) is None
+def test_the_same_announcement_counts_as_a_call_without_results():
+    assert first_trip([a_message(STEPS[0])] * 5) == 3
 
 
 def test_announcements_that_never_end_are_found():
@@ -45,7 +42,13 @@ def test_where_calls_are_told_announcing_without_doing_is_found_as_ever():
 
 
 @pytest.mark.parametrize(
-    "text", ["Let’s see.", "I'll go on.", "Next, I open it.", "We should ask."]
+    "text",
+    [
+        "Let\u2019s see.",
+        "I'll go on.",
+        "Next, I open it.",
+        "We should ask.",
+    ],
 )
 def test_it_tells_what_is_about_to_be_done(text):
     assert announces(text)
