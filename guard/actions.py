@@ -228,13 +228,13 @@ def thinks(tool: str | None) -> bool:
 def hands_over(tool: str | None) -> bool:
     """Tell whether a call passes the matter on to another agent.
 
-    >>> hands_over("transfer_to_billing"), hands_over("move_file")
-    (True, False)
+    >>> hands_over("transfer_to_billing"), hands_over("hand_over"), hands_over("move_file")
+    (True, True, False)
     """
     if tool is None:
         return False
     words = _words(tool)
-    return bool(words & _HANDS_OVER) or {"hand", "off"} <= words
+    return bool(words & _HANDS_OVER) or ("hand" in words and bool(words & {"off", "over"}))
 
 
 def moves(tool: str | None, args: Mapping[str, Any] | None = None) -> bool:

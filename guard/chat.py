@@ -11,7 +11,8 @@ import http.client
 import json
 import socket
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import urlsplit
@@ -20,6 +21,7 @@ from guard.errors import ModelFailed
 from guard.turn import Usage
 
 OK = 200
+DONE = "[DONE]"
 LONGEST_ANSWER = 16 * 1024 * 1024
 _CHUNK = 65_536
 _SHOWN_DETAIL = 2000
@@ -74,16 +76,53 @@ class ChatEndpoint:
         except (OSError, http.client.HTTPException, ValueError) as error:
             raise ModelFailed(str(error) or type(error).__name__) from error
         if status != OK:
-            detail = raw[:_SHOWN_DETAIL].decode(errors="replace")
-            raise ModelFailed(f"the endpoint answered {status}", status=status, detail=detail)
+            raise _refused(status, raw)
         try:
             return json.loads(raw)
         except (ValueError, RecursionError) as error:
             raise ModelFailed("the endpoint answered no JSON") from error
 
+    def stream(
+        self, body: Mapping[str, Any], *, timeout_s: float, longest: int = LONGEST_ANSWER
+    ) -> Iterator[Any]:
+        """Send one request that asks for a stream; give each chunk as it comes.
+
+        An endpoint that does not stream gives its whole answer as the only chunk.
+
+        Args:
+            body: The request, as JSON, with `stream` set.
+            timeout_s: Seconds for all of it.
+            longest: Bytes of answer that are read at most.
+
+        Raises:
+            ModelFailed: No answer in time, not 200, too long, cut off, or no JSON.
+        """
+        deadline = time.monotonic() + timeout_s
+        try:
+            self.check()
+            with self._asked(body, deadline) as (response, wire):
+                pieces = _pieces(response, wire, deadline, longest)
+                if response.status != OK:
+                    raise _refused(response.status, b"".join(pieces))
+                if "event-stream" in (response.getheader("Content-Type") or ""):
+                    yield from read_events(pieces)
+                else:
+                    yield json.loads(b"".join(pieces))
+        except (OSError, http.client.HTTPException) as error:
+            raise ModelFailed(str(error) or type(error).__name__) from error
+        except (ValueError, RecursionError) as error:
+            raise ModelFailed(f"the endpoint answered no JSON: {error}") from error
+
     def _exchange(
         self, body: Mapping[str, Any], deadline: float, longest: int
     ) -> tuple[int, bytes]:
+        with self._asked(body, deadline) as (response, wire):
+            return response.status, b"".join(_pieces(response, wire, deadline, longest))
+
+    @contextmanager
+    def _asked(
+        self, body: Mapping[str, Any], deadline: float
+    ) -> Iterator[tuple[http.client.HTTPResponse, socket.socket]]:
         parts = urlsplit(self.url)
         kind = _CONNECTIONS[parts.scheme]
         connection = kind(parts.hostname or "", parts.port, timeout=_left(deadline))
@@ -93,8 +132,7 @@ class ChatEndpoint:
             wire: socket.socket = connection.sock
             wire.settimeout(_left(deadline))
             connection.request("POST", path, json.dumps(body).encode(), self._headers())
-            response = connection.getresponse()
-            return response.status, _read(response, wire, deadline, longest)
+            yield connection.getresponse(), wire
         finally:
             connection.close()
 
@@ -110,19 +148,54 @@ def _left(deadline: float) -> float:
     return left
 
 
-def _read(
+def _refused(status: int, raw: bytes) -> ModelFailed:
+    detail = raw[:_SHOWN_DETAIL].decode(errors="replace")
+    return ModelFailed(f"the endpoint answered {status}", status=status, detail=detail)
+
+
+def _pieces(
     response: http.client.HTTPResponse, wire: socket.socket, deadline: float, longest: int
-) -> bytes:
+) -> Iterator[bytes]:
     """Read a body in pieces: a socket's own time-out starts anew with each byte."""
-    raw = bytearray()
+    count = 0
     while True:
         wire.settimeout(_left(deadline))
         piece = response.read1(_CHUNK)
         if not piece:
-            return bytes(raw)
-        raw += piece
-        if len(raw) > longest:
+            return
+        count += len(piece)
+        if count > longest:
             raise ModelFailed("the endpoint's answer is too long")
+        yield piece
+
+
+def read_events(pieces: Iterable[bytes]) -> Iterator[Any]:
+    r"""Give the JSON of each server-sent event, up to `[DONE]` or the end.
+
+    >>> list(read_events([b'data: {"a"', b": 1}\n\n: ping\n\ndata: [DONE]\n\n"]))
+    [{'a': 1}]
+    """
+    data: list[str] = []
+    for line in _lines(pieces):
+        field, _, value = line.partition(":")
+        if field == "data":
+            data.append(value.removeprefix(" "))
+        elif not line and data:
+            text, data = "\n".join(data), []
+            if text.strip() == DONE:
+                return
+            yield json.loads(text)
+    if data and (text := "\n".join(data)).strip() != DONE:
+        yield json.loads(text)
+
+
+def _lines(pieces: Iterable[bytes]) -> Iterator[str]:
+    rest = b""
+    for piece in pieces:
+        *whole, rest = (rest + piece).split(b"\n")
+        yield from (line.rstrip(b"\r").decode(errors="replace") for line in whole)
+    if rest:
+        yield rest.rstrip(b"\r").decode(errors="replace")
 
 
 def usage_of(usage: Any) -> Usage:

@@ -6,6 +6,7 @@ and stopped.
 
 from guard.runtime.loop import Agent, run_agent, run_multi_agent
 from guard.runtime.model import ChatModel
+from guard.runtime.tool import Tool
 from guard.runtime.workspace import Workspace
 
-__all__ = ["Agent", "ChatModel", "Workspace", "run_agent", "run_multi_agent"]
+__all__ = ["Agent", "ChatModel", "Tool", "Workspace", "run_agent", "run_multi_agent"]

@@ -8,11 +8,14 @@ from typing import Any
 
 from guard.errors import ToolFailed
 from guard.runtime.model import ChatModel, Completion, ToolCall
-from guard.runtime.workspace import Workspace, schema, schemas
+from guard.runtime.tool import Tool
+from guard.runtime.workspace import Workspace
 from guard.sdk.session import Session
 from guard.turn import Role
 
 MOST_STEPS = 200
+
+OnText = Callable[[str, str], object]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,7 +33,9 @@ def run_agent(
     *,
     agent: Agent,
     workspace: Workspace,
+    tools: Sequence[Tool] = (),
     most_steps: int = MOST_STEPS,
+    on_text: OnText | None = None,
 ) -> str:
     """Work on a goal until the model answers without a tool call.
 
@@ -39,7 +44,10 @@ def run_agent(
         goal: What the person asks.
         agent: Who works on it.
         workspace: The only files it can touch.
+        tools: What it can do besides.
         most_steps: Model calls before it gives up.
+        on_text: Called with the agent's name and each piece of text as it comes; the
+            answers are then streamed.
 
     Returns:
         The final answer; empty if it gave up.
@@ -49,12 +57,8 @@ def run_agent(
         ModelFailed: The endpoint failed.
     """
     session.say(goal, role=Role.USER)
-    thread = _Thread(session=session, agent=agent, tools=workspace.tools(), declared=schemas())
-    thread.hear(goal)
-    for _ in range(most_steps):
-        if (answer := thread.step()) is not None:
-            return answer
-    return ""
+    table = _Table(session=session, agents=[agent], tools=_all(workspace, tools), on_text=on_text)
+    return table.work(goal, most_steps=most_steps)
 
 
 def run_multi_agent(
@@ -63,20 +67,31 @@ def run_multi_agent(
     *,
     agents: Sequence[Agent],
     workspace: Workspace,
+    tools: Sequence[Tool] = (),
     most_steps: int = MOST_STEPS,
+    on_text: OnText | None = None,
 ) -> str:
     """Let several agents work on one goal, handing it to one another.
 
     The first agent hears the goal. Each has a tool `hand_over(to, note)`: the
-    named agent reads the note and goes on. It ends, and raises, as `run_agent`.
+    named agent reads the note and goes on. A hand-over is a turn like any other
+    call, so a matter that goes round in a circle is seen. Every turn bears its
+    agent's name. The rest is as in `run_agent`.
+
+    Raises:
+        ValueError: Two agents have the same name, or there is none.
+        Stopped: A person ended the run.
+        ModelFailed: The endpoint failed.
     """
+    if not agents or len({agent.name for agent in agents}) < len(agents):
+        raise ValueError("each agent needs a name of its own")
     session.say(goal, role=Role.USER)
-    table = _Table(session=session, agents=agents, workspace=workspace)
-    table.turn_to.hear(goal)
-    for _ in range(most_steps):
-        if (answer := table.turn_to.step()) is not None:
-            return answer
-    return ""
+    table = _Table(session=session, agents=agents, tools=_all(workspace, tools), on_text=on_text)
+    return table.work(goal, most_steps=most_steps)
+
+
+def _all(workspace: Workspace, tools: Sequence[Tool]) -> list[Tool]:
+    return [*workspace.tools(), *tools]
 
 
 @dataclass(slots=True, kw_only=True)
@@ -85,8 +100,8 @@ class _Thread:
 
     session: Session
     agent: Agent
-    tools: Mapping[str, Callable[..., str]]
-    declared: Sequence[Any]
+    tools: Mapping[str, Tool]
+    on_text: OnText | None
     messages: list[Any] = field(default_factory=list)
 
     def hear(self, text: str) -> None:
@@ -97,7 +112,8 @@ class _Thread:
 
     def step(self) -> str | None:
         """Make one model call and what it asks for; the answer, if it is one."""
-        completion = self.agent.model.complete(self.messages, self.declared)
+        declared = [tool.declared() for tool in self.tools.values()]
+        completion = self.agent.model.complete(self.messages, declared, on_text=self._pass_on())
         self.messages.append(completion.message)
         if not completion.calls:
             return self._said(completion)
@@ -105,6 +121,10 @@ class _Thread:
         for note in notes:
             self.hear(note)
         return None
+
+    def _pass_on(self) -> Callable[[str], object] | None:
+        listener, name = self.on_text, self.agent.name
+        return (lambda text: listener(name, text)) if listener else None
 
     def _said(self, completion: Completion) -> str | None:
         """Tell the answer; a message that comes back is one more thing to do."""
@@ -128,10 +148,10 @@ class _Thread:
 
     def _run(self, call: ToolCall) -> tuple[str, str | None]:
         tool = self.tools.get(call.tool)
-        if tool is None:
-            return "", f"there is no tool {call.tool}"
+        if tool is None or call.fault:
+            return "", call.fault or f"there is no tool {call.tool}"
         try:
-            return tool(**call.args), None
+            return tool.run(**call.args), None
         except ToolFailed as failure:
             return "", str(failure)
         except TypeError as mismatch:
@@ -144,22 +164,42 @@ class _Thread:
 class _Table:
     """Agents around one matter; one of them has it."""
 
-    def __init__(self, *, session: Session, agents: Sequence[Agent], workspace: Workspace) -> None:
-        names = ", ".join(agent.name for agent in agents)
-        parameters = {"to": f"who: {names}", "note": "what to tell them"}
-        handing = schema("hand_over", "Hand the matter to another agent", parameters)
-        tools = {**workspace.tools(), "hand_over": self._hand_over}
+    def __init__(
+        self,
+        *,
+        session: Session,
+        agents: Sequence[Agent],
+        tools: Sequence[Tool],
+        on_text: OnText | None,
+    ) -> None:
+        everything = [*tools, self._handing(agents)] if len(agents) > 1 else tools
         self._threads = {
             agent.name: _Thread(
-                session=session, agent=agent, tools=tools, declared=[*schemas(), handing]
+                session=session,
+                agent=agent,
+                tools={tool.name: tool for tool in everything},
+                on_text=on_text,
             )
             for agent in agents
         }
         self._has_it = agents[0].name
 
-    @property
-    def turn_to(self) -> _Thread:
-        return self._threads[self._has_it]
+    def work(self, goal: str, *, most_steps: int) -> str:
+        """Go on until one of them answers; empty: they gave up."""
+        self._threads[self._has_it].hear(goal)
+        for _ in range(most_steps):
+            if (answer := self._threads[self._has_it].step()) is not None:
+                return answer
+        return ""
+
+    def _handing(self, agents: Sequence[Agent]) -> Tool:
+        names = ", ".join(agent.name for agent in agents)
+        return Tool(
+            name="hand_over",
+            description="Hand the matter to another agent",
+            parameters={"to": f"who: {names}", "note": "what to tell them"},
+            run=self._hand_over,
+        )
 
     def _hand_over(self, to: str, note: str) -> str:
         if to not in self._threads or to == self._has_it:

@@ -1,26 +1,39 @@
-"""One call of an OpenAI-compatible chat endpoint."""
+"""One call of an OpenAI-compatible chat endpoint, whole or streamed."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+import uuid
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
 from guard.chat import ChatEndpoint, usage_of
 from guard.errors import ModelFailed
+from guard.redact import redact
+from guard.runtime.streaming import Draft
 from guard.turn import Usage
 
 TIMEOUT_S = 120.0
+SHOWN_CHARS = 300
+
+OnText = Callable[[str], object]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolCall:
-    """A call the model asks for; `args` is empty where it wrote no JSON object."""
+    """A call the model asks for.
+
+    Attributes:
+        args: Its arguments; empty where it wrote no JSON object.
+        fault: What is wrong with them, for the model to read; None: nothing.
+    """
 
     id: str
     tool: str
     args: dict[str, Any]
+    fault: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,6 +43,7 @@ class Completion:
     Attributes:
         message: The assistant message, to be sent back with the next call.
         call_id: Id of this model call; its usage is counted once under it.
+        usage: Its tokens; None: the endpoint did not say.
     """
 
     message: dict[str, Any]
@@ -37,7 +51,7 @@ class Completion:
     calls: tuple[ToolCall, ...]
     call_id: str
     model: str
-    usage: Usage
+    usage: Usage | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,36 +63,98 @@ class ChatModel:
         name: The model's name there.
         key: Sent as a bearer token, where there is one.
         provider: Who bills for it; with `name` it gives the price.
+        timeout_s: Seconds for one answer.
     """
 
     url: str
     name: str
     key: str = field(default="", repr=False)
     provider: str | None = None
+    timeout_s: float = TIMEOUT_S
 
-    def complete(self, messages: Sequence[Any], tools: Sequence[Any]) -> Completion:
+    def complete(
+        self, messages: Sequence[Any], tools: Sequence[Any], *, on_text: OnText | None = None
+    ) -> Completion:
         """Ask for the next message.
 
+        Args:
+            messages: The conversation so far.
+            tools: What the model may call, as the endpoint wants it declared.
+            on_text: Called with each piece of text as it comes; None: not streamed.
+
         Raises:
-            ModelFailed: No completion came back.
+            ModelFailed: No completion came back; its sentence says why.
         """
-        body = {"model": self.name, "messages": list(messages), "tools": list(tools)}
-        answer = ChatEndpoint(self.url, self.key).post(body, timeout_s=TIMEOUT_S)
-        try:
+        body: dict[str, Any] = {"model": self.name, "messages": list(messages)}
+        if tools:
+            body["tools"] = list(tools)
+        answer = self._streamed(body, on_text) if on_text else self._whole(body)
+        with self._readable():
             return _completion(answer, self.name)
+
+    def _whole(self, body: Mapping[str, Any]) -> Any:
+        try:
+            answer = ChatEndpoint(self.url, self.key).post(body, timeout_s=self.timeout_s)
+        except ModelFailed as failed:
+            raise self._told(failed) from failed
+        if isinstance(answer, dict) and "choices" not in answer and "error" in answer:
+            raise ModelFailed(f"{self.name}: {_sentence(answer)}")
+        return answer
+
+    def _streamed(self, body: Mapping[str, Any], on_text: OnText) -> Any:
+        asked = {**body, "stream": True, "stream_options": {"include_usage": True}}
+        draft = Draft()
+        endpoint = ChatEndpoint(self.url, self.key)
+        chunks = endpoint.stream(asked, timeout_s=self.timeout_s)
+        while True:
+            try:
+                chunk = next(chunks, None)
+            except ModelFailed as failed:
+                raise self._told(failed) from failed
+            if chunk is None:
+                break
+            with self._readable():
+                if "error" in chunk:
+                    raise ModelFailed(f"{self.name} broke off: {_sentence(chunk)}")
+                text = draft.take(chunk)
+            if text:
+                on_text(text)
+        return draft.answer()
+
+    @contextmanager
+    def _readable(self) -> Iterator[None]:
+        try:
+            yield
         except (LookupError, TypeError, AttributeError, ValueError) as error:
-            raise ModelFailed(f"no completion: {error!r}") from error
+            raise ModelFailed(f"{self.name} gave no completion: {error!r}") from error
+
+    def _told(self, failed: ModelFailed) -> ModelFailed:
+        """Say which model failed, and in the endpoint's words why."""
+        try:
+            why = _sentence(json.loads(failed.detail)) if failed.detail else ""
+        except ValueError:
+            why = ""
+        said = f"{self.name}: {failed}" + (f": {why}" if why else "")
+        return ModelFailed(said, status=failed.status, detail=failed.detail)
+
+
+def _sentence(body: Any) -> str:
+    """Read an error as OpenAI and most others write it; keys in it are masked."""
+    error = body.get("error") if isinstance(body, dict) else None
+    said = error.get("message") if isinstance(error, dict) else error
+    return redact(str(said or "no reason given"))[:SHOWN_CHARS]
 
 
 def _completion(answer: Any, asked: str) -> Completion:
     message = answer["choices"][0]["message"]
+    usage = answer.get("usage")
     return Completion(
         message=message,
         text=message.get("content") or "",
         calls=tuple(_call(call) for call in message.get("tool_calls") or ()),
-        call_id=str(answer["id"]),
+        call_id=str(answer.get("id") or f"call-{uuid.uuid4().hex}"),
         model=str(answer.get("model") or asked),
-        usage=usage_of(answer.get("usage") or {}),
+        usage=usage_of(usage) if usage else None,
     )
 
 
@@ -87,9 +163,11 @@ def _call(call: Any) -> ToolCall:
     try:
         args = json.loads(function.get("arguments") or "{}")
     except ValueError:
-        args = {}
+        args = None
+    is_object = isinstance(args, dict)
     return ToolCall(
         id=str(call["id"]),
         tool=str(function["name"]),
-        args=args if isinstance(args, dict) else {},
+        args=args if is_object else {},
+        fault=None if is_object else "the arguments are no JSON object",
     )

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
 
 from guard.errors import ToolFailed
+from guard.runtime.tool import Tool
 
 MOST_CHARS = 4000
 """What the model reads of one file; the rest is cut, and it is told so."""
@@ -24,13 +23,27 @@ class Workspace:
     def __init__(self, root: Path) -> None:
         self.root = root.resolve()
 
-    def tools(self) -> dict[str, Callable[..., str]]:
-        """Name -> function of each tool, as the model calls them."""
-        return {
-            "read_file": self.read_file,
-            "list_files": self.list_files,
-            "write_file": self.write_file,
-        }
+    def tools(self) -> list[Tool]:
+        """The tools that work in it."""
+        return [
+            Tool(
+                name="read_file",
+                description="Read a text file of the workspace",
+                parameters={"path": "path from its root"},
+                run=self.read_file,
+            ),
+            Tool(
+                name="list_files",
+                description="List all files of the workspace",
+                run=self.list_files,
+            ),
+            Tool(
+                name="write_file",
+                description="Write a text file of the workspace",
+                parameters={"path": "path from its root", "text": "the whole text"},
+                run=self.write_file,
+            ),
+        ]
 
     def read_file(self, path: str) -> str:
         """Return a file's text.
@@ -78,29 +91,3 @@ def _reason(error: OSError | UnicodeDecodeError) -> str:
     if isinstance(error, UnicodeDecodeError):
         return "no text file"
     return (error.strerror or type(error).__name__).lower()
-
-
-def schemas() -> list[dict[str, Any]]:
-    """The workspace's tools as a chat endpoint wants them declared."""
-    return [
-        schema("read_file", "Read a text file of the workspace", {"path": "path from its root"}),
-        schema("list_files", "List all files of the workspace", {}),
-        schema(
-            "write_file",
-            "Write a text file of the workspace",
-            {"path": "path from its root", "text": "the whole text"},
-        ),
-    ]
-
-
-def schema(name: str, description: str, parameters: Mapping[str, str]) -> dict[str, Any]:
-    """Declare one tool whose parameters are all required strings."""
-    properties = {
-        parameter: {"type": "string", "description": meaning}
-        for parameter, meaning in parameters.items()
-    }
-    accepted = {"type": "object", "properties": properties, "required": list(parameters)}
-    return {
-        "type": "function",
-        "function": {"name": name, "description": description, "parameters": accepted},
-    }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Self
@@ -15,13 +15,16 @@ USAGE = {"prompt_tokens": 900, "completion_tokens": 60, "total_tokens": 960}
 @dataclass
 class Reply:
     """One HTTP answer; `body` as JSON unless it is bytes. `hangs`: none comes;
-    `drips`: it comes a byte at a time and never ends.
+    `drips`: it comes a byte at a time and never ends; `events`: it is streamed, and
+    `between` is called after each event.
     """
 
     body: Any = None
     status: int = 200
     hangs: bool = False
     drips: bool = False
+    events: Sequence[Any] | None = None
+    between: Callable[[], object] = bool
     headers: dict[str, str] = field(default_factory=dict)
 
 
@@ -112,6 +115,9 @@ class _Handler(BaseHTTPRequestHandler):
         if reply.drips:
             self._drip()
             return
+        if reply.events is not None:
+            self._stream(reply.events, reply.between)
+            return
         body = reply.body if isinstance(reply.body, bytes) else json.dumps(reply.body).encode()
         try:
             self.send_response(reply.status)
@@ -121,6 +127,19 @@ class _Handler(BaseHTTPRequestHandler):
             self.wfile.write(body)
         except OSError:
             self.close_connection = True  # who asked has hung up
+
+    def _stream(self, events: Sequence[Any], between: Callable[[], object]) -> None:
+        self.send_response(200)
+        self.send_header("Content-Type", "text/event-stream; charset=utf-8")
+        self.send_header("Transfer-Encoding", "chunked")
+        self.end_headers()
+        for event in events:
+            text = event if isinstance(event, str) else json.dumps(event)
+            line = f"data: {text}\n\n".encode()
+            self.wfile.write(f"{len(line):x}\r\n".encode() + line + b"\r\n")
+            self.wfile.flush()
+            between()
+        self.wfile.write(b"0\r\n\r\n")
 
     def _drip(self) -> None:
         self.send_response(200)

@@ -1,0 +1,79 @@
+"""A streamed completion, put together from its deltas."""
+
+from __future__ import annotations
+
+import uuid
+from dataclasses import dataclass, field
+from typing import Any
+
+from guard.errors import ModelFailed
+
+
+@dataclass(slots=True)
+class Draft:
+    """What has come of an answer so far.
+
+    Endpoints differ: the usage comes in a last chunk without choices or with every
+    chunk, a call's index or id may be missing, and one that does not stream sends
+    a whole message.
+    """
+
+    id: str | None = None
+    model: str | None = None
+    usage: Any = None
+    finished: bool = False
+    _text: list[str] = field(default_factory=list)
+    _calls: dict[Any, dict[str, Any]] = field(default_factory=dict)
+
+    def take(self, chunk: Any) -> str:
+        """Take the next chunk; answers the text that is new."""
+        self.id = self.id or chunk.get("id")
+        self.model = self.model or chunk.get("model")
+        self.usage = chunk.get("usage") or self.usage
+        for choice in (chunk.get("choices") or ())[:1]:
+            self.finished = self.finished or bool(choice.get("finish_reason"))
+            return self._take_delta(choice.get("delta") or choice.get("message") or {})
+        return ""
+
+    def answer(self) -> dict[str, Any]:
+        """Write the answer as it would have come in one piece.
+
+        Raises:
+            ModelFailed: The stream ended before the answer did.
+        """
+        if not self.finished:
+            raise ModelFailed("the endpoint broke off in the middle of an answer")
+        message: dict[str, Any] = {"role": "assistant", "content": "".join(self._text) or None}
+        if self._calls:
+            message["tool_calls"] = list(self._calls.values())
+        return {
+            "id": self.id,
+            "model": self.model,
+            "choices": [{"index": 0, "message": message}],
+            "usage": self.usage,
+        }
+
+    def _take_delta(self, delta: Any) -> str:
+        for part in delta.get("tool_calls") or ():
+            self._take_call(part)
+        text = delta.get("content") or ""
+        self._text.append(text)
+        return str(text)
+
+    def _take_call(self, part: Any) -> None:
+        function = part.get("function") or {}
+        call = self._calls.setdefault(self._place(part), _no_call())
+        call["id"] = part.get("id") or call["id"]
+        call["function"]["name"] += function.get("name") or ""
+        call["function"]["arguments"] += function.get("arguments") or ""
+
+    def _place(self, part: Any) -> Any:
+        """Say which call a part belongs to: by index, by id, else to the last."""
+        if part.get("index") is not None:
+            return part["index"]
+        return part.get("id") or next(reversed(self._calls), 0)
+
+
+def _no_call() -> dict[str, Any]:
+    function = {"name": "", "arguments": ""}
+    return {"id": f"call_{uuid.uuid4().hex[:24]}", "type": "function", "function": function}
