@@ -16,6 +16,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "connect": ("guard.connect", "write the hook settings of an agent"),
     "disconnect": ("guard.disconnect", "take the hook settings of an agent out again"),
     "doctor": ("guard.doctor", "check the hook settings of an agent"),
+    "run": ("guard.running.command", "run any agent command, to end, pause or steer it"),
     "hook": ("guard.hook", "forward an agent's hook call; agents call this"),
 }
 

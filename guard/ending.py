@@ -1,11 +1,14 @@
-"""End a process by signal: ask, wait a little, then insist."""
+"""End processes by signal: ask, wait a little, then insist."""
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
+import subprocess
 import time
-from collections.abc import Callable
+from collections import defaultdict
+from collections.abc import Iterable
 from pathlib import Path
 
 GRACE_S = 5.0
@@ -16,34 +19,35 @@ LOOKS_EVERY_S = 0.05
 
 def end_process(pid: int, *, grace_s: float = GRACE_S) -> bool:
     """End a process, by SIGTERM and after the grace by SIGKILL; True: it is gone."""
-    return _end(lambda by: os.kill(pid, by), lambda: is_running(pid), grace_s=grace_s)
+    return _end([pid], grace_s=grace_s)
 
 
-def end_group(group: int, *, grace_s: float = GRACE_S) -> bool:
-    """End every process of a group likewise."""
-    return _end(lambda by: os.killpg(group, by), lambda: _has_members(group), grace_s=grace_s)
+def end_tree(pid: int, *, grace_s: float = GRACE_S) -> bool:
+    """End a process likewise, with everything below it, whatever its group.
+
+    An agent's commands often get a session of their own, so that a signal to the
+    agent's process group does not reach them.
+    """
+    return _end([pid, *descendants(pid)], grace_s=grace_s)
 
 
-def _end(send: Callable[[int], None], runs: Callable[[], bool], *, grace_s: float) -> bool:
-    for by in (signal.SIGTERM, signal.SIGKILL):
-        try:
-            send(by)
-        except ProcessLookupError:
-            return True
-        except PermissionError:
-            return False
-        if _is_over(runs, within_s=grace_s):
-            return True
-    return False
+def signal_tree(pid: int, number: int) -> None:
+    """Send one signal to a process and everything below it."""
+    for member in (pid, *descendants(pid)):
+        _send(member, number)
 
 
-def _is_over(runs: Callable[[], bool], *, within_s: float) -> bool:
-    ends_at = time.monotonic() + within_s
-    while runs():
-        if time.monotonic() >= ends_at:
-            return False
-        time.sleep(LOOKS_EVERY_S)
-    return True
+def descendants(pid: int) -> list[int]:
+    """List the processes below one, nearest first."""
+    children: dict[int, list[int]] = defaultdict(list)
+    for child, parent in _parents():
+        children[parent].append(child)
+    found, left = [], [pid]
+    while left:
+        below = children[left.pop(0)]
+        found += below
+        left += below
+    return found
 
 
 def is_running(pid: int) -> bool:
@@ -54,22 +58,59 @@ def is_running(pid: int) -> bool:
         return False
     except PermissionError:
         return True
-    return _state(pid) != "Z"
+    stat = _stat(pid)
+    return not stat or stat[0] != "Z"
 
 
-def _has_members(group: int) -> bool:
+def _end(pids: Iterable[int], *, grace_s: float) -> bool:
+    left = list(pids)
+    for by in (signal.SIGTERM, signal.SIGKILL):
+        for pid in left:
+            _send(pid, by)
+        left = _still_running(left, within_s=grace_s)
+        if not left:
+            return True
+    return False
+
+
+def _send(pid: int, number: int) -> None:
+    # One that is not ours to end is still there afterwards, and so it is told.
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.kill(pid, number)
+        if number == signal.SIGTERM:
+            os.kill(pid, signal.SIGCONT)  # a stopped process takes up nothing else
+
+
+def _still_running(pids: list[int], *, within_s: float) -> list[int]:
+    ends_at = time.monotonic() + within_s
+    while (left := [pid for pid in pids if is_running(pid)]) and time.monotonic() < ends_at:
+        time.sleep(LOOKS_EVERY_S)
+    return left
+
+
+def _parents() -> list[tuple[int, int]]:
+    """Return each process with its parent, where we may see them."""
+    if not Path("/proc/self").exists():
+        return _parents_by_ps()
+    pids = (int(entry.name) for entry in Path("/proc").iterdir() if entry.name.isdigit())
+    return [(pid, int(stat[1])) for pid in pids if (stat := _stat(pid))]
+
+
+def _parents_by_ps() -> list[tuple[int, int]]:
     try:
-        os.killpg(group, 0)
-    except ProcessLookupError:
-        return False
-    except PermissionError:
-        return True
-    return True
+        asked = ["ps", "-A", "-o", "pid=,ppid="]
+        done = subprocess.run(asked, capture_output=True, timeout=5, check=True, text=True)
+    except (OSError, subprocess.SubprocessError):
+        return []
+    numbers = [int(word) for word in done.stdout.split()]
+    return list(zip(numbers[::2], numbers[1::2], strict=True))
 
 
-def _state(pid: int) -> str:
+def _stat(pid: int) -> list[str]:
+    """Return a process's state, parent and so on; empty where /proc does not tell."""
     try:
-        stat = Path(f"/proc/{pid}/stat").read_text("utf-8", "replace")
+        text = Path(f"/proc/{pid}/stat").read_text("utf-8", "replace")
     except OSError:
-        return ""
-    return stat.rpartition(")")[2].split()[0]
+        return []
+    # Its name stands in brackets before them and may hold anything.
+    return text.rpartition(")")[2].split()

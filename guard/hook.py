@@ -27,6 +27,7 @@ from guard.errors import ServerAway, ServerRefused
 from guard.forwarding import forward
 from guard.keys import Connection, connection_for
 from guard.kin import hand_on, with_kin
+from guard.running.linking import note_session
 from guard.unread import end_when_unread
 
 MOST_FILES = 2000
@@ -74,6 +75,7 @@ def run(args: argparse.Namespace) -> int:
         answer = forward(connection, sent, timeout_s=patience_s, headers=said.headers())
     except (ServerAway, ServerRefused, ValueError) as error:
         return _failed(adapter, connection, body, error)
+    note_session(args.client, str(body.get("session_id") or ""))
     ours = answer.pop("guard", None) if isinstance(answer, dict) else None
     if answer:
         sys.stdout.write(json.dumps(answer) + "\n")

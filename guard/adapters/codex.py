@@ -46,10 +46,11 @@ def capabilities(event: HookEvent) -> dict[str, Any]:
     told to at the next hook; where no process of its own is known (an IDE's
     server holds many sessions), nothing ends it.
     """
-    ends = {"terminate": "signal"} if event.agent_pid else {"terminate": "not", "why": _NO_PROCESS}
+    is_known = event.agent_pid or event.kept
+    ends = {"terminate": "signal"} if is_known else {"terminate": "not", "why": _NO_PROCESS}
     return {
         "hold": True,
-        "inject": ["at_next_tool", "at_stop"],
+        "inject": [*(["now"] if event.steered else []), "at_next_tool", "at_stop"],
         "cost": "transcript" if event.forwarded else "not",
         "away": "waits" if event.forwarded else "runs",
         **ends,
@@ -81,6 +82,7 @@ def read(body: Body) -> HookEvent:
     name, session = text(body, "hook_event_name"), text(body, "session_id")
     if not name or not (session or name == PROBE):
         raise UnreadableHook("A Codex hook body has hook_event_name and session_id.")
+    told = mapping(body.get("guard"))
     return HookEvent(
         client=CLIENT,
         name=name,
@@ -95,8 +97,11 @@ def read(body: Body) -> HookEvent:
         takes_messages=_takes_messages(name, body),
         ends=name == "SessionEnd",
         stop_hook_active=body.get("stop_hook_active") is True,
+        denial_is_read=name in HOLDING,
         forwarded=isinstance(body.get("guard"), dict),
-        agent_pid=whole(mapping(body.get("guard")).get("pid")),
+        agent_pid=whole(told.get("pid")),
+        kept=told.get("kept") is True,
+        steered=told.get("steered") is True,
     )
 
 
@@ -104,8 +109,11 @@ def _takes_messages(name: str, body: Body) -> bool:
     """Whether the model reads what we answer.
 
     A Stop that our own answer caused takes none: answering it again would keep
-    the agent going for ever.
+    the agent going for ever. Where `guard run` steers, it brings them itself; only
+    a call that is not run is answered with why.
     """
+    if mapping(body.get("guard")).get("steered") is True:
+        return False
     if name == "Stop":
         return body.get("stop_hook_active") is not True
     return name in {"UserPromptSubmit", "PreToolUse", "PostToolUse"}

@@ -9,6 +9,7 @@ from guard.adapters import codex_settings as settings
 from guard.adapters.ancestry import session_process
 from guard.adapters.base import Adapter, Finding, Hooks, SettingsWriter
 from guard.adapters.timing import HOOK_HOLD_S
+from guard.running.linking import kept_facts
 
 TRUST = (
     "Codex runs no hook that you have not reviewed: start `codex`, type /hooks, and trust "
@@ -19,7 +20,8 @@ TRUST = (
 def look_up(body: dict[str, Any]) -> dict[str, Any]:
     """Add what the rollout tells, and which process is this session's own."""
     pid = session_process(codex.CLIENT, unless="app-server")
-    return {"guard": codex_rollout.look_up(body) | ({"pid": pid} if pid else {})}
+    told = {"pid": pid} if pid else {}
+    return {"guard": codex_rollout.look_up(body) | told | kept_facts()}
 
 
 def abilities(hooks: Hooks) -> tuple[Finding, ...]:

@@ -64,6 +64,8 @@ class HookEvent:
         parent_key: The run this session belongs to, by key or id, where our forwarder
             knows it.
         relation: How: that run's agent started it, or a person went on from there.
+        kept: It runs under `guard run`, which ends it.
+        steered: `guard run` puts messages before its model; hooks need not.
     """
 
     client: str
@@ -90,6 +92,8 @@ class HookEvent:
     grant: Literal["once", "session"] | None = None
     parent_key: str | None = None
     relation: Literal["child", "forked"] = "child"
+    kept: bool = False
+    steered: bool = False
 
     @property
     def is_probe(self) -> bool:

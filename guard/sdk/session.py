@@ -66,7 +66,8 @@ class Session:
         agent: Who acts, where a call does not say.
         goal: What it was asked to do; the judge reads it.
         workspace: Paths of the files it may know; the judge reads them.
-        run_key: Joins this run with the same key opened elsewhere.
+        run_key: Joins this run with the same key opened elsewhere; default
+            `$MISSIONCONTROL_RUN_KEY`, which `guard run` sets.
         mode: Asks for a mode other than the project's.
         fail: "open": go on without a server. "closed": no tool runs without it.
         transport: Replaces HTTP, for tests.
@@ -343,7 +344,7 @@ def opening_of(
 ) -> dict[str, Any]:
     """Body of `POST runs/`. Its key makes opening again after a failure harmless."""
     body = {
-        "key": run_key or new_key(),
+        "key": run_key or os.environ.get("MISSIONCONTROL_RUN_KEY") or new_key(),
         "name": name,
         "agent": agent,
         "mode": str(mode) if mode else None,

@@ -49,15 +49,18 @@ async def get_directive(request: Request) -> Answer:
     run_id = run_of(request)
     asked_seq = await doorbell.run(lambda: _asked(run_id, request))
     after, wait_s = _after(request), wait_seconds(request.query("wait"))
+    as_agent = request.query("keeper") is None
     standing = await doorbell.moved(
-        run_id, after=-1 if after is None else after, timeout_s=wait_s if after is not None else 0
-    )
+        run_id, after=-1 if after is None else after, as_agent=as_agent,
+        timeout_s=wait_s if after is not None else 0,
+    )  # fmt: skip
     if standing is None:
         raise NotFound("The run")
     if after is not None and standing.version <= after:
         return Answer(204)
     directive = await build(run_id, standing, asked_seq=asked_seq)
-    return Answer(200, _directives.dump_json(directive), sent=told(run_id, standing))
+    sent = told(run_id, standing) if as_agent or standing.forbidden else None
+    return Answer(200, _directives.dump_json(directive), sent=sent)
 
 
 async def build(run_id: UUID, standing: Standing, *, asked_seq: int | None) -> Directive:

@@ -193,10 +193,11 @@ THIN_PATHS: dict[str, Any] = {
         "get": {
             "operationId": "runs_directive",
             "description": "The directive now, or the next one newer than `after` within `wait` "
-            "seconds; 204 if none. `call` names the key of the proposed turn asked about.",
+            "seconds; 204 if none. `call` names the key of the proposed turn asked about; "
+            "`keeper=1`: who started the agent asks, which does not count as its waiting.",
             "parameters": [
                 _RUN, _query("wait", "number"), _query("after", "integer"),
-                _query("call", "string"),
+                _query("call", "string"), _query("keeper", "integer"),
             ],
             "security": _AGENT,
             "responses": {

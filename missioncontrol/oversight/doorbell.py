@@ -97,15 +97,20 @@ class Doorbell:
         """Read where a run stands now."""
         return await self.run(lambda: read_standing(run_id))
 
-    async def moved(self, run_id: UUID, *, after: int, timeout_s: float) -> Standing | None:
+    async def moved(
+        self, run_id: UUID, *, after: int, timeout_s: float, as_agent: bool = True
+    ) -> Standing | None:
         """Wait until the run's version is above `after`; return where it stands then
-        or when time is up. None: there is no such run.
+        or when time is up. None: there is no such run. `as_agent`: it is the agent
+        who waits, not somebody who keeps it.
         """
         self._ensure_listening()
         until = asyncio.get_running_loop().time() + timeout_s
         with self._watching(run_id) as woken:
             while True:
-                standing = await self.run(lambda: _look(run_id))
+                standing = await self.run(
+                    lambda: _look(run_id) if as_agent else read_standing(run_id)
+                )
                 left = until - asyncio.get_running_loop().time()
                 if standing is None or standing.version > after or left <= 0:
                     return standing

@@ -10,16 +10,16 @@ from decimal import Decimal
 
 import pytest
 
-from guard.adapters.codex import usage_of
-from guard.pricing import price
 from tests.agents.person import Person
-from tests.agents.responses_api import MODEL, Reply
+from tests.agents.responses_api import Reply
 from tests.installations import wait_for as wait_seconds_for
 
 pytestmark = pytest.mark.agents
 
 CORRECTION = "The file is settings.py; there is one t too few in what you read."
 READ = "cat setings.py"
+ONE_CALL = Decimal("0.00117")
+"""By hand, at $1.25, $0.125 and $10 a million: 500 new, 1000 cached, 42 out."""
 MOST_REQUESTS = 30
 """A script that nobody stops ends by itself, so that a failing test does too."""
 
@@ -53,10 +53,12 @@ def thread_of(client):
 class Looping:
     """A connected Codex that has just been held in its loop."""
 
+    run_with: tuple[str, ...] = ()
+
     def __init__(self, server, api, client, *connecting):
         self.api, self.client = api, client
         client.connect(server.url, server.agent_key, *connecting)
-        self.process = client.start("Which settings are there?")
+        self.process = client.start("Which settings are there?", run=self.run_with)
         self.person = Person(server)
         key = f"codex:{wait_for(lambda: thread_of(client))}"
         self.run = wait_for(lambda: self.person.run_of(key))["id"]
@@ -139,11 +141,6 @@ def test_what_it_cost_is_what_the_endpoint_counted(installation, looping, person
     person.tap(story.card, "inject", message=CORRECTION)
     assert story.process.wait(60) == 0
 
-    usage = usage_of(
-        {"input_tokens": 1500, "cached_input_tokens": 1000, "output_tokens": 42,
-         "reasoning_output_tokens": 10}
-    )  # fmt: skip
-    once = price(usage, model=MODEL, provider="openai")
     asked = len(story.api.conversations)
     counted = wait_for(
         lambda: (run := person.run(story.run))["usage"]["output"] == 42 * asked and run
@@ -153,4 +150,4 @@ def test_what_it_cost_is_what_the_endpoint_counted(installation, looping, person
         "input": 500 * 4, "cache_read": 1000 * 4, "cache_write_5m": 0, "cache_write_1h": 0,
         "output": 42 * 4, "reasoning": 10 * 4,
     }  # fmt: skip
-    assert Decimal(counted["cost_usd"]) == once * 4
+    assert Decimal(counted["cost_usd"]) == ONE_CALL * 4

@@ -6,8 +6,7 @@ import sys
 
 import pytest
 
-from guard.ending import end_group, end_process, is_running
-from tests.installations import wait_for
+from guard.ending import end_process, end_tree, is_running, signal_tree
 
 STUBBORN = (
     "import signal, sys, time; signal.signal(signal.SIGTERM, signal.SIG_IGN);"
@@ -15,7 +14,8 @@ STUBBORN = (
 )
 WITH_CHILD = (
     "import subprocess, sys, time;"
-    "child = subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(600)']);"
+    "child = subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(600)'],"
+    " start_new_session=True);"
     "print(child.pid, flush=True); time.sleep(600)"
 )
 
@@ -55,13 +55,21 @@ def test_one_that_does_not_listen_is_made_to(started):
     assert process.wait(30) == -signal.SIGKILL
 
 
-def test_a_group_ends_with_its_children(started):
+def test_everything_below_it_ends_with_it(started):
     process, child = started(WITH_CHILD)
 
-    end_group(process.pid, grace_s=0.2)
+    end_tree(process.pid, grace_s=60)
 
     assert process.wait(30) == -signal.SIGTERM
-    assert wait_for(lambda: not is_running(int(child)), seconds=60)
+    assert not is_running(int(child))
+
+
+def test_what_stands_still_ends_as_well(started):
+    process, _ = started("import time; print('ready', flush=True); time.sleep(600)")
+    signal_tree(process.pid, signal.SIGSTOP)
+
+    assert end_tree(process.pid, grace_s=60)
+    assert process.wait(30) == -signal.SIGTERM
 
 
 def test_what_is_gone_already_needs_no_end(started):
@@ -69,4 +77,4 @@ def test_what_is_gone_already_needs_no_end(started):
     process.wait(30)
 
     assert end_process(process.pid)
-    assert end_group(process.pid)
+    assert end_tree(process.pid)

@@ -1,0 +1,1 @@
+"""`guard run -- COMMAND…`: any agent command, kept by Mission Control."""

@@ -1,0 +1,129 @@
+"""`codex app-server` over its standard streams: JSON-RPC, one message a line."""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import json
+import queue
+import subprocess
+import threading
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from guard.ending import GRACE_S, end_tree
+from guard.errors import GuardError
+
+ANSWERS_WITHIN_S = 60.0
+
+CLIENT = {"name": "missioncontrol", "title": "Mission Control", "version": "1"}
+
+
+class AppServerFailed(GuardError):
+    """Codex's app-server said no, or nothing."""
+
+    code = "app_server_failed"
+
+
+@dataclass(frozen=True, slots=True)
+class Notice:
+    """What the app-server tells unasked; an empty method: it has gone."""
+
+    method: str
+    params: Mapping[str, Any]
+
+
+class AppServer:
+    """One app-server and our conversation with it.
+
+    Notices are put into `inbox` as they come. What it asks of us is declined:
+    there is nobody at a screen.
+    """
+
+    def __init__(
+        self, command: Sequence[str], *, env: Mapping[str, str], inbox: queue.Queue[Any]
+    ) -> None:
+        self._inbox = inbox
+        self._numbers = itertools.count(1)
+        self._answers: dict[int, queue.Queue[dict[str, Any]]] = {}
+        process = self._process = subprocess.Popen(
+            command, env=dict(env), stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+            text=True, encoding="utf-8", process_group=0,
+        )  # fmt: skip
+        if process.stdin is None or process.stdout is None:
+            raise AppServerFailed("codex app-server has no streams")
+        self._to, self._from = process.stdin, process.stdout
+        self._writing = threading.Lock()
+        threading.Thread(target=self._read, daemon=True).start()
+
+    def begin(self) -> None:
+        """Say who we are."""
+        self.ask("initialize", clientInfo=CLIENT)
+        self._write({"method": "initialized"})
+
+    def ask(self, method: str, **params: Any) -> dict[str, Any]:
+        """Ask, and wait for the answer.
+
+        Raises:
+            AppServerFailed: It said no, has gone, or does not answer.
+        """
+        number = next(self._numbers)
+        answered = self._answers[number] = queue.Queue(1)
+        self._write({"id": number, "method": method, "params": params})
+        try:
+            answer = answered.get(timeout=ANSWERS_WITHIN_S)
+        except queue.Empty:
+            raise AppServerFailed(f"codex app-server did not answer {method}") from None
+        finally:
+            del self._answers[number]
+        if "error" in answer:
+            reason = answer["error"].get("message", "no reason given")
+            raise AppServerFailed(f"codex app-server refused {method}: {reason}")
+        return dict(answer.get("result") or {})
+
+    def close(self) -> int:
+        """Let it end its session, and see that it does; answers its exit status."""
+        with contextlib.suppress(OSError):
+            self._to.close()
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            return self._process.wait(GRACE_S)
+        return self.end()
+
+    def end(self) -> int:
+        """End it, with every command it runs."""
+        end_tree(self._process.pid)
+        return self._process.wait()
+
+    def _write(self, message: Mapping[str, Any]) -> None:
+        try:
+            with self._writing:
+                self._to.write(json.dumps(message) + "\n")
+                self._to.flush()
+        except (OSError, ValueError) as error:
+            raise AppServerFailed(f"codex app-server has gone: {error}") from error
+
+    def _read(self) -> None:
+        for line in self._from:
+            with contextlib.suppress(ValueError, AppServerFailed):
+                self._take(json.loads(line))
+        gone = {"error": {"message": "it has gone"}}
+        for answered in list(self._answers.values()):
+            with contextlib.suppress(queue.Full):
+                answered.put_nowait(gone)
+        self._inbox.put(Notice("", {}))
+
+    def _take(self, message: dict[str, Any]) -> None:
+        if "method" not in message:
+            if answered := self._answers.get(message.get("id", 0)):
+                answered.put(message)
+        elif "id" in message:
+            self._write({"id": message["id"], **_declined(message["method"])})
+        else:
+            self._inbox.put(Notice(message["method"], message.get("params") or {}))
+
+
+def _declined(method: str) -> dict[str, Any]:
+    if method.endswith("/requestApproval"):
+        return {"result": {"decision": "decline"}}
+    return {"error": {"code": -32601, "message": "nobody is at a screen here"}}

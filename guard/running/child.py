@@ -1,0 +1,96 @@
+"""The command under guard: started in a group of its own, with our terminal."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from guard.ending import GRACE_S, end_tree, signal_tree
+
+FORWARDED = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGUSR1)
+"""What we are sent is meant for the command."""
+
+
+class Child:
+    """A command that runs in a process group of its own.
+
+    It reads our standard input and writes where we write; where that is a
+    terminal, it is given the terminal, and Ctrl-C and Ctrl-Z are its own.
+    """
+
+    def __init__(self, command: Sequence[str], *, env: Mapping[str, str], **streams: Any) -> None:
+        self._terminal = _own_terminal() if not streams else None
+        self.process = subprocess.Popen(command, env=dict(env), process_group=0, **streams)
+        self.pid = self.process.pid
+        self._paused = False
+        # Only now, or the command would inherit it: taking a terminal back from the
+        # background is answered with this signal.
+        signal.signal(signal.SIGTTOU, signal.SIG_IGN)
+        for number in FORWARDED:
+            signal.signal(number, self._forward)
+        self._lend_terminal()
+
+    def wait(self) -> int:
+        """Wait for its end; answers its exit status as a shell would say it."""
+        while True:
+            _, status = os.waitpid(self.pid, os.WUNTRACED)
+            if not os.WIFSTOPPED(status):
+                break
+            if not self._paused:
+                self._stop_along()
+        self._take_terminal_back()
+        self.process.returncode = os.waitstatus_to_exitcode(status)
+        return 128 + os.WTERMSIG(status) if os.WIFSIGNALED(status) else os.WEXITSTATUS(status)
+
+    def pause(self) -> None:
+        """Stop it where it stands, with everything below it."""
+        self._paused = True
+        signal_tree(self.pid, signal.SIGSTOP)
+
+    def go_on(self) -> None:
+        """Let it go on."""
+        signal_tree(self.pid, signal.SIGCONT)
+        self._paused = False
+
+    def end(self, *, grace_s: float = GRACE_S) -> None:
+        """End it, with everything below it."""
+        end_tree(self.pid, grace_s=grace_s)
+
+    def _forward(self, number: int, _frame: Any) -> None:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(self.pid, number)
+
+    def _lend_terminal(self) -> None:
+        if self._terminal is None:
+            return
+        with contextlib.suppress(OSError):  # it may have ended already
+            os.tcsetpgrp(self._terminal, self.pid)
+            os.killpg(self.pid, signal.SIGCONT)  # it may have asked for it too early
+
+    def _take_terminal_back(self) -> None:
+        if self._terminal is not None:
+            with contextlib.suppress(OSError):
+                os.tcsetpgrp(self._terminal, os.getpgrp())
+
+    def _stop_along(self) -> None:
+        """The person pressed Ctrl-Z: stop as well, so that the shell sees it."""
+        self._take_terminal_back()
+        os.kill(os.getpid(), signal.SIGSTOP)
+        self._lend_terminal()
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(self.pid, signal.SIGCONT)
+
+
+def _own_terminal() -> int | None:
+    """The terminal we read from and are in the foreground of."""
+    try:
+        descriptor = sys.stdin.fileno()
+        mine = os.isatty(descriptor) and os.tcgetpgrp(descriptor) == os.getpgrp()
+    except (OSError, ValueError, AttributeError):
+        return None
+    return descriptor if mine else None

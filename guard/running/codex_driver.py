@@ -1,0 +1,248 @@
+"""Drive `codex exec` through its app-server: steered, interrupted, its use counted.
+
+Where our hooks are in force they see each call before it runs and hold it. Without
+them the app-server's own notices are the turns, and a hold interrupts the work.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import queue
+import signal
+import sys
+import tempfile
+import threading
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import Any
+
+from guard.adapters.codex import CLIENT
+from guard.adapters.codex_settings import is_ours
+from guard.adapters.fields import mapping, text
+from guard.adapters.hook import HookEvent
+from guard.keys import Connection
+from guard.running import linking
+from guard.running.app_server import AppServer, AppServerFailed, Notice
+from guard.running.codex_exec import Task
+from guard.running.codex_items import turn_of
+from guard.running.codex_usage import Ledger, usage_told
+from guard.running.codex_voice import Voice
+from guard.running.desk import Desk
+from guard.running.reporting import Reporter
+from guard.turn import Turn
+from guard.wire import Directive, DirectiveAction, Message
+
+GIVES_HOOKS_S = 1.0
+"""A hook that held a call has the first word; what it left is steered after this."""
+
+GO_ON = "Go on where you were interrupted."
+
+SIGNALLED = 128
+
+
+@dataclass(frozen=True, slots=True)
+class Heard:
+    """A directive that arrived."""
+
+    directive: Directive
+
+
+@dataclass(frozen=True, slots=True)
+class Signalled:
+    """Somebody wants us to end."""
+
+    number: int
+
+
+def drive(task: Task, connection: Connection, *, name: str | None) -> int:
+    """Run one prompt; answers the exit status."""
+    inbox: queue.Queue[Notice | Heard | Signalled] = queue.Queue()
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, lambda given, _frame: inbox.put(Signalled(given)))
+    with tempfile.TemporaryDirectory(prefix="guard-run-") as notes:
+        told = {linking.NOTES: notes, linking.STEERED: "1"}
+        program = [task.program, "app-server", *task.options]
+        server = AppServer(program, env=os.environ | told, inbox=inbox)
+        try:
+            server.begin()
+            return Driver(task, server, connection, inbox).run(name)
+        finally:
+            server.close()
+
+
+class Driver:
+    """One prompt's way through the app-server."""
+
+    def __init__(
+        self, task: Task, server: AppServer, connection: Connection, inbox: queue.Queue[Any]
+    ) -> None:
+        self._task, self._server, self._inbox = task, server, inbox
+        self._desk = Desk(connection)
+        self._voice = Voice(as_json=task.as_json, last_message=task.last_message)
+        self._thread = self._model = ""
+        self._turn: str | None = None
+        self._hooked = self._was_held = self._paused = False
+        self._given: set[str] = set()
+        self._ledger = Ledger()
+        self._status: int | None = None
+
+    def run(self, name: str | None) -> int:
+        """Start the prompt and see it through."""
+        started = self._server.ask("thread/start", **self._task.thread)
+        self._thread = text(mapping(started.get("thread")), "id")
+        self._model = text(started, "model")
+        self._hooked = self._has_hooks(text(started, "cwd"))
+        self._voice.thread(self._thread)
+        opening = self._opening(name, text(started, "cwd"))
+        pauses = not self._hooked
+        self._reporter = Reporter(self._desk, opening, hear=self._hear, pauses=pauses)
+        self._start_turn(self._task.prompt)
+        while self._status is None:
+            self._take(self._inbox.get())
+        self._voice.finish()
+        self._server.close()
+        self._reporter.finish("failed" if self._status else "completed")
+        return self._status
+
+    def _opening(self, name: str | None, cwd: str) -> dict[str, Any]:
+        asked = HookEvent(
+            client=CLIENT, name="", session=self._thread, cwd=cwd, prompt=self._task.prompt
+        )
+        return {
+            "key": asked.run_key,
+            "name": name or asked.run_name,
+            "agent": CLIENT,
+            "goal": self._task.prompt,
+            "capabilities": {
+                "hold": True,
+                "inject": ["now", "at_next_tool", "at_stop"],
+                "terminate": "signal",
+                "cost": "transcript" if self._hooked else "turns",
+                "away": "waits",
+                "why": {},
+            },
+        }
+
+    def _has_hooks(self, cwd: str) -> bool:
+        """Whether Codex will run our hook before a tool; it says which it trusts."""
+        listed = self._server.ask("hooks/list", cwds=[cwd]).get("data") or []
+        hooks = [mapping(hook) for row in listed for hook in mapping(row).get("hooks") or []]
+        bypassed = "bypass_hook_trust" in mapping(self._task.thread.get("config"))
+        return any(
+            is_ours(hook)
+            and hook.get("eventName") == "preToolUse"
+            and hook.get("enabled") is not False
+            and (bypassed or hook.get("trustStatus") in {"trusted", "managed"})
+            for hook in hooks
+        )
+
+    def _hear(self, directive: Directive) -> None:
+        self._inbox.put(Heard(directive))
+
+    # --- what comes in -----------------------------------------------------------
+
+    def _take(self, event: Notice | Heard | Signalled) -> None:
+        if isinstance(event, Heard):
+            self._obey(event.directive)
+        elif isinstance(event, Signalled):
+            self._end(SIGNALLED + event.number)
+        elif not event.method:
+            self._status = 1
+        elif event.params.get("threadId") in {None, self._thread}:
+            self._notice(event)
+
+    def _notice(self, notice: Notice) -> None:
+        self._voice.heard(notice.method, notice.params)
+        if notice.method == "turn/completed":
+            self._turn_over(text(mapping(notice.params.get("turn")), "status"))
+        elif not self._hooked and notice.method == "item/completed":
+            self._tell(self._ledger.turn(turn_of(mapping(notice.params.get("item")))))
+        elif not self._hooked and notice.method == "thread/tokenUsage/updated":
+            used = replace(usage_told(notice.params), model=self._model)
+            self._tell(self._ledger.used(used))
+
+    def _turn_over(self, status: str) -> None:
+        self._turn = None
+        self._tell(self._ledger.rest())
+        if self._paused:
+            return
+        directive = self._reporter.directive_now()
+        left = [m for m in directive.messages if m.id not in self._given] if directive else []
+        if left and directive and directive.action is not DirectiveAction.STOP:
+            self._give(left)
+        else:
+            self._status = 0 if status == "completed" else 1
+
+    def _tell(self, turns: Iterable[Turn]) -> None:
+        for turn in turns:
+            self._reporter.turn(turn)
+
+    # --- what it asks --------------------------------------------------------------
+
+    def _obey(self, directive: Directive) -> None:
+        if directive.action is DirectiveAction.STOP:
+            sys.stderr.write(f"guard run: {directive.reason or 'Ended by Mission Control.'}\n")
+            self._end(SIGNALLED + signal.SIGTERM)
+        elif directive.action is DirectiveAction.HOLD:
+            self._hold()
+        elif self._was_held:
+            self._was_held = False
+            threading.Timer(GIVES_HOOKS_S, self._look_again).start()
+        else:
+            self._go_on([m for m in directive.messages if m.id not in self._given])
+
+    def _hold(self) -> None:
+        """A hook holds the next call; without hooks, work stops here and now."""
+        if self._hooked:
+            self._was_held = True
+        elif self._turn is not None and not self._paused:
+            self._paused = True
+            self._interrupt()
+
+    def _go_on(self, messages: list[Message]) -> None:
+        if self._paused:
+            self._paused = False
+            if not messages:
+                self._start_turn(GO_ON)
+        if messages:
+            self._give(messages)
+
+    def _look_again(self) -> None:
+        directive = self._reporter.directive_now()
+        if directive is not None:
+            self._hear(directive)
+
+    def _give(self, messages: list[Message]) -> None:
+        """Put texts before the model now: into its turn, or as its next one."""
+        said = "\n\n".join(message.text for message in messages)
+        if not self._steer(said):
+            self._start_turn(said)
+        for message in messages:
+            self._given.add(message.id)
+            self._reporter.delivered(message.id)
+
+    def _steer(self, said: str) -> bool:
+        """Say it into the running turn; False: it is over."""
+        told = {"threadId": self._thread, "expectedTurnId": self._turn, "input": _input(said)}
+        try:
+            return self._turn is not None and bool(self._server.ask("turn/steer", **told))
+        except AppServerFailed:
+            return False
+
+    def _start_turn(self, said: str) -> None:
+        started = self._server.ask("turn/start", threadId=self._thread, input=_input(said))
+        self._turn = text(mapping(started.get("turn")), "id")
+
+    def _interrupt(self) -> None:
+        with contextlib.suppress(AppServerFailed):
+            self._server.ask("turn/interrupt", threadId=self._thread, turnId=self._turn or "")
+
+    def _end(self, status: int) -> None:
+        if self._turn is not None:
+            self._interrupt()
+        self._status = status
+
+
+def _input(said: str) -> list[dict[str, str]]:
+    return [{"type": "text", "text": said}]

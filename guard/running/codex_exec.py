@@ -1,0 +1,133 @@
+"""Which Codex commands can be driven through its app-server: `codex exec PROMPT`.
+
+The app-server (0.169.0) takes a prompt, steers and interrupts a running turn, and
+tells what is used. What it cannot do for us is said, and the command runs as it is:
+then a text reaches the model at its next tool, and a signal ends it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NoReturn
+
+SCREEN = (
+    "Codex's own screen cannot be steered from here. It runs as it is: texts arrive at its "
+    "next tool, and it is ended by a signal. `codex exec PROMPT` is steered at once."
+)
+NOT_STEERED = "This `codex exec` is not steered ({why}); texts arrive at its next tool."
+
+OTHER_COMMANDS = frozenset({"resume", "fork", "review", "help"})
+DANGER = "danger-full-access"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Task:
+    """One prompt for the app-server.
+
+    Attributes:
+        program: The `codex` to call.
+        prompt: What to do.
+        options: What `codex app-server` takes as well: `-c`, `--enable`, `--disable`.
+        thread: Fields of `thread/start`.
+        as_json: Print events as JSON Lines.
+        last_message: Write the last message into this file.
+    """
+
+    program: str
+    prompt: str
+    options: tuple[str, ...]
+    thread: dict[str, object]
+    as_json: bool = False
+    last_message: Path | None = None
+
+
+def read(command: Sequence[str]) -> Task | str:
+    """Read a `codex` command line; a sentence says why it cannot be driven."""
+    if command[1:2] not in (["exec"], ["e"]):
+        return SCREEN
+    try:
+        asked = _parser().parse_args(command[2:])
+        return _task(command[0], asked)
+    except _NotDriven as why:
+        return NOT_STEERED.format(why=why)
+
+
+class _NotDriven(Exception):
+    """Says why."""
+
+
+class _Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        raise _NotDriven(message)
+
+
+def _parser() -> _Parser:
+    parser = _Parser(add_help=False, allow_abbrev=False)
+    for names in (("-c", "--config"), ("--enable",), ("--disable",)):
+        parser.add_argument(*names, action="append", default=[])
+    parser.add_argument("-m", "--model")
+    parser.add_argument("-s", "--sandbox")
+    parser.add_argument("-C", "--cd", type=Path)
+    parser.add_argument("-o", "--output-last-message", type=Path)
+    parser.add_argument("--color")
+    for flag in (
+        "--json", "--ephemeral", "--skip-git-repo-check", "--dangerously-bypass-hook-trust",
+        "--dangerously-bypass-approvals-and-sandbox",
+    ):  # fmt: skip
+        parser.add_argument(flag, action="store_true")
+    parser.add_argument("prompt", nargs="?")
+    return parser
+
+
+def _task(program: str, asked: argparse.Namespace) -> Task:
+    if asked.prompt in OTHER_COMMANDS:
+        raise _NotDriven(f"`{asked.prompt}` is a command of its own")
+    if asked.prompt in (None, "-") and sys.stdin.isatty():
+        raise _NotDriven("it has no prompt")
+    cwd = (asked.cd or Path.cwd()).resolve()
+    if not (asked.skip_git_repo_check or _in_repository(cwd)):
+        raise _NotDriven("Codex itself has to say that this is no git repository")
+    return Task(
+        program=program,
+        prompt=_prompt(asked.prompt),
+        options=_options(asked),
+        thread=_thread(asked, cwd),
+        as_json=asked.json,
+        last_message=asked.output_last_message,
+    )
+
+
+def _prompt(given: str | None) -> str:
+    """As `codex exec` reads it: piped text stands in for a prompt, or follows it."""
+    if given in (None, "-"):
+        return sys.stdin.read()
+    piped = "" if sys.stdin.isatty() else sys.stdin.read()
+    return f"{given}\n\n<stdin>\n{piped}\n</stdin>" if piped.strip() else str(given)
+
+
+def _options(asked: argparse.Namespace) -> tuple[str, ...]:
+    given = {"-c": asked.config, "--enable": asked.enable, "--disable": asked.disable}
+    pairs = ((name, value) for name, values in given.items() for value in values)
+    return tuple(word for pair in pairs for word in pair)
+
+
+def _thread(asked: argparse.Namespace, cwd: Path) -> dict[str, object]:
+    """`codex exec` asks nobody: what needs an approval is not done."""
+    bypass = asked.dangerously_bypass_approvals_and_sandbox
+    told: dict[str, object | None] = {
+        "cwd": str(cwd),
+        "approvalPolicy": "never",
+        "model": asked.model,
+        "sandbox": DANGER if bypass else asked.sandbox,
+        "ephemeral": asked.ephemeral or None,
+        "config": {"bypass_hook_trust": True} if asked.dangerously_bypass_hook_trust else None,
+    }
+    return {name: value for name, value in told.items() if value is not None}
+
+
+def _in_repository(cwd: Path) -> bool:
+    return any((folder / ".git").exists() for folder in (cwd, *cwd.parents))

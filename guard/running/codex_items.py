@@ -1,0 +1,118 @@
+"""What the app-server tells of a turn, as turns of ours and as lines for people. Pure."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from guard.adapters.codex import CLIENT
+from guard.adapters.fields import mapping, text
+from guard.turn import Role, Turn
+
+Item = Mapping[str, Any]
+
+
+def turn_of(item: Item) -> Turn | None:
+    """Read a completed item: a command, a change of files, a tool's call, a message."""
+    kind = text(item, "type")
+    if kind == "agentMessage" and text(item, "text"):
+        return Turn(role=Role.ASSISTANT, key=text(item, "id"), content=text(item, "text"))
+    if kind == "userMessage":
+        return _asked(item)
+    if kind == "commandExecution":
+        return _command(item)
+    if kind == "fileChange":
+        return _change(item)
+    return _tool(item) if kind == "mcpToolCall" else None
+
+
+def line_of(item: Item) -> str:
+    """Show a completed item in one line; empty where there is nothing to show."""
+    kind = text(item, "type")
+    if kind == "commandExecution":
+        return f"$ {_shell(item)}  (exit {item.get('exitCode')})"
+    if kind == "fileChange":
+        return f"changed {', '.join(_paths(item)) or 'files'}"
+    return f"called {text(item, 'tool')}" if kind == "mcpToolCall" else ""
+
+
+def snake(value: Any) -> Any:
+    """Write names as `codex exec --json` does.
+
+    >>> snake({"type": "agentMessage", "exitCode": 0})
+    {'type': 'agent_message', 'exit_code': 0}
+    """
+    if isinstance(value, dict):
+        written = {_snake_word(name): snake(part) for name, part in value.items()}
+        if isinstance(written.get("type"), str):
+            written["type"] = _snake_word(written["type"])
+        return written
+    return [snake(part) for part in value] if isinstance(value, list) else value
+
+
+def _snake_word(word: str) -> str:
+    return re.sub(r"(?<=[a-z])([A-Z])", lambda found: f"_{found[1].lower()}", word)
+
+
+def _asked(item: Item) -> Turn | None:
+    content = item.get("content")
+    parts = [text(mapping(part), "text") for part in (content if isinstance(content, list) else ())]
+    said = "\n".join(part for part in parts if part)
+    return Turn(role=Role.USER, key=text(item, "id"), content=said) if said else None
+
+
+def _command(item: Item) -> Turn:
+    """A command, named as Codex's own hooks name it."""
+    output, code = text(item, "aggregatedOutput"), item.get("exitCode")
+    failed = isinstance(code, int) and code != 0
+    return Turn(
+        role=Role.ASSISTANT,
+        key=text(item, "id"),
+        agent=CLIENT,
+        tool="Bash",
+        args={"command": _shell(item)},
+        result=None if failed else output,
+        error=f"exit code {code}\n{output}".rstrip() if failed else None,
+    )
+
+
+def _shell(item: Item) -> str:
+    """What the model asked for, without the shell that Codex runs it in."""
+    actions = item.get("commandActions")
+    told = [text(mapping(a), "command") for a in (actions if isinstance(actions, list) else ())]
+    return told[0] if len(told) == 1 and told[0] else text(item, "command")
+
+
+def _change(item: Item) -> Turn:
+    failed = item.get("status") == "failed"
+    return Turn(
+        role=Role.ASSISTANT,
+        key=text(item, "id"),
+        agent=CLIENT,
+        tool="apply_patch",
+        args={"changes": item.get("changes")},
+        error="the change was not applied" if failed else None,
+        files=tuple(_paths(item)),
+    )
+
+
+def _paths(item: Item) -> list[str]:
+    changes = item.get("changes")
+    rows = (mapping(change) for change in (changes if isinstance(changes, list) else ()))
+    return [text(row, "path") for row in rows if text(row, "path")]
+
+
+def _tool(item: Item) -> Turn:
+    error = mapping(item.get("error"))
+    result = item.get("result")
+    return Turn(
+        role=Role.ASSISTANT,
+        key=text(item, "id"),
+        agent=CLIENT,
+        tool=f"mcp__{text(item, 'server')}__{text(item, 'tool')}",
+        args=mapping(item.get("arguments")),
+        result=None if error else json.dumps(result, sort_keys=True),
+        error=(text(error, "message") or "the tool failed") if error else None,
+    )

@@ -1,0 +1,153 @@
+"""`guard run -- COMMAND…`: run any agent command, kept by Mission Control."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shlex
+import sys
+import tempfile
+from pathlib import Path, PurePath
+from typing import Any
+
+from guard.adapters import ADAPTERS
+from guard.errors import ConnectRefused, GuardError, ServerAway
+from guard.keys import USER_WIDE, Connection, connection_for
+from guard.running import codex_exec, linking
+from guard.running.child import Child
+from guard.running.desk import Desk
+from guard.running.keeper import Keeper
+from guard.sdk.conversation import new_key
+from guard.sdk.transport import Endpoint
+
+PROGRAMS = {"claude": "claude-code", "codex": "codex", "gemini": "gemini", "cursor-agent": "cursor"}
+"""Agents that name their sessions themselves: each session is a run of its own."""
+
+NOT_STARTED = 69
+"""EX_UNAVAILABLE: to fail closed, and nobody watches."""
+
+NOT_FOUND = 127
+
+ENDED = 143
+"""What a shell says of a command that SIGTERM ended."""
+
+CAPABILITIES = {
+    "hold": True,
+    "inject": [],
+    "terminate": "signal",
+    "why": {"inject": "A command run under `guard run` that reports no turns takes no text."},
+}
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the command line."""
+    parser.usage = "guard run [options] -- COMMAND…"
+    parser.add_argument("--name", help="what people call this run; default: the command")
+    parser.add_argument("--url", help="Mission Control's address; default $MISSIONCONTROL_URL")
+    parser.add_argument("--key", help="the project's agent key; default $MISSIONCONTROL_KEY")
+    parser.add_argument(
+        "--fail",
+        choices=("open", "closed"),
+        help="while Mission Control is away: run anyway (open) or do not start (closed)",
+    )
+    parser.add_argument("command_line", nargs="+", metavar="COMMAND", help="what to run")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Run the command; answers its exit status."""
+    client = PROGRAMS.get(PurePath(args.command_line[0]).name)
+    try:
+        connection = wanted(args, client)
+        _check_server(connection)
+        task = codex_exec.read(args.command_line) if client == "codex" else None
+        if isinstance(task, codex_exec.Task):
+            from guard.running.codex_driver import drive
+
+            return drive(task, connection, name=args.name)
+        if isinstance(task, str):
+            say(task)
+        return _keep(args, connection, client)
+    except GuardError as error:
+        say(str(error))
+        return NOT_STARTED
+    except FileNotFoundError as error:
+        say(f"{error.filename}: there is no such command.")
+        return NOT_FOUND
+
+
+def wanted(args: argparse.Namespace, client: str | None) -> Connection:
+    """Take the connection from arguments, environment, or what `connect` wrote.
+
+    Raises:
+        ConnectRefused: No address or no key is known, or they are unusable.
+    """
+    clients = [client] if client else list(ADAPTERS)
+    found = (connection_for(name, Path.cwd()) for name in clients)
+    standing = next((connection for connection in found if connection), None)
+    url = args.url or os.environ.get("MISSIONCONTROL_URL") or (standing.url if standing else "")
+    key = args.key or os.environ.get("MISSIONCONTROL_KEY") or (standing.key if standing else "")
+    if not url or not key:
+        raise ConnectRefused("Say where: --url and --key, or MISSIONCONTROL_URL and _KEY.")
+    try:
+        Endpoint.of(url, key)
+    except ValueError as error:
+        raise ConnectRefused(f"{error}.") from error
+    fail = args.fail or (standing.fail if standing else "open")
+    return Connection(client=client or "run", place=USER_WIDE, url=url, key=key, fail=fail)
+
+
+def _check_server(connection: Connection) -> None:
+    """Start nothing unwatched where that was asked.
+
+    Raises:
+        ServerAway: Nobody answers, and this fails closed.
+        ServerRefused: The key is no key of this server.
+    """
+    desk = Desk(connection)
+    try:
+        desk.check()
+    except ServerAway as error:
+        if connection.fail == "closed":
+            raise
+        say(f"{connection.url} is away ({error}); running without it until it is back.")
+    finally:
+        desk.close()
+
+
+def _keep(args: argparse.Namespace, connection: Connection, client: str | None) -> int:
+    own = None if client else f"run:{new_key()}"
+    with tempfile.TemporaryDirectory(prefix="guard-run-") as notes:
+        child = Child(args.command_line, env=environment(connection, notes, own))
+        keeper = Keeper(Desk(connection), child, notes=Path(notes))
+        keeper.start(_opening(args, own) if own else None)
+        status = child.wait()
+        keeper.finish(status)
+    return ENDED if keeper.ended_for else status
+
+
+def environment(connection: Connection, notes: str, own: str | None) -> dict[str, str]:
+    """The command's environment: what lets its hooks and sessions find us."""
+    told = {
+        "MISSIONCONTROL_URL": connection.url,
+        "MISSIONCONTROL_KEY": connection.key,
+        linking.NOTES: notes,
+    }
+    return os.environ | told | ({linking.RUN_KEY: own} if own else {})
+
+
+def _opening(args: argparse.Namespace, own: str) -> dict[str, Any]:
+    line = shlex.join(args.command_line)
+    return {
+        "key": own,
+        "name": args.name or (line if len(line) <= NAME_CHARS else line[: NAME_CHARS - 1] + "…"),
+        "agent": PurePath(args.command_line[0]).name,
+        "capabilities": CAPABILITIES,
+    }
+
+
+NAME_CHARS = 80
+
+
+def say(sentence: str) -> None:
+    """Tell the person; what the command writes stays its own."""
+    sys.stderr.write(f"guard run: {sentence}\n")

@@ -1,0 +1,114 @@
+"""What a keeper asks of the server about runs: open, follow, report."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+from urllib.parse import quote, urlencode
+
+from guard.adapters.codex import CLIENT
+from guard.adapters.hook import PROBE
+from guard.errors import ServerAway, ServerRefused
+from guard.keys import Connection
+from guard.sdk.exchange import Answer, Request
+from guard.sdk.transport import HttpTransport
+from guard.sdk.wording import SUCCESSES, body_of, directive_of, turn_json
+from guard.turn import Turn
+from guard.wire import Directive
+
+WAITS_S = 25
+"""One request for the next directive; below what proxies cut."""
+
+AGAIN_S = 1.0
+
+CHECKS_WITHIN_S = 5.0
+
+ENDED = frozenset({"completed", "failed", "terminated"})
+
+
+class Desk:
+    """The REST calls of a keeper; safe for several threads."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._transport = HttpTransport(connection.url, connection.key)
+
+    def open_run(self, opening: Mapping[str, Any]) -> dict[str, Any]:
+        """Open a run, or find the one with this key."""
+        return dict(body_of(self._ask("POST", "runs/", opening)))
+
+    def run(self, run_id: str) -> dict[str, Any]:
+        """Read a run."""
+        return dict(body_of(self._ask("GET", f"runs/{run_id}/")))
+
+    def change(self, run_id: str, **told: Any) -> None:
+        """Report capabilities, or the end."""
+        body_of(self._ask("PATCH", f"runs/{run_id}/", told))
+
+    def check(self) -> None:
+        """Ask whether anyone is there who knows our key."""
+        probe = {"hook_event_name": PROBE, "session_id": ""}
+        body = self._ask("POST", f"hooks/{CLIENT}/", probe, timeout_s=CHECKS_WITHIN_S).body
+        if body != {}:
+            raise ServerAway("it is no Mission Control")
+
+    def say_ended(self, run_id: str, said: str) -> None:
+        """Report an end that the run has not told itself."""
+        if self.run(run_id)["status"] not in ENDED:
+            self.change(run_id, status=said)
+
+    def take_turns(self, run_id: str, turns: Sequence[Turn]) -> None:
+        """Report turns."""
+        body_of(self._ask("POST", f"runs/{run_id}/turns/", {"turns": [*map(turn_json, turns)]}))
+
+    def delivered(self, run_id: str, message_id: str) -> None:
+        """Report that a message reached the model."""
+        path = f"runs/{run_id}/messages/{quote(message_id, safe='')}/delivered/"
+        self._ask("POST", path, {})
+
+    def next_directive(
+        self, run_id: str, *, after: int | None, as_agent: bool = False
+    ) -> Directive | None:
+        """Wait for a directive newer than `after`; None: none in one request's time."""
+        asked: dict[str, Any] = {} if as_agent else {"keeper": 1}
+        if after is not None:
+            asked |= {"after": after, "wait": WAITS_S}
+        path = f"runs/{run_id}/directive/?{urlencode(asked)}"
+        answer = self._ask("GET", path, timeout_s=WAITS_S + 10)
+        return directive_of(body_of(answer)) if answer.status != NO_CONTENT else None
+
+    def close(self) -> None:
+        """Close what is kept open."""
+        self._transport.close()
+
+    def _ask(
+        self, method: str, path: str, body: Mapping[str, Any] | None = None, *,
+        timeout_s: float = 10.0,
+    ) -> Answer:  # fmt: skip
+        asked = Request(method=method, path=path, body=body, timeout_s=timeout_s)
+        answer = self._transport.send(asked)
+        if answer.status not in SUCCESSES:
+            body_of(answer)  # raises, with the server's reason
+        return answer
+
+
+NO_CONTENT = 204
+SERVER_FAULT = 500
+
+
+def insisting(deed: Callable[[], Any], *, until: Callable[[], bool]) -> Any:
+    """Do it again while the server is away, until it worked or nobody wants it more.
+
+    Raises:
+        ServerRefused: The server said no.
+    """
+    while not until():
+        try:
+            return deed()
+        except ServerAway:
+            time.sleep(AGAIN_S)
+        except ServerRefused as error:
+            if error.status < SERVER_FAULT:
+                raise
+            time.sleep(AGAIN_S)
+    return None

@@ -1,0 +1,133 @@
+"""Follow the runs of one command, and do to it what their directives ask."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+import threading
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Any, Protocol
+
+from guard.errors import ServerAway, ServerRefused
+from guard.running.desk import Desk, insisting
+from guard.running.linking import noted
+from guard.wire import Directive, DirectiveAction
+
+LOOKS_EVERY_S = 0.2
+"""Between two looks for notes of new sessions."""
+
+
+class Kept(Protocol):
+    """What a keeper can do to its command."""
+
+    def pause(self) -> None: ...
+
+    def go_on(self) -> None: ...
+
+    def end(self) -> None: ...
+
+
+class Keeper:
+    """Watches over one command: its own run, and its sessions' as they are noted.
+
+    Args:
+        desk: Asks the server.
+        kept: The command.
+        notes: Where the forwarder notes sessions; see `guard.running.linking`.
+    """
+
+    def __init__(self, desk: Desk, kept: Kept, *, notes: Path) -> None:
+        self._desk, self._kept, self._notes = desk, kept, notes
+        self._over = threading.Event()
+        self._known: set[str] = set()
+        self._runs: list[str] = []
+        self.ended_for: str | None = None
+
+    def start(self, opening: dict[str, Any] | None) -> None:
+        """Begin to watch; `opening` opens a run for the command itself."""
+        if opening is not None:
+            with contextlib.suppress(ServerAway):  # else in the background, when it is back
+                self._runs.append(self._desk.open_run(opening)["id"])
+            self._in_background(self._keep_own, opening)
+        self._in_background(self._look_for_sessions)
+
+    def finish(self, status: int) -> None:
+        """Say of every run that has not said so itself that it is over."""
+        self._over.set()
+        said = "failed" if status else "completed"
+        for run_id in self._runs:
+            with contextlib.suppress(ServerAway, ServerRefused):
+                self._desk.say_ended(run_id, said)
+        self._desk.close()
+
+    def _keep_own(self, opening: dict[str, Any]) -> None:
+        """Follow the command's own run; opened under its key again, it is the same."""
+        run = self._insist(lambda: self._desk.open_run(opening))
+        if run is not None:
+            self._runs = [*{*self._runs, run["id"]}]
+            self._follow(run["id"], may_pause=True)
+
+    def _look_for_sessions(self) -> None:
+        while not self._over.wait(LOOKS_EVERY_S):
+            for key in noted(self._notes) - self._known:
+                self._known.add(key)
+                self._in_background(self._keep_session, key)
+
+    def _keep_session(self, key: str) -> None:
+        """Follow a session's run; it was opened before its note was left."""
+        run = self._insist(lambda: self._desk.open_run({"key": key, "name": key}))
+        if run is None:
+            return
+        self._runs.append(run["id"])
+        told = {"terminate": "signal"}
+        self._insist(lambda: self._desk.change(run["id"], capabilities=told))
+        self._follow(run["id"], may_pause=False)
+
+    def _follow(self, run_id: str, *, may_pause: bool) -> None:
+        after, paused = None, False
+        while not self._over.is_set():
+            ask = partial(self._desk.next_directive, run_id, after=after, as_agent=paused)
+            directive = self._insist(ask)
+            if directive is not None:
+                after = directive.version
+                paused = self._obey(run_id, directive, may_pause=may_pause)
+
+    def _obey(self, run_id: str, directive: Directive, *, may_pause: bool) -> bool:
+        """Do what is asked; whether the command now stands still."""
+        if directive.action is DirectiveAction.STOP:
+            self._stop(directive.reason or "Ended by Mission Control.")
+        elif may_pause and directive.action is DirectiveAction.HOLD:
+            return self._pause_unless_it_holds_itself(run_id)
+        elif may_pause:
+            self._kept.go_on()
+        return False
+
+    def _pause_unless_it_holds_itself(self, run_id: str) -> bool:
+        """An agent that reports its turns waits before its next call: no need to."""
+        run = self._insist(lambda: self._desk.run(run_id))
+        if run is None or run["turns"]:
+            return False
+        self._kept.pause()
+        return True
+
+    def _insist(self, deed: Callable[[], Any]) -> Any:
+        return insisting(deed, until=self._over.is_set)
+
+    def _stop(self, reason: str) -> None:
+        if self.ended_for is None:
+            self.ended_for = reason
+            sys.stderr.write(f"guard run: {reason}\n")
+            self._kept.end()
+
+    def _in_background(self, deed: Any, *args: Any) -> None:
+        threading.Thread(target=_quietly, args=(deed, *args), daemon=True).start()
+
+
+def _quietly(deed: Any, *args: Any) -> None:
+    """A server that says no must not disturb the command."""
+    try:
+        deed(*args)
+    except ServerRefused as error:
+        sys.stderr.write(f"guard run: {error}\n")

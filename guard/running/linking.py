@@ -1,0 +1,49 @@
+"""How `guard run` learns which sessions its command has: the forwarder leaves a note.
+
+A hooked agent names its sessions itself. Its hooks call our forwarder, which runs
+below `guard run` and finds in its environment where to note them.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import MutableMapping
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote, unquote
+
+NOTES = "MISSIONCONTROL_NOTES"
+"""The directory for notes; names who keeps the process this runs below."""
+
+STEERED = "MISSIONCONTROL_STEERED"
+"""Set where the keeper itself carries messages to the model: hooks carry none."""
+
+RUN_KEY = "MISSIONCONTROL_RUN_KEY"
+"""The key of the run that a Session below joins, where it is given none."""
+
+
+def note_session(client: str, session: str) -> None:
+    """Leave a note of a session, where somebody keeps us; done once."""
+    folder = os.environ.get(NOTES)
+    if folder and session:
+        with contextlib.suppress(OSError):
+            (Path(folder) / quote(f"{client}:{session}", safe="")).touch(mode=0o600)
+
+
+def noted(folder: Path) -> set[str]:
+    """Return the run keys of the sessions that were noted."""
+    try:
+        return {unquote(entry.name) for entry in folder.iterdir()}
+    except OSError:
+        return set()
+
+
+def kept_facts() -> dict[str, Any]:
+    """Say in a hook body that a keeper can end this agent, or speaks to its model."""
+    facts: MutableMapping[str, Any] = {}
+    if os.environ.get(NOTES):
+        facts["kept"] = True
+    if os.environ.get(STEERED):
+        facts["steered"] = True
+    return dict(facts)

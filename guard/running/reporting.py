@@ -1,0 +1,95 @@
+"""Tell the server of one run in order, without making the agent wait."""
+
+from __future__ import annotations
+
+import contextlib
+import queue
+import threading
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+from guard.errors import ServerAway, ServerRefused
+from guard.running.desk import Desk, insisting
+from guard.turn import Turn
+from guard.wire import Directive, DirectiveAction
+
+LAST_WORDS_S = 10.0
+"""What is not told by then is given up, and the command ends."""
+
+
+class Reporter:
+    """Opens a run, tells its turns, and hears its directives.
+
+    Args:
+        desk: Asks the server.
+        opening: The body of `POST runs/`.
+        hear: Called with each directive, in a thread of its own.
+        pauses: The agent waits here while it is held, and not in its own hooks.
+    """
+
+    def __init__(
+        self, desk: Desk, opening: dict[str, Any], *, hear: Callable[[Directive], None],
+        pauses: bool,
+    ) -> None:  # fmt: skip
+        self._desk, self._opening, self._hear, self._pauses = desk, opening, hear, pauses
+        self._deeds: queue.Queue[Callable[[], None] | None] = queue.Queue()
+        self._over = threading.Event()
+        self._run_id: str | None = None
+        with contextlib.suppress(ServerAway, ServerRefused):  # else when it is back
+            self._run_id = desk.open_run(opening)["id"]
+        self._telling = threading.Thread(target=self._tell_all, daemon=True)
+        self._telling.start()
+
+    def turn(self, turn: Turn) -> None:
+        """Tell a turn."""
+        self._deeds.put(lambda: self._desk.take_turns(self._run_id or "", [turn]))
+
+    def delivered(self, message_id: str) -> None:
+        """Tell that a message reached the model."""
+        self._deeds.put(lambda: self._desk.delivered(self._run_id or "", message_id))
+
+    def directive_now(self) -> Directive | None:
+        """Read the directive; None: nobody can be asked."""
+        if self._run_id is None:
+            return None
+        with contextlib.suppress(ServerAway, ServerRefused):
+            return self._desk.next_directive(self._run_id, after=None)
+        return None
+
+    def finish(self, said: str) -> None:
+        """Tell what is left, and that the run is over unless it is known."""
+        self._deeds.put(lambda: self._desk.say_ended(self._run_id or "", said))
+        self._deeds.put(None)
+        if self._run_id is not None:
+            self._telling.join(LAST_WORDS_S)
+        self._over.set()
+        self._desk.close()
+
+    def _tell_all(self) -> None:
+        run = self._insist(lambda: self._desk.open_run(self._opening))
+        if run is None:
+            return
+        self._run_id = run["id"]
+        told = {"capabilities": self._opening["capabilities"]}
+        self._insist(lambda: self._desk.change(run["id"], **told))
+        threading.Thread(target=self._listen, daemon=True).start()
+        while (deed := self._deeds.get()) is not None:
+            self._insist(deed)
+
+    def _listen(self) -> None:
+        after, held = None, False
+        while not self._over.is_set():
+            directive = self._insist(partial(self._next, after, as_agent=held and self._pauses))
+            if directive is not None:
+                after, held = directive.version, directive.action is DirectiveAction.HOLD
+                self._hear(directive)
+
+    def _next(self, after: int | None, *, as_agent: bool) -> Directive | None:
+        return self._desk.next_directive(self._run_id or "", after=after, as_agent=as_agent)
+
+    def _insist(self, deed: Callable[[], Any]) -> Any:
+        try:
+            return insisting(deed, until=self._over.is_set)
+        except ServerRefused:
+            return None  # one turn that cannot be taken must not cost the rest

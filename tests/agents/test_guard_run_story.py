@@ -1,0 +1,232 @@
+"""`guard run -- COMMAND…` with real commands under a real Mission Control."""
+
+import json
+import signal
+import sys
+import uuid
+from decimal import Decimal
+
+import pytest
+
+from guard.ending import is_running
+from tests.agents.person import Person
+from tests.agents.responses_api import Reply
+from tests.agents.test_codex_story import (
+    CORRECTION,
+    ONE_CALL,
+    Looping,
+    reads_the_missing_file,
+    thread_of,
+    wait_for,
+)
+from tests.installations import read_proc
+
+pytestmark = pytest.mark.agents
+
+RUN = (sys.executable, "-m", "guard.cli", "run", "--")
+ENDED = 143
+"""128 and SIGTERM: what a shell says of an ended command."""
+
+WORKS = "import time; open('begun', 'w').close(); time.sleep(600)"
+
+
+def run_named(person, name):
+    rows = person.get("runs/")["results"]
+    return next((row for row in rows if row["name"] == name), None)
+
+
+def tap(person, run, action, **more):
+    told = {"key": uuid.uuid4().hex, "action": action} | more
+    return person.post(f"runs/{run}/interventions/", told)
+
+
+def is_stopped(pid):
+    return read_proc(pid, "stat").rpartition(b")")[2].split()[0] == b"T"
+
+
+@pytest.fixture
+def kept(installation, responses, codex, person):
+    """Start a command under `guard run`; returns its process and its run's id."""
+
+    def start(*command, name="night shift"):
+        client = codex(responses(lambda _: Reply(text="ok")))
+        name = f"{name} {uuid.uuid4().hex}"
+        client.env |= {
+            "MISSIONCONTROL_URL": installation.url,
+            "MISSIONCONTROL_KEY": installation.agent_key,
+        }
+        process = client.spawn(*RUN[:-1], "--name", name, "--", *command)
+        return client, process, wait_for(lambda: run_named(person, name))["id"]
+
+    return start
+
+
+# --- any command ---------------------------------------------------------------
+
+
+def test_a_command_is_ended_with_all_it_started(kept, person):
+    script = f'sleep 600 & echo $! > child; exec {sys.executable} -c "{WORKS}"'
+    client, process, run = kept("sh", "-c", f"setsid sleep 600 & echo $! > other; {script}")
+    wait_for((client.project / "begun").exists)
+    pids = [int((client.project / name).read_text()) for name in ("child", "other")]
+    assert person.run(run)["capabilities"]["terminate"] == "signal"
+
+    tap(person, run, "terminate")
+
+    assert process.wait(60) == ENDED
+    assert not any(map(is_running, pids))
+    wait_for(lambda: person.run(run)["status"] == "terminated")
+
+
+def test_a_command_stands_still_while_it_is_paused(kept, person):
+    client, process, run = kept("sh", "-c", "echo $$ > pid; while :; do sleep 0.1; done")
+    file = client.project / "pid"
+    pid = int(wait_for(lambda: file.exists() and file.read_text()))
+
+    tap(person, run, "pause")
+    wait_for(lambda: is_stopped(pid))
+    wait_for(lambda: person.run(run)["status"] == "held")
+
+    tap(person, run, "continue", version=person.run(run)["version"])
+    wait_for(lambda: not is_stopped(pid))
+    tap(person, run, "terminate")
+    assert process.wait(60) == ENDED
+
+
+@pytest.mark.parametrize(("code", "status"), [(0, "completed"), (7, "failed")])
+def test_its_exit_status_is_the_commands(kept, person, code, status):
+    _, process, run = kept("sh", "-c", f"exit {code}")
+
+    assert process.wait(60) == code
+    wait_for(lambda: person.run(run)["status"] == status)
+
+
+# --- Codex through its app-server -------------------------------------------------
+
+
+class Steered(Looping):
+    """A Codex under `guard run` that has just been held in its loop."""
+
+    run_with = RUN
+
+
+@pytest.fixture
+def steered(installation, responses, codex):
+    def start(script, **more):
+        api = responses(script)
+        client = codex(api)
+        return Steered(installation, api, client, **more)
+
+    return start
+
+
+def sleeps_then_listens(conversation):
+    """Work on something long, until told otherwise."""
+    if CORRECTION in conversation.text or len(conversation.commands()) > 1:
+        return Reply(text="Thank you.")
+    return Reply(commands=("touch begun; while [ ! -e go-on ]; do sleep 0.05; done",))
+
+
+@pytest.fixture
+def working(installation, responses, codex, person):
+    """Start a Codex under `guard run` that works on one long command."""
+
+    def start(*, connected):
+        api = responses(sleeps_then_listens)
+        client = codex(api)
+        client.env |= {
+            "MISSIONCONTROL_URL": installation.url,
+            "MISSIONCONTROL_KEY": installation.agent_key,
+        }
+        if connected:
+            client.connect(installation.url, installation.agent_key)
+        process = client.start("Work.", run=RUN)
+        thread = wait_for(lambda: thread_of(client))
+        run = wait_for(lambda: person.run_of(f"codex:{thread}"))["id"]
+        wait_for((client.project / "begun").exists)
+        return api, client, process, run
+
+    return start
+
+
+def test_a_text_reaches_the_running_turn_and_the_next_model_request(working, person):
+    api, client, process, run = working(connected=True)
+    wait_for(lambda: "now" in person.run(run)["capabilities"]["inject"])
+
+    tap(person, run, "inject", message=CORRECTION, version=person.run(run)["version"])
+    wait_for(lambda: "message.delivered" in person.journal(run))
+    (client.project / "go-on").touch()
+
+    assert process.wait(60) == 0
+    assert len(api.conversations) == 2
+    assert CORRECTION in api.conversations[1].last
+
+
+def test_ending_interrupts_the_command_that_runs(working, person):
+    api, _, process, run = working(connected=True)
+    wait_for(lambda: person.run(run)["capabilities"]["terminate"] == "signal")
+
+    tap(person, run, "terminate")
+
+    assert process.wait(60) == ENDED
+    assert len(api.conversations) == 1
+    wait_for(lambda: person.run(run)["status"] == "terminated")
+
+
+def test_without_hooks_a_pause_interrupts_and_going_on_tells_it_to(working, person):
+    api, client, process, run = working(connected=False)
+
+    tap(person, run, "pause")
+    wait_for(lambda: person.run(run)["status"] == "held")
+    assert len(api.conversations) == 1
+
+    (client.project / "go-on").touch()
+    tap(person, run, "inject", message=CORRECTION, version=person.run(run)["version"])
+    assert process.wait(60) == 0
+    assert CORRECTION in api.conversations[-1].last
+
+
+def test_a_loop_is_held_by_its_hooks_and_corrected_once(steered):
+    story = steered(reads_the_missing_file)
+    assert len(story.api.conversations) == 3
+
+    story.person.tap(story.card, "inject", message=CORRECTION)
+    assert story.process.wait(60) == 0
+
+    assert story.api.conversations[-1].text.count(CORRECTION) == 1
+    assert story.person.run(story.run)["usage"]["output"] == 42 * len(story.api.conversations)
+
+
+def test_without_hooks_its_own_events_are_its_cost(installation, responses, codex, person):
+    api = responses(lambda c: Reply(text="Done.") if c.commands() else Reply(commands=("ls",)))
+    client = codex(api)
+    client.env |= {
+        "MISSIONCONTROL_URL": installation.url,
+        "MISSIONCONTROL_KEY": installation.agent_key,
+    }
+    assert client.start("List.", run=RUN).wait(60) == 0
+
+    run = wait_for(lambda: person.run_of(f"codex:{thread_of(client)}"))
+    assert (run["status"], len(api.conversations)) == ("completed", 2)
+    assert [turn["tool"] for turn in person.turns(run["id"])] == [None, "Bash", None]
+    assert Decimal(run["cost_usd"]) == ONE_CALL * 2
+    ended = [line for line in client.said().splitlines() if '"turn.completed"' in line]
+    assert json.loads(ended[0])["usage"]["output_tokens"] == 84
+
+
+def test_a_signal_to_us_ends_it(working, person):
+    _, _, process, run = working(connected=True)
+
+    process.send_signal(signal.SIGTERM)
+
+    assert process.wait(60) == ENDED
+    wait_for(lambda: person.run(run)["status"] in {"completed", "failed"})
+
+
+def test_a_person_sees_whose_run_it_is(working, person, installation):
+    _, _, process, run = working(connected=False)
+
+    row = Person(installation).run(run)
+    assert (row["agent"], row["name"]) == ("codex", "tidepool: Work.")
+    tap(person, run, "terminate")
+    assert process.wait(60) == ENDED
