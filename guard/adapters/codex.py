@@ -19,6 +19,7 @@ from guard.adapters.fields import mapping, names, text, whole
 from guard.adapters.hook import PROBE, HookEvent, ModelCall
 from guard.errors import UnreadableHook
 from guard.formats.fields import read_time
+from guard.kin import kin_of
 from guard.turn import Phase, Role, Turn, Usage
 from guard.wire import CallAction, Directive, DirectiveAction
 
@@ -83,6 +84,7 @@ def read(body: Body) -> HookEvent:
     if not name or not (session or name == PROBE):
         raise UnreadableHook("A Codex hook body has hook_event_name and session_id.")
     told = mapping(body.get("guard"))
+    parent, relation = kin_of(body)
     return HookEvent(
         client=CLIENT,
         name=name,
@@ -102,6 +104,8 @@ def read(body: Body) -> HookEvent:
         agent_pid=whole(told.get("pid")),
         kept=told.get("kept") is True,
         steered=told.get("steered") is True,
+        parent_key=parent,
+        relation=relation,
     )
 
 

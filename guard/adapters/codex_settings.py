@@ -15,7 +15,7 @@ from typing import Any
 from guard.adapters import matcher_groups
 from guard.adapters.base import Hooks, Settings, Wiring
 from guard.adapters.codex import CLIENT, HOLDING, HOOKS
-from guard.adapters.timing import HOOK_HOLD_S, REPORT_HOOK_S
+from guard.adapters.timing import REPORT_HOOK_S
 
 WITH_MATCHER = frozenset({"PreToolUse", "PostToolUse"})
 END_S = 3
@@ -61,7 +61,7 @@ def is_ours(hook: Any) -> bool:
 
 
 def _hook(event: str, wiring: Wiring) -> dict[str, Any]:
-    timeout = HOOK_HOLD_S if event in HOLDING else REPORT_HOOK_S
+    timeout = wiring.hold_s if event in HOLDING else REPORT_HOOK_S
     return {
         "type": "command",
         "command": f"{shlex.join(wiring.forwarder)}{OURS}",

@@ -26,7 +26,7 @@ MOST_REQUESTS = 30
 
 def wait_for(claim):
     """Wait as long as a machine under load may need."""
-    return wait_seconds_for(claim, seconds=60)
+    return wait_seconds_for(claim, seconds=120)
 
 
 def reads_the_missing_file(conversation):

@@ -457,7 +457,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** @description The directive now, or the next one newer than `after` within `wait` seconds; 204 if none. `call` names the key of the proposed turn asked about. */
+        /** @description The directive now, or the next one newer than `after` within `wait` seconds; 204 if none. `call` names the key of the proposed turn asked about; `keeper=1`: who started the agent asks, which does not count as its waiting. */
         get: operations["runs_directive"];
         put?: never;
         post?: never;
@@ -4495,6 +4495,7 @@ export interface operations {
                 wait?: number;
                 after?: number;
                 call?: string;
+                keeper?: number;
             };
             header?: never;
             path: {
