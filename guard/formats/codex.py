@@ -90,7 +90,7 @@ class _Reader:
         place = self._places.get(str(payload.get("call_id")))
         if place is None:
             return
-        text, code = _output(payload.get("output"))
+        text, code = output_of(payload.get("output"))
         self.turns[place] = replace(
             self.turns[place],
             result=None if code else text,
@@ -116,7 +116,7 @@ class _Reader:
         self.turns.append(replace(turn, seq=len(self.turns)))
 
 
-def _output(output: object) -> tuple[str, int]:
+def output_of(output: object) -> tuple[str, int]:
     """Give what a tool returned and its exit code, 0 where none is told."""
     if isinstance(output, list):
         output = block_text(output)

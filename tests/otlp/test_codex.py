@@ -56,6 +56,20 @@ def test_a_failed_tool_has_its_output_as_its_error():
     assert (turn.error, turn.result) == ("a b", None)
 
 
+def test_a_commands_exit_code_stands_in_its_output():
+    said = "Chunk ID: c4\nWall time: 0.0 seconds\nProcess exited with code 1\nOutput:\nno such file"
+
+    (turn,) = turns_of(codex(an_event("tool_result", **RESULT | {"output": said})))
+
+    assert (turn.error, turn.result) == ("no such file", None)
+
+
+def test_the_pieces_of_an_answer_tell_nothing():
+    piece = an_event("sse_event", event__kind="response.output_text.delta")
+
+    assert tellings(codex(piece)) == []
+
+
 def test_an_event_that_names_no_conversation_belongs_to_the_requests_only_one():
     unnamed = a_log("codex.tool_result", trace="4238df53ccccffc2e52a4ef9b2977a13", **RESULT)
 

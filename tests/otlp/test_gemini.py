@@ -48,6 +48,14 @@ def test_a_failed_tool_call_has_its_error():
     assert turn.error == "exit code 1"
 
 
+def test_a_commands_exit_code_stands_in_its_details():
+    told = {**CALL, "metadata": json.dumps({"exitCode": 1, "isError": True})}
+
+    (turn,) = turns_of(gemini(an_event("gemini_cli.tool_call", **told)))
+
+    assert turn.error == "exit code 1"
+
+
 @pytest.mark.django_db
 def test_a_response_told_three_ways_counts_once():
     details = {

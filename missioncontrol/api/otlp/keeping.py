@@ -15,9 +15,18 @@ from missioncontrol.runs.models import TelemetryRecord
 MOST_ATTRIBUTES = 100
 LONGEST_TEXT = 1000
 LONGEST_VALUE = 4000
-TOLD_ELSEWHERE = ("gen_ai.input.messages", "gen_ai.output.messages", "gen_ai.prompt",
-                  "gen_ai.completion", "llm.input_messages", "llm.output_messages")  # fmt: skip
-"""Conversations are turns; here they would stand again with every model call."""
+NOT_KEPT = (
+    "gen_ai.input.messages",
+    "gen_ai.output.messages",
+    "gen_ai.prompt",
+    "gen_ai.completion",
+    "gen_ai.system_instructions",
+    "gen_ai.tool.definitions",
+    "llm.input_messages",
+    "llm.output_messages",
+    "response_text",
+)
+"""Conversations are turns, and instructions are long: with every model call again."""
 
 
 def kept_record(run: UUID, telling: Telling, *, at: datetime) -> TelemetryRecord:
@@ -35,7 +44,7 @@ def kept(attributes: Mapping[str, Any]) -> dict[str, Any]:
     chosen = [
         (name[:200], _short(value))
         for name, value in attributes.items()
-        if not name.startswith(TOLD_ELSEWHERE)
+        if not name.startswith(NOT_KEPT)
     ]
     masked: dict[str, Any] = masked_json(dict(chosen[:MOST_ATTRIBUTES])) or {}
     return masked

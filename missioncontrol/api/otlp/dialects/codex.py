@@ -1,11 +1,12 @@
 """Codex CLI's log events. Its traces are hundreds of internal spans: none is a turn.
 
 Checked against 0.169.0. Token counts include what was cached; a completed response
-is told twice, once without them.
+is told twice, once without them. A command's exit code stands in its output.
 """
 
 from __future__ import annotations
 
+from guard.formats.codex import output_of
 from guard.turn import Role, Turn
 from missioncontrol.api.otlp.amounts import inclusive
 from missioncontrol.api.otlp.messages import parsed
@@ -16,6 +17,8 @@ from missioncontrol.api.otlp.told import ModelUse, Told, client_of
 CLIENT = "codex"
 EVENTS = "codex."
 REDACTED = "[REDACTED]"
+STREAMED = frozenset({"sse_event", "websocket_event"})
+"""Hundreds an answer, each a piece of it; one has the tokens."""
 
 
 def recognises(record: Record) -> bool:
@@ -28,8 +31,9 @@ def read(record: Record) -> Told | None:
     if record.signal != "logs":
         return None
     session, name = record.text("conversation.id"), record.name.removeprefix(EVENTS)
-    if name == "sse_event" and record.text("event.kind") == "response.completed":
-        return Told(client=CLIENT, session=session, use=_use(record))
+    if name in STREAMED:
+        use = _use(record) if record.text("event.kind") == "response.completed" else None
+        return Told(client=CLIENT, session=session, use=use) if use else None
     if name == "tool_result" and record.text("tool_name"):
         turn = _tool(record)
         return Told(client=CLIENT, session=session, turns=(turn,), tool_key=turn.key)
@@ -51,13 +55,14 @@ def _use(record: Record) -> ModelUse | None:
 
 
 def _tool(record: Record) -> Turn:
-    failed = record.attributes.get("success") in ("false", False)
+    output, code = output_of(record.text("output"))
+    failed = code or record.attributes.get("success") in ("false", False)
     return tool_turn(
         key=record.text("call_id") or record.key, agent="", at=record.began_at,
         tool=record.text("tool_name"),
         given=parsed(record.text("arguments")) or record.text("arguments"),
-        result=record.text("output") or None,
-        failure=(record.text("output", "error.message") or "failed") if failed else None,
+        result=output or None,
+        failure=(output or record.text("error.message") or "failed") if failed else None,
     )  # fmt: skip
 
 

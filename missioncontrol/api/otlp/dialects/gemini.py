@@ -27,7 +27,7 @@ def read(record: Record) -> Told | None:
     """Read one event or span."""
     if record.signal == "traces":
         return _span(record)
-    session, name = record.text("session.id"), record.name.removeprefix(EVENTS)
+    session, name = _session(record), record.name.removeprefix(EVENTS)
     if name == "api_response":
         return Told(client=CLIENT, session=session, use=_use(record))
     if name == "tool_call" and record.text("function_name"):
@@ -40,10 +40,12 @@ def read(record: Record) -> Told | None:
 
 def _span(record: Record) -> Told | None:
     told = genai.read(record) if genai.recognises(record) else None
-    if told is None or not record.text("session.id", "gen_ai.conversation.id"):
-        return None
-    session = record.text("session.id", "gen_ai.conversation.id")
-    return Told(client=CLIENT, session=session, use=told.use)
+    return Told(client=CLIENT, session=_session(record), use=told.use) if told else None
+
+
+def _session(record: Record) -> str:
+    own = record.text("session.id", "gen_ai.conversation.id")
+    return own or record.text("session.id", resource=True)
 
 
 def _use(record: Record) -> ModelUse:
@@ -57,15 +59,16 @@ def _use(record: Record) -> ModelUse:
 
 
 def _tool(record: Record) -> Turn:
-    failed = record.attributes.get("success") in ("false", False)
+    details = parsed(record.text("metadata"))
+    code = details.get("exitCode") if isinstance(details, dict) else None
+    failed = code or record.attributes.get("success") in ("false", False)
+    told = record.text("error", "error.message", "error_type")
     return tool_turn(
         key=record.text("call_id", "tool_call_id") or record.key, agent="", at=record.began_at,
         tool=record.text("function_name"),
         given=parsed(record.text("function_args")) or record.attributes.get("function_args"),
         result=None,
-        failure=(record.text("error", "error.message", "error_type") or "failed")
-        if failed
-        else None,
+        failure=(told or (f"exit code {code}" if code else "failed")) if failed else None,
     )  # fmt: skip
 
 

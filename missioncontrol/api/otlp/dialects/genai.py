@@ -16,8 +16,10 @@ from missioncontrol.api.otlp.record import Record, fitted
 from missioncontrol.api.otlp.steps import ModelStep, model_turns, prompt_of, tool_turn
 from missioncontrol.api.otlp.told import ModelUse, Said, Told, client_of
 
-MODEL_CALLS = frozenset({"chat", "generate_content", "text_completion", "completion", "embeddings"})
-TOOL_CALLS = frozenset({"execute_tool", "tool"})
+MODEL_CALLS = frozenset({
+    "chat", "generate_content", "text_completion", "completion", "embeddings", "llm_call",
+})  # fmt: skip
+TOOL_CALLS = frozenset({"execute_tool", "tool", "tool_call"})
 AGENTS = frozenset({"invoke_agent", "create_agent", "invoke_workflow", "agent", "workflow"})
 SESSION = (
     "gen_ai.conversation.id", "session.id", "traceloop.association.properties.session_id",
@@ -44,7 +46,9 @@ def read(record: Record) -> Told:
     """Read a span, or the event that tells of one model call in detail."""
     operation = operation_of(record)
     common = Told(
-        client=client_of(record.service), session=record.text(*SESSION), agent=_agent(record)
+        client=client_of(record.service),
+        agent=_agent(record),
+        session=record.text(*SESSION) or record.text("session.id", resource=True),
     )
     if operation in TOOL_CALLS:
         return _tool(record, common)
@@ -113,7 +117,7 @@ def _row(row: dict[str, Any]) -> Said:
 
 
 def _tool(record: Record, common: Told) -> Told:
-    call_id = record.text("gen_ai.tool.call.id")
+    call_id = record.text("gen_ai.tool.call.id", "gen_ai.tool.call_id")
     turn = tool_turn(
         key=fitted(call_id or record.key), agent=common.agent, at=record.ended_at,
         tool=record.text("gen_ai.tool.name", "traceloop.entity.name") or record.name,
