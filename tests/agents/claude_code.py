@@ -71,19 +71,41 @@ class ClaudeCode:
         assert done.returncode == 0, done.stderr
 
     def start(
-        self, prompt: str, *, session: str, more: tuple[str, ...] = ()
+        self,
+        prompt: str,
+        *,
+        session: str,
+        allowed: str = "Read,Bash,Glob,Agent",
+        more: tuple[str, ...] = (),
     ) -> subprocess.Popen[str]:
         """Start `claude -p`; it may read files and run commands unasked."""
+        told = ("--session-id", session, "--allowedTools", allowed)
+        return self._start("-p", prompt, *told, *more, stdin=subprocess.DEVNULL)
+
+    def resume(self, session: str) -> subprocess.Popen[str]:
+        """Go on with a parked session: `claude -p --resume`."""
+        told = ("--resume", session, "--allowedTools", "Read,Bash,Glob")
+        return self._start("-p", *told, stdin=subprocess.DEVNULL)
+
+    def open(self, prompt: str, *, session: str) -> subprocess.Popen[str]:
+        """Start a session that stays open for further messages, as the SDKs do."""
+        streams = ("--input-format", "stream-json", "--output-format", "stream-json", "--verbose")
+        process = self._start("-p", *streams, "--session-id", session, stdin=subprocess.PIPE)
+        assert process.stdin is not None
+        told = {"type": "user", "message": {"role": "user", "content": prompt}}
+        process.stdin.write(json.dumps(told) + "\n")
+        process.stdin.flush()
+        return process
+
+    def _start(self, *words: str, stdin: int) -> subprocess.Popen[str]:
         claude = binary()
         assert claude is not None
-        told = ("--model", "claude-sonnet-4-5", "--session-id", session)
-        allowed = ("--allowedTools", "Read,Bash,Glob,Agent")
         with (self.home / "claude.log").open("w") as log:
             process = subprocess.Popen(
-                [str(claude), "-p", prompt, *told, *allowed, *more],
+                [str(claude), *words, "--model", "claude-sonnet-4-5"],
                 cwd=self.project,
                 env=self.env,
-                stdin=subprocess.DEVNULL,
+                stdin=stdin,
                 stdout=log,
                 stderr=log,
                 text=True,
@@ -100,4 +122,6 @@ class ClaudeCode:
         for process in self._started:
             if process.poll() is None:
                 process.kill()
+            if process.stdin is not None:
+                process.stdin.close()
             process.wait(10)

@@ -42,6 +42,10 @@ class Person:
             with error:
                 raise AssertionError(f"{method} {path}: {error.code} {error.read()!r}") from error
 
+    def delete(self, path: str) -> Any:
+        """Delete below `/api/v1/`."""
+        return self._ask("DELETE", path, None)
+
     def run_of(self, key: str) -> dict[str, Any] | None:
         """Find a run by its key."""
         rows = self.get("runs/")["results"]
@@ -62,6 +66,16 @@ class Person:
         """Tell the agent something while nothing holds it."""
         told = {"key": uuid.uuid4().hex, "action": "inject", "message": text}
         self.post(f"runs/{run_id}/interventions/", told | {"version": self.run(run_id)["version"]})
+
+    def any_card(self, card_id: str) -> dict[str, Any]:
+        """Read one card, open or answered."""
+        rows = self.get("decisions/?limit=100")["results"]
+        return dict(next(row for row in rows if row["id"] == card_id))
+
+    def answer_to(self, card: dict[str, Any]) -> str | None:
+        """Where the answer to a card is."""
+        status = self.any_card(card["id"])["intervention"]
+        return None if status is None else str(status)
 
     def open_card(self, run_id: str | None) -> dict[str, Any]:
         """Wait for a card on which the agent waits, the judge having ruled."""

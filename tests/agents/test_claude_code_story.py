@@ -10,69 +10,24 @@ import uuid
 import pytest
 
 from guard.adapters.claude_code import NOT_RUN
+from tests.agents.claude_loops import (
+    CORRECTION,
+    looping_with,
+    proposed_and_not_run,
+    reads_the_missing_file,
+    reads_two_missing_files_at_once,
+    touches_a_file,
+    wait_for,
+)
 from tests.agents.messages_api import Reply
 from tests.agents.person import Person
-from tests.installations import wait_for as wait_seconds_for
 
 pytestmark = pytest.mark.agents
-
-CORRECTION = "The file is settings.py; there is one t too few in what you read."
-LOOP = (("Read", {"file_path": "setings.py"}),)
-MOST_REQUESTS = 30
-"""A script that nobody stops ends by itself, so that a failing test does too."""
-
-
-def wait_for(claim):
-    """Wait as long as a machine under load may need."""
-    return wait_seconds_for(claim, seconds=60)
-
-
-def reads_the_missing_file(conversation):
-    """Read it again and again; when corrected, thank and then do it again."""
-    if len(conversation.calls()) > MOST_REQUESTS:
-        return Reply(text="I give up.")
-    if CORRECTION in conversation.last:
-        return Reply(calls=(("Bash", {"command": "echo thanks"}),))
-    return Reply(calls=LOOP)
-
-
-def reads_two_missing_files_at_once(conversation):
-    if CORRECTION in conversation.text or len(conversation.calls()) > MOST_REQUESTS:
-        return Reply(text="Thank you.")
-    return Reply(calls=(*LOOP, ("Read", {"file_path": "setings.cfg"})))
-
-
-def touches_a_file(conversation):
-    if conversation.calls():
-        return Reply(text="Done.")
-    return Reply(calls=(("Bash", {"command": "touch it-ran"}),))
-
-
-def proposed_and_not_run(turn):
-    return turn["phase"] == "proposed" and turn["result"] is None and turn["error"] is None
-
-
-class Looping:
-    """A connected Claude Code that has just been held in its loop."""
-
-    def __init__(self, server, api, client, *connecting):
-        self.session = str(uuid.uuid4())
-        self.api, self.client = api, client
-        client.connect(server.url, server.agent_key, *connecting)
-        self.process = client.start("Which settings are there?", session=self.session)
-        person, key = Person(server), f"claude-code:{self.session}"
-        self.run = wait_for(lambda: person.run_of(key))["id"]
-        self.card = person.open_card(self.run)
 
 
 @pytest.fixture
 def looping(model, claude):
-    def start(server, script, *connecting):
-        api = model(script)
-        client = claude(api, files={"settings.py": "A = 1\n", "app/main.py": ""})
-        return Looping(server, api, client, *connecting)
-
-    return start
+    return looping_with(model, claude)
 
 
 def test_a_loop_is_held_corrected_held_again_and_ended(installation, looping, person):
