@@ -19,6 +19,7 @@ from guard.adapters.said import HookSaid
 from guard.errors import ServerAway, ServerRefused
 from guard.forwarding import forward
 from guard.keys import Connection
+from guard.orphan import leaving_with_agent
 
 RESTS, WAKES = 0, 2
 
@@ -36,19 +37,17 @@ class Waiter:
 
     Attributes:
         ask: Sends a question; raises `ServerAway` or `ServerRefused`.
-        is_alone: Whether the agent that started us has gone.
         pause: Lets seconds pass.
         since: The session's newest observation when the wait began, once it is known.
     """
 
     ask: Callable[[dict[str, Any]], Any]
-    is_alone: Callable[[], bool]
     pause: Callable[[float], None] = time.sleep
     since: int | None = None
 
     def message(self, question: Mapping[str, Any]) -> str | None:
         """Wait for a message; None: the session goes on, or is over."""
-        while not self.is_alone():
+        while True:
             answer = self._answer(question)
             if answer.get("wake"):
                 return str(answer["wake"])
@@ -56,7 +55,6 @@ class Waiter:
                 return None
             if isinstance(answer.get("since"), int):
                 self.since = answer["since"]
-        return None
 
     def _answer(self, question: Mapping[str, Any]) -> Mapping[str, Any]:
         known = {} if self.since is None else {"since": self.since}
@@ -76,20 +74,18 @@ def wait_beside(
     """Wait for a message to this session; answers the exit status."""
     if not adapter.idle_event or not adapter.rests(os.environ):
         return RESTS
-    parent = os.getppid()
     waiter = Waiter(
         ask=lambda told: forward(
             connection, told, timeout_s=ASK_S + NETWORK_S, headers=said.headers()
         ),
-        is_alone=lambda: os.getppid() != parent,
     )
-    text = waiter.message(
-        {
-            "hook_event_name": adapter.idle_event,
-            "session_id": body.get("session_id"),
-            "cwd": body.get("cwd"),
-        }
-    )
+    question = {
+        "hook_event_name": adapter.idle_event,
+        "session_id": body.get("session_id"),
+        "cwd": body.get("cwd"),
+    }
+    with leaving_with_agent():
+        text = waiter.message(question)
     if text is None:
         return RESTS
     sys.stderr.write(f"{text}\n")

@@ -97,15 +97,16 @@ def test_two_held_calls_are_both_let_go_by_one_tap(installation, looping, person
     assert story.process.wait(60) is not None
 
 
+@pytest.mark.parametrize("via", ["http", "command"])
 def test_a_tap_after_the_agent_was_killed_says_that_nobody_was_reached(
-    installation, looping, person
+    installation, looping, person, via
 ):
-    story = looping(installation, reads_the_missing_file)
+    story = looping(installation, reads_the_missing_file, "--via", via)
     story.process.kill()
 
-    wait_for(lambda: person.card(story.card["id"])["gave_up_at"])
+    wait_for(lambda: person.any_card(story.card["id"])["gave_up_at"])
     assert "hold.abandoned" in person.journal(story.run)
-    person.tap(person.card(story.card["id"]), "continue")
+    person.tap(person.any_card(story.card["id"]), "continue")
 
     assert person.answer_to(story.card) == "unreachable"
 
@@ -191,13 +192,10 @@ def test_a_message_wakes_a_session_at_rest(installation, model, claude, person):
     wait_for(lambda: "when_idle" in person.run(run)["capabilities"]["inject"])
     asked = len(api.conversations)
 
-    told = {"key": "news", "action": "inject", "message": NEWS}
-    version = person.run(run)["version"]
-    made = person.post(f"runs/{run}/interventions/", told | {"version": version})
+    person.say(run, NEWS)
 
     wait_for(lambda: len(api.conversations) > asked)
     assert NEWS in api.conversations[asked].last
-    assert made["status"] == "asked"
     assert process.poll() is None
 
 
@@ -221,7 +219,7 @@ def test_a_long_hold_parks_the_session_until_it_is_resumed(installation, looping
     story = looping(installation, reads_until_corrected, "--defer-after", "2")
 
     assert story.process.wait(60) == 0
-    parked = wait_for(lambda: (card := person.card(story.card["id"]))["parked"] and card)
+    parked = wait_for(lambda: (card := person.any_card(story.card["id"]))["parked"] and card)
     assert (parked["status"], person.run(story.run)["status"]) == ("open", "holding")
     assert len(story.api.conversations) == 3
 

@@ -1,0 +1,158 @@
+"""The wait beside a session at rest, and the forwarder that ends with its agent."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+from guard.adapters import adapter_of
+from guard.adapters.claude_code_adapter import misses, rests
+from guard.adapters.hook import HookEvent
+from guard.adapters.said import HookSaid
+from guard.ending import is_running
+from guard.errors import ServerAway, ServerRefused
+from guard.idle import AGAIN_S, ASK_S, RESTS, Waiter, wait_beside
+from guard.keys import Connection
+from guard.orphan import agent_gone
+from tests.installations import wait_for
+
+QUESTION = {"hook_event_name": "Idle", "session_id": "s"}
+
+
+class Server:
+    """Answers one after the other what it was given; keeps what it was asked."""
+
+    def __init__(self, *answers):
+        self.answers, self.asked, self.pauses = list(answers), [], []
+
+    def ask(self, question):
+        self.asked.append(question)
+        answer = self.answers.pop(0)
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+    def waiter(self):
+        return Waiter(ask=self.ask, pause=self.pauses.append)
+
+
+def test_it_ends_with_the_message():
+    server = Server({"wake": None, "over": False, "since": 7}, {"wake": "look in b.py"})
+
+    assert server.waiter().message(QUESTION) == "look in b.py"
+
+
+def test_it_asks_from_where_the_rest_began():
+    server = Server({"since": 7}, {"over": True})
+
+    assert server.waiter().message(QUESTION) is None
+    assert server.asked == [QUESTION | {"wait": ASK_S}, QUESTION | {"wait": ASK_S, "since": 7}]
+
+
+def test_a_server_that_is_away_is_asked_again_later():
+    server = Server(ServerAway("restarting"), {"wake": "here I am"})
+
+    assert server.waiter().message(QUESTION) == "here I am"
+    assert server.pauses == [AGAIN_S]
+
+
+@pytest.mark.parametrize("answer", [ServerRefused(403, "no"), None, [], "odd"])
+def test_an_answer_that_is_none_ends_the_wait(answer):
+    assert Server(answer).waiter().message(QUESTION) is None
+
+
+def test_a_session_that_does_not_live_on_is_not_waited_beside():
+    connection = Connection(client="codex", place="*", url="http://127.0.0.1:9", key="k")
+
+    assert wait_beside(adapter_of("codex"), connection, {}, HookSaid()) == RESTS
+
+
+@pytest.mark.parametrize(
+    ("environment", "lives_on"),
+    [
+        ({"CLAUDE_CODE_ENTRYPOINT": "cli"}, True),
+        ({"CLAUDE_CODE_ENTRYPOINT": "sdk-cli"}, False),
+        ({"CLAUDE_CODE_ENTRYPOINT": "sdk-cli", "MISSIONCONTROL_WAKE": "1"}, True),
+        ({"CLAUDE_CODE_ENTRYPOINT": "cli", "MISSIONCONTROL_WAKE": "0"}, False),
+        ({}, False),
+    ],
+)
+def test_only_a_session_that_stays_open_is_waited_beside(environment, lives_on):
+    assert rests(environment) is lives_on
+
+
+@pytest.mark.parametrize(
+    ("error", "misses_one"),
+    [
+        ("File does not exist. Did you mean b.py?", True),
+        ("Exit code 1\ncat: b.py: No such file or directory", True),
+        ("ENOENT: no such file", True),
+        ("Exit code 1\n3 failed", False),
+        (None, False),
+    ],
+)
+def test_a_missing_path_asks_for_the_files_again(error, misses_one):
+    assert misses({"error": error}) is misses_one
+
+
+# --- what a request says of its wiring --------------------------------------------
+
+
+def test_a_header_is_read_back_as_it_was_written():
+    said = HookSaid(via="http", fail="closed", timeout_s=3900, entry="cli", defer_s=600)
+
+    assert HookSaid.read(said.header()) == said
+    assert HookSaid.read("") == HookSaid()
+
+
+@pytest.mark.parametrize("odd", ["timeout=soon", "timeout=-1", "timeout=inf", "timeout", ";;="])
+def test_an_odd_header_says_nothing(odd):
+    assert HookSaid.read(odd).timeout_s is None
+
+
+@pytest.mark.parametrize(
+    ("entry", "holds", "parks"),
+    [("sdk-cli", True, 9), ("cli", True, None), ("sdk-cli", False, None)],
+)
+def test_only_a_held_call_of_a_headless_session_parks(entry, holds, parks):
+    said = HookSaid(entry=entry, defer_s=9)
+    event = HookEvent(client="claude-code", name="x", session="s", holds=holds, said=said)
+
+    assert event.parks_after_s == parks
+
+
+# --- ending with the agent ----------------------------------------------------------
+
+
+def test_an_agent_that_was_killed_is_missed():
+    agent = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)
+    is_gone = agent_gone(agent.pid)
+    try:
+        assert not is_gone()
+    finally:
+        agent.kill()
+        agent.communicate()
+    assert is_gone()
+
+
+ORPHAN = """
+import subprocess, sys
+child = subprocess.Popen([sys.executable, "-c",
+    "import os, time; from guard.orphan import leaving_with_agent\\n"
+    "with leaving_with_agent(): print(os.getpid(), flush=True); time.sleep(600)"])
+child.wait()
+"""
+
+
+def test_a_forwarder_ends_when_its_agent_is_killed():
+    agent = subprocess.Popen([sys.executable, "-c", ORPHAN], stdout=subprocess.PIPE, text=True)
+    pid = int(agent.stdout.readline())
+    agent.kill()
+    agent.communicate()
+
+    try:
+        wait_for(lambda: not is_running(pid))
+    finally:
+        if is_running(pid):
+            os.kill(pid, 9)
