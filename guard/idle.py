@@ -19,7 +19,7 @@ from guard.adapters.said import HookSaid
 from guard.errors import ServerAway, ServerRefused
 from guard.forwarding import forward
 from guard.keys import Connection
-from guard.orphan import leaving_with_agent
+from guard.unread import end_when_unread
 
 RESTS, WAKES = 0, 2
 
@@ -84,8 +84,8 @@ def wait_beside(
         "session_id": body.get("session_id"),
         "cwd": body.get("cwd"),
     }
-    with leaving_with_agent():
-        text = waiter.message(question)
+    end_when_unread()
+    text = waiter.message(question)
     if text is None:
         return RESTS
     sys.stderr.write(f"{text}\n")

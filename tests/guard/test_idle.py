@@ -1,21 +1,14 @@
 """The wait beside a session at rest, and the forwarder that ends with its agent."""
 
-import os
-import subprocess
-import sys
-
 import pytest
 
 from guard.adapters import adapter_of
 from guard.adapters.claude_code_adapter import misses, rests
 from guard.adapters.hook import HookEvent
 from guard.adapters.said import HookSaid
-from guard.ending import is_running
 from guard.errors import ServerAway, ServerRefused
 from guard.idle import AGAIN_S, ASK_S, RESTS, Waiter, wait_beside
 from guard.keys import Connection
-from guard.orphan import agent_gone
-from tests.installations import wait_for
 
 QUESTION = {"hook_event_name": "Idle", "session_id": "s"}
 
@@ -120,39 +113,3 @@ def test_only_a_held_call_of_a_headless_session_parks(entry, holds, parks):
     event = HookEvent(client="claude-code", name="x", session="s", holds=holds, said=said)
 
     assert event.parks_after_s == parks
-
-
-# --- ending with the agent ----------------------------------------------------------
-
-
-def test_an_agent_that_was_killed_is_missed():
-    agent = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)
-    is_gone = agent_gone(agent.pid)
-    try:
-        assert not is_gone()
-    finally:
-        agent.kill()
-        agent.communicate()
-    assert is_gone()
-
-
-ORPHAN = """
-import subprocess, sys
-child = subprocess.Popen([sys.executable, "-c",
-    "import os, time; from guard.orphan import leaving_with_agent\\n"
-    "with leaving_with_agent(): print(os.getpid(), flush=True); time.sleep(600)"])
-child.wait()
-"""
-
-
-def test_a_forwarder_ends_when_its_agent_is_killed():
-    agent = subprocess.Popen([sys.executable, "-c", ORPHAN], stdout=subprocess.PIPE, text=True)
-    pid = int(agent.stdout.readline())
-    agent.kill()
-    agent.communicate()
-
-    try:
-        wait_for(lambda: not is_running(pid))
-    finally:
-        if is_running(pid):
-            os.kill(pid, 9)
