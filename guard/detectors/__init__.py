@@ -17,6 +17,7 @@ from guard.detectors.monologue import Monologue
 from guard.detectors.ping_pong import PingPong
 from guard.detectors.ralph import Ralph
 from guard.detectors.recurrence import Recurrence
+from guard.detectors.relay import Relay
 from guard.detectors.reverification import Reverification
 from guard.detectors.same_error import SameError
 from guard.detectors.semantic_repeat import SemanticRepeat
@@ -34,6 +35,7 @@ DETECTORS: dict[str, type[Detector]] = {
     "stagnation": Stagnation,
     "monologue": Monologue,
     "hand_offs": HandOffs,
+    "relay": Relay,
     "reverification": Reverification,
     "stall": Stall,
     "broker": Broker,

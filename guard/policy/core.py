@@ -36,6 +36,7 @@ from guard.policy.sections import (
     PingPong,
     RalphRule,
     Recurrence,
+    Relay,
     Reverification,
     SameError,
     SemanticRepeat,
@@ -62,6 +63,7 @@ class Policy:
     stagnation: Stagnation = field(default_factory=Stagnation)
     monologue: Monologue = field(default_factory=Monologue)
     hand_offs: HandOffs = field(default_factory=HandOffs)
+    relay: Relay = field(default_factory=Relay)
     reverification: Reverification = field(default_factory=Reverification)
     stall: Stall = field(default_factory=Stall)
     broker: BrokerRule = field(default_factory=BrokerRule)

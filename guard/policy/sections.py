@@ -16,7 +16,7 @@ from guard.policy.bounds import check_number, check_range, check_share
 # tests/guard/test_policy.py holds the two together.
 DEFAULT_DETECTORS = (
     "budget", "exact_repeat", "semantic_repeat", "ping_pong", "k_cycle", "same_error", "recurrence",
-    "stagnation", "monologue", "hand_offs", "reverification",
+    "stagnation", "monologue", "hand_offs", "relay", "reverification",
     "stall",
 )  # fmt: skip
 DETECTOR_NAMES = (*DEFAULT_DETECTORS, "broker", "fingerprint", "ralph", "loopguard")
@@ -209,6 +209,20 @@ class HandOffs:
         check_range("hand_offs.rounds", self.rounds, 2, 10)
         check_share("hand_offs.new_terms", self.new_terms)
         check_number("hand_offs.fresh", self.fresh, 0.0, 50.0)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Relay:
+    """When agents that follow each other and end on one failure are a loop.
+
+    Attributes:
+        agents: So many agents, one after another, 2 to 20.
+    """
+
+    agents: int = 3
+
+    def __post_init__(self) -> None:
+        check_range("relay.agents", self.agents, 2, 20)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

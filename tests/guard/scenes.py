@@ -6,9 +6,11 @@ batches, paging, the same test after an edit) and their relatives.
 
 from __future__ import annotations
 
-from guard.turn import Turn
+from guard.turn import Phase, Turn
 from tests.guard.build import a_call, a_message, a_proposal, a_user
 
+PROPOSED = Phase.PROPOSED
+NO_MODULE = "ModuleNotFoundError: No module named 'app.tokens'"
 MISSING = "File does not exist. Current working directory: /home/dev/project"
 
 
@@ -153,6 +155,18 @@ def _one_thought_in_other_words() -> list[Turn]:
     return [a_call("Read", "def parse_header(text): ...", path="mail.py"), *map(a_message, said)]
 
 
+def _one_helper_after_another() -> list[Turn]:
+    """Three sub-agents, started one by one, each end on the same failing call."""
+    turns = []
+    for n, asked in enumerate(("make the tests pass", "fix the suite", "get pytest green")):
+        turns += [
+            a_call("Agent", None, agent="lead", key=f"give-{n}", prompt=asked, phase=PROPOSED),
+            a_call("Bash", error=NO_MODULE, agent=f"helper-{n}", command="pytest -q"),
+            a_call("Agent", f"It fails, says {n}.", agent="lead", key=f"give-{n}", prompt=asked),
+        ]
+    return turns[:-1]
+
+
 def _three_desks_in_a_circle() -> list[Turn]:
     round_of = (
         ("writer", "I need the figures of the reading room from the analyst."),
@@ -223,6 +237,7 @@ LOOPS: dict[str, tuple[list[Turn], str]] = {
     "one search without a hit": (_one_search_without_a_hit(), "stagnation"),
     "one thought in other words": (_one_thought_in_other_words(), "monologue"),
     "three desks in a circle": (_three_desks_in_a_circle(), "hand_offs"),
+    "one helper after another": (_one_helper_after_another(), "relay"),
     "one fact verified on": (_one_fact_verified_on(), "reverification"),
     "a mixture of vain attempts": (_a_mixture_of_vain_attempts(), "stall"),
 }
