@@ -84,6 +84,7 @@ class Signal:
         rung: What it asks for once it trips.
         turns: `seq` of the turns it rests on, oldest first, this one included.
         first: The streak has not been on this rung before.
+        kin: Turns of linked runs that it rests on as well, as (run id, `seq`), oldest first.
     """
 
     detector: str
@@ -93,6 +94,7 @@ class Signal:
     evidence: Evidence
     rung: Rung = Rung.ASK
     first: bool = True
+    kin: tuple[tuple[str, int], ...] = ()
 
     @property
     def trips(self) -> bool:

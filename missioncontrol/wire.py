@@ -219,6 +219,8 @@ class EvidenceTurn:
     error: str | None
     ran: bool
     at: datetime
+    run: UUID | None = None
+    """Whose turn it is: a linked run's, where the loop goes over several."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,6 +9,8 @@ from decimal import Decimal
 from typing import Any
 from uuid import UUID
 
+from django.db.models import Q
+
 from guard.normalize import headline
 from guard.signals import Kind, Signal
 from guard.wire import Escalation
@@ -21,6 +23,7 @@ from missioncontrol.oversight.models import (
     Intervention,
     Message,
 )
+from missioncontrol.runs import kin
 from missioncontrol.runs.journal import Book
 from missioncontrol.runs.lifecycle import ENDED, FORBIDDEN, ON_HOLD, Move, Status
 from missioncontrol.runs.models import Run, Turn
@@ -94,7 +97,7 @@ def release(book: Book, run: Run, *, by: str, reason: str) -> None:
 
 def start_afresh(run: Run) -> None:
     """Forget every observation so far: the count begins again."""
-    run.streak_obs = run.last_obs
+    run.streak_obs, run.kin_forgotten = run.last_obs, kin.observed(run)
     forgive_failures(run)
 
 
@@ -315,19 +318,28 @@ def _end_wait(book: Book, run: Run) -> None:
 
 def _new_decision(book: Book, run: Run, signal: Signal, *, holds: bool, judged: bool) -> Decision:
     turns = list(Turn.objects.filter(run=run, seq__in=signal.turns).order_by("seq"))
+    shown = [*kin_turns(signal), *turns]
     waits = judged and signal.kind != Kind.BUDGET
     decision = Decision(
         id=new_id(), run=run, status="judging" if waits else "open", kind=signal.kind,
         detector=signal.detector, holds=holds, agent=turns[-1].agent if turns else run.agent,
         signal=rows.signals.dump_python(signal, mode="json"),
         evidence=rows.evidences.dump_python(
-            _evidence(signal, turns, _offer(run, signal, at=book.at)), mode="json"
+            _evidence(signal, shown, _offer(run, signal, at=book.at)), mode="json"
         ),
         version=run.version, opened_at=book.at,
         expires_at=expiry_of(run, at=book.at) if holds else None,
     )  # fmt: skip
     decision.save(force_insert=True)
     return decision
+
+
+def kin_turns(signal: Signal) -> list[Turn]:
+    """Return the turns of linked runs that a signal rests on, oldest first."""
+    wanted = Q()
+    for run_id, seq in signal.kin:
+        wanted |= Q(run_id=run_id, seq=seq)
+    return list(Turn.objects.filter(wanted).order_by("id")) if wanted else []
 
 
 def _offer(run: Run, signal: Signal, *, at: datetime) -> AllowlistOffer | None:
@@ -346,7 +358,7 @@ def _evidence(
     return CardEvidence(
         **said,
         turns=signal.turns,
-        items=tuple(_shown(turn) for turn in turns[-SHOWN_TURNS:]),
+        items=tuple(_shown(turn) for turn in sorted(turns, key=_arrival)[-SHOWN_TURNS:]),
         cost_usd=_cost_of(turns),
         offer_allowlist=offered,
     )
@@ -357,8 +369,13 @@ def _cost_of(turns: Sequence[Turn]) -> Decimal | None:
     return sum(costs, Decimal(0)) if costs else None
 
 
+def _arrival(turn: Turn) -> UUID:
+    return turn.id
+
+
 def _shown(turn: Turn) -> EvidenceTurn:
     return EvidenceTurn(
+        run=turn.run_id,
         seq=turn.seq,
         agent=turn.agent,
         call=headline(guard_turn(turn)),

@@ -107,9 +107,10 @@ def _case(run: Run, signal: Signal) -> Case:
     turns = Turn.objects.filter(run=run, seq__in=signal.turns).order_by("seq")
     before = Turn.objects.filter(run=run, seq__lte=max(signal.turns, default=run.last_seq))
     history = reversed(before.order_by("-seq")[:HISTORY_TURNS])
+    rests_on = sorted([*cards.kin_turns(signal), *turns], key=lambda turn: turn.id)
     return Case(
         signal=signal,
-        turns=tuple(guard_turn(turn) for turn in turns),
+        turns=tuple(guard_turn(turn) for turn in rests_on),
         history=tuple(guard_turn(turn) for turn in history),
         workspace=tuple(run.workspace),
         goal=run.goal or None,

@@ -27,11 +27,13 @@ from guard.signals import Assessment, Kind, Signal
 from guard.turn import Turn
 from guard.wire import Mode
 from missioncontrol.oversight import allowlist, budgets, cards, costs, ladder, nudges, questions
+from missioncontrol.oversight.circles import Circles
+from missioncontrol.oversight.circles import forget as forget_circles
 from missioncontrol.oversight.costs import Till
 from missioncontrol.oversight.directives import Standing, standing_of
 from missioncontrol.oversight.models import Autofix
 from missioncontrol.oversight.tree_budgets import Above, spent_by_tree
-from missioncontrol.runs import journal, rows
+from missioncontrol.runs import journal, kin, rows
 from missioncontrol.runs.journal import Book
 from missioncontrol.runs.lifecycle import ENDED, FORBIDDEN, Status
 from missioncontrol.runs.models import TAPE_POINTS, Run
@@ -105,9 +107,13 @@ def detect(run_ids: Iterable[UUID], *, at: datetime) -> Detected:
             seen = [(run, one.turn) for run, found in observations.items() for one in found]
             runs = book.runs.values()
             sitting = Sitting(Till(seen, runs, at=at), allowlist.Hits(), Above(runs))
+            circles = Circles(runs, _policies_of_trees(runs, sitting.above))
+            news = {run.id: run.detected_obs for run in runs}
             judged = []
             for run in book.runs.values():
                 judged += _oversee(book, run, observations[run.id], sitting)
+            for run, one in _in_order(book, observations, after=news):
+                _look_across(book, run, one, circles, sitting)
             journal.update_columns(
                 TurnModel, ("similarity", "changed", "detector", "cost_usd"), judged
             )
@@ -116,6 +122,7 @@ def detect(run_ids: Iterable[UUID], *, at: datetime) -> Detected:
     except BaseException:
         for run_id in wanted:
             _watches.pop(run_id, None)
+        forget_circles(Run.objects.filter(pk__in=wanted).values_list("root", flat=True))
         raise
     opened = [
         run.open_decision for run in book.runs.values()
@@ -184,6 +191,46 @@ def _judge(book: Book, run: Run, watch: Watch, seen: Observation, sitting: Sitti
         _answer_trip(book, run, watch, seen, assessment, trip, sitting, is_news=is_news)
     elif assessment.suspicion is not None and questions.may_ask(run):
         _suspect(book, run, watch, seen, assessment.suspicion, sitting)
+
+
+def _policies_of_trees(runs: Iterable[Run], above: Above) -> dict[UUID, Policy]:
+    """A tree is watched by the rules of its root."""
+    return {run.root: policy_of(above.named(run.root) or run) for run in runs if run.root}
+
+
+def _in_order(
+    book: Book, observations: dict[UUID, list[Observation]], *, after: dict[UUID, int]
+) -> list[tuple[Run, Observation]]:
+    """Give what was judged now of the runs that are linked, in order of arrival."""
+    new = [
+        (run, one)
+        for run in book.runs.values() if run.root is not None
+        for one in observations[run.id] if one.obs > after[run.id]
+    ]  # fmt: skip
+    return sorted(new, key=lambda pair: (pair[1].row.id, pair[1].obs))
+
+
+def _look_across(
+    book: Book, run: Run, seen: Observation, circles: Circles, sitting: Sitting
+) -> None:
+    """Look for a loop that goes round over linked runs; it is carded here, where it closed."""
+    signal = circles.look(run, seen.row, seen.obs, seen.turn)
+    if signal is None or seen.obs <= run.streak_obs or run.finish_seq is not None:
+        return
+    if ladder.may_answer(run, signal) and not _waits_elsewhere(book, signal):
+        assessment = Assessment(seq=seen.row.seq, similarity=0.0, changed=False, signals=(signal,))
+        watch = _watches[run.id]
+        _answer_trip(book, run, watch, seen, assessment, signal, sitting, is_news=True)
+
+
+def _waits_elsewhere(book: Book, signal: Signal) -> bool:
+    """A person is asked about this loop already, on the card of another of its runs."""
+    others = {UUID(run) for run, _ in signal.kin}
+    here = [book.runs[one] for one in others if one in book.runs]
+    if any(one.open_decision is not None for one in here):
+        return True
+    elsewhere = Run.objects.filter(pk__in=others - book.runs.keys())
+    return elsewhere.filter(open_decision__isnull=False).exists()
 
 
 def _engine(policy: Policy) -> Engine:
@@ -272,6 +319,7 @@ def _answer_trip(
 def _forget_streak(run: Run, watch: Watch, seen: Observation) -> None:
     watch.engine.reset()
     run.streak_obs = watch.streak_obs = seen.obs
+    run.kin_forgotten = kin.observed(run)
 
 
 def _raise_detection(

@@ -25,6 +25,10 @@ LONGEST_LINEAGE = 16
 """A run deeper than this counts with its sixteen outermost ancestors."""
 
 
+REMEMBERED = 64
+"""Relatives whose past a reset forgets: those opened last."""
+
+
 def named_parent(project: Project, key: str | None) -> Run | None:
     """Find the run that a key, or an id as text, names; None: not known (yet)."""
     if not key:
@@ -85,6 +89,14 @@ def live_kin(root: UUID | None) -> list[UUID]:
         return []
     found = Run.objects.filter(root=root).exclude(status__in=ENDED)
     return list(found.values_list("id", flat=True))
+
+
+def observed(run: Run) -> dict[str, int]:
+    """Tell how many observations are stored of each relative: what a reset forgets."""
+    if run.root is None:
+        return {}
+    kin = Run.objects.filter(root=run.root).exclude(pk=run.pk).order_by("-id")
+    return {str(one): obs for one, obs in kin.values_list("id", "last_obs")[:REMEMBERED] if obs}
 
 
 def started_by(run: Run) -> list[UUID]:
