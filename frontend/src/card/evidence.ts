@@ -1,5 +1,5 @@
 /** Which two turns a card sets side by side, and which of their lines. Pure. */
-import type { Evidence, EvidenceTurn } from "../wire/types";
+import type { DecisionRow, Evidence, EvidenceTurn } from "../wire/types";
 
 const MOST_LINES = 9;
 
@@ -53,8 +53,19 @@ export function tellingLines(item: EvidenceTurn, most = 2): string[] {
 /** The seqs of the other turns with the same call: "same call as 34, 35, 36". */
 export function sameCalls(evidence: Evidence, item: EvidenceTurn): number[] {
   return evidence.items
-    .filter(({ call, seq }) => call === item.call && seq !== item.seq)
+    .filter(({ call, seq, run }) => call === item.call && seq !== item.seq && run === item.run)
     .map(({ seq }) => seq);
+}
+
+/** Is this the turn of a linked run, not of the card's own? */
+export function isElsewhere(decision: DecisionRow, item: EvidenceTurn): boolean {
+  return item.run !== null && item.run !== decision.run;
+}
+
+/** The linked runs that a loop goes over beside the card's own, each once. */
+export function otherRuns(decision: DecisionRow): string[] {
+  const runs = decision.evidence.items.flatMap(({ run }) => (run === null || run === decision.run ? [] : [run]));
+  return [...new Set(runs)];
 }
 
 /** Does this line of an output tell of an error? */

@@ -1780,6 +1780,11 @@ export interface components {
             ran: boolean;
             /** Result */
             result: string | null;
+            /**
+             * Run
+             * @default null
+             */
+            run: string | null;
             /** Seq */
             seq: number;
         };

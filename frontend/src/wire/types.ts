@@ -4,6 +4,7 @@ import type { components } from "./schema";
 type Schemas = components["schemas"];
 
 export type RunRow = Schemas["RunRow"];
+export type Tree = Schemas["TreeRow"];
 export type TurnRow = Schemas["TurnRow"];
 export type DecisionRow = Schemas["DecisionRow"];
 export type InterventionRow = Schemas["InterventionRow"];

@@ -1,0 +1,27 @@
+import { describe, expect, it } from "vitest";
+import { aRun } from "../fixtures/rows";
+import { childrenOf, relationWords, startedBy } from "./kin";
+
+const lead = aRun({ id: "a" });
+const child = aRun({ id: "b", parent: "a", relation: "child", root: "a" });
+const grandchild = aRun({ id: "c", parent: "b", relation: "child", root: "a" });
+const ended = aRun({ id: "d", parent: "a", relation: "child", root: "a", status: "completed" });
+const below = aRun({ id: "e", parent: "d", relation: "child", root: "a" });
+const forked = aRun({ id: "f", parent: "a", relation: "forked", root: "a" });
+const other = aRun({ id: "g" });
+const all = [other, forked, below, ended, grandchild, child, lead];
+
+describe("kin", () => {
+  it("names what an end takes along, a fork left out", () => {
+    expect(startedBy(lead, all).map(({ id }) => id).sort()).toEqual(["b", "c", "e"]);
+    expect(startedBy(other, all)).toEqual([]);
+  });
+
+  it("lists the runs right below, in the order they were opened", () => {
+    expect(childrenOf(lead, all).map(({ id }) => id)).toEqual(["b", "d", "f"]);
+  });
+
+  it("says how a run belongs to its parent", () => {
+    expect([relationWords("forked"), relationWords(null)]).toEqual(["Forked from", "Started by"]);
+  });
+});
