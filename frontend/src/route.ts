@@ -1,13 +1,14 @@
 /** Addresses of the screens. Pure; `router.svelte.ts` moves between them. */
 
+/** Screens with an address of one word. */
+const FLAT = ["history", "costs", "policies", "allowlist", "autofixes", "audit", "settings", "kit"] as const;
+type Flat = (typeof FLAT)[number];
+
 export type Route =
   | { name: "now" }
   | { name: "decisions"; id: string | null }
   | { name: "run"; id: string }
-  | { name: "history" }
-  | { name: "policies" }
-  | { name: "audit" }
-  | { name: "kit" }
+  | { name: Flat }
   | { name: "lost"; path: string };
 
 export function routeOf(path: string): Route {
@@ -17,10 +18,8 @@ export function routeOf(path: string): Route {
   if (first === "runs" && second) return { name: "run", id: second };
   if (second !== undefined) return { name: "lost", path };
   if (first === "") return { name: "now" };
-  if (first === "history" || first === "policies" || first === "audit" || first === "kit") {
-    return { name: first };
-  }
-  return { name: "lost", path };
+  const flat = FLAT.find((name) => name === first);
+  return flat ? { name: flat } : { name: "lost", path };
 }
 
 export function runPath(id: string): string {

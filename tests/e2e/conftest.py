@@ -46,7 +46,7 @@ def open_page(browser, installation):
                 [{"name": name, "value": value, "url": installation.url} for name, value in cookies]
             )
         page = context.new_page()
-        page.set_default_timeout(15_000)
+        page.set_default_timeout(60_000)
         page.on("pageerror", lambda error: complaints.append(str(error)))
         page.goto(installation.url + path)
         return page
