@@ -17,6 +17,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "disconnect": ("guard.disconnect", "take the hook settings of an agent out again"),
     "doctor": ("guard.doctor", "check the hook settings of an agent"),
     "run": ("guard.running.command", "run any agent command, to end, pause or steer it"),
+    "outbox": ("guard.sdk.outbox_command", "turns that wait for a server: list them, send them"),
     "hook": ("guard.hook", "forward an agent's hook call; agents call this"),
 }
 

@@ -38,6 +38,7 @@ class Stage:
             goal=goal,
             workspace=files,
             mode=mode,
+            outbox=self.config.directory / "outbox",
         )
 
 

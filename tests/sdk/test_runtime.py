@@ -1,6 +1,10 @@
 """The runtime against a scripted OpenAI-compatible endpoint: streams, hand-offs, errors."""
 
 import json
+import os
+import re
+import subprocess
+import sys
 import threading
 
 import pytest
@@ -10,6 +14,7 @@ from guard.errors import ModelFailed, ToolFailed
 from guard.runtime import Agent, ChatModel, Tool, Workspace, run_agent, run_multi_agent
 from guard.runtime.streaming import Draft
 from tests.guard.chat_endpoint import ChatServer, Reply, a_completion, a_refusal
+from tests.installations import ROOT
 
 USAGE = {
     "prompt_tokens": 100, "completion_tokens": 7,
@@ -305,3 +310,47 @@ def test_agents_need_names_of_their_own(session, workspace, names):
 
     with pytest.raises(ValueError, match="name of its own"):
         run_multi_agent(session, "Go.", agents=agents, workspace=workspace)
+
+
+# --- what the documentation shows -----------------------------------------------------------
+
+
+def blocks(page):
+    """The Python of a page of docs/, block by block."""
+    text = (ROOT / "docs" / page).read_text("utf-8")
+    return re.findall(r"```python\n(.*?)```", text, re.DOTALL)
+
+
+def test_the_smallest_agent_of_the_documentation_runs(server, workspace, tmp_path):
+    (tmp_path / "README.md").write_text("one\ntwo\n")
+    (program,) = blocks("runtime.md")
+    assert len(program.splitlines()) <= 40
+    replies = calling(a_call("count_lines", path="README.md")), streamed("It has ", "two lines.")
+    with ChatServer(*replies) as chat:
+        done = subprocess.run(
+            [sys.executable, "-c", program], cwd=tmp_path, capture_output=True, text=True,
+            check=True, timeout=120,
+            env={
+                **os.environ, "OPENAI_BASE_URL": chat.url, "OPENAI_API_KEY": "sk-test",
+                "MISSIONCONTROL_URL": server.url, "MISSIONCONTROL_KEY": "mc_k",
+                "PYTHONPATH": str(ROOT),
+            },
+        )  # fmt: skip
+
+    assert done.stdout == "It has two lines."
+    told = [(turn.get("tool"), turn.get("result")) for turn in turns(server)]
+    assert ("count_lines", "2") in told
+    assert server.of("POST", "runs/")[0].body["workspace"] == ["README.md", "a.py"]
+
+
+def test_the_one_line_of_the_documentation_runs(server, workspace, monkeypatch):
+    monkeypatch.setenv("MISSIONCONTROL_URL", server.url)
+    monkeypatch.setenv("MISSIONCONTROL_KEY", "mc_k")
+    monkeypatch.chdir(workspace.root)
+    (program,) = [block for block in blocks("agents.md") if "@guard.watch" in block]
+    read = []
+
+    exec(program, {"my_loop": lambda tools: read.append(tools[0]("a.py"))})  # noqa: S102 - ours
+
+    assert read == ["print('a')"]
+    assert turns(server)[0]["tool"] == "read_file"

@@ -1,0 +1,76 @@
+"""`guard outbox`: what waits for a server that was away, and sending it now."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+from guard.errors import ServerAway, ServerRefused
+from guard.sdk.delivery import Delivery
+from guard.sdk.outbox import leftovers, outbox_root, project_folder, waiting_in
+from guard.sdk.session import address
+from guard.sdk.transport import HttpTransport
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the command line."""
+    parser.add_argument(
+        "deed", nargs="?", choices=("list", "send"), default="list", help="default: list"
+    )
+    parser.add_argument("--url", help="the server; default $MISSIONCONTROL_URL")
+    parser.add_argument("--key", help="the project's agent key; default $MISSIONCONTROL_KEY")
+    parser.add_argument(
+        "--dir", type=Path, help="where outboxes lie; default $MISSIONCONTROL_OUTBOX, else at home"
+    )
+
+
+def run(args: argparse.Namespace) -> int:
+    """List or send; 1 where it could not all be sent, 2 for a wrong address."""
+    root = outbox_root(args.dir)
+    if root is None:
+        sys.stderr.write("guard outbox: it is switched off\n")
+        return 0
+    if args.deed == "list":
+        sys.stdout.write(listing(root))
+        return 0
+    try:
+        return send(root, *address(args.url, args.key))
+    except ValueError as error:
+        sys.stderr.write(f"guard outbox: {error}\n")
+        return 2
+
+
+def listing(root: Path) -> str:
+    """Say what waits, a project a line."""
+    found = [waiting_in(folder) for folder in sorted(root.glob("*")) if folder.is_dir()]
+    lines = [
+        f"{one.folder.name}  {one.files} files  {one.turns} turns  {one.size} bytes\n"
+        for one in found
+        if one.files
+    ]
+    return "".join(lines) or "Nothing waits.\n"
+
+
+def send(root: Path, url: str, key: str) -> int:
+    """Deliver what the sessions of one project left behind.
+
+    Raises:
+        ValueError: The address or the key is none.
+    """
+    transport = HttpTransport(url, key)
+    taken = files = 0
+    try:
+        for left in leftovers(project_folder(root, url, key)):
+            try:
+                taken += Delivery(transport.send, left).run()
+            except (ServerAway, ServerRefused) as error:
+                left.close()
+                sys.stderr.write(f"guard outbox: {error}; what is left is kept\n")
+                return 1
+            left.remove()
+            files += 1
+    finally:
+        transport.close()
+    sys.stdout.write(f"{files} files with {taken} new turns were delivered.\n")
+    return 0

@@ -1,0 +1,57 @@
+import pytest
+
+from guard.cli import main
+from guard.sdk.outbox import Outbox, project_folder
+
+
+@pytest.fixture
+def root(tmp_path):
+    return tmp_path / "outbox"
+
+
+@pytest.fixture
+def left(server, root):
+    outbox = Outbox(project_folder(root, server.url, "mc_k"), {"key": "run-key", "name": "x"})
+    for key in "abc":
+        outbox.keep({"turn": {"key": key, "role": "assistant", "content": "hi"}})
+    outbox.keep({"end": "completed"})
+    outbox.close()
+
+
+def outbox(*deed, root, server, key="mc_k"):
+    return main(["outbox", *deed, "--dir", str(root), "--url", server.url, "--key", key])
+
+
+def test_it_lists_what_waits(left, root, server, capsys):
+    assert outbox(root=root, server=server) == 0
+    assert "1 files  3 turns" in capsys.readouterr().out
+
+
+def test_it_sends_what_waits_and_then_nothing_does(left, root, server, capsys):
+    assert outbox("send", root=root, server=server) == 0
+    assert outbox(root=root, server=server) == 0
+
+    assert capsys.readouterr().out.endswith("Nothing waits.\n")
+    (post,) = server.of("POST", "turns/")
+    assert [turn["key"] for turn in post.turns] == ["a", "b", "c"]
+    assert server.of("PATCH", "run-1/")[0].body == {"status": "completed"}
+
+
+def test_another_project_s_turns_stay_where_they_are(left, root, server, capsys):
+    assert outbox("send", root=root, server=server, key="mc_other") == 0
+
+    assert capsys.readouterr().out.startswith("0 files")
+    assert server.asked == []
+
+
+def test_a_server_that_is_away_leaves_them_there(left, root, server, capsys):
+    server.stop()
+
+    assert outbox("send", root=root, server=server) == 1
+    assert outbox("list", root=root, server=server) == 0
+    assert "3 turns" in capsys.readouterr().out
+
+
+def test_an_address_that_is_none_is_said(root, capsys):
+    assert main(["outbox", "send", "--dir", str(root), "--url", "ftp://x", "--key", "k"]) == 2
+    assert "no http" in capsys.readouterr().err
