@@ -13,6 +13,7 @@ import json
 import os
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -67,14 +68,15 @@ def run(args: argparse.Namespace) -> int:
         hand_on(args.client, body)
         body = with_kin(args.client, body)
     sent = with_workspace(adapter, body) | adapter.look_up(body)
-    patience_s: float = REPORT_S
+    patience_s, answered = float(REPORT_S), threading.Event()
     if _acts(adapter, body):
         patience_s = connection.hold_s - FORWARDER_EARLY_S
-        end_when_unread()
+        answered = end_when_unread()
     try:
         answer = forward(connection, sent, timeout_s=patience_s, headers=said.headers())
     except (ServerAway, ServerRefused, ValueError) as error:
         return _failed(adapter, connection, body, error)
+    answered.set()
     note_session(args.client, str(body.get("session_id") or ""))
     ours = answer.pop("guard", None) if isinstance(answer, dict) else None
     if answer:

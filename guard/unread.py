@@ -7,19 +7,25 @@ import select
 import threading
 
 
-def end_when_unread(descriptor: int = 1) -> None:
+def end_when_unread(descriptor: int = 1) -> threading.Event:
     """Watch standard output from now on; end this process once its reader is gone.
+
+    The event, once set, ends the watch: who has the answer may have work left that
+    is not for the reader.
 
     A forwarder whose agent was killed would otherwise hold its request open, and
     a card would show an agent that waits. Where the system cannot tell (Windows;
     a file, a terminal), nothing happens.
     """
+    answered = threading.Event()
     if hasattr(select, "poll"):
-        threading.Thread(target=_watch, args=(descriptor,), daemon=True).start()
+        threading.Thread(target=_watch, args=(descriptor, answered), daemon=True).start()
+    return answered
 
 
-def _watch(descriptor: int) -> None:
+def _watch(descriptor: int, answered: threading.Event) -> None:
     reader = select.poll()
     reader.register(descriptor, 0)  # no readiness is asked for: only hang-up and error come
     reader.poll()
-    os._exit(0)  # the main thread sits in a read that nothing else would end
+    if not answered.is_set():
+        os._exit(0)  # the main thread sits in a read that nothing else would end
