@@ -197,6 +197,12 @@ class Alone:
             self._emit(Tripped(signal=found.signal))
         return found
 
+    def take_nudges(self) -> tuple[str, ...]:
+        """Give what the engine has to tell the model; each once."""
+        with self._lock:
+            nudges: tuple[str, ...] = self._guard.take_nudges() if self._guard else ()
+        return nudges
+
     def settle(self, *, allowed: Iterable[str] = ()) -> None:
         """Start streaks afresh: somebody answered."""
         with self._lock:

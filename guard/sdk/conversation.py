@@ -112,14 +112,15 @@ class Conversation:
         """
         self._stop_if_stopped()
         self.alone.memory.note(turn)
-        if self.alone.away and (yield from self._stand_in.report(turn)):
-            return ()
+        if self.alone.away:
+            nudges = yield from self._stand_in.report(turn)
+            if nudges is not None:
+                return nudges
         try:
             directive = yield from self._post(turn)
         except ServerAway as error:
             self._note_away(error)
-            yield from self._stand_in.report(turn)
-            return ()
+            return (yield from self._stand_in.report(turn)) or ()
         except ServerRefused as error:
             self._note_refused(error)
             return ()

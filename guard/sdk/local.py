@@ -9,9 +9,10 @@ from typing import Literal
 
 from guard.engine import Engine
 from guard.judge.court import Court
+from guard.nudge import nudge_text
 from guard.policy import AllowPattern, Response, decide, is_allowed
 from guard.sdk.rules import Rules
-from guard.signals import Assessment, Signal
+from guard.signals import Assessment, Rung, Signal
 from guard.turn import Role, Turn
 
 logger = logging.getLogger("guard")
@@ -70,8 +71,10 @@ class LocalGuard:
         self._seen: dict[int, Turn] = {}
         self._fixed = False
         self._pending: Finding | None = None
+        self._nudges: list[str] = []
         for turn in recent:
             self._observe(turn)
+        self._nudges.clear()  # the server has told those
 
     def look(self, turn: Turn) -> Finding | None:
         """Look at a turn; None: nothing stands in its way.
@@ -87,6 +90,11 @@ class LocalGuard:
             found, self._pending = None, found or self._pending
         return found
 
+    def take_nudges(self) -> tuple[str, ...]:
+        """Give what the model is to be told since the last time; each once."""
+        taken, self._nudges = tuple(self._nudges), []
+        return taken
+
     def forget(self) -> None:
         """Start all streaks afresh: somebody answered."""
         self._engine.reset()
@@ -101,14 +109,21 @@ class LocalGuard:
         self._seen[assessment.seq] = turn
         while len(self._seen) > REMEMBERED:
             del self._seen[next(iter(self._seen))]
+        for signal in assessment.signals:
+            if signal.first and signal.rung is Rung.NUDGE and not self._allows(signal):
+                turns = [self._seen[seq] for seq in signal.turns if seq in self._seen]
+                self._nudges.append(nudge_text(signal, turns))
         return assessment
+
+    def _allows(self, signal: Signal) -> bool:
+        return is_allowed(signal, self._allowed)
 
     def _find(self, turn: Turn) -> Finding | None:
         assessment = self._observe(turn)
         trip = assessment.trip
         if trip is None:
             return None
-        if is_allowed(trip, self._allowed):
+        if self._allows(trip):
             self.forget()
             return None
         verdict = self._court.rules(trip, self._seen)

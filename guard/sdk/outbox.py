@@ -10,7 +10,7 @@ that what it holds has no gap, and counts it.
 from __future__ import annotations
 
 import contextlib
-import fcntl
+import errno
 import hashlib
 import json
 import logging
@@ -25,6 +25,11 @@ from typing import Any
 
 from guard.redact import redact_json
 from guard.sdk.wording import cut
+
+try:
+    import fcntl
+except ImportError:  # no such locks here: each session delivers its own file, and no other
+    fcntl = None  # type: ignore[assignment]
 
 logger = logging.getLogger("guard")
 
@@ -212,29 +217,22 @@ class _File:
     def create(cls, folder: Path) -> _File:
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         name = f"{time.time_ns():020d}-{os.getpid()}-{secrets.token_hex(4)}.jsonl"
-        flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_APPEND | os.O_CLOEXEC
+        flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_APPEND
         descriptor = os.open(folder / name, flags, 0o600)
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
+        if not _locked(descriptor):
             os.close(descriptor)
-            raise
+            raise OSError(errno.ENOLCK, "the file cannot be locked")
         return cls(folder / name, descriptor)
 
     @classmethod
     def adopt(cls, path: Path) -> _File | None:
         """Take over a file whose owner is gone; None: it is not."""
         try:
-            descriptor = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CLOEXEC)
+            descriptor = os.open(path, os.O_RDWR | os.O_APPEND)
         except OSError:
             return None
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            os.close(descriptor)
-            return None
-        if os.fstat(descriptor).st_nlink == 0:  # delivered while we waited for its lock
-            os.close(descriptor)
+        if fcntl is None or not _locked(descriptor) or os.fstat(descriptor).st_nlink == 0:
+            os.close(descriptor)  # its owner lives, or somebody has just delivered it
             return None
         return cls(path, descriptor)
 
@@ -248,7 +246,10 @@ class _File:
 
     def read(self) -> Batch:
         """Read the records that stand next, whole lines only."""
-        raw = os.pread(self._descriptor, max(BATCH_BYTES, 2 * LONGEST_LINE), self.sent)
+        os.lseek(self._descriptor, self.sent, os.SEEK_SET)  # what is appended goes to the end
+        raw = os.read(self._descriptor, max(BATCH_BYTES, 2 * LONGEST_LINE))
+        if not raw:  # somebody has cut the file
+            return Batch((), self.size)
         cut = raw.rfind(b"\n") + 1
         at_end = self.sent + len(raw) >= self.size
         end = self.sent + (len(raw) if at_end or not cut else cut)
@@ -288,6 +289,16 @@ class Leftover:
     def close(self) -> None:
         """Leave it as it is, for another time."""
         self._file.close()
+
+
+def _locked(descriptor: int) -> bool:
+    if fcntl is None:
+        return True
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return False
+    return True
 
 
 def leftovers(folder: Path) -> Iterator[Leftover]:

@@ -70,15 +70,15 @@ class StandIn:
         if not self.alone.keep_turn(turn):
             return None
         if found is None:
-            return Go(turn=turn)
+            return Go(turn=turn, messages=self.alone.take_nudges())
         return (yield from self._answer(turn, found))
 
-    def report(self, turn: Turn) -> Flow[bool]:
-        """Keep a turn for later; False: the server is back, tell it."""
+    def report(self, turn: Turn) -> Flow[tuple[str, ...] | None]:
+        """Keep a turn for later, give messages for the model; None: the server is back."""
         if self.fail == "open":
             yield from self._watch(turn)
             self.alone.look(turn)
-        return self.alone.keep_turn(turn)
+        return self.alone.take_nudges() if self.alone.keep_turn(turn) else None
 
     def _watch(self, turn: Turn) -> Flow[None]:
         if not self.alone.is_watching:

@@ -337,6 +337,21 @@ def test_in_auto_the_local_judge_corrects(server, where):
     assert "settings.py" in goes[2].text
 
 
+def test_what_the_policy_nudges_about_is_told_at_once(server, where):
+    ladder = {"ladder": {"every": {"nudge": "tell"}}}
+    seen_rules(server, where, project_policy=ladder)
+    server.stop()
+
+    with Session("x", **where) as session:
+        told = []
+        for _ in range(2):
+            go = session.before("read_file", {"path": "setings.py"})
+            told += [*go.messages, *session.after(go, error="setings.py: no such file")]
+
+    assert len(told) == 1
+    assert told[0].startswith("Noticed by the loop guard: It ")
+
+
 def test_in_warn_nothing_stands_in_its_way(server, where, caplog):
     seen_rules(server, where, project_mode="warn")
     server.stop()
