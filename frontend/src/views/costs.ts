@@ -2,7 +2,7 @@
 import type { CostRow } from "../wire/types";
 
 export type Range = "day" | "week" | "month";
-export const RANGES = [["day", "Day"], ["week", "7 days"], ["month", "30 days"]] as const;
+export const RANGES = [["day", "Day"], ["week", "Week"], ["month", "Month"]] as const;
 const DAYS: Record<Range, number> = { day: 1, week: 7, month: 30 };
 const DAY_MS = 24 * 3600 * 1000;
 
