@@ -15,6 +15,8 @@ from guard.adapters.base import Wiring
 from guard.adapters.claude_code import HOOKS, IDLE
 from guard.adapters.claude_code_settings import connected, disconnected, subscribed
 from guard.adapters.claude_code_usage import EVENT
+from guard.adapters.said import HEADER
+from guard.adapters.timing import MARGIN_S
 from guard.keys import Connection, connection_for, remember
 from tests.sdk.server import LoopbackServer
 
@@ -295,6 +297,87 @@ def test_disconnecting_takes_everything_out_again(project, home):
 
     assert not (project / ".claude" / "settings.local.json").exists()
     assert KEY not in (home / ".config" / "missioncontrol" / "keys.toml").read_text()
+
+
+# --- what the project says -------------------------------------------------------
+
+
+class ProjectServer(LoopbackServer):
+    """Tells a probe what its project asks, as the real one does."""
+
+    fail, hold_limit = "closed", 3600
+
+    def answer(self, asked):
+        if asked.path.endswith("/hooks/claude-code/"):
+            return 200, {"missioncontrol": {"fail": self.fail, "hold_limit": self.hold_limit}}
+        return super().answer(asked)
+
+
+@pytest.fixture
+def server():
+    server = ProjectServer()
+    server.start()
+    yield server
+    server.stop()
+
+
+def connect_to(server, project, *words):
+    told = ("--url", server.url, "--key", KEY, "--project-dir", project)
+    assert guard(connect, *told, *words) == 0
+    return subscribed(settings_of(project))
+
+
+def test_the_project_says_whether_it_fails_open_or_closed(server, project):
+    assert connect_to(server, project)["PreToolUse"]["onFailure"] == "block"
+    assert connect_to(server, project, "--fail", "open")["PreToolUse"]["onFailure"] == "continue"
+
+
+def test_a_longer_hold_gets_a_longer_time_out(server, project):
+    server.hold_limit = 4 * 3600
+
+    hooks = connect_to(server, project)
+
+    assert hooks["PreToolUse"]["timeout"] == 4 * 3600 + MARGIN_S
+    assert f"timeout={4 * 3600 + MARGIN_S}" in hooks["PreToolUse"]["headers"][HEADER]
+
+
+@pytest.mark.parametrize(("limit", "fails"), [(3600, "closed"), (7200, "closed"), (3600, "open")])
+def test_the_doctor_finds_out_what_the_project_has_changed_since(
+    server, project, limit, fails, capsys
+):
+    connect_to(server, project)
+    server.hold_limit, server.fail = limit, fails
+
+    status = guard(doctor, "--project-dir", project)
+
+    shown = capsys.readouterr().out
+    assert ("ok  time-outs" in shown) is (limit == 3600)
+    assert ("ok  fail" in shown) is (fails == "closed")
+    assert status == (0 if (limit, fails) == (3600, "closed") else 1)
+
+
+def test_every_hook_may_go_through_the_forwarder(server, project):
+    hooks = connect_to(server, project, "--via", "command")
+
+    assert {hook["type"] for hook in hooks.values()} == {"command"}
+    assert hooks["PreToolUse"]["onFailure"] == "block"
+    assert KEY not in json.dumps(settings_of(project))
+
+
+def test_a_session_is_parked_only_where_the_person_asked_for_it(server, project):
+    asked = connect_to(server, project, "--defer-after", "900")["PreToolUse"]["headers"][HEADER]
+    silent = connect_to(server, project)["PreToolUse"]["headers"][HEADER]
+
+    assert ("defer=900" in asked, "defer" in silent) == (True, False)
+
+
+def test_an_agent_without_such_hooks_says_so(project, capsys):
+    parser = argparse.ArgumentParser()
+    connect.add_arguments(parser)
+    told = ["codex", "--url", URL, "--key", KEY, "--project-dir", str(project), "--via", "http"]
+
+    assert connect.run(parser.parse_args(told)) == 1
+    assert "no hooks of that kind" in capsys.readouterr().err
 
 
 # --- keys ----------------------------------------------------------------------
