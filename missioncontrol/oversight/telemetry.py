@@ -86,15 +86,17 @@ def _place(run: Run) -> None:
     if not loose:
         return
     by_key, by_call = _turns_of(run, loose, _by_time(run, calls))
-    placed = []
+    placed: list[ModelCall] = []
+    turns: list[Turn] = []
     for call in loose:
         turn = by_call.get(call.call_id) or by_key.get(call.turn_key)
         if turn is not None:
             call.turn_seq = turn.seq
-            placed.append(_marked(turn, call))
-    ModelCall.objects.bulk_update(loose, ["turn_key", "turn_seq"])
+            placed.append(call)
+            turns.append(_marked(turn, call))
     if placed:
-        journal.update_columns(Turn, ("usage", "cost_usd", "call_id", "model"), placed)
+        journal.update_columns(ModelCall, ("turn_key", "turn_seq"), placed)
+        journal.update_columns(Turn, ("usage", "cost_usd", "call_id", "model"), turns)
 
 
 def _by_time(run: Run, calls: Iterable[ModelCall]) -> dict[str, str]:

@@ -177,7 +177,21 @@ def test_an_empty_request_is_a_success(installation):
     assert ExportLogsServiceResponse.FromString(body) == ExportLogsServiceResponse()
 
 
-def test_another_projects_key_opens_its_own_run(agent, nobody):
+def test_who_joins_later_takes_the_run_in_hand(agent, person):
+    session = uuid4().hex
+    agent.ask("POST", "/v1/traces", spans(a_tool_span(session)))
+    seen = run_of(person, f"my-agent:{session}")
+    told = {"key": f"my-agent:{session}", "name": "mine", "capabilities": {"hold": True}}
+
+    joined = agent.ask("POST", "/api/v1/runs/", told)
+    agent.ask("POST", "/v1/traces", spans(a_tool_span(session)))
+
+    assert (joined.status, joined.json["id"]) == (200, seen["id"])
+    now = person.get(f"/api/v1/runs/{seen['id']}/")
+    assert (now["unavailable"], now["turns"]) == ({}, 1)
+
+
+def test_nobody_sends_without_a_key(nobody):
     answer = nobody.ask("POST", "/v1/traces", spans(a_tool_span(uuid4().hex)))
 
     assert answer.status == 401

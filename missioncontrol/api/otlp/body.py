@@ -7,7 +7,7 @@ import zlib
 from missioncontrol.errors import BodyTooLarge, InvalidRequest, WrongMediaType
 
 JSON, PROTOBUF = "application/json", "application/x-protobuf"
-UNPACKED_LIMIT = 32 * 1024 * 1024
+UNPACKED_LIMIT = 16 * 1024 * 1024
 GZIP_HEADER = 16 + zlib.MAX_WBITS
 _STEP = 1024 * 1024
 
