@@ -8,6 +8,7 @@ from decimal import Decimal
 
 import pytest
 
+from guard.sdk.conversation import ANSWERED_ELSEWHERE
 from tests.agents.chat_api import CACHED, CALL_USD, PROMPT, SAID, ScriptedChatApi
 from tests.agents.frameworks.play import GREET
 from tests.agents.messages_api import Reply
@@ -32,6 +33,15 @@ def reads_the_missing_file(request):
     if CORRECTION in request.last:
         return Reply(calls=(("list_files", {"folder": "."}),))
     return Reply(calls=(("read_file", {"path": "setings.py"}),))
+
+
+def reads_two_missing_files_at_once(request):
+    """Read both again and again; when corrected, thank."""
+    if HAND_OFF in request.tools and GREET not in request.text:
+        return Reply(calls=((HAND_OFF, {}),))
+    if request.calls > MOST_CALLS or GREET in request.text or CORRECTION in request.text:
+        return Reply(text="Thank you.")
+    return Reply(calls=tuple(("read_file", {"path": path}) for path in ("setings.py", "setings")))
 
 
 @pytest.fixture
@@ -97,6 +107,29 @@ def test_a_loop_is_held_corrected_held_again_and_ended(play_agent, api, person, 
     greeted = person.run(program.run(person, "greet"))
     assert greeted["status"] == "completed"
     charged(greeted, calls=1)
+
+
+@pytest.mark.parametrize(
+    "agent", ["langgraph", "langgraph-async", "openai-agents", "crewai", "litellm"]
+)
+def test_two_held_calls_are_let_go_by_one_tap_and_told_once(play_agent, api, person, agent):
+    api.script = reads_two_missing_files_at_once
+    program = play_agent(agent)
+    card = program.card(person)
+
+    def both_held():
+        turns = person.turns(card["run"])
+        return [t["phase"] for t in turns if t["tool"] == "read_file"][-2:] == ["proposed"] * 2
+
+    wait_for(both_held)
+    person.tap(card, "inject", message=CORRECTION)
+    account = program.account()
+
+    assert len(account["ran"]) == len(of_the_loop(api)[-2].items)
+    told = of_the_loop(api)[-1].last
+    assert told.count(CORRECTION) == 1
+    assert told.count(ANSWERED_ELSEWHERE) == 1
+    wait_for(lambda: person.run(card["run"])["status"] == "completed")
 
 
 def charged(run, *, calls):

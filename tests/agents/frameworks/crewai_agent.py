@@ -26,5 +26,6 @@ with MissionControl(name("greet")):
 try:
     with MissionControl(name("loop")):
         crew(LOOK).kickoff()
+    tell(ended="answered")
 except Stopped as stopped:
     tell(ended=f"ended: {stopped}")

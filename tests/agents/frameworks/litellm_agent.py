@@ -17,6 +17,12 @@ def declared(tool, argument):
     return {"type": "function", "function": {"name": tool, "parameters": parameters}}
 
 
+def answered(call):
+    function, _ = TOOLS[call.function.name]
+    result = function(**json.loads(call.function.arguments))
+    return {"role": "tool", "tool_call_id": call.id, "content": result}
+
+
 async def converse(prompt):
     messages = [{"role": "user", "content": prompt}]
     tools = [declared(tool, argument) for tool, (_, argument) in TOOLS.items()]
@@ -28,10 +34,7 @@ async def converse(prompt):
         messages.append(message.model_dump(exclude_none=True))
         if not message.tool_calls:
             return message.content
-        for call in message.tool_calls:
-            function, _ = TOOLS[call.function.name]
-            result = function(**json.loads(call.function.arguments))
-            messages.append({"role": "tool", "tool_call_id": call.id, "content": result})
+        messages += map(answered, message.tool_calls)
 
 
 async def refused(prompt):

@@ -29,5 +29,6 @@ async def play():
 
 try:
     asyncio.run(play())
+    tell(ended="answered")
 except Stopped as stopped:
     tell(ended=f"ended: {stopped}")

@@ -1,0 +1,110 @@
+"""An agent that knows nothing of us, behind a LiteLLM proxy that does."""
+
+import http.client
+import json
+import socket
+import urllib.error
+import urllib.request
+import uuid
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from tests.agents.chat_api import ScriptedChatApi
+from tests.agents.frameworks.play import LOOK
+from tests.agents.test_frameworks import CORRECTION, charged, reads_the_missing_file
+from tests.installations import wait_for
+
+pytestmark = pytest.mark.agents
+
+MASTER_KEY = f"sk-{uuid.uuid4().hex}"
+TOOLS = [
+    {"type": "function", "function": {"name": name, "parameters": {"type": "object"}}}
+    for name in ("read_file", "list_files")
+]
+
+
+class Agent:
+    """A plain loop over Chat Completions."""
+
+    def __init__(self, url, session):
+        self.url, self.session, self.ran = url, session, []
+        self.messages = [{"role": "user", "content": LOOK}]
+
+    def work(self):
+        """Do what the model asks for until it answers; returns the answer."""
+        while calls := (message := self.ask()).get("tool_calls"):
+            for call in calls:
+                self.ran.append(call["function"]["name"])
+                said = "setings.py: no such file"
+                self.messages.append({"role": "tool", "tool_call_id": call["id"], "content": said})
+        return message["content"]
+
+    def ask(self):
+        """Make one request, and keep what came back."""
+        body = {"model": "gpt-4o-mini", "messages": self.messages, "tools": TOOLS}
+        body |= {"litellm_session_id": self.session}
+        headers = {"content-type": "application/json", "authorization": f"Bearer {MASTER_KEY}"}
+        address = f"{self.url}/v1/chat/completions"
+        request = urllib.request.Request(address, json.dumps(body).encode(), headers)
+        with urllib.request.urlopen(request, timeout=300) as answer:
+            message = json.load(answer)["choices"][0]["message"]
+        self.messages.append(message)
+        return message
+
+    def is_refused(self):
+        """Whether a further request is refused."""
+        try:
+            self.ask()
+        except urllib.error.HTTPError as refused:
+            with refused:
+                return refused.code == 403
+        return False
+
+
+@pytest.fixture
+def api():
+    with ScriptedChatApi(reads_the_missing_file) as serving:
+        yield serving
+
+
+@pytest.fixture
+def proxy(play, api):
+    """Start the proxy; its address when it serves."""
+    with socket.create_server(("127.0.0.1", 0)) as probe:
+        port = probe.getsockname()[1]
+    env = {"OPENAI_BASE_URL": api.url, "LITELLM_MASTER_KEY": MASTER_KEY}
+    program = play("litellm", "litellm_proxy", str(port), **env)
+
+    def serves():
+        assert program.process.poll() is None, program.account()
+        connection = http.client.HTTPConnection("127.0.0.1", port, timeout=5)
+        try:
+            connection.request("GET", "/health/liveliness")
+            return connection.getresponse().status == 200
+        except OSError:
+            return False
+        finally:
+            connection.close()
+
+    wait_for(serves, seconds=300)
+    return f"http://127.0.0.1:{port}"
+
+
+def test_an_agent_behind_the_proxy_is_held_corrected_and_ended(proxy, api, person):
+    agent = Agent(proxy, f"session-{uuid.uuid4().hex}")
+    with ThreadPoolExecutor(1) as working:
+        answer = working.submit(agent.work)
+        run = wait_for(lambda: person.run_of(f"litellm:{agent.session}"))["id"]
+
+        first = wait_for(lambda: person.waiting_on(run), seconds=300)
+        assert agent.ran == ["read_file", "read_file"]
+        person.tap(first, "inject", message=CORRECTION)
+        person.tap(wait_for(lambda: person.waiting_on(run), seconds=300), "terminate")
+
+        assert "ended" in answer.result(300)
+    assert agent.ran == [*["read_file"] * 2, "list_files", *["read_file"] * 2]
+    assert CORRECTION in api.requests[3].last
+    assert agent.is_refused()
+    assert len(api.requests) == 7
+    charged(person.run(run), calls=7)
