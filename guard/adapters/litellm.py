@@ -121,7 +121,7 @@ class MissionControl(CustomLogger):
 
     def _run(self, key: str, messages: Sequence[Any]) -> _Run:
         if key not in self._runs:
-            told = {"run_key": key, "goal": _last_asked(messages)} | self._opening
+            told = {"run_key": key, "goal": _opening(messages)} | self._opening
             self._runs[key] = _Run(AsyncSession(**told))
             if len(self._runs) > MOST_RUNS:
                 self._runs.popitem(last=False)
@@ -134,36 +134,41 @@ class _Run:
     """One loop, as its model calls tell it."""
 
     session: AsyncSession
-    asked: int = 0
+    asked: set[str] = field(default_factory=set)
     waiting: dict[str, Go] = field(default_factory=dict)
     instead: dict[str, str] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
-    placed: list[tuple[int, list[Any]]] = field(default_factory=list)
+    placed: list[tuple[int, str, list[Any]]] = field(default_factory=list)
     stopped: Stopped | None = None
 
     async def prepare(self, messages: Sequence[Any]) -> list[Any]:
         """Tell what is new in a request; answers its messages, with ours."""
         if self.stopped:
             raise self.stopped
-        people = [text for message in messages if (text := _said_by_person(message))]
-        if len(people) > self.asked:
-            self.asked = len(people)
-            self.notes += await self.session.say(people[-1], role=Role.USER)
+        if (asked := _opening(messages)) and asked not in self.asked:
+            self.asked.add(asked)
+            self.notes += await self.session.say(asked, role=Role.USER)
         for message in messages:
             if (go := self.waiting.pop(_get(message, "tool_call_id") or "", None)) is not None:
                 self.notes += await self.session.after(go, result=_text(message))
         return self._with_ours(messages)
 
     def _with_ours(self, messages: Sequence[Any]) -> list[Any]:
+        """Put what was told before where it was told, if that is how these begin."""
+        told = list(messages)
+        for place, begins, items in self.placed:
+            if place <= len(told) and _digest(told[:place]) == begins:
+                told[place:place] = items
         if self.notes:
             heard = [{"role": "user", "content": f"[Mission Control] {n}"} for n in self.notes]
-            self.placed.append((len(messages), heard))
             self.notes = []
-        told: list[Any] = []
-        for place in range(len(messages) + 1):
-            told += [ours for at, items in self.placed if at == place for ours in items]
-            told += messages[place : place + 1]
+            self.place(told, heard)
+            told += heard
         return told
+
+    def place(self, messages: Sequence[Any], items: list[Any]) -> None:
+        """Remember what the model is told after these messages."""
+        self.placed.append((len(messages), _digest(messages), items))
 
     async def judge(self, response: Any, request: Mapping[str, Any]) -> bool:
         """Ask for each call of an answer; False: none of them may run."""
@@ -207,17 +212,19 @@ class _Run:
 
 async def _asked_again(key: str, run: _Run, response: Any, request: Mapping[str, Any]) -> Any:
     """Ask the model again, with answers to the calls that were not run."""
-    sent = list(request["messages"])
     exchange = run.answered_instead(response.choices[0].message)
-    ours = sum(len(items) for _, items in run.placed)
+    run.place(request["messages"], exchange)
     again = {name: value for name, value in request.items() if name not in OURS}
     token = _prepared.set(key)
     try:
-        answer = await litellm.acompletion(**again, messages=[*sent, *exchange])
+        return await litellm.acompletion(**again, messages=[*request["messages"], *exchange])
+    except Exception as error:  # noqa: BLE001 - LiteLLM would let the calls through
+        _answer(
+            response, f"[Mission Control] A call was not run, and then the model failed: {error}"
+        )
+        return response
     finally:
         _prepared.reset(token)
-    run.placed.append((len(sent) - ours, exchange))
-    return answer
 
 
 def _session_of(kwargs: Mapping[str, Any]) -> str | None:
@@ -230,9 +237,14 @@ def _session_of(kwargs: Mapping[str, Any]) -> str | None:
 
 def _fingerprint(who: Any, messages: Sequence[Any]) -> str:
     """A key for a conversation without a name: whose it is and how it begins."""
-    begins = [_text(message) for message in messages[:2]]
-    told = json.dumps([str(getattr(who, "token", "")), *begins])
-    return f"litellm:{hashlib.sha256(told.encode()).hexdigest()[:32]}"
+    token = str(getattr(who, "token", ""))
+    return f"litellm:{hashlib.sha256((token + _digest(messages[:2])).encode()).hexdigest()[:32]}"
+
+
+def _digest(messages: Sequence[Any]) -> str:
+    """Tell one beginning of a conversation from another."""
+    told = [(_get(one, "role"), _text(one), _get(one, "tool_call_id")) for one in messages]
+    return hashlib.sha256(json.dumps(told).encode()).hexdigest()
 
 
 def _facts(response: Any, request: Mapping[str, Any]) -> dict[str, Any]:
@@ -286,12 +298,16 @@ def _text(message: Any) -> str:
     return "\n".join(str(part["text"]) for part in content if "text" in part)
 
 
-def _said_by_person(message: Any) -> str:
-    return _text(message) if _get(message, "role") == "user" else ""
+def _opening(messages: Sequence[Any]) -> str:
+    """What the person asks, before the model has spoken.
 
-
-def _last_asked(messages: Sequence[Any]) -> str:
-    return next(filter(None, map(_said_by_person, reversed(messages))), "")
+    Later messages of role `user` may be a loop's own ("Observation: …", "go on"): taken
+    for a person's they would start every streak afresh.
+    """
+    if any(_get(message, "role") == "assistant" for message in messages):
+        return ""
+    asked = (_text(one) for one in reversed(messages) if _get(one, "role") == "user")
+    return next(asked, "")
 
 
 def __getattr__(name: str) -> Any:

@@ -106,6 +106,11 @@ class Person:
         }
         return dict(self.post(f"runs/{card['run']}/interventions/", told | more))
 
+    def act(self, run_id: str, action: str, **more: Any) -> dict[str, Any]:
+        """Act on a run as it is now, with or without a card."""
+        told = {"key": uuid.uuid4().hex, "action": action, "version": self.run(run_id)["version"]}
+        return dict(self.post(f"runs/{run_id}/interventions/", told | more))
+
     def journal(self, run_id: str) -> list[str]:
         """The types of a run's events, in order."""
         rows = self.get(f"audit/?run={run_id}&limit=500")["results"]

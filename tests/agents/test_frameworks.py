@@ -4,6 +4,7 @@ Each runs in its framework's own environment, against a scripted model; it is he
 corrected, held again and ended, and its cost is what the endpoint charged.
 """
 
+import threading
 from decimal import Decimal
 
 import pytest
@@ -35,13 +36,21 @@ def reads_the_missing_file(request):
     return Reply(calls=(("read_file", {"path": "setings.py"}),))
 
 
-def reads_two_missing_files_at_once(request):
-    """Read both again and again; when corrected, thank."""
-    if HAND_OFF in request.tools and GREET not in request.text:
-        return Reply(calls=((HAND_OFF, {}),))
-    if request.calls > MOST_CALLS or GREET in request.text or CORRECTION in request.text:
-        return Reply(text="Thank you.")
-    return Reply(calls=tuple(("read_file", {"path": path}) for path in ("setings.py", "setings")))
+class ReadsTwoFilesAtOnce:
+    """List the folder, wait until the test says so, then read two files in one breath."""
+
+    def __init__(self):
+        self.paused = threading.Event()
+
+    def __call__(self, request):
+        if GREET in request.text or CORRECTION in request.text:
+            return Reply(text="Thank you.")
+        if HAND_OFF in request.tools:
+            return Reply(calls=((HAND_OFF, {}),))
+        if "settings.py" not in request.text:
+            return Reply(calls=(("list_files", {"folder": "."}),))
+        self.paused.wait(300)
+        return Reply(calls=tuple(("read_file", {"path": path}) for path in ("a.py", "b.py")))
 
 
 @pytest.fixture
@@ -75,6 +84,7 @@ AGENTS = {
     "litellm": ("litellm", "litellm_agent"),
     "crewai": ("crewai", "crewai_agent"),
 }
+PARALLEL = ("langgraph", "langgraph-async", "openai-agents", "crewai", "litellm")
 
 
 @pytest.mark.parametrize("agent", AGENTS)
@@ -109,27 +119,26 @@ def test_a_loop_is_held_corrected_held_again_and_ended(play_agent, api, person, 
     charged(greeted, calls=1)
 
 
-@pytest.mark.parametrize(
-    "agent", ["langgraph", "langgraph-async", "openai-agents", "crewai", "litellm"]
-)
-def test_two_held_calls_are_let_go_by_one_tap_and_told_once(play_agent, api, person, agent):
-    api.script = reads_two_missing_files_at_once
+@pytest.mark.parametrize("agent", PARALLEL)
+def test_two_calls_held_by_a_pause_are_answered_by_one_tap(play_agent, api, person, agent):
+    api.script = ReadsTwoFilesAtOnce()
     program = play_agent(agent)
-    card = program.card(person)
+    run = program.opened(person, "loop")
 
-    def both_held():
-        turns = person.turns(card["run"])
-        return [t["phase"] for t in turns if t["tool"] == "read_file"][-2:] == ["proposed"] * 2
+    def phases(tool):
+        return [turn["phase"] for turn in person.turns(run) if turn["tool"] == tool]
 
-    wait_for(both_held)
-    person.tap(card, "inject", message=CORRECTION)
-    account = program.account()
+    wait_for(lambda: phases("list_files") == ["done"])
+    person.act(run, "pause")
+    api.script.paused.set()
+    wait_for(lambda: phases("read_file") == ["proposed"] * 2)
+    person.act(run, "inject", message=CORRECTION)
 
-    assert len(account["ran"]) == len(of_the_loop(api)[-2].items)
-    told = of_the_loop(api)[-1].last
+    assert program.account()["ran"] == ["."]
+    told = of_the_loop(api)[2].last
     assert told.count(CORRECTION) == 1
     assert told.count(ANSWERED_ELSEWHERE) == 1
-    wait_for(lambda: person.run(card["run"])["status"] == "completed")
+    wait_for(lambda: person.run(run)["status"] == "completed")
 
 
 def charged(run, *, calls):

@@ -65,6 +65,15 @@ class Program:
         rows = person.get("runs/")["results"]
         return next((row["id"] for row in rows if row["name"] == f"{self.story}-{part}"), None)
 
+    def opened(self, person: Person, part: str) -> str:
+        """Wait until one of its runs is there; fails at once if it ended."""
+
+        def there() -> str | None:
+            assert self.process.poll() is None, self.account()
+            return self.run(person, part)
+
+        return str(wait_for(there, seconds=300))
+
     def card(self, person: Person) -> dict[str, Any]:
         """Wait for the card on which its loop is held; fails at once if it ended."""
 

@@ -9,6 +9,7 @@ from guard import Stopped
 from guard.adapters.litellm import MissionControl
 from tests.agents.frameworks.play import GREET, LOOK, list_files, name, read_file, tell
 
+LOOP_ENDED = "was ended"
 TOOLS = {"read_file": (read_file, "path"), "list_files": (list_files, "folder")}
 
 
@@ -52,7 +53,8 @@ async def play():
         await converse(GREET)
     async with MissionControl(name("loop"), agent="reader") as watch:
         litellm.callbacks = [watch]
-        tell(ended=await converse(LOOK), refused=await refused(LOOK))
+        ended = await converse(LOOK)
+        tell(ended=ended, refused=LOOP_ENDED in ended and await refused(LOOK))
 
 
 asyncio.run(play())
