@@ -48,6 +48,7 @@ class Engine:
         *,
         emit: Emit | None = None,
         suspects: bool = False,
+        span: int = _SPAN,
     ) -> None:
         """Start afresh, with the detectors this policy names.
 
@@ -57,11 +58,13 @@ class Engine:
                 an error of it is logged once and breaks nothing.
             suspects: Look for what is worth a question to a judge who can read;
                 for nothing where there is none.
+            span: How many turns detectors look back on, 8 to 1000; `WINDOW` is for the
+                default. More where several runs share an engine.
         """
         self._panel = Panel(policy)
         self._suspicion = Suspicion(policy) if suspects else None
         self._emit = Emitter(emit)
-        self._trail = Trail(_SPAN)
+        self._trail = Trail(span)
         self._open = OpenCalls()
         self._lines = LineMemory(_NEWS_SPAN)
         self._tally = Tally(policy.budget)

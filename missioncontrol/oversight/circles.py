@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import logging
 from collections import OrderedDict
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 from uuid import UUID
@@ -31,7 +31,11 @@ logger = logging.getLogger(__name__)
 ACROSS = ("ping_pong", "k_cycle", "hand_offs", "relay")
 """Detectors that compare agents; the others are each run's own."""
 KIN_WATCHED = 64
-"""Runs of a tree that are watched together: those opened last."""
+"""Runs of a tree that are watched together: those opened last, and the root."""
+SPAN = 160
+"""Turns of a tree that are looked back on: four of a relay's agents with forty each."""
+WINDOW = SPAN + Engine.WINDOW
+"""Turns from which a tree's engine is rebuilt."""
 CIRCLES_KEPT = 500
 ROUNDS_MORE = 1
 """Runs work at the same time: a coincidence needs one more round than within one."""
@@ -97,8 +101,8 @@ class Circle:
         return self.count - 1
 
     def _forget_old(self) -> None:
-        if len(self.numbers) > 2 * Engine.WINDOW:
-            for row_id in list(self.numbers)[: Engine.WINDOW]:
+        if len(self.numbers) > 2 * WINDOW:
+            for row_id in list(self.numbers)[:WINDOW]:
                 del self.places[self.numbers.pop(row_id)]
 
 
@@ -122,11 +126,11 @@ class Circles:
         return _show(circle, row, turn)
 
 
-def forget(roots: Iterable[UUID | None]) -> None:
-    """Drop the engines of these trees: what they saw may not have been committed."""
-    for root in roots:
-        if root is not None:
-            _circles.pop(root, None)
+def forget(run_ids: Collection[UUID]) -> None:
+    """Drop the engines that saw these runs: what they saw may not have been committed."""
+    for root, circle in list(_circles.items()):
+        if not circle.members.keys().isdisjoint(run_ids):
+            del _circles[root]
 
 
 def across_runs(policy: Policy) -> Policy:
@@ -150,7 +154,7 @@ def _caught_up(root: UUID, policy: Policy) -> Circle:
     rules, floors = across_runs(policy), _floors(members)
     circle = _circles.get(root)
     if circle is None or circle.policy != rules or _is_behind(circle, members, floors):
-        circle = Circle(Engine(rules), rules, floors)
+        circle = Circle(Engine(rules, span=SPAN), rules, floors)
     circle.members = members
     _feed(circle, _news_of(circle, root), members)
     _circles[root] = circle
@@ -161,8 +165,11 @@ def _caught_up(root: UUID, policy: Policy) -> Circle:
 
 
 def _members(root: UUID) -> dict[UUID, Member]:
-    found = Run.objects.filter(root=root).order_by("-id").values_list(*MEMBER_COLUMNS)
-    return {member.id: member for member in map(_member, found[:KIN_WATCHED])}
+    kin = Run.objects.filter(root=root).values_list(*MEMBER_COLUMNS)
+    found = [_member(columns) for columns in kin.order_by("-id")[:KIN_WATCHED]]
+    if len(found) == KIN_WATCHED:
+        found += [_member(columns) for columns in kin.filter(pk=root)]
+    return {member.id: member for member in found}
 
 
 def _member(columns: tuple[Any, ...]) -> Member:
@@ -195,7 +202,7 @@ def _news_of(circle: Circle, root: UUID) -> list[tuple[TurnModel, int, Turn]]:
     wanted = Q()
     for one in new:
         wanted |= Q(run_id=one.id, obs__gt=_seen(circle, one), first_obs__lte=one.detected_obs)
-    found = TurnModel.objects.filter(wanted, run__root=root).order_by("-id")[: Engine.WINDOW]
+    found = TurnModel.objects.filter(wanted, run__root=root).order_by("-id")[:WINDOW]
     return [
         (row, obs, turn)
         for row in reversed(found)
@@ -266,7 +273,7 @@ def _observe(circle: Circle, turn: Turn) -> tuple[Signal, ...]:
         return circle.engine.observe(turn).signals
     except Exception:
         logger.exception("the engine of a tree failed")
-        circle.engine = Engine(circle.policy)
+        circle.engine = Engine(circle.policy, span=SPAN)
         return ()
 
 

@@ -26,9 +26,17 @@ from guard.policy import DEFAULT_POLICY, JudgeRule, Policy, Response, decide
 from guard.signals import Assessment, Kind, Signal
 from guard.turn import Turn
 from guard.wire import Mode
-from missioncontrol.oversight import allowlist, budgets, cards, costs, ladder, nudges, questions
+from missioncontrol.oversight import (
+    allowlist,
+    budgets,
+    cards,
+    circles,
+    costs,
+    ladder,
+    nudges,
+    questions,
+)
 from missioncontrol.oversight.circles import Circles
-from missioncontrol.oversight.circles import forget as forget_circles
 from missioncontrol.oversight.costs import Till
 from missioncontrol.oversight.directives import Standing, standing_of
 from missioncontrol.oversight.models import Autofix
@@ -107,13 +115,13 @@ def detect(run_ids: Iterable[UUID], *, at: datetime) -> Detected:
             seen = [(run, one.turn) for run, found in observations.items() for one in found]
             runs = book.runs.values()
             sitting = Sitting(Till(seen, runs, at=at), allowlist.Hits(), Above(runs))
-            circles = Circles(runs, _policies_of_trees(runs, sitting.above))
+            trees = circles.Circles(runs, _policies_of_trees(runs, sitting.above))
             news = {run.id: run.detected_obs for run in runs}
             judged = []
             for run in book.runs.values():
                 judged += _oversee(book, run, observations[run.id], sitting)
             for run, one in _in_order(book, observations, after=news):
-                _look_across(book, run, one, circles, sitting)
+                _look_across(book, run, one, trees, sitting)
             journal.update_columns(
                 TurnModel, ("similarity", "changed", "detector", "cost_usd"), judged
             )
@@ -122,7 +130,7 @@ def detect(run_ids: Iterable[UUID], *, at: datetime) -> Detected:
     except BaseException:
         for run_id in wanted:
             _watches.pop(run_id, None)
-        forget_circles(Run.objects.filter(pk__in=wanted).values_list("root", flat=True))
+        circles.forget(wanted)
         raise
     opened = [
         run.open_decision for run in book.runs.values()
@@ -210,11 +218,9 @@ def _in_order(
     return sorted(new, key=lambda pair: (pair[1].row.id, pair[1].obs))
 
 
-def _look_across(
-    book: Book, run: Run, seen: Observation, circles: Circles, sitting: Sitting
-) -> None:
+def _look_across(book: Book, run: Run, seen: Observation, trees: Circles, sitting: Sitting) -> None:
     """Look for a loop that goes round over linked runs; it is carded here, where it closed."""
-    signal = circles.look(run, seen.row, seen.obs, seen.turn)
+    signal = trees.look(run, seen.row, seen.obs, seen.turn)
     if signal is None or seen.obs <= run.streak_obs or run.finish_seq is not None:
         return
     if ladder.may_answer(run, signal) and not _waits_elsewhere(book, signal):

@@ -50,3 +50,30 @@ def test_one_tap_lets_all_of_them_go_on(agent, person, shared):
 
     assert sum(len(one.calls) for one in spree.spenders) >= 40 + 10
     spree.stop()
+
+
+def test_children_spend_no_more_of_their_parents_budget_than_was_in_flight(agent, person):
+    lead = agent.open_run(name="lead", budget={"usd": str(30 * PRICE)})
+    spree = Spree(
+        agent, person, agents=5, name=f"child-{uuid4().hex[:6]}", pause_s=0.02, under=lead
+    )
+    spree.spend()
+    found = spree.measure(ceiling=30 * PRICE)
+    assert 0 <= found["overspent_calls"] <= found["in_flight_when_crossed"] <= 5
+
+    card = person.card_of(spree.spenders[0].session.run_id)
+    assert (card["evidence"]["scope"], card["evidence"]["whose"]) == ("tree", lead)
+    answer = person.tap(
+        card["run"], "allow_budget", decision=card["id"], version=card["version"],
+        amount={"usd": str(10 * PRICE)},
+    )  # fmt: skip
+    assert answer.status == 201, answer.json
+    spree.await_held()
+    assert sum(len(one.calls) for one in spree.spenders) >= 30 + 10
+
+    assert person.tap(lead, "terminate").status == 201
+    for one in spree.spenders:
+        one.join(60)
+    assert not [one.fault for one in spree.spenders if one.fault]
+    tree = person.get(f"/api/v1/runs/{lead}/tree/")
+    assert Decimal(tree["cost_usd"]) == sum(len(one.calls) for one in spree.spenders) * PRICE

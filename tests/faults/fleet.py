@@ -19,6 +19,7 @@ from tests.installations import wait_for
 T = TypeVar("T")
 
 NO_ANSWER = (OSError, http.client.HTTPException)
+PRICE = "0.01"
 PATIENCE_S = 90.0
 TOPICS = (
     "ledger invoice tax rounding", "socket retry timeout backoff", "avatar upload resize crop",
@@ -30,7 +31,8 @@ TOPICS = (
 
 def a_step(key: str, command: str, **said: Any) -> dict[str, Any]:
     return {
-        "key": key, "role": "assistant", "tool": "Bash", "args": {"command": command}, **said,
+        "key": key, "role": "assistant", "tool": "Bash", "args": {"command": command},
+        "cost_usd": PRICE, **said,
     }  # fmt: skip
 
 
@@ -75,11 +77,13 @@ def keep_trying(deed: Callable[[], T]) -> T:
 class Agent(threading.Thread):
     """One run that works through its script."""
 
-    def __init__(self, caller: Caller, name: str, script: Sequence[dict[str, Any]]) -> None:
+    def __init__(
+        self, caller: Caller, name: str, script: Sequence[dict[str, Any]], under: str | None = None
+    ) -> None:
         super().__init__(name=name, daemon=True)
         self.caller, self.script = caller, script
         self.loops = sum(turn.get("phase") == "proposed" for turn in script)
-        self.run_id = caller.open_run(name=name, agent=name, mode="pause")
+        self.run_id = caller.open_run(name=name, agent=name, mode="pause", parent=under)
         self.acknowledged: list[str] = []
         self.held_at: int | None = None
         self.fault: BaseException | None = None
@@ -148,11 +152,11 @@ class Fleet:
     """Some agents that loop, some that do not, and the person who watches them."""
 
     def __init__(self, agent: Caller, person: Caller, *, name: str, looping: int, healthy: int,
-                 loops: int, turns: int) -> None:  # fmt: skip
+                 loops: int, turns: int, under: str | None = None) -> None:  # fmt: skip
         self.caller = person
         stuck = [(f"{name}-loop{n}", a_looping_script(f"loop{n}", loops)) for n in range(looping)]
         fine = [(f"{name}-ok{n}", a_healthy_script(f"ok{n}", turns)) for n in range(healthy)]
-        self.agents = [Agent(agent, *scripted) for scripted in (*stuck, *fine)]
+        self.agents = [Agent(agent, *scripted, under) for scripted in (*stuck, *fine)]
         self.person = Person(person, {one.run_id for one in self.agents})
 
     def start(self) -> Fleet:

@@ -41,9 +41,13 @@ class Call:
 class Spender(threading.Thread):
     """One agent with a session of its own."""
 
-    def __init__(self, url: str, key: str, *, name: str, agent: str, pause_s: float) -> None:
+    def __init__(
+        self, url: str, key: str, *, name: str, agent: str, pause_s: float, under: str | None
+    ) -> None:
         super().__init__(name=name, daemon=True)
-        self.session = guard.Session(name, url=url, key=key, agent=agent, policy=ONLY_BUDGETS)
+        self.session = guard.Session(
+            name, url=url, key=key, agent=agent, policy=ONLY_BUDGETS, parent=under
+        )
         self.calls: list[Call] = []
         self._pause_s = pause_s
         self._dice = random.Random(name)  # noqa: S311 - it only paces the agent
@@ -82,12 +86,13 @@ class Spree:
     """So many spenders at once, until every one of them is held."""
 
     def __init__(
-        self, agent: Caller, person: Caller, *, agents: int, name: str, pause_s: float
-    ) -> None:
+        self, agent: Caller, person: Caller, *, agents: int, name: str, pause_s: float,
+        under: str | None = None,
+    ) -> None:  # fmt: skip
         key = agent.headers["Authorization"].removeprefix("Bearer ")
         self.person = person
         self.spenders = [
-            Spender(agent.url, key, name=f"{name}-{n}", agent=name, pause_s=pause_s)
+            Spender(agent.url, key, name=f"{name}-{n}", agent=name, pause_s=pause_s, under=under)
             for n in range(agents)
         ]
 

@@ -4,11 +4,12 @@ import os
 import signal
 import sqlite3
 from contextlib import closing
+from decimal import Decimal
 
 import pytest
 
 from tests.contract.conversation import Caller, a_turn
-from tests.faults.fleet import Fleet, keep_trying
+from tests.faults.fleet import PRICE, Fleet, keep_trying
 from tests.faults.test_up import parent_of
 from tests.installations import an_installation, wait_for
 
@@ -41,10 +42,11 @@ def person(running):
 def fleet(agent, person):
     """Return a function that sends agents to work."""
 
-    def send(name, *, looping=3, healthy=2, loops=2, turns=12):
+    def send(name, *, looping=3, healthy=2, loops=2, turns=12, under=None):
         return Fleet(
-            agent, person, name=name, looping=looping, healthy=healthy, loops=loops, turns=turns
-        ).start()
+            agent, person, name=name, looping=looping, healthy=healthy, loops=loops, turns=turns,
+            under=under,
+        ).start()  # fmt: skip
 
     return send
 
@@ -141,3 +143,38 @@ def test_a_turn_nobody_waits_for_is_judged_though_its_ring_was_lost(running, age
     assert keep_trying(lambda: agent.ask("GET", f"/api/v1/runs/{run}/directive/")).json[
         "action"
     ] == "hold"  # fmt: skip
+
+
+@pytest.mark.parametrize("part", PARTS[:2])
+def test_a_kill_under_linked_runs_counts_their_cards_and_cents_once(running, fleet, agent, part):
+    lead = agent.open_run(name="lead")
+    working = fleet(f"tree {part.strip()}", under=lead)
+    working.person.start()
+    wait_for(lambda: working.acknowledged() >= 15, seconds=60)
+
+    kill(running, part)
+
+    working.finish()
+    is_whole(running, working)
+    turns = sum(len(turns_of(working.caller, one.run_id)) for one in working.agents)
+    counted = dict(read(running, "SELECT name, usd FROM oversight_spend WHERE scope = 'tree'"))
+    assert round(Decimal(counted[lead]), 6) == turns * Decimal(PRICE)
+
+
+@pytest.mark.parametrize("part", PARTS[:3])
+def test_a_loop_over_linked_runs_is_carded_once_though_its_judge_was_killed(
+    running, agent, person, part
+):
+    lead, fails = agent.open_run(), {"error": "ModuleNotFoundError: no module 'app.tokens'"}
+    for _ in range(2):
+        child = agent.open_run(parent=lead)
+        assert agent.post_turns(child, a_turn(**fails), wait=60).json["judged"]
+        assert agent.ask("PATCH", f"/api/v1/runs/{child}/", {"status": "failed"}).status == 200
+    third = agent.open_run(parent=lead)
+    assert agent.post_turns(third, a_turn(**fails), wait=None).status == 200
+
+    kill(running, part)
+
+    wait_for(lambda: not unjudged(running), seconds=60)
+    (card,) = cards_of(person, third)
+    assert card["detector"] == "relay"

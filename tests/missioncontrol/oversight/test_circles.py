@@ -6,7 +6,7 @@ import pytest
 
 from guard.turn import Role, Turn
 from missioncontrol.oversight import answers, judging, kinship, pipeline
-from missioncontrol.oversight.circles import _circles
+from missioncontrol.oversight.circles import KIN_WATCHED, _circles
 from missioncontrol.oversight.models import Decision
 from missioncontrol.runs.models import JournalRow, Run
 from tests.build import NOON, a_call, a_proposal, a_run, put, report
@@ -125,6 +125,25 @@ def test_the_judge_reads_the_turns_of_every_run(project):
     decision = card(third)
     assert len(judging.case_of(decision).turns) == 3
     assert (decision.status, decision.verdict["loop"]) == ("open", True)
+
+
+def test_children_that_try_much_before_they_fail_alike_are_seen(project):
+    lead = a_run(project, name="lead")
+    for n in range(4):
+        work = [reads(f"module_{n}_{step}.py") for step in range(12)]
+        last = a_worker(project, lead, n, *work, fails())
+
+    assert card(last).detector == "relay"
+
+
+def test_the_hundredth_child_is_watched_as_the_first(project):
+    lead = a_run(project, name="lead")
+    for n in range(KIN_WATCHED + 6):
+        a_run(project, name=f"worker {n}", agent="worker", parent=lead.id)
+    for n in range(3):
+        last = a_worker(project, lead, n, fails())
+
+    assert card(last).detector == "relay"
 
 
 def test_two_runs_that_hand_a_matter_to_and_fro_are_seen(project):
