@@ -8,12 +8,17 @@ import pytest
 from asgiref.sync import SyncToAsync
 from django.contrib.auth.models import User
 from django.db import connections
+from hypothesis import HealthCheck, settings
 from rest_framework.test import APIClient
 
 from missioncontrol.accounts import services as accounts
 from missioncontrol.accounts.models import Project
 from tests.build import NOON, a_person, a_project
 from tests.installations import an_installation
+
+# A busy machine is no finding: no test of ours asserts on time.
+settings.register_profile("suite", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("suite")
 
 
 @pytest.fixture
