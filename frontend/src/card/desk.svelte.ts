@@ -103,6 +103,11 @@ class Desk {
     world.taps.tap(runWish(run, action));
   }
 
+  /** Say something to an agent that no card holds. */
+  tell(run: RunRow, message: string): void {
+    if (message !== "") world.taps.tap({ ...runWish(run, "inject"), message });
+  }
+
   /** Open a fresh run for what this one was about, beginning with the text. */
   restart(run: RunRow, message: string): void {
     world.taps.tap({ ...runWish(run, "restart"), message });

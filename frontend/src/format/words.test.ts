@@ -2,8 +2,8 @@ import { describe, expect, it } from "vitest";
 import { aDecision, aRun, aTurn, NOON } from "../fixtures/rows";
 import type { BudgetState } from "../wire/types";
 import {
-  agentLine, amountOf, answerWords, budgetOf, budgetStep, budgetWarning, burnOf, byItself, costOf, decisionShape,
-  errorName, hasEnded, headline, loopCost, resultWords, shapeOf, sourceOf, splitDoing, standing, standingShort,
+  agentLine, amountOf, answerWords, arrivalWords, awayWords, budgetOf, budgetStep, budgetWarning, burnOf, byItself, costOf, decisionShape,
+  errorName, hasEnded, headline, isWoken, loopCost, resultWords, resumeWords, shapeOf, sourceOf, splitDoing, standing, standingShort,
   stateWords, turnRange, turnWords, whoseBudget,
 } from "./words";
 
@@ -186,4 +186,33 @@ describe("a turn", () => {
 it("says who works, and splits what is done", () => {
   expect(agentLine(aRun({ model: "claude-sonnet-4-5-20250929" }))).toBe("Claude Code · sonnet-4-5");
   expect([splitDoing("Bash pytest -q"), splitDoing("stop")]).toEqual([["Bash", "pytest -q"], ["stop", ""]]);
+});
+
+describe("what an agent can do", () => {
+  const run = (capabilities: Record<string, unknown>) => aRun({ capabilities });
+
+  it("says when a text reaches it", () => {
+    expect(arrivalWords(run({ inject: ["at_stop", "at_next_tool"] }), false)).toBe("at its next tool call");
+    expect(arrivalWords(run({ inject: ["at_stop"] }), true)).toBe("now");
+    expect([arrivalWords(null, false), arrivalWords(run({ inject: "soon" }), false)]).toEqual(["next", "next"]);
+  });
+
+  it("says what becomes of a held call while the server is away", () => {
+    expect([awayWords(run({ away: "waits" })), awayWords(run({ away: "blocked" }))]).toEqual(["it waits on", "the call is blocked"]);
+    expect([awayWords(run({})), awayWords(run({ away: "?" })), awayWords(null)]).toEqual(["", "", ""]);
+  });
+
+  it("names the session a parked run goes on with", () => {
+    expect(resumeWords(aRun({ key: "claude-code:0491" }))).toBe("parked, goes on with claude --resume 0491");
+    expect(resumeWords(aRun({ key: null }))).toBe("parked until it is resumed");
+    expect([isWoken(run({ inject: ["when_idle"] })), isWoken(run({}))]).toEqual([true, false]);
+  });
+
+  it("tells a parked agent from one that gave up", () => {
+    const gone = aDecision({ gave_up_at: NOON });
+    const held = aRun({ status: "holding" });
+
+    expect(standing(gone, held, new Date(NOON))).toMatch(/^Agent gave up waiting/);
+    expect(standing({ ...gone, parked: true }, held, new Date(NOON))).toMatch(/^Parked until it is resumed/);
+  });
 });

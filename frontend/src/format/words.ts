@@ -69,6 +69,12 @@ export function arrivalWords(run: RunRow | null, held: boolean): string {
   return MOMENTS[held ? "now" : (soonest ?? "")] ?? "next";
 }
 
+/** A session that a text wakes when it rests. */
+export function isWoken(run: RunRow): boolean {
+  const told = run.capabilities["inject"];
+  return Array.isArray(told) && told.includes("when_idle");
+}
+
 const AWAY: Record<string, string> = {
   waits: "it waits on",
   runs: "the call runs",
