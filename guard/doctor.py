@@ -48,7 +48,8 @@ def examine(client: str, project_dir: str | None) -> list[Finding]:
         for ability in adapter.abilities(hooks)
     ]
     agreed = _agreed(connection, project) if connection and project else []
-    return [_settings(adapter, hooks), server, *agreed, *abilities]
+    local = adapter.examine(Path(project_dir or Path.cwd()))
+    return [_settings(adapter, hooks), *local, server, *agreed, *abilities]
 
 
 def _effective_hooks(adapter: Adapter, project_dir: str | None) -> Hooks:

@@ -23,6 +23,11 @@ def nothing(_body: dict[str, Any]) -> dict[str, Any]:
     return {}
 
 
+def no_finding(_folder: Path) -> tuple[Finding, ...]:
+    """Find nothing more to look at."""
+    return ()
+
+
 def never(told: Mapping[str, Any]) -> bool:
     """Say no, whatever is told."""
     return False
@@ -114,6 +119,8 @@ class Adapter:
             `guard connect`.
         look_up: Say what our forwarder adds to a body from this machine's files:
             what the agent's own record tells and its hooks do not.
+        examine: Look at what else must be right on this machine for the sessions in
+            a folder; `guard doctor` shows it.
         vias: The ways its hooks can reach us, the usual one first.
         misses: Say whether a body tells of a path that is not there; our forwarder
             then lists the files again.
@@ -135,6 +142,7 @@ class Adapter:
     abilities: Callable[[Hooks], tuple[Finding, ...]]
     advice: tuple[str, ...] = ()
     look_up: Callable[[dict[str, Any]], dict[str, Any]] = nothing
+    examine: Callable[[Path], tuple[Finding, ...]] = no_finding
     vias: tuple[Literal["http", "command"], ...] = ("command",)
     misses: Callable[[Body], bool] = never
     started_by: str = ""

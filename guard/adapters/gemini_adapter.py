@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from guard.adapters import gemini, gemini_usage
+from guard.adapters import gemini, gemini_trust, gemini_usage
 from guard.adapters import gemini_settings as settings
 from guard.adapters.base import Adapter, Finding, Hooks, SettingsWriter
 
@@ -75,4 +75,5 @@ ADAPTER = Adapter(
     advice=(TRUST, SHARED),
     look_up=gemini_usage.look_up,
     misses=gemini.misses,
+    examine=gemini_trust.examine,
 )

@@ -9,6 +9,7 @@ import subprocess
 import pytest
 
 from guard import connect, disconnect, doctor
+from guard.adapters import gemini_trust
 from guard.adapters.base import Wiring
 from guard.adapters.gemini import HOOKS
 from guard.adapters.gemini_settings import connected, disconnected, forwarder_of, subscribed
@@ -27,7 +28,9 @@ def home(tmp_path, monkeypatch):
     home = tmp_path / "home"
     home.mkdir()
     monkeypatch.setenv("HOME", str(home))
-    for name in ("MISSIONCONTROL_URL", "MISSIONCONTROL_KEY", "GEMINI_CLI_HOME"):
+    for name in ("MISSIONCONTROL_URL", "MISSIONCONTROL_KEY"):
+        monkeypatch.delenv(name, raising=False)
+    for name in ("GEMINI_CLI_HOME", "GEMINI_CLI_TRUST_WORKSPACE"):
         monkeypatch.delenv(name, raising=False)
     return home
 
@@ -182,9 +185,10 @@ def test_without_a_project_the_persons_settings_are_used(home, monkeypatch):
     assert (home / "other" / ".gemini" / "settings.json").is_file()
 
 
-def test_the_doctor_makes_a_real_round_trip(project, capsys):
+def test_the_doctor_makes_a_real_round_trip(project, monkeypatch, capsys):
     server = LoopbackServer()
     server.start()
+    monkeypatch.setenv("GEMINI_CLI_TRUST_WORKSPACE", "true")
     connect_in(project, url=server.url)
 
     status = guard(doctor, "--project-dir", project)
@@ -196,6 +200,45 @@ def test_the_doctor_makes_a_real_round_trip(project, capsys):
     assert status == 0, shown
     assert "ok  cost" in shown
     assert "tools run on" in shown
+
+
+@pytest.mark.parametrize(
+    ("rules", "trusted"),
+    [
+        ({}, False),
+        ({"": "TRUST_FOLDER"}, True),
+        ({"..": "TRUST_FOLDER"}, True),
+        ({"other": "TRUST_PARENT"}, True),
+        ({"..": "TRUST_FOLDER", "": "DO_NOT_TRUST"}, False),
+        ({"../elsewhere": "TRUST_FOLDER"}, False),
+    ],
+)
+def test_the_doctor_says_whether_hooks_run_in_the_folder_at_all(project, home, rules, trusted):
+    (home / ".gemini").mkdir()
+    named = {os.path.normpath(project / path): level for path, level in rules.items()}
+    (home / ".gemini" / "trustedFolders.json").write_text(json.dumps(named))
+
+    assert gemini_trust.is_trusted(project) is trusted
+
+
+def test_a_person_may_trust_every_folder(project, home, monkeypatch):
+    (home / ".gemini").mkdir()
+    off = {"security": {"folderTrust": {"enabled": False}}}
+    (home / ".gemini" / "settings.json").write_text(json.dumps(off))
+
+    assert gemini_trust.is_trusted(project)
+    monkeypatch.setenv("GEMINI_CLI_TRUST_WORKSPACE", "false")
+    assert not gemini_trust.is_trusted(project)
+
+
+@pytest.mark.parametrize("switch", [{"enabled": False}, {"disabled": ["mission-control"]}])
+def test_the_doctor_sees_hooks_that_were_switched_off(project, home, capsys, switch):
+    (home / ".gemini").mkdir()
+    (home / ".gemini" / "settings.json").write_text(json.dumps({"hooksConfig": switch}))
+    connect_in(project)
+
+    assert guard(doctor, "--project-dir", project) == 1
+    assert "NO  switch" in capsys.readouterr().out
 
 
 def test_the_doctor_says_that_the_forwarder_is_gone(project, capsys):
