@@ -37,7 +37,6 @@ _FILES = frozenset(
         "file", "files", "dir", "directory", "folder", "notebook", "lines", "code",
     }
 )  # fmt: skip
-_DEVICES = frozenset({"computer", "browser", "mouse", "keyboard", "screen", "desktop", "page"})
 _SEARCHES = frozenset(
     {
         "search", "grep", "glob", "find", "query", "lookup", "websearch", "ripgrep",
@@ -58,6 +57,14 @@ _TESTS = frozenset({"test", "tests", "pytest", "jest", "unittest", "verify"})
 _HANDS_OVER = frozenset({"handoff", "transfer", "delegate", "handover", "escalate", "route"})
 _PATH_KEYS = ("path", "file_path", "filepath", "filename", "file", "notebook_path", "target_file")
 
+# With a path, these say what the file is to hold.
+_TEXTS = frozenset(
+    {
+        "content", "contents", "file_text", "insert_text", "new_content", "new_str", "new_string",
+        "old_str", "old_string", "patch", "replacement",
+    }
+)  # fmt: skip
+_PATCH = ("*** Begin Patch", "diff --git ", "--- a/")
 _STATEMENTS = ("query", "sql", "statement")
 _SQL_HEAD = 200
 _SQL = re.compile(
@@ -104,6 +111,7 @@ _READ_SUBCOMMANDS = {
     "npm": frozenset({"ls", "list", "view"}),
     "systemctl": frozenset({"status"}),
 }  # fmt: skip
+_PROGRAMS = _READ_WORDS | _SEARCH_WORDS | _READ_SUBCOMMANDS.keys()
 _LEADERS = frozenset({"sudo", "time", "timeout", "nohup", "env", "command", "exec", "xargs"})
 
 _WAIT_NAMES = frozenset(
@@ -161,7 +169,23 @@ def classify(tool: str | None, command: str, args: Mapping[str, Any]) -> ActionC
         verb = str(args.get("command", ""))
         return ActionClass.READ if verb == "view" else ActionClass.FILE_EDIT
     has_path = any(key in args for key in _PATH_KEYS)
-    return _classify_name(words, has_path=has_path)
+    named = _classify_name(words, has_path=has_path)
+    if named is not ActionClass.OTHER or words & (_HANDS_OVER | _THINKS):
+        return named
+    return _classify_arguments(command[:_LONGEST_COMMAND], args, has_path=has_path)
+
+
+def _classify_arguments(command: str, args: Mapping[str, Any], *, has_path: bool) -> ActionClass:
+    """Tell a deed whose name says nothing by what it is given: a path and a text, a command."""
+    if has_path and not _TEXTS.isdisjoint(args):
+        return ActionClass.FILE_EDIT
+    if command.startswith(_PATCH):
+        return ActionClass.FILE_EDIT
+    return _classify_command(command) if _is_command(command) else ActionClass.OTHER
+
+
+def _is_command(command: str) -> bool:
+    return _first_word(command) in _PROGRAMS or _TEST_COMMAND.search(command) is not None
 
 
 def _statement_of(args: Mapping[str, Any]) -> str | None:
@@ -246,7 +270,7 @@ def moves(tool: str | None, args: Mapping[str, Any] | None = None) -> bool:
     if tool is None:
         return False
     words = _words(tool)
-    if words & _DEVICES and isinstance(action := (args or {}).get("action"), str):
+    if isinstance(action := (args or {}).get("action"), str):
         words = words | _words(action)
     if words & _DEBUGGERS and isinstance(command := (args or {}).get("command"), str):
         return command.strip().lower() in _DEBUGGER_STEPS

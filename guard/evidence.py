@@ -21,6 +21,10 @@ _FAR_BACK = 10
 _ACKNOWLEDGEMENT = 200
 _HEAD = 400
 _SUCCEEDS = re.compile(r"\b(?:success|succeeded|done|saved|applied|ok\b|has been \w+ed)")
+_COMPLAINS = re.compile(
+    r"please (?:choose|enter|select|provide|specify|use|try|correct|fill)|\b(?:in|not a? ?)valid\b"
+    r"|\bmust (?:be|have|contain|match)\b|\b(?:is|are) required\b|\bincorrect\b|\bnot allowed\b"
+)
 _FAILS = re.compile(r"fail|error")
 _SAME_WORDS = 0.8
 
@@ -95,7 +99,12 @@ def is_refusal(outcome: Outcome) -> bool:
 
     Only the answer to several deeds can be one: the same for each of them.
     """
-    return len(outcome.text) > _ACKNOWLEDGEMENT and not _says_done(outcome)
+    return outcome.is_long and len(outcome.text) > _ACKNOWLEDGEMENT and not _says_done(outcome)
+
+
+def complains(outcome: Outcome) -> bool:
+    """Tell a page or a form that asks for something else: "please enter a valid date"."""
+    return _COMPLAINS.search(outcome.text[:_HEAD].lower()) is not None
 
 
 def _says_done(outcome: Outcome) -> bool:

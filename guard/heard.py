@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from collections import deque
 
+from guard.talk import terms_of
+
 _MESSAGES = 4
 _LONGEST = 4000
+_SHORT = 200
 
 
 class Heard:
@@ -41,8 +44,16 @@ class Heard:
             at: The number of the turn; what was said long ago is forgotten.
         """
         plain = " ".join(text[:_LONGEST].lower().split()).rstrip(".!? ")
-        said = any(plain == told and at - when <= self._span for when, told in self._said)
+        said = any(_is_again(plain, told) and at - when <= self._span for when, told in self._said)
         nudge = said and not self._deed
         self._said.append((at, plain))
         self._deed = False
         return nudge
+
+
+def _is_again(plain: str, told: str) -> bool:
+    """The same words, or other words for the same few things."""
+    if plain == told:
+        return True
+    terms, before = terms_of(plain[:_SHORT]), terms_of(told[:_SHORT])
+    return len(terms) > 1 and terms <= before and max(len(plain), len(told)) <= _SHORT

@@ -59,6 +59,8 @@ those though through thus time told too toward tried try trying two under unders
 understood unless until use used using verified verify very view visible want wanted was way well
 went were what when where whether which while who why will with within without work working would
 yes yet you your
+hello hi hey bye goodbye welcome pleasure nice wonderful glad happy pleased luck best wishes regards
+care cheers enjoy appreciate day today likewise
 """
 _FILLER = frozenset(word[:_STEM] for word in _FILLER_WORDS.split())
 

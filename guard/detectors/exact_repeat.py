@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 from guard.detectors.base import Detector, View, name_the_answer, name_the_deed, once_each
+from guard.detectors.flicker import flickering
 from guard.policy import Policy
 from guard.signals import Evidence, Kind, Signal
 from guard.step import NEWS, Step
@@ -38,17 +39,25 @@ class ExactRepeat(Detector):
             return None
         repeats = _find_repeats(view.trail.steps)
         if len(repeats) < 2:  # noqa: PLR2004 - once is no repeat
-            return None
+            return self._flickers(view)
         limit = self._limit(repeats, view.trail.between(repeats[0], repeats[-1]))
         if only_announces(view.trail.steps):
             limit = max(limit, self._rule.without_results)
+        return self._signal(repeats, limit, _summarise(repeats))
+
+    def _flickers(self, view: View) -> Signal | None:
+        row = flickering(view.trail.steps)
+        summary = f"It looked {_times(len(row))} in a row; only figures went up and down."
+        return self._signal(row, len(row), summary) if row else None
+
+    def _signal(self, repeats: Sequence[Step], limit: int, summary: str) -> Signal:
         return Signal(
             detector=self.name,
             kind=self.kind,
             score=min(1.0, len(repeats) / limit),
             turns=tuple(step.seq for step in repeats),
             evidence=Evidence(
-                summary=_summarise(repeats),
+                summary=summary,
                 calls=once_each(repeats),
                 repeats=len(repeats),
                 limit=limit,

@@ -40,10 +40,13 @@ class HandOffs(Detector):
         if agents < 2:  # noqa: PLR2004 - a monologue's
             return None
         fresh, rounds = self._rule.fresh, self._rule.rounds
-        if not view.trail.has_calls:
+        round_of = max(agents, _SHORTEST_ROUND)
+        last = talk[-rounds * round_of :]
+        if all(step.hands_over for step in last):
+            round_of = agents
+        elif not view.trail.has_calls and not _names_nothing(last):
             # Only what is said is known of this run: it needs more evidence.
             fresh, rounds = fresh / 2, rounds + 1
-        round_of = max(agents, _SHORTEST_ROUND)
         least = (rounds - 1) * round_of
         empty = empty_tail(talk, fresh=fresh, share=self._rule.new_terms, least=least)
         return self._signal(talk[-empty:], empty // round_of, rounds) if empty else None
@@ -61,6 +64,11 @@ class HandOffs(Detector):
                 limit=limit,
             ),
         )
+
+
+def _names_nothing(talk: Sequence[Step]) -> bool:
+    """Thanks and farewells: hardly a thing is named in any of them."""
+    return 2 * sum(len(step.terms) for step in talk) <= len(talk)
 
 
 def _summarise(talk: Sequence[Step]) -> str:

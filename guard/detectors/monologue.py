@@ -14,6 +14,8 @@ from guard.trail import Trail
 
 _MORE = 3
 _MANY = 3
+_MACHINE = 4
+"""Who says the same so often to an agent that does nothing is a machine."""
 
 
 class Monologue(Detector):
@@ -54,7 +56,7 @@ class Monologue(Detector):
             fresh, messages = fresh / 2, messages + _MORE
             if only_announces(trail.steps) and _names_something(talk[-messages:]):
                 fresh, share, messages = fresh / 2, share / 3, _MANY * self._rule.messages
-        if any(step.nudged for step in talk):
+        if 0 < sum(step.nudged for step in talk) < _MACHINE:
             messages *= 2  # whoever is asked the same may answer the same
         return fresh, share, messages
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 from guard.detectors.base import Detector, View, once_each, tail_of
-from guard.detectors.targets import aim_elsewhere, name_other_targets
+from guard.detectors.targets import aim_elsewhere, changed_something, name_other_targets
 from guard.nearness import ALIKE, NEAR
 from guard.policy import Policy
 from guard.signals import Evidence, Kind, Signal
@@ -44,6 +44,7 @@ class SameError(Detector):
             self._signal(_refusals(row), self._rule.refusals),
             self._signal(_variants(calls), self._rule.variants),
             self._signal(_insists(calls), self._rule.in_a_row),
+            self._signal(_insists(calls, edited=True), self._rule.variants),
         ]
         return max(filter(None, found), key=lambda signal: signal.score, default=None)
 
@@ -97,17 +98,17 @@ def _variants(calls: Sequence[Step]) -> list[Step]:
     return tail_of(own, lambda step: step.failed and step.nearness(newest) >= ALIKE)
 
 
-def _insists(calls: Sequence[Step]) -> list[Step]:
-    """The same failure of one command, whatever was read between: it was no cure."""
+def _insists(calls: Sequence[Step], *, edited: bool = False) -> list[Step]:
+    """The same failure of one command, whatever was read (or edited) between: it was no cure."""
     newest = calls[-1]
     failures: list[Step] = []
     for step in reversed(calls):
-        if step.edits and step.acted:
-            break
         if step.verb == newest.verb:
             if step.failure != newest.failure:
                 break
             failures.append(step)
+        elif changed_something(step) and not edited:
+            break
     failures.reverse()
     return [] if aim_elsewhere(failures) else failures
 

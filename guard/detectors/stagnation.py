@@ -8,7 +8,7 @@ from typing import ClassVar
 
 from guard.detectors.base import Detector, View, once_each, tail_of
 from guard.detectors.targets import aim_elsewhere, name_other_targets
-from guard.evidence import is_refusal
+from guard.evidence import complains, is_refusal
 from guard.nearness import NEAR
 from guard.policy import Policy
 from guard.signals import Evidence, Kind, Signal
@@ -46,7 +46,7 @@ class Stagnation(Detector):
             return None
         calls = view.trail.answered_of(newest.agent)
         if not (newest.asks or newest.runs):
-            return self._signal(_unmoved(calls), self._rule.near, "the same long answer")
+            return self._signal(_unmoved(calls), self._rule.near, "the same refusal")
         found = [
             self._signal(_one_matter(_same_answer(calls)), self._rule.questions, "the same answer"),
             self._signal(_one_matter(_near(calls)), self._rule.near, "the same answer"),
@@ -55,8 +55,8 @@ class Stagnation(Detector):
         return max(filter(None, found), key=lambda signal: signal.score, default=None)
 
     def _signal(self, steps: Sequence[Step], limit: int, answer: str) -> Signal | None:
-        if len(steps) < 3 or len({step.request for step in steps}) < 2:  # noqa: PLR2004
-            return None
+        if len(steps) < _FEW or len({(step.request, step.outcome_key) for step in steps}) == 1:
+            return None  # exact_repeat's
         if any(step.patient for step in steps):
             limit *= _PATIENCE
         return Signal(
@@ -109,11 +109,14 @@ def _near(calls: Sequence[Step]) -> list[Step]:
 def _unmoved(calls: Sequence[Step]) -> list[Step]:
     """Deeds on one thing that are all told the same at length: refused, in whatever words."""
     newest = calls[-1]
-    if newest.outcome is None or not (newest.outcome.is_long and is_refusal(newest.outcome)):
+    if newest.outcome is None:
+        return []
+    is_complaint = complains(newest.outcome)
+    if not is_complaint and not is_refusal(newest.outcome):
         return []
     own = [step for step in calls if step.verb == newest.verb]
     same = tail_of(own, lambda step: step.outcome_key == newest.outcome_key)
-    return [] if aim_elsewhere(same) else same
+    return same if is_complaint or not aim_elsewhere(same) else []
 
 
 def _known(calls: Sequence[Step]) -> list[Step]:

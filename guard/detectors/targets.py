@@ -8,9 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from guard.nearness import Argument
 from guard.step import Step
 
 _FEW = 3
+_TEXT = 80
+"""From so many characters on an argument with words in it is a text, not a target."""
 
 
 def name_other_targets(steps: Sequence[Step]) -> bool:
@@ -31,8 +34,21 @@ def aim_elsewhere(steps: Sequence[Step]) -> bool:
 
 
 def _targets(step: Step) -> frozenset[str]:
-    short = (one.names for one in step.arguments.values() if not (one.is_body and " " in one.text))
+    args = step.arguments.values()
+    short = (one.names for one in args if not _is_text(one))
     return frozenset[str]().union(*short)
+
+
+def _is_text(argument: Argument) -> bool:
+    text = argument.text
+    return " " in text and (len(text) >= _TEXT or "\n" in text)
+
+
+def changed_something(step: Step) -> bool:
+    """Tell an effective edit, by its name or by the text that it carries."""
+    if not step.acted:
+        return False
+    return step.edits or any(one.is_body and " " in one.text for one in step.arguments.values())
 
 
 def _differ(names: Sequence[frozenset[str]]) -> bool:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from itertools import pairwise
 
 from guard.actions import waits
+from guard.detectors.flicker import only_flickers
 from guard.judge.advice import advise
 from guard.judge.case import Case, Verdict
 from guard.news import LineMemory
@@ -48,7 +49,8 @@ def _moves_after_all(case: Case, known: list[Outcome]) -> str | None:
         return f"Fewer checks fail each time: {counts[0]}, now {counts[-1]}."
     if len({outcome.template or outcome.key for outcome in known}) < 2:  # noqa: PLR2004 - one answer does not move
         return None
-    if all(_is_wait(turn) for turn in case.turns) and _each_differs(known):
+    waits_on = all(_is_wait(turn) for turn in case.turns) and _each_differs(known)
+    if waits_on and not only_flickers([outcome.text for outcome in known]):
         return "It waits for something that is still moving."
     if case.signal.kind in _BY_REQUEST and _each_brings_news(known):
         return "Each answer brings something new."

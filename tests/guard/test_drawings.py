@@ -45,33 +45,14 @@ DISAGREEMENTS: dict[str, tuple[str, str]] = {
         "missed",
         "thirteen looks of which nobody saw the answers: a build that moves asks as many",
     ),
-    "corner/farewells": (
-        "missed",
-        "each farewell has other words; a reader knows that nothing is left",
-    ),
     "corner/crash-poll": ("missed", "the count of restarts goes up: taken for a state that moves"),
-    "corner/date-formats": (
-        "missed",
-        "a page that complains is no failure, and each date another act",
-    ),
     "corner/new-scripts": ("missed", "each script is a new deed; only the last error is the same"),
-    "corner/two-desks": ("missed", "each transfer gives another reason, as real hand-offs do"),
     "odd/helpers-fail": ("missed", "each helper reports in other words"),
-    "odd/shuffled-scroll": (
-        "missed",
-        "the same lines in other orders look like other parts of one page",
-    ),
-    "odd/noisy-poll": ("missed", "the load flickers: taken for figures that move"),
     "odd/human-please": (
-        "missed",
-        "a person seems to speak between, in words that change a little",
-    ),
-    "odd/go-on-please": (
-        "missed",
-        "a person seems to speak between, in words that change a little",
+        "late",
+        "a person who asks again is heard again; only the tenth answer tells nothing",
     ),
     "odd/clicks-save": ("missed", "a picture tells nothing, and each thought has other words"),
-    "odd/blocked": ("missed", "place and obstacle tremble: taken for figures that move"),
 }
 
 DRAWINGS = {drawing.name: drawing for drawing in open_drawings()}

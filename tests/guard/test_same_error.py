@@ -54,3 +54,16 @@ def test_other_failures_between_are_steps_forward():
     turns = between([fixes(error=error)[place] for place, error in enumerate(errors[:5])], pages())
 
     assert first_trip(turns) is None
+
+
+def test_seven_edits_that_change_nothing_of_a_failure_are_a_loop():
+    edits = [
+        a_call("Edit", "updated", path="app.py", new_string=f"connect(to={place}, wait={place})")
+        for place in range(8)
+    ]
+    runs = [
+        a_call("submit", error="ValueError: no such host", name="app", text=f"try\n  {word}\nend")
+        for word in (*FIXES, "stop here", "go there", "wait a bit")
+    ]
+
+    assert first_trip(between(edits, runs)) == 13

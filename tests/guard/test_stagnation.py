@@ -40,3 +40,18 @@ def test_other_targets_are_a_batch():
     paths = ("Node.java", "Tree.java", "Leaf.java", "Edge.java", "Root.java")
 
     assert first_trip(attempts(REFUSED, paths)) is None
+
+
+def test_a_page_that_complains_refuses_whatever_is_typed():
+    page = "[14] date\n[15] Please choose a valid date\n[16] Continue"
+    dates = ("12.06.2026", "2026-06-12", "06/12/2026", "12 June 2026", "June 12, 2026")
+
+    assert first_trip([a_call("fill", page, index=14, text=date) for date in dates]) == 4
+
+
+def test_the_lines_of_one_page_in_other_orders_teach_nothing():
+    lines = [f"The {name} of the old town was built of {name} stone." for name in "abcdefghijkl"]
+    orders = [lines[place:] + lines[:place] for place in range(12)]
+    turns = [a_call("read_feed", "\n".join(order[:9])) for order in orders]
+
+    assert first_trip(turns) == 8

@@ -1,0 +1,54 @@
+"""What a call does, told by what it is given where its name says nothing."""
+
+from __future__ import annotations
+
+import pytest
+
+from guard.actions import asks, classify, moves, waits
+
+
+@pytest.mark.parametrize(
+    ("command", "args", "expected"),
+    [
+        ("", {"path": "a.py", "old_string": "x", "new_string": "y"}, "file_edit"),
+        ("", {"file_path": "a.py", "content": "x = 1"}, "file_edit"),
+        ("*** Begin Patch\n*** Update File: a.py", {}, "file_edit"),
+        ("git status -s", {}, "read"),
+        ("grep -rn total src", {}, "search"),
+        ("python -m pytest -q", {}, "test_run"),
+        ("", {"path": "a.py"}, "other"),
+        ("", {"content": "Dear Ms Mertens"}, "other"),
+        ("open the cellar door", {}, "other"),
+    ],
+)
+def test_a_name_that_says_nothing_leaves_the_arguments(command, args, expected):
+    assert classify("fn_3a7c", command, args).value == expected
+
+
+def test_a_name_that_says_something_wins():
+    assert classify("think", "ls -l", {"command": "ls -l"}).value == "other"
+    assert classify("search_notes", "", {"path": "a", "content": "x"}).value == "search"
+
+
+def test_a_command_that_only_reads_asks_whoever_runs_it():
+    assert asks("read", "fn_3a7c", "git log | head")
+
+
+@pytest.mark.parametrize("tool", ["get_job", "describe_build", "show_deployment", "check_pipeline"])
+def test_asking_how_a_thing_stands_that_takes_time_is_waiting(tool):
+    assert waits(tool, "", "")
+
+
+@pytest.mark.parametrize("tool", ["start_job", "build", "list_files", "get_order"])
+def test_other_calls_are_not(tool):
+    assert not waits(tool, "", "")
+
+
+def test_a_debugger_moves_by_its_steps():
+    assert moves("gdb", {"command": "continue"})
+    assert not moves("gdb", {"command": "print node"})
+
+
+def test_an_action_moves_whatever_the_tool_is_called():
+    assert moves("fn_3a7c", {"action": "scroll"})
+    assert not moves("fn_3a7c", {"action": "screenshot"})
