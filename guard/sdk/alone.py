@@ -20,7 +20,8 @@ from guard.events import Away, Back, Delivered, Emitter, Opened, Tripped
 from guard.sdk.courier import Courier
 from guard.sdk.delivery import Delivery, Send, post
 from guard.sdk.exchange import Request
-from guard.sdk.outbox import MOST_CHARS, Outbox, Record, leftovers
+from guard.sdk.outbox import Outbox, leftovers
+from guard.sdk.outbox_file import MOST_CHARS, Record
 from guard.sdk.wording import body_of, cut, turn_json
 from guard.turn import Turn
 

@@ -9,7 +9,7 @@ from urllib.parse import quote
 
 from guard.errors import ServerAway, ServerRefused
 from guard.sdk.exchange import Answer, Request
-from guard.sdk.outbox import Batch, Record
+from guard.sdk.outbox_file import Batch, Record
 from guard.sdk.wording import body_of, is_passing
 
 logger = logging.getLogger("guard")
@@ -95,7 +95,10 @@ class Delivery:
 def letters(records: Sequence[Record]) -> Iterator[list[Record]]:
     """Put turns that follow each other into one letter, all else into its own."""
     letter: list[Record] = []
-    for record in records:
+    last_drop = max((n for n, record in enumerate(records) if "dropped" in record), default=-1)
+    for n, record in enumerate(records):
+        if "dropped" in record and n < last_drop:
+            continue  # the count went on: the last one tells it all
         if letter and ("turn" not in record or len(letter) >= TURNS_A_POST):
             yield letter
             letter = []

@@ -73,7 +73,7 @@ async def test_a_held_call_goes_on_waiting_over_a_restart(server, session, monke
     server.answer_poll = lambda _: (200, directive("proceed", version=2))
     server.start()
 
-    assert (await asyncio.wait_for(call, 10)).run
+    assert (await asyncio.wait_for(call, 60)).run
 
 
 async def test_a_cancelled_hold_lets_go_of_its_connection(server, session):

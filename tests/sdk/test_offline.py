@@ -12,7 +12,7 @@ import pytest
 from guard import AsyncSession, Session, Stopped
 from guard.errors import ServerAway
 from guard.sdk import courier, terminal
-from guard.sdk.outbox import project_folder
+from guard.sdk.outbox import Outbox, leftovers, project_folder
 from guard.sdk.rules import FILE, Rules
 from guard.sdk.terminal import Choice
 from tests.installations import wait_for
@@ -132,6 +132,7 @@ def test_a_turn_whose_answer_was_lost_keeps_its_place_and_its_key(server, where)
         server.answer_turn = lambda _: (200, directive())
         wait_for(lambda: told(server)[-1:] == [(second.turn.key, "proposed")])
         session.after(second, result="a.py")
+        wait_for(lambda: not files(where["outbox"]))
 
     # Twice on the wire: the server counts the second as a duplicate, by its key.
     found = list(dict.fromkeys(told(server)))
@@ -190,6 +191,23 @@ def test_a_key_the_server_does_not_know_keeps_what_waits(server, where, outbox, 
     server.answer = answer
     with Session("z", **where):
         wait_for(lambda: not files(outbox))
+
+
+def test_a_run_says_how_many_turns_did_not_fit(server, where, monkeypatch):
+    monkeypatch.setattr(Outbox.__init__, "__kwdefaults__", {"most_bytes": 10**6, "most_turns": 4})
+    server.stop()
+    with Session("x", **where) as session:
+        for n in range(6):
+            session.after(session.before("read_file", {"path": f"{n}.py"}), result=str(n))
+    server.start()
+    with Session("next", **where):
+        wait_for(lambda: not files(where["outbox"]))
+
+    *kept, gap = [turn for post in server.of("POST", "turns/") for turn in post.turns]
+    assert len(kept) == 4
+    assert (gap["role"], gap["content"]) == (
+        "system", "Mission Control was away: at least 8 turns did not fit into the outbox.",
+    )  # fmt: skip
 
 
 def test_an_outbox_may_be_switched_off(server, where):
@@ -494,8 +512,6 @@ def test_a_closed_agent_keeps_what_it_says(server, where):
 
 
 def test_a_forked_child_keeps_a_file_of_its_own(outbox):
-    from guard.sdk.outbox import Outbox, leftovers
-
     parent = Outbox(outbox, {"key": "k"})
     parent.keep({"turn": {"key": "parent"}})
     child = os.fork()

@@ -7,7 +7,8 @@ import sys
 import pytest
 
 from guard.sdk import outbox as boxes
-from guard.sdk.outbox import Outbox, leftovers, outbox_root, project_folder, waiting_in, written
+from guard.sdk.outbox import Outbox, leftovers, outbox_root, project_folder, waiting_in
+from guard.sdk.outbox_file import LONGEST_LINE, written
 
 OPENING = {"key": "run-key", "name": "fix-auth"}
 
@@ -112,7 +113,7 @@ def test_a_line_is_bounded_whatever_a_turn_holds():
 
     line = written(record)
 
-    assert len(line) <= boxes.LONGEST_LINE
+    assert len(line) <= LONGEST_LINE
     assert json.loads(line)["turn"]["key"] == "a"
 
 
@@ -128,7 +129,7 @@ def test_a_folder_that_cannot_be_written_is_told_once_and_breaks_nothing(tmp_pat
 def test_a_disk_that_is_full_is_told_once_and_what_fits_later_is_kept(outbox, monkeypatch, caplog):
     outbox.keep(a_turn("a"))
     write = os.write
-    monkeypatch.setattr(boxes.os, "write", lambda fd, line: write(fd, line[: len(line) // 2]))
+    monkeypatch.setattr(os, "write", lambda fd, line: write(fd, line[: len(line) // 2]))
     assert [outbox.keep(a_turn(key)) for key in "bc"] == [False, False]
     monkeypatch.undo()
     outbox.keep(a_turn("d"))

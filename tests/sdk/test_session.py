@@ -218,7 +218,7 @@ def test_a_held_call_goes_on_waiting_over_a_restart(server, monkeypatch):
         server.stop()
         server.answer_poll = lambda _: (200, directive("proceed", "go on", version=2))
         server.start()
-        call.join(10)
+        call.join(60)
 
     assert [(go.run, go.messages) for go in answers] == [(True, ("go on",))]
 

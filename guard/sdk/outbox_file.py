@@ -1,0 +1,146 @@
+"""One file of an outbox: locked by its owner, appended to line by line."""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import secrets
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from guard.redact import redact_json
+from guard.sdk.wording import cut
+
+try:
+    import fcntl
+except ImportError:  # no such locks here: each session delivers its own file, and no other
+    fcntl = None  # type: ignore[assignment]
+
+
+Record = Mapping[str, Any]
+"""`{"open": …}`, `{"turn": …}`, `{"choice": …}`, `{"dropped": n}` or `{"end": …}`."""
+
+MOST_CHARS = 8_000
+"""Of one text of a turn; its middle is cut. Masking costs 30 us a kilobyte."""
+LONGEST_LINE = 256 * 1024
+BATCH_BYTES = 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """Records to deliver, and where in the file they end."""
+
+    records: tuple[Record, ...]
+    end: int
+
+
+class OutboxFile:
+    """One open and locked file."""
+
+    def __init__(self, path: Path, descriptor: int) -> None:
+        self.path, self._descriptor = path, descriptor
+        self.pid = os.getpid()
+        self.size = os.fstat(descriptor).st_size
+        self.sent = 0
+        self._torn = False
+
+    @classmethod
+    def create(cls, folder: Path) -> OutboxFile:
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        name = f"{time.time_ns():020d}-{os.getpid()}-{secrets.token_hex(4)}.jsonl"
+        flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_APPEND
+        descriptor = os.open(folder / name, flags, 0o600)
+        if not _locked(descriptor):
+            os.close(descriptor)
+            raise OSError(errno.ENOLCK, "the file cannot be locked")
+        return cls(folder / name, descriptor)
+
+    @classmethod
+    def adopt(cls, path: Path) -> OutboxFile | None:
+        """Take over a file whose owner is gone; None: it is not."""
+        try:
+            descriptor = os.open(path, os.O_RDWR | os.O_APPEND)
+        except OSError:
+            return None
+        if fcntl is None or not _locked(descriptor) or os.fstat(descriptor).st_nlink == 0:
+            os.close(descriptor)  # its owner lives, or somebody has just delivered it
+            return None
+        return cls(path, descriptor)
+
+    def append(self, line: bytes) -> bool:
+        """Write one line in one go; False: only a part of it found room."""
+        whole = b"\n" + line if self._torn else line
+        count = os.write(self._descriptor, whole)
+        self.size += count
+        self._torn = count < len(whole)
+        return not self._torn
+
+    def read(self) -> Batch:
+        """Read the records that stand next, whole lines only."""
+        os.lseek(self._descriptor, self.sent, os.SEEK_SET)  # what is appended goes to the end
+        raw = os.read(self._descriptor, max(BATCH_BYTES, 2 * LONGEST_LINE))
+        if not raw:  # somebody has cut the file
+            return Batch((), self.size)
+        cut = raw.rfind(b"\n") + 1
+        at_end = self.sent + len(raw) >= self.size
+        end = self.sent + (len(raw) if at_end or not cut else cut)
+        return Batch(tuple(read_records(raw[:cut])), end)
+
+    def remove(self) -> None:
+        self.path.unlink(missing_ok=True)
+        self.close()
+
+    def close(self) -> None:
+        os.close(self._descriptor)
+
+
+def _locked(descriptor: int) -> bool:
+    if fcntl is None:
+        return True
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return False
+    return True
+
+
+def written(record: Record) -> bytes:
+    """Write a record as one line: secrets masked, long texts cut."""
+    line = _line(_shortened(record, MOST_CHARS))
+    if len(line) > LONGEST_LINE:
+        line = _line(_shortened(record, 500))
+    return line if len(line) <= LONGEST_LINE else _line(_without_args(record))
+
+
+def _line(record: Record) -> bytes:
+    text = json.dumps(redact_json(record), default=str, separators=(",", ":"))
+    return text.encode() + b"\n"
+
+
+def _without_args(record: Record) -> Record:
+    turn = {name: part for name, part in record.get("turn", {}).items() if name != "args"}
+    return _shortened({**record, "turn": turn}, 500)  # type: ignore[no-any-return]
+
+
+def _shortened(value: Any, most: int) -> Any:
+    if isinstance(value, str):
+        return cut(value, most)
+    if isinstance(value, Mapping):
+        return {name: _shortened(part, most) for name, part in value.items()}
+    if isinstance(value, list | tuple):
+        return [_shortened(part, most) for part in value]
+    return value
+
+
+def read_records(raw: bytes) -> Iterator[Record]:
+    for line in raw.splitlines():
+        try:
+            record = json.loads(line)
+        except ValueError:
+            continue  # torn by a kill or a full disk
+        if isinstance(record, dict):
+            yield record
