@@ -8,6 +8,7 @@ from guard.adapters import codex, codex_rollout
 from guard.adapters import codex_settings as settings
 from guard.adapters.ancestry import session_process
 from guard.adapters.base import Adapter, Finding, Hooks, SettingsWriter
+from guard.adapters.codex_examine import ask_trust, try_forwarder
 from guard.adapters.timing import HOOK_HOLD_S
 from guard.running.linking import kept_facts
 
@@ -25,31 +26,35 @@ def look_up(body: dict[str, Any]) -> dict[str, Any]:
 
 
 def abilities(hooks: Hooks) -> tuple[Finding, ...]:
-    """Say what these hooks can do once the server answers."""
+    """Say what these hooks can do once the server answers; tries the forwarder."""
     holding = hooks.get("PreToolUse") or {}
-    patient = int(holding.get("timeout") or 0) >= HOOK_HOLD_S
-    return (
-        Finding(what="observe", works="PostToolUse" in hooks, because="each tool call"),
-        Finding(
-            what="hold",
-            works=patient,
-            because=f"before a tool runs, up to {HOOK_HOLD_S // 60} min, over a server's restart"
-            if holding
-            else "no hook before a tool runs",
-        ),
-        Finding(what="inject", works=bool(holding), because="at next tool, at stop"),
-        Finding(
-            what="terminate",
-            works=bool(holding),
-            because="by a signal to its process at the next hook; under `guard run` at once; "
-            "not inside an IDE, whose sessions share a process",
-        ),
-        Finding(
-            what="cost",
-            works="PostToolUse" in hooks and "Stop" in hooks,
-            because="token counts from the session's rollout file",
-        ),
+    forwarder, review = try_forwarder(holding), ask_trust()
+    runs = forwarder.works and review.works
+    told = {
+        "observe": ("PostToolUse" in hooks, "each tool call"),
+        "hold": (int(holding.get("timeout") or 0) >= HOOK_HOLD_S, _hold_reason(holding)),
+        "inject": (bool(holding), "at next tool, at stop; under `guard run -- codex exec` at once"),
+        "terminate": (bool(holding), TERMINATE),
+        "cost": ({"PostToolUse", "Stop"} <= hooks.keys(), "token counts from the rollout file"),
+    }
+    can = (
+        Finding(what=what, works=runs and works, because=because)
+        for what, (works, because) in told.items()
     )
+    return (forwarder, review, *can)
+
+
+def _hold_reason(holding: Hooks) -> str:
+    if not holding:
+        return "no hook before a tool runs"
+    minutes = int(holding.get("timeout") or 0) // 60
+    return f"before a tool runs, up to {minutes} min, over a server's restart"
+
+
+TERMINATE = (
+    "by a signal to its process at the next hook; under `guard run` at once; not inside an "
+    "IDE, whose sessions share a process"
+)
 
 
 ADAPTER = Adapter(

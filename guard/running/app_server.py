@@ -42,20 +42,23 @@ class AppServer:
     """
 
     def __init__(
-        self, command: Sequence[str], *, env: Mapping[str, str], inbox: queue.Queue[Any]
-    ) -> None:
+        self, command: Sequence[str], *, env: Mapping[str, str], inbox: queue.Queue[Any],
+        quiet: bool = False,
+    ) -> None:  # fmt: skip
         self._inbox = inbox
         self._numbers = itertools.count(1)
         self._answers: dict[int, queue.Queue[dict[str, Any]]] = {}
         process = self._process = subprocess.Popen(
             command, env=dict(env), stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-            text=True, encoding="utf-8", process_group=0,
+            stderr=subprocess.DEVNULL if quiet else None, text=True, encoding="utf-8",
+            process_group=0,
         )  # fmt: skip
         if process.stdin is None or process.stdout is None:
             raise AppServerFailed("codex app-server has no streams")
         self._to, self._from = process.stdin, process.stdout
         self._writing = threading.Lock()
-        threading.Thread(target=self._read, daemon=True).start()
+        self._reader = threading.Thread(target=self._read, daemon=True)
+        self._reader.start()
 
     def begin(self) -> None:
         """Say who we are."""
@@ -86,14 +89,15 @@ class AppServer:
         """Let it end its session, and see that it does; answers its exit status."""
         with contextlib.suppress(OSError):
             self._to.close()
-        with contextlib.suppress(subprocess.TimeoutExpired):
-            return self._process.wait(GRACE_S)
-        return self.end()
-
-    def end(self) -> int:
-        """End it, with every command it runs."""
-        end_tree(self._process.pid)
-        return self._process.wait()
+        try:
+            status = self._process.wait(GRACE_S)
+        except subprocess.TimeoutExpired:
+            end_tree(self._process.pid)
+            status = self._process.wait()
+        self._reader.join(GRACE_S)
+        if not self._reader.is_alive():
+            self._from.close()
+        return status
 
     def _write(self, message: Mapping[str, Any]) -> None:
         try:

@@ -48,9 +48,11 @@ class Keeper:
     def start(self, opening: dict[str, Any] | None) -> None:
         """Begin to watch; `opening` opens a run for the command itself."""
         if opening is not None:
+            run_id = None
             with contextlib.suppress(ServerAway):  # else in the background, when it is back
-                self._runs.append(self._desk.open_run(opening)["id"])
-            self._in_background(self._keep_own, opening)
+                run_id = self._desk.open_run(opening)["id"]
+                self._runs.append(run_id)
+            self._in_background(self._keep_own, opening, run_id)
         self._in_background(self._look_for_sessions)
 
     def finish(self, status: int) -> None:
@@ -62,12 +64,14 @@ class Keeper:
                 self._desk.say_ended(run_id, said)
         self._desk.close()
 
-    def _keep_own(self, opening: dict[str, Any]) -> None:
-        """Follow the command's own run; opened under its key again, it is the same."""
-        run = self._insist(lambda: self._desk.open_run(opening))
-        if run is not None:
-            self._runs = [*{*self._runs, run["id"]}]
-            self._follow(run["id"], may_pause=True)
+    def _keep_own(self, opening: dict[str, Any], run_id: str | None) -> None:
+        """Follow the command's own run, once it could be opened."""
+        if run_id is None:
+            run = self._insist(lambda: self._desk.open_run(opening))
+            if run is None:
+                return
+            self._runs.append(run_id := run["id"])
+        self._follow(run_id, may_pause=True)
 
     def _look_for_sessions(self) -> None:
         while not self._over.wait(LOOKS_EVERY_S):

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 import os
+import queue
 import subprocess
 import sys
 from pathlib import Path
 
+from guard.running.app_server import AppServer
 from tests.agents.claude_code import NOWHERE_ELSE, ROOT
 from tests.agents.responses_api import MODEL
 
@@ -41,6 +43,11 @@ def binary() -> Path | None:
     return next((path for path in found if os.access(path, os.X_OK)), None)
 
 
+def _folder_of_binary() -> list[str]:
+    found = binary()
+    return [str(found.parent)] if found else []
+
+
 class Codex:
     """One person's Codex: a home, a project, a model endpoint."""
 
@@ -50,7 +57,7 @@ class Codex:
         self.env = {
             "HOME": str(home),
             "CODEX_HOME": str(self.codex_home),
-            "PATH": os.environ["PATH"],
+            "PATH": os.pathsep.join([*_folder_of_binary(), os.environ["PATH"]]),
             "SCRIPTED_KEY": "dummy",
             "PYTHONPATH": str(ROOT),
             **NOWHERE_ELSE,
@@ -83,6 +90,21 @@ class Codex:
         """Connect it, as a person would."""
         done = self.guard("connect", "codex", "--url", url, "--key", key, *more)
         assert done.returncode == 0, done.stderr
+
+    def trust_hooks(self) -> None:
+        """Trust every hook, as the person does in `/hooks`."""
+        server = AppServer([str(binary()), "app-server"], env=self.env, inbox=queue.Queue())
+        try:
+            server.begin()
+            (listed,) = server.ask("hooks/list", cwds=[str(self.project)])["data"]
+        finally:
+            server.close()
+        written = "[hooks.state.{}]\ntrusted_hash = {}\n"
+        trusted = "".join(
+            written.format(json.dumps(hook["key"]), json.dumps(hook["currentHash"]))
+            for hook in listed["hooks"]
+        )
+        self.config.write_text(f"{self.config.read_text()}\n{trusted}")
 
     def start(self, prompt: str, *, run: tuple[str, ...] = ()) -> subprocess.Popen[str]:
         """Start `codex exec`; `run` stands before it: `guard run --`.

@@ -151,3 +151,28 @@ def test_what_it_cost_is_what_the_endpoint_counted(installation, looping, person
         "output": 42 * 4, "reasoning": 10 * 4,
     }  # fmt: skip
     assert Decimal(counted["cost_usd"]) == ONE_CALL * 4
+
+
+def test_the_doctor_says_what_is_left_to_the_person(installation, responses, codex):
+    client = codex(responses(touches_a_file))
+    client.connect(installation.url, installation.agent_key)
+
+    unread = client.guard("doctor", "codex")
+    assert unread.returncode == 1
+    assert "ok  forwarder" in unread.stdout
+    assert "NO  review     Codex runs none of them yet" in unread.stdout
+
+    client.trust_hooks()
+    trusted = client.guard("doctor", "codex")
+    assert trusted.returncode == 0, trusted.stdout
+    assert "NO" not in trusted.stdout
+
+
+def test_disconnecting_leaves_no_hook(installation, responses, codex):
+    client = codex(responses(touches_a_file))
+    client.connect(installation.url, installation.agent_key)
+
+    assert client.guard("disconnect", "codex").returncode == 0
+
+    assert not (client.codex_home / "hooks.json").exists()
+    assert client.guard("doctor", "codex").returncode == 1

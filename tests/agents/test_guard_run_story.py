@@ -124,7 +124,13 @@ def sleeps_then_listens(conversation):
     """Work on something long, until told otherwise."""
     if CORRECTION in conversation.text or len(conversation.commands()) > 1:
         return Reply(text="Thank you.")
-    return Reply(commands=("touch begun; while [ ! -e go-on ]; do sleep 0.05; done",))
+    return Reply(commands=("echo $$ > begun; while [ ! -e go-on ]; do sleep 0.05; done",))
+
+
+def command_of(client):
+    """The pid of the command it works on; 0: it has not begun."""
+    begun = client.project / "begun"
+    return int(begun.read_text() or 0) if begun.exists() else 0
 
 
 @pytest.fixture
@@ -143,7 +149,7 @@ def working(installation, responses, codex, person):
         process = client.start("Work.", run=RUN)
         thread = wait_for(lambda: thread_of(client))
         run = wait_for(lambda: person.run_of(f"codex:{thread}"))["id"]
-        wait_for((client.project / "begun").exists)
+        wait_for(lambda: command_of(client))
         return api, client, process, run
 
     return start
@@ -163,13 +169,14 @@ def test_a_text_reaches_the_running_turn_and_the_next_model_request(working, per
 
 
 def test_ending_interrupts_the_command_that_runs(working, person):
-    api, _, process, run = working(connected=True)
+    api, client, process, run = working(connected=True)
     wait_for(lambda: person.run(run)["capabilities"]["terminate"] == "signal")
 
     tap(person, run, "terminate")
 
     assert process.wait(60) == ENDED
     assert len(api.conversations) == 1
+    wait_for(lambda: not is_running(command_of(client)))
     wait_for(lambda: person.run(run)["status"] == "terminated")
 
 
@@ -215,11 +222,12 @@ def test_without_hooks_its_own_events_are_its_cost(installation, responses, code
 
 
 def test_a_signal_to_us_ends_it(working, person):
-    _, _, process, run = working(connected=True)
+    _, client, process, run = working(connected=True)
 
     process.send_signal(signal.SIGTERM)
 
     assert process.wait(60) == ENDED
+    wait_for(lambda: not is_running(command_of(client)))
     wait_for(lambda: person.run(run)["status"] in {"completed", "failed"})
 
 

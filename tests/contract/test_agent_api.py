@@ -234,6 +234,19 @@ def test_another_method_is_a_405(agent):
     assert (answer.status, answer.json["code"]) == (405, "method_not_allowed")
 
 
+def test_who_joins_a_run_tells_what_it_can_do(agent):
+    run = {"key": "run:1", "name": "night shift"}
+    agent.ask(
+        "POST", "/api/v1/runs/", run | {"capabilities": {"inject": [], "terminate": "signal"}}
+    )
+
+    joined = agent.ask("POST", "/api/v1/runs/", run | {"capabilities": {"inject": ["now"]}})
+    looked = agent.ask("POST", "/api/v1/runs/", run)
+
+    assert (joined.status, looked.status) == (200, 200)
+    assert looked.json["capabilities"] == {"inject": ["now"], "terminate": "signal"}
+
+
 def test_hooks_of_an_agent_nobody_knows_are_a_404(agent):
     answer = agent.ask("POST", "/api/v1/hooks/nobody/", {"hook_event_name": "Stop"})
 

@@ -82,7 +82,7 @@ class Runs(APIView):
         _check_rules(asked)
         project = Project.objects.get(pk=request.user.project)
         run, is_new = open_run(project, asked, by=auth.name_of(request), at=at)
-        if run.observed_only:
+        if run.observed_only or (asked.capabilities and not is_new):
             run = services.learn_capabilities(run.id, asked.capabilities, at=at)
         return answer(run_row(run, at=at), status=201 if is_new else 200)
 

@@ -1,0 +1,79 @@
+"""What `guard doctor codex` tries: the forwarder as Codex calls it, and Codex's trust."""
+
+from __future__ import annotations
+
+import json
+import os
+import queue
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
+
+from guard.adapters.base import Finding, Hooks
+from guard.adapters.codex import HOOKS
+from guard.adapters.codex_settings import is_ours
+from guard.adapters.fields import mapping, text
+from guard.adapters.hook import PROBE
+from guard.errors import GuardError
+
+TRIES_S = 30
+
+TRUSTED = frozenset({"trusted", "managed"})
+
+REVIEW = "start `codex`, type /hooks and trust Mission Control's; only you can do that"
+
+
+def try_forwarder(hook: Hooks) -> Finding:
+    """Call our hook as Codex does, with a body that stores nothing."""
+    command = text(hook, "command")
+    probe = json.dumps({"hook_event_name": PROBE, "session_id": "", "cwd": str(Path.cwd())})
+    if not command:
+        return _finding("forwarder", False, "no hook before a tool runs")
+    try:
+        done = subprocess.run(
+            ["/bin/sh", "-c", command],
+            input=probe,
+            capture_output=True,
+            text=True,
+            timeout=TRIES_S,
+            check=False,
+        )
+    except (OSError, subprocess.SubprocessError) as error:
+        return _finding("forwarder", False, str(error))
+    fault = done.stderr.strip().splitlines()[-1:] or ([] if done.returncode == 0 else ["it failed"])
+    return _finding("forwarder", not fault, fault[0] if fault else "answers as Codex calls it")
+
+
+def ask_trust() -> Finding:
+    """Ask Codex whether its person has reviewed our hooks."""
+    program = shutil.which("codex")
+    if program is None:
+        return _finding("review", False, f"no `codex` is on the PATH to ask; if in doubt, {REVIEW}")
+    try:
+        hooks = _listed(program)
+    except (GuardError, OSError) as error:
+        return _finding("review", False, f"Codex does not say: {error}")
+    unread = [hook for hook in hooks if hook.get("trustStatus") not in TRUSTED]
+    if len(hooks) < len(HOOKS) or unread:
+        return _finding("review", False, f"Codex runs none of them yet: {REVIEW}")
+    return _finding("review", True, "you have trusted our hooks in Codex")
+
+
+def _listed(program: str) -> list[dict[str, Any]]:
+    """Our hooks as Codex lists them for this directory."""
+    from guard.running.app_server import AppServer
+
+    server = AppServer([program, "app-server"], env=os.environ, inbox=queue.Queue(), quiet=True)
+    try:
+        server.begin()
+        told = server.ask("hooks/list", cwds=[str(Path.cwd())])
+    finally:
+        server.close()
+    rows = told.get("data") or []
+    hooks = (mapping(hook) for row in rows for hook in mapping(row).get("hooks") or [])
+    return [hook for hook in hooks if is_ours(hook)]
+
+
+def _finding(what: str, works: bool, because: str) -> Finding:
+    return Finding(what=what, works=bool(works), because=because)

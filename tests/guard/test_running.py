@@ -1,0 +1,282 @@
+"""`guard run`: what it reads of a Codex command and of the app-server's notices."""
+
+import argparse
+
+import pytest
+
+from guard.adapters.codex import capabilities, read
+from guard.keys import Connection, remember
+from guard.running import codex_exec, command, linking
+from guard.running.codex_items import line_of, turn_of
+from guard.running.codex_usage import UNTOLD, Ledger, usage_told
+from guard.turn import Role, Turn
+
+SKIP = "--skip-git-repo-check"
+
+
+@pytest.fixture(autouse=True)
+def home(tmp_path, monkeypatch):
+    for name in ("MISSIONCONTROL_URL", "MISSIONCONTROL_KEY", linking.NOTES, linking.STEERED):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("sys.stdin", Piped(""))
+    return tmp_path
+
+
+class Piped:
+    def __init__(self, text):
+        self.text = text
+
+    def read(self):
+        return self.text
+
+    def isatty(self):
+        return False
+
+
+def task(*words):
+    read = codex_exec.read(["codex", "exec", SKIP, *words])
+    assert isinstance(read, codex_exec.Task), read
+    return read
+
+
+def refusal(*words):
+    read = codex_exec.read(["codex", *words])
+    assert isinstance(read, str)
+    return read
+
+
+# --- the command line ------------------------------------------------------------
+
+
+def test_a_prompt_is_driven_with_its_options(home):
+    read = task("-m", "gpt-x", "-s", "read-only", "-c", "a=1", "--enable", "b", "Mend it.")
+
+    assert (read.prompt, read.options) == ("Mend it.", ("-c", "a=1", "--enable", "b"))
+    assert read.thread == {
+        "cwd": str(home), "approvalPolicy": "never", "model": "gpt-x", "sandbox": "read-only",
+    }  # fmt: skip
+
+
+def test_nobody_is_asked_for_approval():
+    assert task("x").thread["approvalPolicy"] == "never"
+    assert "sandbox" not in task("x").thread
+    assert task("--dangerously-bypass-approvals-and-sandbox", "x").thread["sandbox"] == (
+        "danger-full-access"
+    )
+
+
+def test_hooks_are_only_trusted_where_the_person_says_so():
+    assert "config" not in task("x").thread
+    assert task("--dangerously-bypass-hook-trust", "x").thread["config"] == {
+        "bypass_hook_trust": True
+    }
+
+
+@pytest.mark.parametrize(
+    ("words", "piped", "prompt"),
+    [
+        (["-"], "from a pipe", "from a pipe"),
+        ([], "from a pipe", "from a pipe"),
+        (["Mend it."], "", "Mend it."),
+        (["Mend it."], "the log", "Mend it.\n\n<stdin>\nthe log\n</stdin>"),
+    ],
+)
+def test_a_prompt_is_read_as_codex_reads_it(monkeypatch, words, piped, prompt):
+    monkeypatch.setattr("sys.stdin", Piped(piped))
+
+    assert task(*words).prompt == prompt
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["exec", SKIP, "resume", "--last"],
+        ["exec", SKIP, "resume"],
+        ["exec", SKIP, "--output-schema", "s.json", "x"],
+        ["exec", "outside of git"],
+    ],
+)
+def test_what_cannot_be_driven_is_said(words):
+    assert "is not steered" in refusal(*words)
+
+
+@pytest.mark.parametrize("words", [[], ["Mend it."], ["resume"]])
+def test_its_own_screen_is_left_to_it(words):
+    assert refusal(*words) == codex_exec.SCREEN
+
+
+def test_inside_a_repository_no_flag_is_needed(home):
+    (home / ".git").mkdir()
+
+    assert isinstance(codex_exec.read(["codex", "e", "x"]), codex_exec.Task)
+
+
+# --- where -----------------------------------------------------------------------
+
+
+def wanted(*words, client=None):
+    parser = argparse.ArgumentParser()
+    command.add_arguments(parser)
+    return command.wanted(parser.parse_args([*words, "--", "x"]), client)
+
+
+def test_a_connected_agents_server_and_choice_are_taken(home):
+    remember(Connection(client="codex", place="*", url="http://h", key="mc_k", fail="closed"))
+
+    assert (wanted(client="codex").url, wanted(client="codex").fail) == ("http://h", "closed")
+    assert wanted().url == "http://h"
+    assert wanted("--fail", "open").fail == "open"
+
+
+def test_without_an_address_it_does_not_start(capsys):
+    parser = argparse.ArgumentParser()
+    command.add_arguments(parser)
+
+    assert command.run(parser.parse_args(["--", "true"])) == command.NOT_STARTED
+    assert "--url and --key" in capsys.readouterr().err
+
+
+def test_to_fail_closed_it_starts_nothing_unwatched(home, capsys):
+    parser = argparse.ArgumentParser()
+    command.add_arguments(parser)
+    told = ["--url", "http://127.0.0.1:9", "--key", "mc_k", "--fail", "closed"]
+
+    status = command.run(parser.parse_args([*told, "--", "touch", "it-ran"]))
+
+    assert status == command.NOT_STARTED
+    assert not (home / "it-ran").exists()
+
+
+# --- notes -----------------------------------------------------------------------
+
+
+def test_a_session_is_noted_where_somebody_keeps_it(home, monkeypatch):
+    linking.note_session("codex", "unkept")
+    monkeypatch.setenv(linking.NOTES, str(home))
+    linking.note_session("codex", "a/../b")
+    linking.note_session("codex", "")
+
+    assert linking.noted(home) == {"codex:a/../b"}
+    assert linking.noted(home / "nowhere") == set()
+
+
+def test_a_kept_session_can_be_ended_and_a_steered_one_told_now(monkeypatch):
+    monkeypatch.setenv(linking.NOTES, "/somewhere")
+    monkeypatch.setenv(linking.STEERED, "1")
+    body = {"hook_event_name": "PostToolUse", "session_id": "s", "guard": linking.kept_facts()}
+
+    event = read(body)
+
+    assert capabilities(event)["terminate"] == "signal"
+    assert capabilities(event)["inject"][0] == "now"
+    assert not event.takes_messages
+
+
+# --- what the app-server tells -----------------------------------------------------
+
+
+def a_command(**told):
+    actions = [{"type": "unknown", "command": "ls"}]
+    item = {"type": "commandExecution", "id": "call_1", "command": "/bin/bash -lc ls"}
+    return item | {"commandActions": actions, "aggregatedOutput": "a\n", "exitCode": 0} | told
+
+
+def test_a_command_is_told_as_its_hooks_would_tell_it():
+    turn = turn_of(a_command())
+
+    assert (turn.key, turn.tool, turn.args) == ("call_1", "Bash", {"command": "ls"})
+    assert (turn.result, turn.error) == ("a\n", None)
+
+
+def test_a_failed_command_has_an_error():
+    assert turn_of(a_command(exitCode=2, aggregatedOutput="no\n")).error == "exit code 2\nno"
+
+
+def test_several_commands_in_one_are_told_whole():
+    actions = [{"command": "cd x"}, {"command": "ls"}]
+
+    assert turn_of(a_command(commandActions=actions)).args == {"command": "/bin/bash -lc ls"}
+
+
+def test_a_change_names_its_files():
+    item = {"type": "fileChange", "id": "c", "changes": [{"path": "/a.py"}], "status": "failed"}
+
+    turn = turn_of(item)
+
+    assert (turn.tool, turn.files) == ("apply_patch", ("/a.py",))
+    assert turn.error
+    assert line_of(item) == "changed /a.py"
+
+
+def test_a_tool_of_a_server_has_its_result_or_error():
+    item = {"type": "mcpToolCall", "id": "m", "server": "git", "tool": "log", "arguments": {"n": 1}}
+
+    assert turn_of(item | {"result": {"a": 1}}).result == '{"a": 1}'
+    assert turn_of(item | {"error": {"message": "away"}}).error == "away"
+    assert turn_of(item).tool == "mcp__git__log"
+
+
+def test_messages_are_told_by_who_said_them():
+    asked = {"type": "userMessage", "id": "u", "content": [{"type": "text", "text": "Go."}]}
+
+    assert (turn_of(asked).role, turn_of(asked).content) == (Role.USER, "Go.")
+    assert turn_of({"type": "agentMessage", "id": "a", "text": "Gone."}).role is Role.ASSISTANT
+    assert turn_of({"type": "reasoning", "id": "r"}) is None
+
+
+# --- who pays ----------------------------------------------------------------------
+
+
+def said(text):
+    return Turn(role=Role.ASSISTANT, key=text, content=text)
+
+
+def used(total):
+    counts = {"totalTokens": total, "inputTokens": 10, "outputTokens": 1}
+    return usage_told({"turnId": "t", "tokenUsage": {"last": counts, "total": counts}})
+
+
+def test_a_turn_waits_for_what_its_model_call_used():
+    ledger = Ledger()
+
+    assert ledger.turn(said("a")) == []
+    (paid,) = ledger.used(used(7))
+    assert (paid.key, paid.call_id) == ("a", "t:7")
+
+
+def test_of_two_turns_of_one_call_the_first_pays():
+    ledger = Ledger()
+    ledger.turn(said("a"))
+    ledger.turn(said("b"))
+
+    assert [turn.call_id for turn in ledger.used(used(7))] == ["t:7", None]
+
+
+def test_use_that_is_told_early_is_paid_by_the_next_turn():
+    ledger = Ledger()
+
+    assert ledger.used(used(7)) == []
+    assert [turn.call_id for turn in ledger.turn(said("a"))] == ["t:7"]
+
+
+def test_a_persons_turn_waits_for_nothing():
+    asked = Turn(role=Role.USER, content="Go.")
+
+    assert Ledger().turn(asked) == [asked]
+    assert Ledger().turn(None) == []
+
+
+def test_at_the_end_nothing_is_left_untold():
+    ledger = Ledger()
+    ledger.turn(said("a"))
+    ledger.used(used(7))
+    ledger.used(used(8))
+    ledger.used(used(9))
+
+    assert [(turn.content, turn.call_id) for turn in ledger.rest()] == [
+        (UNTOLD, "t:8"),
+        (UNTOLD, "t:9"),
+    ]
+    assert ledger.rest() == []
