@@ -22,6 +22,7 @@ api = [
     path("runs/<uuid:run_id>/", runs.OneRun.as_view()),
     path("runs/<uuid:run_id>/tree/", runs.Tree.as_view()),
     path("runs/<uuid:run_id>/turns/", runs.Turns.as_view()),
+    path("runs/<uuid:run_id>/telemetry/", runs.Telemetry.as_view()),
     path("runs/<uuid:run_id>/interventions/", runs.Interventions.as_view()),
     path("runs/<uuid:run_id>/rules/", runs.Rules.as_view()),
     path("runs/<uuid:run_id>/choices/", runs.Choices.as_view()),

@@ -209,6 +209,23 @@ class TreeRow:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class TelemetryRow:
+    """A span or log record as the agent sent it, masked and bounded."""
+
+    id: int
+    run: UUID
+    project: UUID
+    name: str
+    agent: str
+    attributes: dict[str, Any]
+    turn_key: str | None
+    """The turn it tells of."""
+    began_at: datetime | None
+    """By the agent's clock."""
+    at: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class EvidenceTurn:
     """One turn of the evidence as the card shows it; texts are cut."""
 

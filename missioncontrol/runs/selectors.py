@@ -13,8 +13,8 @@ from django.db.models import Count, Q, QuerySet, Sum
 from guard.turn import Phase
 from missioncontrol.errors import NotFound
 from missioncontrol.runs import journal, rows
-from missioncontrol.runs.models import GENESIS, JournalRow, Run, Turn
-from missioncontrol.wire import AuditRow, RunRow, TreeRow, TurnRow
+from missioncontrol.runs.models import GENESIS, JournalRow, Run, TelemetryRecord, Turn
+from missioncontrol.wire import AuditRow, RunRow, TelemetryRow, TreeRow, TurnRow
 
 TREE_SHOWN = 200
 SUMMED = ("cost_usd", "judge_cost_usd", "unpriced_calls", "done_turns", "tool_calls")
@@ -119,6 +119,18 @@ def list_turns(
     else:
         page = list(turns.order_by("seq")[:limit])
     return [rows.turn_row(turn, project=run.project_id) for turn in page]
+
+
+def list_telemetry(run: Run, *, limit: int, after: int | None = None) -> list[TelemetryRow]:
+    """Return a page of what telemetry told of a run, in order of arrival."""
+    found = TelemetryRecord.objects.filter(run=run, id__gt=after or 0).order_by("id")
+    return [
+        TelemetryRow(
+            id=one.id, run=run.id, project=run.project_id, name=one.name, agent=one.agent,
+            attributes=one.attributes, turn_key=one.turn_key, began_at=one.began_at, at=one.at,
+        )
+        for one in found[:limit]
+    ]  # fmt: skip
 
 
 def audit_row(row: JournalRow) -> AuditRow:

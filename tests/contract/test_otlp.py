@@ -48,6 +48,20 @@ def test_json_spans_are_a_run_and_the_answer_is_empty(agent, person):
     assert [(turn["tool"], turn["args"]) for turn in turns] == [("Bash", {"command": "ls"})]
 
 
+def test_every_other_attribute_is_kept_and_pages(agent, person, nobody):
+    session = uuid4().hex
+    told = [a_tool_span(session, **{"acme.tenant": name}) for name in ("north", "south")]
+    agent.ask("POST", "/v1/traces", spans(*told))
+    address = f"/api/v1/runs/{run_of(person, f'my-agent:{session}')['id']}/telemetry/"
+
+    first = person.get(f"{address}?limit=1")
+    second = person.get(first["next"].removeprefix(person.url))
+
+    kept = [row["attributes"]["acme.tenant"] for row in (*first["results"], *second["results"])]
+    assert kept == ["north", "south"]
+    assert (agent.ask("GET", address).status, nobody.ask("GET", address).status) == (403, 401)
+
+
 def test_an_unmodified_exporter_sends_protobuf_and_gzip(installation, person):
     session = uuid4().hex
     exporter = OTLPSpanExporter(

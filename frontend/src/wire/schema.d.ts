@@ -518,6 +518,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/runs/{run_id}/telemetry/": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** @description List the spans and log records of a run, with every attribute that was kept. */
+        get: operations["runs_telemetry"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/runs/{run_id}/tree/": {
         parameters: {
             query?: never;
@@ -3125,6 +3142,41 @@ export interface components {
             version: number | null;
         };
         /**
+         * TelemetryRow
+         * @description A span or log record as the agent sent it, masked and bounded.
+         */
+        TelemetryRow: {
+            /** Agent */
+            agent: string;
+            /**
+             * At
+             * Format: date-time
+             */
+            at: string;
+            /** Attributes */
+            attributes: {
+                [key: string]: unknown;
+            };
+            /** Began At */
+            began_at: string | null;
+            /** Id */
+            id: number;
+            /** Name */
+            name: string;
+            /**
+             * Project
+             * Format: uuid
+             */
+            project: string;
+            /**
+             * Run
+             * Format: uuid
+             */
+            run: string;
+            /** Turn Key */
+            turn_key: string | null;
+        };
+        /**
          * ToolNature
          * @description How a tool wants its repeats read; what it leaves out, the engine judges.
          *
@@ -4615,6 +4667,41 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["RunRules"];
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    runs_telemetry: {
+        parameters: {
+            query?: {
+                after?: string;
+                limit?: string;
+            };
+            header?: never;
+            path: {
+                run_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        next: string | null;
+                        results: components["schemas"]["TelemetryRow"][];
+                    };
                 };
             };
             default: {

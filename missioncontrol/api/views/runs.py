@@ -37,7 +37,7 @@ from missioncontrol.runs.kin import Relation
 from missioncontrol.runs.models import Run
 from missioncontrol.runs.rows import run_row
 from missioncontrol.runs.services import OpenRun, open_run
-from missioncontrol.wire import InterventionRow, RunRow, RunRules, TreeRow, TurnRow
+from missioncontrol.wire import InterventionRow, RunRow, RunRules, TelemetryRow, TreeRow, TurnRow
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -154,6 +154,20 @@ class Turns(APIView):
             before_seq=whole(request, "before_seq"),
         )  # fmt: skip
         return answer({"results": page, "next": _next_turns(request, page)})
+
+
+class Telemetry(APIView):
+    permission_classes = [auth.IsPerson]
+
+    @described("runs_telemetry", returns=TelemetryRow, many=True, query=("after", "limit"))
+    def get(self, request: Request, run_id: UUID) -> HttpResponse:
+        """List the spans and log records of a run, with every attribute that was kept."""
+        run = selectors.find_run(run_id, projects=auth.projects_of(request))
+        limit, after = page_size(request), whole(request, "after")
+        page = selectors.list_telemetry(run, limit=limit, after=after)
+        following = f"{request.build_absolute_uri(request.path)}?limit={limit}&after="
+        more = f"{following}{page[-1].id}" if len(page) == limit else None
+        return answer({"results": page, "next": more})
 
 
 class Interventions(APIView):

@@ -1,0 +1,22 @@
+"""What telemetry told of a run is read by its project's people alone."""
+
+import pytest
+
+from tests.otlp.build import a_span, spans, take
+
+
+@pytest.fixture
+def told(project):
+    span = a_span("execute_tool", {"gen_ai.operation.name": "execute_tool", "acme.tenant": "north"})
+    (run,) = take(project, spans(span))
+    return f"/api/v1/runs/{run.id}/telemetry/"
+
+
+def test_a_viewer_reads_it(told, viewer, as_person):
+    (row,) = as_person(viewer).get(told).json()["results"]
+
+    assert row["attributes"]["acme.tenant"] == "north"
+
+
+def test_a_stranger_does_not_find_it(told, stranger, as_person):
+    assert as_person(stranger).get(told).status_code == 404
