@@ -80,6 +80,13 @@ describe("wishOf", () => {
     expect(wishOf(turns, "allow_budget").amount).toEqual({ turns: 13 });
   });
 
+  it("says what an end takes along", () => {
+    const second = (along: number) =>
+      answersOf(aDecision(), "", null, along).find(({ action }) => action === "terminate")?.second;
+
+    expect([second(0), second(2)]).toEqual(["ends the run", "ends it and 2 it started"]);
+  });
+
   it("sends a scope only with an allowlist entry", () => {
     expect(wishOf(aDecision(), "allowlist", { scope: "agent" }).scope).toBe("agent");
     expect(wishOf(aDecision(), "continue", { scope: "agent" }).scope).toBeUndefined();

@@ -48,15 +48,15 @@ const BRIEF: Partial<Record<Action, string>> = {
 };
 
 /** The card's answers in their fixed order; what cannot be done keeps its place. */
-export function answersOf(decision: DecisionRow, fix: string, run: RunRow | null = null): Answer[] {
+export function answersOf(decision: DecisionRow, fix: string, run: RunRow | null = null, along = 0): Answer[] {
   const offered = ORDER.filter(
     (action) => decision.actions.includes(action) || action in decision.unavailable,
   );
   return offered.map((action) => ({
     action,
     label: labelOf(action, decision, fix),
-    second: secondOf(action, decision, run),
-    brief: BRIEF[action] ?? secondOf(action, decision, run),
+    second: secondOf(action, decision, run, along),
+    brief: BRIEF[action] ?? secondOf(action, decision, run, along),
     key: KEYS[action],
     promoted: action === "inject" && fix !== "" && decision.actions.includes("inject"),
     unavailable: decision.actions.includes(action) ? null : (decision.unavailable[action] ?? null),
@@ -84,7 +84,7 @@ function labelOf(action: Action, decision: DecisionRow, fix: string): string {
   }
 }
 
-function secondOf(action: Action, decision: DecisionRow, run: RunRow | null): string {
+function secondOf(action: Action, decision: DecisionRow, run: RunRow | null, along: number): string {
   switch (action) {
     case "inject":
       return decision.holds
@@ -93,7 +93,7 @@ function secondOf(action: Action, decision: DecisionRow, run: RunRow | null): st
     case "allow_budget":
       return raises(decision.evidence);
     case "terminate":
-      return "ends the run";
+      return along > 0 ? `ends it and ${String(along)} it started` : "ends the run";
     case "pause":
       return "makes it wait";
     case "continue":

@@ -1,5 +1,5 @@
 /** Which runs belong to a run. Pure. */
-import { hasEnded } from "../format/words";
+import { hasEnded } from "./words";
 import type { RunRow } from "../wire/types";
 
 /** The runs that this one's agent started, and those that they did, while they live. */
