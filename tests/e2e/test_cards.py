@@ -3,6 +3,8 @@
 import pytest
 from playwright.sync_api import expect
 
+from tests.installations import wait_for
+
 ANSWERS = ("Inject fix", "Continue", "Allowlist", "Terminate")
 HOSTILE = "<img src=x onerror=alert(1)>"
 
@@ -55,6 +57,26 @@ def test_a_card_shows_what_repeated_what_it_cost_and_the_four_answers(desktop, s
     expect(card).to_contain_text("$0.50")
     for answer in ANSWERS:
         expect(card.get_by_role("button", name=answer)).to_be_enabled()
+
+
+def test_a_card_says_on_both_screens_that_the_agent_gave_up_waiting(open_page, stuck):
+    run = stuck()
+    run.agent.poll(run.id, run.directive["version"], wait=1)  # it waited, and is gone
+
+    for page in (open_page(f"/runs/{run.id}"), open_page(f"/runs/{run.id}", phone=True)):
+        expect(page.get_by_text("gave up waiting").first).to_be_visible(timeout=60_000)
+
+
+def test_what_is_told_to_a_run_without_a_card_is_in_its_next_directive(open_page, agent):
+    run = agent.open_run(name="tide tables", capabilities={"inject": ["at_next_tool"]})
+    page = open_page(f"/runs/{run}")
+
+    page.get_by_label("Tell it something").fill("The flag is --dry-run.")
+    expect(page.get_by_text("It reads this at its next tool call.")).to_be_visible()
+    page.get_by_role("button", name="Send").click()
+
+    told = wait_for(lambda: agent.get(f"/api/v1/runs/{run}/directive/")["messages"])
+    assert [message["text"] for message in told] == ["The flag is --dry-run."]
 
 
 # --- on a phone ------------------------------------------------------------------------
