@@ -122,3 +122,7 @@ def test_it_counts_from_anew_after_a_person_stepped_in():
 
 def test_it_is_on_by_default():
     assert "relay" in DEFAULT_POLICY.detectors
+
+
+def test_a_hand_over_that_fails_is_nobodys_shift():
+    assert last_trip([a_call("Task", error="no such agent", agent="lead", prompt="job 1")]) is None
