@@ -17,6 +17,7 @@ from collections.abc import Mapping, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from decimal import Decimal
+from itertools import takewhile
 from types import TracebackType
 from typing import Any, Self
 
@@ -237,8 +238,9 @@ def _session_of(kwargs: Mapping[str, Any]) -> str | None:
 
 def _fingerprint(who: Any, messages: Sequence[Any]) -> str:
     """A key for a conversation without a name: whose it is and how it begins."""
-    token = str(getattr(who, "token", ""))
-    return f"litellm:{hashlib.sha256((token + _digest(messages[:2])).encode()).hexdigest()[:32]}"
+    begins = list(takewhile(lambda one: _get(one, "role") != "assistant", messages))
+    told = f"{getattr(who, 'token', '')} {_digest(begins)}"
+    return f"litellm:{hashlib.sha256(told.encode()).hexdigest()[:32]}"
 
 
 def _digest(messages: Sequence[Any]) -> str:

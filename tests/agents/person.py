@@ -60,6 +60,11 @@ class Person:
         rows = self.get("runs/")["results"]
         return next((row for row in rows if row["key"] == key), None)
 
+    def run_named(self, name: str) -> str | None:
+        """Find the newest run of a name; its id, when it is there."""
+        rows = self.get("runs/")["results"]
+        return next((row["id"] for row in rows if row["name"] == name), None)
+
     def run(self, run_id: str) -> dict[str, Any]:
         return dict(self.get(f"runs/{run_id}/"))
 

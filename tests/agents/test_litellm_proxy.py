@@ -12,6 +12,7 @@ import pytest
 
 from tests.agents.chat_api import ScriptedChatApi
 from tests.agents.frameworks.play import LOOK
+from tests.agents.messages_api import Reply
 from tests.agents.test_frameworks import CORRECTION, charged, reads_the_missing_file
 from tests.installations import wait_for
 
@@ -27,8 +28,8 @@ TOOLS = [
 class Agent:
     """A plain loop over Chat Completions."""
 
-    def __init__(self, url, session):
-        self.url, self.session, self.ran = url, session, []
+    def __init__(self, url, **more):
+        self.url, self.more, self.ran = url, more, []
         self.messages = [{"role": "user", "content": LOOK}]
 
     def work(self):
@@ -42,8 +43,7 @@ class Agent:
 
     def ask(self):
         """Make one request, and keep what came back."""
-        body = {"model": "gpt-4o-mini", "messages": self.messages, "tools": TOOLS}
-        body |= {"litellm_session_id": self.session}
+        body = {"model": "gpt-4o-mini", "messages": self.messages, "tools": TOOLS} | self.more
         headers = {"content-type": "application/json", "authorization": f"Bearer {MASTER_KEY}"}
         address = f"{self.url}/v1/chat/completions"
         request = urllib.request.Request(address, json.dumps(body).encode(), headers)
@@ -92,10 +92,11 @@ def proxy(play, api):
 
 
 def test_an_agent_behind_the_proxy_is_held_corrected_and_ended(proxy, api, person):
-    agent = Agent(proxy, f"session-{uuid.uuid4().hex}")
+    agent, before = Agent(proxy), person.run_named("litellm proxy")
     with ThreadPoolExecutor(1) as working:
         answer = working.submit(agent.work)
-        run = wait_for(lambda: person.run_of(f"litellm:{agent.session}"))["id"]
+        wait_for(lambda: person.run_named("litellm proxy") != before, seconds=300)
+        run = person.run_named("litellm proxy")
 
         first = wait_for(lambda: person.waiting_on(run), seconds=300)
         assert agent.ran == ["read_file", "read_file"]
@@ -108,3 +109,13 @@ def test_an_agent_behind_the_proxy_is_held_corrected_and_ended(proxy, api, perso
     assert agent.is_refused()
     assert len(api.requests) == 7
     charged(person.run(run), calls=7)
+
+
+def test_a_named_session_is_a_run_of_its_own(proxy, api, person):
+    api.script = lambda _: Reply(text="Hello.")
+    sessions = [uuid.uuid4().hex for _ in range(2)]
+    for session in sessions:
+        assert Agent(proxy, litellm_session_id=session).work() == "Hello."
+
+    for session in sessions:
+        charged(person.run(person.run_of(f"litellm:{session}")["id"]), calls=1)

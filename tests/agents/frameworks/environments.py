@@ -62,8 +62,7 @@ class Program:
 
     def run(self, person: Person, part: str) -> str | None:
         """Find one of its runs by name, when it is there."""
-        rows = person.get("runs/")["results"]
-        return next((row["id"] for row in rows if row["name"] == f"{self.story}-{part}"), None)
+        return person.run_named(f"{self.story}-{part}")
 
     def opened(self, person: Person, part: str) -> str:
         """Wait until one of its runs is there; fails at once if it ended."""

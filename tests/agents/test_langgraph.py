@@ -1,0 +1,31 @@
+"""What only LangGraph has: threads that are interrupted, resumed and taken up again."""
+
+import pytest
+
+from tests.agents.chat_api import ScriptedChatApi
+from tests.agents.messages_api import Reply
+
+pytestmark = pytest.mark.agents
+
+
+def lists_once(request):
+    if "settings.py" in request.text:
+        return Reply(text="There is settings.py.")
+    return Reply(calls=(("approved_list_files", {"folder": "."}),))
+
+
+def test_a_thread_is_one_run_over_an_interrupt_and_its_call_one_turn(play, person):
+    with ScriptedChatApi(lists_once) as api:
+        env = {"OPENAI_BASE_URL": api.url, "OPENAI_API_KEY": "dummy"}
+        program = play("langgraph", "langgraph_interrupted", **env)
+        account = program.account()
+
+    assert account["ran"] == ["."]
+    assert account["ended"] == account["again"] == "There is settings.py."
+    run = person.run_of(f"langgraph:{program.story}-thread")
+    told = [(turn["role"], turn["tool"], turn["phase"]) for turn in person.turns(run["id"])]
+    answered = [("assistant", None, "done")]
+    called = [("assistant", "approved_list_files", "done")]
+    asked = [("user", None, "done")]
+    assert told == [*asked, *called, *answered, *asked, *answered]
+    assert run["status"] == "completed"
