@@ -123,7 +123,7 @@ def test_doctor_and_disconnect_work_against_the_real_server(installation, model,
 
     examined = client.guard("doctor", "claude-code", "--project-dir", ".")
     assert examined.returncode == 0, examined.stdout
-    assert "NO  cost" in examined.stdout
+    assert "ok  cost" in examined.stdout
 
     assert client.guard("disconnect", "claude-code", "--project-dir", ".").returncode == 0
     assert client.guard("doctor", "claude-code", "--project-dir", ".").returncode == 1
