@@ -16,10 +16,8 @@ from guard.kin import environment_under
 from guard.sdk.conversation import Fail, Go
 from guard.sdk.current import enter, leave
 from guard.sdk.exchange import Answer, AsyncTransport, Do, Flow, Request, Step, T, Wait
-from guard.sdk.session import (
+from guard.sdk.opening import (
     Outboxes,
-    Session,
-    Twin,
     address,
     conversation_of,
     done,
@@ -29,6 +27,7 @@ from guard.sdk.session import (
     said,
     with_messages,
 )
+from guard.sdk.session import Session, Twin
 from guard.sdk.transport import AsyncHttpTransport, HttpTransport
 from guard.turn import Role
 from guard.wire import Escalation, Mode

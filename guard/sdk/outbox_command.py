@@ -8,8 +8,8 @@ from pathlib import Path
 
 from guard.errors import ServerAway, ServerRefused
 from guard.sdk.delivery import Delivery
+from guard.sdk.opening import address
 from guard.sdk.outbox import leftovers, outbox_root, project_folder, waiting_in
-from guard.sdk.session import address
 from guard.sdk.transport import HttpTransport
 
 

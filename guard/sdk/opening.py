@@ -1,0 +1,142 @@
+"""What both kinds of session say, and how they begin: the parts without a network."""
+
+from __future__ import annotations
+
+import logging
+import os
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from guard.events import Emit, Emitter
+from guard.kin import opening_under
+from guard.nature import ToolNature
+from guard.sdk.alone import Alone
+from guard.sdk.conversation import Conversation, Fail, new_key
+from guard.sdk.delivery import Send
+from guard.sdk.outbox import outbox_root, project_folder
+from guard.turn import Phase, Role, Turn, Usage
+from guard.wire import Escalation, Mode
+
+logger = logging.getLogger("guard")
+
+CAPABILITIES: Mapping[str, Any] = {
+    "hold": True,
+    "inject": ["now", "at_next_tool"],
+    "terminate": "sdk",
+    "cost": "turns",
+    "away": "waits",
+}
+"""What can truly be done to an agent that asks before each call."""
+
+Outboxes = Path | str | bool | None
+
+DEFAULT_URL = "http://127.0.0.1:8765"
+
+
+def conversation_of(
+    opening: Mapping[str, Any],
+    where: tuple[str, str],
+    *,
+    send: Send,
+    fail: Fail,
+    emit: Emit | None,
+    outbox: Outboxes,
+    asks: bool,
+) -> Conversation:
+    """One run's side of the protocol, with what it takes to go on alone."""
+    emitter, root = Emitter(emit), outbox_root(outbox)
+    folder = project_folder(root, *where) if root else None
+    alone = Alone(opening=opening, folder=folder, send=send, emit=emitter)
+    return Conversation(opening=opening, alone=alone, fail=fail, asks=asks, emit=emitter)
+
+
+def hand_over(escalation: Escalation, callback: Callable[[Escalation], object] | None) -> object:
+    """Call the host's callback, if there is one; what it raises is logged."""
+    if callback is None:
+        return None
+    try:
+        return callback(escalation)
+    except Exception:
+        logger.exception("the on_escalation callback failed")
+        return None
+
+
+def address(url: str | None, key: str | None) -> tuple[str, str]:
+    """Where the server is and who we are, from arguments, then environment."""
+    return (
+        url or os.environ.get("MISSIONCONTROL_URL") or DEFAULT_URL,
+        key or os.environ.get("MISSIONCONTROL_KEY") or "",
+    )
+
+
+def opening_of(
+    *,
+    name: str,
+    agent: str,
+    goal: str | None,
+    workspace: Sequence[str],
+    run_key: str | None,
+    mode: Mode | str | None,
+) -> dict[str, Any]:
+    """Body of `POST runs/`. Its key makes opening again after a failure harmless."""
+    body = {
+        "key": run_key or os.environ.get("MISSIONCONTROL_RUN_KEY") or new_key(),
+        "name": name,
+        "agent": agent,
+        "mode": str(mode) if mode else None,
+        "goal": goal,
+        "workspace": list(workspace) or None,
+        "capabilities": dict(CAPABILITIES),
+    }
+    told = {field: value for field, value in body.items() if value is not None}
+    return opening_under(told, os.environ)
+
+
+def proposed(
+    tool: str, args: Mapping[str, Any] | None, *, agent: str, facts: Mapping[str, Any]
+) -> Turn:
+    """A call before it runs."""
+    return Turn(
+        role=Role.ASSISTANT,
+        key=new_key(),
+        agent=agent,
+        phase=Phase.PROPOSED,
+        tool=tool,
+        args=dict(args or {}),
+        **known(facts),
+    )
+
+
+def done(turn: Turn, result: Any, error: Any, facts: Mapping[str, Any]) -> Turn:
+    """The same call with its outcome: same key, so that it completes it."""
+    return replace(
+        turn,
+        phase=Phase.DONE,
+        result=None if result is None else str(result),
+        error=None if error is None else str(error),
+        **known(facts),
+    )
+
+
+def said(content: str, *, role: Role | str, agent: str, facts: Mapping[str, Any]) -> Turn:
+    """A message as a turn; a person's has no agent."""
+    speaker = None if Role(role) is Role.USER else agent
+    return Turn(role=Role(role), key=new_key(), agent=speaker, content=content, **known(facts))
+
+
+def known(facts: Mapping[str, Any]) -> dict[str, Any]:
+    """Further fields of a turn; `usage` and `nature` may be mappings."""
+    read = dict(facts)
+    if isinstance(usage := facts.get("usage"), Mapping):
+        read["usage"] = Usage(**usage)
+    if isinstance(nature := facts.get("nature"), Mapping):
+        read["nature"] = ToolNature.from_mapping(nature)
+    return read
+
+
+def with_messages(result: Any, messages: Sequence[str]) -> str:
+    """One text for the model: the result, then what Mission Control adds."""
+    notes = (f"[Mission Control] {message}" for message in messages)
+    return "\n\n".join([str(result), *notes])
