@@ -83,7 +83,7 @@ def read(body: Body) -> HookEvent:
         name=name,
         session=session,
         cwd=_text(body, "cwd"),
-        prompt=_text(body, "prompt") or None,
+        prompt=_persons_prompt(body),
         subagent=_subagent(body),
         workspace=_names(body.get("workspace")),
         turns=_turns(name, body),
@@ -155,7 +155,18 @@ def _asked(body: Body) -> Turn | None:
     prompt_id = _text(body, "prompt_id")
     if not prompt:
         return None
-    return Turn(role=Role.USER, key=f"prompt:{prompt_id}" if prompt_id else None, content=prompt)
+    role = Role.SYSTEM if prompt.startswith(NOTIFICATION) else Role.USER
+    return Turn(role=role, key=f"prompt:{prompt_id}" if prompt_id else None, content=prompt)
+
+
+def _persons_prompt(body: Body) -> str | None:
+    prompt = _text(body, "prompt")
+    return None if prompt.startswith(NOTIFICATION) else prompt or None
+
+
+NOTIFICATION = "<task-notification>"
+"""How Claude Code begins a prompt that no person typed: a background task is done, or a
+hook woke the session. It resets no streak and names no run."""
 
 
 def _finished(body: Body) -> Turn | None:

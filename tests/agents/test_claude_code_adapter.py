@@ -71,6 +71,14 @@ def test_a_prompt_is_what_the_user_says():
     assert event.run_name == "tidepool: fix the tests"
 
 
+def test_a_prompt_no_person_typed_is_the_systems():
+    told = "<task-notification>\n<summary>Stop hook feedback</summary>\n</task-notification>"
+    event = read(a_body("UserPromptSubmit", prompt=told))
+
+    assert [turn.role for turn in event.turns] == [Role.SYSTEM]
+    assert (event.prompt, event.run_name) == (None, "tidepool")
+
+
 def test_a_run_is_named_by_its_folder_until_something_is_asked():
     assert read(a_body("SessionStart")).run_name == "tidepool"
 

@@ -50,5 +50,5 @@ def _look(run_id: UUID, standing: Standing, since: int) -> dict[str, Any]:
 
 
 def _has_gone_on(run_id: UUID, since: int) -> bool:
-    deeds = Q(role="user") | Q(tool__isnull=False)
+    deeds = Q(role__in=["user", "system"]) | Q(tool__isnull=False)
     return Turn.objects.filter(deeds, run_id=run_id, obs__gt=since).exists()
