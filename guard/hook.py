@@ -55,7 +55,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Forward the body on stdin; answers the exit status."""
     adapter, body = adapter_of(args.client), _body_on_stdin()
-    connection = connection_for(args.client, body.get("cwd") or Path.cwd())
+    connection = connection_for(args.client, directory_of(body) or Path.cwd())
     if connection is None:
         _complain(f"no connection for this directory; run `guard connect {args.client}`")
         return 0
@@ -118,9 +118,16 @@ def said_by(adapter: Adapter, connection: Connection) -> HookSaid:
 def with_workspace(adapter: Adapter, body: dict[str, Any]) -> dict[str, Any]:
     """Add the names of the files there are: at a session's start, and where one is missed."""
     wanted = body.get("hook_event_name") in adapter.starts or adapter.misses(body)
-    if not wanted or not body.get("cwd"):
+    if not wanted or not directory_of(body):
         return body
-    return {**body, "workspace": workspace_of(Path(str(body["cwd"])))}
+    return {**body, "workspace": workspace_of(Path(directory_of(body)))}
+
+
+def directory_of(body: dict[str, Any]) -> str:
+    """Name the directory a session works in; Cursor tells it as its workspace's roots."""
+    roots = body.get("workspace_roots")
+    first = roots[0] if isinstance(roots, list) and roots else ""
+    return str(first or body.get("cwd") or "")
 
 
 def workspace_of(root: Path) -> list[str]:

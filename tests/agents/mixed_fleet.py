@@ -309,7 +309,10 @@ class Fleet:
             self.look()
             return claim()
 
-        wait_for(holds, seconds=SETTLES_S)
+        try:
+            wait_for(holds, seconds=SETTLES_S)
+        except AssertionError as late:
+            raise AssertionError([self.figures(), self.missing(), self.crossed()]) from late
 
     def _running(self) -> bool:
         threads = any(looper.is_alive() for looper in self.loopers)
@@ -323,14 +326,22 @@ class Fleet:
         ours = {row["id"]: row for row in rows if row["key"] in self._keys()}
         cards = self.person.get("/api/v1/decisions/?status=open&limit=500")["results"]
         for card in cards:
-            if card["run"] in ours and card["holds"]:
+            row = ours.get(card["run"])
+            if row and card["holds"] and (card["agent_waiting"] or not self._is_real(row)):
                 told = {"decision": card["id"], "version": card["version"]}
-                self._answer(ours[card["run"]], told)
+                self._answer(row, told)
         for row in ours.values():
             if row["status"] in {"holding", "held"} and not row["open_decisions"]:
                 self._answer(row, {"version": row["version"]})
-            elif row["status"] == "running" and not self.calm.is_set() and self._chance(0.05):
+            elif row["status"] == "running" and self._may_pause(row) and self._chance(0.05):
                 self._tap(row, "pause", {})
+
+    def _is_real(self, row: Json) -> bool:
+        """A real client ends when its model is done, whatever was tapped meanwhile."""
+        return row["key"] in {agent.key() for agent in self.real}
+
+    def _may_pause(self, row: Json) -> bool:
+        return not self.calm.is_set() and not self._is_real(row)
 
     def _keys(self) -> set[str | None]:
         return {*(life.key for life in list(self.lives)), *(agent.key() for agent in self.real)}
@@ -343,7 +354,7 @@ class Fleet:
 
     def _action(self, row: Json) -> str:
         """Choose: a real client is always corrected, for it stops itself when let go."""
-        if row["key"] in {agent.key() for agent in self.real}:
+        if self._is_real(row):
             return "inject"
         if self.calm.is_set():
             return "continue"

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from guard import connect, disconnect, doctor
+from guard import connect, disconnect, doctor, hook
 from guard.adapters import cursor
 from guard.adapters.base import Wiring
 from guard.adapters.cursor import HOOKS, answer, read
@@ -266,6 +266,12 @@ def test_connect_doctor_and_disconnect_say_that_nobody_has_seen_it_work(project,
         assert told[ability].endswith("(unverified)")
     assert "unverified" in capsys.readouterr().out
     assert not (project / ".cursor" / "hooks.json").exists()
+
+
+def test_the_forwarder_finds_the_project_by_its_workspace(project):
+    assert hook.directory_of(a_body("sessionStart")) == "/home/ann/tidepool"
+    assert hook.directory_of({"cwd": "/x"}) == "/x"
+    assert hook.directory_of({"workspace_roots": [], "cwd": None}) == ""
 
 
 def test_the_doctor_says_what_is_not_connected(project, capsys):
