@@ -59,7 +59,7 @@ class MissionControl(AgentMiddleware):
     def __init__(self, name: str, **opening: Any) -> None:
         super().__init__()
         self._opening = {"name": name, **opening}
-        self._watches: dict[str, _Watch] = {}
+        self._watches: dict[tuple[Kind, str], _Watch] = {}
 
     @hook_config(can_jump_to=["end"])
     def before_agent(self, state: Any, runtime: Any) -> dict[str, Any]:
@@ -126,16 +126,16 @@ class MissionControl(AgentMiddleware):
 
     def _end(self, kind: Kind, state: Any) -> Play[None]:
         watch = self._watch(kind, state)
-        del self._watches[state["guard_run"]]
+        del self._watches[kind, state["guard_run"]]
         yield watch.session.close
 
     def _watch(self, kind: Kind, state: Any, **more: Any) -> _Watch:
         """Find the run of this state; a graph resumed elsewhere joins it by its key."""
         key = state["guard_run"]
-        if key not in self._watches:
+        if (kind, key) not in self._watches:
             session = kind(**{"run_key": key} | more | self._opening)
-            self._watches.setdefault(key, _Watch(session))
-        return self._watches[key]
+            self._watches.setdefault((kind, key), _Watch(session))
+        return self._watches[kind, key]
 
 
 @dataclass(slots=True)
