@@ -4,7 +4,7 @@ Its hooks carry no token counts, and where it is connected for one project it ta
 telemetry settings from there (2.1.330). The transcript has a record for each block of
 an answer, all with the answer's id and its usage; a subagent's stands in a file of its
 own. When a tool has run, the call that asked for it is there; the last one is there at
-the session's end.
+the session's end. A forked session's file begins with a copy of the one it left.
 """
 
 from __future__ import annotations
@@ -78,8 +78,7 @@ def _last_calls(path: Path) -> list[dict[str, Any]]:
     for row in _tail(path):
         message = mapping(row.get("message"))
         name, model = text(message, "id"), text(message, "model")
-        # A forked session repeats what was said, and paid, in the one it left.
-        if name and model != MADE_UP and message.get("usage") and "forkedFrom" not in row:
+        if name and model != MADE_UP and message.get("usage"):
             calls[name] = {
                 "id": name,
                 "model": model,

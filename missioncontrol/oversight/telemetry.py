@@ -46,6 +46,12 @@ def counted(run_id: UUID, names: Collection[str]) -> set[str]:
     return set(found.values_list("call_id", flat=True))
 
 
+def counted_elsewhere(run: Run, names: Collection[str]) -> set[str]:
+    """Return those of these model calls that were counted for other runs of its project."""
+    found = ModelCall.objects.filter(project_id=run.project_id, call_id__in=names)
+    return set(found.exclude(run=run).values_list("call_id", flat=True))
+
+
 def _enter_new(
     book: Book, run: Run, calls: Sequence[Call], counted: Counted, spending: Spending
 ) -> Iterator[ModelCall]:

@@ -76,10 +76,8 @@ def test_a_subagents_calls_are_read_and_are_its_own(transcript):
     }  # fmt: skip
 
 
-def test_what_claude_code_says_itself_and_what_a_fork_repeats_cost_nothing(transcript):
-    write(
-        transcript, a_record("m", model="<synthetic>"), a_record("n", forkedFrom={"sessionId": "x"})
-    )
+def test_what_claude_code_says_itself_costs_nothing(transcript):
+    write(transcript, a_record("m", model="<synthetic>"))
 
     assert told_by(transcript) == ()
 

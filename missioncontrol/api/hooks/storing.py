@@ -18,6 +18,7 @@ from missioncontrol.runs import selectors
 from missioncontrol.runs.ingest import Arrival, Stored
 from missioncontrol.runs.models import Run
 
+FORKED = "forked"
 MOST_ALIKE = 16
 """Equal calls at once whose outcomes may race for their proposals."""
 
@@ -39,9 +40,20 @@ def _count(event: HookEvent, run: Run) -> None:
     """Count what was not counted yet: each hook tells the last calls again."""
     known = telemetry.counted(run.id, [call.call_id for call in event.calls])
     new = [_call(event, told) for told in event.calls if told.call_id not in known]
+    new = _own(run, new)
     if new:
         telemetry.count_calls({run.id: new}, at=now())
         telemetry.place_calls([run.id], at=now())
+
+
+def _own(run: Run, calls: list[Call]) -> list[Call]:
+    """Leave out what another session paid: a fork's transcript begins with a copy."""
+    copied = {
+        call.call_id for call in calls if call.made_at and call.made_at < run.started_at
+    }  # fmt: skip
+    if copied and run.relation != FORKED:
+        copied = telemetry.counted_elsewhere(run, copied)
+    return [call for call in calls if call.call_id not in copied]
 
 
 def _call(event: HookEvent, told: ModelCall) -> Call:

@@ -1,11 +1,52 @@
 """The hook endpoint's own decisions; its story is played in tests/agents."""
 
+from datetime import timedelta
+
 import pytest
 
-from missioncontrol.api.hooks import serving
+from guard.adapters.hook import HookEvent, ModelCall
+from guard.turn import Usage
+from missioncontrol.api.hooks import serving, storing
 from missioncontrol.errors import NotFound
+from missioncontrol.runs import models
+from tests.build import NOON, a_project, a_run
 
 
 def test_a_hook_whose_run_was_deleted_stops_waiting():
     with pytest.raises(NotFound, match="The run"):
         serving._still_there(None)
+
+
+def a_hook(*calls):
+    return HookEvent(client="claude-code", name="Usage", session="s", calls=calls)
+
+
+def a_model_call(call_id, seconds):
+    made_at = NOON + timedelta(seconds=seconds)
+    usage = Usage(input=10)
+    return ModelCall(call_id=call_id, source="transcript", usage=usage, made_at=made_at)
+
+
+def counted(run):
+    return set(models.ModelCall.objects.filter(run=run).values_list("call_id", flat=True))
+
+
+@pytest.mark.django_db
+def test_what_a_forks_transcript_copies_was_paid_by_the_session_it_left():
+    project = a_project()
+    first, fork = a_run(project), a_run(project)
+    storing._count(a_hook(a_model_call("msg_1", -60)), first)
+
+    storing._count(a_hook(a_model_call("msg_1", -60), a_model_call("msg_2", 5)), fork)
+
+    assert (counted(first), counted(fork)) == ({"msg_1"}, {"msg_2"})
+
+
+@pytest.mark.django_db
+def test_a_known_fork_pays_for_nothing_that_was_before_it():
+    fork = a_run()
+    fork.relation = "forked"
+
+    storing._count(a_hook(a_model_call("msg_1", -60), a_model_call("msg_2", 5)), fork)
+
+    assert counted(fork) == {"msg_2"}
