@@ -74,6 +74,13 @@ def drop_result(_: int, turn: Turn) -> Turn | None:
     return replace(turn, result=None, error=None)
 
 
+def keep_words(_: int, turn: Turn) -> Turn | None:
+    """Forget the calls and keep what was said beside them."""
+    if turn.role is Role.TOOL or not turn.content:
+        return None
+    return replace(turn, tool=None, args=None, result=None, error=None)
+
+
 def join_tools(_: int, turn: Turn) -> Turn:
     """Call everything through one tool."""
     if turn.tool is None:
@@ -101,6 +108,7 @@ PERTURBATIONS: dict[str, Callable[[Turns], tuple[Turn | None, ...]]] = {
     "thoughts dropped": each(drop_thought),
     "error flag dropped": each(drop_error),
     "results dropped": each(drop_result),
+    "words alone": each(keep_words),
 }
 
 
