@@ -25,15 +25,19 @@ class Child:
 
     def __init__(self, command: Sequence[str], *, env: Mapping[str, str], **streams: Any) -> None:
         self._terminal = _own_terminal() if not streams else None
+        self._paused = False
+        self.pid = 0
+        self._early: list[int] = []
+        for number in FORWARDED:
+            signal.signal(number, self._forward)
         self.process = subprocess.Popen(command, env=dict(env), process_group=0, **streams)
         self.pid = self.process.pid
-        self._paused = False
         # Only now, or the command would inherit it: taking a terminal back from the
         # background is answered with this signal.
         signal.signal(signal.SIGTTOU, signal.SIG_IGN)
-        for number in FORWARDED:
-            signal.signal(number, self._forward)
         self._lend_terminal()
+        for number in self._early:
+            self._forward(number, None)
 
     def wait(self) -> int:
         """Wait for its end; answers its exit status as a shell would say it."""
@@ -53,15 +57,19 @@ class Child:
         signal_tree(self.pid, signal.SIGSTOP)
 
     def go_on(self) -> None:
-        """Let it go on."""
-        signal_tree(self.pid, signal.SIGCONT)
-        self._paused = False
+        """Let it go on, if we stopped it: what the person stopped stays so."""
+        if self._paused:
+            signal_tree(self.pid, signal.SIGCONT)
+            self._paused = False
 
     def end(self, *, grace_s: float = GRACE_S) -> None:
         """End it, with everything below it."""
         end_tree(self.pid, grace_s=grace_s)
 
     def _forward(self, number: int, _frame: Any) -> None:
+        if not self.pid:  # it is being started
+            self._early.append(number)
+            return
         with contextlib.suppress(ProcessLookupError):
             os.killpg(self.pid, number)
 

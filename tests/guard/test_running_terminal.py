@@ -1,0 +1,92 @@
+"""`guard run` at a terminal: the command has it, and the person's keys are its own."""
+
+import os
+import pty
+import select
+import subprocess
+import sys
+import time
+
+import pytest
+
+LONGEST_S = 120
+"""A machine under load may need this; a test that waits so long has failed."""
+
+AWAY = {"MISSIONCONTROL_URL": "http://127.0.0.1:9", "MISSIONCONTROL_KEY": "mc_k"}
+
+
+OWN_TERMINAL = (
+    "import fcntl, os, sys, termios; fcntl.ioctl(0, termios.TIOCSCTTY, 0);"
+    "os.execv(sys.executable, [sys.executable, '-m', 'guard.cli', 'run', '--', *sys.argv[1:]])"
+)
+"""Makes its standard input the session's terminal, then becomes `guard run`."""
+
+
+class Terminal:
+    """A person's terminal with `guard run` in it, and no server to reach."""
+
+    def __init__(self, home, *command):
+        self.shown = b""
+        self.screen, inside = pty.openpty()
+        self.process = subprocess.Popen(
+            [sys.executable, "-c", OWN_TERMINAL, *command],
+            env=os.environ | AWAY | {"HOME": str(home)},
+            stdin=inside,
+            stdout=inside,
+            stderr=inside,
+            start_new_session=True,
+        )
+        os.close(inside)
+
+    def types(self, text):
+        os.write(self.screen, text)
+
+    def shows(self, text):
+        """Read until the screen has shown it."""
+        ends_at = time.monotonic() + LONGEST_S
+        while text not in self.shown:
+            assert time.monotonic() < ends_at, self.shown
+            if select.select([self.screen], [], [], 0.2)[0]:
+                self.shown += os.read(self.screen, 4096)
+        return True
+
+    def status(self):
+        return self.process.wait(LONGEST_S)
+
+    def close(self):
+        self.process.kill()
+        self.process.wait(LONGEST_S)
+        os.close(self.screen)
+
+
+@pytest.fixture
+def terminal(tmp_path):
+    opened = []
+
+    def open_with(*command):
+        opened.append(Terminal(tmp_path, *command))
+        return opened[-1]
+
+    yield open_with
+    for each in opened:
+        each.close()
+
+
+def test_the_command_reads_what_the_person_types(terminal):
+    person = terminal("sh", "-c", "test -t 0 && echo ready; read line; echo got $line; exit 3")
+
+    assert person.shows(b"ready")
+    person.types(b"hello\n")
+
+    assert person.shows(b"got hello")
+    assert person.status() == 3
+
+
+def test_ctrl_c_is_the_commands_own(terminal):
+    person = terminal("sh", "-c", "trap 'echo caught; exit 5' INT; echo ready; read line")
+
+    assert person.shows(b"ready")
+    person.types(b"\x03")
+
+    assert person.shows(b"caught")
+    assert person.status() == 5
