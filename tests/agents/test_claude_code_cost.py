@@ -98,6 +98,23 @@ def test_connected_for_a_project_it_costs_what_its_transcript_says(installation,
     assert Decimal(worked.counted("transcript")["cost_usd"]) == worked.calls * A_CALL
 
 
+def test_a_fork_pays_for_its_own_calls_alone(installation, ready):
+    api, client = ready
+    client.connect(installation.url, installation.agent_key)
+    worked = Worked(installation, api, client)
+    worked.counted("transcript")
+    fork = ("--resume", worked.session, "--fork-session")
+    session = str(uuid.uuid4())
+
+    assert client.start("And again.", session=session, more=fork).wait(120) == 0, client.said()
+
+    own = len(api.conversations) - worked.calls
+    told = own * USAGE["output_tokens"]
+    key = f"claude-code:{session}"
+    wait_for(lambda: (run := worked.person.run_of(key)) and run["usage"]["output"] == told)
+    assert worked.person.run(worked.run)["usage"]["output"] == worked.calls * USAGE["output_tokens"]
+
+
 def test_hooks_transcript_logs_and_spans_together_are_counted_once(installation, ready):
     api, client = ready
     client.connect(installation.url, installation.agent_key)
