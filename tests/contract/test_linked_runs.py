@@ -17,9 +17,12 @@ def test_a_child_names_its_parent_and_is_found_in_its_tree(agent, person):
     agent.post_turns(child, a_turn("ls", result="a.py", cost_usd="0.25"))
     agent.post_turns(lead, a_turn("pwd", result="/srv", cost_usd="0.50"))
 
-    tree = person.get(f"/api/v1/runs/{child}/tree/")
-    assert (tree["root"], tree["count"], tree["cost_usd"]) == (lead, 2, "0.75")
-    assert [run["name"] for run in tree["runs"]] == ["lead", "worker"]
+    def tree():
+        return person.get(f"/api/v1/runs/{child}/tree/")
+
+    wait_for(lambda: tree()["cost_usd"] == "0.75", seconds=60)
+    assert (tree()["root"], tree()["count"]) == (lead, 2)
+    assert [run["name"] for run in tree()["runs"]] == ["lead", "worker"]
     assert [run["id"] for run in person.get(f"/api/v1/runs/?parent={lead}")["results"]] == [child]
     assert len(person.get(f"/api/v1/runs/?tree={child}")["results"]) == 2
 
