@@ -15,6 +15,8 @@ from pathlib import Path
 from typing import Any, Literal
 
 PARENT_VARIABLE = "MISSIONCONTROL_PARENT_RUN"
+OWN_VARIABLE = "MISSIONCONTROL_RUN_KEY"
+"""A session of our SDK joins the run of this key, where `guard run` set it."""
 LONGEST_KEY = 200
 """Characters of a run's key; the server takes no more."""
 
@@ -36,10 +38,12 @@ def parent_named_in(environ: Mapping[str, str]) -> str | None:
 def environment_under(run: str | None) -> dict[str, str]:
     """Give what to add to the environment of a process that this run starts.
 
+    It opens runs of its own: it does not join this one.
+
     >>> environment_under("0192-run")
-    {'MISSIONCONTROL_PARENT_RUN': '0192-run'}
+    {'MISSIONCONTROL_PARENT_RUN': '0192-run', 'MISSIONCONTROL_RUN_KEY': ''}
     """
-    return {PARENT_VARIABLE: run} if run else {}
+    return {PARENT_VARIABLE: run, OWN_VARIABLE: ""} if run else {}
 
 
 def opening_under(opening: Mapping[str, Any], environ: Mapping[str, str]) -> dict[str, Any]:
@@ -52,7 +56,8 @@ def opening_under(opening: Mapping[str, Any], environ: Mapping[str, str]) -> dic
 
 def with_kin(client: str, body: Mapping[str, Any]) -> dict[str, Any]:
     """Add to the body of a session's first hook whom the session belongs to."""
-    named = _forked_from(client, body) or parent_named_in(os.environ)
+    around = os.environ.get(OWN_VARIABLE, "").strip()[:LONGEST_KEY]
+    named = _forked_from(client, body) or parent_named_in(os.environ) or around or None
     if named is None or named == _own_key(client, body):
         return dict(body)
     return {**body, "parent_run": named}
@@ -66,9 +71,11 @@ def hand_on(client: str, body: Mapping[str, Any]) -> None:
     file, key = os.environ.get("CLAUDE_ENV_FILE"), _own_key(client, body)
     if not file or not key:
         return
+    told = environment_under(key).items()
+    lines = [f"export {name}={shlex.quote(value)}\n" for name, value in told]
     try:
         with Path(file).open("a", encoding="utf-8") as script:
-            script.write(f"export {PARENT_VARIABLE}={shlex.quote(key)}\n")
+            script.write("".join(lines))
     except OSError:
         return  # a child that is not linked is watched all the same
 

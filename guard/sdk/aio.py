@@ -13,7 +13,7 @@ from typing import Any, Literal, Self
 from guard.errors import ServerAway
 from guard.events import Emit
 from guard.kin import environment_under
-from guard.sdk.conversation import Fail, Go
+from guard.sdk.conversation import Fail, Go, new_key
 from guard.sdk.current import enter, leave
 from guard.sdk.exchange import Answer, AsyncTransport, Do, Flow, Request, Step, T, Wait
 from guard.sdk.opening import (
@@ -103,7 +103,7 @@ class AsyncSession:
             name: What people call the sub-agent's run.
             opening: What `guard.AsyncSession` takes.
         """
-        belongs = {"parent_key": self._conversation.opening["key"]}
+        belongs = {"parent_key": self._conversation.opening["key"], "run_key": new_key()}
         return AsyncSession(name, **{**self._address, **belongs, **opening})
 
     async def __aenter__(self) -> Self:

@@ -11,7 +11,7 @@ from typing import Any, Literal, Self
 from guard.errors import ServerAway
 from guard.events import Emit
 from guard.kin import environment_under
-from guard.sdk.conversation import Conversation, Fail, Go
+from guard.sdk.conversation import Conversation, Fail, Go, new_key
 from guard.sdk.current import enter, leave
 from guard.sdk.exchange import Do, Flow, Step, T, Transport, Wait
 from guard.sdk.opening import (
@@ -132,7 +132,7 @@ class Session:
             name: What people call the sub-agent's run.
             opening: What `guard.Session` takes.
         """
-        belongs = {"parent_key": self._conversation.opening["key"]}
+        belongs = {"parent_key": self._conversation.opening["key"], "run_key": new_key()}
         return Session(name, **{**self._address, **belongs, **opening})
 
     def __enter__(self) -> Self:

@@ -102,6 +102,7 @@ def test_a_hook_that_names_a_parent_opens_its_session_under_it(agent, person):
 
 def test_sessions_of_the_sdk_link_in_one_process_and_in_another(agent, person, monkeypatch):
     key = agent.headers["Authorization"].removeprefix("Bearer ")
+    monkeypatch.setenv("MISSIONCONTROL_RUN_KEY", f"night-shift-{uuid4()}")
     with guard.Session("lead", url=agent.url, key=key) as lead:
         with lead.child("worker", agent="reader") as worker:
             worker.say("I look.")

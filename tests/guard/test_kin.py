@@ -8,7 +8,7 @@ import pytest
 from guard.adapters import claude_code
 from guard.engine import Engine
 from guard.hook import run as forward_hook
-from guard.kin import PARENT_VARIABLE, hand_on, kin_of, opening_under, with_kin
+from guard.kin import OWN_VARIABLE, PARENT_VARIABLE, hand_on, kin_of, opening_under, with_kin
 
 SESSION = "4f9c8a52-0e5f-4d0e-9f6e-0d6c2a3b4c5d"
 START = {"hook_event_name": "SessionStart", "session_id": SESSION, "source": "startup"}
@@ -16,7 +16,7 @@ START = {"hook_event_name": "SessionStart", "session_id": SESSION, "source": "st
 
 @pytest.fixture(autouse=True)
 def _no_agent_around_us(monkeypatch):
-    for name in (PARENT_VARIABLE, "CLAUDE_PID", "CLAUDE_ENV_FILE"):
+    for name in (PARENT_VARIABLE, OWN_VARIABLE, "CLAUDE_PID", "CLAUDE_ENV_FILE"):
         monkeypatch.delenv(name, raising=False)
 
 
@@ -24,6 +24,12 @@ def test_a_session_names_the_run_that_started_its_process(monkeypatch):
     monkeypatch.setenv(PARENT_VARIABLE, "lead-run")
 
     assert with_kin("claude-code", START)["parent_run"] == "lead-run"
+
+
+def test_a_session_inside_a_guarded_command_belongs_to_the_commands_run(monkeypatch):
+    monkeypatch.setenv(OWN_VARIABLE, "night-shift")
+
+    assert with_kin("claude-code", START)["parent_run"] == "night-shift"
 
 
 def test_a_session_started_by_a_person_names_nobody():
@@ -43,7 +49,11 @@ def test_what_a_session_starts_from_its_shell_finds_it_as_its_parent(monkeypatch
 
     hand_on("claude-code", START)
 
-    assert script.read_text() == f"export OTHER=1\nexport {PARENT_VARIABLE}=claude-code:{SESSION}\n"
+    assert script.read_text().splitlines() == [
+        "export OTHER=1",
+        f"export {PARENT_VARIABLE}=claude-code:{SESSION}",
+        f"export {OWN_VARIABLE}=''",
+    ]
 
 
 def test_a_session_id_that_is_a_shell_command_stays_text(monkeypatch, tmp_path):
@@ -51,7 +61,7 @@ def test_a_session_id_that_is_a_shell_command_stays_text(monkeypatch, tmp_path):
 
     hand_on("claude-code", {"session_id": "x; touch pwned"})
 
-    assert (tmp_path / "env.sh").read_text().endswith("='claude-code:x; touch pwned'\n")
+    assert "='claude-code:x; touch pwned'\n" in (tmp_path / "env.sh").read_text()
 
 
 def test_a_file_that_cannot_be_written_stops_nothing(monkeypatch, tmp_path):
