@@ -36,8 +36,8 @@ class Child:
         # background is answered with this signal.
         signal.signal(signal.SIGTTOU, signal.SIG_IGN)
         self._lend_terminal()
-        for number in self._early:
-            self._forward(number, None)
+        for early in self._early:
+            self._forward(early, None)
 
     def wait(self) -> int:
         """Wait for its end; answers its exit status as a shell would say it."""
