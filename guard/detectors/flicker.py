@@ -56,8 +56,7 @@ def _row(steps: Sequence[Step], newest: Step) -> list[Step]:
     """The last calls of the agent, as long as all are this one and of one shape."""
     row: list[Step] = []
     text = newest.outcome.text if newest.outcome else ""
-    shape = _FIGURE.sub("0", text)
-    if len(text) > _LONGEST or shape == text:
+    if len(text) > _LONGEST or (shape := _FIGURE.sub("0", text)) == text:
         return row
     for step in reversed(steps):
         if not step.is_call or step.agent != newest.agent:

@@ -109,14 +109,13 @@ def _near(calls: Sequence[Step]) -> list[Step]:
 def _unmoved(calls: Sequence[Step]) -> list[Step]:
     """Deeds on one thing that are all told the same at length: refused, in whatever words."""
     newest = calls[-1]
-    if newest.outcome is None:
-        return []
-    is_complaint = complains(newest.outcome)
-    if not is_complaint and not is_refusal(newest.outcome):
-        return []
     own = [step for step in calls if step.verb == newest.verb]
     same = tail_of(own, lambda step: step.outcome_key == newest.outcome_key)
-    return same if is_complaint or not aim_elsewhere(same) else []
+    if len(same) < _FEW or newest.outcome is None:
+        return []
+    if complains(newest.outcome):
+        return same
+    return same if is_refusal(newest.outcome) and not aim_elsewhere(same) else []
 
 
 def _known(calls: Sequence[Step]) -> list[Step]:
