@@ -74,6 +74,16 @@ def test_any_attributes_are_stored_or_refused_and_the_good_record_is_kept(told, 
     assert "my-agent:s" in {run.key for run in runs}
 
 
+@pytest.mark.django_db
+def test_what_no_database_holds_is_left_out_of_names():
+    odd = {"gen_ai.operation.name": "execute_tool", "gen_ai.tool.call.id": "t\0", "a\0": "\ud83d"}
+
+    (run,) = take(a_project(), spans(a_span("odd\0\udc00", {**odd, "session.id": "s\0\ud83d"})))
+
+    assert run.key.startswith("my-agent:s")
+    assert "\0" not in run.key
+
+
 def test_a_gzip_bomb_is_not_unpacked():
     bomb = gzip.compress(b"\0" * (UNPACKED_LIMIT + 1))
 

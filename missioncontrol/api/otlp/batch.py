@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from missioncontrol.api.otlp.record import Record, Signal, whole
+from missioncontrol.runs.cleaning import storable, storable_text
 
 MOST_RECORDS = 20_000
 DEEPEST = 24
@@ -69,11 +70,11 @@ def hex_id(text: str, length: int, what: str) -> str:
 
 
 def named(attributes: Iterator[tuple[str, Any]]) -> dict[str, Any]:
-    """Return attributes by name; the last of the same name counts."""
-    return {name: value for name, value in attributes if name}
+    """Return attributes by name, fit to be stored; the last of the same name counts."""
+    return {storable_text(name): storable(value) for name, value in attributes if name}
 
 
 def event_name(attributes: dict[str, Any], own: str, body: Any) -> str:
     """Name a log record: by its attribute, its own field, or its text."""
     told = attributes.get("event.name") or own or body
-    return told[:200] if isinstance(told, str) else ""
+    return storable_text(told)[:200] if isinstance(told, str) else ""

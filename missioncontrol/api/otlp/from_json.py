@@ -23,6 +23,7 @@ from missioncontrol.api.otlp.batch import (
 )
 from missioncontrol.api.otlp.record import Event, Record, Signal, whole
 from missioncontrol.errors import InvalidRequest
+from missioncontrol.runs.cleaning import storable_text
 
 GROUPS: dict[Signal, tuple[str, str, str]] = {
     "traces": ("resourceSpans", "scopeSpans", "spans"),
@@ -186,7 +187,7 @@ def _maybe(given: Any) -> dict[str, Any]:
 
 
 def _text(given: Any) -> str:
-    return given if isinstance(given, str) else ""
+    return storable_text(given) if isinstance(given, str) else ""
 
 
 class Unlistable(Unreadable, InvalidRequest):

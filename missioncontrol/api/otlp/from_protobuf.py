@@ -26,6 +26,7 @@ from missioncontrol.api.otlp.batch import (
 )
 from missioncontrol.api.otlp.record import Event, Record, Signal
 from missioncontrol.errors import InvalidRequest
+from missioncontrol.runs.cleaning import storable_text
 
 MESSAGES: dict[Signal, Any] = {
     "traces": ExportTraceServiceRequest,
@@ -87,7 +88,7 @@ def _span(given: Any, place: int, resource: dict[str, Any], scope: str) -> Recor
     if not trace or not span:
         raise Unreadable("a span has a trace_id and a span_id")
     return Record(
-        signal="traces", place=place, name=given.name[:200], resource=resource,
+        signal="traces", place=place, name=storable_text(given.name)[:200], resource=resource,
         attributes=_attributes(given.attributes), scope=scope, trace=trace, span=span,
         parent=hex_id(given.parent_span_id.hex(), 16, "parent_span_id"), time_ns=since,
         began_at=moment(since), ended_at=moment(until),
