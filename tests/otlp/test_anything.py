@@ -65,13 +65,14 @@ def test_any_json_is_read_or_refused(body, inside):
 @ROUGH
 @given(told=st.dictionaries(NAMES, VALUES, max_size=8), name=st.text(max_size=30))
 @pytest.mark.django_db
-def test_any_attributes_are_stored_or_refused_and_the_good_record_is_kept(told, name):
+def test_any_attributes_are_stored_or_refused_and_the_good_record_is_kept(caplog, told, name):
     given_ = {one: value for one, value in told.items() if value is not None}
     good = a_span("good", {"gen_ai.operation.name": "execute_tool", "session.id": "s"})
 
     runs = take(a_project(), spans(a_span(name, given_), good))
 
     assert "my-agent:s" in {run.key for run in runs}
+    assert not [entry for entry in caplog.records if entry.name.endswith("otlp.reading")]
 
 
 @pytest.mark.django_db

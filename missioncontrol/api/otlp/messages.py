@@ -34,10 +34,10 @@ def numbered(attributes: Mapping[str, Any], prefix: str) -> list[dict[str, Any]]
     return [found[number] for number in sorted(found)]
 
 
-def parsed(text: str) -> Any:
+def parsed(text: Any) -> Any:
     """Read JSON; None where it is none."""
     try:
-        return json.loads(text)
+        return json.loads(text) if isinstance(text, str) else None
     except (ValueError, RecursionError):
         return None
 

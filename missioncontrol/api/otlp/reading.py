@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import threading
 from collections import OrderedDict
 from collections.abc import Iterable
@@ -16,6 +17,8 @@ from missioncontrol.api.otlp.dialects import claude_code, codex, gemini, genai, 
 from missioncontrol.api.otlp.record import Record
 from missioncontrol.api.otlp.told import CLIENTS, Told
 from missioncontrol.api.reading import fault_of
+
+logger = logging.getLogger(__name__)
 
 DIALECTS: tuple[ModuleType, ...] = (claude_code, codex, gemini, openinference, genai)
 """The first that recognises a record reads it: agents' own words come first."""
@@ -98,7 +101,12 @@ def _otherwise(record: Record, told: Told, read: list[tuple[Record, Told]]) -> s
 
 def _read(batch: Batch, record: Record) -> Told | None:
     dialect = next((one for one in DIALECTS if one.recognises(record)), None)
-    told: Told | None = dialect.read(record) if dialect else None
+    try:
+        told: Told | None = dialect.read(record) if dialect else None
+    except Exception:  # a fault of ours: the request would be sent again for ever
+        logger.exception("a record named %r could not be understood", record.name)
+        batch.refuse(record.place, "it could not be understood; the server's log says why")
+        return None
     if told is None:
         return None
     fault = _fault(told)

@@ -103,7 +103,8 @@ def _messages(record: Record, way: str, older: str) -> tuple[Said, ...]:
 
 def _row(row: dict[str, Any]) -> Said:
     """Read one of OpenLLMetry's numbered messages."""
-    blocks = parsed(row["content"]) if str(row.get("content", "")).startswith("[") else None
+    content = row.get("content")
+    blocks = parsed(content) if str(content).startswith("[") else None
     message = {
         "role": row.get("role"), "content": blocks or row.get("content"),
         "tool_call_id": row.get("tool_call_id"),
