@@ -75,8 +75,8 @@ def django_db_setup(django_db_setup):
 
 
 @pytest.fixture(scope="session")
-def django_db_modify_db_settings() -> None:
-    """Keep the SQLite test database in a file, as threads of a server need it."""
+def django_db_modify_db_settings(django_db_modify_db_settings_parallel_suffix: None) -> None:
+    """Give each test process a database; SQLite's in a file, as threads of a server need it."""
     from django.db import connection
 
     if connection.vendor == "sqlite":

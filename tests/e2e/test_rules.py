@@ -80,7 +80,7 @@ def test_what_cannot_be_a_setting_is_said_and_nothing_is_saved(open_page, person
     assert person.get(f"/api/v1/projects/{installation.project}/") == before
 
 
-def test_no_autofix_yet_is_said_with_the_way_on(open_page):
+def test_the_page_of_autofixes_says_what_going_on_means(open_page):
     page = open_page("/autofixes")
 
-    expect(page.get_by_text("without a tap").first).to_be_visible()
+    expect(page.get_by_text("“Went on” means")).to_be_visible()
