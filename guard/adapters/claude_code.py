@@ -13,7 +13,9 @@ from typing import Any
 from guard.adapters import claude_code_permission
 from guard.adapters.base import Answer, Body
 from guard.adapters.claude_code_usage import calls_of
+from guard.adapters.fields import names, text
 from guard.adapters.hook import PROBE, HookEvent
+from guard.adapters.wording import NOT_RUN, STILL_HELD, STOPPED, texts_of
 from guard.errors import UnreadableHook
 from guard.turn import Phase, Role, Turn
 from guard.wire import CallAction, Directive, DirectiveAction
@@ -75,17 +77,17 @@ def read(body: Body) -> HookEvent:
     Raises:
         UnreadableHook: It has no `hook_event_name` or no `session_id`.
     """
-    name, session = _text(body, "hook_event_name"), _text(body, "session_id")
+    name, session = text(body, "hook_event_name"), text(body, "session_id")
     if not name or not (session or name == PROBE):
         raise UnreadableHook("A Claude Code hook body has hook_event_name and session_id.")
     return HookEvent(
         client=CLIENT,
         name=name,
         session=session,
-        cwd=_text(body, "cwd"),
+        cwd=text(body, "cwd"),
         prompt=_persons_prompt(body),
         subagent=_subagent(body),
-        workspace=_names(body.get("workspace")),
+        workspace=names(body.get("workspace")),
         turns=_turns(name, body),
         calls=calls_of(body),
         asks=_proposed(body) if name == "PermissionRequest" else None,
@@ -124,7 +126,7 @@ def _succeeded(body: Body) -> Turn | None:
 
 
 def _failed(body: Body) -> Turn | None:
-    return _call(body, error=_text(body, "error") or "the tool failed")
+    return _call(body, error=text(body, "error") or "the tool failed")
 
 
 def _call(
@@ -134,12 +136,12 @@ def _call(
     result: str | None = None,
     error: str | None = None,
 ) -> Turn | None:
-    tool, args = _text(body, "tool_name"), body.get("tool_input")
+    tool, args = text(body, "tool_name"), body.get("tool_input")
     if not tool:
         return None
     return Turn(
         role=Role.ASSISTANT,
-        key=_text(body, "tool_use_id") or None,
+        key=text(body, "tool_use_id") or None,
         agent=_subagent(body),
         phase=phase,
         tool=tool,
@@ -151,8 +153,8 @@ def _call(
 
 
 def _asked(body: Body) -> Turn | None:
-    prompt = _text(body, "prompt")
-    prompt_id = _text(body, "prompt_id")
+    prompt = text(body, "prompt")
+    prompt_id = text(body, "prompt_id")
     if not prompt:
         return None
     role = Role.SYSTEM if prompt.startswith(NOTIFICATION) else Role.USER
@@ -160,7 +162,7 @@ def _asked(body: Body) -> Turn | None:
 
 
 def _persons_prompt(body: Body) -> str | None:
-    prompt = _text(body, "prompt")
+    prompt = text(body, "prompt")
     return None if prompt.startswith(NOTIFICATION) else prompt or None
 
 
@@ -171,7 +173,7 @@ hook woke the session. It resets no streak and names no run."""
 
 def _finished(body: Body) -> Turn | None:
     """Read what the agent said last; no key, since it may say the same twice."""
-    said = _text(body, "last_assistant_message")
+    said = text(body, "last_assistant_message")
     return Turn(role=Role.ASSISTANT, agent=_subagent(body), content=said) if said else None
 
 
@@ -237,7 +239,7 @@ def _interruption(response: Any) -> str | None:
 
 def _subagent(body: Body) -> str | None:
     """Name who speaks: a subagent has an id, and a type people know it by."""
-    agent_id, kind = _text(body, "agent_id"), _text(body, "agent_type")
+    agent_id, kind = text(body, "agent_id"), text(body, "agent_type")
     if not agent_id:
         return None
     return f"{kind}:{agent_id}" if kind else agent_id
@@ -251,17 +253,6 @@ def _files(args: Any) -> tuple[str, ...]:
         for name in ("file_path", "notebook_path")
         if isinstance(args.get(name), str) and args[name]
     )
-
-
-def _text(body: Body, name: str) -> str:
-    value = body.get(name)
-    return value if isinstance(value, str) else ""
-
-
-def _names(listing: Any) -> tuple[str, ...]:
-    if not isinstance(listing, list):
-        return ()
-    return tuple(name for name in listing if isinstance(name, str))
 
 
 # --- answering ---------------------------------------------------------------
@@ -291,7 +282,7 @@ def _stopped(event: HookEvent, directive: Directive) -> Answer:
     `continue: false` before a tool does not stop that tool, it ends the loop
     after it; so the call is denied as well.
     """
-    reason = directive.reason or "Stopped by Mission Control."
+    reason = directive.reason or STOPPED
     ending: Answer = {"continue": False, "stopReason": reason}
     return _deny(event, reason) | ending if event.holds else ending
 
@@ -302,7 +293,7 @@ def _tool_answer(event: HookEvent, directive: Directive) -> Answer:
             return _specific(event, permissionDecision="defer", permissionDecisionReason=PARKED)
         return _deny(event, STILL_HELD)
     if directive.call is CallAction.SKIP:
-        return _deny(event, _texts(directive) or directive.reason or NOT_RUN)
+        return _deny(event, texts_of(directive) or directive.reason or NOT_RUN)
     return _note(event, directive)
 
 
@@ -311,7 +302,7 @@ def _deny(event: HookEvent, reason: str) -> Answer:
 
 
 def _note(event: HookEvent, directive: Directive) -> Answer:
-    texts = _texts(directive)
+    texts = texts_of(directive)
     return _specific(event, additionalContext=texts) if texts else {}
 
 
@@ -319,17 +310,4 @@ def _specific(event: HookEvent, **fields: str) -> Answer:
     return {"hookSpecificOutput": {"hookEventName": event.name, **fields}}
 
 
-def _texts(directive: Directive) -> str:
-    return "\n\n".join(message.text for message in directive.messages)
-
-
-STILL_HELD = (
-    "Mission Control still holds this session, so the call was not run. "
-    "Make the same call again to go on waiting."
-)
-"""A hold that could not be waited out: the server is going down."""
-
 PARKED = "Mission Control holds this call for a person. Resume the session to go on."
-
-NOT_RUN = "Mission Control answered another call of yours instead; this one was not run."
-"""A second held call: the correction stands in the first one's answer."""

@@ -10,12 +10,13 @@ the session's end. A forked session's file begins with a copy of the one it left
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from guard.adapters.fields import mapping, text
 from guard.adapters.hook import ModelCall
+from guard.adapters.tail import rows_at_end
 from guard.formats.claude_code import usage_of
 from guard.formats.fields import read_time
 
@@ -75,7 +76,7 @@ def _call(row: Body) -> ModelCall | None:
 def _last_calls(path: Path) -> list[dict[str, Any]]:
     """Return the last answers of the model, each once, without what they said."""
     calls: dict[str, dict[str, Any]] = {}
-    for row in _tail(path):
+    for row in rows_at_end(path, most_bytes=TAIL_BYTES):
         message = mapping(row.get("message"))
         name, model = text(message, "id"), text(message, "model")
         if name and model != MADE_UP and message.get("usage"):
@@ -109,25 +110,6 @@ def _agent(path: Path, row: Body) -> str:
     except (OSError, ValueError):
         kind = ""
     return f"{kind}:{agent_id}" if kind else agent_id
-
-
-def _tail(path: Path) -> Iterator[dict[str, Any]]:
-    for line in _tail_lines(path):
-        try:
-            row = json.loads(line)
-        except ValueError:  # the first one is cut, the last may be half written
-            continue
-        if isinstance(row, dict):
-            yield row
-
-
-def _tail_lines(path: Path) -> list[bytes]:
-    try:
-        with path.open("rb") as file:
-            file.seek(max(0, path.stat().st_size - TAIL_BYTES))
-            return file.read(TAIL_BYTES).splitlines()
-    except OSError:
-        return []
 
 
 def _changed_at(path: Path) -> float:

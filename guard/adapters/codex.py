@@ -17,6 +17,7 @@ from typing import Any
 from guard.adapters.base import Answer, Body
 from guard.adapters.fields import mapping, names, text, whole
 from guard.adapters.hook import PROBE, HookEvent, ModelCall
+from guard.adapters.wording import NO_MORE, NOT_RUN, STILL_HELD, STOPPED, texts_of
 from guard.errors import UnreadableHook
 from guard.formats.fields import read_time
 from guard.kin import kin_of
@@ -275,7 +276,7 @@ def answer(event: HookEvent, directive: Directive) -> Answer:
 
 def _stopped(event: HookEvent, directive: Directive) -> Answer:
     """Let nothing more happen, and have the forwarder end the process it knows."""
-    reason = directive.reason or "Stopped by Mission Control."
+    reason = directive.reason or STOPPED
     ending: Answer = {"guard": {"end": reason}} if event.agent_pid else {}
     if event.holds:
         return _deny(event, f"{reason} {NO_MORE}") | ending
@@ -290,12 +291,12 @@ def _tool_answer(event: HookEvent, directive: Directive) -> Answer:
     if directive.action is DirectiveAction.HOLD:
         return _deny(event, STILL_HELD)
     if directive.call is CallAction.SKIP:
-        return _deny(event, _texts(directive) or directive.reason or NOT_RUN)
+        return _deny(event, texts_of(directive) or directive.reason or NOT_RUN)
     return _note(event, directive)
 
 
 def _note(event: HookEvent, directive: Directive) -> Answer:
-    texts = _texts(directive)
+    texts = texts_of(directive)
     if not texts:
         return {}
     if event.name == "Stop":  # its only way to say more: not to let it end yet
@@ -309,19 +310,3 @@ def _deny(event: HookEvent, reason: str) -> Answer:
 
 def _specific(event: HookEvent, **fields: str) -> Answer:
     return {"hookSpecificOutput": {"hookEventName": event.name, **fields}}
-
-
-def _texts(directive: Directive) -> str:
-    return "\n\n".join(message.text for message in directive.messages)
-
-
-NO_MORE = "This session has ended: call no more tools."
-
-STILL_HELD = (
-    "Mission Control still holds this session, so the call was not run. "
-    "Make the same call again to go on waiting."
-)
-"""A hold that could not be waited out: the server is going down."""
-
-NOT_RUN = "Mission Control answered another call of yours instead; this one was not run."
-"""A second held call: the correction stands in the first one's answer."""

@@ -8,12 +8,11 @@ hook, the model's view of the output after it).
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from guard.adapters.fields import mapping, text
+from guard.adapters.tail import rows_at_end
 
 TAIL_BYTES = 512 * 1024
 """Read from a rollout's end: a few turns, whatever the session's length."""
@@ -34,27 +33,10 @@ def look_up(body: dict[str, Any]) -> dict[str, Any]:
     path = text(body, "transcript_path")
     if not path or body.get("hook_event_name") in _BEGINNINGS:
         return {}
-    records = list(_tail(Path(path)))
+    records = list(rows_at_end(Path(path), most_bytes=TAIL_BYTES))
     code = _exit_code(records, text(body, "tool_use_id"))
     told = {} if code is None else {"exit_code": code}
     return told | {"model_calls": _model_calls(records)}
-
-
-def _tail(path: Path) -> Iterator[dict[str, Any]]:
-    """Read the last records, oldest first; a line cut in two is left out."""
-    try:
-        with path.open("rb") as file:
-            file.seek(max(0, path.stat().st_size - TAIL_BYTES))
-            lines = file.read().splitlines()
-    except OSError:
-        return
-    for line in lines:
-        try:
-            record = json.loads(line)
-        except ValueError:
-            continue
-        if isinstance(record, dict):
-            yield record
 
 
 def _exit_code(records: list[dict[str, Any]], call: str) -> int | None:

@@ -13,6 +13,7 @@ from typing import Any
 from guard.adapters.base import Answer, Body
 from guard.adapters.fields import mapping, names, text, whole
 from guard.adapters.hook import PROBE, HookEvent
+from guard.adapters.wording import NO_MORE, NOT_RUN, STILL_HELD, STOPPED, texts_of
 from guard.errors import UnreadableHook
 from guard.turn import Phase, Role, Turn
 from guard.wire import CallAction, Directive, DirectiveAction
@@ -209,7 +210,7 @@ def answer(event: HookEvent, directive: Directive) -> Answer:
         return _stopped(event, directive)
     if event.holds:
         return _tool_answer(directive)
-    texts = _texts(directive) if event.takes_messages else ""
+    texts = texts_of(directive) if event.takes_messages else ""
     if not texts:
         return {}
     return {"followup_message" if event.name == "stop" else "additional_context": texts}
@@ -217,7 +218,7 @@ def answer(event: HookEvent, directive: Directive) -> Answer:
 
 def _stopped(event: HookEvent, directive: Directive) -> Answer:
     """Let nothing more happen; the session itself only its person can end."""
-    reason = directive.reason or "Stopped by Mission Control."
+    reason = directive.reason or STOPPED
     if event.holds:
         return _deny(f"{reason} {NO_MORE}")
     if event.name == "beforeSubmitPrompt":
@@ -229,7 +230,7 @@ def _tool_answer(directive: Directive) -> Answer:
     if directive.action is DirectiveAction.HOLD:
         return _deny(STILL_HELD)
     if directive.call is CallAction.SKIP:
-        return _deny(_texts(directive) or directive.reason or NOT_RUN)
+        return _deny(texts_of(directive) or directive.reason or NOT_RUN)
     return {}
 
 
@@ -239,19 +240,3 @@ def _deny(reason: str) -> Answer:
     Both get it: models were seen to read the one meant for the person.
     """
     return {"permission": "deny", "user_message": reason, "agent_message": reason}
-
-
-def _texts(directive: Directive) -> str:
-    return "\n\n".join(message.text for message in directive.messages)
-
-
-NO_MORE = "This session has ended: call no more tools."
-
-STILL_HELD = (
-    "Mission Control still holds this session, so the call was not run. "
-    "Make the same call again to go on waiting."
-)
-"""A hold that could not be waited out: the server is going down."""
-
-NOT_RUN = "Mission Control answered another call of yours instead; this one was not run."
-"""A second held call: the correction stands in the first one's answer."""

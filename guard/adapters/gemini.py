@@ -17,6 +17,7 @@ from guard.adapters.base import Answer, Body
 from guard.adapters.fields import mapping, names, text
 from guard.adapters.gemini_usage import calls_of
 from guard.adapters.hook import PROBE, HookEvent
+from guard.adapters.wording import NOT_RUN, STILL_HELD, STOPPED, texts_of
 from guard.errors import UnreadableHook
 from guard.turn import Phase, Role, Turn
 from guard.wire import CallAction, Directive, DirectiveAction
@@ -244,7 +245,7 @@ def answer(event: HookEvent, directive: Directive) -> Answer:
         return {"continue": False, "stopReason": directive.reason or STOPPED}
     if event.holds:
         return _tool_answer(directive)
-    texts = _texts(directive) if event.takes_messages else ""
+    texts = texts_of(directive) if event.takes_messages else ""
     return _note(event, texts) if texts else {}
 
 
@@ -252,7 +253,7 @@ def _tool_answer(directive: Directive) -> Answer:
     if directive.action is DirectiveAction.HOLD:
         return _deny(STILL_HELD)
     if directive.call is CallAction.SKIP:
-        return _deny(_texts(directive) or directive.reason or NOT_RUN)
+        return _deny(texts_of(directive) or directive.reason or NOT_RUN)
     return {}
 
 
@@ -271,19 +272,3 @@ def _note(event: HookEvent, texts: str) -> Answer:
 
 def _deny(reason: str) -> Answer:
     return {"decision": "deny", "reason": reason}
-
-
-def _texts(directive: Directive) -> str:
-    return "\n\n".join(message.text for message in directive.messages)
-
-
-STOPPED = "Stopped by Mission Control."
-
-STILL_HELD = (
-    "Mission Control still holds this session, so the call was not run. "
-    "Make the same call again to go on waiting."
-)
-"""A hold that could not be waited out: the server is going down."""
-
-NOT_RUN = "Mission Control answered another call of yours instead; this one was not run."
-"""A second held call: the correction stands in the first one's answer."""

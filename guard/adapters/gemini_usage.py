@@ -7,14 +7,14 @@ runs beside it, reads the last calls there and sends them along.
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from guard.adapters.base import Body
 from guard.adapters.fields import mapping
 from guard.adapters.hook import ModelCall
+from guard.adapters.tail import rows_at_end
 from guard.formats.fields import read_count, read_text, read_time
 from guard.formats.gemini import usage_of
 from guard.turn import Usage
@@ -133,30 +133,11 @@ def _changed_at(path: Path) -> float:
 def _last_calls(path: Path) -> list[dict[str, Any]]:
     """Return the last answers of the model, each once, without what they said."""
     calls: dict[str, dict[str, Any]] = {}
-    for row in _tail(path):
+    for row in rows_at_end(path, most_bytes=TAIL_BYTES):
         if row.get("type") == "gemini" and row.get("tokens") and row.get("id"):
             kept = {name: row.get(name) for name in ("id", "model", "tokens", "timestamp")}
             calls[str(row["id"])] = kept
     return list(calls.values())[-MOST_CALLS:]
-
-
-def _tail(path: Path) -> Iterator[dict[str, Any]]:
-    for line in _tail_lines(path):
-        try:
-            row = json.loads(line)
-        except ValueError:  # the first one is cut, the last may be half written
-            continue
-        if isinstance(row, dict):
-            yield row
-
-
-def _tail_lines(path: Path) -> list[bytes]:
-    try:
-        with path.open("rb") as file:
-            file.seek(max(0, path.stat().st_size - TAIL_BYTES))
-            return file.read(TAIL_BYTES).splitlines()
-    except OSError:
-        return []
 
 
 def _count(told: Mapping[str, Any], name: str) -> int:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from guard.adapters import claude_code
+from guard.adapters import claude_code, wording
 from guard.adapters.claude_code import HOOKS, answer, read, response_text
 from guard.adapters.said import HookSaid
 from guard.errors import UnreadableHook
@@ -215,7 +215,7 @@ def test_a_second_skipped_call_is_denied_without_the_message_again():
     output = answer(read(a_call()), a_directive(call=CallAction.SKIP))["hookSpecificOutput"]
 
     assert output["permissionDecision"] == "deny"
-    assert output["permissionDecisionReason"] == claude_code.NOT_RUN
+    assert output["permissionDecisionReason"] == wording.NOT_RUN
 
 
 def test_a_stop_denies_the_call_and_ends_the_loop():

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from guard import connect, disconnect, doctor, hook
-from guard.adapters import cursor
+from guard.adapters import cursor, wording
 from guard.adapters.base import Wiring
 from guard.adapters.cursor import HOOKS, answer, read
 from guard.adapters.cursor_settings import connected, disconnected, subscribed
@@ -151,8 +151,8 @@ def test_a_second_skipped_call_and_a_broken_hold_are_denied():
     second = answer(read(a_call()), a_directive(call=CallAction.SKIP))
     broken = answer(read(a_call()), a_directive(DirectiveAction.HOLD))
 
-    assert second["agent_message"] == cursor.NOT_RUN
-    assert broken["agent_message"] == cursor.STILL_HELD
+    assert second["agent_message"] == wording.NOT_RUN
+    assert broken["agent_message"] == wording.STILL_HELD
 
 
 def test_after_a_tool_a_message_is_added():

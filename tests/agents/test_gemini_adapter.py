@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from guard.adapters import gemini
+from guard.adapters import gemini, wording
 from guard.adapters.gemini import HOOKS, answer, read, response_text
 from guard.adapters.gemini_usage import MOST_CALLS, look_up
 from guard.capabilities import Capabilities
@@ -356,7 +356,7 @@ def test_a_skipped_call_is_denied_with_the_messages_as_its_reason():
 def test_a_second_skipped_call_is_denied_without_the_message_again():
     reply = answer(read(a_call()), a_directive(call=CallAction.SKIP))
 
-    assert reply == {"decision": "deny", "reason": gemini.NOT_RUN}
+    assert reply == {"decision": "deny", "reason": wording.NOT_RUN}
 
 
 def test_a_hold_that_cannot_be_waited_out_does_not_let_the_call_run():

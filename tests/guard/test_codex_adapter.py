@@ -6,9 +6,10 @@ import pytest
 
 from guard.adapters import adapter_of, codex_rollout
 from guard.adapters.base import Wiring
-from guard.adapters.codex import HOOKS, NOT_RUN, STILL_HELD, answer, capabilities, read
+from guard.adapters.codex import HOOKS, answer, capabilities, read
 from guard.adapters.codex_settings import connected, disconnected, subscribed
 from guard.adapters.timing import FORWARDER_HOLD_S, HOOK_HOLD_S, REPORT_HOOK_S, REPORT_S
+from guard.adapters.wording import NOT_RUN, STILL_HELD
 from guard.errors import UnreadableHook
 from guard.turn import Phase, Role, Usage
 from guard.wire import CallAction, Directive, DirectiveAction, Message

@@ -1,0 +1,23 @@
+"""What every agent is told alike, whatever form its hook answers take."""
+
+from __future__ import annotations
+
+from guard.wire import Directive
+
+NO_MORE = "This session has ended: call no more tools."
+
+STOPPED = "Stopped by Mission Control."
+
+STILL_HELD = (
+    "Mission Control still holds this session, so the call was not run. "
+    "Make the same call again to go on waiting."
+)
+"""A hold that could not be waited out: the server is going down."""
+
+NOT_RUN = "Mission Control answered another call of yours instead; this one was not run."
+"""A second held call: the correction stands in the first one's answer."""
+
+
+def texts_of(directive: Directive) -> str:
+    """Return the texts of a directive's messages, one below the other."""
+    return "\n\n".join(message.text for message in directive.messages)
