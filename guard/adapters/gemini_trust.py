@@ -37,7 +37,7 @@ def is_trusted(folder: Path) -> bool:
         return True
     rules = _read(settings.path(None).with_name("trustedFolders.json"))
     covering = [path for path, level in rules.items() if _covers(path, level, folder)]
-    return bool(covering) and rules[max(covering, key=len)] in {"TRUST_FOLDER", "TRUST_PARENT"}
+    return bool(covering) and rules[max(covering, key=len)] in ("TRUST_FOLDER", "TRUST_PARENT")
 
 
 def _covers(path: str, level: Any, folder: Path) -> bool:

@@ -110,7 +110,8 @@ class AppServer:
     def _read(self) -> None:
         for line in self._from:
             with contextlib.suppress(ValueError, AppServerFailed):
-                self._take(json.loads(line))
+                if isinstance(message := json.loads(line), dict):
+                    self._take(message)
         gone = {"error": {"message": "it has gone"}}
         for answered in list(self._answers.values()):
             with contextlib.suppress(queue.Full):

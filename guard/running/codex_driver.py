@@ -97,12 +97,14 @@ class Driver:
         opening = self._opening(name, text(started, "cwd"))
         pauses = not self._hooked
         self._reporter = Reporter(self._desk, opening, hear=self._hear, pauses=pauses)
-        self._start_turn(self._task.prompt)
-        while self._status is None:
-            self._take(self._inbox.get())
-        self._voice.finish()
-        self._server.close()
-        self._reporter.finish("failed" if self._status else "completed")
+        try:
+            self._start_turn(self._task.prompt)
+            while self._status is None:
+                self._take(self._inbox.get())
+            self._voice.finish()
+            self._server.close()
+        finally:  # a turn that never began has failed, and is said to have
+            self._reporter.finish("completed" if self._status == 0 else "failed")
         return self._status
 
     def _opening(self, name: str | None, cwd: str) -> dict[str, Any]:

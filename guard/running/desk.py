@@ -49,7 +49,7 @@ class Desk:
         """Ask whether anyone is there who knows our key."""
         probe = {"hook_event_name": PROBE, "session_id": ""}
         body = self._ask("POST", f"hooks/{CLIENT}/", probe, timeout_s=CHECKS_WITHIN_S).body
-        if body != {}:
+        if not isinstance(body, dict) or "missioncontrol" not in body:
             raise ServerAway("it is no Mission Control")
 
     def say_ended(self, run_id: str, said: str) -> None:
