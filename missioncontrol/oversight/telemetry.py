@@ -17,7 +17,6 @@ from missioncontrol.runs.journal import Book
 from missioncontrol.runs.models import ModelCall, Run, TelemetryRecord, Turn
 from missioncontrol.runs.rows import USAGE_COLUMNS
 
-Counted = set[tuple[UUID, str]]
 NEWEST = 200
 """Calls and tools of a run that are looked at together."""
 
@@ -29,11 +28,11 @@ def count_calls(told: Mapping[UUID, Sequence[Call]], *, at: datetime) -> int:
     tells is left out. It revives no ended run. Takes the runs' row locks.
     """
     with journal.writing(told, at=at) as book:
-        spending, counted = Spending((), at=at), _counted(told)
+        spending = Spending((), at=at)
         new = [
             row
             for run in book.runs.values()
-            for row in _enter_new(book, run, told[run.id], counted, spending)
+            for row in _enter_new(book, run, told[run.id], spending)
         ]
         ModelCall.objects.bulk_create(new)
         spending.write()
@@ -53,26 +52,21 @@ def counted_elsewhere(run: Run, names: Collection[str]) -> set[str]:
 
 
 def _enter_new(
-    book: Book, run: Run, calls: Sequence[Call], counted: Counted, spending: Spending
+    book: Book, run: Run, calls: Sequence[Call], spending: Spending
 ) -> Iterator[ModelCall]:
     best = max((call.source for call in calls), key=SOURCES.index)
     if is_heard(run, best):
         take_over(book, run, source=best, spending=spending)
+    known = counted(run.id, {call.call_id for call in calls})  # once what is taken back is gone
     for call in calls:
-        if not is_heard(run, call.source) or (run.id, call.call_id) in counted:
+        if not is_heard(run, call.source) or call.call_id in known:
             continue
-        counted.add((run.id, call.call_id))
+        known.add(call.call_id)
         row, use = enter(book, run, call)
         run.model = row.model or run.model
         spending.add(run, call.agent, use)
         count_agent(run, call.agent, use, obs=run.last_obs)
         yield row
-
-
-def _counted(told: Mapping[UUID, Sequence[Call]]) -> Counted:
-    named = {call.call_id for calls in told.values() for call in calls}
-    found = ModelCall.objects.filter(run_id__in=told.keys(), call_id__in=named)
-    return set(found.values_list("run_id", "call_id"))
 
 
 def place_calls(run_ids: Iterable[UUID], *, at: datetime) -> None:

@@ -4,8 +4,9 @@ import json
 from decimal import Decimal
 
 import pytest
+from django.db import OperationalError, connection
 
-from missioncontrol.runs.models import Turn
+from missioncontrol.runs.models import ModelCall, TelemetryRecord, Turn
 from tests.build import a_call, a_project, a_proposal, a_run, report
 from tests.otlp.build import a_log, a_span, logs, read, spans, take, tellings, turns_of, uses_of
 
@@ -145,6 +146,30 @@ def test_what_hooks_tell_is_not_told_twice():
 
     assert (Turn.objects.get(run=run).result, run.cost_usd) == ("a b", Decimal("0.008055"))
     assert run.capabilities == {"hold": True}
+
+
+def fails_to_write(model):
+    """A database that is locked whenever rows of this table are written."""
+
+    def execute(run_it, sql, params, many, context):
+        if sql.startswith("INSERT") and f'INTO "{model._meta.db_table}"' in sql:
+            raise OperationalError("database is locked")
+        return run_it(sql, params, many, context)
+
+    return connection.execute_wrapper(execute)
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize("model", [ModelCall, TelemetryRecord])
+def test_what_was_half_stored_is_counted_once_when_it_is_sent_again(model):
+    project, body = a_project(), logs(a_call_event(6))
+
+    with fails_to_write(model), pytest.raises(OperationalError):
+        take(project, body)
+    (run,) = take(project, body)
+
+    assert (run.cost_usd, run.input_tokens) == (Decimal("0.008055"), 1200)
+    assert TelemetryRecord.objects.filter(run=run).count() == 1
 
 
 def test_a_record_of_another_form_spoils_no_other():

@@ -72,16 +72,20 @@ def visits(
 
 
 def settle(found: Iterable[Visit], *, at: datetime) -> None:
-    """Count the calls, keep the records, end what is over; once turns are stored."""
+    """Count the calls, end what is over, keep the records; once turns are stored.
+
+    A record that was kept is never looked at again, so what it tells is counted first;
+    turns are matched with calls last, for that reads the records.
+    """
     found = list(found)
-    records = [kept_record(visit.run.id, one, at=at) for visit in found for one in visit.tellings]
-    TelemetryRecord.objects.bulk_create(records, ignore_conflicts=True)
     calls = {visit.run.id: _calls(visit) for visit in found}
     telemetry.count_calls({run: told for run, told in calls.items() if told}, at=at)
-    telemetry.place_calls(calls, at=at)
     for visit in found:
         if visit.run.observed_only and (last := visit.goodbye):
             services.end_session(visit.run.id, at=at, failed=last.told.failed)
+    records = [kept_record(visit.run.id, one, at=at) for visit in found for one in visit.tellings]
+    TelemetryRecord.objects.bulk_create(records, ignore_conflicts=True)
+    telemetry.place_calls(calls, at=at)
 
 
 def _refuse(batch: Batch, tellings: Iterable[Telling], why: str) -> None:

@@ -99,6 +99,13 @@ def test_each_worse_source_gives_way(worse):
     assert figures(tell(run, told())) == (Decimal("0.008055"), 1200, 42, "logs")
 
 
+def test_a_call_that_a_better_source_tells_by_the_same_name_counts_once_from_it():
+    run = tell(a_run(), told("msg_1", source="spans", cost_usd=Decimal(9)))
+
+    assert figures(tell(run, told("msg_1"))) == (Decimal("0.008055"), 1200, 42, "logs")
+    assert ModelCall.objects.get(run=run).source == "logs"
+
+
 def test_calls_of_no_known_price_are_unpriced_and_taken_back_as_such():
     run = tell(a_run(), told(source="spans", model="house-1"))
     assert (run.unpriced_calls, run.cost_usd) == (1, 0)
