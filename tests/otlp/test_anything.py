@@ -7,13 +7,25 @@ import json
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from opentelemetry.proto.collector.logs.v1.logs_service_pb2 import ExportLogsServiceRequest
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 
 from missioncontrol.api.otlp import from_json, from_protobuf
-from missioncontrol.api.otlp.body import UNPACKED_LIMIT, unpacked
-from missioncontrol.errors import BodyTooLarge, MissionControlError
-from tests.build import a_project
-from tests.otlp.build import TRACE, a_span, attributes, read, spans, take, tellings
+from missioncontrol.api.otlp.body import MOST_MEMBERS, UNPACKED_LIMIT, unpacked
+from missioncontrol.errors import BodyTooLarge, InvalidRequest, MissionControlError
+from tests.build import NOON, a_project
+from tests.otlp.build import (
+    BEGAN_NS,
+    TRACE,
+    a_log,
+    a_span,
+    attributes,
+    logs,
+    read,
+    spans,
+    take,
+    tellings,
+)
 
 NAMES = st.sampled_from([
     "gen_ai.operation.name", "gen_ai.usage.input_tokens", "gen_ai.input.messages",
@@ -94,6 +106,40 @@ def test_a_gzip_bomb_is_not_unpacked():
 
 def test_gzip_of_several_members_is_unpacked_whole():
     assert unpacked(gzip.compress(b"one ") + gzip.compress(b"two"), "gzip") == b"one two"
+
+
+@pytest.mark.parametrize("absurd", [10**320, 2**64], ids=["no float", "no moment"])
+def test_a_moment_beyond_reason_spoils_no_other_record(absurd):
+    odd = a_span("odd", {}) | {"startTimeUnixNano": absurd, "endTimeUnixNano": absurd}
+
+    batch = read(spans(odd, a_span("good", {})))
+
+    assert [one.name for one in batch.records if one.began_at is not None] == ["good"]
+
+
+@pytest.mark.parametrize("took", [1e308, float("inf"), float("nan")])
+def test_a_duration_beyond_reason_is_none(took):
+    record = a_log("tool_result", duration_ms=took)
+
+    (told,) = read(logs(record)).records
+
+    assert told.began_at == told.ended_at
+
+
+def test_a_duration_beyond_reason_in_protobuf_is_none():
+    message = ExportLogsServiceRequest()
+    group = message.resource_logs.add()
+    record = group.scope_logs.add().log_records.add(time_unix_nano=BEGAN_NS)
+    record.attributes.add(key="duration_ms").value.double_value = 1e308
+
+    (told,) = from_protobuf.read(message.SerializeToString(), "logs").records
+
+    assert (told.began_at, told.ended_at) == (NOON, NOON)
+
+
+def test_gzip_of_members_without_number_is_refused():
+    with pytest.raises(InvalidRequest, match="100"):
+        unpacked(gzip.compress(b"") * (MOST_MEMBERS + 1), "gzip")
 
 
 def test_protobuf_tells_what_json_tells():

@@ -45,8 +45,9 @@ class Batch:
 
 def moment(nanoseconds: int) -> datetime | None:
     """Return a moment; None where none was told or it cannot be."""
-    seconds = nanoseconds / 1e9
-    return datetime.fromtimestamp(seconds, UTC) if 0 < seconds < LAST_SECOND else None
+    if not 0 < nanoseconds < LAST_SECOND * 1_000_000_000:  # before dividing: it may fit no float
+        return None
+    return datetime.fromtimestamp(nanoseconds / 1e9, UTC)
 
 
 def began(when_ns: int, attributes: dict[str, Any]) -> datetime | None:

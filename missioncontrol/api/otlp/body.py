@@ -8,6 +8,8 @@ from missioncontrol.errors import BodyTooLarge, InvalidRequest, WrongMediaType
 
 JSON, PROTOBUF = "application/json", "application/x-protobuf"
 UNPACKED_LIMIT = 16 * 1024 * 1024
+MOST_MEMBERS = 100
+"""Of a gzip file: exporters send one, and empty ones cost time that no size bounds."""
 GZIP_HEADER = 16 + zlib.MAX_WBITS
 _STEP = 1024 * 1024
 
@@ -30,7 +32,7 @@ def unpacked(body: bytes, encoding: str) -> bytes:
     Raises:
         WrongMediaType: an encoding other than gzip.
         BodyTooLarge: it would grow beyond the limit; it is not unpacked further.
-        InvalidRequest: it is no gzip.
+        InvalidRequest: it is no gzip, or one of too many members.
     """
     encoding = encoding.strip().lower()
     if encoding in {"", "identity"}:
@@ -46,8 +48,11 @@ def unpacked(body: bytes, encoding: str) -> bytes:
 def _gunzip(body: bytes) -> bytes:
     """Unpack every member of a gzip file, a little at a time."""
     parts: list[bytes] = []
-    size = 0
+    size = members = 0
     while body:
+        members += 1
+        if members > MOST_MEMBERS:
+            raise InvalidRequest(f"At most {MOST_MEMBERS} gzip members in a body.")
         member = zlib.decompressobj(GZIP_HEADER)
         while not member.eof:
             part = member.decompress(body, _STEP)

@@ -47,7 +47,7 @@ def read(body: bytes, signal: Signal) -> Batch:
             continue
         try:
             _take(batch, place, resource, scope, given)
-        except (Unreadable, RecursionError) as fault:
+        except (Unreadable, RecursionError, OverflowError) as fault:
             batch.refuse(place, str(fault))
     return batch
 

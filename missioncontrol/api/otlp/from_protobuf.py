@@ -59,7 +59,7 @@ def read(body: bytes, signal: Signal) -> Batch:
             continue
         try:
             _take(batch, place, resource, scope, given)
-        except Unreadable as fault:
+        except (Unreadable, OverflowError) as fault:
             batch.refuse(place, str(fault))
     return batch
 
