@@ -7,6 +7,8 @@ from collections.abc import Collection
 from datetime import datetime, timedelta
 from uuid import UUID
 
+from django.core.exceptions import ObjectDoesNotExist
+
 from missioncontrol.accounts.models import Project
 from missioncontrol.errors import InvalidRequest, NotFound
 from missioncontrol.oversight import costs
@@ -52,12 +54,14 @@ def link_awaited(*, at: datetime) -> None:
 
 
 def _link_awaited(run_id: UUID, parent: Run, project_id: UUID, *, at: datetime) -> None:
-    relation = Run.objects.values_list("relation", flat=True).get(pk=run_id) or "child"
     try:
+        relation = Run.objects.values_list("relation", flat=True).get(pk=run_id) or "child"
         link_run(run_id, parent.id, relation=relation, projects=[project_id], by="agent", at=at)
     except InvalidRequest as refused:
         logger.info("run %s cannot be linked to %s: %s", run_id, parent.id, refused)
         Run.objects.filter(pk=run_id).update(parent_key="")
+    except (NotFound, ObjectDoesNotExist) as gone:
+        logger.info("run %s or its parent %s was deleted meanwhile: %s", run_id, parent.id, gone)
 
 
 def _link(

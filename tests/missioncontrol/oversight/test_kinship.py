@@ -3,6 +3,7 @@
 import json
 
 import pytest
+from django.db import connection
 
 from missioncontrol.errors import InvalidRequest, NotFound
 from missioncontrol.ids import new_id
@@ -149,6 +150,32 @@ def test_a_run_that_names_itself_stays_alone(project):
     kinship.link_awaited(at=after(4))
 
     assert (fresh(child).parent_id, fresh(child).parent_key) == (None, "")
+
+
+def gone_meanwhile(run):
+    """Somebody deletes a run as soon as the sweep has found whom it waits for."""
+    gone = []
+
+    def execute(run_it, sql, params, many, context):
+        found = run_it(sql, params, many, context)
+        if not gone and '"relation"' in sql and sql.startswith("SELECT"):
+            gone.append(run.pk)
+            Run.objects.filter(pk=run.pk).delete()
+        return found
+
+    return connection.execute_wrapper(execute)
+
+
+@pytest.mark.parametrize("who", ["the child", "its parent"])
+def test_a_run_deleted_meanwhile_leaves_the_others_to_be_linked(project, who):
+    first = a_run(project, parent_key="claude-code:one")
+    second = a_run(project, parent_key="claude-code:two")
+    parents = [a_run(project, key=f"claude-code:{name}") for name in ("one", "two")]
+
+    with gone_meanwhile(first if who == "the child" else parents[0]):
+        kinship.link_awaited(at=after(2))
+
+    assert fresh(second).parent_id == parents[1].id
 
 
 def test_the_deepest_run_still_counts_with_its_outermost_ancestors(project):
