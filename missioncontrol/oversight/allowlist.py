@@ -21,6 +21,9 @@ from missioncontrol.runs.journal import Book
 from missioncontrol.runs.models import Run
 from missioncontrol.wire import AllowlistChanged
 
+SPOKE = {"terminal": "agent terminal", "policy": "policy", "guard": "guard"}
+"""Who made what an agent tells us was chosen at its end."""
+
 
 def allow_calls(book: Book, run: Run, decision: Decision, tap: Tap, *, by: str) -> None:
     """Make an entry for each call that the card shows as repeated.
@@ -96,10 +99,13 @@ def grant_of(run: Run, call: str, *, at: datetime) -> Literal["once", "session"]
     """Tell whether people allowed exactly this call here, and for how long to believe it.
 
     A glob never permits anything, and an entry that ends is asked for each time.
+    What an agent says was chosen at its end is not people's word.
     """
     meant = [
-        entry for entry in in_force(run, at=at) if (entry.match, entry.pattern) == ("exact", call)
-    ]
+        entry for entry in in_force(run, at=at)
+        if (entry.match, entry.pattern) == ("exact", call)
+        and entry.created_by not in SPOKE.values()
+    ]  # fmt: skip
     if not meant:
         return None
     return "session" if any(entry.expires_at is None for entry in meant) else "once"

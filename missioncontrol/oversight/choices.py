@@ -1,8 +1,9 @@
 """What was chosen at an agent's terminal while we were away, told later.
 
-An agent's word lets nobody go whom people hold: the choice answers a card only
-where the project lets agents choose and no request of the agent is waiting here.
-In any case it is journalled.
+An agent's word lets nobody go whom people hold and permits nothing: but for an
+end, it only answers the open card of the call it is about, where the project lets
+agents choose, no person paused the run and no request of the agent waited for
+them. In any case it is journalled.
 """
 
 from __future__ import annotations
@@ -14,18 +15,19 @@ from uuid import UUID
 
 from pydantic import Field, TypeAdapter
 
+from guard.signals import Kind
 from missioncontrol.errors import KeyReused, NotFound
 from missioncontrol.ids import new_id
 from missioncontrol.oversight import allowlist, cards, rows
-from missioncontrol.oversight.models import Intervention
+from missioncontrol.oversight.allowlist import SPOKE
+from missioncontrol.oversight.models import Decision, Intervention
 from missioncontrol.runs import journal
 from missioncontrol.runs.cleaning import masked_text
 from missioncontrol.runs.journal import Book
-from missioncontrol.runs.lifecycle import Status
+from missioncontrol.runs.lifecycle import ON_HOLD, Status
 from missioncontrol.runs.models import Run, Turn
 from missioncontrol.wire import InterventionMade, InterventionRow
 
-SPOKE = {"terminal": "agent terminal", "policy": "policy", "guard": "guard"}
 Call = Annotated[str, Field(max_length=4000)]
 
 
@@ -76,14 +78,15 @@ def take_choice(
 def _take(book: Book, run: Run, choice: LateChoice, *, body: str) -> InterventionRow:
     book.bump(run)
     by = SPOKE[choice.by]
-    card = run.open_decision
-    if _may_act(run, choice):
+    card = _card_of(run, choice)
+    if choice.action == "terminate":
         cards.close_card(book, run, resolution=choice.action, by=by)
-        _act(book, run, choice, by=by)
-    else:
-        card = None
+        cards.stop(book, run, by=by, reason=choice.reason or f"Terminated by {by}.")
+    elif card is not None:
+        cards.close_card(book, run, resolution=choice.action, by=by)
+        _let_go(book, run, choice, card, by=by)
     made = Intervention(
-        id=new_id(), run=run, decision_id=card, key=choice.key, body=body, action=choice.action,
+        id=new_id(), run=run, decision=card, key=choice.key, body=body, action=choice.action,
         message=masked_text(choice.message), status="acknowledged", by=by, version=run.version,
         at=book.at, delivered_at=book.at, acknowledged_at=book.at,
     )  # fmt: skip
@@ -93,20 +96,43 @@ def _take(book: Book, run: Run, choice: LateChoice, *, body: str) -> Interventio
     return row
 
 
-def _may_act(run: Run, choice: LateChoice) -> bool:
-    """Ending is always let; letting go is not an agent's to say while people hold it."""
+def _card_of(run: Run, choice: LateChoice) -> Decision | None:
+    """Return the card that the choice answers.
+
+    Ending is always let; letting go is not an agent's to say while people hold it.
+    """
+    if run.open_decision is None:
+        return None
+    card = Decision.objects.get(pk=run.open_decision)
     if choice.action == "terminate":
-        return True
-    return run.project.agents_choose and run.status != Status.HELD
+        return card
+    mine = run.project.agents_choose and not _waited_for_people(run) and not _is_paused(run)
+    return card if mine and _is_about(card, run, choice) else None
 
 
-def _act(book: Book, run: Run, choice: LateChoice, *, by: str) -> None:
-    if choice.action == "terminate":
-        cards.stop(book, run, by=by, reason=choice.reason or f"Terminated by {by}.")
-        return
+def _waited_for_people(run: Run) -> bool:
+    """A hold that the agent waited in is people's to end, also once it gave up."""
+    return run.status == Status.HELD or run.gave_up_at is not None or run.parked
+
+
+def _is_paused(run: Run) -> bool:
+    """Tell whether a person asked for this hold, before or after the card opened."""
+    if run.status not in ON_HOLD or run.held_since is None:
+        return False
+    return run.interventions.filter(action="pause", at__gte=run.held_since).exists()
+
+
+def _is_about(card: Decision, run: Run, choice: LateChoice) -> bool:
+    if card.kind == Kind.BUDGET or not choice.turn:
+        return False
+    return Turn.objects.filter(run=run, key=choice.turn, seq__in=card.signal["turns"]).exists()
+
+
+def _let_go(book: Book, run: Run, choice: LateChoice, card: Decision, *, by: str) -> None:
     if choice.action == "allowlist":
-        calls = [masked_text(call) or "" for call in choice.calls]
-        allowlist.allow_in_run(book, run, calls, reason=choice.reason, by=by)
-    if choice.action == "inject":
+        shown = card.evidence.get("calls") or ()
+        calls = [call for call in map(masked_text, choice.calls) if call in shown]
+        allowlist.allow_in_run(book, run, filter(None, calls), reason=choice.reason, by=by)
+    if choice.action == "inject" and choice.turn:
         Turn.objects.filter(run=run, key=choice.turn, phase="proposed").update(skipped=True)
     cards.release(book, run, by=by, reason=choice.action)

@@ -1,13 +1,18 @@
 """What an agent follows alone, and what it tells of it later."""
 
+from decimal import Decimal
+
 import pytest
 
-from missioncontrol.oversight import services
+from missioncontrol.oversight import allowlist, answers, services
 from missioncontrol.oversight.models import AllowlistEntry, Decision, Intervention
-from missioncontrol.runs.models import JournalRow, Turn
+from missioncontrol.oversight.taps import Tap
+from missioncontrol.runs.models import JournalRow, Run, Turn
 from tests.build import NOON, a_call, a_project, a_run, a_stuck_run, after, report
 
 pytestmark = pytest.mark.django_db
+
+CALL = 'Bash {"command":"pytest -q"}'
 
 
 @pytest.fixture
@@ -19,6 +24,11 @@ def a_choice(action="continue", **said):
     return {"key": "choice-1", "action": action, "by": "terminal", **said}
 
 
+def of_its_call(run, action="continue", **said):
+    """A choice about the call that opened the run's card."""
+    return a_choice(action, turn=Turn.objects.get(run=run, phase="proposed").key, **said)
+
+
 def tell(client, run, choice):
     return client.post(f"/api/v1/runs/{run.id}/choices/", choice, format="json")
 
@@ -28,7 +38,7 @@ def journal(run):
 
 
 def test_a_choice_answers_the_card_its_turn_opened(run, as_agent):
-    answer = tell(as_agent, run, a_choice())
+    answer = tell(as_agent, run, of_its_call(run))
 
     run.refresh_from_db()
     assert answer.status_code == 201
@@ -40,7 +50,7 @@ def test_a_choice_answers_the_card_its_turn_opened(run, as_agent):
 
 
 def test_told_twice_it_is_done_once(run, as_agent):
-    first, second = (tell(as_agent, run, a_choice()) for _ in "ab")
+    first, second = (tell(as_agent, run, of_its_call(run)) for _ in "ab")
 
     assert (first.status_code, second.status_code) == (201, 200)
     assert first.json() == second.json()
@@ -48,14 +58,14 @@ def test_told_twice_it_is_done_once(run, as_agent):
 
 
 def test_another_choice_under_the_same_key_is_refused(run, as_agent):
-    tell(as_agent, run, a_choice())
+    tell(as_agent, run, of_its_call(run))
 
     answer = tell(as_agent, run, a_choice("terminate"))
     assert (answer.status_code, answer.json()["code"]) == (422, "key_reused")
 
 
 def test_streaks_start_afresh_after_it(run, as_agent):
-    tell(as_agent, run, a_choice())
+    tell(as_agent, run, of_its_call(run))
 
     report(run, a_call(error="ModuleNotFoundError: no module 'app.tokens'"))
     assert run.open_decision is None
@@ -72,7 +82,7 @@ def test_an_end_at_the_terminal_ends_the_run(run, as_agent):
 
 
 def test_a_call_allowed_at_the_terminal_is_allowed_in_this_run(run, as_agent):
-    tell(as_agent, run, a_choice("allowlist", calls=['Bash {"command":"pytest -q"}']))
+    tell(as_agent, run, of_its_call(run, "allowlist", calls=['Bash {"command":"pytest -q"}']))
 
     entry = AllowlistEntry.objects.get()
     assert (entry.scope, entry.run_id, entry.created_by) == ("run", run.id, "agent terminal")
@@ -82,7 +92,7 @@ def test_a_call_allowed_at_the_terminal_is_allowed_in_this_run(run, as_agent):
 def test_a_call_that_a_text_replaced_is_shown_as_not_run(run, as_agent):
     proposed = Turn.objects.get(run=run, phase="proposed")
 
-    answer = tell(as_agent, run, a_choice("inject", message="Read b.py.", turn=proposed.key))
+    answer = tell(as_agent, run, of_its_call(run, "inject", message="Read b.py."))
 
     proposed.refresh_from_db()
     assert proposed.skipped
@@ -90,13 +100,13 @@ def test_a_call_that_a_text_replaced_is_shown_as_not_run(run, as_agent):
 
 
 def test_who_chose_is_journalled(run, as_agent):
-    assert tell(as_agent, run, a_choice(by="policy")).json()["by"] == "policy"
+    assert tell(as_agent, run, of_its_call(run, by="policy")).json()["by"] == "policy"
 
 
 def test_an_agent_that_is_held_here_cannot_let_itself_go(run, as_agent):
     services.note_waiting([run.id], at=NOON)
 
-    answer = tell(as_agent, run, a_choice())
+    answer = tell(as_agent, run, of_its_call(run))
 
     run.refresh_from_db()
     assert (answer.status_code, answer.json()["decision"]) == (201, None)
@@ -104,12 +114,114 @@ def test_an_agent_that_is_held_here_cannot_let_itself_go(run, as_agent):
     assert run.open_decision is not None
 
 
+def pause(run, *, at):
+    run.refresh_from_db()
+    answers.intervene(
+        run.id, Tap(key=f"pause-{run.version}", action="pause", version=run.version),
+        projects=[run.project_id], by="ana", at=at,
+    )  # fmt: skip
+    run.refresh_from_db()
+
+
+def is_journalled_only(run, answer):
+    """The choice is kept, and the run is as it was."""
+    before = (run.status, run.open_decision)
+    run.refresh_from_db()
+    assert (answer.status_code, answer.json()["decision"]) == (201, None)
+    assert (run.status, run.open_decision) == before
+    assert Intervention.objects.filter(run=run, key="choice-1").count() == 1
+    return True
+
+
+def test_without_a_card_an_agent_allows_itself_nothing(as_agent, project):
+    run = report(a_run(project), a_call(key="call-x"))
+    choice = a_choice("allowlist", turn="call-x", calls=[CALL])
+
+    assert is_journalled_only(run, tell(as_agent, run, choice))
+    assert not AllowlistEntry.objects.exists()
+
+
+def test_only_a_call_that_the_card_shows_is_allowed(run, as_agent):
+    tell(as_agent, run, of_its_call(run, "allowlist", calls=['Bash {"command":"rm -rf /"}', CALL]))
+
+    assert AllowlistEntry.objects.get().pattern == CALL
+
+
+@pytest.mark.parametrize("by", ["terminal", "policy", "guard"])
+def test_what_an_agent_allowed_is_no_permission_of_people(run, as_agent, by):
+    tell(as_agent, run, of_its_call(run, "allowlist", calls=[CALL], by=by))
+
+    assert AllowlistEntry.objects.get().pattern == CALL
+    assert allowlist.grant_of(run, CALL, at=NOON) is None
+
+
+@pytest.mark.parametrize("turn", [None, "", "elsewhere", "later"])
+def test_a_choice_about_another_call_leaves_the_card_open(run, as_agent, turn):
+    report(run, a_call("ls", key="later"))
+
+    assert is_journalled_only(run, tell(as_agent, run, a_choice(turn=turn)))
+
+
+def test_a_card_of_a_budget_is_for_people(as_agent, project):
+    run = report(a_run(project, budget={"usd": 1}), a_call(key="dear", cost_usd=Decimal(2)))
+    assert Decision.objects.get(pk=run.open_decision).kind == "budget"
+
+    assert is_journalled_only(run, tell(as_agent, run, a_choice(turn="dear")))
+
+
+@pytest.mark.parametrize("action", ["continue", "allowlist", "inject"])
+def test_a_persons_hold_without_a_card_is_theirs_to_lift(as_agent, project, action):
+    run = report(a_run(project), a_call(key="call-x"))
+    pause(run, at=after(1))
+    assert run.status == "holding"
+
+    assert is_journalled_only(run, tell(as_agent, run, a_choice(action, turn="call-x")))
+
+
+def test_a_persons_hold_of_a_carded_run_is_theirs_to_lift(run, as_agent):
+    pause(run, at=after(1))
+
+    assert is_journalled_only(run, tell(as_agent, run, of_its_call(run)))
+
+
+def test_a_person_who_paused_before_the_card_opened_still_decides(run, as_agent):
+    Decision.objects.update(opened_at=after(60))
+    pause(run, at=after(1))
+
+    assert is_journalled_only(run, tell(as_agent, run, of_its_call(run)))
+
+
+def test_an_agent_that_gave_up_waiting_cannot_let_itself_go(run, as_agent):
+    services.note_waiting([run.id], at=NOON)
+    services.give_up_abandoned(at=after(600))
+    run.refresh_from_db()
+    assert (run.status, run.gave_up_at) == ("holding", after(600))
+
+    assert is_journalled_only(run, tell(as_agent, run, of_its_call(run)))
+
+
+def test_a_parked_agent_cannot_let_itself_go(run, as_agent):
+    Run.objects.filter(pk=run.pk).update(parked=True)
+    run.refresh_from_db()
+
+    assert is_journalled_only(run, tell(as_agent, run, of_its_call(run)))
+
+
+def test_a_person_who_paused_it_does_not_keep_it_from_ending(run, as_agent):
+    pause(run, at=after(1))
+
+    tell(as_agent, run, a_choice("terminate"))
+
+    run.refresh_from_db()
+    assert run.status == "stopping"
+
+
 def test_where_agents_may_not_choose_people_still_decide(as_agent, project):
     project.agents_choose = False
     project.save()
     run = a_stuck_run(project)
 
-    tell(as_agent, run, a_choice())
+    tell(as_agent, run, of_its_call(run))
 
     run.refresh_from_db()
     assert run.open_decision is not None
