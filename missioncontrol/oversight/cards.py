@@ -41,6 +41,9 @@ from missioncontrol.wire import (
 
 SHOWN_TEXT = 2000
 SHOWN_TURNS = 8
+LEAST_HOLD_S = 60.0
+"""A hold lasts this long whatever the agent says of its patience: time for a person to see the
+card and answer it. Else an agent could have its own hold expire at once."""
 LAST_TURNS = 2
 """Turns that an agent asked to finish is let through; the last answer is one."""
 
@@ -77,10 +80,15 @@ def hold(book: Book, run: Run, *, by: str, reason: str, from_seq: int) -> None:
 
 
 def expiry_of(run: Run, *, at: datetime) -> datetime:
-    """Say when a hold that begins now ends by itself: before the agent's own time-out."""
+    """Say when a hold that begins now ends by itself.
+
+    Before the agent's own time-out, unless that leaves people no time to answer.
+    """
     patience_s = capabilities_of(run).patience_s
     limit_s = float(run.project.hold_limit)
-    return at + timedelta(seconds=limit_s if patience_s is None else min(limit_s, patience_s))
+    if patience_s is not None:
+        limit_s = min(limit_s, max(patience_s, LEAST_HOLD_S))
+    return at + timedelta(seconds=limit_s)
 
 
 def release(book: Book, run: Run, *, by: str, reason: str) -> None:

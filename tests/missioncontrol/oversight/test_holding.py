@@ -56,6 +56,22 @@ def test_an_agent_that_waits_as_long_as_it_takes_is_held_for_the_projects_limit(
     assert held().hold_expires_at == NOON + timedelta(seconds=3600)
 
 
+def test_an_agent_cannot_have_its_hold_expire_at_once():
+    run = held(capabilities={"patience_s": 0.001})
+
+    assert run.hold_expires_at == NOON + timedelta(seconds=60)
+    assert Decision.objects.get().expires_at == run.hold_expires_at
+
+
+def test_a_project_may_hold_for_less_than_an_agent_may(project):
+    project.hold_limit = 30
+    project.save()
+
+    run = held(project=project, capabilities={"patience_s": 1})
+
+    assert run.hold_expires_at == NOON + timedelta(seconds=30)
+
+
 # --- nobody there to take the answer ---------------------------------------------
 
 
