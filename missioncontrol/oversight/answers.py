@@ -233,7 +233,7 @@ def _terminate(book: Book, run: Run, tap: Tap, made: Intervention) -> None:
 
 def _end_with(book: Book, run: Run, parent: Run, reason: str, *, by: str) -> None:
     """End a run because the one that started it, however far above, is ended."""
-    if run.status in ENDED | FORBIDDEN:
+    if run.status in ENDED | FORBIDDEN or "terminate" in rows.unavailable(run):
         return
     cards.close_card(book, run, resolution="terminate", by=by)
     cards.stop(book, run, by=by, reason=f'Ended with "{parent.name}", which started it: {reason}')

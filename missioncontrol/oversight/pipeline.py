@@ -340,7 +340,9 @@ def _raise_detection(
 def _end_with_parent(book: Book, run: Run, above: Above) -> None:
     """Stop a run whose agent was started by one that has been stopped."""
     parent = above.named(run.parent_id) if run.relation == "child" and run.parent_id else None
-    if parent is not None and parent.status in FORBIDDEN and run.status not in ENDED | FORBIDDEN:
+    if parent is None or parent.status not in FORBIDDEN:
+        return
+    if run.status not in ENDED | FORBIDDEN and rows.capabilities_of(run).can_end:
         cards.close_card(book, run, resolution="ended", by="guard")
         reason = f'The run that started it, "{parent.name}", was stopped.'
         cards.stop(book, run, by="guard", reason=reason)

@@ -17,6 +17,11 @@ describe("kin", () => {
     expect(startedBy(other, all)).toEqual([]);
   });
 
+  it("leaves out what cannot be ended, not what that one started", () => {
+    const fixed = { ...child, unavailable: { terminate: "It cannot be ended from here." } };
+    expect(startedBy(lead, [lead, fixed, grandchild]).map(({ id }) => id)).toEqual(["c"]);
+  });
+
   it("lists the runs right below, in the order they were opened", () => {
     expect(childrenOf(lead, all).map(({ id }) => id)).toEqual(["b", "d", "f"]);
   });

@@ -2,7 +2,7 @@
 import { hasEnded } from "./words";
 import type { RunRow } from "../wire/types";
 
-/** The runs that this one's agent started, and those that they did, while they live. */
+/** The runs that this one's agent started, and those that they did, while they live and can be ended. */
 export function startedBy(run: RunRow, runs: readonly RunRow[]): RunRow[] {
   const found: RunRow[] = [];
   const above = new Set([run.id]);
@@ -12,7 +12,7 @@ export function startedBy(run: RunRow, runs: readonly RunRow[]): RunRow[] {
     for (const one of below) above.add(one.id);
     found.push(...below);
   }
-  return found.filter((one) => !hasEnded(one));
+  return found.filter((one) => !hasEnded(one) && !("terminate" in one.unavailable));
 }
 
 /** The runs right below this one, as they were opened. */

@@ -243,6 +243,29 @@ def test_a_child_that_is_started_after_the_end_is_stopped_at_its_first_turn(proj
     assert late.reason == 'The run that started it, "lead", was stopped.'
 
 
+CANNOT_END = {"terminate": False}
+
+
+def test_ending_a_run_leaves_alone_what_cannot_be_ended(project):
+    parent, _, _ = a_tree(project)
+    fixed = a_run(project, parent=parent.id, capabilities=CANNOT_END)
+    below = a_run(project, parent=fixed.id)
+
+    tap(parent, "terminate")
+
+    fixed, below = (Run.objects.get(pk=run.pk) for run in (fixed, below))
+    assert (fixed.status, below.status) == ("running", "stopping")
+
+
+def test_a_late_child_that_cannot_be_ended_is_not_said_to_be(project):
+    parent, _, _ = a_tree(project)
+    tap(parent, "terminate")
+
+    late = a_run(project, parent=parent.id, capabilities=CANNOT_END)
+
+    assert report(late, a_proposal(), at=after(5)).status == "running"
+
+
 def test_judging_a_closed_card_does_no_harm(project):
     parent, child, _ = a_tree(project)
     child = report(child, paid(0, error="no module"))
