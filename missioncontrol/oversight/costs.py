@@ -175,14 +175,17 @@ def count_agent(run: Run, agent: str, use: Use, *, obs: int, failed: bool = Fals
     run.agents_spent = _latest({**run.agents_spent, agent: used}, named=agents)
 
 
-def take_over(book: Book, run: Run, *, source: str, spending: Spending) -> None:
-    """Count a run from a better source from now on: what it told replaces the rest.
+def take_over(
+    book: Book, run: Run, *, source: str, since: datetime | None, spending: Spending
+) -> None:
+    """Count a run from a better source from now on: it replaces what others told since.
+
+    What was counted before `since` stays, for this source never tells of it; None:
+    all is replaced. One that tells of an earlier call later replaces more.
 
     The run's row lock is held; shared sums change when `spending` is written.
     """
-    if run.usage_source == source:
-        return
-    for call in take_back(book, run):
+    for call in take_back(book, run, better=source, since=since):
         tokens = sum(getattr(call, column) for column in TOTAL_COLUMNS)
         less = Use(usd=-(call.cost_usd or Decimal(0)), tokens=-tokens)
         spending.add(run, call.agent, less, at=call.at)

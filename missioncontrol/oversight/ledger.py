@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
 from typing import Any, Literal
+
+from django.db.models import Q
 
 from guard.pricing import price
 from guard.turn import Usage
@@ -78,25 +80,41 @@ def enter(book: Book, run: Run, call: Call) -> tuple[ModelCall, Use]:
     return row, Use(usd=cost or Decimal(0), tokens=usage.total)
 
 
-def take_back(book: Book, run: Run) -> list[ModelCall]:
-    """Forget what was counted for a run, the judge's apart; return the calls.
+def take_back(book: Book, run: Run, *, better: str, since: datetime | None) -> list[ModelCall]:
+    """Forget what worse sources told of a run since a moment; return the calls.
 
     The events told of it stay; one more tells that it was taken back.
     """
-    calls = list(ModelCall.objects.filter(run=run).exclude(source=JUDGE))
+    worse = ModelCall.objects.filter(run=run, source__in=SOURCES[: SOURCES.index(better)])
+    late = Q() if since is None else Q(at__gte=since) | Q(at=None)
+    calls = list(worse.filter(late).order_by("pk"))
     if not calls:
         return []
-    total = {name: -getattr(run, column) for name, column in USAGE_COLUMNS.items()}
+    total = {
+        name: -sum(getattr(call, column) for call in calls)
+        for name, column in USAGE_COLUMNS.items()
+    }
+    cost = sum((call.cost_usd or UNSPENT for call in calls), UNSPENT)
     book.record(
-        run, CostAttributed, by="agent", source=run.usage_source or "turns", cost_usd=-run.cost_usd,
-        usage=Usage(**total), taken_back=len(calls),
+        run, CostAttributed, by="agent", source=calls[-1].source,
+        cost_usd=-min(cost, run.cost_usd), usage=Usage(**total), taken_back=len(calls),
     )  # fmt: skip
-    for column in USAGE_COLUMNS.values():
-        setattr(run, column, 0)
+    for name, column in USAGE_COLUMNS.items():
+        setattr(run, column, getattr(run, column) + total[name])
     run.unpriced_calls -= sum(call.cost_usd is None for call in calls)
-    run.cost_usd, run.recent_costs = UNSPENT, []
+    run.cost_usd = max(run.cost_usd - cost, UNSPENT)
+    _forget_recent(run, calls)
     ModelCall.objects.filter(pk__in=[call.pk for call in calls]).delete()
     return calls
+
+
+def _forget_recent(run: Run, calls: Iterable[ModelCall]) -> None:
+    recent = {entry[0]: Decimal(entry[1]) for entry in run.recent_costs}
+    for call in calls:
+        minute = int(call.at.timestamp()) // 60 if call.at else None
+        if minute in recent:
+            recent[minute] -= call.cost_usd or 0
+    run.recent_costs = [[when, str(total)] for when, total in recent.items() if total > 0]
 
 
 def row_of(book: Book, run: Run, call: Call, cost: Decimal | None) -> ModelCall:

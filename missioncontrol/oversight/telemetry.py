@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
-from datetime import datetime
+from datetime import datetime, timedelta
 from uuid import UUID
 
 from guard.turn import Usage
@@ -17,6 +17,8 @@ from missioncontrol.runs.journal import Book
 from missioncontrol.runs.models import ModelCall, Run, TelemetryRecord, Turn
 from missioncontrol.runs.rows import USAGE_COLUMNS
 
+SLACK = timedelta(minutes=2)
+"""Of two clocks, and of an exporter that gathers calls before it tells of them."""
 NEWEST = 200
 """Calls and tools of a run that are looked at together."""
 
@@ -24,8 +26,8 @@ NEWEST = 200
 def count_calls(told: Mapping[UUID, Sequence[Call]], *, at: datetime) -> int:
     """Count each of these calls once; return how many were new.
 
-    What a better source tells replaces what was counted before; what a worse one
-    tells is left out. It revives no ended run. Takes the runs' row locks.
+    What a better source tells replaces what worse ones told since its first call; what
+    a worse one tells is left out. It revives no ended run. Takes the runs' row locks.
     """
     with journal.writing(told, at=at) as book:
         spending = Spending((), at=at)
@@ -56,7 +58,8 @@ def _enter_new(
 ) -> Iterator[ModelCall]:
     best = max((call.source for call in calls), key=SOURCES.index)
     if is_heard(run, best):
-        take_over(book, run, source=best, spending=spending)
+        since = _since([call for call in calls if call.source == best], at=book.at)
+        take_over(book, run, source=best, since=since, spending=spending)
     known = counted(run.id, {call.call_id for call in calls})  # once what is taken back is gone
     for call in calls:
         if not is_heard(run, call.source) or call.call_id in known:
@@ -67,6 +70,18 @@ def _enter_new(
         spending.add(run, call.agent, use)
         count_agent(run, call.agent, use, obs=run.last_obs)
         yield row
+
+
+def _since(calls: Sequence[Call], *, at: datetime) -> datetime | None:
+    """Return from when on these calls were made, by our clock; None: one has no moment.
+
+    A clock that tells of the future is ahead of ours by so much at least.
+    """
+    made = [call.made_at for call in calls if call.made_at is not None]
+    if len(made) < len(calls):
+        return None
+    began = [call.began_at for call in calls if call.began_at is not None]
+    return min(made + began) - max(max(made) - at, timedelta(0)) - SLACK
 
 
 def place_calls(run_ids: Iterable[UUID], *, at: datetime) -> None:

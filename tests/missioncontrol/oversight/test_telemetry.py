@@ -99,6 +99,44 @@ def test_each_worse_source_gives_way(worse):
     assert figures(tell(run, told())) == (Decimal("0.008055"), 1200, 42, "logs")
 
 
+def in_a_resumed_session(run, *, minutes, **moments):
+    """Telemetry is switched on long after a transcript told of twelve dollars."""
+    old = told("t1", source="transcript", cost_usd=Decimal(12))
+    run = tell(tell(run, old), told("t2", source="transcript"), at=after(minutes * 60))
+    return tell(run, told("c1", **moments), at=after(minutes * 60 + 5))
+
+
+def test_what_was_used_before_a_better_source_began_stays_counted():
+    run = in_a_resumed_session(a_run(), minutes=60, made_at=after(3601), began_at=after(3600))
+
+    assert figures(run) == (Decimal("12.008055"), 2400, 84, "logs")
+    assert [call.call_id for call in ModelCall.objects.filter(run=run)] == ["t1", "c1"]
+    assert Decimal(run.recent_costs[-1][1]) == Decimal("0.008055")
+
+
+def test_all_is_replaced_where_a_better_source_names_no_moment():
+    run = in_a_resumed_session(a_run(), minutes=60)
+
+    assert figures(run) == (Decimal("0.008055"), 1200, 42, "logs")
+
+
+def test_an_agents_clock_that_is_ahead_lets_nothing_count_twice():
+    run = in_a_resumed_session(a_run(), minutes=60, made_at=after(9000), began_at=after(8999))
+
+    assert figures(run) == (Decimal("12.008055"), 2400, 84, "logs")
+
+
+def test_a_better_source_that_tells_its_first_call_last_lets_nothing_count_twice():
+    run = tell(a_run(), told("t1", source="transcript"), at=NOON)
+    run = tell(run, told("t2", source="transcript"), at=after(600))
+
+    run = tell(run, told("c2", made_at=after(600)), at=after(605))
+    run = tell(run, told("c1", made_at=NOON), at=after(606))
+
+    assert figures(run) == (Decimal("0.016110"), 2400, 84, "logs")
+    assert [call.call_id for call in ModelCall.objects.filter(run=run)] == ["c2", "c1"]
+
+
 def test_a_call_that_a_better_source_tells_by_the_same_name_counts_once_from_it():
     run = tell(a_run(), told("msg_1", source="spans", cost_usd=Decimal(9)))
 
