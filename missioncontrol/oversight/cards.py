@@ -16,6 +16,7 @@ from guard.signals import Kind, Signal
 from guard.wire import Escalation
 from missioncontrol.ids import new_id
 from missioncontrol.oversight import rows, suggestions
+from missioncontrol.oversight.allowlist import SPOKE
 from missioncontrol.oversight.models import (
     Autofix,
     ControllerNote,
@@ -118,7 +119,8 @@ def forgive_failures(run: Run) -> None:
 
 def is_paused(run: Run, decision: Decision) -> bool:
     """Tell whether a person has paused the run since its card opened."""
-    newest = run.interventions.filter(at__gte=decision.opened_at).order_by("-id").first()
+    since = run.interventions.filter(at__gte=decision.opened_at)
+    newest = since.exclude(by__in=SPOKE.values()).order_by("-id").first()
     return newest is not None and newest.action == "pause"
 
 

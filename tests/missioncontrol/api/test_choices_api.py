@@ -4,7 +4,7 @@ from decimal import Decimal
 
 import pytest
 
-from missioncontrol.oversight import allowlist, answers, services
+from missioncontrol.oversight import allowlist, answers, cards, services
 from missioncontrol.oversight.models import AllowlistEntry, Decision, Intervention
 from missioncontrol.oversight.taps import Tap
 from missioncontrol.runs.models import JournalRow, Run, Turn
@@ -182,6 +182,14 @@ def test_a_persons_hold_of_a_carded_run_is_theirs_to_lift(run, as_agent):
     pause(run, at=after(1))
 
     assert is_journalled_only(run, tell(as_agent, run, of_its_call(run)))
+
+
+def test_an_agents_choice_does_not_hide_a_persons_hold(run, as_agent):
+    pause(run, at=after(1))
+
+    tell(as_agent, run, of_its_call(run))
+
+    assert cards.is_paused(run, Decision.objects.get())
 
 
 def test_a_person_who_paused_before_the_card_opened_still_decides(run, as_agent):
