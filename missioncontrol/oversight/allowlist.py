@@ -14,15 +14,12 @@ from guard.policy import AllowPattern, is_allowed
 from guard.signals import Signal
 from missioncontrol.errors import InvalidRequest, NotFound
 from missioncontrol.ids import new_id
-from missioncontrol.oversight.models import AllowlistEntry, Decision
+from missioncontrol.oversight.models import SPOKE, AllowlistEntry, Decision
 from missioncontrol.oversight.taps import Tap
 from missioncontrol.runs import journal
 from missioncontrol.runs.journal import Book
 from missioncontrol.runs.models import Run
 from missioncontrol.wire import AllowlistChanged
-
-SPOKE = {"terminal": "agent terminal", "policy": "policy", "guard": "guard"}
-"""Who made what an agent tells us was chosen at its end."""
 
 
 def allow_calls(book: Book, run: Run, decision: Decision, tap: Tap, *, by: str) -> None:

@@ -16,8 +16,8 @@ from guard.signals import Kind, Signal
 from guard.wire import Escalation
 from missioncontrol.ids import new_id
 from missioncontrol.oversight import rows, suggestions
-from missioncontrol.oversight.allowlist import SPOKE
 from missioncontrol.oversight.models import (
+    SPOKE,
     Autofix,
     ControllerNote,
     Decision,

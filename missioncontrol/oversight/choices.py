@@ -19,8 +19,7 @@ from guard.signals import Kind
 from missioncontrol.errors import KeyReused, NotFound
 from missioncontrol.ids import new_id
 from missioncontrol.oversight import allowlist, cards, rows
-from missioncontrol.oversight.allowlist import SPOKE
-from missioncontrol.oversight.models import Decision, Intervention
+from missioncontrol.oversight.models import SPOKE, Decision, Intervention
 from missioncontrol.runs import journal
 from missioncontrol.runs.cleaning import masked_text
 from missioncontrol.runs.journal import Book

@@ -9,6 +9,9 @@ from missioncontrol.accounts.models import Project
 from missioncontrol.ids import new_id
 from missioncontrol.runs.models import Run
 
+SPOKE = {"terminal": "agent terminal", "policy": "policy", "guard": "guard"}
+"""Who made what an agent tells us was chosen at its end."""
+
 
 class Decision(models.Model):
     """The card a person sees. `holds`: the agent is asked to wait for the answer."""
