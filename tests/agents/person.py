@@ -6,6 +6,7 @@ import json
 import urllib.error
 import urllib.request
 import uuid
+from collections.abc import Iterator
 from typing import Any
 
 from tests.contract.conversation import Caller
@@ -73,7 +74,7 @@ class Person:
 
     def card(self, card_id: str) -> dict[str, Any] | None:
         """Find an open card, whoever waits."""
-        rows = self.get("decisions/?status=open")["results"]
+        rows = self.get("decisions/?status=open&limit=500")["results"]
         return next((row for row in rows if row["id"] == card_id), None)
 
     def say(self, run_id: str, text: str) -> None:
@@ -83,8 +84,15 @@ class Person:
 
     def any_card(self, card_id: str) -> dict[str, Any]:
         """Read one card, open or answered."""
-        rows = self.get("decisions/?limit=100")["results"]
-        return dict(next(row for row in rows if row["id"] == card_id))
+        return dict(next(row for row in self._cards() if row["id"] == card_id))
+
+    def _cards(self) -> Iterator[dict[str, Any]]:
+        """Read every card, oldest first: a fleet before this test may have left hundreds."""
+        path: str | None = "decisions/?limit=500"
+        while path:
+            page = self.get(path)
+            yield from page["results"]
+            path = page["next"] and page["next"].partition("/api/v1/")[2]
 
     def answer_to(self, card: dict[str, Any]) -> str | None:
         """Where the answer to a card is."""
@@ -97,7 +105,7 @@ class Person:
 
     def waiting_on(self, run_id: str | None) -> dict[str, Any] | None:
         """Find the card on which a run's agent waits, when it is there."""
-        rows = self.get("decisions/?status=open")["results"]
+        rows = self.get("decisions/?status=open&limit=500")["results"]
         ours = (row for row in rows if row["run"] == run_id)
         return next((r for r in ours if r["agent_waiting"] and r["status"] == "open"), None)
 
