@@ -1,3 +1,5 @@
+from contextlib import ExitStack
+
 import pytest
 
 from tests.agents import claude_code
@@ -44,19 +46,20 @@ def person(installation):
     return Person(installation)
 
 
-@pytest.fixture
-def model():
-    """Make a scripted model: `model(script)`."""
-    serving = []
+def scripted(kind):
+    """Give a fixture that makes scripted models of one API: `model(script)`."""
 
-    def serve(script):
-        api = ScriptedMessagesApi(script)
-        serving.append(api)
-        return api.__enter__()
+    @pytest.fixture
+    def serve():
+        with ExitStack() as serving:
+            yield lambda script: serving.enter_context(kind(script))
 
-    yield serve
-    for api in serving:
-        api.__exit__()
+    return serve
+
+
+model = scripted(ScriptedMessagesApi)
+responses = scripted(ScriptedResponsesApi)
+gemini_model = scripted(ScriptedGeminiApi)
 
 
 @pytest.fixture
@@ -76,21 +79,6 @@ def claude(tmp_path):
     yield settle
     for client in running:
         client.end()
-
-
-@pytest.fixture
-def responses():
-    """Make a scripted model that speaks the Responses API: `responses(script)`."""
-    serving = []
-
-    def serve(script):
-        api = ScriptedResponsesApi(script)
-        serving.append(api)
-        return api.__enter__()
-
-    yield serve
-    for api in serving:
-        api.__exit__()
 
 
 @pytest.fixture
@@ -128,21 +116,6 @@ def play(installation, tmp_path):
     yield start
     for program in playing:
         program.end()
-
-
-@pytest.fixture
-def gemini_model():
-    """Make a scripted model that speaks the Gemini API: `gemini_model(script)`."""
-    serving = []
-
-    def serve(script):
-        api = ScriptedGeminiApi(script)
-        serving.append(api)
-        return api.__enter__()
-
-    yield serve
-    for api in serving:
-        api.__exit__()
 
 
 @pytest.fixture
