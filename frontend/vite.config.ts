@@ -1,11 +1,19 @@
 import { svelte } from "@sveltejs/vite-plugin-svelte";
 import { defineConfig } from "vitest/config";
+import { serviceWorker } from "./vite.sw";
 
 const BACKEND = process.env.MISSIONCONTROL_URL ?? "http://127.0.0.1:8765";
 
 export default defineConfig({
-  plugins: [svelte()],
-  build: { target: "es2022", assetsInlineLimit: 0, modulePreload: { polyfill: false } },
+  plugins: [svelte(), serviceWorker("src/sw/worker.ts")],
+  build: {
+    target: "es2022",
+    manifest: true,
+    assetsInlineLimit: 0,
+    modulePreload: { polyfill: false },
+    // What four chunks share is one file: a screen is a few requests, not forty.
+    rolldownOptions: { output: { codeSplitting: { groups: [{ name: "parts", minShareCount: 4 }] } } },
+  },
   server: {
     proxy: {
       "/api": { target: BACKEND },

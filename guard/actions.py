@@ -10,7 +10,7 @@ from __future__ import annotations
 import functools
 import re
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 from guard.turn import ActionClass
 
@@ -85,6 +85,11 @@ _EDIT_COMMAND = re.compile(
     r"|\btee\b|(?<![0-9&>=-])>{1,2}(?!&)\s?(?!/dev/)[\w./~\"'$-]"
     r"|(?:^|[;&|]\s*)(?:\S*/)?(?:mv|cp|rm|mkdir|touch|patch|chmod|ln)\s"
 )
+# One of these stands in whatever the expressions find: looking is cheaper than they are.
+_TEST_HINTS = ("test", "tox", "nox", "jest", "mocha", "rspec", "phpunit")
+_EDIT_HINTS = (
+    "sed", ">", "patch", "git ", "tee", "mv", "cp", "rm", "mkdir", "touch", "chmod", "ln",
+)  # fmt: skip
 _SEARCH_WORDS = frozenset(
     {
         "grep", "rg", "ag", "ack", "find", "fd", "locate", "which", "whereis", "fgrep", "egrep",
@@ -137,6 +142,10 @@ _WAIT_COMMAND = re.compile(
     r"|docker (?:compose )?ps|systemctl (?:is-active|status)|tail -[fFn]|nvidia-smi|top -b)"
     r"|\b(?:curl|wget)\b[^|;]{0,200}(?:health|ready|status|ping|alive)"
 )
+_WAIT_HINTS = (
+    "wait", "watch", "sleep ", "kubectl ", "gh ", "squeue", "docker ", "systemctl ", "tail -",
+    "nvidia-smi", "top -b", "curl", "wget",
+)  # fmt: skip
 # Words that speak of waiting wherever they stand in a short answer; the others
 # only as the state of something, or as the whole answer: builds and servers say
 # "building" and "starting" of themselves when nobody waits.
@@ -184,8 +193,13 @@ def _classify_arguments(command: str, args: Mapping[str, Any], *, has_path: bool
     return _classify_command(command) if _is_command(command) else ActionClass.OTHER
 
 
+def _finds(pattern: re.Pattern[str], hints: tuple[str, ...], command: str) -> bool:
+    """Search a command, where one of the hints stands in it at all."""
+    return any(map(command.__contains__, hints)) and pattern.search(command) is not None
+
+
 def _is_command(command: str) -> bool:
-    return _first_word(command) in _PROGRAMS or _TEST_COMMAND.search(command) is not None
+    return _first_word(command) in _PROGRAMS or _finds(_TEST_COMMAND, _TEST_HINTS, command)
 
 
 def _statement_of(args: Mapping[str, Any]) -> str | None:
@@ -226,16 +240,21 @@ def waits(
     >>> waits("get_job", "", "state: PENDING")
     True
     """
+    return waits_by_call(tool, command, args) or tells_to_wait(tool, answer)
+
+
+def waits_by_call(tool: str | None, command: str, args: Mapping[str, Any] | None) -> bool:
+    """Tell whether a call says that it waits: by its name, its arguments, its command."""
     if tool is None:
         return False
-    words = _words(tool)
-    if (words & _WAIT_NAMES and "git" not in words) or (words & _TAKE_TIME and words & _READS):
+    if _read_name(tool).waits or (args and not _WAIT_ARGS.isdisjoint(args)):
         return True
-    if args and not _WAIT_ARGS.isdisjoint(args):
-        return True
-    if command and _WAIT_COMMAND.search(command[:_LONGEST_COMMAND]):
-        return True
-    if not 0 < len(answer) <= _LONGEST_WAIT_ANSWER:
+    return _finds(_WAIT_COMMAND, _WAIT_HINTS, command[:_LONGEST_COMMAND])
+
+
+def tells_to_wait(tool: str | None, answer: str) -> bool:
+    """Tell whether a short answer to a call says that something takes its time."""
+    if tool is None or not 0 < len(answer) <= _LONGEST_WAIT_ANSWER:
         return False
     return _WAIT_ANSWER.search(answer.lower()) is not None
 
@@ -246,7 +265,7 @@ def thinks(tool: str | None) -> bool:
     >>> thinks("express_hypothesis"), thinks("read_file")
     (True, False)
     """
-    return tool is not None and bool(_words(tool) & _THINKS)
+    return tool is not None and _read_name(tool).thinks
 
 
 def hands_over(tool: str | None) -> bool:
@@ -255,10 +274,7 @@ def hands_over(tool: str | None) -> bool:
     >>> hands_over("transfer_to_billing"), hands_over("hand_over"), hands_over("move_file")
     (True, True, False)
     """
-    if tool is None:
-        return False
-    words = _words(tool)
-    return bool(words & _HANDS_OVER) or ("hand" in words and bool(words & {"off", "over"}))
+    return tool is not None and _read_name(tool).hands_over
 
 
 def moves(tool: str | None, args: Mapping[str, Any] | None = None) -> bool:
@@ -275,6 +291,26 @@ def moves(tool: str | None, args: Mapping[str, Any] | None = None) -> bool:
     if words & _DEBUGGERS and isinstance(command := (args or {}).get("command"), str):
         return command.strip().lower() in _DEBUGGER_STEPS
     return bool(words & _MOVES) and not words & _FILES
+
+
+class _Name(NamedTuple):
+    """What a tool's name says of its calls."""
+
+    thinks: bool
+    hands_over: bool
+    waits: bool
+
+
+@functools.lru_cache(maxsize=1024)
+def _read_name(tool: str) -> _Name:
+    words = _words(tool)
+    passes = "hand" in words and bool(words & {"off", "over"})
+    asks_of_jobs = bool(words & _TAKE_TIME) and bool(words & _READS)
+    return _Name(
+        thinks=bool(words & _THINKS),
+        hands_over=passes or bool(words & _HANDS_OVER),
+        waits=asks_of_jobs or (bool(words & _WAIT_NAMES) and "git" not in words),
+    )
 
 
 @functools.lru_cache(maxsize=1024)
@@ -298,9 +334,9 @@ def _classify_name(words: frozenset[str], *, has_path: bool) -> ActionClass:
 
 @functools.lru_cache(maxsize=1024)
 def _classify_command(command: str) -> ActionClass:
-    if _TEST_COMMAND.search(command):
+    if _finds(_TEST_COMMAND, _TEST_HINTS, command):
         return ActionClass.TEST_RUN
-    if _EDIT_COMMAND.search(command):
+    if _finds(_EDIT_COMMAND, _EDIT_HINTS, command):
         return ActionClass.FILE_EDIT
     word = _first_word(command)
     if word in _SEARCH_WORDS:

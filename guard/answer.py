@@ -1,13 +1,10 @@
-"""The lines of what a tool returned, bounded and without volatile parts."""
+"""What a short answer repeats of the places that were asked for."""
 
 from __future__ import annotations
 
-import functools
 import re
 from collections.abc import Mapping
 from typing import Any
-
-from guard.volatile import mask_lines
 
 # Arguments that say which part of one thing is wanted: the next page of a file
 # is the same file. Whether a page brought anything is for the news to tell.
@@ -18,10 +15,7 @@ PLACES = frozenset(
         "skip", "start", "start_line", "startline", "timeout", "to", "view_range", "verbose",
     }
 )  # fmt: skip
-_HEAD = 9_000
-_TAIL = 3_000
-_LONGEST_LINE = 300
-_REMEMBERED = 32
+_LONGEST_PLACE = 300
 _SHORT = 600
 _GIANT = 10**12
 _NUMBER = re.compile(r"\d+")
@@ -45,25 +39,4 @@ def _place(value: object) -> str:
     """Write a place; no number that large is one."""
     if isinstance(value, int) and abs(value) < _GIANT:
         return str(value)
-    return value[:_LONGEST_LINE] if isinstance(value, str) else ""
-
-
-def masked_lines(text: str) -> tuple[str, ...]:
-    r"""Give the lines of a text's head and tail, masked and stripped.
-
-    What lies beyond 12,000 characters, or 300 of a line, is left out: a result
-    of a megabyte costs what one of 12 kB does.
-
-    >>> masked_lines("3 passed in 0.1s\n\n  ok ")
-    ('3 passed in <~>', 'ok')
-    """
-    return _masked_lines(text if len(text) <= _HEAD + _TAIL else f"{text[:_HEAD]}\n{text[-_TAIL:]}")
-
-
-# Asked for each answer by the outcome, by the news and again by the judge.
-@functools.lru_cache(maxsize=_REMEMBERED)
-def _masked_lines(text: str) -> tuple[str, ...]:
-    lines = list(filter(None, map(str.strip, text.split("\n"))))
-    if lines and max(map(len, lines)) > _LONGEST_LINE:
-        lines = [line[:_LONGEST_LINE] for line in lines]
-    return tuple(mask_lines(lines))
+    return value[:_LONGEST_PLACE] if isinstance(value, str) else ""

@@ -183,7 +183,7 @@ class Engine:
             self._trail.add(step)
             self._tape = [*self._tape[1 - _TAPE_SPAN :], step]
             return step
-        step = step._replace(seq=self._trail.steps[place].seq)
+        step.seq = self._trail.steps[place].seq
         self._trail.put(place, step)
         self._tape = [step if old.seq == step.seq else old for old in self._tape]
         return step
@@ -191,9 +191,9 @@ class Engine:
     def _likeness(self, step: Step) -> float:
         """How like the turn is to the most alike of the last few, in [0, 1]."""
         best = 0.0
-        for old in self._tape:
-            if old.seq != step.seq and old.is_call == step.is_call:
-                best = max(best, _alike(step, old))
+        for old in reversed(self._tape):
+            if best < 1.0 and old.seq != step.seq and old.is_call == step.is_call:
+                best = max(best, _alike(step, old, best))
         return round(best, 3)
 
 
@@ -214,8 +214,17 @@ def _came_back(turn: Turn) -> str:
     return mask_places(came, turn.args)
 
 
-def _alike(step: Step, old: Step) -> float:
-    words = 1.0 if step.request == old.request else overlap(step.words, old.words)
-    came, then = step.outcome, old.outcome
+def _alike(step: Step, old: Step, least: float) -> float:
+    """How like two turns are, in [0, 1]; what is not above `least` may be told as 0."""
+    came, then = step.outcome_key, old.outcome_key
     # A quarter of the likeness is what came back: a poll that moves shows as 0.75.
-    return words if came is None or then is None or came.key == then.key else 0.75 * words
+    share = 1.0 if came is None or then is None or came == then else 0.75
+    if share <= least:
+        return 0.0
+    if step.request == old.request:
+        return share
+    one, other = step.words, old.words
+    fewer, total = min(len(one), len(other)), len(one) + len(other)
+    if not total or share * (2 * fewer / total) <= least:
+        return 0.0
+    return share * overlap(one, other)

@@ -6,6 +6,7 @@ success let it fade. Weak evidence alone never trips; a mixture of it does.
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -39,14 +40,20 @@ class Weight(NamedTuple):
 NOTHING = Weight(0.0, 1.0)
 
 
-def weigh(step: Step, before: Sequence[Step]) -> Weight:
-    """Weigh a step beside those before it, oldest first."""
+def weigh(step: Step, before: Sequence[Step], calls: Sequence[Step]) -> Weight:
+    """Weigh a step.
+
+    Args:
+        step: The newest step.
+        before: Those before it, oldest first.
+        calls: The calls of its agent among them.
+    """
     is_blind = step.is_call and step.outcome is None and step.fresh
     if step.nudged or step.proposed or step.thinks or is_blind:
         return NOTHING
     if not step.is_call:
         return Weight(_weigh_words(step, before), _fade_words(step))
-    return Weight(_weigh_call(step, before), _fade(step, before))
+    return Weight(_weigh_call(step, calls), _fade(step, before))
 
 
 def _fade_words(step: Step) -> float:
@@ -84,8 +91,7 @@ def _weigh_call(step: Step, before: Sequence[Step]) -> float:
     if step.patient or (step.stays_patient and not step.failed):
         return 0.0
     outcome = step.outcome
-    before = [old for old in before if old.is_call and old.agent == step.agent]
-    repeats = [old for old in before if old.request == step.request]
+    repeats = [] if step.fresh else [old for old in before if old.request == step.request]
     if outcome is None:
         return 0.6 if repeats and not _acted_since(repeats[-1], before) else 0.0
     same = [old for old in repeats if old.outcome_key == outcome.key]
@@ -104,18 +110,24 @@ def is_refusal(outcome: Outcome) -> bool:
 
 def complains(outcome: Outcome) -> bool:
     """Tell a page or a form that asks for something else: "please enter a valid date"."""
-    return _COMPLAINS.search(outcome.text[:_HEAD].lower()) is not None
+    return _stands_in(_COMPLAINS, outcome.text[:_HEAD])
 
 
 def _says_done(outcome: Outcome) -> bool:
-    return _SUCCEEDS.search(outcome.text[:_HEAD].lower()) is not None
+    return _stands_in(_SUCCEEDS, outcome.text[:_HEAD])
+
+
+# Asked of the same answers again and again, by the weights and by detectors.
+@functools.lru_cache(maxsize=512)
+def _stands_in(pattern: re.Pattern[str], head: str) -> bool:
+    return pattern.search(head.lower()) is not None
 
 
 def _is_acknowledged(outcome: Outcome) -> bool:
     """Equal acknowledgements of different deeds are a batch."""
     if len(outcome.text) <= _ACKNOWLEDGEMENT:
         return True
-    return _says_done(outcome) and _FAILS.search(outcome.text[:_HEAD].lower()) is None
+    return _says_done(outcome) and not _stands_in(_FAILS, outcome.text[:_HEAD])
 
 
 def _weigh_other(step: Step, outcome: Outcome, before: Sequence[Step]) -> float:
@@ -124,7 +136,7 @@ def _weigh_other(step: Step, outcome: Outcome, before: Sequence[Step]) -> float:
         return _weigh_failure(step, before)
     if step.news >= NEWS:
         return 0.0
-    known = outcome.is_long and any(old.outcome_key == outcome.key for old in before)
+    known = outcome.is_long and outcome.key in [old.outcome_key for old in before]
     if known and (step.asks or not _is_acknowledged(outcome)):
         return 0.7
     if step.asks and any(_asked_alike(old, step) for old in before):
@@ -184,15 +196,13 @@ def _fade(step: Step, before: Sequence[Step]) -> float:
     """Give what is left of the score after this step."""
     if step.improved:
         return 0.3
-    keep = 1.0
     if step.failed:
-        known = any(old.failure == step.failure for old in before)
-        return keep if known else 0.8
+        return 1.0 if step.failure in [old.failure for old in before] else 0.8
     if step.news >= MUCH_NEWS:
-        keep = 0.4
-    elif step.news >= NEWS:
-        keep = 0.75
-    last = next((old for old in reversed(before) if old.verb == step.verb), None)
-    if last is not None and last.failed:
-        keep = min(keep, 0.4)
-    return keep
+        return 0.4
+    for last in reversed(before):
+        if last.verb == step.verb:
+            if last.failed:
+                return 0.4
+            break
+    return 0.75 if step.news >= NEWS else 1.0

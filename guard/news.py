@@ -6,21 +6,15 @@ stuck repetition does not: the strongest single signal there is (FINDINGS 2).
 
 from __future__ import annotations
 
-import re
 from collections import deque
 from collections.abc import Mapping
 from typing import Any
 
-from guard.answer import masked_lines
-from guard.volatile import zero_digits
+from guard.lines import read_lines
 
 _HEAD_LINES = 160
 _TAIL_LINES = 40
-_SHORTEST_LINE = 2
-_NUMBERED = re.compile(r"^\d{1,6}\s*[|:\t→]\s*")
 _DEEPEST = 6
-# "row 0" as a line is not "row 0" as the shape of "row 7".
-_SHAPE = 0x5EED
 # Tuples made once; `dict` stands first since the look-up of an abstract type is slow.
 _SCALARS, _SEQUENCES, _MAPPINGS = (int, float, type(None)), (list, tuple), (dict, Mapping)
 
@@ -39,8 +33,7 @@ class LineMemory:
 
     def note(self, text: str, at: int) -> None:
         """Remember what was written, so that an echo of it is no news."""
-        lines, shapes = _prints(text)
-        self._remember({*lines, *shapes}, at)
+        self._remember(_prints(text), at)
 
     def weigh(self, text: str, at: int, *, since: int) -> tuple[float, float]:
         """Remember a text; give the share of its lines that are new, in [0, 1].
@@ -48,25 +41,22 @@ class LineMemory:
         Twice: new since the turn `since`, and new at all. A line in which only
         digits moved is half new.
         """
-        lines, shapes = _prints(text)
-        if not lines:
+        prints = _prints(text)
+        if not prints:
             return 0.0, 0.0
-        prints = {*lines, *shapes}
-        if self._last_seen.keys().isdisjoint(prints):
+        seen = self._last_seen
+        if seen.keys().isdisjoint(prints) and seen.keys().isdisjoint(prints.values()):
             self._remember(prints, at)
             return 1.0, 1.0
-        seen = self._last_seen.get
-        last_seen = [
-            (seen(line, -1), seen(shape, -1)) for line, shape in zip(lines, shapes, strict=True)
-        ]
+        since_then = _newness(prints, seen, since)
+        ever = _newness(prints, seen, 0) if since else since_then
         self._remember(prints, at)
-        since_then = sum([_newness(line, shape, since) for line, shape in last_seen])
-        ever = sum([_newness(line, shape, 0) for line, shape in last_seen]) if since else since_then
-        return since_then / len(lines), ever / len(lines)
+        return since_then / len(prints), ever / len(prints)
 
-    def _remember(self, prints: set[int], at: int) -> None:
-        self._last_seen.update(dict.fromkeys(prints, at))
-        self._by_turn.append((at, prints))
+    def _remember(self, prints: dict[int, int], at: int) -> None:
+        seen = {*prints, *prints.values()}
+        self._last_seen.update(dict.fromkeys(seen, at))
+        self._by_turn.append((at, seen))
         while self._by_turn and self._by_turn[0][0] <= at - self._span:
             self._forget(*self._by_turn.popleft())
 
@@ -76,10 +66,13 @@ class LineMemory:
                 del self._last_seen[fingerprint]
 
 
-def _newness(line_seen: int, shape_seen: int, since: int) -> float:
-    if line_seen >= since:
-        return 0.0
-    return 0.5 if shape_seen >= since else 1.0
+def _newness(prints: dict[int, int], last_seen: dict[int, int], since: int) -> float:
+    """Count the lines not seen since a turn; of which the shape was, half."""
+    new = 0.0
+    for line, shape in prints.items():
+        if last_seen.get(line, -1) < since:
+            new += 0.5 if last_seen.get(shape, -1) >= since else 1.0
+    return new
 
 
 def texts_in(args: Mapping[str, Any] | None) -> list[str]:
@@ -89,7 +82,11 @@ def texts_in(args: Mapping[str, Any] | None) -> list[str]:
     ['x', 'y']
     """
     found: list[str] = []
-    _gather(args or {}, found, 0)
+    for value in (args or {}).values():
+        if type(value) is str:
+            found.append(value)
+        else:
+            _gather(value, found, 1)
     return found
 
 
@@ -106,20 +103,9 @@ def _gather(value: object, found: list[str], depth: int) -> None:
             _gather(inner, found, depth + 1)
 
 
-def _prints(text: str) -> tuple[list[int], list[int]]:
-    """Hash each line, and each line without its digits; a line without any is its shape."""
-    lines = _distinct_lines(text)
-    if not lines:
-        return [], []
-    hashes = list(map(hash, lines))
-    shapes = map(hash, zero_digits("\n".join(lines)).split("\n"))
-    pairs = zip(hashes, shapes, strict=True)
-    return hashes, [line if line == shape else shape ^ _SHAPE for line, shape in pairs]
-
-
-def _distinct_lines(text: str) -> list[str]:
-    lines = masked_lines(text)
+def _prints(text: str) -> dict[int, int]:
+    """Give the print of each line that counts, once, with that of its shape."""
+    lines = read_lines(text)
     if len(lines) > _HEAD_LINES + _TAIL_LINES:
         lines = lines[:_HEAD_LINES] + lines[-_TAIL_LINES:]
-    bare = [_NUMBERED.sub("", line) if line[0].isdigit() else line for line in lines]
-    return [line for line in dict.fromkeys(bare) if len(line) >= _SHORTEST_LINE]
+    return {own: shape for _, own, shape in lines if own}

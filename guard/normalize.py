@@ -132,8 +132,17 @@ def command_of(turn: Turn) -> str:
     >>> command_of(Turn(role=Role.ASSISTANT, tool="shell", args={"command": ["bash", "-lc", "ls"]}))
     'ls'
     """
+    return command_in(turn.args) if turn.args else ""
+
+
+def command_in(args: Mapping[str, Any]) -> str:
+    """Give the command line among a call's arguments, "" where there is none.
+
+    >>> command_in({"cmd": ["git", "status"]})
+    'git status'
+    """
     for name in _COMMANDS:
-        value = (turn.args or {}).get(name)
+        value = args.get(name)
         if isinstance(value, str):
             return value
         if isinstance(value, list | tuple) and value:

@@ -8,13 +8,16 @@ from hashlib import blake2b
 from typing import Any, NamedTuple
 from zlib import crc32
 
-from guard.answer import mask_places, masked_lines
+from guard.answer import mask_places
+from guard.lines import masked_lines
+from guard.memo import Memo
 from guard.normalize import canonical_json
 from guard.turn import Turn
 from guard.volatile import mask_failure, zero_digits
 
 _HEAD = 4000
 _COMPARED = 12_000
+_REMEMBERED = 64
 _SORTED_LINES = 40
 _SAMPLE, _SAMPLES = 512, 64
 _FAILURE_HEAD = 600
@@ -110,6 +113,9 @@ class Outcome(NamedTuple):
         return zero_digits(self.text)
 
 
+_known = Memo[tuple[str, bool], Outcome](_REMEMBERED)
+
+
 def outcome_of(turn: Turn) -> Outcome | None:
     """Read what came back; None: nothing is known of it."""
     if turn.is_proposed or turn.tool is None:
@@ -117,15 +123,16 @@ def outcome_of(turn: Turn) -> Outcome | None:
     if turn.error:
         # Some report the same text as error and result; some only an exit code.
         text = turn.error if _holds(turn.error, turn.result) else f"{turn.error}\n{turn.result}"
-        return _read(text, failed=True, failures=_count_failures(text), asked=turn.args)
+        return _read(text, is_error=True, asked=turn.args)
     if turn.result is None:
-        return None if turn.error is None else _read("", failed=False, failures=None)
-    if _PICTURE.fullmatch(turn.result[:_LONGEST_MESSAGE]):
+        return None if turn.error is None else _read("", is_error=False, asked=None)
+    if _is_picture(turn.result):
         return None  # a picture was shown: what came back is not known
-    result = mask_places(turn.result, turn.args)
-    failures = _count_failures(result)
-    failed = _looks_failed(result) if failures is None else failures > 0
-    return _read(result, failed=failed, failures=failures, asked=turn.args)
+    return _read(mask_places(turn.result, turn.args), is_error=False, asked=turn.args)
+
+
+def _is_picture(result: str) -> bool:
+    return _PICTURE.fullmatch(result[:_LONGEST_MESSAGE]) is not None
 
 
 def has_timed_out(text: str) -> bool:
@@ -146,19 +153,36 @@ def _holds(error: str, result: str | None) -> bool:
     return not result or result in error or error.strip() == result.strip()
 
 
-def _read(
-    text: str, *, failed: bool, failures: int | None, asked: Mapping[str, Any] | None = None
-) -> Outcome:
-    essence = essence_of(text, asked) if failed else None
+def _read(text: str, *, is_error: bool, asked: Mapping[str, Any] | None) -> Outcome:
+    """Read a text once, and then what of a failure hangs on what was asked."""
+    outcome = _known.find((text, is_error))
+    if outcome is None:
+        outcome = _read_answer(text, is_error=is_error)
+        if len(text) <= _COMPARED:
+            _known.keep((text, is_error), outcome)
+    if outcome.failure is None or not _BARE_NUMBER.search(outcome.failure):
+        return outcome
+    failure = _without_numbers(outcome.failure, asked)
+    return outcome._replace(failure=failure, template=_template(failure))
+
+
+def _read_answer(text: str, *, is_error: bool) -> Outcome:
+    failures = _count_failures(text)
+    failed = is_error or (_looks_failed(text) if failures is None else failures > 0)
+    failure = _tell_failure(text) if failed else None
     return Outcome(
         key=_digest(text, failed=failed),
         failed=failed,
-        failure=essence,
-        template=_NAMES_AND_NUMBERS.sub("", essence) if essence else None,
+        failure=failure,
+        template=_template(failure) if failure else None,
         failures=failures,
         is_long=len(text) > _LONGEST_ACKNOWLEDGEMENT and text.count("\n") > 1,
         text=text[:_HEAD],
     )
+
+
+def _template(failure: str) -> str:
+    return _NAMES_AND_NUMBERS.sub("", failure)
 
 
 def essence_of(text: str, asked: Mapping[str, Any] | None = None) -> str:
@@ -169,14 +193,22 @@ def essence_of(text: str, asked: Mapping[str, Any] | None = None) -> str:
     >>> essence_of("collected 3 items\n...\nE  KeyError: 'user' in row 9")
     "E  KeyError: 'user' in row 0"
     """
+    return _without_numbers(_tell_failure(text), asked)
+
+
+def _tell_failure(text: str) -> str:
     lines = masked_lines(text)
     telling = [line for line in lines if _TELLS_WHY.search(line) and not _looks_like_source(line)]
     chosen = list(dict.fromkeys(telling))[:_ESSENTIAL_LINES] or list(lines[:_ESSENTIAL_LINES])
-    told = mask_failure("\n".join(line[:_LONGEST_MESSAGE] for line in chosen))
-    if not _BARE_NUMBER.search(told):
-        return told
+    return mask_failure("\n".join(line[:_LONGEST_MESSAGE] for line in chosen))
+
+
+def _without_numbers(failure: str, asked: Mapping[str, Any] | None) -> str:
+    """Write numbers that were not asked for as 0."""
+    if not _BARE_NUMBER.search(failure):
+        return failure
     named = frozenset(_BARE_NUMBER.findall(canonical_json(asked)))
-    return _BARE_NUMBER.sub(lambda found: found[0] if found[0] in named else "0", told)
+    return _BARE_NUMBER.sub(lambda found: found[0] if found[0] in named else "0", failure)
 
 
 def _digest(text: str, *, failed: bool) -> str:
@@ -213,6 +245,8 @@ def _looks_failed(result: str) -> bool:
 
 
 def _fails_early(lines: list[str]) -> bool:
+    if not any(map("\n".join(lines).__contains__, _EARLY_HINTS)):
+        return False
     hinted = [line for line in lines if any(map(line.__contains__, _EARLY_HINTS))]
     return any(_FAILS_EARLY.search(line) for line in hinted if not _looks_like_source(line))
 

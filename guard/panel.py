@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 from guard.detectors import DETECTORS, Detector, View
 from guard.nature import ToolNature
@@ -25,8 +25,7 @@ class Seat:
     rungs: Rungs
 
 
-@dataclass(frozen=True, slots=True)
-class Spoken:
+class Spoken(NamedTuple):
     """What was last said of a matter: on which turns, and at which look."""
 
     turns: tuple[int, ...]
@@ -67,26 +66,26 @@ class Panel:
             signal = seat.detector.examine(view)
             # A completion may arrive after later turns: what they show was said then.
             if signal and view.seq in signal.turns:
-                yield self._mark(seat.rungs.place(signal))
+                yield self._mark(signal, seat.rungs.rung_of(signal))
 
     def forget(self) -> None:
         """Start every streak afresh."""
         self._spoken.clear()
 
-    def _mark(self, signal: Signal) -> Signal:
-        """Tell the first signal of a streak on its rung from those that follow.
+    def _mark(self, signal: Signal, rung: Rung) -> Signal:
+        """Set a signal on its rung; tell the first of a streak there from those that follow.
 
         Several detectors near their limits on the same turns are one matter: the
         agent is told once. A trip is each detector's own.
         """
         is_sure = signal.score >= 1.0
-        if not is_sure and signal.rung > Rung.NUDGE:
-            return signal
+        if not is_sure and rung > Rung.NUDGE:
+            return signal.on(rung, first=signal.first)
         whose = signal.detector if is_sure or signal.kind is Kind.BUDGET else ""
-        spoken = self._spoken.get((whose, signal.rung, is_sure))
-        self._spoken[whose, signal.rung, is_sure] = Spoken(signal.turns, self._looks)
+        spoken = self._spoken.get((whose, rung, is_sure))
+        self._spoken[whose, rung, is_sure] = Spoken(signal.turns, self._looks)
         again = spoken is not None and spoken.is_same(signal, self._looks)
-        return replace(signal, first=False) if again else signal
+        return signal.on(rung, first=signal.first and not again)
 
     def _seats_for(self, turn: Turn) -> list[Seat]:
         if not self._policy.tool and not self._policy.agent:

@@ -96,6 +96,21 @@ class Signal:
     first: bool = True
     kin: tuple[tuple[str, int], ...] = ()
 
+    def on(self, rung: Rung, *, first: bool) -> Signal:
+        """Give this signal on a rung."""
+        if rung is self.rung and first is self.first:
+            return self
+        return Signal(
+            detector=self.detector,
+            kind=self.kind,
+            score=self.score,
+            turns=self.turns,
+            evidence=self.evidence,
+            rung=rung,
+            first=first,
+            kin=self.kin,
+        )
+
     @property
     def trips(self) -> bool:
         """The detector is sure: a card may open on this."""

@@ -2,25 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 
-from guard.actions import asks, hands_over, moves, thinks, verb_of, waits
-from guard.chant import find_chant
+from guard.actions import tells_to_wait
+from guard.deed import Deed, read_deed
 from guard.nature import Retry, ToolNature, pick_args, progress_in
 from guard.nearness import Arguments, nearness, read_arguments
-from guard.normalize import (
-    action_class,
-    call_text,
-    command_of,
-    mask_request,
-    meant_args,
-    one_line,
-    write_call,
-)
+from guard.normalize import mask_request, meant_args, one_line, write_call
 from guard.outcome import Outcome, has_timed_out, is_transient, outcome_of
 from guard.similarity import Vector, vectorise, word_set
-from guard.talk import shows_work, terms_of
+from guard.talk import terms_of
 from guard.turn import Role, Turn
 from guard.verbatim import UNSAID, Verbatim, verbatim_of
 
@@ -28,10 +20,10 @@ from guard.verbatim import UNSAID, Verbatim, verbatim_of
 NEWS = 0.2
 # So many new terms are found in any rewording.
 FEW_TERMS = 3
-_HEAD, _TAIL = 3000, 1000
 
 
-class Step(NamedTuple):
+@dataclass(slots=True, eq=False, kw_only=True)
+class Step:
     """One turn, read once: what every detector needs of it.
 
     Attributes:
@@ -66,48 +58,91 @@ class Step(NamedTuple):
         hands_over: It passes the matter to another agent.
         chant: What a message says over and over within itself, or None.
         said: The turn's own words, for rules that read the raw text; else empty.
+        failed: It is known to have failed.
+        failure: What failed, None where nothing is known to have.
+        outcome_key: The identity of what came back, None where unknown.
+        outcome_known: What came back is known; a message is its own outcome.
+        is_answered: A call, more than a thought, of which is known what came back.
+        is_first: A call not made before: it repeats nothing.
+        acted: A deed that changed something: new, not failed, not only asking.
+        progressed: Something came of it: new information, a new deed, fewer failures.
+        tells_something: A message with more than a few terms that none before it had.
     """
 
     seq: int
     key: str | None
     agent: str
-    verb: str
+    deed: Deed
     arguments: Arguments
-    action: str
-    is_call: bool
     proposed: bool
-    call: str
     request: str
+    meaning: str
     outcome: Outcome | None
     news: float
     asks: bool
     patient: bool
     moves: bool
-    shows: bool
     nudged: bool
-    edits: bool
-    thinks: bool
-    runs: bool
     fresh: bool
     untried: bool
     improved: bool
-    meaning: str
-    words: frozenset[str]
     terms: frozenset[str]
     new_terms: int
-    hands_over: bool
-    chant: str | None
     said: Verbatim
+    verb: str = field(init=False)
+    action: str = field(init=False)
+    is_call: bool = field(init=False)
+    call: str = field(init=False)
+    edits: bool = field(init=False)
+    thinks: bool = field(init=False)
+    hands_over: bool = field(init=False)
+    runs: bool = field(init=False)
+    failed: bool = field(init=False)
+    failure: str | None = field(init=False)
+    outcome_key: str | None = field(init=False)
+    outcome_known: bool = field(init=False)
+    is_answered: bool = field(init=False)
+    is_first: bool = field(init=False)
+    acted: bool = field(init=False)
+    progressed: bool = field(init=False)
+    tells_something: bool = field(init=False)
+
+    def __post_init__(self) -> None:
+        # Laid out once: later turns look at each step hundreds of times.
+        deed, outcome = self.deed, self.outcome
+        self.verb, self.action, self.call = deed.verb, deed.action, deed.call
+        self.is_call, self.edits, self.runs = deed.is_call, deed.edits, bool(deed.command)
+        self.thinks, self.hands_over = deed.thinks, deed.hands_over
+        self.failed = outcome is not None and outcome.failed
+        self.failure = outcome.failure if outcome else None
+        self.outcome_key = outcome.key if outcome else None
+        self.outcome_known = outcome is not None or not self.is_call
+        self.is_answered = outcome is not None and self.is_call and not self.thinks
+        self.is_first = self.is_call and self.fresh
+        self.acted = self._has_acted()
+        self.progressed = self.news >= NEWS or self.acted or self.improved
+        self.tells_something = self.new_terms > FEW_TERMS
+
+    def _has_acted(self) -> bool:
+        if not self.is_call or self.proposed or self.failed or not self.untried:
+            return False
+        return not self.asks if self.outcome else self.edits
 
     @property
-    def tells_something(self) -> bool:
-        """A message with more than a few terms that none before it had."""
-        return self.new_terms > FEW_TERMS
+    def shows(self) -> bool:
+        """A message that holds a deed or what came of one, not talk alone."""
+        return self.deed.shows
 
     @property
-    def is_first(self) -> bool:
-        """A call not made before: it repeats nothing."""
-        return self.is_call and self.fresh
+    def chant(self) -> str | None:
+        """What a message says over and over within itself, or None."""
+        return self.deed.chant
+
+    @property
+    def words(self) -> frozenset[str]:
+        """The words of its meaning."""
+        deed = self.deed
+        return deed.words if self.meaning is deed.meaning else word_set(self.meaning)
 
     @property
     def names(self) -> frozenset[str]:
@@ -118,31 +153,6 @@ class Step(NamedTuple):
     def vector(self) -> Vector:
         """The meaning as a unit vector, worked out when first asked for."""
         return vectorise(self.meaning)
-
-    @property
-    def failed(self) -> bool:
-        """It is known to have failed."""
-        return self.outcome is not None and self.outcome.failed
-
-    @property
-    def outcome_known(self) -> bool:
-        """What came back is known; a message is its own outcome."""
-        return not self.is_call or self.outcome is not None
-
-    @property
-    def outcome_key(self) -> str | None:
-        """The identity of what came back, None where unknown."""
-        return self.outcome.key if self.outcome else None
-
-    @property
-    def is_answered(self) -> bool:
-        """A call, more than a thought, of which is known what came back."""
-        return self.is_call and self.outcome is not None and not self.thinks
-
-    @property
-    def failure(self) -> str | None:
-        """What failed, None where nothing is known to have."""
-        return self.outcome.failure if self.outcome else None
 
     @property
     def template(self) -> str | None:
@@ -172,18 +182,6 @@ class Step(NamedTuple):
             return 0.0
         return nearness(self.arguments, other.arguments, acts=not self.asks)
 
-    @property
-    def acted(self) -> bool:
-        """A deed that changed something: new, not failed, not only asking."""
-        if not self.is_call or self.proposed or self.failed or not self.untried:
-            return False
-        return not self.asks if self.outcome else self.edits
-
-    @property
-    def progressed(self) -> bool:
-        """Something came of it: new information, a new deed, fewer failures."""
-        return self.news >= NEWS or self.acted or self.improved
-
 
 def read_step(
     turn: Turn,
@@ -201,70 +199,48 @@ def read_step(
     what of its result is progress, what asking again means. Without `verbatim`
     the turn's own words are not kept.
     """
-    command, outcome, args = command_of(turn), outcome_of(turn), meant_args(turn.args)
-    call = call_text(turn) if turn.tool is None else write_call(turn.tool, args)
-    args, request = _ask(turn, call, args, outcome, nature)
+    deed, outcome = read_deed(turn), outcome_of(turn)
+    arguments, request = _ask(turn, deed, outcome, nature)
     earlier = [step for step in before if step.request == request and step.is_call]
     outcome, news, improved = _weigh(turn, outcome, nature, news, earlier, before)
-    action = action_class(turn)
-    meaning = request if turn.tool is not None else _bounded(turn.content or "")
-    terms = _terms(turn, meaning)
+    meaning = request if deed.is_call else deed.meaning
+    terms = _terms(deed, meaning)
     return Step(
         seq=seq,
         key=turn.key,
         agent=speaker(turn),
-        verb=verb_of(turn.tool, command) if turn.tool else "",
-        arguments=read_arguments(args) if turn.tool else Arguments(),
-        action=action,
-        is_call=turn.tool is not None,
+        deed=deed,
+        arguments=arguments,
         proposed=turn.is_proposed,
-        call=call,
         request=request,
+        meaning=meaning,
         outcome=outcome,
         news=news,
-        asks=asks(action, turn.tool, command),
-        patient=_is_patient(turn, command, outcome, nature),
-        moves=moves(turn.tool, turn.args) and not (nature and nature.retry is Retry.NONE),
+        asks=deed.asks,
+        patient=_is_patient(turn.tool, deed, outcome, nature),
+        moves=deed.moves and not (nature and nature.retry is Retry.NONE),
         nudged=nudged,
-        shows=turn.tool is None and shows_work(turn.content or ""),
-        edits=action == "file_edit",
-        thinks=thinks(turn.tool),
-        runs=bool(command),
         fresh=not earlier,
         untried=all(step.failed for step in earlier),
         improved=improved,
-        meaning=meaning,
-        words=word_set(meaning),
         terms=terms,
-        new_terms=_count_new(terms, before),
-        hands_over=hands_over(turn.tool),
-        chant=find_chant(turn.content) if turn.content and turn.tool is None else None,
+        new_terms=_count_new(terms, before) if terms else 0,
         said=verbatim_of(turn) if verbatim else UNSAID,
     )
 
 
-def _bounded(text: str) -> str:
-    """Give a message's head and tail: it is held for as long as the step is."""
-    if len(text) <= _HEAD + _TAIL:
-        return text
-    return f"{text[:_HEAD]} {text[-_TAIL:]}"
-
-
 def _ask(
-    turn: Turn,
-    call: str,
-    args: Mapping[str, Any],
-    outcome: Outcome | None,
-    nature: ToolNature | None,
-) -> tuple[Mapping[str, Any], str]:
+    turn: Turn, deed: Deed, outcome: Outcome | None, nature: ToolNature | None
+) -> tuple[Arguments, str]:
     """Give what is compared of a turn: its meant arguments, and the request as text."""
+    arguments, request = deed.arguments, deed.request
     if nature and nature.loop_key is not None and turn.tool is not None:
         args = meant_args(pick_args(turn.args, nature.loop_key))
-        call = write_call(turn.tool, args)
-    request = mask_request(turn, call, args)
+        request = mask_request(turn, write_call(turn.tool, args), args)
+        arguments = read_arguments(args)
     if _is_told_by_its_text(turn, outcome):
         request = f"{request} {one_line(turn.content or '')}"
-    return args, request
+    return arguments, request
 
 
 def _weigh(
@@ -279,7 +255,7 @@ def _weigh(
     improved = _has_improved(outcome, earlier)
     if outcome is None:
         return None, news, improved
-    if outcome.failure and any(step.failure == outcome.failure for step in before):
+    if outcome.failure and outcome.failure in [step.failure for step in before]:
         news = 0.0  # a failure that is known tells nothing, whatever it quotes
     if nature and (told := _progress_told(turn, outcome, nature)):
         last = next((step.outcome_key for step in reversed(earlier) if step.outcome_key), None)
@@ -287,10 +263,10 @@ def _weigh(
     return outcome, news, improved
 
 
-def _terms(turn: Turn, meaning: str) -> frozenset[str]:
-    if turn.tool is None or hands_over(turn.tool) or thinks(turn.tool):
-        return terms_of(meaning)
-    return frozenset()
+def _terms(deed: Deed, meaning: str) -> frozenset[str]:
+    if meaning is deed.meaning:
+        return deed.terms
+    return terms_of(meaning) if deed.hands_over or deed.thinks else frozenset()
 
 
 def _count_new(terms: frozenset[str], before: Sequence[Step]) -> int:
@@ -326,18 +302,17 @@ def _progress_told(turn: Turn, outcome: Outcome, nature: ToolNature) -> str | No
 
 
 def _is_patient(
-    turn: Turn, command: str, outcome: Outcome | None, nature: ToolNature | None
+    tool: str | None, deed: Deed, outcome: Outcome | None, nature: ToolNature | None
 ) -> bool:
     failed = outcome is not None and outcome.failed
     if nature and nature.retry:
         return nature.retry is Retry.POLL or (nature.retry is Retry.RETRY and failed)
-    if outcome and outcome.failed and is_transient(outcome.text):
-        return True
-    if outcome and outcome.failed and not command and has_timed_out(outcome.text):
-        return True  # a service is late; a command of one's own hangs
-    # "the service is not running" is a failure, not something to wait for.
-    answer = outcome.text if outcome and not outcome.failed else ""
-    return waits(turn.tool, command, answer, turn.args)
+    if outcome is None or not failed:
+        return deed.waits or tells_to_wait(tool, outcome.text if outcome else "")
+    # A service that is late is waited for; a command of one's own hangs. And "the
+    # service is not running" is a failure, not something to wait for.
+    late = not deed.command and has_timed_out(outcome.text)
+    return deed.waits or is_transient(outcome.text) or late
 
 
 def _has_improved(outcome: Outcome | None, earlier: Sequence[Step]) -> bool:

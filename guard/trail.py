@@ -2,108 +2,139 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 
 from guard.evidence import Weight, weigh
 from guard.step import Step
 from guard.turn import Turn
 
 
+@dataclass(slots=True)
+class Own:
+    """What one agent said and did, oldest first; lists to be read, not changed."""
+
+    steps: list[Step] = field(default_factory=list)
+    calls: list[Step] = field(default_factory=list)
+    messages: list[Step] = field(default_factory=list)
+    answered: list[Step] = field(default_factory=list)
+
+    def take(self, step: Step) -> None:
+        """Enter a new step."""
+        self.steps.append(step)
+        (self.calls if step.is_call else self.messages).append(step)
+        if step.is_answered:
+            self.answered.append(step)
+
+    def drop(self, oldest: Step) -> None:
+        """Forget the oldest step."""
+        for steps in (self.steps, self.calls, self.messages, self.answered):
+            if steps and steps[0] is oldest:
+                del steps[0]
+
+
 class Trail:
-    """The last steps since a person spoke, oldest first, at most `span`."""
+    """The last steps since a person spoke, oldest first, at most `span`.
+
+    Attributes:
+        steps: Every remembered step.
+        calls: The tool calls among them.
+        weights: What each step does to the suspicion.
+    """
 
     def __init__(self, span: int) -> None:
         self._span = span
-        self._steps: list[Step] = []
-        self._weights: list[Weight] = []
+        self.steps: list[Step] = []
+        self.calls: list[Step] = []
+        self.weights: list[Weight] = []
+        self._own: dict[str, Own] = {}
         self._proposed = 0
-        self._picked: dict[tuple[str, str], list[Step]] = {}
-
-    @property
-    def steps(self) -> Sequence[Step]:
-        """Every remembered step, oldest first."""
-        return self._steps
-
-    @property
-    def weights(self) -> Sequence[Weight]:
-        """What each remembered step does to the suspicion, oldest first."""
-        return self._weights
 
     @property
     def has_calls(self) -> bool:
         """Calls are told of this run, not only what is said."""
-        return any(step.is_call for step in self._steps)
+        return bool(self.calls)
+
+    @property
+    def has_one_agent(self) -> bool:
+        """All that is remembered is of one agent."""
+        return len(self._own) < 2  # noqa: PLR2004 - one
 
     @property
     def last(self) -> Step:
         """The newest step."""
-        return self._steps[-1]
+        return self.steps[-1]
 
     def clear(self) -> None:
         """Forget all: a person stepped in."""
-        self._steps.clear()
-        self._weights.clear()
-        self._picked.clear()
+        self.steps.clear()
+        self.weights.clear()
+        self._sort_anew()
         self._proposed = 0
 
     def add(self, step: Step) -> None:
         """Take a new step; the oldest beyond the span is forgotten."""
-        self._picked.clear()
-        self._weights.append(weigh(step, self._steps))
-        self._steps.append(step)
+        own = self.of_agent(step.agent)
+        self.weights.append(weigh(step, self.steps, own.calls))
+        self.steps.append(step)
         self._proposed += step.proposed
-        if len(self._steps) > self._span:
-            self._proposed -= self._steps[0].proposed
-        del self._steps[: -self._span]
-        del self._weights[: -self._span]
+        self._own.setdefault(step.agent, own).take(step)
+        if step.is_call:
+            self.calls.append(step)
+        if len(self.steps) > self._span:
+            self._drop_oldest()
+
+    def of_agent(self, agent: str) -> Own:
+        """Give what one agent said and did."""
+        return self._own.get(agent) or Own()
 
     def find_proposal(self, turn: Turn) -> int | None:
         """Give the place of the proposed step that this turn completes."""
         if not self._proposed:
             return None
-        for index in range(len(self._steps) - 1, -1, -1):
-            if _completes(turn, self._steps[index]):
+        for index in range(len(self.steps) - 1, -1, -1):
+            if _completes(turn, self.steps[index]):
                 return index
         return None
 
     def place_of(self, seq: int | None) -> int | None:
         """Give the place of the step with this number, if it is remembered."""
-        places = range(len(self._steps) - 1, -1, -1)
-        return next((place for place in places if self._steps[place].seq == seq), None)
+        places = range(len(self.steps) - 1, -1, -1)
+        return next((place for place in places if self.steps[place].seq == seq), None)
 
     def put(self, index: int, step: Step) -> None:
-        """Replace a proposed step by its completion."""
-        self._picked.clear()
-        old = self._steps[index]
+        """Replace a proposed step by its completion, which has its number."""
+        old = self.steps[index]
         self._proposed += step.proposed - old.proposed
-        self._steps[index] = step._replace(seq=old.seq)
-        self._weights[index] = weigh(step, self._steps[:index])
-
-    def of_agent(self, agent: str) -> Sequence[Step]:
-        """Give the steps of one agent, oldest first."""
-        return self._pick("of", agent, lambda step: step.agent == agent)
-
-    def answered_of(self, agent: str) -> Sequence[Step]:
-        """Give one agent's calls of which is known what came back, oldest first."""
-        return self._pick("answered", agent, lambda step: step.agent == agent and step.is_answered)
-
-    def calls(self) -> Sequence[Step]:
-        """Give the tool calls, oldest first."""
-        return self._pick("calls", "", lambda step: step.is_call)
+        self.steps[index] = step
+        before = self.steps[:index]
+        calls = [one for one in before if one.is_call and one.agent == step.agent]
+        self.weights[index] = weigh(step, before, calls)
+        self._sort_anew()
 
     def between(self, first: Step, last: Step) -> list[Step]:
         """Give what stands between two remembered steps."""
         start, end = self._place(first), self._place(last)
-        return self._steps[start + 1 : end]
+        return self.steps[start + 1 : end]
 
-    def _pick(self, what: str, whose: str, belongs: Callable[[Step], bool]) -> Sequence[Step]:
-        """Give the steps that belong, picked once: several detectors ask for the same."""
-        if (what, whose) not in self._picked:
-            self._picked[what, whose] = list(filter(belongs, self._steps))
-        return self._picked[what, whose]
+    def _drop_oldest(self) -> None:
+        oldest = self.steps.pop(0)
+        del self.weights[0]
+        self._proposed -= oldest.proposed
+        if oldest.is_call:
+            del self.calls[0]
+        own = self._own[oldest.agent]
+        own.drop(oldest)
+        if not own.steps:
+            del self._own[oldest.agent]
+
+    def _sort_anew(self) -> None:
+        self.calls = [step for step in self.steps if step.is_call]
+        self._own = {}
+        for step in self.steps:
+            self._own.setdefault(step.agent, Own()).take(step)
 
     def _place(self, wanted: Step) -> int:
-        return next(place for place, step in enumerate(self._steps) if step is wanted)
+        return next(place for place, step in enumerate(self.steps) if step is wanted)
 
 
 def _completes(turn: Turn, step: Step) -> bool:

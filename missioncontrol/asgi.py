@@ -13,14 +13,17 @@ from typing import Any
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "missioncontrol.settings")
 os.environ.setdefault("MISSIONCONTROL_ROLE", "web")
 
-from django.core.asgi import get_asgi_application
+import django
 
-django_application = get_asgi_application()
+django.setup()
 
 from missioncontrol.api import agents, endpoint  # noqa: E402
+from missioncontrol.api.django_app import DjangoApplication  # noqa: E402
 from missioncontrol.api.hooks import serving  # noqa: E402
 from missioncontrol.api.otlp import serving as otlp  # noqa: E402
 from missioncontrol.live.routing import sockets  # noqa: E402
+
+django_application = DjangoApplication()
 
 THIN: tuple[tuple[str, re.Pattern[str], endpoint.Handler], ...] = (
     ("POST", re.compile(r"^/api/v1/runs/(?P<run>[0-9a-f-]{32,36})/turns/$"), agents.post_turns),

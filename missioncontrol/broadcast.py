@@ -39,6 +39,16 @@ def pages_group(project: UUID) -> str:
     return f"pages.{project.hex}"
 
 
+def person_group(user: int) -> str:
+    """Name the group of a person's sockets, whatever they show."""
+    return f"person.{user}"
+
+
+def check_access(user: int) -> None:
+    """Have a person's sockets look again whether they may stay open."""
+    to_groups(lambda: {person_group(user): {"type": "access.changed"}})
+
+
 def empty_frame() -> dict[str, Any]:
     """Return a frame to fill: events as JSON texts, meters and parts by run."""
     return {"type": "live.frame", "events": [], "meters": {}, "runs": {}}

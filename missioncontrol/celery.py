@@ -13,4 +13,6 @@ app.config_from_object("django.conf:settings", namespace="CELERY")
 # Celery's Django fixup closes the connection around every task: 4.5 ms a verdict
 # on PostgreSQL instead of 28 (DESIGN 5). Tasks drop stale connections themselves.
 app.conf.CELERY_DB_REUSE_MAX = 1_000_000
-app.autodiscover_tasks(["missioncontrol.oversight"])
+app.autodiscover_tasks(
+    ["missioncontrol.oversight", "missioncontrol.history", "missioncontrol.notify"]
+)

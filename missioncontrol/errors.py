@@ -14,6 +14,7 @@
     ├── BodyTooLarge            413
     ├── WrongMediaType          415  a body of a kind we do not read
     ├── KeyReused               422  the same key came with another body
+    ├── TooManyRequests         429  wait a little
     └── Unavailable             503  not now; send it again
 
 Each has a stable `code`, an HTTP `status` and one sentence as its text.
@@ -148,6 +149,15 @@ class WrongMediaType(MissionControlError):
     code = "wrong_media_type"
     status = 415
     title = "This kind of body is not read here"
+
+
+class TooManyRequests(MissionControlError):
+    code = "too_many_requests"
+    status = 429
+    title = "Too many requests"
+
+    def __init__(self) -> None:
+        super().__init__("Too many tries. Wait a minute.")
 
 
 class Unavailable(MissionControlError):

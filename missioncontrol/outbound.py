@@ -10,12 +10,16 @@ import http.client
 import ipaddress
 import socket
 import ssl
+import sys
 import threading
 import time
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager, suppress
+from contextvars import ContextVar
 from dataclasses import dataclass
+from functools import cache
 from urllib.parse import SplitResult, urlsplit
+from urllib.request import getproxies
 
 LONGEST_URL = 500
 TIMEOUT_S = 10.0
@@ -132,6 +136,71 @@ def is_public(address: str) -> bool:
         if inner is not None:
             return is_public(str(inner))
     return known.is_global and not known.is_multicast
+
+
+@dataclass(slots=True)
+class Watch:
+    """Where a library that calls out by itself may connect to, and what it was refused."""
+
+    allowed: frozenset[tuple[str, int | None]]
+    refused: str | None = None
+
+    def check(self, address: object) -> None:
+        """Refuse an address that is neither public nor allowed."""
+        if not isinstance(address, tuple):
+            return  # a socket of this machine, by path
+        host, port = str(address[0]), int(address[1])
+        if self.allowed & {(host, port), (host, None)} or _is_public(host):
+            return
+        self.refused = "it leads to an address that is not public"
+        raise PermissionError(self.refused)
+
+
+_watch: ContextVar[Watch | None] = ContextVar("watch", default=None)
+
+
+@contextmanager
+def only_public(*, private_hosts: Collection[str]) -> Iterator[Watch]:
+    """Refuse, within, connections to addresses that are not public; for libraries.
+
+    The address that is connected to is looked at, not a name: whatever the name said
+    before, and wherever a redirect leads. `private_hosts` and this machine's own proxies
+    may be reached. Threads that carry this context along are watched too.
+    """
+    _listen()
+    named = {*private_hosts, *(urlsplit(url).netloc for url in getproxies().values())}
+    watch = Watch(allowed=frozenset(_addresses_of(named)))
+    token = _watch.set(watch)
+    try:
+        yield watch
+    finally:
+        _watch.reset(token)
+
+
+@cache
+def _listen() -> None:
+    """Python tells of every connection before it is made; once told, it cannot be untold."""
+    sys.addaudithook(_hear)
+
+
+def _hear(event: str, said: tuple[object, ...]) -> None:
+    if event == "socket.connect" and (watch := _watch.get()) is not None:
+        watch.check(said[1])
+
+
+def _addresses_of(named: Collection[str]) -> Iterator[tuple[str, int | None]]:
+    for name in named:
+        parts = urlsplit(f"//{name}")
+        with suppress(OSError, UnicodeError, ValueError):
+            for info in socket.getaddrinfo(parts.hostname, None, type=socket.SOCK_STREAM):
+                yield str(info[4][0]), parts.port
+
+
+def _is_public(host: str) -> bool:
+    try:
+        return is_public(host)
+    except ValueError:  # a name: nobody knows yet where it leads
+        return False
 
 
 @contextmanager

@@ -22,8 +22,23 @@ def _secret_key() -> str:
 
 
 SECRET_KEY = _secret_key()
+
+
+def _vapid_key() -> str:
+    """Read the key that signs pushes: the environment's, else the one `up` keeps."""
+    kept = DATA_DIR / "vapid.key"
+    return env.text("VAPID_PRIVATE_KEY") or (kept.read_text().strip() if kept.is_file() else "")
+
+
+VAPID_PRIVATE_KEY = _vapid_key()
 DEBUG = env.flag("MISSIONCONTROL_DEBUG")
 PUBLIC_URL = env.text("MISSIONCONTROL_PUBLIC_URL")
+# Whom a push service may turn to; some refuse a push without an address or with a local one.
+VAPID_SUBJECT = env.text("VAPID_SUBJECT") or (
+    PUBLIC_URL if PUBLIC_URL.startswith("https://") else "mailto:missioncontrol@example.com"
+)
+# Where a phone in the same network reaches this; empty: only who is at this machine does.
+PHONE_URL = env.text("MISSIONCONTROL_PHONE_URL") or PUBLIC_URL
 # Whoever reads /metrics sends it as a bearer token; without one there is nothing to read.
 METRICS_TOKEN = env.text("MISSIONCONTROL_METRICS_TOKEN")
 ALLOWED_HOSTS = ["localhost", "127.0.0.1", "[::1]", *env.words("MISSIONCONTROL_HOSTS")]
@@ -38,19 +53,22 @@ INSTALLED_APPS = [
     "drf_spectacular",
     "missioncontrol.accounts",
     "missioncontrol.runs",
+    "missioncontrol.notify",
     "missioncontrol.oversight",
+    "missioncontrol.history",
     "missioncontrol.api",
     "missioncontrol.up",
 ]
 
 MIDDLEWARE = [
+    # The outermost: a service worker runs under the policy WhiteNoise's answer came with.
+    "missioncontrol.api.headers.SecurityHeaders",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
-    "missioncontrol.api.headers.SecurityHeaders",
 ]
 
 ROOT_URLCONF = "missioncontrol.urls"
@@ -96,6 +114,8 @@ CONTROLLER_HOSTS = env.words("MISSIONCONTROL_CONTROLLER_HOSTS")
 """Hosts, with or without a port, that a controller's webhook may lead to although they
 are not public.
 """
+NOTIFY_HOSTS = env.words("MISSIONCONTROL_NOTIFY_HOSTS")
+"""The same for a project's channels: a mail server, ntfy or web hook inside the house."""
 JUDGE = env.judge("MISSIONCONTROL_JUDGE")
 """The model that judges; None: the local judge does."""
 JUDGE_QUEUE = env.text("MISSIONCONTROL_PREFIX", "mc") + "-judge"
@@ -119,7 +139,16 @@ CELERY_BROKER_TRANSPORT_OPTIONS = {
 }
 CELERY_BEAT_SCHEDULE = {
     "sweep": {"task": "missioncontrol.oversight.tasks.sweep", "schedule": 2.0},
+    "deliver": {"task": "missioncontrol.notify.tasks.sweep", "schedule": 2.0},
     "anchor": {"task": "missioncontrol.oversight.tasks.anchor", "schedule": 60.0},
+    "report": {"task": "missioncontrol.oversight.tasks.report", "schedule": 60.0},
+    "correct": {"task": "missioncontrol.oversight.tasks.correct_reports", "schedule": 900.0},
+    # One that waits longer than that is void: the next is due.
+    "index": {
+        "task": "missioncontrol.history.tasks.index",
+        "schedule": 1.0,
+        "options": {"expires": 1.0},
+    },
 }
 
 REST_FRAMEWORK = {
@@ -152,6 +181,7 @@ FRONTEND_DIST = env.directory("MISSIONCONTROL_DIST", _SHIPPED if _SHIPPED.is_dir
 WHITENOISE_ROOT = FRONTEND_DIST if FRONTEND_DIST.is_dir() else None
 WHITENOISE_INDEX_FILE = False
 WHITENOISE_IMMUTABLE_FILE_TEST = r"^/assets/"
+WHITENOISE_MIMETYPES = {".webmanifest": "application/manifest+json"}
 STATIC_URL = "static/"
 
 SESSION_COOKIE_HTTPONLY = True
@@ -171,7 +201,10 @@ LOGGING = {
     "formatters": {"line": {"format": "%(asctime)s %(levelname)s %(name)s %(message)s"}},
     "filters": {"links": {"()": "missioncontrol.accounts.redact.HideLoginLinks"}},
     "handlers": {
-        "stderr": {"class": "logging.StreamHandler", "formatter": "line", "filters": ["links"]}
+        "none": {"class": "logging.NullHandler"},
+        "stderr": {"class": "logging.StreamHandler", "formatter": "line", "filters": ["links"]},
     },
+    # What it says when it fails goes to the delivery; it names addresses.
+    "loggers": {"apprise": {"handlers": ["none"], "propagate": False}},
     "root": {"handlers": ["stderr"], "level": env.text("MISSIONCONTROL_LOG_LEVEL", "WARNING")},
 }

@@ -44,6 +44,11 @@ InterventionStatus = Literal["asked", "delivered", "acknowledged", "unreachable"
 TapePoint = tuple[float, bool]
 KinRelation = Literal["child", "resumed", "forked", "restart"]
 BudgetScope = Literal["run", "tree", "agent", "project", "day"]
+ChannelKind = Literal["discord", "slack", "telegram", "email", "ntfy", "webhook"]
+DeliveryKind = Literal["push", "discord", "slack", "telegram", "email", "ntfy", "webhook"]
+ChannelHears = Literal["decisions", "budgets", "reports"]
+DeliveryWhat = Literal["decision", "withdrawal", "warning", "budget", "report", "test"]
+DeliveryStatus = Literal["waiting", "sent", "failed", "withdrawn", "skipped"]
 UsageSource = Literal["turns", "transcript", "spans", "logs"]
 
 
@@ -61,6 +66,8 @@ class ProjectRow:
     budgets: dict[str, Any]
     """`run`: of each run. Of all runs together: `project`, `day`, and `agents` by
     name, `*` each agent that is not named."""
+    day_extra: dict[str, Any]
+    """What was allowed on top of `budgets.day` for today, by unit: `{"usd": "4"}`."""
     time_zone: str
     """IANA name; where a day begins."""
     hold_limit: int
@@ -68,6 +75,8 @@ class ProjectRow:
     unanswered: Literal["proceed", "stop"]
     fail: Literal["open", "closed"]
     agents_choose: bool
+    daily_report: bool
+    """A cost report is made of each day that ended."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -191,6 +200,111 @@ class TurnRow:
     """Set when this turn tripped."""
     ts: datetime
     done_at: datetime | None
+    cut: tuple[str, ...] = ()
+    """Fields of which only the beginning stands here, as in lists and live events;
+    `runs/{id}/turns/{seq}/` has them in full."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FoundTurns:
+    """Which turns of a run match a filter, by their `seq`."""
+
+    run: UUID
+    count: int
+    ranges: tuple[tuple[int, int], ...]
+    """First and last `seq` of each stretch without a gap, in order."""
+    searched_from: int
+    """The first turn looked at; above 0: a search ran out of its time, go on with
+    `before_seq` set to it."""
+    searched_to: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunFacets:
+    """How many turns of a run there are of each kind, most first."""
+
+    run: UUID
+    turns: int
+    agents: tuple[tuple[str, int], ...]
+    tools: tuple[tuple[str, int], ...]
+    """`text` stands for turns that call no tool."""
+    roles: tuple[tuple[str, int], ...]
+    signals: tuple[tuple[str, int], ...]
+    """By the detector that tripped."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SeriesPoint:
+    """One turn, or several together: then the highest of each value, so that spikes stay."""
+
+    from_seq: int
+    to_seq: int
+    at: datetime
+    """Of its first turn."""
+    similarity: float | None
+    """The highest, in [0, 1]; None: none was judged."""
+    similarity_least: float | None
+    changed: bool
+    """Something really changed in at least one of them."""
+    signals: int
+    failures: int
+    cost_usd: Decimal
+    """Of all its turns together."""
+    fresh: int
+    """Input tokens that came from no cache: the most of one turn."""
+    cached: int
+    """Input tokens read from a cache: the most of one turn."""
+    output: int
+    """Output tokens: the most of one turn."""
+    tokens: int
+    """Of all its turns together."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunSeries:
+    """How a stretch of a run went."""
+
+    run: UUID
+    from_seq: int
+    to_seq: int
+    turns: int
+    turns_a_point: int
+    cost_before_usd: Decimal
+    """Of the turns before this stretch."""
+    points: tuple[SeriesPoint, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MomentRow:
+    """Where a moment stands among a run's turns."""
+
+    at: datetime
+    seq: int
+    """Of the first turn that was not before it; the next one's, where none was yet."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HandOffRow:
+    """Another agent took over."""
+
+    seq: int
+    """The taker's first turn."""
+    giver: str
+    taker: str
+    asked: TurnRow
+    """The giver's last turn before it."""
+    new_facts: int
+    """Turns since the hand-off before in which something really changed."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HandOffs:
+    """Where one agent of a run hands on to another, oldest first."""
+
+    run: UUID
+    results: tuple[HandOffRow, ...]
+    more: bool
+    """Older ones are left out."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -206,6 +320,77 @@ class TreeRow:
     cost_usd: Decimal
     judge_cost_usd: Decimal
     unpriced_calls: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WhyRow:
+    """Why a run stands where it stands: the last that was decided about it."""
+
+    kind: str
+    """Of the card: `exact_repeat`, `budget`, …; empty: no card was opened."""
+    summary: str
+    resolution: Resolution | None
+    """None: the card is open, or there was none."""
+    by: str | None
+    """Who closed it, or ended the run without a card."""
+    message: str | None
+    """What was said to the agent."""
+    recovered: bool | None
+    """Of an autofix: whether the agent went on; None: not known, or there was none."""
+    turns_after: int | None
+    """Of an autofix: turns until that was known."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MatchRow:
+    """Where the words of a search stand: a piece of text, and which parts of it match."""
+
+    turn: int | None
+    """`seq` of the turn; None: it is the run's own text."""
+    field: str
+    text: str
+    marks: tuple[tuple[int, int], ...]
+    """From where to where, in characters (code points) of `text`."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HistoryRow(RunRow):
+    """A run as History lists it."""
+
+    why: WhyRow
+    loop_cost_usd: Decimal | None
+    """What the turns of its loops cost; None: there was none, or they are unpriced."""
+    match: MatchRow | None
+    """Set where words were searched for."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HistoryTotals:
+    """Sums over every run that a search finds."""
+
+    runs: int
+    turns: int
+    cost_usd: Decimal
+    judge_cost_usd: Decimal
+    unpriced_runs: int
+    flagged: int
+    """Runs with a card."""
+    loops: int
+    """Of those, the runs whose card somebody answered as a loop, not as fine."""
+    loop_cost_usd: Decimal
+    autofixes: int
+    recovered: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SavedViewRow:
+    """A line of search that one person keeps; nobody else sees it."""
+
+    id: UUID
+    project: UUID
+    name: str
+    q: str
+    created_at: datetime
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -547,6 +732,61 @@ class BacktestRow:
     """Those that either policy flags, newest first."""
 
 
+# --- reaching people -----------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeliveryRow:
+    """One notice for one target: where it stands, and what came of its tries."""
+
+    id: UUID
+    project: UUID
+    run: UUID | None
+    run_name: str | None
+    decision: UUID | None
+    what: DeliveryWhat
+    title: str
+    kind: DeliveryKind
+    """The channel's, or `push` to a device."""
+    target: str
+    """The channel's or device's name when it was written."""
+    channel: UUID | None
+    step_minutes: int
+    """0: it was told at once; else only if nobody answered so long."""
+    status: DeliveryStatus
+    tries: int
+    most_tries: int
+    created_at: datetime
+    due_at: datetime | None
+    """Its next try; None: there is none."""
+    sent_at: datetime | None
+    error: str | None
+    """Why the last try failed, or why none was made."""
+    can_retry: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChannelRow:
+    """A way to reach the people of a project, without what is secret in its address."""
+
+    id: UUID
+    project: UUID
+    kind: ChannelKind
+    name: str
+    shown: str | None
+    """Where it leads; None: it was kept with another secret key."""
+    enabled: bool
+    step_minutes: int
+    quiet_from: str | None
+    """"22:00", in the project's time zone."""
+    quiet_to: str | None
+    hears: tuple[ChannelHears, ...]
+    created_by: str
+    created_at: datetime
+    last: DeliveryRow | None
+    """What it was told last."""
+
+
 # --- events -----------------------------------------------------------------
 
 
@@ -758,8 +998,9 @@ class CostAttributed(EventHead):
     model: str | None = None
     provider: str | None = None
     usage: Usage | None = None
-    priced_by: Literal["agent", "price list"] | None = None
-    """`agent`: the caller's own figure."""
+    priced_by: Literal["agent", "price list", "project"] | None = None
+    """`agent`: the caller's own figure; `project`: the project's own price. A call that was
+    unpriced and is told again, without usage, got its price later."""
     turn_seq: int | None = None
 
 
@@ -910,6 +1151,142 @@ class Me:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class PushRow:
+    """How a browser takes pushes. Times of day are in its time zone, `22:00`."""
+
+    enabled: bool
+    show_details: bool
+    """Off: a push carries its title only."""
+    quiet_from: str | None
+    quiet_to: str | None
+    time_zone: str
+    language: str
+    last_sent_at: datetime | None
+    is_current: bool
+    """It subscribed with this installation's present key."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeviceRow:
+    """A browser in which you are signed in."""
+
+    id: UUID
+    name: str
+    kind: Literal["phone", "desktop"]
+    program: str
+    created_at: datetime
+    seen_at: datetime
+    is_this: bool
+    """The one that asks."""
+    push: PushRow | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PairingRow:
+    """A way in for a phone. Its link and code are readable here and never again."""
+
+    id: UUID
+    status: Literal["waiting", "paired", "expired"]
+    expires_at: datetime
+    url: str | None = None
+    code: str | None = None
+    code_url: str | None = None
+    """Where the code is typed."""
+    qr: str | None = None
+    """The link as a picture, a data address."""
+    device: DeviceRow | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reach:
+    """What a phone can do at the address it would be given."""
+
+    url: str
+    """Empty: only who is at this machine reaches it."""
+    is_secure: bool
+    """HTTPS: it can be installed, take pushes and start offline."""
+    certificate: str | None
+    """The SHA-256 of the certificate this machine made, where it made one."""
+    push_key: str | None
+    """What a browser subscribes with; null: this installation has no VAPID key."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AgentKeyRow:
+    """A key of a project's agents; the secret itself was shown once."""
+
+    id: UUID
+    project: UUID
+    name: str
+    prefix: str
+    """How it begins."""
+    created_at: datetime
+    created_by: str
+    last_used_at: datetime | None
+    """To the minute."""
+    revoked_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MadeAgentKey(AgentKeyRow):
+    secret: str
+    """Readable in this answer and never again."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TokenRow:
+    """A personal token: a script that sends it acts as this person."""
+
+    id: UUID
+    name: str
+    prefix: str
+    scope: Literal["read", "write"]
+    created_at: datetime
+    expires_at: datetime | None
+    last_used_at: datetime | None
+    revoked_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MadeToken(TokenRow):
+    secret: str
+    """Readable in this answer and never again."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PartRow:
+    """A part this instance needs, and how it is."""
+
+    name: Literal["database", "broker", "worker"]
+    ok: bool
+    what: str
+    """Kind and version."""
+    place: str
+    """A file or an address, never with a password."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InstanceRow:
+    version: str
+    python: str
+    parts: tuple[PartRow, ...]
+    data_dir: str
+    database_bytes: int | None
+    disk_free_bytes: int
+    disk_bytes: int
+    public_url: str
+    is_secure: bool
+    """This request came over https, or the public address is https."""
+    runs: int
+    turns: int
+    events: int
+    waiting: int
+    """Observations stored and not judged yet."""
+    unindexed: int
+    """Runs with words that cannot be found yet."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Secret:
     """What a webhook's signature is made with."""
 
@@ -917,15 +1294,27 @@ class Secret:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class UsualRow:
+    """What an agent usually spends, from its recorded runs."""
+
+    project: UUID
+    agent: str
+    usd_per_hour: Decimal | None
+    """The median of its ended runs of the last 30 days; None: too few to say."""
+    runs: int
+    """How many runs that rests on."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class CostRow:
-    """What a project's model calls cost, by day, agent, model or run."""
+    """What a project's model calls cost, by day, agent, model, project or run."""
 
     project: UUID
     key: str
     """The day ("2026-11-21", in the project's time zone), the agent, the model, or
-    the run's id."""
+    the project's or the run's id."""
     name: str
-    """The key in words: a run's name."""
+    """The key in words: a run's name, a project's."""
     calls: int
     """The agents' model calls; `judge_calls` are apart."""
     unpriced_calls: int
@@ -935,6 +1324,200 @@ class CostRow:
     cost_usd: Decimal
     judge_calls: int
     judge_cost_usd: Decimal
+    runs: int = 0
+    """How many runs they are of."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CostSum:
+    """What was spent in all. Calls of no known price are counted, and in no amount."""
+
+    total_usd: Decimal
+    agents_usd: Decimal
+    judge_usd: Decimal
+    calls: int
+    judge_calls: int
+    unpriced_calls: int
+    """The judge's too."""
+    runs: int
+    loops: int
+    """Cards about a loop, less those that the judge or a person called none."""
+    stops: int
+    """Loops that a person or the policy stopped."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CostBudget:
+    """A day's ceiling, with what was allowed on top for that day."""
+
+    ceiling_usd: Decimal
+    """`extra_usd` included."""
+    extra_usd: Decimal
+    left_usd: Decimal
+    """Below 0: over it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Saving:
+    """What stops saved: an estimate from loops that nobody stopped (docs/costs.md)."""
+
+    low_usd: Decimal | None
+    """None, as the others: too little is known."""
+    likely_usd: Decimal | None
+    high_usd: Decimal | None
+    stops: int
+    unpriced_stops: int
+    """Of these, the ones whose calls have no price: they are in no amount."""
+    samples: int
+    """Loops of this project that went on by themselves, in 90 days."""
+    enough: int
+    """So many are needed."""
+    median_turns: int | None
+    """How long they went on."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CostPoint:
+    """What was spent from the span's beginning up to a minute of it."""
+
+    minute: int
+    spent_usd: Decimal | None
+    """None: it has not come yet."""
+    before_usd: Decimal
+    """The same in the span before."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CostDay:
+    day: str
+    agents: dict[str, Decimal]
+    """Agent -> dollars, the judge's for its cards included."""
+    total_usd: Decimal
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CostGroup:
+    """What one agent, model, project or run cost in a span."""
+
+    key: str
+    name: str
+    calls: int
+    judge_calls: int
+    unpriced_calls: int
+    unpriced_models: tuple[str, ...]
+    """The models that no price is known of."""
+    usage: Usage
+    cost_usd: Decimal
+    """The agents' own; the judge's is apart."""
+    judge_cost_usd: Decimal
+    before_usd: Decimal
+    """Both, in the span before, up to the same time."""
+    runs: int
+    loops: int
+    trend: tuple[int, ...]
+    """Loops a day, the last 14."""
+    saved: Saving
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CostAccount:
+    """What was spent in a day, a week or a month of a project's calendar, or of several."""
+
+    projects: tuple[UUID, ...]
+    range: Literal["day", "week", "month"]
+    first_day: str
+    last_day: str
+    time_zone: str
+    """Empty: the projects' zones differ, and each has its own days."""
+    at: datetime
+    since: datetime
+    """The midnight it begins with; of several zones, the first project's."""
+    over: bool
+    """Its last day has ended."""
+    minutes: int
+    """How long it is: 1380 or 1500 on a day whose clocks are moved."""
+    minute: int
+    """How far on it is."""
+    spent: CostSum
+    before: CostSum
+    """The whole span before: the same day a week before, the week, the month."""
+    before_by_then_usd: Decimal
+    """The same, up to the time of day that it is now."""
+    before_day: str
+    """The first day of the span before."""
+    budget: CostBudget | None
+    """Of a day; None: there is no ceiling in dollars, or a project has none."""
+    saved: Saving
+    points: tuple[CostPoint, ...]
+    days: tuple[CostDay, ...]
+    """14 days, the last of the span last."""
+    group_by: Literal["agent", "model", "project", "run"]
+    groups: tuple[CostGroup, ...]
+    """The dearest first, at most 200."""
+    groups_left_out: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PriceRow:
+    """A project's own price of a model, in dollars for a million tokens."""
+
+    project: UUID
+    model: str
+    input: str
+    output: str
+    cache_read: str | None
+    """None: as input."""
+    cache_write: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PriceSet:
+    """A price that was set, and what it counted again."""
+
+    model: str
+    calls: int
+    """That had no price until now."""
+    usd: Decimal
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReportRow:
+    """A day's cost report in a list. It is never changed: a later version corrects it."""
+
+    id: UUID
+    project: UUID
+    project_name: str
+    day: str
+    """In the project's time zone."""
+    time_zone: str
+    version: int
+    """1, or higher: it corrects the one before."""
+    reason: str
+    """Why it corrects; empty for the first."""
+    made_at: datetime
+    spent: CostSum
+    was_usd: Decimal | None
+    """What the version before told; None for the first."""
+    before_usd: Decimal
+    """What the same day a week before cost."""
+    budget: CostBudget | None
+    saved: Saving
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Report:
+    """A day's cost report: by agent (in `account`), model and project."""
+
+    row: ReportRow
+    newest: UUID
+    """Of the same day; another than this one's: it was corrected."""
+    account: CostAccount
+    models: tuple[CostGroup, ...]
+    projects: tuple[CostGroup, ...]
+    sent: int
+    """Channels that have it."""
+    waiting: int
+    failed: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -955,6 +1538,8 @@ class AuditRow:
     digest: str
     previous: str
     hash: str
+    run_name: str | None = None
+    """Of `run`, as it is called now."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -965,6 +1550,8 @@ class Verification:
     rows: int
     head: str
     broken_at: str | None
+    anchored_at: datetime | None = None
+    """When a signed checkpoint last tied the runs' chains together."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -23,7 +23,7 @@ class Meter(Protocol):
         """What the run has used so far."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True)
 class View:
     """What a detector looks at: the steps since a person spoke, and the meter.
 

@@ -83,7 +83,7 @@ class ExactRepeat(Detector):
 def _find_repeats(steps: Sequence[Step]) -> list[Step]:
     """Give the newest step and its fruitless repeats before, oldest first."""
     newest = steps[-1]
-    repeats = [newest]
+    repeats, failing = [newest], newest.failed
     known = newest if newest.outcome else None
     for step in reversed(steps[:-1]):
         if _is_same_request(step, newest):
@@ -91,7 +91,8 @@ def _find_repeats(steps: Sequence[Step]) -> list[Step]:
                 break
             known = known or (step if step.outcome else None)
             repeats.append(step)
-        elif _ends_streak(step, newest, failing=any(repeat.failed for repeat in repeats)):
+            failing = failing or step.failed
+        elif _ends_streak(step, newest, failing=failing):
             break
     repeats.reverse()
     return repeats

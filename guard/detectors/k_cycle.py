@@ -36,17 +36,21 @@ class KCycle(Detector):
         trail = view.trail
         if trail.last.is_first:
             return None
-        tails = [trail.calls(), trail.steps] if trail.last.is_call else [trail.steps]
+        tails = [trail.calls, trail.steps] if trail.last.is_call else [trail.steps]
         for steps in tails:
-            for period in range(_SHORTEST, self._rule.longest + 1):
+            for period in self._periods(steps):
                 signal = self._look(steps, period)
                 if signal is not None:
                     return signal
         return None
 
+    def _periods(self, steps: Sequence[Step]) -> list[int]:
+        """Give how far back the newest request stands, shortest first."""
+        wanted, longest = steps[-1].request, min(self._rule.longest, len(steps) - 1)
+        periods = range(_SHORTEST, longest + 1)
+        return [period for period in periods if steps[-1 - period].request == wanted]
+
     def _look(self, steps: Sequence[Step], period: int) -> Signal | None:
-        if len(steps) <= period or steps[-1].request != steps[-1 - period].request:
-            return None
         again = _count_again(steps, period)
         tail = steps[-(again + period) :]
         if again < period or len({step.request for step in tail}) == 1:

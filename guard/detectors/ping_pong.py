@@ -40,7 +40,7 @@ class PingPong(Detector):
             return None
         tails = [self._alternating(trail.steps)]
         if trail.last.is_call:
-            among_calls = self._alternating(trail.calls())
+            among_calls = self._alternating(trail.calls)
             if among_calls and not _was_told(trail, among_calls):
                 tails.append(among_calls)
         tail = max(tails, key=len)

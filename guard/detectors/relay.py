@@ -48,7 +48,7 @@ class Relay(Detector):
         newest = steps[-1]
         if not newest.failed or not newest.is_answered or newest.failure is None:
             return None
-        if _gives_out(newest):
+        if view.trail.has_one_agent or _gives_out(newest):
             return None  # nobody took the matter on
         row = _row(steps)
         return self._signal(steps, row) if len(row) > 1 else None

@@ -41,7 +41,7 @@ class Reverification(Detector):
         newest = view.trail.last
         if not newest.is_call or not _checks(newest):
             return None
-        calls = [step for step in view.trail.of_agent(newest.agent) if step.is_call]
+        calls = view.trail.of_agent(newest.agent).calls
         row = _row(calls)
         least = max(2, self._rule.checks // 2)
         if len(row) < least or len({step.request for step in row}) == 1:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from operator import itemgetter
 from typing import ClassVar
 
 from guard.detectors.base import Detector, View, once_each, tail_of
@@ -36,27 +37,33 @@ class SameError(Detector):
         newest = view.trail.last
         if not newest.failed or not newest.is_answered:
             return None
-        calls = view.trail.answered_of(newest.agent)
+        calls = view.trail.of_agent(newest.agent).answered
         row = tail_of(calls, lambda step: step.failed)
+        same = _same(row)
         found = [
-            self._signal(_same(row), self._rule.in_a_row),
-            self._signal(_near(row), self._rule.near),
-            self._signal(_refusals(row), self._rule.refusals),
-            self._signal(_variants(calls), self._rule.variants),
-            self._signal(_insists(calls), self._rule.in_a_row),
-            self._signal(_insists(calls, edited=True), self._rule.variants),
+            self._hold(same, self._rule.in_a_row),
+            self._hold(_near(same), self._rule.near),
+            self._hold(_refusals(row), self._rule.refusals),
+            self._hold(_variants(calls), self._rule.variants),
+            self._hold(_insists(calls), self._rule.in_a_row),
+            self._hold(_insists(calls, edited=True), self._rule.variants),
         ]
-        return max(filter(None, found), key=lambda signal: signal.score, default=None)
+        best = max(found, key=itemgetter(0))
+        return self._signal(*best) if best[0] else None
 
-    def _signal(self, steps: Sequence[Step], limit: int) -> Signal | None:
-        if len(steps) < 2 or len({step.request for step in steps}) == 1:  # noqa: PLR2004 - exact_repeat's
-            return None
-        if 2 * sum(step.patient for step in steps) > len(steps):
+    def _hold(self, steps: Sequence[Step], limit: int) -> tuple[float, Sequence[Step], int]:
+        """Hold steps against a limit: the score, 0.0 where they are none of ours."""
+        if len(steps) < 2 or all(step.request == steps[0].request for step in steps):  # noqa: PLR2004 - exact_repeat's
+            return 0.0, steps, limit
+        if 2 * sum([step.patient for step in steps]) > len(steps):
             limit *= _PATIENCE
+        return min(1.0, len(steps) / limit), steps, limit
+
+    def _signal(self, score: float, steps: Sequence[Step], limit: int) -> Signal:
         return Signal(
             detector=self.name,
             kind=self.kind,
-            score=min(1.0, len(steps) / limit),
+            score=score,
             turns=tuple(step.seq for step in steps),
             evidence=Evidence(
                 summary=_summarise(steps),
@@ -68,15 +75,14 @@ class SameError(Detector):
 
 
 def _same(row: Sequence[Step]) -> list[Step]:
-    return tail_of(row, lambda step: step.failure == row[-1].failure)
+    failure = row[-1].failure
+    return tail_of(row, lambda step: step.failure == failure)
 
 
-def _near(row: Sequence[Step]) -> list[Step]:
+def _near(same: Sequence[Step]) -> list[Step]:
     """The same failure of near-equal requests that ask for one thing."""
-    newest = row[-1]
-    near = tail_of(
-        row, lambda step: step.failure == newest.failure and step.nearness(newest) >= NEAR
-    )
+    newest = same[-1]
+    near = tail_of(same, lambda step: step.nearness(newest) >= NEAR)
     is_batch = len(near) >= _FEW and name_other_targets(near)
     return [] if is_batch else near
 

@@ -92,8 +92,8 @@ def _is_light(trail: Trail, newest: Step) -> bool:
 
 def _last_of_its_sort(trail: Trail, newest: Step, count: int) -> list[Step]:
     """Give the agent's last calls, or its last messages, oldest first."""
-    own = [step for step in trail.of_agent(newest.agent) if step.is_call == newest.is_call]
-    return own[-count:]
+    own = trail.of_agent(newest.agent)
+    return (own.calls if newest.is_call else own.messages)[-count:]
 
 
 def _is_fruitless(trail: Trail, window: Sequence[Step]) -> bool:

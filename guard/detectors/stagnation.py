@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from operator import itemgetter
 from typing import ClassVar
 
 from guard.detectors.base import Detector, View, once_each, tail_of
@@ -44,25 +45,34 @@ class Stagnation(Detector):
             return None
         if newest.outcome is not None and newest.outcome.has_more:
             return None
-        calls = view.trail.answered_of(newest.agent)
+        calls = view.trail.of_agent(newest.agent).answered
         if not (newest.asks or newest.runs):
-            return self._signal(_unmoved(calls), self._rule.near, "the same refusal")
-        found = [
-            self._signal(_one_matter(_same_answer(calls)), self._rule.questions, "the same answer"),
-            self._signal(_one_matter(_near(calls)), self._rule.near, "the same answer"),
-            self._signal(_known(calls), self._rule.known, "nothing it did not know"),
-        ]
-        return max(filter(None, found), key=lambda signal: signal.score, default=None)
+            found = [self._hold(_unmoved(calls), self._rule.near, "the same refusal")]
+        else:
+            same, near, known = _same_answer(calls), _near(calls), _known(calls)
+            found = [
+                self._hold(_one_matter(same), self._rule.questions, "the same answer"),
+                self._hold(_one_matter(near), self._rule.near, "the same answer"),
+                self._hold(known, self._rule.known, "nothing it did not know"),
+            ]
+        best = max(found, key=itemgetter(0))
+        return self._signal(*best) if best[0] else None
 
-    def _signal(self, steps: Sequence[Step], limit: int, answer: str) -> Signal | None:
+    def _hold(
+        self, steps: Sequence[Step], limit: int, answer: str
+    ) -> tuple[float, Sequence[Step], int, str]:
+        """Hold steps against a limit: the score, 0.0 where they are none of ours."""
         if len(steps) < _FEW or len({(step.request, step.outcome_key) for step in steps}) == 1:
-            return None  # exact_repeat's
+            return 0.0, steps, limit, answer  # exact_repeat's
         if any(step.patient for step in steps):
             limit *= _PATIENCE
+        return min(1.0, len(steps) / limit), steps, limit, answer
+
+    def _signal(self, score: float, steps: Sequence[Step], limit: int, answer: str) -> Signal:
         return Signal(
             detector=self.name,
             kind=self.kind,
-            score=min(1.0, len(steps) / limit),
+            score=score,
             turns=tuple(step.seq for step in steps),
             evidence=Evidence(
                 summary=f"It asked {len(steps)} times in different ways and got {answer}.",
@@ -109,8 +119,10 @@ def _near(calls: Sequence[Step]) -> list[Step]:
 def _unmoved(calls: Sequence[Step]) -> list[Step]:
     """Deeds on one thing that are all told the same at length: refused, in whatever words."""
     newest = calls[-1]
-    own = [step for step in calls if step.verb == newest.verb]
-    same = tail_of(own, lambda step: step.outcome_key == newest.outcome_key)
+    verb, key = newest.verb, newest.outcome_key
+    same = tail_of(
+        [step for step in calls if step.verb == verb], lambda step: step.outcome_key == key
+    )
     if len(same) < _FEW or newest.outcome is None:
         return []
     if complains(newest.outcome):

@@ -79,6 +79,6 @@ back is not known.",
 def add_up(weights: Sequence[Weight]) -> float:
     """Give the score after the last weight: each fades what came before it."""
     score = 0.0
-    for weight in weights:
-        score = score * weight.keep + weight.gain
+    for gain, keep in weights:
+        score = score * keep + gain
     return score

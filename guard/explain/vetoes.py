@@ -36,38 +36,38 @@ KINDS: dict[str, Kind] = {
     "news": Kind(
         "something new came back",
         lambda step, _: step.news >= NEWS,
-        lambda step, _: step._replace(news=0.0),
+        lambda step, _: replace(step, news=0.0),
     ),
     "deed": Kind(
         "something was changed",
         lambda step, _: step.acted,
-        lambda step, _: step._replace(untried=False),
+        lambda step, _: replace(step, untried=False),
     ),
     "batch": Kind(
         "the calls act, each on something else",
         lambda step, _: step.is_call and not step.asks,
-        lambda step, _: step._replace(asks=True, untried=False),
+        lambda step, _: replace(step, asks=True, untried=False),
     ),
     "improved": Kind(
         "fewer checks failed",
         lambda step, _: step.improved,
-        lambda step, _: step._replace(improved=False),
+        lambda step, _: replace(step, improved=False),
     ),
     "patience": Kind(
         "it waits, or is retried, by nature",
         lambda step, _: step.patient,
-        lambda step, _: step._replace(patient=False),
+        lambda step, _: replace(step, patient=False),
     ),
     "first_asked": Kind(
         "something not asked before",
         lambda step, _: step.is_call and step.fresh,
-        lambda step, _: step._replace(fresh=False),
+        lambda step, _: replace(step, fresh=False),
     ),
     "outcomes": Kind(
         "another answer to the same question",
         _answered_otherwise,
         lambda step, last: (
-            step._replace(outcome=last.outcome) if _answered_otherwise(step, last) else step
+            replace(step, outcome=last.outcome) if _answered_otherwise(step, last) else step
         ),
     ),
 }

@@ -70,16 +70,18 @@ class Rungs:
         return replace(other, **{name: value for name, value in said.items() if value is not None})
 
     def place(self, signal: Signal) -> Signal:
-        """Set a signal's rung: by its count where one is reached, else by the trip.
+        """Set a signal's rung."""
+        return signal.on(self.rung_of(signal), first=signal.first)
+
+    def rung_of(self, signal: Signal) -> Rung:
+        """Give a signal's rung: by its count where one is reached, else by the trip.
 
         A detector below its own limit never climbs: patience comes first.
         """
-        if signal.score >= 1.0:
-            rung = self._reached(signal.evidence.repeats)
-            rung = rung or (Rung[self.trip.upper()] if self.trip else signal.rung)
-        else:
-            rung = self._below(signal)
-        return signal if rung is signal.rung else replace(signal, rung=rung)
+        if signal.score < 1.0:
+            return self._below(signal)
+        rung = self._reached(signal.evidence.repeats)
+        return rung or (Rung[self.trip.upper()] if self.trip else signal.rung)
 
     def _below(self, signal: Signal) -> Rung:
         if signal.score < (self.nudge_at or NUDGE_AT):

@@ -43,6 +43,10 @@ class Project(models.Model):
     unanswered = models.CharField(max_length=8, choices=Unanswered.choices, default=Unanswered.STOP)
     fail = models.CharField(max_length=8, choices=Fail.choices, default=Fail.OPEN)
     agents_choose = models.BooleanField(default=True)
+    prices = models.JSONField(
+        default=dict, help_text="of models, in dollars a million tokens: its own"
+    )
+    daily_report = models.BooleanField(default=True, help_text="of what each day cost")
     event_seq = models.IntegerField(default=-1)
     head = models.CharField(max_length=64, default="0" * 64)
     created_at = models.DateTimeField()
@@ -66,7 +70,14 @@ class AgentKey(models.Model):
     digest = models.CharField(max_length=64, unique=True)
     prefix = models.CharField(max_length=12)
     created_at = models.DateTimeField()
+    created_by = models.CharField(max_length=150, default="")
+    last_used_at = models.DateTimeField(null=True, help_text="to the minute")
     revoked_at = models.DateTimeField(null=True)
+
+
+class Scope(models.TextChoices):
+    READ = "read"
+    WRITE = "write"
 
 
 class PersonalToken(models.Model):
@@ -77,12 +88,32 @@ class PersonalToken(models.Model):
     name = models.CharField(max_length=100)
     digest = models.CharField(max_length=64, unique=True)
     prefix = models.CharField(max_length=12)
+    scope = models.CharField(max_length=5, choices=Scope.choices, default=Scope.WRITE)
     created_at = models.DateTimeField()
+    expires_at = models.DateTimeField(null=True)
+    last_used_at = models.DateTimeField(null=True, help_text="to the minute")
     revoked_at = models.DateTimeField(null=True)
 
 
+class Browser(models.Model):
+    """A browser in which somebody is signed in; its session carries this id."""
+
+    id = models.UUIDField(primary_key=True, default=new_id)
+    user = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="browsers"
+    )
+    name = models.CharField(max_length=100)
+    kind = models.CharField(max_length=7, default="desktop", help_text="phone or desktop")
+    program = models.CharField(max_length=100, default="")
+    created_at = models.DateTimeField()
+    seen_at = models.DateTimeField()
+
+
 class LoginLink(models.Model):
-    """A one-time way in. `on_get`: signs in without the button, from loopback."""
+    """A one-time way in. `on_get`: signs in without the button, from loopback.
+
+    `code_digest`: it pairs a phone, which may type a code instead; `browser` is the phone.
+    """
 
     id = models.UUIDField(primary_key=True, default=new_id)
     user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE)
@@ -90,3 +121,5 @@ class LoginLink(models.Model):
     on_get = models.BooleanField(default=False)
     expires_at = models.DateTimeField()
     used_at = models.DateTimeField(null=True)
+    code_digest = models.CharField(max_length=64, unique=True, null=True)
+    browser = models.ForeignKey(Browser, null=True, on_delete=models.SET_NULL)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+from datetime import datetime
 from uuid import UUID
 
 from django.contrib.auth.models import User
-from django.db.models import QuerySet
+from django.db.models import Q, QuerySet
 
 from missioncontrol.accounts.models import AgentKey, Membership, PersonalToken, Project
 from missioncontrol.accounts.tokens import digest
@@ -38,9 +40,20 @@ def find_agent_key(secret: str) -> AgentKey | None:
     return live.select_related("project").first()
 
 
-def find_personal_token(secret: str) -> PersonalToken | None:
+def find_personal_token(secret: str, *, at: datetime) -> PersonalToken | None:
     """Return the live personal token behind this text; its person is active."""
     live = PersonalToken.objects.filter(
-        digest=digest(secret), revoked_at=None, user__is_active=True
-    )
+        Q(expires_at=None) | Q(expires_at__gt=at),
+        digest=digest(secret), revoked_at=None, user__is_active=True,
+    )  # fmt: skip
     return live.select_related("user").first()
+
+
+def agent_keys(*, projects: Collection[UUID]) -> QuerySet[AgentKey]:
+    """Find the agent keys of projects, newest first, revoked ones too."""
+    return AgentKey.objects.filter(project_id__in=projects).order_by("-id")
+
+
+def personal_tokens(user: User) -> QuerySet[PersonalToken]:
+    """Find a person's tokens, newest first, revoked ones too."""
+    return PersonalToken.objects.filter(user=user).order_by("-id")

@@ -13,11 +13,13 @@ from django.db.models import Q, QuerySet
 from guard.wire import Mode
 from missioncontrol.accounts.models import (
     AgentKey,
+    Browser,
     LoginLink,
     Membership,
     PersonalToken,
     Project,
     Role,
+    Scope,
 )
 from missioncontrol.accounts.tokens import (
     AGENT_PREFIX,
@@ -31,6 +33,7 @@ from missioncontrol.accounts.tokens import (
 Row = TypeVar("Row")
 LOCAL_OWNER = "you"
 LINK_LIFE = timedelta(minutes=10)
+NOTED_EVERY = timedelta(minutes=1)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,10 +64,10 @@ def create_project(*, name: str, owner: User, at: datetime, mode: Mode = Mode.PA
     return project
 
 
-def mint_agent_key(*, project: Project, name: str, at: datetime) -> Minted[AgentKey]:
+def mint_agent_key(*, project: Project, name: str, at: datetime, by: str = "") -> Minted[AgentKey]:
     """Make a key that lets an agent report to this project."""
     token = new_token(AGENT_PREFIX)
-    return Minted(row=_keep_agent_key(project, name, token, at), secret=token.text)
+    return Minted(row=_keep_agent_key(project, name, token, at, by=by), secret=token.text)
 
 
 def adopt_agent_key(*, project: Project, name: str, secret: str, at: datetime) -> AgentKey:
@@ -74,13 +77,16 @@ def adopt_agent_key(*, project: Project, name: str, secret: str, at: datetime) -
     return known or _keep_agent_key(project, name, token, at)
 
 
-def _keep_agent_key(project: Project, name: str, token: Token, at: datetime) -> AgentKey:
+def _keep_agent_key(
+    project: Project, name: str, token: Token, at: datetime, *, by: str = ""
+) -> AgentKey:
     return AgentKey.objects.create(
         project=project,
         name=name,
         digest=token.digest,
         prefix=token.prefix,
         created_at=at,
+        created_by=by,
     )
 
 
@@ -89,18 +95,32 @@ def revoke_agent_key(*, key: AgentKey, at: datetime) -> bool:
     return bool(AgentKey.objects.filter(pk=key.pk, revoked_at=None).update(revoked_at=at))
 
 
-def mint_personal_token(*, user: User, name: str, at: datetime) -> Minted[PersonalToken]:
-    """Make a token that lets a script act as this person."""
+def mint_personal_token(
+    *,
+    user: User,
+    name: str,
+    at: datetime,
+    scope: Scope = Scope.WRITE,
+    expires_at: datetime | None = None,
+) -> Minted[PersonalToken]:
+    """Make a token that lets a script act as this person, or only look."""
     token = new_token(PERSON_PREFIX)
     row = PersonalToken.objects.create(
-        user=user, name=name, digest=token.digest, prefix=token.prefix, created_at=at
-    )
+        user=user, name=name, digest=token.digest, prefix=token.prefix, scope=scope,
+        created_at=at, expires_at=expires_at,
+    )  # fmt: skip
     return Minted(row=row, secret=token.text)
 
 
 def revoke_personal_token(*, token: PersonalToken, at: datetime) -> bool:
     """Switch a token off; False if it was off already."""
     return bool(PersonalToken.objects.filter(pk=token.pk, revoked_at=None).update(revoked_at=at))
+
+
+def note_use(row: AgentKey | PersonalToken, *, at: datetime) -> None:
+    """Note when a secret was last used, at most once a minute."""
+    if row.last_used_at is None or at - row.last_used_at >= NOTED_EVERY:
+        type(row).objects.filter(pk=row.pk).update(last_used_at=at)
 
 
 def mint_login_link(*, user: User, at: datetime, on_get: bool = False) -> Minted[LoginLink]:
@@ -116,27 +136,38 @@ def mint_login_link(*, user: User, at: datetime, on_get: bool = False) -> Minted
     return Minted(row=row, secret=token.text)
 
 
-def redeem_login_link(*, secret: str, at: datetime) -> User | None:
-    """Use a link up and return whom it signs in; None if it is spent or unknown.
+def redeem_login_link(*, secret: str, at: datetime) -> LoginLink | None:
+    """Use a link up and return it with whom it signs in; None if it is spent or unknown."""
+    link = LoginLink.objects.select_related("user").filter(digest=digest(secret)).first()
+    return redeem(link, at=at) if link else None
+
+
+def redeem(link: LoginLink, *, at: datetime) -> LoginLink | None:
+    """Use a link up; None if it is spent.
 
     One conditional UPDATE decides: of two taps at once, one wins.
     """
-    link = LoginLink.objects.select_related("user").filter(digest=digest(secret)).first()
-    if link is None or not link.user.is_active:
+    if not link.user.is_active:
         return None
-    won = _usable(at).filter(pk=link.pk).update(used_at=at)
-    return link.user if won else None
+    return link if usable(at).filter(pk=link.pk).update(used_at=at) else None
+
+
+def note_browser(link: LoginLink, browser: Browser) -> None:
+    """Note who came in by a link, for the page that showed it."""
+    LoginLink.objects.filter(pk=link.pk).update(browser=browser)
 
 
 def find_login_link(*, secret: str, at: datetime) -> LoginLink | None:
     """Return a link that would still sign in, without using it up."""
-    return _usable(at).filter(digest=digest(secret)).first()
+    return usable(at).filter(digest=digest(secret)).first()
 
 
-def _usable(at: datetime) -> QuerySet[LoginLink]:
+def usable(at: datetime) -> QuerySet[LoginLink]:
+    """Return the links that still sign in."""
     return LoginLink.objects.filter(used_at=None, expires_at__gt=at)
 
 
 def _drop_spent_links(at: datetime) -> None:
-    spent = Q(used_at__isnull=False) | Q(expires_at__lte=at)
+    """A used link of a pairing stays until its time is over: the page asks what became of it."""
+    spent = Q(used_at__isnull=False, code_digest=None) | Q(expires_at__lte=at)
     LoginLink.objects.filter(spent).delete()

@@ -4,23 +4,32 @@ from __future__ import annotations
 
 import ipaddress
 import secrets
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import wraps
 from http import HTTPStatus
+from types import MappingProxyType
+from uuid import UUID
 
 from django.conf import settings
 from django.contrib.auth import login, logout
-from django.contrib.auth.models import User
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import render
+from django.views.decorators.cache import never_cache
 from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_http_methods, require_POST
 
 from missioncontrol import clock
-from missioncontrol.accounts.services import find_login_link, redeem_login_link
+from missioncontrol.accounts import browsers, pairing
+from missioncontrol.accounts.models import LoginLink
+from missioncontrol.accounts.pace import Pace
+from missioncontrol.accounts.services import find_login_link, note_browser, redeem_login_link
 
 BACKEND = "django.contrib.auth.backends.ModelBackend"
 HOME = "/"
+PAIRED = "/settings/devices"
+CODES = Pace(most=10, in_all=60)
+# A form with a CSRF token needs its Origin, which browsers hide under `no-referrer`.
+PAIR = {"referrer": "same-origin"}
 FORWARDED = ("HTTP_FORWARDED", "HTTP_X_FORWARDED_FOR", "HTTP_X_REAL_IP", "HTTP_VIA")
 
 View = Callable[..., HttpResponse]
@@ -48,8 +57,8 @@ def leave_no_trace(view: View) -> View:
 def sign_in(request: HttpRequest, secret: str) -> HttpResponse:
     """Show one button; its POST (or a trusted GET) uses the link up."""
     if request.method == "POST" or _may_enter_on_get(request, secret):
-        user = redeem_login_link(secret=secret, at=clock.now())
-        return _enter(request, user) if user else _refuse(request)
+        link = redeem_login_link(secret=secret, at=clock.now())
+        return _enter(request, link) if link else _refuse(request)
     if find_login_link(secret=secret, at=clock.now()) is None:
         return _refuse(request)
     return _page(request, "accounts/sign_in.html")
@@ -61,12 +70,30 @@ def how_to_sign_in(request: HttpRequest) -> HttpResponse:
     """Tell a person without a session where their link comes from."""
     if request.user.is_authenticated:
         return HttpResponseRedirect(HOME)
-    return _page(request, "accounts/how_to_sign_in.html", fresh=True)
+    return _page(request, "accounts/how_to_sign_in.html", {"fresh": True})
+
+
+@never_cache
+@require_http_methods(["GET", "HEAD", "POST"])
+def pair(request: HttpRequest) -> HttpResponse:
+    """Take the code that *Pair a phone* shows, where there is no camera."""
+    if request.method != "POST":
+        return _page(request, "accounts/pair.html", PAIR)
+    if not CODES.may(request.META.get("REMOTE_ADDR", "")):
+        told = {**PAIR, "problem": "Too many tries. Wait a minute, then type it again."}
+        return _page(request, "accounts/pair.html", told, status=HTTPStatus.TOO_MANY_REQUESTS)
+    link = pairing.redeem_code(code=request.POST.get("code", ""), at=clock.now())
+    if link:
+        return _enter(request, link)
+    told = {**PAIR, "problem": "No phone is waiting for this code. It works once, for ten minutes."}
+    return _page(request, "accounts/pair.html", told, status=HTTPStatus.GONE)
 
 
 @require_POST
 def sign_out(request: HttpRequest) -> HttpResponse:
-    """End this session."""
+    """End this session; its browser is forgotten, and no push reaches it."""
+    if browser := request.session.get(browsers.IN_SESSION):
+        browsers.sign_out(UUID(browser))
     logout(request)
     return HttpResponseRedirect("/login/")
 
@@ -90,9 +117,15 @@ def is_from_this_machine(request: HttpRequest) -> bool:
     return bool((mapped or peer).is_loopback)
 
 
-def _enter(request: HttpRequest, user: User) -> HttpResponse:
-    login(request, user, backend=BACKEND)
-    return HttpResponseRedirect(HOME)
+def _enter(request: HttpRequest, link: LoginLink) -> HttpResponse:
+    """Sign in; a phone that is being paired is shown what comes next."""
+    before = request.session.get(browsers.IN_SESSION)
+    login(request, link.user, backend=BACKEND)
+    browsers.left(before, to=link.user)
+    agent = request.headers.get("User-Agent", "")
+    browser = browsers.present(request.session, user=link.user, agent=agent, at=clock.now())
+    note_browser(link, browser)
+    return HttpResponseRedirect(HOME if link.code_digest is None else PAIRED)
 
 
 def _refuse(request: HttpRequest) -> HttpResponse:
@@ -102,11 +135,15 @@ def _refuse(request: HttpRequest) -> HttpResponse:
 
 
 def _page(
-    request: HttpRequest, template: str, *, status: HTTPStatus = HTTPStatus.OK, fresh: bool = False
+    request: HttpRequest,
+    template: str,
+    told: Mapping[str, object] = MappingProxyType({}),
+    *,
+    status: HTTPStatus = HTTPStatus.OK,
 ) -> HttpResponse:
     nonce = secrets.token_urlsafe(16)
-    told = {"nonce": nonce, "fresh": fresh, "manage": _manage_command()}
-    response = render(request, template, told, status=status)
+    said = {"nonce": nonce, "manage": _manage_command(), "referrer": "no-referrer", **told}
+    response = render(request, template, said, status=status)
     response["Content-Security-Policy"] = (
         f"default-src 'none'; style-src 'nonce-{nonce}'; form-action 'self'; "
         "frame-ancestors 'none'; base-uri 'none'"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
+from datetime import UTC, datetime
 from functools import cache
 from typing import Any, TypeVar, cast
 from urllib.parse import urlencode
@@ -48,6 +49,13 @@ def answer(value: Any, *, status: int = 200) -> HttpResponse:
 
 def answer_page(request: Request, found: QuerySet[Any], show: Callable[[Any], Any]) -> HttpResponse:
     """Answer one page of rows that sort by `id`, and the address of the next."""
+    return answer_rows(request, found, lambda rows: [show(row) for row in rows])
+
+
+def answer_rows(
+    request: Request, found: QuerySet[Any], show: Callable[[list[Any]], Iterable[Any]]
+) -> HttpResponse:
+    """Answer one page of rows that are shown together."""
     limit = page_size(request)
     after = request.query_params.get("cursor")
     if after:
@@ -56,7 +64,7 @@ def answer_page(request: Request, found: QuerySet[Any], show: Callable[[Any], An
         found = found.filter(id__lt=cursor) if descending else found.filter(id__gt=cursor)
     rows = list(found[: limit + 1])
     more = rows[limit - 1].id if len(rows) > limit else None
-    return answer_list(request, [show(row) for row in rows[:limit]], cursor=more)
+    return answer_list(request, show(rows[:limit]), cursor=more)
 
 
 def answer_list(request: Request, rows: Iterable[Any], *, cursor: Any = None) -> HttpResponse:
@@ -87,11 +95,12 @@ def whole(request: Request, name: str) -> int | None:
 
 def moment(request: Request, name: str) -> Any:
     """Read an RFC 3339 time from the query."""
-    from datetime import UTC, datetime
-
     text = request.query_params.get(name)
-    if not text:
-        return None
+    return read_moment(name, text) if text else None
+
+
+def read_moment(name: str, text: str) -> datetime:
+    """Read an RFC 3339 time; without a zone it is UTC."""
     try:
         read = datetime.fromisoformat(text.replace(" ", "+"))
     except ValueError:

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 from uuid import UUID
 
 from django.contrib.auth.models import User
 from rest_framework.authentication import BaseAuthentication, SessionAuthentication
-from rest_framework.permissions import BasePermission
+from rest_framework.permissions import SAFE_METHODS, BasePermission
 from rest_framework.request import Request
 
-from missioncontrol.accounts.models import Membership, PersonalToken, Role
+from missioncontrol.accounts.models import AgentKey, Membership, Role, Scope
+from missioncontrol.accounts.selectors import find_personal_token
+from missioncontrol.accounts.services import note_use
 from missioncontrol.accounts.tokens import AGENT_PREFIX, PERSON_PREFIX, digest
 from missioncontrol.api.keys import find_project
-from missioncontrol.errors import Forbidden, NotFound, NotSignedIn
+from missioncontrol.clock import now
+from missioncontrol.errors import Forbidden, InvalidRequest, NotFound, NotSignedIn
 
 WRITERS = frozenset({Role.OWNER, Role.OPERATOR})
 
@@ -50,13 +53,12 @@ class PersonalTokenAuthentication(BaseAuthentication):
         token = _bearer(request)
         if not token.startswith(PERSON_PREFIX):
             return None
-        known = (
-            PersonalToken.objects.select_related("user")
-            .filter(digest=digest(token), revoked_at__isnull=True, user__is_active=True)
-            .first()
-        )
+        known = find_personal_token(token, at=now())
         if known is None:
-            raise NotSignedIn("This token is unknown or revoked.")
+            raise NotSignedIn("This token is unknown, revoked or expired.")
+        if known.scope == Scope.READ and request.method not in SAFE_METHODS:
+            raise Forbidden("This token only reads; make one that may act.")
+        note_use(known, at=now())
         return known.user, token
 
 
@@ -106,6 +108,17 @@ def writable_projects_of(request: Request) -> list[UUID]:
     return _memberships(request.user, roles=WRITERS)
 
 
+def check_belongs(request: Request, project: UUID) -> UUID:
+    """Return a project the person belongs to, in whatever role.
+
+    Raises:
+        NotFound: it is not theirs.
+    """
+    if project not in _memberships(request.user):
+        raise NotFound("The project")
+    return project
+
+
 def check_may_act(request: Request, project: UUID) -> None:
     """Refuse a viewer.
 
@@ -113,10 +126,55 @@ def check_may_act(request: Request, project: UUID) -> None:
         NotFound: the project is not theirs at all.
         Forbidden: they may look but not act.
     """
-    if project not in _memberships(request.user):
+    found = Membership.objects.filter(user=cast(Any, request.user), project=project)
+    role = found.values_list("role", flat=True).first()
+    if role is None:
         raise NotFound("The project")
-    if project not in writable_projects_of(request):
+    if role not in WRITERS:
         raise Forbidden("A viewer can look but not act.")
+
+
+def check_by_hand(request: Request) -> None:
+    """Refuse a token: one that leaked must make no other way in, nor lock its person out.
+
+    Raises:
+        Forbidden: a token asks, not a signed-in browser.
+    """
+    if request.auth is not None:
+        raise Forbidden("Sign in for this; a token cannot do it.")
+
+
+def owned_projects(request: Request, *, key_id: UUID | None = None) -> list[UUID]:
+    """Return the projects a person owns; a key of one they do not own is refused.
+
+    Raises:
+        Forbidden: the key is of a project they belong to without owning it.
+    """
+    owned = _memberships(request.user, roles=frozenset({Role.OWNER}))
+    mine = _memberships(request.user)
+    if (
+        key_id
+        and AgentKey.objects.filter(pk=key_id, project_id__in=set(mine) - set(owned)).exists()
+    ):
+        raise Forbidden("Only an owner makes and revokes keys.")
+    return owned
+
+
+def owned_project(request: Request, named: UUID | None) -> UUID:
+    """Return the project a write of an owner is for: the named one, or the only one.
+
+    Raises:
+        NotFound: it is not theirs at all.
+        Forbidden: they do not own it.
+        InvalidRequest: they have several and named none.
+    """
+    mine = _memberships(request.user)
+    if named is None and len(mine) != 1:
+        raise InvalidRequest("project: say which of your projects.", field="project")
+    project = check_belongs(request, named or mine[0])
+    if project not in owned_projects(request):
+        raise Forbidden("Only an owner makes and revokes keys.")
+    return project
 
 
 def name_of(request: Request) -> str:

@@ -12,22 +12,29 @@ POLICY = (
     "default-src 'self'; connect-src 'self' ws: wss:; img-src 'self' data:; "
     "style-src 'self' 'unsafe-inline'; frame-ancestors 'none'; base-uri 'none'; form-action 'self'"
 )
+ASK_EACH_TIME = ("/sw.js", "/manifest.webmanifest", "/index.html")
+"""Built files whose names stay while what they hold changes: no cache may keep them."""
 
 
 @sync_and_async_middleware
 def SecurityHeaders(get_response: Callable[[Any], Any]) -> Callable[[Any], Any]:  # noqa: N802
-    """Add a Content-Security-Policy to every page Django answers."""
+    """Add a Content-Security-Policy to every page and built file Django answers."""
     if iscoroutinefunction(get_response):
 
         async def later(request: Any) -> Any:
             waiting: Awaitable[Any] = get_response(request)
-            return _guarded(await waiting)
+            return _guarded(request, await waiting)
 
         return later
-    return lambda request: _guarded(get_response(request))
+    return lambda request: _guarded(request, get_response(request))
 
 
-def _guarded(response: Any) -> Any:
+def _guarded(request: Any, response: Any) -> Any:
     response.headers.setdefault("Content-Security-Policy", POLICY)
     response.headers.setdefault("X-Frame-Options", "DENY")
+    if request.is_secure():
+        for cookie in response.cookies.values():
+            cookie["secure"] = True
+    if request.path in ASK_EACH_TIME:
+        response.headers["Cache-Control"] = "no-cache"
     return response

@@ -6,8 +6,10 @@ import time
 from uuid import UUID
 
 from missioncontrol.accounts.models import AgentKey
+from missioncontrol.accounts.services import note_use
 from missioncontrol.accounts.tokens import digest
 from missioncontrol.api.bell import doorbell
+from missioncontrol.clock import now
 from missioncontrol.errors import NotSignedIn
 
 KEPT_S = 5.0
@@ -38,5 +40,13 @@ async def project_of(token: str) -> UUID:
 
 def find_project(hashed: str) -> UUID | None:
     """Look a key up by its hash."""
-    live = AgentKey.objects.filter(digest=hashed, revoked_at__isnull=True)
-    return live.values_list("project_id", flat=True).first()
+    key = AgentKey.objects.filter(digest=hashed, revoked_at__isnull=True).first()
+    if key is None:
+        return None
+    note_use(key, at=now())
+    return key.project_id
+
+
+def forget(hashed: str) -> None:
+    """Drop a revoked key here; other processes know it for `KEPT_S` at most."""
+    _known.pop(hashed, None)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from typing import Any
 from uuid import UUID
 
@@ -16,6 +16,7 @@ from missioncontrol import broadcast
 from missioncontrol.accounts.models import Membership
 from missioncontrol.clock import now
 from missioncontrol.errors import NotFound
+from missioncontrol.live.sharing import SharedReading
 from missioncontrol.live.signing_in import person_of
 from missioncontrol.oversight import selectors
 from missioncontrol.runs.selectors import find_run
@@ -28,6 +29,8 @@ NOT_YOURS = 4403
 NOTHING: dict[str, Any] = {"events": [], "meters": {}}
 
 _snapshots: TypeAdapter[Snapshot] = TypeAdapter(Snapshot)
+readings = SharedReading()
+"""Of this process: what many sockets ask for at once is read once."""
 
 
 class LiveConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]  # channels has no types
@@ -54,33 +57,55 @@ class LiveConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]  # channels ha
         projects = await database_sync_to_async(_projects_of)(user)
         self.place = place
         self.group = await database_sync_to_async(self.group_of)(place, projects)
-        await self.channel_layer.group_add(self.group, self.channel_name)
-        snapshot = await database_sync_to_async(self.read)(place, projects)
-        await self.send(_snapshots.dump_json(snapshot).decode())
+        self.mine = broadcast.person_group(user.pk)
+        for group in (self.group, self.mine):
+            await self.channel_layer.group_add(group, self.channel_name)
+        await self.send(await readings.read(self.shown(place), self._reading(place, projects)))
         self._guarding = asyncio.create_task(self._stay_allowed())
+
+    def shown(self, place: UUID) -> tuple[str, UUID]:
+        """Name what is read: who may listen to it reads the same."""
+        return type(self).__name__, place
+
+    def _reading(self, place: UUID, projects: list[UUID]) -> Callable[[], Awaitable[str]]:
+        def text() -> str:
+            return _snapshots.dump_json(self.read(place, projects)).decode()
+
+        reading: Callable[[], Awaitable[str]] = database_sync_to_async(text)
+        return reading
 
     async def _stay_allowed(self) -> None:
         """Close once the session, the token or the membership is gone."""
         while True:
             await asyncio.sleep(CHECKED_EVERY_S)
-            user = await database_sync_to_async(person_of)(self.scope)
-            if user is None:
-                await self.close(NOT_SIGNED_IN)
+            if not await self._is_allowed():
                 return
-            try:
-                projects = await database_sync_to_async(_projects_of)(user)
-                await database_sync_to_async(self.group_of)(self.place, projects)
-            except NotFound:
-                await self.close(NOT_YOURS)
-                return
+
+    async def _is_allowed(self) -> bool:
+        user = await database_sync_to_async(person_of)(self.scope)
+        if user is None:
+            await self.close(NOT_SIGNED_IN)
+            return False
+        try:
+            projects = await database_sync_to_async(_projects_of)(user)
+            await database_sync_to_async(self.group_of)(self.place, projects)
+        except NotFound:
+            await self.close(NOT_YOURS)
+            return False
+        return True
+
+    async def access_changed(self, message: dict[str, Any]) -> None:
+        """Look at once: a token, a session or a membership of this person changed."""
+        await self._is_allowed()
 
     async def disconnect(self, code: int) -> None:
         """Leave the group."""
         for task in (self._ticking, self._guarding):
             if task is not None:
                 task.cancel()
-        if hasattr(self, "group"):
-            await self.channel_layer.group_discard(self.group, self.channel_name)
+        for group in (getattr(self, "group", None), getattr(self, "mine", None)):
+            if group is not None:
+                await self.channel_layer.group_discard(group, self.channel_name)
 
     async def live_frame(self, message: dict[str, Any]) -> None:
         """Pass on what one commit brought."""
@@ -103,12 +128,13 @@ class LiveConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]  # channels ha
         while self._meters:
             runs, self._meters = self._meters, {}
             await self.send(json.dumps({"type": "meters", "runs": runs}))
-            await asyncio.sleep(METERS_EVERY_S)
+            await self.pause(METERS_EVERY_S)
 
     def part_of(self, message: dict[str, Any]) -> dict[str, Any]:
         """Return what of a frame is for this socket."""
         return message
 
+    pause: Callable[[float], Awaitable[None]] = staticmethod(asyncio.sleep)
     group_of: Callable[[UUID, list[UUID]], str]
     read: Callable[[UUID, list[UUID]], Snapshot]
 

@@ -11,8 +11,9 @@ from django.contrib.auth import BACKEND_SESSION_KEY, HASH_SESSION_KEY, SESSION_K
 from django.contrib.auth.models import User
 from django.utils.crypto import constant_time_compare
 
-from missioncontrol.accounts.models import PersonalToken
-from missioncontrol.accounts.tokens import PERSON_PREFIX, digest
+from missioncontrol.accounts.selectors import find_personal_token
+from missioncontrol.accounts.tokens import PERSON_PREFIX
+from missioncontrol.clock import now
 
 
 def person_of(scope: dict[str, Any]) -> User | None:
@@ -29,11 +30,7 @@ def person_of(scope: dict[str, Any]) -> User | None:
 def _by_token(token: str) -> User | None:
     if not token.startswith(PERSON_PREFIX):
         return None
-    known = (
-        PersonalToken.objects.select_related("user")
-        .filter(digest=digest(token), revoked_at__isnull=True, user__is_active=True)
-        .first()
-    )
+    known = find_personal_token(token, at=now())
     return known.user if known else None
 
 

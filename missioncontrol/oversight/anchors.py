@@ -44,7 +44,11 @@ def verify(*, projects: Collection[UUID]) -> Verification:
         for count, fault in _walk(project):
             total += count
             broken = broken or fault
-    return Verification(ok=broken is None, rows=total, head=head, broken_at=broken)
+    anchors = JournalRow.objects.filter(project_id__in=projects, type="chain.anchored")
+    last = anchors.order_by("-id").values_list("at", flat=True).first()
+    return Verification(
+        ok=broken is None, rows=total, head=head, broken_at=broken, anchored_at=last
+    )
 
 
 def _anchor(project_id: UUID, heads: Heads, *, at: datetime) -> None:

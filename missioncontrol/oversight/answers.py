@@ -77,13 +77,13 @@ def _locked(run_id: UUID, tap: Tap, *, at: datetime) -> Iterator[tuple[Book, str
     """
     card = _card_before_locks(run_id, tap) if tap.action == "allow_budget" else None
     scope = _scope_of(card)
-    run = Run.objects.filter(pk=run_id).first()
+    run = Run.objects.only("project_id", "root").filter(pk=run_id).first()
     if run is None or not _concerns_others(run, tap, scope):
-        with journal.writing([run_id], at=at) as book:
+        with journal.writing([run_id], at=at, ahead=True) as book:
             yield book, scope
         return
     with (
-        journal.holding_project(run.project_id) as project,
+        journal.holding_project(run.project_id, ahead=True) as project,
         journal.writing({run_id, *_others(run, tap, card, project.id)}, at=at) as book,
     ):
         yield book, scope

@@ -21,6 +21,7 @@ from guard.errors import PolicyInvalid
 from guard.signals import Assessment, Kind, Signal
 from missioncontrol.accounts.models import Project
 from missioncontrol.errors import InvalidRequest
+from missioncontrol.notify import services as notices
 from missioncontrol.oversight import cards
 from missioncontrol.oversight.models import Decision
 from missioncontrol.oversight.rows import OPEN
@@ -80,7 +81,7 @@ def ceilings_in(project: Project, scope: str, name: str, *, at: datetime) -> Bud
         found = project.budgets.get(scope)
     if not found:
         return None
-    extra = _extra(project, at) if scope == "day" else {}
+    extra = extra_today(project, at=at) if scope == "day" else {}
     try:
         return Budget.from_mapping(_with_extra(found, extra), path=f"budgets.{scope}")
     except (PolicyInvalid, ArithmeticError) as error:
@@ -119,6 +120,8 @@ def tell(book: Book, run: Run, signals: Iterable[Signal]) -> bool:
             is_news = is_news or signal.trips
             run.budget_told = [*run.budget_told, state]
             book.record(run, BudgetCrossed, by="guard", **state)
+            if not signal.trips:
+                notices.near_end(run, state, at=book.at)
     return is_news
 
 
@@ -318,7 +321,10 @@ def _entered(
             unit: str(Decimal(str(value)) - Decimal(str(set_[unit])))
             for unit, value in raised.items()
         }
-        return "day_extra", {"day": day_of(project, at), "more": {**_extra(project, at), **more}}
+        return "day_extra", {
+            "day": day_of(project, at),
+            "more": {**extra_today(project, at=at), **more},
+        }
     if scope == "agent":
         agents = dict(project.budgets.get("agents") or {})
         agents[name] = {**(agents.get(name) or agents.get(ANY_AGENT) or {}), **raised}
@@ -326,8 +332,8 @@ def _entered(
     return "budgets", {**project.budgets, scope: {**project.budgets[scope], **raised}}
 
 
-def _extra(project: Project, at: datetime) -> dict[str, str]:
-    """Return what was allowed on top today."""
+def extra_today(project: Project, *, at: datetime) -> dict[str, str]:
+    """Return what was allowed on top of the day's ceilings, by unit, where that is for today."""
     kept: dict[str, Any] = project.day_extra
     return kept["more"] if kept.get("day") == day_of(project, at) else {}
 

@@ -15,6 +15,7 @@ from guard.normalize import headline
 from guard.signals import Kind, Signal
 from guard.wire import Escalation
 from missioncontrol.ids import new_id
+from missioncontrol.notify import services as notices
 from missioncontrol.oversight import rows, suggestions
 from missioncontrol.oversight.models import (
     SPOKE,
@@ -64,7 +65,9 @@ def open_card(
     if holds:
         first = max(signal.turns) if from_seq is None else from_seq
         hold(book, run, by="guard", reason=signal.evidence.summary, from_seq=first)
-    book.record(run, DecisionOpened, by="guard", row=rows.decision_row(decision, run))
+    row = rows.decision_row(decision, run)
+    book.record(run, DecisionOpened, by="guard", row=row)
+    notices.announce(row, run, at=book.at)
     return decision
 
 
@@ -153,6 +156,7 @@ def close_card(book: Book, run: Run, *, resolution: str, by: str) -> Decision | 
         run, DecisionResolved, by=by, decision=decision.id, resolution=resolution,
         resolved_by=by, decision_status=decision.status,
     )  # fmt: skip
+    notices.withdraw(decision.id, outcome=resolution, by=by, at=book.at)
     return decision
 
 

@@ -7,16 +7,16 @@ told at least once: repeats carry the same delivery id.
 
 from __future__ import annotations
 
-import hashlib
-import hmac
 import json
 from collections.abc import Collection
-from datetime import datetime, timedelta
+from datetime import datetime
 from uuid import UUID
 
 from django.conf import settings
 
 from missioncontrol import outbound
+from missioncontrol.notify import signing
+from missioncontrol.notify.retries import LEASE, MOST_TRIES, next_try
 from missioncontrol.oversight import cards
 from missioncontrol.oversight.models import ControllerNote
 from missioncontrol.runs import journal
@@ -24,10 +24,6 @@ from missioncontrol.runs.journal import Book
 from missioncontrol.runs.models import Run
 from missioncontrol.wire import MessageQueued, NoticeFailed, NoticeSent
 
-MOST_TRIES = 8
-FIRST_PAUSE = timedelta(seconds=5)
-LEASE = timedelta(seconds=60)
-"""How long a note that was handed to a worker is left alone."""
 CHANNEL = "controller"
 
 
@@ -57,18 +53,6 @@ def call_webhook(note_id: UUID, *, at: datetime) -> None:
         _settle(note, "nothing came of its last try", at=at)
     elif _count_try(note):
         _settle(note, _failure_of(note, at=at), at=at)
-
-
-def secret_of(project_id: UUID) -> str:
-    """Return the secret a project's webhooks are signed with; follows SECRET_KEY."""
-    meant = b"controller webhook " + project_id.bytes
-    return hmac.new(settings.SECRET_KEY.encode(), meant, hashlib.sha256).hexdigest()
-
-
-def signature(secret: str, timestamp: str, body: bytes) -> str:
-    """Sign a body together with its moment: `v1=` and a hex HMAC-SHA256."""
-    signed = hmac.new(secret.encode(), f"{timestamp}.".encode() + body, hashlib.sha256)
-    return f"v1={signed.hexdigest()}"
 
 
 def _tell_run(note: ControllerNote, *, at: datetime) -> None:
@@ -114,15 +98,9 @@ def _failure_of(note: ControllerNote, *, at: datetime) -> str | None:
 
 def _post(note: ControllerNote, *, at: datetime) -> outbound.Reply:
     body = json.dumps({**note.payload, "text": note.text}, ensure_ascii=False).encode()
-    timestamp = str(int(at.timestamp()))
-    headers = {
-        "Content-Type": "application/json",
-        "User-Agent": "MissionControl",
-        "X-MissionControl-Event": note.event,
-        "X-MissionControl-Delivery": str(note.id),
-        "X-MissionControl-Timestamp": timestamp,
-        "X-MissionControl-Signature": signature(secret_of(note.run.project_id), timestamp, body),
-    }
+    headers = signing.headers(
+        body, project=note.run.project_id, event=note.event, delivery=note.id, at=at
+    )
     return outbound.post(
         note.run.controller_url, body, headers, private_hosts=settings.CONTROLLER_HOSTS
     )
@@ -132,13 +110,9 @@ def _settle(note: ControllerNote, failure: str | None, *, at: datetime) -> None:
     again = failure is not None and note.tries < MOST_TRIES
     with journal.writing([note.run_id], at=at) as book:
         mine = ControllerNote.objects.filter(pk=note.pk, tries=note.tries, due_at__isnull=False)
-        if not mine.update(due_at=_next_try(note.tries, at) if again else None) or again:
+        if not mine.update(due_at=next_try(note.tries, at) if again else None) or again:
             return
         _tell_outcome(book, book.run(note.run_id), note, failure)
-
-
-def _next_try(tries: int, at: datetime) -> datetime:
-    return at + FIRST_PAUSE * (1 << tries - 1)
 
 
 def _tell_outcome(book: Book, run: Run, note: ControllerNote, failure: str | None) -> None:

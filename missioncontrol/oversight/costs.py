@@ -15,11 +15,14 @@ from missioncontrol.oversight.ledger import (
     HIGHEST_SUM,
     JUDGE,
     Call,
+    Pricer,
     enter,
     is_heard,
     row_of,
     take_back,
+    to_the_micro,
 )
+from missioncontrol.oversight.prices import own_price
 from missioncontrol.oversight.spending import Spending, Use
 from missioncontrol.runs.journal import Book
 from missioncontrol.runs.models import ModelCall, Run
@@ -93,6 +96,9 @@ def charge_judge(
     """
     if ModelCall.objects.filter(run=run, call_id=call_id).exists():
         return
+    pricer: Pricer | None = None if cost is None else "price list"
+    if cost is None and (mine := own_price(run.project.prices, model, usage)) is not None:
+        cost, pricer = to_the_micro(mine), "project"
     spending = Spending((), at=book.at)
     spending.add(run, agent, Use(usd=cost or Decimal(0), tokens=usage.total))
     run.judge_cost_usd = min(run.judge_cost_usd + (cost or 0), HIGHEST_SUM)
@@ -102,7 +108,7 @@ def charge_judge(
     book.record(
         run, CostAttributed, by="judge", source="judge", cost_usd=cost, call_id=call_id,
         agent=agent, model=model, usage=usage,
-        priced_by=None if cost is None else "price list",
+        priced_by=pricer,
     )  # fmt: skip
     spending.write()
 

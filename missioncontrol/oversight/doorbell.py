@@ -32,7 +32,8 @@ logger = logging.getLogger(__name__)
 T = TypeVar("T")
 
 IN_FLIGHT = 2
-RUNS_A_RING = 64
+RUNS_A_RING = 16
+"""Runs that detection locks together: a tap waits for one such transaction."""
 RING_AGAIN_S = 2.0
 LISTEN_AGAIN_S = 0.5
 LOOK_AGAIN_S = 3.0

@@ -23,6 +23,7 @@ from guard.policy import Response, decide
 from guard.signals import Assessment, Signal
 from guard.wire import Mode
 from missioncontrol.ids import new_id
+from missioncontrol.notify import services as notices
 from missioncontrol.oversight import cards, costs, rows
 from missioncontrol.oversight.models import Autofix, Decision, Question
 from missioncontrol.runs import journal
@@ -168,6 +169,7 @@ def _keep(book: Book, run: Run, decision: Decision, verdict: VerdictRow) -> None
         run, JudgeRuled, by="judge", decision=decision.id, verdict=verdict,
         decision_status="open", actions=rows.offered(decision.kind, decision.holds, run),
     )  # fmt: skip
+    notices.refresh(rows.decision_row(decision, run), run, at=book.at)
 
 
 def _dismiss(book: Book, run: Run, *, paused: bool) -> None:
@@ -220,6 +222,7 @@ def _answer(
         outcome=outcome,
     )  # fmt: skip
     if response is Response.WARN:
+        notices.warn(run, kind=signal.kind, summary=signal.evidence.summary, at=book.at)
         _tell(book, run, verdict)
         return None
     holds = response is not Response.FLAG and capabilities_of(run).hold

@@ -12,13 +12,14 @@ from django.db.models import Q
 
 from guard.pricing import price
 from guard.turn import Usage
+from missioncontrol.oversight.prices import own_price
 from missioncontrol.oversight.spending import Use
 from missioncontrol.runs.journal import Book
 from missioncontrol.runs.models import ModelCall, Run
 from missioncontrol.runs.rows import BURN_MINUTES, USAGE_COLUMNS
 from missioncontrol.wire import CostAttributed
 
-Pricer = Literal["agent", "price list"]
+Pricer = Literal["agent", "price list", "project"]
 
 SOURCES = ("turns", "transcript", "spans", "logs")
 """Who tells what a run used, the worst first. The last two are the agent's own
@@ -62,7 +63,7 @@ def enter(book: Book, run: Run, call: Call) -> tuple[ModelCall, Use]:
 
     The run's row lock is held, and the call was not entered before.
     """
-    usage, (cost, pricer) = call.usage or Usage(), cost_of(call)
+    usage, (cost, pricer) = call.usage or Usage(), cost_of(call, run.project.prices)
     run.usage_source = call.source
     for name, column in USAGE_COLUMNS.items():
         setattr(run, column, getattr(run, column) + getattr(usage, name))
@@ -128,17 +129,22 @@ def row_of(book: Book, run: Run, call: Call, cost: Decimal | None) -> ModelCall:
     )  # fmt: skip
 
 
-def cost_of(call: Call) -> tuple[Decimal | None, Pricer | None]:
-    """The teller's own figure wins; otherwise the price list; otherwise nothing."""
+def cost_of(
+    call: Call, own: Mapping[str, Any] | None = None
+) -> tuple[Decimal | None, Pricer | None]:
+    """The teller's own figure wins; then the project's price, the price list, or nothing."""
     if call.cost_usd is not None:
-        return _to_the_micro(call.cost_usd), "agent"
+        return to_the_micro(call.cost_usd), "agent"
     if call.usage is None:
         return None, None
+    if (mine := own_price(own or {}, call.model, call.usage)) is not None:
+        return to_the_micro(mine), "project"
     found = price(call.usage, model=call.model, provider=call.provider, at=call.made_at)
-    return (None, None) if found is None else (_to_the_micro(found), "price list")
+    return (None, None) if found is None else (to_the_micro(found), "price list")
 
 
-def _to_the_micro(cost: Decimal) -> Decimal:
+def to_the_micro(cost: Decimal) -> Decimal:
+    """Round to what the columns hold."""
     rounded = cost.quantize(MICRO)
     return cost if cost == rounded else rounded
 

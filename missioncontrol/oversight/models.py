@@ -183,6 +183,27 @@ class Spend(models.Model):
         ]
 
 
+class CostReport(models.Model):
+    """What a day cost, as it was told. A row is never changed: a new version corrects it."""
+
+    id = models.UUIDField(primary_key=True, default=new_id)
+    project = models.ForeignKey(Project, on_delete=models.CASCADE, related_name="cost_reports")
+    day = models.DateField(help_text="in the project's time zone")
+    version = models.IntegerField()
+    reason = models.CharField(max_length=200, default="", help_text="why it corrects")
+    made_at = models.DateTimeField()
+    time_zone = models.CharField(max_length=64)
+    account = models.JSONField(help_text="a wire.CostAccount by agent")
+    by_model = models.JSONField(help_text="wire.CostGroup rows")
+    by_project = models.JSONField(help_text="wire.CostGroup rows")
+    counted = models.CharField(max_length=200, help_text="what its model calls added up to")
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["project", "day", "version"], name="one_cost_report")
+        ]
+
+
 class LetGo(models.Model):
     """A call of a card that a person let go on; three of them are an offer (`suggestions`)."""
 

@@ -26,6 +26,7 @@ from guard.policy import DEFAULT_POLICY, JudgeRule, Policy, Response, decide
 from guard.signals import Assessment, Kind, Signal
 from guard.turn import Turn
 from guard.wire import Mode
+from missioncontrol.notify import services as notices
 from missioncontrol.oversight import (
     allowlist,
     budgets,
@@ -305,6 +306,7 @@ def _answer_trip(
         return  # a ceiling stays reached: it was said once, until it is raised
     if response is Response.WARN:
         _raise_detection(book, run, trip, seen, outcome="warned")
+        notices.warn(run, kind=trip.kind, summary=trip.evidence.summary, at=book.at)
         _forget_streak(run, watch, seen)
         return
     judged = policy_of(run).judged

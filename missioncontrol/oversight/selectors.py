@@ -64,7 +64,7 @@ def costs(
     *, projects: Collection[UUID], group_by: str, since: datetime | None = None,
     until: datetime | None = None,
 ) -> list[CostRow]:  # fmt: skip
-    """Add up model calls by `day`, `agent`, `model` or `run`, the judge's apart.
+    """Add up model calls by `day`, `agent`, `model`, `project` or `run`, the judge's apart.
 
     From `since` on, before `until`. Days in order, the others by cost, highest first.
     """
@@ -117,9 +117,10 @@ def _costs_in(
     calls = calls.filter(at__gte=since) if since else calls
     calls = calls.filter(at__lt=until) if until else calls
     day = TruncDate("at", tzinfo=zone_of(project.time_zone))
-    key: Any = {"day": day, "agent": F("agent"), "model": F("model"), "run": F("run_id")}[group_by]
+    keys = {"agent": "agent", "model": "model", "project": "project_id", "run": "run_id"}
+    key: Any = day if group_by == "day" else F(keys[group_by])
     sums = calls.annotate(key=key).values("key").annotate(**_sums()).order_by()
-    names = _run_names(sums) if group_by == "run" else {}
+    names = _run_names(sums) if group_by == "run" else {project.id: project.name}
     return [_cost_row(project, cast(Any, one), names) for one in sums]
 
 
@@ -131,6 +132,7 @@ def _sums() -> dict[str, Any]:
         "cost": Sum("cost_usd", filter=~JUDGES),
         "judge_calls": Count("id", filter=JUDGES),
         "judge_cost": Sum("cost_usd", filter=JUDGES),
+        "runs": Count("run", distinct=True),
         **tokens,
     }
 
@@ -151,4 +153,5 @@ def _cost_row(project: Project, one: dict[str, Any], names: dict[Any, str]) -> C
         cost_usd=dollars(one["cost"]),
         judge_calls=one["judge_calls"],
         judge_cost_usd=dollars(one["judge_cost"]),
+        runs=one["runs"],
     )

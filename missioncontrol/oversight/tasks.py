@@ -27,6 +27,7 @@ from missioncontrol.oversight import (
     judging,
     kinship,
     pipeline,
+    reports,
     services,
 )
 from missioncontrol.oversight.anchors import anchor_heads
@@ -191,6 +192,20 @@ def backtest_now(backtest_id: UUID) -> None:
 def _take_up_backtests(*, at: datetime) -> None:
     for backtest_id in backtests.stalled(at=at):
         ask_backtest(backtest_id)
+
+
+@shared_task(ignore_result=True)
+def report() -> None:
+    """Make the cost reports of days that ended, those missed too; every minute."""
+    connection.close_if_unusable_or_obsolete()
+    reports.make_due(at=now())
+
+
+@shared_task(ignore_result=True)
+def correct_reports() -> None:
+    """Correct the reports whose figures moved since; every quarter of an hour."""
+    connection.close_if_unusable_or_obsolete()
+    reports.correct_changed(at=now())
 
 
 @shared_task(ignore_result=True)

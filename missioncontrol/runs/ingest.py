@@ -32,7 +32,7 @@ from missioncontrol.wire import TurnCompleted, TurnRecorded
 
 logger = logging.getLogger(__name__)
 
-BATCH_LIMIT = 256
+BATCH_LIMIT = 64
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -145,7 +145,7 @@ class _Desk:
         return row
 
     def _announce(self, run: Run, row: Turn, kind: type[TurnRecorded | TurnCompleted]) -> None:
-        shown = rows.turn_row(row, project=run.project_id)
+        shown = rows.turn_row(row, project=run.project_id, brief=True)
         self._book.record(
             run, kind, by="agent", live={"turn": shown},
             turn_id=row.id, turn_seq=row.seq, digest=row.digest,

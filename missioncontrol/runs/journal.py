@@ -213,12 +213,15 @@ class Book:
 
 
 @contextmanager
-def writing(run_ids: Iterable[UUID], *, at: datetime, with_projects: bool = True) -> Iterator[Book]:
+def writing(
+    run_ids: Iterable[UUID], *, at: datetime, with_projects: bool = True, ahead: bool = False
+) -> Iterator[Book]:
     """Lock runs in id order and lend them out; write and publish at the end.
 
     `with_projects`: their rules are needed too; storing turns goes without.
+    `ahead`: a person waits for it; it goes before what the machine has to write.
     """
-    with in_turn(connection), transaction.atomic():
+    with in_turn(connection, ahead=ahead), transaction.atomic():
         locked = (
             Run.objects.select_for_update(of=("self",), no_key=True)
             .prefetch_related(*(["project"] if with_projects else []))
@@ -232,9 +235,9 @@ def writing(run_ids: Iterable[UUID], *, at: datetime, with_projects: bool = True
 
 
 @contextmanager
-def holding_project(project_id: UUID) -> Iterator[Project]:
+def holding_project(project_id: UUID, *, ahead: bool = False) -> Iterator[Project]:
     """Lock a project's row; the runs that its rules concern are locked after it."""
-    with in_turn(connection), transaction.atomic():
+    with in_turn(connection, ahead=ahead), transaction.atomic():
         yield Project.objects.select_for_update(no_key=True).get(pk=project_id)
 
 

@@ -17,6 +17,7 @@ from guard.presets import PRESETS
 from guard.turn import Phase, Role, Usage
 from guard.turn import Turn as GuardTurn
 from guard.wire import Mode
+from missioncontrol.runs.brief import brief_args, brief_text, is_long
 from missioncontrol.runs.models import JournalRow, Run, Turn
 from missioncontrol.wire import BudgetState, Meters, RunRow, RunStatus, TapePoint, TurnRow
 
@@ -145,8 +146,24 @@ def meters(run: Run, *, new_points: int, at: datetime) -> Meters:
     )
 
 
-def turn_row(turn: Turn, *, project: Any) -> TurnRow:
-    """Show a turn."""
+def turn_row(turn: Turn, *, project: Any, brief: bool = False) -> TurnRow:
+    """Show a turn; `brief`: its long texts cut, as lists and live events do."""
+    whole = _whole_turn(turn, project=project)
+    return _cut(whole) if brief else whole
+
+
+def _cut(row: TurnRow) -> TurnRow:
+    args = brief_args(row.args)
+    texts = {name: getattr(row, name) for name in ("content", "result", "error")}
+    cut = [name for name, text in texts.items() if is_long(text)]
+    cut += ["args"] if args != row.args else []
+    if not cut:
+        return row
+    short: Any = {name: brief_text(text) for name, text in texts.items()}
+    return replace(row, args=args, cut=tuple(cut), **short)
+
+
+def _whole_turn(turn: Turn, *, project: Any) -> TurnRow:
     return TurnRow(
         id=turn.id,
         project=project,

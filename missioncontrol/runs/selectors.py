@@ -8,13 +8,13 @@ from datetime import datetime
 from decimal import Decimal
 from uuid import UUID
 
-from django.db.models import Count, Q, QuerySet, Sum
+from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet, Sum
 
 from guard.turn import Phase
 from missioncontrol.errors import NotFound
 from missioncontrol.runs import journal, rows
 from missioncontrol.runs.models import GENESIS, JournalRow, Run, TelemetryRecord, Turn
-from missioncontrol.wire import AuditRow, RunRow, TelemetryRow, TreeRow, TurnRow
+from missioncontrol.wire import AuditRow, RunRow, TelemetryRow, TreeRow
 
 TREE_SHOWN = 200
 SUMMED = ("cost_usd", "judge_cost_usd", "unpriced_calls", "done_turns", "tool_calls")
@@ -31,6 +31,19 @@ def find_run(run_id: UUID, *, projects: Collection[UUID]) -> Run:
     if run is None:
         raise NotFound("The run")
     return run
+
+
+def project_of(run_id: UUID, *, projects: Collection[UUID]) -> UUID:
+    """Return the project of a run.
+
+    Raises:
+        NotFound: no such run in these projects.
+    """
+    found = Run.objects.filter(pk=run_id, project_id__in=projects)
+    project = found.values_list("project_id", flat=True).first()
+    if project is None:
+        raise NotFound("The run")
+    return project
 
 
 def show_run(run_id: UUID, *, projects: Collection[UUID], at: datetime) -> RunRow:
@@ -54,7 +67,6 @@ def list_runs(
     projects: Collection[UUID],
     status: Sequence[str] = (),
     agent: str = "",
-    q: str = "",
     since: datetime | None = None,
     until: datetime | None = None,
     before: UUID | None = None,
@@ -66,9 +78,8 @@ def list_runs(
     if status:
         found = found.filter(status__in=status)
     if agent:
-        found = found.filter(Q(agent=agent) | Q(turn_rows__agent=agent)).distinct()
-    if q:
-        found = found.filter(Q(name__icontains=q) | Q(goal__icontains=q) | Q(doing__icontains=q))
+        spoke = Exists(Turn.objects.filter(run=OuterRef("pk"), agent=agent))
+        found = found.filter(Q(agent=agent) | spoke)
     if since:
         found = found.filter(started_at__gte=since)
     if until:
@@ -107,20 +118,6 @@ def _of_tree(member: UUID, projects: Collection[UUID]) -> Q:
     return Q(root=root) if root else Q(pk=member)
 
 
-def list_turns(
-    run: Run, *, limit: int, after_seq: int | None = None, before_seq: int | None = None
-) -> list[TurnRow]:
-    """Return a page of the timeline, in order of `seq`."""
-    turns = Turn.objects.filter(run=run)
-    if after_seq is not None:
-        turns = turns.filter(seq__gt=after_seq)
-    if before_seq is not None:
-        page = list(turns.filter(seq__lt=before_seq).order_by("-seq")[:limit])[::-1]
-    else:
-        page = list(turns.order_by("seq")[:limit])
-    return [rows.turn_row(turn, project=run.project_id) for turn in page]
-
-
 def list_telemetry(run: Run, *, limit: int, after: int | None = None) -> list[TelemetryRow]:
     """Return a page of what telemetry told of a run, in order of arrival."""
     found = TelemetryRecord.objects.filter(run=run, id__gt=after or 0).order_by("id")
@@ -149,14 +146,19 @@ def audit_row(row: JournalRow) -> AuditRow:
         digest=row.digest,
         previous=row.previous,
         hash=row.hash,
+        run_name=getattr(row, "run_name", None),
     )
 
 
 def list_journal(
-    *, projects: Collection[UUID], run: UUID | None = None, types: Sequence[str] = ()
-) -> QuerySet[JournalRow]:
+    *, projects: Collection[UUID], run: UUID | None = None, types: Sequence[str] = (),
+    by: str = "", since: datetime | None = None, until: datetime | None = None,
+) -> QuerySet[JournalRow]:  # fmt: skip
     """Find journal rows: a run's in order, otherwise newest first."""
-    found = JournalRow.objects.filter(project_id__in=projects)
+    found = JournalRow.objects.filter(project_id__in=projects).annotate(run_name=F("run__name"))
+    found = found.filter(by=by) if by else found
+    found = found.filter(at__gte=since) if since else found
+    found = found.filter(at__lt=until) if until else found
     if types:
         found = found.filter(type__in=types)
     return found.filter(run_id=run).order_by("seq") if run else found.order_by("-id")

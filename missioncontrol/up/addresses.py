@@ -54,12 +54,12 @@ def _bind(host: str, port: int) -> socket.socket:
     return listener
 
 
-def url_of(listener: socket.socket, host: str | None = None) -> str:
+def url_of(listener: socket.socket, host: str | None = None, *, scheme: str = "http") -> str:
     """Return the address a browser on this machine types."""
     bound, port = listener.getsockname()[:2]
     if host is None:
         host = "127.0.0.1" if ipaddress.ip_address(bound).is_unspecified else bound
-    return f"http://{bracketed(host)}:{port}"
+    return f"{scheme}://{bracketed(host)}:{port}"
 
 
 def bracketed(host: str) -> str:
@@ -75,6 +75,14 @@ def accepted_hosts(*, asked: str, public_url: str) -> list[str]:
     if public := urlsplit(public_url).hostname:
         names.append(public)
     return list(dict.fromkeys(bracketed(name.lower()) for name in names if name))
+
+
+def certified_names(asked: str) -> list[str]:
+    """Return what a certificate of this machine names: what a phone may type."""
+    names = ["localhost", *own_names(), "127.0.0.1", "::1", *own_addresses()]
+    if not _is_unspecified(asked):
+        names.append(asked)
+    return list(dict.fromkeys(name.lower() for name in names if name))
 
 
 def own_names() -> list[str]:

@@ -7,17 +7,21 @@ import socket
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
-from missioncontrol import env
+from missioncontrol import clock, env
 from missioncontrol.up import addresses, frontend, options, processes, schema_stamp, valkey
 from missioncontrol.up.errors import BrokerUnreachable, CannotStart, ChildFailed
 from missioncontrol.up.greeting import Greeting
-from missioncontrol.up.options import Options
-from missioncontrol.up.places import DataDir, runtime_dir
+from missioncontrol.up.options import EVERYWHERE, LOOPBACK, Options
+from missioncontrol.up.places import DataDir, runtime_dir, write_private
 from missioncontrol.up.readiness import wait_until_serving
 from missioncontrol.up.supervisor import Command, Supervisor, shorten_log
 
 INTERRUPTED = 130
+if TYPE_CHECKING:
+    from missioncontrol.up.tls import Served
+
 VALKEY_START_S = 30.0
 
 
@@ -42,6 +46,9 @@ def say(line: str) -> None:
 class Start:
     """What one start holds: the data directory, the socket, the processes."""
 
+    reserved: socket.socket | None
+    served: Served | None
+
     def __init__(self, asked: Options) -> None:
         self.asked = asked
         self.data = DataDir(asked.data)
@@ -52,6 +59,7 @@ class Start:
         self.data.announce("starting")
         listener = addresses.listen(self.asked.host, self.asked.port)
         self.url = addresses.url_of(listener)
+        self._secure()
         frontend.ensure_built(cache=self.data.path / "cache", say=say)
         os.umask(0o077)
         self._set_environment()
@@ -74,14 +82,39 @@ class Start:
             self.data.announce("stopping", self.url)
             supervisor.stop()
 
+    def _secure(self) -> None:
+        """Take the port of HTTPS, and make the certificate it is served with."""
+        self.reserved = self.served = None
+        if not self.asked.https:
+            return
+        from missioncontrol.up import tls
+
+        self.reserved = addresses.listen(EVERYWHERE, self.asked.https_port)
+        names = addresses.certified_names(self.asked.host)
+        self.served = tls.ensure(self.data.path, names=names, at=clock.now())
+
+    def _phone_url(self) -> str:
+        """Return where a phone in the same network reaches this; empty: nowhere."""
+        address = addresses.lan_address()
+        if self.asked.public_url:
+            return self.asked.public_url
+        if self.reserved is not None:
+            return addresses.url_of(self.reserved, address or LOOPBACK, scheme="https")
+        if self.asked.lan and address:
+            return f"http://{address}:{self.url.rsplit(':', 1)[-1]}"
+        return ""
+
     def _set_environment(self) -> None:
         """Decide the settings of this process and of every child."""
         self.data.kept_secret("secret.key")
+        keep_vapid_key(self.data)
+        self.phone_url = self._phone_url()
         hosts = addresses.accepted_hosts(asked=self.asked.host, public_url=self.asked.public_url)
         os.environ.update(
             MISSIONCONTROL_DATA=str(self.data.path),
             MISSIONCONTROL_HOSTS=",".join(hosts),
             MISSIONCONTROL_PUBLIC_URL=self.asked.public_url,
+            MISSIONCONTROL_PHONE_URL=self.phone_url,
             MISSIONCONTROL_DURABLE="1" if self.asked.durable else "0",
             PYTHONPATH=processes.import_path(os.environ.get("PYTHONPATH", "")),
             PYTHONUNBUFFERED="1",
@@ -116,14 +149,17 @@ class Start:
 
         database.make_ready(say)
         try:
-            return invite(self.data, self.asked, self.url)
+            return invite(self.data, self.asked, self.url, phone_url=self.phone_url)
         finally:
             connections.close_all()
 
     def _launch_web(self, supervisor: Supervisor, listener: socket.socket) -> None:
         if supervisor.has("web"):
             return
-        self._launch(supervisor, processes.web(self.data, listener))
+        port = self.reserved.getsockname()[1] if self.reserved else 0
+        self._launch(supervisor, processes.web(self.data, listener, self.served, port))
+        if self.reserved is not None:
+            self.reserved.close()  # web opens it itself, a moment from now
         if listener.family != socket.AF_INET:
             listener.close()
 
@@ -148,6 +184,15 @@ class Start:
             print(greeting.as_line(), flush=True)
         else:
             greeting.write_for_person(sys.stdout)
+
+
+def keep_vapid_key(data: DataDir) -> None:
+    """Make the key that signs pushes, at the first start; it never enters the database."""
+    if os.environ.get("VAPID_PRIVATE_KEY") or data.read_secret("vapid.key"):
+        return
+    from missioncontrol.notify.vapid import new_private_key
+
+    write_private(data.path / "vapid.key", new_private_key())
 
 
 def check_broker(url: str) -> None:

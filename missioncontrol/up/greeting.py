@@ -24,9 +24,12 @@ class Greeting:
     data: Path
     demo: bool = False
     phone_url: str | None = None
+    https_url: str | None = None
+    fingerprint: str | None = None
 
     def as_line(self) -> str:
         """Return the one line of `--json`."""
+        secure = {"https_url": self.https_url} if self.https_url else {}
         return json.dumps(
             {
                 "url": self.url,
@@ -34,6 +37,7 @@ class Greeting:
                 "agent_key": self.agent_key,
                 "login_url": self.login_url,
                 "pid": os.getpid(),
+                **secure,
             }
         )
 
@@ -58,8 +62,19 @@ class Greeting:
     def _write_for_phone(self, out: TextIO, url: str) -> None:
         out.write(f"\n  On your phone: {url}\n\n")
         segno.make(url, error="l", micro=False).terminal(out=out, compact=True)
-        out.write(
+        out.write(self._how_safe(url))
+
+    def _how_safe(self, url: str) -> str:
+        if self.fingerprint:
+            return (
+                "\n  The certificate is this machine's own: the phone warns once. Settings,\n"
+                "  Devices says how to trust it; push and installing need that. Its SHA-256:\n"
+                f"  {self.fingerprint}\n"
+            )
+        if url.startswith("https://"):
+            return ""
+        return (
             "\n  This is HTTP on your local network: others in it can read what passes, this\n"
-            "  link and the agent key included. Use it in a network you trust, or put HTTPS\n"
-            "  in front (docs/operating.md).\n"
+            "  link and the agent key included. Use it in a network you trust, or start with\n"
+            "  --https (docs/operating.md).\n"
         )

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from missioncontrol import clock
-from missioncontrol.accounts import services
-from missioncontrol.up import addresses, processes
+from missioncontrol.accounts import certificates, services
+from missioncontrol.up import processes
 from missioncontrol.up.greeting import Greeting
 from missioncontrol.up.options import Options
 from missioncontrol.up.places import DataDir
@@ -12,7 +12,9 @@ from missioncontrol.up.supervisor import Command
 from missioncontrol.up.tenants import Tenancy, ensure_demo, ensure_tenancy
 
 
-def invite(data: DataDir, asked: Options, url: str) -> tuple[Greeting, list[Command]]:
+def invite(
+    data: DataDir, asked: Options, url: str, *, phone_url: str = ""
+) -> tuple[Greeting, list[Command]]:
     """Return what to print, and the processes to start once it serves."""
     tenancy = ensure_tenancy(data, at=clock.now())
     greeting = Greeting(
@@ -22,7 +24,9 @@ def invite(data: DataDir, asked: Options, url: str) -> tuple[Greeting, list[Comm
         login_url=_link(tenancy, asked.public_url or url, on_get=asked.json),
         data=data.path,
         demo=asked.demo,
-        phone_url=_phone_link(tenancy, asked, url),
+        phone_url=_link(tenancy, phone_url) if _is_for_phones(asked, phone_url) else None,
+        https_url=phone_url if asked.https else None,
+        fingerprint=certificates.fingerprint(data.path) if asked.https else None,
     )
     return greeting, _demo(data, asked, tenancy, url)
 
@@ -32,13 +36,9 @@ def _link(tenancy: Tenancy, base: str, *, on_get: bool = False) -> str:
     return f"{base}/login/{link.secret}/"
 
 
-def _phone_link(tenancy: Tenancy, asked: Options, url: str) -> str | None:
-    """A phone needs an address of the network, and a link of its own."""
-    address = addresses.lan_address() if asked.lan and not asked.json else None
-    if address is None:
-        return None
-    port = url.rsplit(":", 1)[-1]
-    return _link(tenancy, asked.public_url or f"http://{address}:{port}")
+def _is_for_phones(asked: Options, phone_url: str) -> bool:
+    """A phone needs an address of the network, and a link of its own; a script neither."""
+    return bool(phone_url) and (asked.lan or asked.https) and not asked.json
 
 
 def _demo(data: DataDir, asked: Options, tenancy: Tenancy, url: str) -> list[Command]:

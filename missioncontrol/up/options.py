@@ -11,6 +11,7 @@ from missioncontrol import env
 LOOPBACK = "127.0.0.1"
 EVERYWHERE = "0.0.0.0"  # noqa: S104 - only with --lan, which warns
 PORT = 8765
+HTTPS_PORT = 8443
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -21,6 +22,8 @@ class Options:
     port: int
     data: Path
     lan: bool
+    https: bool
+    https_port: int
     json: bool
     demo: bool
     demo_model: str | None
@@ -38,6 +41,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     say = parser.add_argument
     say("--host", default=None, help=f"address to listen on (default {LOOPBACK})")
     say("--lan", action="store_true", help="listen on all addresses and print a QR code")
+    say("--https", action="store_true", help="serve phones over HTTPS, with a local certificate")
+    say("--https-port", type=_port, default=HTTPS_PORT, metavar="N", help=f"default {HTTPS_PORT}")
     say("--port", type=_port, default=PORT, help=f"default {PORT}; 0 finds a free one")
     say("--data", type=Path, default=None, metavar="DIR", help=f"default {default_data_dir()}")
     say("--json", action="store_true", help="print one line of JSON once it serves")
@@ -57,6 +62,8 @@ def parse(argv: list[str]) -> Options:
         port=given.port,
         data=(given.data or default_data_dir()).expanduser().absolute(),
         lan=given.lan,
+        https=given.https,
+        https_port=given.https_port,
         json=given.json,
         demo=given.demo or bool(given.demo_model),
         demo_model=given.demo_model,

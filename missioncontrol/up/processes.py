@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 from missioncontrol import env
-from missioncontrol.up import valkey
+from missioncontrol.up import tls, valkey
 from missioncontrol.up.frontend import ROOT
 from missioncontrol.up.places import DataDir
 from missioncontrol.up.supervisor import Command
@@ -18,13 +18,18 @@ JUDGE_THREADS = 8
 CELERY = [sys.executable, "-m", "celery", "-A", "missioncontrol.celery"]
 
 
-def web(data: DataDir, listener: socket.socket) -> Command:
-    """Serve on a socket that is open already; no access log, links are secrets."""
+def web(data: DataDir, listener: socket.socket, secure: tls.Served | None = None,
+        secure_port: int = 0) -> Command:  # fmt: skip
+    """Serve on a socket that is open already; no access log, links are secrets.
+
+    `secure`: serve phones over HTTPS beside it, on every address.
+    """
+    also = ("--endpoint", _secure_endpoint(secure, secure_port)) if secure else ()
     return Command(
         name="web",
         argv=[
             *(sys.executable, "-m", "daphne", "--verbosity", "0", "--no-server-name"),
-            *("--endpoint", _endpoint(listener), "missioncontrol.asgi:application"),
+            *("--endpoint", _endpoint(listener), *also, "missioncontrol.asgi:application"),
         ],
         log=data.logs / "web.log",
         env={"MISSIONCONTROL_ROLE": "web"},
@@ -43,6 +48,17 @@ def _endpoint(listener: socket.socket) -> str:
     host, port = listener.getsockname()[:2]
     interface = str(host).replace(":", r"\:")
     return f"tcp6:port={port}:interface={interface}"
+
+
+def _secure_endpoint(served: tls.Served, port: int) -> str:
+    """Twisted opens this address itself: its `fd` endpoints speak no TLS."""
+    told = {"privateKey": served.key, "certKey": served.chain, "extraCertChain": served.authority}
+    files = (f"{name}={_escaped(str(path))}" for name, path in told.items())
+    return ":".join(["ssl", str(port), *files, "interface=0.0.0.0"])
+
+
+def _escaped(path: str) -> str:
+    return path.replace("\\", "\\\\").replace(":", r"\:")
 
 
 def worker(data: DataDir) -> Command:

@@ -19,10 +19,13 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+from guard.bench.labels import read_corpus
 from guard.bench.scores import quantile
 from guard.engine import Engine
 from guard.formats import read_recording
 from guard.turn import Role, Turn
+from tests.bench.bench_peers import OURS, PEERS, Run, times_ours, watch_all
+from tests.bench.caches import empty_our_caches
 from tests.installations import ROOT
 
 SHARED = Path(os.environ.get("MISSIONCONTROL_SHARED") or ROOT.parent / "shared")
@@ -74,6 +77,7 @@ def spread(took: list[float]) -> dict[str, float | None]:
 def on_recorded_runs() -> dict[str, Any] | None:
     """Every turn of the corpus, several rounds; None where there is no corpus.
 
+    Before each round all caches are emptied: no round lives on what another read.
     The floor is parsing the same turns from their JSON, in turn with them.
     """
     paths = sorted((SHARED / "corpus" / "runs").glob("*.jsonl"))
@@ -83,6 +87,7 @@ def on_recorded_runs() -> dict[str, Any] | None:
     lines = [line for path in paths for line in path.read_text().splitlines()[1:]]
     rounds, floors = [], list[float]()
     for _ in range(ROUNDS):
+        empty_our_caches()
         rounds.append([us for turns in runs for us in timed(Engine(), turns)])
         floors += parsed(lines)
     medians = [spread(took)["median"] or 0.0 for took in rounds]
@@ -92,6 +97,23 @@ def on_recorded_runs() -> dict[str, Any] | None:
         "us": spread([us for took in rounds for us in took]),
         "median_of_rounds": [min(medians), max(medians)],
         "floor_us": spread(floors),
+    }
+
+
+def times_of_peers() -> dict[str, float | None]:
+    """How many times ours other detectors take, in turn with it; None: absent.
+
+    They are installed as `tests.bench.bench_peers` says.
+    """
+    recorded = read_corpus(SHARED / "corpus").runs if (SHARED / "corpus").is_dir() else ()
+    present = [peer for peer in PEERS if peer.version] if recorded else []
+    runs = [Run(labelled=one, turns=read_recording(one.path).turns) for one in recorded]
+    watched = watch_all(runs, present) if present else {}
+    return {
+        str(peer): round(times_ours(watched[str(peer)], watched[OURS]), 2)
+        if str(peer) in watched
+        else None
+        for peer in PEERS
     }
 
 
@@ -172,6 +194,7 @@ def main() -> None:
     found = {
         "bench": "the engine, CPU microseconds a turn",
         "recorded_runs": on_recorded_runs(),
+        "times_of_peers": times_of_peers(),
         "long_run": over_a_long_run(),
         "long_run_memory": memory_over_a_long_run(),
         "long_results": on_long_results(),

@@ -17,7 +17,6 @@ on stderr.
 
 from __future__ import annotations
 
-import functools
 import json
 import os
 import statistics
@@ -35,6 +34,7 @@ from guard.formats import Recording, read_recording
 from guard.replay import replay
 from guard.tables import table
 from guard.turn import Role, Turn
+from tests.bench.caches import empty_our_caches
 from tests.guard.drawings.drawing import Drawing
 from tests.guard.drawings.gallery import open_drawings, sealed_drawings
 from tests.installations import ROOT
@@ -281,15 +281,6 @@ def watch_all(runs: Sequence[Run], peers: Iterable[Peer]) -> dict[str, list[Watc
                 else:
                     found[name].append(watched)
     return found
-
-
-def empty_our_caches() -> None:
-    """Let a pass find nothing of the one before: agents seldom say all their words twice."""
-    for name, module in list(sys.modules.items()):
-        if name.partition(".")[0] == "guard":
-            for value in vars(module).values():
-                if isinstance(value, functools._lru_cache_wrapper):
-                    value.cache_clear()
 
 
 def rate(runs: Sequence[Run], watched: Sequence[Watched]) -> Score:

@@ -17,6 +17,7 @@ from channels.testing import WebsocketCommunicator
 
 from guard.turn import Role, Turn, Usage
 from missioncontrol.accounts import services as accounts
+from missioncontrol.live import consumers
 from missioncontrol.live.routing import sockets
 from missioncontrol.oversight import answers, judging, kinship, services
 from missioncontrol.oversight.projects import NewPolicy, change_project
@@ -232,6 +233,12 @@ STORIES = {
         (linked_then_held_at_its_trees_budget, {}),
     )
 }
+
+
+@pytest.fixture(autouse=True)
+def on_the_day_of_the_stories(monkeypatch):
+    """A board shows what ended within a day, whenever this is run."""
+    monkeypatch.setattr(consumers, "now", lambda: after(3 * 3600))
 
 
 @pytest.mark.parametrize("place", ["run", "board"])

@@ -1,9 +1,11 @@
 """A real Mission Control and a real browser for the tests in this folder."""
 
 import pytest
+from playwright.sync_api import expect
 
 from tests.contract.conversation import Caller
 from tests.e2e.chromium import FLAGS, chromium, why_not
+from tests.e2e.line import Line, link_of
 from tests.e2e.stuck import StuckRun, an_agent_of, answer_all, the_person_of
 
 DESKTOP = {"width": 1440, "height": 900}
@@ -36,8 +38,11 @@ def open_page(browser, installation):
     contexts, complaints = [], []
 
     def open_one(path="/", *, phone=False, signed_in=True, **options):
+        # A service worker is what test_phone.py is about; elsewhere it would answer
+        # pages from its cache, where a test's own routes do not reach.
+        told = {"service_workers": "block", **options}
         context = browser.new_context(
-            viewport=PHONE if phone else DESKTOP, has_touch=phone, is_mobile=phone, **options
+            viewport=PHONE if phone else DESKTOP, has_touch=phone, is_mobile=phone, **told
         )
         contexts.append(context)
         if signed_in:
@@ -83,3 +88,17 @@ def stuck(agent, person):
     answer_all(person)
     yield lambda name="stuck", **said: StuckRun.begin(agent, person, name, **said)
     answer_all(person)
+
+
+@pytest.fixture
+def on_line(open_page):
+    """Open a page whose line can be cut; returns both."""
+
+    def open_one(path):
+        page = open_page("/")
+        line = Line(page)
+        page.goto(page.url.rstrip("/") + path)
+        expect(link_of(page)).to_have_text("Live")
+        return page, line
+
+    return open_one

@@ -1,55 +1,15 @@
 """What is on screen stays true: for two people, after a lost line, a reload, a restart."""
 
 import contextlib
-import re
 import socket
 
-import pytest
 from playwright.sync_api import expect
 
 from tests.contract.conversation import a_turn
 from tests.e2e.conftest import DESKTOP
+from tests.e2e.line import link_of
 from tests.e2e.stuck import StuckRun, an_agent_of, the_person_of
 from tests.installations import an_installation
-
-
-class Line:
-    """The websockets of one page, which can be cut and let through again."""
-
-    def __init__(self, page):
-        self._page, self._open, self._is_cut = page, [], False
-        page.route_web_socket("**/ws/**", self._connect)
-
-    def cut(self):
-        self._is_cut = True
-        for ours in self._open:
-            ours.close(code=1012)
-        self._open.clear()
-        expect(_link(self._page)).to_have_text("Offline")
-
-    def mend(self):
-        self._is_cut = False
-
-    def _connect(self, ours):
-        if self._is_cut:
-            ours.close(code=1012)
-            return
-        ours.connect_to_server()
-        self._open.append(ours)
-
-
-@pytest.fixture
-def on_line(open_page):
-    """Open a page whose line can be cut; returns both."""
-
-    def open_one(path):
-        page = open_page("/")
-        line = Line(page)
-        page.goto(page.url.rstrip("/") + path)
-        expect(_link(page)).to_have_text("Live")
-        return page, line
-
-    return open_one
 
 
 def test_two_people_see_the_same_answer(open_page, stuck):
@@ -81,7 +41,7 @@ def test_turns_that_came_while_the_line_was_lost_are_there_once(on_line, agent, 
     agent.post_turns(run, a_turn("pwd"), a_turn("id"))
     line.mend()
 
-    expect(_link(page)).to_have_text("Live")
+    expect(link_of(page)).to_have_text("Live")
     kept = person.get(f"/api/v1/runs/{run}/turns/")["results"]
     expect(_turns(page)).to_have_text([str(turn["seq"] + 1) for turn in kept])
 
@@ -132,17 +92,11 @@ def test_a_page_outlives_a_restart_of_the_server(browser, tmp_path):
         expect(run.on(page)).to_be_visible()
 
         server.stop()
-        expect(_link(page)).to_have_text("Offline")
+        expect(link_of(page)).to_have_text("Offline")
         server.start()
 
-        expect(_link(page)).to_have_text("Live", timeout=20_000)
+        expect(link_of(page)).to_have_text("Live", timeout=20_000)
         expect(run.on(page).get_by_role("button", name="Continue")).to_be_enabled()
-
-
-def _link(page):
-    return page.get_by_role("status").filter(
-        has_text=re.compile(r"^\s*(Live|Connecting|Offline)\s*$")
-    )
 
 
 def _turns(page):

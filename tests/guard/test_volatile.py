@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from guard.answer import masked_lines
+from guard.lines import masked_lines
 from guard.volatile import _plain_words, mask_failure, mask_scratch, mask_volatile
 
 HOLE = "<~>"

@@ -2,6 +2,7 @@
 import type { Action, DecisionRow, Evidence, RunRow, Scope } from "../wire/types";
 import type { Wish } from "../sync/taps.svelte";
 import { arrivalWords, budgetStep } from "../format/words";
+import t from "../messages/en/card";
 
 export interface Answer {
   action: Action;
@@ -41,12 +42,6 @@ const KEYS: Record<Action, string> = {
   restart: "R",
 };
 
-const BRIEF: Partial<Record<Action, string>> = {
-  continue: "new count",
-  allowlist: "never flag this",
-  finish: "two last turns",
-};
-
 /** The card's answers in their fixed order; what cannot be done keeps its place. */
 export function answersOf(decision: DecisionRow, fix: string, run: RunRow | null = null, along = 0): Answer[] {
   const offered = ORDER.filter(
@@ -56,61 +51,56 @@ export function answersOf(decision: DecisionRow, fix: string, run: RunRow | null
     action,
     label: labelOf(action, decision, fix),
     second: secondOf(action, decision, run, along),
-    brief: BRIEF[action] ?? secondOf(action, decision, run, along),
+    brief: briefOf(action) ?? secondOf(action, decision, run, along),
     key: KEYS[action],
     promoted: action === "inject" && fix !== "" && decision.actions.includes("inject"),
     unavailable: decision.actions.includes(action) ? null : (decision.unavailable[action] ?? null),
   }));
 }
 
+function briefOf(action: Action): string | undefined {
+  const { brief }: { brief: Partial<Record<Action, string>> } = t;
+  return brief[action];
+}
+
 function labelOf(action: Action, decision: DecisionRow, fix: string): string {
   switch (action) {
     case "inject":
-      return fix === "" ? "Write a fix" : "Inject fix";
+      return fix === "" ? t.answers.writeFix : t.answers.inject;
     case "allow_budget":
-      return `Allow ${budgetStep(decision.evidence).label} more`;
+      return t.answers.allowMore(budgetStep(decision.evidence).label);
     case "terminate":
-      return decision.kind === "budget" ? "Stop" : "Terminate";
-    case "pause":
-      return "Hold";
-    case "continue":
-      return "Continue";
-    case "allowlist":
-      return "Allowlist";
-    case "finish":
-      return "Finish";
-    case "restart":
-      return "Restart";
+      return decision.kind === "budget" ? t.answers.stop : t.answers.terminate;
+    default:
+      return t.answers[action];
   }
 }
 
 function secondOf(action: Action, decision: DecisionRow, run: RunRow | null, along: number): string {
   switch (action) {
     case "inject":
-      return decision.holds
-        ? "the call is skipped; it reads this text"
-        : `it reads this ${arrivalWords(run, false)}`;
+      return decision.holds ? t.second.skipped : t.second.reads(arrivalWords(run, false));
     case "allow_budget":
       return raises(decision.evidence);
     case "terminate":
-      return along > 0 ? `ends it and ${String(along)} it started` : "ends the run";
+      return along > 0 ? t.second.endsAlong(along) : t.second.ends;
     case "pause":
-      return "makes it wait";
+      return t.second.waits;
     case "continue":
-      return decision.holds ? "runs on, new count" : "it is fine";
+      return decision.holds ? t.second.newCount : t.second.isFine;
     case "allowlist":
-      return "never flags this";
+      return t.second.neverFlags;
     case "finish":
-      return "it sums up and ends";
+      return t.second.sumsUp;
     case "restart":
-      return "a fresh run begins with this text";
+      return t.second.fresh;
   }
 }
 
 /** A ceiling that runs share is raised for all of them; a day's, for that day. */
 function raises({ scope }: Evidence): string {
-  if (scope === "day") return "for all runs, today only";
-  return scope === null || scope === "run" ? "raises the ceiling, runs on" : "for all runs it holds";
+  if (scope === "day") return t.second.today;
+  return scope === null || scope === "run" ? t.second.ceiling : t.second.shared;
 }
 
 /** The fix as it would be sent: what the person wrote, else what the judge proposed. */

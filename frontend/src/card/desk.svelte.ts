@@ -7,7 +7,9 @@ import { router } from "../router.svelte";
 import { decisionPath } from "../route";
 import type { Tap } from "../sync/taps.svelte";
 import { world } from "../sync/world.svelte";
+import { freshKey } from "../sync/key";
 import { fixOf, runWish, wishOf } from "./answers";
+import { shareOf, type Together } from "./several";
 
 /** A key pressed in the moment a card closes must not answer the next one. */
 const SETTLE_MS = 600;
@@ -17,6 +19,8 @@ class Desk {
   #drafts = $state.raw<ReadonlyMap<string, string>>(new Map());
   #scopes = $state.raw<ReadonlyMap<string, Scope>>(new Map());
   #editing = $state.raw<string | null>(null);
+  #selecting = $state.raw(false);
+  #selected = $state.raw<ReadonlySet<string>>(new Set());
   #settledAt = 0;
   #seen: string | null = null;
 
@@ -40,7 +44,12 @@ class Desk {
     if (id === this.#seen) return;
     const unasked = this.#seen !== null;
     this.#seen = id;
-    if (unasked) this.#settledAt = Date.now() + SETTLE_MS;
+    if (unasked) this.settle();
+  }
+
+  /** Another card has just been put under the finger: the next tap in the same place is not for it. */
+  settle(): void {
+    this.#settledAt = Date.now() + SETTLE_MS;
   }
 
   get hasSettled(): boolean {
@@ -88,13 +97,62 @@ class Desk {
     return resting && tap.action !== "pause" ? tap : null;
   }
 
-  answer(decision: DecisionRow, action: Action): void {
+  /** Several cards are being chosen; a phone's list then answers no single one. */
+  get selecting(): boolean {
+    return this.#selecting;
+  }
+
+  /** The chosen cards that still wait, in the order of the queue. */
+  get selected(): readonly DecisionRow[] {
+    return world.open.filter(({ id }) => this.#selected.has(id));
+  }
+
+  isSelected(id: string): boolean {
+    return this.#selected.has(id);
+  }
+
+  select(id: string): void {
+    const next = new Set(this.#selected);
+    if (!next.delete(id)) next.add(id);
+    this.#selected = next;
+    this.#selecting = true;
+    this.focus(id);
+  }
+
+  selectAll(): void {
+    this.#selected = new Set(world.open.map(({ id }) => id));
+  }
+
+  beginSelecting(): void {
+    this.#selecting = true;
+  }
+
+  leaveSelection(): void {
+    this.#selected = new Set();
+    this.#selecting = false;
+  }
+
+  /** The same answer to every chosen card that offers it, each with its own version. */
+  answerSelected(action: Together): void {
+    const { can } = shareOf(this.selected, action);
+    const together = can.length > 1 ? freshKey() : undefined;
+    for (const card of can) this.answer(card, action, together);
+    if (action === "continue") this.leaveSelection();
+  }
+
+  answer(decision: DecisionRow, action: Action, together?: string): void {
     if (!decision.actions.includes(action) || this.underWay(decision)) return;
     if (action === "inject" && this.fix(decision) === "") return this.#askForFix(decision);
     if (action === "terminate") this.#holdMeanwhile(world.run(decision.run));
     const extra = { fix: this.fix(decision), scope: this.scope(decision) };
-    world.taps.tap(wishOf(decision, action, extra));
+    world.taps.tap({ ...wishOf(decision, action, extra), together });
     this.stopEditing();
+  }
+
+  /** A press held long enough has asked twice: it ends without counting. */
+  endNow(decision: DecisionRow): void {
+    if (!decision.actions.includes("terminate") || this.underWay(decision)) return;
+    world.taps.sendNow(world.taps.tap(wishOf(decision, "terminate")).key);
   }
 
   /** Act on a run that has no card. */

@@ -1,4 +1,5 @@
 /** Mark what differs between two texts that are nearly the same. Pure. */
+import t from "../messages/en/words";
 
 export interface Piece {
   text: string;
@@ -40,10 +41,10 @@ export function isSame(pieces: readonly Piece[]): boolean {
 export function differenceWords(left: readonly Piece[], right: readonly Piece[]): string {
   const marked = [...left, ...right].filter(({ differs }) => differs).map(({ text }) => text.trim());
   const telling = marked.filter((text) => text !== "");
-  if (telling.length === 0) return "The results are the same, sign for sign.";
-  if (telling.every(isTime)) return "Differs only in the time. Times are not counted as a change.";
-  if (telling.every(isNumber)) return "Differs only in numbers.";
-  return "What differs is marked.";
+  if (telling.length === 0) return t.difference.same;
+  if (telling.every(isTime)) return t.difference.time;
+  if (telling.every(isNumber)) return t.difference.numbers;
+  return t.difference.marked;
 }
 
 function isTime(text: string): boolean {

@@ -1,4 +1,5 @@
 /** Which runs belong to a run. Pure. */
+import t from "../messages/en/words";
 import { hasEnded } from "./words";
 import type { RunRow } from "../wire/types";
 
@@ -20,9 +21,7 @@ export function childrenOf(run: RunRow, runs: readonly RunRow[]): RunRow[] {
   return runs.filter(({ parent }) => parent === run.id).sort((a, b) => (a.id < b.id ? -1 : 1));
 }
 
-const RELATIONS = { child: "Started by", resumed: "Resumed from", forked: "Forked from", restart: "Takes the place of" } as const;
-
 /** How a run belongs to its parent: "Started by", "Forked from". */
 export function relationWords(relation: RunRow["relation"]): string {
-  return RELATIONS[relation ?? "child"];
+  return t.relation[relation ?? "child"];
 }

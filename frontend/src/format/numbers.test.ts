@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { count, fineMoney, money, plural, roundMoney, share, similarity } from "./numbers";
+import { bytes, count, fineMoney, money, plural, roundMoney, share, similarity } from "./numbers";
 
 describe("money", () => {
   it.each([
@@ -44,4 +44,8 @@ it("writes shares, likeness and plurals", () => {
     "1 turn",
     "1,914 turns",
   ]);
+});
+
+it.each([[0, "0 B"], [940, "940 B"], [1_200, "1.2 kB"], [38_400_000, "38 MB"], [1_234_000_000_000, "1.2 TB"]])("says %d bytes as %s", (size, words) => {
+  expect(bytes(size)).toBe(words);
 });

@@ -1,54 +1,85 @@
-/** Figures as LANGUAGE "Numbers" draws them. */
+/** Figures as LANGUAGE "Numbers" draws them, in the language spoken. */
+import { speech } from "../messages/speech.svelte";
 
 const MINUS = "\u2212";
+const formats = new Map<string, Intl.NumberFormat>();
 
 /** `$2.31`; under 1 ¢ `$0.004`; from $1,000 `$1,204`. */
 export function money(value: string | number): string {
   const amount = Number(value);
   const size = Math.abs(amount);
   const sign = amount < 0 ? MINUS : "";
-  if (size > 0 && size < 0.0005) return `${sign}<$0.001`;
-  if (size > 0 && size < 0.01) return `${sign}$${size.toFixed(3)}`;
-  if (size >= 1000) return `${sign}$${Math.round(size).toLocaleString("en-US")}`;
-  return `${sign}$${size.toFixed(2)}`;
+  if (size > 0 && size < 0.0005) return `${sign}<${dollars(0.001, 3)}`;
+  if (size > 0 && size < 0.01) return sign + dollars(size, 3);
+  return sign + dollars(size, size >= 1000 ? 0 : 2);
 }
 
 /** One turn's cost, where a cent is coarse: `$0.061`. */
 export function fineMoney(value: string | number): string {
   const amount = Number(value);
-  return amount > 0 && amount < 1 ? `$${amount.toFixed(3)}` : money(value);
+  return amount >= 0.0005 && amount < 1 ? dollars(amount, 3) : money(value);
 }
 
 /** A ceiling as a person said it: `$5`, `$4.50`. */
 export function roundMoney(value: string | number): string {
   const amount = Number(value);
-  return Number.isInteger(amount) ? `$${amount.toLocaleString("en-US")}` : money(amount);
+  return Number.isInteger(amount) ? dollars(amount, 0) : money(amount);
 }
 
 /** `940`, `9.1k`, `412k`, `1.2M`. */
 export function count(value: number): string {
   if (value < 1000) return String(Math.round(value));
-  if (value < 9_950) return `${trim(value / 1000)}k`;
-  if (value < 999_500) return `${String(Math.round(value / 1000))}k`;
-  return `${trim(value / 1_000_000)}M`;
+  if (value < 9_950) return `${decimal(value / 1000, 0, 1)}k`;
+  if (value < 999_500) return `${decimal(value / 1000, 0, 0)}k`;
+  return `${decimal(value / 1_000_000, 0, 1)}M`;
+}
+
+/** `512 kB`, `38 MB`, `1.2 TB`: a thousand at a step. */
+export function bytes(size: number): string {
+  const units = ["B", "kB", "MB", "GB", "TB"];
+  const step = Math.min(units.length - 1, size < 1 ? 0 : Math.floor(Math.log10(size) / 3));
+  const amount = size / 1000 ** step;
+  return `${decimal(amount, 0, amount < 10 && step > 0 ? 1 : 0)} ${units[step] ?? ""}`;
 }
 
 export function whole(value: number): string {
-  return value.toLocaleString("en-US");
+  return formatOf("whole", {}).format(value);
 }
 
+/** `43%`; German sets a space. */
 export function share(part: number): string {
-  return `${String(Math.round(part * 100))}%`;
+  return formatOf("share", { style: "percent", maximumFractionDigits: 0 }).format(part);
 }
 
 export function similarity(value: number): string {
-  return value.toFixed(2);
+  return decimal(value, 2, 2);
 }
 
+/** English only; a catalogue's texts use `counted`. */
 export function plural(n: number, word: string, many = `${word}s`): string {
   return `${whole(n)} ${n === 1 ? word : many}`;
 }
 
-function trim(value: number): string {
-  return value.toFixed(1).replace(/\.0$/, "");
+function dollars(size: number, digits: number): string {
+  const options = { style: "currency", currency: "USD", currencyDisplay: "narrowSymbol", minimumFractionDigits: digits, maximumFractionDigits: digits } as const;
+  return formatOf(`dollars ${String(digits)}`, options).format(size);
+}
+
+function decimal(value: number, least: number, most: number): string {
+  const options = { minimumFractionDigits: least, maximumFractionDigits: most };
+  return formatOf(`decimal ${String(least)} ${String(most)}`, options).format(value);
+}
+
+/** A format is slow to make and quick to use: a board of 1,000 runs draws thousands of figures. */
+function formatOf(name: string, options: Intl.NumberFormatOptions): Intl.NumberFormat {
+  const key = `${speech.numbers} ${name}`;
+  const known = formats.get(key) ?? new Intl.NumberFormat(speech.numbers, options);
+  formats.set(key, known);
+  return known;
+}
+
+/** How many times: `3.1`, from ten on `12`, past any use `>99`. */
+export function drawnTimes(times: number): string {
+  if (times > 99) return ">99";
+  return times < 9.95 ? decimal(times, 1, 1) : whole(Math.round(times));
 }

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { aRun, aTurn } from "../fixtures/rows";
-import type { TapePoint } from "../wire/types";
-import { barsOf, MOST_BARS, rowBars, tapeWords, turnBars } from "./tape";
+import { aRun } from "../fixtures/rows";
+import type { RunSeries, SeriesPoint, TapePoint } from "../wire/types";
+import { barsOf, MOST_BARS, rowBars, seriesBars, tapeWords } from "./tape";
 
 const loop: TapePoint[] = [[0.2, true], [0.9, false], [0.3, false], [0.95, false]];
 
@@ -27,15 +27,30 @@ describe("bars", () => {
 });
 
 describe("a run page's tape", () => {
-  it("takes what was judged later from the row", () => {
-    const run = aRun({ tape: [[0.9, false]], judged_turns: 2 });
-    const turns = [aTurn({ seq: 0, similarity: 0.2 }), aTurn({ seq: 1 }), aTurn({ seq: 2 })];
-
-    expect(turnBars(turns, run, 0).map(({ height }) => height)).toEqual([0.2, 0.9]);
+  const point = (seq: number, similarity: number | null, to = seq): SeriesPoint => ({
+    from_seq: seq, to_seq: to, at: "", similarity, similarity_least: similarity, changed: false, signals: 0,
+    failures: 0, cost_usd: "0", fresh: 0, cached: 0, output: 0, tokens: 0,
+  });
+  const series = (points: SeriesPoint[], turns_a_point = 1): RunSeries => ({
+    run: "run-1", from_seq: 0, to_seq: points.at(-1)?.to_seq ?? -1, turns: 9, turns_a_point, cost_before_usd: "0", points,
   });
 
-  it("shows the row's while no turn has come", () => {
-    expect(turnBars([], aRun({ tape: loop, judged_turns: 4 }), null)).toHaveLength(4);
+  it("has a bar for each point, amber in the open loop", () => {
+    const bars = seriesBars(series([point(0, 0.2), point(1, 0.9), point(2, 0.95)]), aRun({ judged_turns: 3 }), 2, true);
+
+    expect(bars.map(({ height, tone }) => [height, tone])).toEqual([[0.2, "below"], [0.9, "answered"], [0.95, "open"]]);
+  });
+
+  it("goes on with what was judged since", () => {
+    const run = aRun({ tape: [[0.3, true], [0.9, false]], judged_turns: 3 });
+
+    expect(seriesBars(series([point(0, 0.2), point(1, null)]), run, null, true).map(({ from, height }) => [from, height])).toEqual([[0, 0.2], [1, 0.3], [2, 0.9]]);
+    expect(seriesBars(series([point(0, 0.2)]), run, null, false)).toHaveLength(1);
+    expect(seriesBars(series([point(0, 0.2, 9)], 10), run, null, true)).toHaveLength(1);
+  });
+
+  it("leaves out turns that wait to be judged", () => {
+    expect(seriesBars(series([point(0, 0.2), point(1, null)]), aRun({ judged_turns: 1 }), null, true)).toHaveLength(1);
   });
 });
 

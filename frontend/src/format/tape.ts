@@ -1,5 +1,7 @@
 /** From points to bars: what the tape draws. Pure. */
-import type { RunRow, TapePoint, TurnRow } from "../wire/types";
+import type { RunRow, RunSeries, TapePoint } from "../wire/types";
+import t from "../messages/en/words";
+import { similarity } from "./numbers";
 import { LIMIT } from "./words";
 
 export type Tone = "below" | "open" | "answered";
@@ -62,35 +64,36 @@ export function rowBars(run: RunRow, openFrom: number | null, last = run.tape.le
 }
 
 /**
- * A run page's tape: every loaded turn's own values; what was judged since the
- * turn arrived comes from the row's tape.
+ * A run page's tape over its whole length, or a stretch of it: the server's points, and
+ * after them what was judged since, from the row's tape.
  */
-export function turnBars(
-  turns: readonly TurnRow[],
-  run: RunRow,
-  openFrom: number | null,
-): Bar[] {
+export function seriesBars(series: RunSeries, run: RunRow, openFrom: number | null, isWhole: boolean, limit = LIMIT): Bar[] {
+  const bars = series.points.map(({ from_seq: from, to_seq: to, similarity, changed }): Bar => {
+    const height = similarity ?? liveAt(run, to)?.[0] ?? 0;
+    return { height, changed: changed || (liveAt(run, to)?.[1] ?? false), tone: toneOf(height, to, openFrom, limit), from, to };
+  });
+  const all = isWhole && series.turns_a_point === 1 ? [...bars, ...barsSince(series.to_seq, run, openFrom, limit)] : bars;
+  // Turns that wait to be judged have no bar yet.
+  const judged = all.findLastIndex(({ height, changed }) => height > 0 || changed);
+  return all.slice(0, Math.max(judged + 1, Math.min(all.length, run.judged_turns)));
+}
+
+function barsSince(seq: number, run: RunRow, openFrom: number | null, limit: number): Bar[] {
   const start = run.judged_turns - run.tape.length;
-  const points: TapePoint[] = [];
-  let firstSeq: number | null = null;
-  for (const turn of turns) {
-    const live = run.tape[turn.seq - start];
-    const point: TapePoint | undefined =
-      turn.similarity === null ? live : [turn.similarity, turn.changed ?? live?.[1] ?? false];
-    if (!point) continue;
-    firstSeq ??= turn.seq;
-    points.push(point);
-  }
-  return firstSeq === null ? rowBars(run, openFrom) : barsOf(points, firstSeq, openFrom);
+  const from = Math.max(seq + 1, start);
+  return run.tape.slice(Math.max(0, from - start)).map(([height, changed], i): Bar => {
+    return { height, changed, tone: toneOf(height, from + i, openFrom, limit), from: from + i, to: from + i };
+  });
+}
+
+function liveAt(run: RunRow, seq: number): TapePoint | undefined {
+  return run.tape[seq - (run.judged_turns - run.tape.length)];
 }
 
 /** The tape in words, for those who do not see it. */
 export function tapeWords(bars: readonly Bar[], limit = LIMIT): string {
   const over = bars.filter(({ height }) => height >= limit).length;
   const trailing = bars.length - 1 - bars.findLastIndex(({ height }) => height < limit);
-  const tail =
-    trailing > 0
-      ? `the last ${String(trailing)} over ${limit.toFixed(2)}`
-      : `${String(over)} over ${limit.toFixed(2)}`;
-  return `similarity of the last ${String(bars.length)} turns, ${tail}`;
+  const at = similarity(limit);
+  return trailing > 0 ? t.tape.lastOver(bars.length, trailing, at) : t.tape.over(bars.length, over, at);
 }

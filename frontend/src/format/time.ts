@@ -1,17 +1,17 @@
-/** Clocks, waits and ages as LANGUAGE "Numbers" draws them. Local time, 24 hours. */
+/** Clocks, waits and ages as LANGUAGE "Numbers" draws them. The viewer's zone, 24 hours. */
+import { speech } from "../messages/speech.svelte";
 
-const DAYS = ["Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"];
-const MONTHS = "Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec".split(" ");
 const WEEK_MS = 6 * 24 * 3600 * 1000;
+const formats = new Map<string, Intl.DateTimeFormat>();
 
 /** `14:41` today, `Fri 14:41` this week, `14 Nov` before. */
 export function clockTime(at: string | Date, now: Date): string {
   const time = new Date(at);
   if (time.toDateString() === now.toDateString()) return hourMinute(time);
   const age = now.getTime() - time.getTime();
-  if (age >= 0 && age < WEEK_MS) return `${DAYS[time.getDay()] ?? ""} ${hourMinute(time)}`;
-  const year = time.getFullYear() === now.getFullYear() ? "" : ` ${String(time.getFullYear())}`;
-  return `${String(time.getDate())} ${MONTHS[time.getMonth()] ?? ""}${year}`;
+  if (age >= 0 && age < WEEK_MS) return `${drawn(time, { weekday: "short" })} ${hourMinute(time)}`;
+  const year = time.getFullYear() === now.getFullYear() ? undefined : "numeric";
+  return drawn(time, { day: "numeric", month: "short", year });
 }
 
 /** With seconds, for evidence and audit only. */
@@ -46,6 +46,15 @@ export function since(at: string | Date, now: Date): number {
   return now.getTime() - new Date(at).getTime();
 }
 
+/** A part of a date in the language spoken, made once for each set of options. */
+export function drawn(time: Date, options: Intl.DateTimeFormatOptions): string {
+  const key = speech.dates + JSON.stringify(options);
+  const known = formats.get(key) ?? new Intl.DateTimeFormat(speech.dates, options);
+  formats.set(key, known);
+  return known.format(time);
+}
+
+/** Units have one sign in both languages: d is the day's, as in SI. */
 function hours(minutes: number): string {
   const h = Math.floor(minutes / 60);
   if (h >= 24) return join(Math.floor(h / 24), "d", h % 24, "h");

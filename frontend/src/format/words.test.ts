@@ -4,7 +4,7 @@ import type { BudgetState } from "../wire/types";
 import {
   agentLine, amountOf, answerWords, arrivalWords, awayWords, budgetOf, budgetStep, budgetWarning, burnOf, byItself, costOf, decisionShape,
   errorName, hasEnded, headline, isWoken, loopCost, resultWords, resumeWords, shapeOf, sourceOf, splitDoing, standing, standingShort,
-  stateWords, turnRange, turnWords, whoseBudget,
+  stateWords, ofBudget, turnRange, turnWords,
 } from "./words";
 
 const at = (seconds: number) => new Date(Date.parse(NOON) + seconds * 1000);
@@ -90,9 +90,9 @@ describe("money", () => {
   });
 
   it("names whose it is", () => {
-    expect(whoseBudget("run", null)).toBe("its");
-    expect(whoseBudget("agent", "claude-code")).toBe("Claude Code's");
-    expect([whoseBudget("project", null), whoseBudget(null, null)]).toEqual(["the project's", "its"]);
+    expect(ofBudget("run", null, "$5.00")).toBe("of its $5.00");
+    expect(ofBudget("agent", "claude-code", "$5.00")).toBe("of Claude Code's $5.00");
+    expect([ofBudget("project", null, "$5.00"), ofBudget(null, null, "9 turns")]).toEqual(["of the project's $5.00", "of its 9 turns"]);
   });
 
   it("is allowed in round steps", () => {

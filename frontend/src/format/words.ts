@@ -1,6 +1,8 @@
 /** What the wire means, said to a person. */
 import type { AutofixRow, BudgetState, DecisionRow, Evidence, RunRow, TurnRow, Usage } from "../wire/types";
-import { money, plural, roundMoney, share, whole } from "./numbers";
+import record from "../messages/en/record";
+import t from "../messages/en/words";
+import { money, roundMoney, share, whole } from "./numbers";
 import { clockTime, since, span, wait } from "./time";
 
 export type Shape =
@@ -35,38 +37,22 @@ export function shapeOf(run: RunRow): Shape {
 }
 
 export function stateWords(run: RunRow, now: Date): string {
-  switch (shapeOf(run)) {
-    case "flagged":
-      return "flagged, still running";
-    case "holding":
-      return "holding: asked, not confirmed";
-    case "held":
-      return "held, waiting";
-    case "stopping":
-      return "stopping: asked, not confirmed";
-    case "lost":
-      return `no word since ${clockTime(run.last_turn_at ?? run.started_at, now)}`;
-    default:
-      return run.status;
-  }
+  const shape = shapeOf(run);
+  return shape === "lost" ? t.noWordSince(clockTime(run.last_turn_at ?? run.started_at, now)) : t.status[shape];
 }
 
 export function agentName(agent: string): string {
   return AGENTS[agent] ?? agent;
 }
 
-const MOMENTS: Record<string, string> = {
-  now: "now",
-  at_next_tool: "at its next tool call",
-  at_stop: "when it stops",
-  when_idle: "when it is idle",
-};
+/** The soonest first. */
+const MOMENTS = ["now", "at_next_tool", "at_stop", "when_idle"] as const;
 
 /** When a text reaches the agent: a held call's answer now, else as soon as it can. */
 export function arrivalWords(run: RunRow | null, held: boolean): string {
   const told = run?.capabilities["inject"];
-  const soonest = Object.keys(MOMENTS).find((name) => Array.isArray(told) && told.includes(name));
-  return MOMENTS[held ? "now" : (soonest ?? "")] ?? "next";
+  const soonest = MOMENTS.find((name) => Array.isArray(told) && told.includes(name));
+  return t.moments[held ? "now" : (soonest ?? "next")];
 }
 
 /** A session that a text wakes when it rests. */
@@ -75,22 +61,17 @@ export function isWoken(run: RunRow): boolean {
   return Array.isArray(told) && told.includes("when_idle");
 }
 
-const AWAY: Record<string, string> = {
-  waits: "it waits on",
-  runs: "the call runs",
-  blocked: "the call is blocked",
-};
-
 /** What becomes of a held call while the server is away; "" where nobody said. */
 export function awayWords(run: RunRow | null): string {
   const told = run?.capabilities["away"];
-  return typeof told === "string" ? (AWAY[told] ?? "") : "";
+  const words: Partial<Record<string, string>> = t.away;
+  return typeof told === "string" ? (words[told] ?? "") : "";
 }
 
 /** How a parked session goes on: its id is in the run's key. */
 export function resumeWords(run: RunRow | null): string {
   const session = run?.key?.split(":").slice(1).join(":");
-  return session ? `parked, goes on with claude --resume ${session}` : "parked until it is resumed";
+  return session ? t.parkedResumes(session) : t.parked;
 }
 
 /** `claude-sonnet-4-5-20250929` is `sonnet-4-5` where space is short. */
@@ -114,20 +95,13 @@ export function cachedOf(usage: Usage): number {
 /** Money is real or absent: an unknown price is a word, never $0. */
 export function costOf(run: RunRow): string {
   if (Number(run.cost_usd) > 0) return money(run.cost_usd);
-  if (run.unpriced_calls > 0) return "unpriced";
+  if (run.unpriced_calls > 0) return t.unpriced;
   return tokensOf(run.usage) > 0 ? money(0) : "—";
 }
 
-const SOURCES: Record<NonNullable<RunRow["usage_source"]>, string> = {
-  turns: "as told with the turns",
-  transcript: "as the transcript says",
-  spans: "as the agent's own traces say",
-  logs: "as the agent's own log says",
-};
-
 /** Who says what the run used: one source is counted, the best there is. */
 export function sourceOf(run: RunRow): string | undefined {
-  return run.usage_source ? SOURCES[run.usage_source] : undefined;
+  return run.usage_source ? t.sources[run.usage_source] : undefined;
 }
 
 export function isPriced(run: RunRow): boolean {
@@ -138,7 +112,7 @@ export function isPriced(run: RunRow): boolean {
 export function loopCost(decision: DecisionRow, run: RunRow | null): string | null {
   const { cost_usd } = decision.evidence;
   if (cost_usd !== null) return money(cost_usd);
-  return run && run.unpriced_calls > 0 ? "unpriced" : null;
+  return run && run.unpriced_calls > 0 ? t.unpriced : null;
 }
 
 /** Dollars an hour now: the server's figure is as old as the run's last turn. */
@@ -153,10 +127,15 @@ export function splitDoing(doing: string): [tool: string, rest: string] {
   return space < 0 ? [doing, ""] : [doing.slice(0, space), doing.slice(space + 1)];
 }
 
+/** What the evidence says, in a sentence. */
+export function sentenceOf(decision: DecisionRow): string {
+  return record.sentence(decision.evidence.summary);
+}
+
 /** The evidence's sentence with the run as its subject. */
 export function headline(decision: DecisionRow): { name: string; rest: string } {
-  const { summary } = decision.evidence;
-  const rest = /^It\b/.test(summary) ? summary.slice(2) : `: ${summary}`;
+  const summary = sentenceOf(decision);
+  const rest = /^(?:It|Er)\b/.test(summary) ? summary.slice(2) : `: ${summary}`;
   return { name: decision.run_name, rest };
 }
 
@@ -174,22 +153,22 @@ export function standing(
   asOf: Date | null = null,
 ): string {
   const shape = decisionShape(decision, run);
-  const budget = decision.kind === "budget" ? " at its budget" : "";
+  const { standing: words } = t;
   if (decision.gave_up_at && shape === "holding") {
-    const deed = decision.parked ? "Parked until it is resumed, since" : "Agent gave up waiting";
-    return `${deed} ${clockTime(decision.gave_up_at, now)}`;
+    const at = clockTime(decision.gave_up_at, now);
+    return decision.parked ? words.parkedSince(at) : words.gaveUp(at);
   }
   if (shape === "held" && asOf && decision.waiting_since) {
-    return `Held at ${clockTime(decision.waiting_since, now)}, as of ${clockTime(asOf, now)}`;
+    return words.heldAsOf(clockTime(decision.waiting_since, now), clockTime(asOf, now));
   }
-  if (shape === "held") {
-    const waited = decision.waiting_since ? ` ${wait(since(decision.waiting_since, now))}` : "";
-    return budget ? `Held${budget}${waited}` : `Held, waiting for you${waited}`;
-  }
-  if (shape === "holding") return `Holding${budget}: asked, not confirmed`;
-  if (shape === "flagged") return "Flagged, still running";
-  if (shape === "stopping") return "Stopping: asked, not confirmed";
-  return `The run is ${shape}`;
+  const budget = decision.kind === "budget";
+  if (shape === "held") return `${budget ? words.heldAtBudget : words.heldWaiting}${waited(decision, now)}`;
+  if (shape === "holding") return budget ? words.holdingAtBudget : words.holding;
+  return shape === "flagged" || shape === "stopping" ? words[shape] : words.theRunIs(t.status[shape]);
+}
+
+function waited(decision: DecisionRow, now: Date): string {
+  return decision.waiting_since ? ` ${wait(since(decision.waiting_since, now))}` : "";
 }
 
 /** The same, where space is short: "Held 1:42". */
@@ -199,20 +178,22 @@ export function standingShort(
   now: Date,
   asOf: Date | null = null,
 ): string {
-  const long = standing(decision, run, now, asOf);
-  return long.replace(", waiting for you", "").replace(": asked, not confirmed", ", asked");
+  const [shape, { standing: words }] = [decisionShape(decision, run), t];
+  const budget = decision.kind === "budget";
+  if (shape === "held" && !asOf && !budget) return `${words.held}${waited(decision, now)}`;
+  if (shape === "holding" && !decision.gave_up_at) return budget ? words.holdingAtBudgetShort : words.holdingShort;
+  return shape === "stopping" ? words.stoppingShort : standing(decision, run, now, asOf);
 }
 
 /** What happens by itself when nobody answers, and when. */
 export function byItself(decision: DecisionRow, now: Date, short = false): string {
   if (!decision.expires_at) return "";
   const left = new Date(decision.expires_at).getTime() - now.getTime();
-  const deed = decision.unanswered === "stop" ? "stops" : "goes on";
-  if (short) return `${deed} ${clockTime(decision.expires_at, now)}`;
-  if (left <= 0) return `${deed} by itself now`;
-  return `${deed} by itself ${left < 60_000 ? "in" : "at"} ${
-    left < 60_000 ? span(left) : clockTime(decision.expires_at, now)
-  }`;
+  const [at, stops, { byItself: words }] = [clockTime(decision.expires_at, now), decision.unanswered === "stop", t];
+  if (short) return stops ? words.stopsShort(at) : words.goesOnShort(at);
+  if (left <= 0) return stops ? words.stopsNow : words.goesOnNow;
+  if (left < 60_000) return stops ? words.stopsIn(span(left)) : words.goesOnIn(span(left));
+  return stops ? words.stopsAt(at) : words.goesOnAt(at);
 }
 
 /** The first turn of the loop that still asks something: what the tape paints amber. */
@@ -238,7 +219,8 @@ export function turnRange(seqs: readonly number[]): string {
 export function amountOf(value: string, unit: string | null): string {
   if (unit === "usd") return money(value);
   if (unit === "seconds") return span(Number(value) * 1000);
-  return `${whole(Number(value))} ${unit ?? ""}`.trim();
+  const units: Partial<Record<string, (n: number) => string>> = t.units;
+  return units[unit ?? ""]?.(Number(value)) ?? `${whole(Number(value))} ${unit ?? ""}`.trim();
 }
 
 /** What a tap on "Allow … more" gives: half of the ceiling, in round numbers. */
@@ -251,27 +233,10 @@ export function budgetStep(evidence: Evidence): { amount: number; label: string 
   return { amount, label };
 }
 
-/** Deeds in the past, by what the wire calls them. */
-const DEEDS: Record<string, string> = {
-  terminate: "terminated",
-  continue: "continued",
-  allowlist: "allowlisted",
-  inject: "injected a fix",
-  allow_budget: "allowed more",
-  finish: "asked it to finish",
-  pause: "held",
-  dismissed: "no loop, said the judge",
-  autofix: "auto-fix injected",
-  proceed: "nobody answered, it went on",
-  stop: "nobody answered, it was stopped",
-  ended: "the run ended first",
-  restart: "restarted",
-  superseded: "a question took its place",
-};
-
 /** An answer as a deed in the past: "continued". */
 export function deed(action: string): string {
-  return DEEDS[action] ?? action;
+  const words: Partial<Record<string, string>> = t.deeds;
+  return words[action] ?? action;
 }
 
 /** "Ana continued it" for a person, "no loop, said the judge" for the rest. */
@@ -309,12 +274,12 @@ export function errorName(text: string): string {
 /** From this share of a ceiling on, the screen says so. */
 export const NEARLY = 0.8;
 
-/** Whose ceiling a budget is: "its", "coder's", "its tree's", "the project's", "today's". */
-export function whoseBudget(scope: BudgetState["scope"] | null, whose: string | null): string {
-  if (scope === "day") return "today's";
-  if (scope === "project") return "the project's";
-  if (scope === "tree") return "its tree's";
-  return whose ? `${agentName(whose)}'s` : "its";
+/** A ceiling and whose it is: "of its $5.00", "of coder's $5.00", "of the project's $5.00". */
+export function ofBudget(scope: BudgetState["scope"] | null, whose: string | null, amount: string): string {
+  if (scope === "day") return t.ofToday(amount);
+  if (scope === "project") return t.ofProject(amount);
+  if (scope === "tree") return t.ofTree(amount);
+  return whose ? t.ofAgent(agentName(whose), amount) : t.ofIts(amount);
 }
 
 /** How much of its tightest ceiling a run has used, its own or one it shares; null: there is none. */
@@ -329,12 +294,12 @@ export function budgetOf(run: RunRow, now: Date): { part: number; words: string 
   const parts = Object.entries(run.budget).flatMap(([unit, value]) => {
     const [spent, ceiling] = [used[unit], Number(value)];
     if (spent === undefined || !(ceiling > 0)) return [];
-    return [{ part: spent / ceiling, words: `of ${amountOf(String(value), unit)}` }];
+    return [{ part: spent / ceiling, words: t.of(amountOf(String(value), unit)) }];
   });
   if (run.budget_state) {
     const { share: part, scope, whose, ceiling, unit } = run.budget_state;
     if (scope !== "run" || whose) {
-      parts.push({ part, words: `of ${whoseBudget(scope, whose)} ${amountOf(ceiling, unit)}` });
+      parts.push({ part, words: ofBudget(scope, whose, amountOf(ceiling, unit)) });
     }
   }
   return parts.sort((a, b) => b.part - a.part)[0] ?? null;
@@ -350,12 +315,12 @@ export function budgetWarning(run: RunRow, now: Date): string {
 export function resultWords(turn: TurnRow): string {
   const lines = (turn.result ?? "").split("\n").filter((line) => line.trim() !== "");
   if (lines.length === 0) return "";
-  return lines.length === 1 ? (lines[0] ?? "").trim() : `${whole(lines.length)} lines`;
+  return lines.length === 1 ? (lines[0] ?? "").trim() : t.lines(lines.length);
 }
 
 /** What came of an autofix, as far as it is known. */
 export function outcomeOf(fix: AutofixRow): string {
-  if (fix.recovered === true) return `went on after ${plural(fix.turns_after, "turn")}`;
-  if (fix.recovered === false) return "did not help";
-  return fix.delivered_at ? "delivered" : "asked, not confirmed";
+  if (fix.recovered === true) return t.outcome.wentOn(fix.turns_after);
+  if (fix.recovered === false) return t.outcome.didNotHelp;
+  return fix.delivered_at ? t.outcome.delivered : t.outcome.asked;
 }

@@ -8,9 +8,13 @@ import { commandOf, startsGo, type Command, type Where } from "./keymap";
 
 const GO_MS = 1_200;
 
+/** Ways through the list of a run's turns. */
+export type Move = "next" | "previous" | "first" | "last" | "page on" | "page back";
+
 export interface Deeds {
   keys: () => void;
   fold: () => void;
+  move: (to: Move) => void;
 }
 
 export class Keyboard {
@@ -38,6 +42,7 @@ export class Keyboard {
       typing: typing ?? false,
       onControl: element?.closest("a, button, summary") !== null && element !== null,
       afterG: Date.now() - this.#goneAt < GO_MS,
+      inRun: router.route.name === "run",
     };
   }
 
@@ -46,9 +51,21 @@ export class Keyboard {
     switch (command) {
       case "next":
       case "previous":
+        if (router.route.name === "run") return this.#deeds.move(command);
         return desk.step(command === "next" ? 1 : -1);
+      case "turn after":
+        return this.#deeds.move("next");
+      case "turn before":
+        return this.#deeds.move("previous");
+      case "first":
+      case "last":
+      case "page on":
+      case "page back":
+        return this.#deeds.move(command);
       case "open":
         return card ? router.go(runPath(card.run)) : undefined;
+      case "select":
+        return card && router.route.name === "decisions" ? desk.select(card.id) : undefined;
       case "edit":
         return card?.actions.includes("inject") ? desk.edit(card) : undefined;
       case "undo":
@@ -76,6 +93,7 @@ export class Keyboard {
   #answer(command: "terminate" | "continue" | "allowlist" | "inject" | "hold" | "finish"): void {
     const card = this.#cardInSight();
     if (!card || !desk.hasSettled) return;
+    if (router.route.name === "decisions" && desk.selected.length > 1) return this.#answerSeveral(command);
     const budget = card.actions.includes("allow_budget");
     const actions: Record<typeof command, Action> = {
       terminate: "terminate",
@@ -86,6 +104,11 @@ export class Keyboard {
       finish: "finish",
     };
     desk.answer(card, actions[command]);
+  }
+
+  /** With several selected, a key that answers one card answers none. */
+  #answerSeveral(command: string): void {
+    if (command === "continue" || command === "terminate") desk.answerSelected(command);
   }
 
   /** A card has the keys only where it is drawn. */
@@ -102,6 +125,7 @@ export class Keyboard {
   }
 
   #leave(): void {
+    desk.leaveSelection();
     desk.stopEditing();
     if (document.activeElement instanceof HTMLElement) document.activeElement.blur();
   }

@@ -9,7 +9,7 @@ const press = (key: string, rest: Partial<KeyPress> = {}): KeyPress => ({
   repeat: false,
   ...rest,
 });
-const HERE: Where = { typing: false, onControl: false, afterG: false };
+const HERE: Where = { typing: false, onControl: false, afterG: false, inRun: false };
 
 describe("commandOf", () => {
   it.each([
@@ -22,11 +22,21 @@ describe("commandOf", () => {
     ["h", "hold"],
     ["j", "next"],
     ["k", "previous"],
+    ["x", "select"],
     ["Enter", "open"],
     ["?", "keys"],
   ])("reads %s as %s", (key, command) => {
     expect(commandOf(press(key), HERE)).toBe(command);
   });
+
+  it.each([["]", "turn after"], ["[", "turn before"], ["Home", "first"], ["End", "last"], ["PageDown", "page on"], ["PageUp", "page back"]])(
+    "reads %s on a run's page as %s",
+    (key, command) => {
+      expect(commandOf(press(key), { ...HERE, inRun: true })).toBe(command);
+      expect(commandOf(press(key), HERE)).toBeNull();
+      expect(commandOf(press(key), { ...HERE, inRun: true, typing: true })).toBeNull();
+    },
+  );
 
   it("leaves every letter to the text while typing", () => {
     const typing = { ...HERE, typing: true };
@@ -54,7 +64,7 @@ describe("commandOf", () => {
     const afterG = { ...HERE, afterG: true };
 
     expect(commandOf(press("d"), afterG)).toBe("go decisions");
-    expect(commandOf(press("x"), afterG)).toBeNull();
+    expect(commandOf(press("q"), afterG)).toBeNull();
   });
 });
 

@@ -11,7 +11,14 @@ export type Command =
   | "undo"
   | "next"
   | "previous"
+  | "turn after"
+  | "turn before"
+  | "first"
+  | "last"
+  | "page on"
+  | "page back"
   | "open"
+  | "select"
   | "fold"
   | "search"
   | "keys"
@@ -33,12 +40,25 @@ const PLAIN: Record<string, Command> = {
   z: "undo",
   j: "next",
   k: "previous",
+  x: "select",
   Enter: "open",
   f: "fold",
   "/": "search",
   "?": "keys",
   Escape: "leave",
 };
+
+/** On a run's page these go through its turns; elsewhere they are the browser's. */
+const IN_RUN: Record<string, Command> = {
+  "]": "turn after",
+  "[": "turn before",
+  Home: "first",
+  End: "last",
+  PageDown: "page on",
+  PageUp: "page back",
+};
+/** A held key walks the list, but never answers a second card. */
+const WALKS: ReadonlySet<Command | null> = new Set<Command>(["next", "previous", "turn after", "turn before", "page on", "page back"]);
 
 const AFTER_G: Record<string, Command> = {
   n: "go now",
@@ -63,6 +83,8 @@ export interface Where {
   onControl: boolean;
   /** `g` was pressed just before. */
   afterG: boolean;
+  /** A run's page is open. */
+  inRun: boolean;
 }
 
 /** Return the command of a key press, or null when the key is not ours. */
@@ -71,30 +93,32 @@ export function commandOf(press: KeyPress, where: Where): Command | null {
   if (where.typing) return press.key === "Escape" ? "leave" : null;
   if (press.key === "Enter" && where.onControl) return null;
   const key = press.key.length === 1 ? press.key.toLowerCase() : press.key;
-  const command = (where.afterG ? AFTER_G[key] : undefined) ?? PLAIN[key] ?? null;
-  // A held key walks the list, but never answers a second card.
-  return press.repeat && command !== "next" && command !== "previous" ? null : command;
+  const command = (where.afterG ? AFTER_G[key] : undefined) ?? PLAIN[key] ?? (where.inRun ? IN_RUN[key] : undefined) ?? null;
+  return press.repeat && !WALKS.has(command) ? null : command;
 }
 
 export function startsGo(press: KeyPress, where: Where): boolean {
   return press.key === "g" && !where.typing && !press.ctrlKey && !press.metaKey && !press.altKey;
 }
 
-/** The list that `?` shows. */
-export const KEYS: readonly (readonly [keys: string, meaning: string])[] = [
-  ["I", "inject the fix, allow more budget"],
+/** The list that `?` shows: the keys, and the name of what they mean. */
+export const KEYS = [
+  ["I", "inject"],
   ["C", "continue"],
-  ["A", "allowlist the call"],
-  ["S", "have it sum up and finish"],
-  ["T", "terminate, after 5 s; again: now"],
-  ["E", "edit the fix"],
-  ["H", "hold the agent"],
+  ["A", "allowlist"],
+  ["S", "finish"],
+  ["T", "terminate"],
+  ["E", "edit"],
+  ["H", "hold"],
   ["Z", "undo"],
-  ["J K", "next, previous card"],
-  ["↵", "open the run"],
-  ["F", "fold the loop"],
+  ["J K", "step"],
+  ["X", "select"],
+  ["[ ]", "turns"],
+  ["Home End", "ends"],
+  ["↵", "open"],
+  ["F", "fold"],
   ["/", "search"],
-  ["G then N D H A", "go to Now, Decisions, History, Audit"],
-  ["Esc", "leave a field, close"],
-  ["?", "this list"],
-];
+  ["G then N D H P A", "go"],
+  ["Esc", "leave"],
+  ["?", "list"],
+] as const;

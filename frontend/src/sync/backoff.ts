@@ -1,13 +1,24 @@
 /** How long to wait before the next try to connect, in milliseconds. */
 
-const FIRST_MS = 250;
+const FIRST_MS = { least: 50, most: 500 };
+const PATIENT_MS = { least: 250, most: 1_000 };
 const LONGEST_MS = 15_000;
+/** A restart takes seconds: for about a minute each try follows within a second. */
+const PATIENT_TRIES = 90;
 
 /**
- * The first try comes within a second; then doubling, with jitter so that many
- * screens do not come back in the same moment. `chance` is in [0, 1).
+ * The first try comes within half a second, and while a restart may be under way each
+ * other within one: whoever comes back is back within a second of the server. All of
+ * them are spread at random, so that many screens do not come back in the same moment.
+ * After a minute the waits double, up to 15 s. `chance` is in [0, 1).
  */
 export function waitBefore(attempt: number, chance: number): number {
-  const ceiling = Math.min(LONGEST_MS, FIRST_MS * 2 ** (attempt + 1));
-  return Math.round(ceiling / 2 + (ceiling / 2) * chance);
+  if (attempt === 0) return spread(FIRST_MS, chance);
+  if (attempt <= PATIENT_TRIES) return spread(PATIENT_MS, chance);
+  const most = Math.min(LONGEST_MS, PATIENT_MS.most * 2 ** (attempt - PATIENT_TRIES));
+  return spread({ least: most / 2, most }, chance);
+}
+
+function spread({ least, most }: { least: number; most: number }, chance: number): number {
+  return Math.round(least + (most - least) * chance);
 }

@@ -42,9 +42,14 @@ export class Feed {
   #closed = false;
   #askedFor = new Set<string>();
 
-  constructor(path: string, on: Listeners) {
+  /** `kept`: what an earlier visit knew, shown as of then until a snapshot comes. */
+  constructor(path: string, on: Listeners, kept: { at: Date; frame: Frame } | null = null) {
     this.#path = path;
     this.#on = on;
+    if (kept) {
+      this.#state = reduce(EMPTY, kept.frame);
+      this.#link = { kind: "offline", since: kept.at };
+    }
     addEventListener("online", this.#wake);
     document.addEventListener("visibilitychange", this.#wake);
     this.#connect();

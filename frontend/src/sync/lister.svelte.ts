@@ -1,5 +1,5 @@
 /** One paged list of the REST API. A newer question makes an older answer void. */
-import { pathOf, read } from "../wire/api";
+import { pathOf, ProblemError, read } from "../wire/api";
 import type { Page } from "../wire/types";
 
 export class Lister<Row> {
@@ -8,6 +8,7 @@ export class Lister<Row> {
   #loading = $state.raw(false);
   #loaded = $state.raw(false);
   #failed = $state.raw(false);
+  #problem = $state.raw("");
   #asked = 0;
 
   get rows(): readonly Row[] {
@@ -24,6 +25,11 @@ export class Lister<Row> {
   }
   get failed(): boolean {
     return this.#failed;
+  }
+
+  /** What the server said of a question it refused; "" otherwise. */
+  get problem(): string {
+    return this.#problem;
   }
 
   load(path: string): Promise<void> {
@@ -44,10 +50,16 @@ export class Lister<Row> {
       this.#next = page.next;
       this.#loaded = true;
       this.#failed = false;
-    } catch {
-      if (asked === this.#asked) this.#failed = true;
+      this.#problem = "";
+    } catch (error) {
+      if (asked === this.#asked) this.#fail(error);
     } finally {
       if (asked === this.#asked) this.#loading = false;
     }
+  }
+
+  #fail(error: unknown): void {
+    this.#failed = true;
+    this.#problem = error instanceof ProblemError && error.status === 400 ? error.message : "";
   }
 }

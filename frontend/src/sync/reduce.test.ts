@@ -458,6 +458,15 @@ describe("turns", () => {
     expect(state.turns.get(0)).toEqual({ ...done, skipped: true, detector: "exact_repeat" });
   });
 
+  it("are forgotten when they are far away, and taken again", () => {
+    const page: Frame = { type: "turns.fetched", rows: [0, 1, 2].map((seq) => aTurn({ seq })) };
+
+    const state = after(start(), page, { type: "turns.forgotten", seqs: [0, 2, 9] });
+
+    expect([...state.turns.keys()]).toEqual([1]);
+    expect(after(state, page).turns.size).toBe(3);
+  });
+
   it("take a newer row over an older one", () => {
     const state = after(
       start(),

@@ -51,12 +51,19 @@ export interface AutofixesFetched {
   rows: readonly AutofixRow[];
 }
 
+/** Turns that are far from what is in sight: a long run does not fill the memory. */
+export interface TurnsForgotten {
+  type: "turns.forgotten";
+  seqs: readonly number[];
+}
+
 export type Frame =
   | Snapshot
   | BatchFrame
   | MetersFrame
   | Event
   | TurnsFetched
+  | TurnsForgotten
   | AutofixesFetched;
 
 export interface LiveState {
@@ -109,6 +116,8 @@ export function reduce(state: LiveState, frame: Frame): LiveState {
       return { ...state, autofixes: new Map([...state.autofixes, ...byId(frame.rows)]) };
     case "turns.fetched":
       return { ...state, turns: withTurns(state.turns, frame.rows) };
+    case "turns.forgotten":
+      return { ...state, turns: withoutTurns(state.turns, frame.seqs) };
     default:
       return takeEvent(state, frame);
   }
@@ -456,6 +465,12 @@ function withTurns(turns: LiveState["turns"], rows: readonly TurnRow[]): LiveSta
     const known = next.get(row.seq);
     next.set(row.seq, known ? laterOf(known, row) : row);
   }
+  return next;
+}
+
+function withoutTurns(turns: LiveState["turns"], seqs: readonly number[]): LiveState["turns"] {
+  const next = new Map(turns);
+  for (const seq of seqs) next.delete(seq);
   return next;
 }
 

@@ -4,10 +4,12 @@
  * Each tap has a key of its own, so that sending it again is harmless, and
  * carries the version of the card it was made on. The server is the truth: a
  * tap that was taken shows *asked* until the event comes. Terminate alone waits
- * five seconds for an Undo; a tap that cannot be sent is kept.
+ * five seconds for an Undo; a tap that cannot be sent is kept, for the next visit too.
  */
+import t from "../messages/en/version";
 import { ProblemError, UnreachableError } from "../wire/api";
 import type { Action, InterventionRow, Scope } from "../wire/types";
+import { isFresh } from "./tapBody";
 
 export interface Wish {
   run: string;
@@ -18,6 +20,8 @@ export interface Wish {
   message?: string | undefined;
   amount?: Record<string, string | number> | undefined;
   scope?: Scope | undefined;
+  /** The taps that one press made on several cards carry the same word. */
+  together?: string | undefined;
 }
 
 export type Phase =
@@ -44,12 +48,17 @@ export interface Wires {
   now: () => number;
   /** Called once the server said that the card had moved on. */
   onStale: (tap: Tap) => void;
+  /** Write a tap that is on its way where it outlives the page. */
+  keep?: (tap: Tap) => void;
+  /** It has arrived, or will never be sent. */
+  drop?: (key: string) => void;
 }
 
 export const COUNT_MS = 5_000;
 /** How long a bar stands after a tap that went at once. */
 export const BAR_MS = 6_000;
 const FORGET_MS = 60_000;
+/** A tap that waited longer than this answers a question nobody remembers. */
 const RETRY_MS = [1_000, 2_000, 4_000, 8_000];
 
 export class TapQueue {
@@ -89,7 +98,16 @@ export class TapQueue {
   }
 
   sendNow(key: string, keepalive = false): Tap {
-    return this.#send(this.#change(key, { phase: "sending", leavesAt: null }), keepalive);
+    const gone = { phase: "sending", leavesAt: null } as const;
+    return this.#send(this.#change(key, { ...gone, ...this.#free(key) }), keepalive);
+  }
+
+  /** Our own pause is on its way and moves the version: the terminate behind it needs none. */
+  #free(key: string): { version?: null } {
+    const tap = this.#find(key);
+    const pause = tap && this.ofRun(tap.run, "pause");
+    const underWay = pause?.phase === "sending" || pause?.phase === "kept";
+    return tap?.phase === "counting" && underWay ? { version: null } : {};
   }
 
   undo(key: string): void {
@@ -110,6 +128,29 @@ export class TapQueue {
     for (const tap of this.#taps) if (tap.phase === "kept") this.sendNow(tap.key);
   }
 
+  get hasKept(): boolean {
+    return this.#taps.some(({ phase }) => phase === "kept");
+  }
+
+  /** Take up what an earlier visit could not send; each keeps its key and version, and waits for `retryKept`. */
+  restore(taps: readonly Tap[]): void {
+    const known = new Set(this.#taps.map(({ key }) => key));
+    const back = taps.filter(({ key }) => !known.has(key)).map((tap) => this.#comeBack(tap));
+    this.#taps = [...back, ...this.#taps];
+  }
+
+  /** Somebody else is here now: nobody's taps are sent in their name. */
+  forgetAll(): void {
+    for (const tap of this.#taps) this.#forget(tap.key);
+  }
+
+  #comeBack(tap: Tap): Tap {
+    if (isFresh(tap, this.#wires.now())) return { ...tap, phase: "kept", tries: 0 };
+    this.#wires.drop?.(tap.key);
+    const problem = new ProblemError(0, { detail: t.keptTooLong });
+    return { ...tap, phase: "failed", problem };
+  }
+
   #add(wish: Wish, phase: Phase, leavesAt: number | null): Tap {
     const now = this.#wires.now();
     const key = this.#wires.freshKey();
@@ -123,6 +164,7 @@ export class TapQueue {
 
   #send(tap: Tap, keepalive = false): Tap {
     this.#stopTimer(tap.key);
+    this.#wires.keep?.(tap);
     this.#wires.post(tap, keepalive).then(
       (row) => this.#settle(tap, row),
       (error: unknown) => this.#fail(tap, error),
@@ -131,6 +173,7 @@ export class TapQueue {
   }
 
   #settle(tap: Tap, row: InterventionRow): void {
+    this.#wires.drop?.(tap.key);
     if (this.#find(tap.key)) this.#change(tap.key, { phase: "asked", tries: 0 });
     if (tap.action === "pause") this.#followOwnPause(tap.run, row.version);
   }
@@ -146,11 +189,12 @@ export class TapQueue {
   #fail(tap: Tap, error: unknown): void {
     if (!this.#find(tap.key)) return; // dismissed meanwhile
     const tries = tap.tries + 1;
+    if (!mayComeBack(error)) this.#wires.drop?.(tap.key);
     if (error instanceof ProblemError && error.status === 409) {
       this.#wires.onStale(this.#change(tap.key, { phase: "stale", problem: error, tries }));
     } else if (error instanceof ProblemError && error.status < 500) {
       this.#change(tap.key, { phase: "failed", problem: error, tries });
-    } else if (error instanceof ProblemError || error instanceof UnreachableError) {
+    } else if (mayComeBack(error)) {
       this.#keep(tap, error instanceof ProblemError ? error : null, tries);
     } else {
       this.#change(tap.key, { phase: "failed", tries });
@@ -179,6 +223,7 @@ export class TapQueue {
 
   #forget(key: string): void {
     this.#stopTimer(key);
+    this.#wires.drop?.(key);
     this.#taps = this.#taps.filter((tap) => tap.key !== key);
   }
 
@@ -191,4 +236,9 @@ export class TapQueue {
     clearTimeout(this.#timers.get(key));
     this.#timers.delete(key);
   }
+}
+
+/** Nothing is known of what the server did: the same tap may be sent again. */
+function mayComeBack(error: unknown): boolean {
+  return error instanceof UnreachableError || (error instanceof ProblemError && error.status >= 500);
 }

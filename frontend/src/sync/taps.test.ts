@@ -1,6 +1,8 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { ProblemError, UnreachableError } from "../wire/api";
 import type { InterventionRow } from "../wire/types";
+import { bodyOf } from "./tapBody";
+import { KEPT_FOR_MS } from "./tapBody";
 import { COUNT_MS, TapQueue, type Tap, type Wish } from "./taps.svelte";
 
 const wish = (change: Partial<Wish> = {}): Wish => ({
@@ -12,9 +14,10 @@ const row = (version = 4): InterventionRow => ({
 });
 
 /** A server that answers each post in turn; the last answer stands. */
-function queueAnswering(...answers: (InterventionRow | Error)[]) {
+function queueAnswering(...answers: (InterventionRow | Error | Promise<never>)[]) {
   const posts: { tap: Tap; keepalive: boolean }[] = [];
   const stale: Tap[] = [];
+  const shelf = new Map<string, Tap>();
   let keys = 0;
   const queue = new TapQueue({
     post: async (tap, keepalive) => {
@@ -26,8 +29,10 @@ function queueAnswering(...answers: (InterventionRow | Error)[]) {
     freshKey: () => `key-${String(++keys)}`,
     now: () => Date.now(),
     onStale: (tap) => stale.push(tap),
+    keep: (tap) => shelf.set(tap.key, tap),
+    drop: (key) => shelf.delete(key),
   });
-  return { queue, posts, stale };
+  return { queue, posts, stale, shelf };
 }
 const soon = () => vi.advanceTimersByTimeAsync(0);
 const phases = (queue: TapQueue) => queue.all.map(({ phase }) => phase);
@@ -170,6 +175,19 @@ describe("terminate", () => {
     ]);
   });
 
+  it("needs no version while the answer to our own hold is on its way", async () => {
+    const { queue, posts } = queueAnswering(new Promise<never>(() => undefined), row(4));
+
+    queue.tap(wish({ action: "pause", version: null }));
+    queue.tap(terminate);
+    queue.tap(terminate);
+    await soon();
+
+    expect(posts.map(({ tap }) => [tap.action, tap.version])).toEqual([["pause", null], ["terminate", null]]);
+    expect(posts.map(({ tap }) => bodyOf(tap)).at(-1)).toEqual({ key: "key-2", action: "terminate" });
+    expect(queue.of("d1")?.phase).toBe("asked");
+  });
+
   it("keeps its version when somebody else moved the run too", async () => {
     const { queue, posts } = queueAnswering(row(9));
 
@@ -178,5 +196,72 @@ describe("terminate", () => {
     await vi.advanceTimersByTimeAsync(COUNT_MS);
 
     expect(posts.at(-1)?.tap.version).toBe(3);
+  });
+});
+
+describe("a tap that outlives the page", () => {
+  it("is on the shelf from when it leaves until it has arrived", async () => {
+    const { queue, shelf } = queueAnswering(new UnreachableError(), row());
+
+    queue.tap(wish());
+    await soon();
+    expect([...shelf.values()].map(({ action, version }) => [action, version])).toEqual([["continue", 3]]);
+    queue.retryKept();
+    await soon();
+
+    expect(shelf.size).toBe(0);
+  });
+
+  it("is sent by the next visit with its own key and version, once", async () => {
+    const before = queueAnswering(new UnreachableError());
+    before.queue.tap(wish());
+    await soon();
+    const { queue, posts, shelf } = queueAnswering(row());
+    const kept = [...before.shelf.values()];
+
+    queue.restore(kept);
+    queue.restore(kept);
+    await vi.advanceTimersByTimeAsync(60_000);
+    expect([posts, queue.hasKept]).toEqual([[], true]); // until it is known who is here
+    queue.retryKept();
+    await vi.advanceTimersByTimeAsync(60_000);
+
+    expect(posts.map(({ tap }) => [tap.key, tap.version])).toEqual([["key-1", 3]]);
+    expect([phases(queue), shelf.size]).toEqual([["asked"], 0]);
+  });
+
+  it("is dropped with a sentence where the card moved on", async () => {
+    const problem = new ProblemError(409, { code: "stale_run", detail: "Ana continued it." });
+    const { queue, posts, shelf } = queueAnswering(problem);
+
+    queue.restore([{ ...wish(), key: "k", phase: "kept", leavesAt: null, tries: 1, madeAt: Date.now(), problem: null }]);
+    queue.retryKept();
+    await vi.advanceTimersByTimeAsync(60_000);
+
+    expect([posts.length, shelf.size, queue.all[0]?.problem?.message]).toEqual([1, 0, "Ana continued it."]);
+  });
+
+  it("is not sent when the night is over", async () => {
+    const { queue, posts } = queueAnswering(row());
+    const madeAt = Date.now() - KEPT_FOR_MS;
+
+    queue.restore([{ ...wish(), key: "k", phase: "kept", leavesAt: null, tries: 1, madeAt, problem: null }]);
+    queue.retryKept();
+    await vi.advanceTimersByTimeAsync(60_000);
+
+    expect([posts.length, phases(queue), queue.all[0]?.problem?.message]).toEqual([
+      0, ["failed"], "This tap was kept for more than 12 hours. It was not sent.",
+    ]);
+  });
+
+  it("is nobody's once somebody else is here", async () => {
+    const { queue, posts, shelf } = queueAnswering(new UnreachableError());
+    queue.tap(wish());
+    await soon();
+
+    queue.forgetAll();
+    await vi.advanceTimersByTimeAsync(60_000);
+
+    expect([posts.length, queue.all, shelf.size]).toEqual([1, [], 0]);
   });
 });

@@ -1,18 +1,26 @@
-/** Fetch a run's turns in pages and bring them in beside the live ones. */
-import { pathOf, query, read } from "../wire/api";
+/** Fetch a run's turns as they come in sight, beside the live ones; forget those far away. */
+import { query, read } from "../wire/api";
 import type { AutofixRow, Page, RunRow, TurnRow } from "../wire/types";
 import type { Feed } from "./feed.svelte";
 
-const PAGE = 200;
-/** Turns that may have been proposed when we last looked, and are done by now. */
-const OVERLAP = 20;
+/** Turns of one request; as many on either side of what is in sight are kept. */
+const PAGE = 100;
+/** More than these are not kept in memory. */
+const MOST = 1_200;
+/** The newest are kept: they change, and the end is a key away. */
+const TAIL = 200;
+/** While the list flies past, nothing is fetched. */
+const PAUSE_MS = 60;
 
 export class TurnPages {
-  #loading = $state.raw(false);
   #failed = $state.raw(false);
   #loaded = $state.raw(false);
+  #flying = $state.raw(0);
   readonly #run: string;
   readonly #feed: Feed;
+  #wanted: readonly number[] = [];
+  #asked = new Set<number>();
+  #timer: ReturnType<typeof setTimeout> | undefined;
 
   constructor(run: string, feed: Feed) {
     this.#run = run;
@@ -20,27 +28,31 @@ export class TurnPages {
   }
 
   get loading(): boolean {
-    return this.#loading;
+    return this.#flying > 0;
   }
   get failed(): boolean {
     return this.#failed;
   }
-  /** The newest page has come at least once. */
+  /** Turns have come at least once. */
   get loaded(): boolean {
     return this.#loaded;
   }
-  get first(): number | null {
-    return Math.min(...this.#feed.state.turns.keys(), Infinity) || 0;
-  }
-  get hasEarlier(): boolean {
-    return this.#loaded && Number.isFinite(this.first) && (this.first ?? 0) > 0;
+
+  /** These are in sight, in order: fetch what is missing once the list rests. */
+  want(seqs: readonly number[]): void {
+    this.#wanted = seqs;
+    if (this.#missing().length === 0) return;
+    clearTimeout(this.#timer);
+    this.#timer = setTimeout(() => void this.#fetchMissing(), this.#loaded ? PAUSE_MS : 0);
   }
 
-  /** Fetch what is newer than what stands here; at first, the newest page. */
-  catchUp(run: RunRow): Promise<void> {
-    const known = Math.max(...this.#feed.state.turns.keys(), -1);
-    const after = Math.max(-1, run.turns - PAGE - 1, this.#loaded ? known - OVERLAP : -1);
-    return this.#fetch(Math.min(after, this.#loaded ? known : after), PAGE, true);
+  /** Something may have been missed: what is in sight is fetched anew, the rest when it is seen. */
+  refresh(): void {
+    const { turns } = this.#feed.state;
+    const sight = new Set(this.#wanted);
+    this.#forget([...turns.keys()].filter((seq) => !sight.has(seq)));
+    if (this.#wanted.length > 0) void this.#fetch(this.#wanted);
+    else this.#loaded = true;
   }
 
   /** What was injected without a tap; a run that never ran in `auto` has none. */
@@ -55,33 +67,60 @@ export class TurnPages {
     }
   }
 
-  loadEarlier(): Promise<void> {
-    const first = this.first ?? 0;
-    const after = Math.max(-1, first - PAGE - 1);
-    return this.#fetch(after, first - after - 1, false);
+  #missing(): number[] {
+    const { turns } = this.#feed.state;
+    return this.#wanted.filter((seq) => !turns.has(seq) && !this.#asked.has(seq));
   }
 
-  async #fetch(after: number, limit: number, onward: boolean): Promise<void> {
-    if (this.#loading) return;
-    this.#loading = true;
+  async #fetchMissing(): Promise<void> {
+    const missing = this.#missing();
+    if (missing.length > 0) await this.#fetch(missing);
+  }
+
+  async #fetch(seqs: readonly number[]): Promise<void> {
+    for (const seq of seqs) this.#asked.add(seq);
+    this.#flying++;
     try {
-      await this.#pages(after, limit, onward);
+      const page = await read<Page<TurnRow>>(`runs/${this.#run}/turns/${pageOf(seqs)}`);
+      this.#feed.take({ type: "turns.fetched", rows: page.results });
       this.#failed = false;
       this.#loaded = true;
+      this.#forgetFar();
     } catch {
       this.#failed = true;
     } finally {
-      this.#loading = false;
+      this.#flying--;
+      for (const seq of seqs) this.#asked.delete(seq);
     }
+    // The list may have moved on meanwhile.
+    if (!this.#failed) this.want(this.#wanted);
   }
 
-  async #pages(after: number, limit: number, onward: boolean): Promise<void> {
-    const search = query({ after_seq: after < 0 ? null : String(after), limit: String(limit) });
-    let path: string | null = `runs/${this.#run}/turns/${search}`;
-    while (path) {
-      const page: Page<TurnRow> = await read<Page<TurnRow>>(path);
-      this.#feed.take({ type: "turns.fetched", rows: page.results });
-      path = onward && page.next ? pathOf(page.next) : null;
-    }
+  #forgetFar(): void {
+    const { turns, runs } = this.#feed.state;
+    if (turns.size <= MOST) return;
+    const [first = 0, last = 0] = [this.#wanted[0], this.#wanted.at(-1)];
+    const [low, high] = [Math.min(first, last) - PAGE, Math.max(first, last) + PAGE];
+    const tail = (runs.get(this.#run)?.turns ?? 0) - TAIL;
+    const sight = new Set(this.#wanted);
+    const far = [...turns.values()].filter(
+      ({ seq, phase }) => seq < tail && (seq < low || seq > high) && !sight.has(seq) && phase === "done",
+    );
+    // What lies between filtered turns goes first, then the rest.
+    this.#forget(far.map(({ seq }) => seq));
   }
+
+  #forget(seqs: readonly number[]): void {
+    if (seqs.length > 0) this.#feed.take({ type: "turns.forgotten", seqs });
+  }
+}
+
+/** One window where the turns stand close together, else by their numbers. */
+function pageOf(seqs: readonly number[]): string {
+  const [first, last] = [Math.min(...seqs), Math.max(...seqs)];
+  const wide = last - first + 1;
+  if (wide > 3 * PAGE) return query({ seqs: seqs.slice(0, 500).join(",") });
+  const room = Math.max(0, Math.ceil((PAGE - wide) / 2));
+  const after = Math.max(-1, first - 1 - room);
+  return query({ after_seq: String(after), before_seq: String(last + 1 + room), limit: String(last + room - after) });
 }

@@ -3,19 +3,28 @@
  *
  * One board socket a project, and one more for the run that is being looked at.
  */
-import { ProblemError, read, write } from "../wire/api";
+import { csrfToken, ProblemError, read, signOut, write } from "../wire/api";
 import type { AutofixRow, DecisionRow, InterventionRow, Me, Mode, ProjectRow, RunRow } from "../wire/types";
 import { hasEnded } from "../format/words";
+import words from "../messages/en/words";
 import { clock } from "./clock.svelte";
 import { Feed, type Link } from "./feed.svelte";
 import { isOpen } from "./reduce";
 import { freshKey } from "./key";
+import { Memory, type Kept } from "./memory";
+import { shelf } from "./shelf";
+import { bodyOf, pathOfTap, TAP } from "./tapBody";
 import { TapQueue, type Tap } from "./taps.svelte";
 
 export type Access = "unknown" | "in" | "out" | "unreachable";
 
 const STORED = "missioncontrol.project";
 const ASK_AGAIN_MS = 3_000;
+/** A server that has not answered by then is shown as it was last known. */
+const RECALL_MS = 2_500;
+const KEEP_MS = 5_000;
+/** A push may be here before the socket's event. */
+const NEWS_MS = 60_000;
 
 class World {
   #me = $state.raw<Me | null>(null);
@@ -24,6 +33,7 @@ class World {
   #runFeed = $state.raw<{ id: string; feed: Feed } | null>(null);
   #chosen = $state.raw<string | null>(storedProject());
   readonly taps: TapQueue;
+  readonly #memory = new Memory(shelf);
 
   readonly #project = $derived(this.projects.find(({ id }) => id === this.#chosen) ?? null);
   readonly #shownFeeds = $derived(
@@ -44,8 +54,11 @@ class World {
       freshKey: () => freshKey(),
       now: () => Date.now(),
       onStale: () => this.resync(),
+      keep: ({ problem: _, ...tap }) => void shelf.put(TAP + tap.key, { ...tap, problem: null }),
+      drop: (key) => void shelf.remove(TAP + key),
     });
     addEventListener("pagehide", () => this.taps.flushCounting());
+    setInterval(() => this.#keepBoards(), KEEP_MS);
     document.addEventListener("visibilitychange", () => this.#noteVisibility());
   }
 
@@ -71,6 +84,19 @@ class World {
   /** What needs a person: held first, oldest first. */
   get open(): readonly DecisionRow[] {
     return this.#open;
+  }
+  /** Every board stands as the server's does. */
+  get knowsAll(): boolean {
+    return this.#feeds.size > 0 && [...this.#feeds.values()].every(({ isLive }) => isLive);
+  }
+  /** A card nobody knows of was answered long ago; one that opened just now may not have come yet. */
+  wasAnswered(decision: string, openedAt: number): boolean {
+    const card = this.decision(decision);
+    return card ? !isOpen(card) : this.knowsAll && Date.now() - openedAt > NEWS_MS;
+  }
+  /** Open cards of every project, chosen or not: what the app's icon counts. */
+  get openEverywhere(): readonly DecisionRow[] {
+    return [...this.#feeds.values()].flatMap(({ state }) => [...state.decisions.values()].filter(isOpen));
   }
   get answered(): readonly DecisionRow[] {
     return this.#answered;
@@ -115,7 +141,7 @@ class World {
   }
   /** People are named; you are You. */
   nameOf(by: string | null): string {
-    return by === this.#me?.user.name ? "You" : (by ?? "");
+    return by === this.#me?.user.name ? words.you : (by ?? "");
   }
   autofixOf(decision: DecisionRow): AutofixRow | null {
     const states = [this.runFeed?.state, this.#boardState(decision.run)];
@@ -128,14 +154,27 @@ class World {
 
   /** Ask who is here, and open or close sockets to match. */
   async enter(): Promise<void> {
+    const late = setTimeout(() => void this.#recall(), RECALL_MS);
     try {
       this.#me = await read<Me>("me/");
       this.#access = "in";
+      if (await this.#memory.enter(this.#me)) this.taps.forgetAll();
+      await shelf.put("csrf", csrfToken());
       this.#openFeeds();
+      await this.#restoreTaps();
+      this.taps.retryKept();
     } catch (error) {
       if (error instanceof ProblemError && [401, 403].includes(error.status)) this.#leave();
-      else this.#waitForServer();
+      else await this.#waitForServer();
+    } finally {
+      clearTimeout(late);
     }
+  }
+
+  /** End the session here; nothing of it stays in this browser. */
+  async signOut(): Promise<void> {
+    await signOut();
+    this.#leave();
   }
 
   choose(project: string | null): void {
@@ -178,7 +217,7 @@ class World {
     return [...this.#feeds.values()].map(({ state }) => state).find(({ runs }) => runs.has(run));
   }
 
-  #openFeeds(): void {
+  #openFeeds(kept: ReadonlyMap<string, Kept> = new Map()): void {
     const wanted = new Set(this.projects.map(({ id }) => id));
     const feeds = new Map(this.#feeds);
     for (const [id, feed] of feeds) {
@@ -187,7 +226,8 @@ class World {
       feeds.delete(id);
     }
     for (const id of wanted) {
-      if (!feeds.has(id)) feeds.set(id, new Feed(`/ws/projects/${id}/`, this.#boardListeners()));
+      if (feeds.has(id)) continue;
+      feeds.set(id, new Feed(`/ws/projects/${id}/`, this.#boardListeners(), kept.get(id)));
     }
     this.#feeds = feeds;
   }
@@ -198,41 +238,64 @@ class World {
 
   #listeners(onForbidden: () => void) {
     return {
-      arrived: () => this.taps.retryKept(),
+      arrived: () => this.#sendKept(),
       refused: (code: number) => (code === 4401 ? this.#leave() : onForbidden()),
     };
   }
 
+  /** The session may be somebody else's by now: what was kept leaves once it is known who is here. */
+  #sendKept(): void {
+    if (this.taps.hasKept) void this.enter();
+  }
+
   #leave(): void {
     this.#access = "out";
+    this.#me = null;
+    this.taps.forgetAll();
+    void this.#memory.forget();
     this.unwatch();
     for (const feed of this.#feeds.values()) feed.close();
     this.#feeds = new Map();
   }
 
-  /** Before the first answer there is nothing to show; afterwards the last state stays. */
-  #waitForServer(): void {
+  /** Before the first answer the last visit's state is shown; afterwards the last state stays. */
+  async #waitForServer(): Promise<void> {
+    await this.#recall();
     if (this.#me === null) this.#access = "unreachable";
     setTimeout(() => void this.enter(), ASK_AGAIN_MS);
   }
 
+  async #recall(): Promise<void> {
+    if (this.#me !== null) return;
+    const recalled = await this.#memory.recall();
+    if (!recalled || this.#me !== null) return;
+    this.#me = recalled.me;
+    this.#access = "in";
+    this.#openFeeds(recalled.boards);
+    await this.#restoreTaps();
+  }
+
+  async #restoreTaps(): Promise<void> {
+    this.taps.restore(await shelf.all<Tap>(TAP));
+  }
+
+  #keepBoards(): void {
+    if (this.#access !== "in") return;
+    for (const [project, feed] of this.#feeds) {
+      if (feed.isLive) void this.#memory.keep(project, feed.state, new Date());
+    }
+  }
+
   #noteVisibility(): void {
-    if (document.hidden) this.taps.flushCounting();
-    else if (this.#access !== "unknown") void this.enter();
+    if (document.hidden) {
+      this.taps.flushCounting();
+      this.#keepBoards();
+    } else if (this.#access !== "unknown") void this.enter();
   }
 }
 
 function postTap(tap: Tap, keepalive: boolean): Promise<InterventionRow> {
-  const body = {
-    key: tap.key,
-    action: tap.action,
-    ...(tap.decision && { decision: tap.decision }),
-    ...(tap.version !== null && { version: tap.version }),
-    ...(tap.message && { message: tap.message }),
-    ...(tap.amount && { amount: tap.amount }),
-    ...(tap.scope && { scope: tap.scope }),
-  };
-  return write("POST", `runs/${tap.run}/interventions/`, body, { keepalive });
+  return write("POST", pathOfTap(tap), bodyOf(tap), { keepalive });
 }
 
 /** Held before flagged, then the oldest. */

@@ -4,7 +4,7 @@ import { didWords } from "./audit";
 
 const row = (type: string, payload: Record<string, unknown> | null = {}): AuditRow => ({
   id: "a", project: "p", run: null, seq: 0, type, at: "", by: "Ana", version: 1, status: null, payload,
-  digest: "", previous: "", hash: "",
+  digest: "", previous: "", hash: "", run_name: null,
 });
 
 it.each([

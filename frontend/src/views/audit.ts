@@ -1,55 +1,56 @@
 /** A journal row as a deed: "opened the run", "ruled a loop, 0.94". Pure. */
 import { deed } from "../format/words";
+import t from "../messages/en/audit";
+import { similarity } from "../format/numbers";
 import type { AuditRow } from "../wire/types";
 
 /** What the list may be narrowed to; the journal itself keeps everything. */
-export const VIEWS: readonly (readonly [id: string, words: string, types: string])[] = [
-  ["deeds", "Without turns", "run.opened,run.moved,run.linked,detection.raised,escalation.asked,judge.ruled,decision.opened,decision.resolved,hold.abandoned,intervention.made,autofix.applied,autofix.judged,budget.crossed,session.terminated,allowlist.changed,policy.changed,access.changed,chain.anchored,notice.sent,notice.failed"],
-  ["people", "People", "intervention.made,allowlist.changed,policy.changed,access.changed"],
-  ["cards", "Cards", "decision.opened,judge.ruled,decision.resolved,autofix.applied,autofix.judged"],
-  ["all", "Everything", ""],
+export const VIEWS: readonly (readonly [id: keyof typeof t.views, types: string])[] = [
+  ["deeds", "run.opened,run.moved,run.linked,detection.raised,escalation.asked,judge.ruled,decision.opened,decision.resolved,hold.abandoned,intervention.made,autofix.applied,autofix.judged,budget.crossed,session.terminated,allowlist.changed,policy.changed,access.changed,chain.anchored,notice.sent,notice.failed"],
+  ["people", "intervention.made,allowlist.changed,policy.changed,access.changed"],
+  ["cards", "decision.opened,judge.ruled,decision.resolved,autofix.applied,autofix.judged"],
+  ["all", ""],
 ];
 
 type Payload = Record<string, unknown>;
 
-const DEEDS: Record<string, string | ((payload: Payload) => string)> = {
-  "run.opened": "opened the run",
-  "run.moved": (payload) => text(payload.reason) || "moved the run",
-  "run.linked": "linked the run to its parent",
-  "turn.recorded": (payload) => `recorded turn ${turn(payload)}`,
-  "turn.completed": (payload) => `completed turn ${turn(payload)}`,
-  "detection.raised": (payload) => `raised ${words(payload.detector)} at turn ${turn(payload)}`,
-  "escalation.asked": "asked to escalate",
-  "judge.asked": (payload) => (payload.judge === "local" ? "asked the local judge" : `asked the judge ${text(payload.judge)}`),
+const DEEDS: Record<string, (payload: Payload) => string> = {
+  "run.opened": () => t.did.opened,
+  "run.moved": (payload) => text(payload.reason) || t.did.moved,
+  "run.linked": () => t.did.linked,
+  "turn.recorded": (payload) => t.did.recorded(turn(payload)),
+  "turn.completed": (payload) => t.did.completed(turn(payload)),
+  "detection.raised": (payload) => t.did.raised(words(payload.detector), turn(payload)),
+  "escalation.asked": () => t.did.escalate,
+  "judge.asked": (payload) => (payload.judge === "local" ? t.did.askedLocal : t.did.asked(text(payload.judge))),
   "judge.ruled": (payload) => ruling(inside(payload.verdict)),
-  "decision.opened": "opened a card",
-  "decision.resolved": (payload) => `closed the card: ${deed(text(payload.resolution))}`,
-  "hold.abandoned": "stopped waiting",
+  "decision.opened": () => t.did.card,
+  "decision.resolved": (payload) => t.did.closed(deed(text(payload.resolution))),
+  "hold.abandoned": () => t.did.stoppedWaiting,
   "intervention.made": (payload) => deed(text(inside(payload.row).action)),
-  "message.queued": (payload) => `queued “${text(payload.text)}”`,
-  "message.delivered": "took the message",
-  "autofix.applied": (payload) => `injected “${text(inside(payload.row).text)}”`,
-  "autofix.judged": (payload) => (payload.recovered === true ? "went on after the fix" : "did not go on after the fix"),
+  "message.queued": (payload) => t.did.queued(text(payload.text)),
+  "message.delivered": () => t.did.took,
+  "autofix.applied": (payload) => t.did.injected(text(inside(payload.row).text)),
+  "autofix.judged": (payload) => (payload.recovered === true ? t.did.wentOn : t.did.didNotGoOn),
   "cost.attributed": (payload) =>
-    Number(payload.taken_back) > 0 ? `stopped counting cost from ${text(payload.source)}: a better source spoke` : `counted cost from ${text(payload.source)}`,
-  "budget.crossed": (payload) => `reached ${text(payload.ceiling)} ${text(payload.unit)}`,
-  "session.terminated": "ended the run",
-  "allowlist.changed": (payload) => `${text(payload.change)} “${text(payload.pattern)}”`,
-  "policy.changed": (payload) => `changed ${words(payload.what)}`,
-  "access.changed": (payload) => text(payload.what) || "changed access",
-  "chain.anchored": "tied the runs’ chains together",
-  "notice.sent": (payload) => `sent a notice by ${text(payload.channel)}`,
-  "notice.failed": (payload) => `could not send a notice by ${text(payload.channel)}`,
+    Number(payload.taken_back) > 0 ? t.did.stoppedCounting(text(payload.source)) : t.did.counted(text(payload.source)),
+  "budget.crossed": (payload) => t.did.reached(text(payload.ceiling), text(payload.unit)),
+  "session.terminated": () => t.did.ended,
+  "allowlist.changed": (payload) => t.did.allowlist(text(payload.change), text(payload.pattern)),
+  "policy.changed": (payload) => t.did.changed(words(payload.what)),
+  "access.changed": (payload) => text(payload.what) || t.did.access,
+  "chain.anchored": () => t.did.anchored,
+  "notice.sent": (payload) => t.did.notice(text(payload.channel)),
+  "notice.failed": (payload) => t.did.noticeFailed(text(payload.channel)),
 };
 
 export function didWords(row: AuditRow): string {
-  const words = DEEDS[row.type] ?? row.type;
-  return typeof words === "string" ? words : words(row.payload ?? {});
+  return DEEDS[row.type]?.(row.payload ?? {}) ?? row.type;
 }
 
 function ruling(verdict: Payload): string {
-  const confidence = typeof verdict.confidence === "number" ? `, ${verdict.confidence.toFixed(2)}` : "";
-  return `ruled ${verdict.loop === true ? "a loop" : "no loop"}${confidence}`;
+  const confidence = typeof verdict.confidence === "number" ? `, ${similarity(verdict.confidence)}` : "";
+  return t.did.ruled(verdict.loop === true, confidence);
 }
 
 /** The wire counts turns from 0, people from 1. */

@@ -1,4 +1,5 @@
 /** What autofixes came to. Pure. */
+import t from "../messages/en/autofixes";
 import type { AutofixRow } from "../wire/types";
 
 export interface Record {
@@ -19,11 +20,7 @@ export function recordOf(rows: readonly AutofixRow[]): Record {
 
 /** `went on after 2 turns`, `did not help`, `not judged yet`, `not delivered`. */
 export function outcomeOf(row: AutofixRow): string {
-  if (row.recovered === true) return `went on, judged after ${turns(row.turns_after)}`;
-  if (row.recovered === false) return "did not help";
-  return row.delivered_at ? "not judged yet" : "not delivered yet";
-}
-
-function turns(count: number): string {
-  return count === 1 ? "1 turn" : `${String(count)} turns`;
+  if (row.recovered === true) return t.outcome.wentOn(row.turns_after);
+  if (row.recovered === false) return t.outcome.didNotHelp;
+  return row.delivered_at ? t.outcome.notJudged : t.outcome.notDelivered;
 }

@@ -8,35 +8,35 @@ import ListChecks from "@lucide/svelte/icons/list-checks";
 import Settings from "@lucide/svelte/icons/settings";
 import Sliders from "@lucide/svelte/icons/sliders-horizontal";
 import WandSparkles from "@lucide/svelte/icons/wand-sparkles";
+import t from "../messages/en/shell";
 import type { Route } from "../route";
 
 export interface Place {
-  name: Route["name"];
+  name: Route["name"] & keyof typeof t.screens;
   path: string;
-  words: string;
   icon: typeof Activity;
-  /** Begins a group of the rail, under this word. */
-  group?: string;
+  /** Begins a group of the rail, under its word. */
+  group?: keyof typeof t.groups;
   /** Stands in the phone's menu, not among its tabs. */
   inMenu?: boolean;
 }
 
 export const PLACES: readonly Place[] = [
-  { name: "now", path: "/", words: "Now", icon: Activity },
-  { name: "decisions", path: "/decisions", words: "Decisions", icon: Inbox },
-  { name: "history", path: "/history", words: "History", icon: History },
-  { name: "costs", path: "/costs", words: "Costs", icon: CircleDollarSign },
-  { name: "policies", path: "/policies", words: "Policies", icon: Sliders, group: "Rules", inMenu: true },
-  { name: "allowlist", path: "/allowlist", words: "Allowlist", icon: ListChecks, inMenu: true },
-  { name: "autofixes", path: "/autofixes", words: "Autofixes", icon: WandSparkles, inMenu: true },
-  { name: "audit", path: "/audit", words: "Audit", icon: Link, group: "Record", inMenu: true },
-  { name: "settings", path: "/settings", words: "Settings", icon: Settings, inMenu: true },
+  { name: "now", path: "/", icon: Activity },
+  { name: "decisions", path: "/decisions", icon: Inbox },
+  { name: "history", path: "/history", icon: History },
+  { name: "costs", path: "/costs", icon: CircleDollarSign },
+  { name: "policies", path: "/policies", icon: Sliders, group: "rules", inMenu: true },
+  { name: "allowlist", path: "/allowlist", icon: ListChecks, inMenu: true },
+  { name: "autofixes", path: "/autofixes", icon: WandSparkles, inMenu: true },
+  { name: "audit", path: "/audit", icon: Link, group: "record", inMenu: true },
+  { name: "settings", path: "/settings", icon: Settings, inMenu: true },
 ];
 
 export const TABS = PLACES.filter(({ inMenu }) => !inMenu);
 export const MENU = PLACES.filter(({ inMenu }) => inMenu);
 
-/** A run's page belongs to Now. */
+/** A run's page belongs to Now, a daily report to Costs. */
 export function isHere(place: Place, route: Route): boolean {
-  return route.name === place.name || (place.name === "now" && route.name === "run");
+  return route.name === place.name || (place.name === "now" && route.name === "run") || (place.name === "costs" && route.name === "reports");
 }

@@ -1,5 +1,5 @@
 /** A draft of a policy, the words for its rules, and what a backtest says. Pure. */
-import { plural } from "../format/numbers";
+import t from "../messages/en/policies";
 import type { BacktestRow, PolicyProblem, PolicyRule } from "../wire/types";
 
 /** A policy as it is sent: the text of a file, or the tables a form fills. */
@@ -13,37 +13,14 @@ export interface RuleGroup {
   rules: readonly PolicyRule[];
 }
 
-const UNITS: Record<string, string> = {
-  repeats: "times in a row",
-  without_results: "times, results unknown",
-  polls: "times while waiting",
-  threshold: "similarity",
-  window: "turns alike",
-  rounds: "rounds",
-  longest: "longest period, turns",
-  in_a_row: "in a row",
-  near: "requests nearly alike",
-  variants: "failing variants",
-  refusals: "refusals of other commands",
-  refused: "times refused",
-  moved: "share that may move",
-  questions: "questions, same answer",
-  known: "answers all known",
-  messages: "messages in a row",
-  fresh: "new words a message",
-  new_terms: "share of new words",
-  checks: "checks of one thing",
-  evidence: "weight of the evidence",
-  acts: "deeds alike",
-};
-
 export function wordsOf(name: string): string {
   const words = name.replace(/_/g, " ");
   return words.charAt(0).toUpperCase() + words.slice(1);
 }
 
 export function unitOf(field: string): string {
-  return UNITS[field] ?? field.replace(/_/g, " ");
+  const units: Partial<Record<string, string>> = t.units;
+  return units[field] ?? field.replace(/_/g, " ");
 }
 
 /** Rules by detector; those that look come first, in the policy's order. */
@@ -104,34 +81,27 @@ export function sameDraft(one: Draft, other: Draft): boolean {
 
 /** The first thing that is read: what the draft would have done differently. */
 export function sentenceOf(row: BacktestRow): string {
-  if (row.status === "failed") return "The backtest failed.";
-  if (row.status !== "done") return `Replaying: ${String(row.done)} of ${plural(row.total, "run")}.`;
-  if (row.total === 0) return "No run was recorded in this time.";
+  if (row.status === "failed") return t.sentence.failed;
+  if (row.status !== "done") return t.sentence.replaying(row.done, row.total);
+  if (row.total === 0) return t.sentence.noRun;
   const { proposed, today } = row;
   const loops = proposed.loops_found - today.loops_found;
   const healthy = proposed.healthy_flagged - today.healthy_flagged;
-  const flagged = proposed.flagged - today.flagged;
-  if (loops === 0 && healthy === 0) return `The draft flags ${moreOr(flagged, "run")}.`;
-  if (healthy === 0) return `The draft finds ${moreOr(loops, "loop")}.`;
-  if (loops === 0) return `The draft flags ${moreOr(healthy, "healthy run")}.`;
-  return `The draft finds ${moreOr(loops, "loop")} and flags ${moreOr(healthy, "healthy run")}.`;
+  if (loops === 0 && healthy === 0) return t.sentence.flags(proposed.flagged - today.flagged);
+  if (healthy === 0) return t.sentence.finds(loops);
+  return loops === 0 ? t.sentence.flagsHealthy(healthy) : t.sentence.both(loops, healthy);
 }
 
 /** What kind of difference a run makes: only the draft flags it, only today's does, or another turn. */
 export function differenceOf(run: BacktestRow["runs"][number]): string {
   const { proposed, today } = run;
-  if (proposed && !today) return `flagged at turn ${String(proposed.alarm_turn + 1)}, not today`;
-  if (today && !proposed) return `no longer flagged at turn ${String(today.alarm_turn + 1)}`;
+  if (proposed && !today) return t.difference.onlyDraft(proposed.alarm_turn + 1);
+  if (today && !proposed) return t.difference.onlyToday(today.alarm_turn + 1);
   if (!proposed || !today) return "";
   if (proposed.alarm_turn === today.alarm_turn) {
-    return proposed.stop_turn === today.stop_turn ? `same turn, ${proposed.detector.replace(/_/g, " ")}` : "ended by the policy";
+    return proposed.stop_turn === today.stop_turn ? t.difference.sameTurn(proposed.detector.replace(/_/g, " ")) : t.difference.ended;
   }
-  return `turn ${String(proposed.alarm_turn + 1)} instead of ${String(today.alarm_turn + 1)}`;
-}
-
-function moreOr(n: number, word: string): string {
-  if (n === 0) return `as many ${word}s as today`;
-  return `${String(Math.abs(n))} ${n > 0 ? "more" : "fewer"} ${Math.abs(n) === 1 ? word : `${word}s`}`;
+  return t.difference.otherTurn(proposed.alarm_turn + 1, today.alarm_turn + 1);
 }
 
 function readValue(typed: string): string | number | boolean {

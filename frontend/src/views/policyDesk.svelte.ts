@@ -1,5 +1,6 @@
 /** The draft of a project's policy: edited, checked, tried on recorded runs, saved. */
 import { ProblemError, read, write } from "../wire/api";
+import t from "../messages/en/policies";
 import type { BacktestRow, Page, PolicyCheck, PolicyRule, PolicyVersion, ProjectRow } from "../wire/types";
 import { sameDraft, type Draft, type Tables } from "./policies";
 
@@ -111,7 +112,7 @@ export class PolicyDesk {
       await write<ProjectRow>("PATCH", this.#path(""), { policy: this.#draft, policy_note: note, policy_version: this.#number });
       await this.load();
     } catch (error) {
-      this.#failure = wordsOf(error, "The policy was not saved.");
+      this.#failure = wordsOf(error, t.notSaved);
       // The draft stays; whoever saves again has seen that somebody was first.
       if (error instanceof ProblemError && error.code === "stale_policy") await this.#look();
     } finally {
@@ -130,7 +131,7 @@ export class PolicyDesk {
       this.#tried = draft;
       await this.#follow(this.#backtest.id);
     } catch (error) {
-      this.#failure = wordsOf(error, "The backtest could not be asked for.");
+      this.#failure = wordsOf(error, t.notAsked);
     }
   }
 
@@ -151,7 +152,7 @@ export class PolicyDesk {
       if (check.ok || this.#rules.length === 0) this.#rules = check.rules;
       this.#checking = false;
     } catch (error) {
-      if (asked === this.#asked) this.#failure = wordsOf(error, "The draft could not be checked.");
+      if (asked === this.#asked) this.#failure = wordsOf(error, t.notChecked);
     }
   }
 

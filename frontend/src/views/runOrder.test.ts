@@ -30,3 +30,17 @@ it("puts the one heard last first when nothing is spent", () => {
 
   expect(ids(new RunOrder().sort([quiet, heard], at(2), false))).toEqual(["heard", "quiet"]);
 });
+
+it("puts red-lining runs before those that spend more but as usual", () => {
+  const crew = aRun({ id: "crew", agent: "crew", burn_usd_per_hour: "2" });
+  const rates = new Map([[`${crew.project} crew`, 0.5]]);
+
+  expect(ids(new RunOrder().sort([fast, crew], at(0), false, rates))).toEqual(["crew", "fast"]);
+});
+
+it("moves nothing under the pointer, not even for a new run", () => {
+  const order = new RunOrder();
+  order.sort([slow], at(0), false);
+
+  expect(ids(order.sort([slow, fast], at(9), true))).toEqual(["slow", "fast"]);
+});

@@ -5,8 +5,8 @@ import { draftOf, patchOf } from "./settings";
 function project(change: Partial<ProjectRow> = {}): ProjectRow {
   return {
     id: "p", name: "payments", role: "owner", mode: "pause", policy: {}, policy_version: 1, budget: {},
-    budgets: { day: { usd: "60" }, run: { usd: "5", calls: 200 } }, time_zone: "Europe/Berlin",
-    hold_limit: 3600, unanswered: "stop", fail: "open", agents_choose: true, ...change,
+    budgets: { day: { usd: "60" }, run: { usd: "5", calls: 200 } }, day_extra: {}, time_zone: "Europe/Berlin",
+    hold_limit: 3600, unanswered: "stop", fail: "open", agents_choose: true, daily_report: true, ...change,
   };
 }
 

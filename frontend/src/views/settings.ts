@@ -3,10 +3,10 @@ import type { ProjectPatch, ProjectRow } from "../wire/types";
 
 /** Ceilings a form offers, by scope and unit; what else is set stays as it is. */
 export const CEILINGS = [
-  { scope: "run", unit: "usd", words: "Each run, dollars" },
-  { scope: "run", unit: "turns", words: "Each run, turns" },
-  { scope: "day", unit: "usd", words: "All runs of a day, dollars" },
-  { scope: "project", unit: "usd", words: "The project in all, dollars" },
+  { scope: "run", unit: "usd", name: "runDollars" },
+  { scope: "run", unit: "turns", name: "runTurns" },
+  { scope: "day", unit: "usd", name: "dayDollars" },
+  { scope: "project", unit: "usd", name: "projectDollars" },
 ] as const;
 export type Ceiling = (typeof CEILINGS)[number];
 
@@ -15,6 +15,7 @@ export interface Draft {
   unanswered: ProjectRow["unanswered"];
   fail: ProjectRow["fail"];
   agents_choose: boolean;
+  daily_report: boolean;
   /** Minutes, as typed. */
   hold: string;
   zone: string;
@@ -23,9 +24,9 @@ export interface Draft {
 }
 
 export function draftOf(project: ProjectRow): Draft {
-  const { mode, unanswered, fail, agents_choose } = project;
+  const { mode, unanswered, fail, agents_choose, daily_report } = project;
   const ceilings = Object.fromEntries(CEILINGS.map((one) => [keyOf(one), ceilingOf(project, one)]));
-  return { mode, unanswered, fail, agents_choose, hold: String(project.hold_limit / 60), zone: project.time_zone, ceilings };
+  return { mode, unanswered, fail, agents_choose, daily_report, hold: String(project.hold_limit / 60), zone: project.time_zone, ceilings };
 }
 
 /** Only what differs is sent; another person's change of the rest is kept. */
@@ -36,6 +37,7 @@ export function patchOf(project: ProjectRow, draft: Draft): Partial<ProjectPatch
   if (draft.unanswered !== was.unanswered) patch.unanswered = draft.unanswered;
   if (draft.fail !== was.fail) patch.fail = draft.fail;
   if (draft.agents_choose !== was.agents_choose) patch.agents_choose = draft.agents_choose;
+  if (draft.daily_report !== was.daily_report) patch.daily_report = draft.daily_report;
   if (draft.hold !== was.hold) patch.hold_limit = Math.round(Number(draft.hold) * 60);
   if (draft.zone !== was.zone) patch.time_zone = draft.zone.trim();
   const budgets = budgetsOf(project, draft, was);

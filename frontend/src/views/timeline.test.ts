@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { aDecision, aTurn } from "../fixtures/rows";
 import type { AutofixRow, InterventionRow } from "../wire/types";
-import { EVERYTHING, itemsOf, loopsOf, matches, pinsOf, toolCounts } from "./timeline";
+import { loopsOf, pinsOf } from "./timeline";
 import { outcomeOf } from "../format/words";
 
 const at = (second: number) => `2026-11-21T12:00:${String(second).padStart(2, "0")}Z`;
@@ -19,7 +19,7 @@ describe("loopsOf", () => {
     const held = turns.map((turn) => (turn.seq === 3 ? { ...turn, phase: "proposed" as const } : turn));
 
     expect(loopsOf([card()], held)).toEqual([{
-      decision: "decision-1", open: true, from: 1, to: 3,
+      decision: "decision-1", kind: "exact_repeat", open: true, from: 1, to: 3,
       title: "Turns 2–4: same call, same result",
       detail: "2 runs and 1 held, in 20 s · $0.24",
     }]);
@@ -36,20 +36,16 @@ describe("loopsOf", () => {
   });
 });
 
-describe("itemsOf", () => {
-  const loops = loopsOf([card()], turns);
+it("pins what people and auto gave", () => {
+  expect(pinsOf([made], []).map(({ kind, at }) => [kind, at])).toEqual([["pin", at(15)]]);
+});
 
-  it("puts answers where they were given and a title over each loop", () => {
-    const items = itemsOf(turns, loops, pinsOf([made], []), new Set());
+it("describes a loop whose turns are far away as its card remembers it", () => {
+  const items = [1, 2, 3].map((seq) => ({ seq, agent: "", call: "ls", result: null, error: null, ran: seq < 3, at: at(seq * 10), run: null }));
 
-    expect(items.map(({ kind }) => kind)).toEqual(["turn", "loop", "turn", "pin", "turn", "turn"]);
-  });
+  const [loop] = loopsOf([card({ evidence: { ...card().evidence, items } })], []);
 
-  it("folds a loop to its title, and keeps later answers at the end", () => {
-    const items = itemsOf(turns, loops, pinsOf([{ ...made, at: at(59) }], []), new Set(["decision-1"]));
-
-    expect(items.map(({ kind }) => kind)).toEqual(["turn", "loop", "pin"]);
-  });
+  expect(loop?.detail).toBe("2 runs and 1 held, in 20 s · $0.24");
 });
 
 describe("an autofix", () => {
@@ -58,10 +54,8 @@ describe("an autofix", () => {
     applied_at: at(5), delivered_at: null, recovered: null, judged_at: null, turns_after: 1,
   };
 
-  it("stands where it was given", () => {
-    expect(itemsOf(turns, [], pinsOf([], [fix]), new Set()).map(({ kind }) => kind)).toEqual([
-      "turn", "fix", "turn", "turn", "turn",
-    ]);
+  it("is pinned where it was given", () => {
+    expect(pinsOf([], [fix])).toEqual([{ kind: "fix", key: "fix-1", at: at(5), fix }]);
   });
 
   it("says what came of it", () => {
@@ -70,18 +64,4 @@ describe("an autofix", () => {
     expect(outcomeOf({ ...fix, recovered: true })).toBe("went on after 1 turn");
     expect(outcomeOf({ ...fix, recovered: false })).toBe("did not help");
   });
-});
-
-it("finds turns by tool, by signal and by any word", () => {
-  const turn = aTurn({ tool: "Read", result: "class TokenStore", detector: "ping_pong" });
-
-  expect(matches(turn, EVERYTHING)).toBe(true);
-  expect(matches(turn, { ...EVERYTHING, tool: "Bash" })).toBe(false);
-  expect(matches(turn, { ...EVERYTHING, words: "tokenstore" })).toBe(true);
-  expect(matches(turn, { ...EVERYTHING, words: "nothing" })).toBe(false);
-  expect(matches(aTurn(), { ...EVERYTHING, signals: true })).toBe(false);
-});
-
-it("counts tools, most used first", () => {
-  expect(toolCounts([aTurn(), aTurn({ tool: null }), aTurn()])).toEqual([["Bash", 2], ["text", 1]]);
 });

@@ -39,11 +39,22 @@ export function write<T>(
     headers: {
       Accept: "application/json",
       "Content-Type": "application/json",
-      "X-CSRFToken": cookie("csrftoken"),
+      "X-CSRFToken": csrfToken(),
     },
     body: JSON.stringify(body),
     keepalive: options.keepalive ?? false,
   });
+}
+
+/** What shows a write to be ours: another site cannot read it. */
+export function csrfToken(): string {
+  return cookie("csrftoken");
+}
+
+/** End this browser's session; the answer is a page for people without one. */
+export async function signOut(): Promise<void> {
+  const headers = { "X-CSRFToken": csrfToken() };
+  await reach("/logout/", { method: "POST", headers, redirect: "manual" });
 }
 
 export function query(values: Record<string, string | null | undefined>): string {

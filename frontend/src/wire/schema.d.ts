@@ -175,6 +175,60 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/channels/": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** @description List how people are reached, in the order they are told. */
+        get: operations["channels_list"];
+        put?: never;
+        /** @description Add a channel; owners only. */
+        post: operations["channels_add"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/channels/{channel_id}/": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** @description Show a channel. */
+        get: operations["channels_read"];
+        put?: never;
+        post?: never;
+        /** @description Remove a channel; owners only. */
+        delete: operations["channels_remove"];
+        options?: never;
+        head?: never;
+        /** @description Change a channel; owners only. */
+        patch: operations["channels_change"];
+        trace?: never;
+    };
+    "/api/v1/channels/{channel_id}/test/": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** @description Send a channel a test, quiet hours or not; the delivery says what comes of it. */
+        post: operations["channels_test"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/costs/": {
         parameters: {
             query?: never;
@@ -182,8 +236,59 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** @description Add up model calls by day (default), agent, model or run. */
+        /** @description Add up model calls by day (default), agent, model, project or run. */
         get: operations["costs_list"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/costs/account/": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** @description Account for a `range` (day, week, month) that holds `day`; today's by default. */
+        get: operations["costs_account"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/costs/export/": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** @description Export an account's groups as CSV. */
+        get: operations["costs_export"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/costs/usual/": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** @description Tell what each agent usually spends an hour, where enough runs are recorded. */
+        get: operations["costs_usual"];
         put?: never;
         post?: never;
         delete?: never;
@@ -203,6 +308,161 @@ export interface paths {
         get: operations["decisions_list"];
         put?: never;
         post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/deliveries/": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** @description List what people were told or are to be, newest first; `?status=failed,waiting`. */
+        get: operations["deliveries_list"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/deliveries/{delivery_id}/": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** @description Show a delivery. */
+        get: operations["deliveries_read"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/deliveries/{delivery_id}/retry/": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** @description Try a failed delivery again, as often as a new one. */
+        post: operations["deliveries_retry"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/devices/": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** @description List the browsers in which you are signed in, the latest seen first. */
+        get: operations["devices_list"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/devices/certificate/": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** @description Fetch the certificate a phone may be told to trust: the one this machine made. */
+        get: operations["devices_certificate"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/devices/reach/": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** @description Say where a phone reaches this installation, and what it can do there. */
+        get: operations["devices_reach"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/devices/this/push/": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** @description Have the browser that asks take pushes. */
+        post: operations["devices_subscribe"];
+        /** @description Have the browser that asks take no more pushes. */
+        delete: operations["devices_unsubscribe"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/devices/{device_id}/": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /** @description Sign a browser out, wherever it is; no push reaches it any more. */
+        delete: operations["devices_sign_out"];
+        options?: never;
+        head?: never;
+        /** @description Name a browser, or change how pushes reach it. */
+        patch: operations["devices_change"];
+        trace?: never;
+    };
+    "/api/v1/devices/{device_id}/test/": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** @description Send a browser a test notification, quiet hours or not. */
+        post: operations["devices_test"];
         delete?: never;
         options?: never;
         head?: never;
@@ -277,6 +537,58 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/instance/": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** @description Show this installation: its parts, where its data is; owners only. */
+        get: operations["instance"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/keys/": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** @description List agent keys, newest first; a secret is never shown again. */
+        get: operations["keys_list"];
+        put?: never;
+        /** @description Make an agent key; owners only. Its secret is in this answer alone. */
+        post: operations["keys_make"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/keys/{key_id}/": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /** @description Revoke an agent key; owners only. */
+        delete: operations["keys_revoke"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/me/": {
         parameters: {
             query?: never;
@@ -286,6 +598,40 @@ export interface paths {
         };
         /** @description Show who is signed in, and what they may see. */
         get: operations["me"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/pairings/": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** @description Make a link and a code that sign one phone in, once, within ten minutes. */
+        post: operations["pairings_offer"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/pairings/{pairing_id}/": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** @description Say whether the phone has come. */
+        get: operations["pairings_read"];
         put?: never;
         post?: never;
         delete?: never;
@@ -397,6 +743,76 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/projects/{project_id}/prices/": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** @description List a project's own prices, by model. */
+        get: operations["prices_list"];
+        put?: never;
+        /** @description Set the price of a model and count its unpriced calls with it; owners only. */
+        post: operations["prices_set"];
+        /** @description Remove a model's price: the public list holds again; what was counted stays. */
+        delete: operations["prices_remove"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/reports/": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** @description List daily cost reports, the latest day first; of each its newest version. */
+        get: operations["reports_list"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/reports/{report_id}.csv": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** @description Export a daily cost report as CSV. */
+        get: operations["reports_csv"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/reports/{report_id}/": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** @description Show a daily cost report, as it was made. */
+        get: operations["reports_read"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/runs/": {
         parameters: {
             query?: never;
@@ -404,11 +820,45 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** @description List runs, newest first. */
+        /** @description List runs, newest first; `q` is a line of search (docs/history.md). */
         get: operations["runs_list"];
         put?: never;
         /** @description Open a run; the same key again answers 200 with the same run. */
         post: operations["runs_open"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/runs/export/": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** @description Export every run the filters leave, as `as=csv` or `jsonl`. */
+        get: operations["runs_export"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/runs/totals/": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** @description Add up every run the filters leave. */
+        get: operations["runs_totals"];
+        put?: never;
+        post?: never;
         delete?: never;
         options?: never;
         head?: never;
@@ -467,6 +917,40 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/runs/{run_id}/facets/": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** @description Count a run's turns by agent, tool, role and detector. */
+        get: operations["runs_facets"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/runs/{run_id}/hand-offs/": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** @description List where another agent of the run took over, and what it was asked. */
+        get: operations["runs_hand_offs"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/runs/{run_id}/interventions/": {
         parameters: {
             query?: never;
@@ -501,6 +985,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/runs/{run_id}/moments/": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** @description Say at which turn each moment (`at`, RFC 3339, at most 100) stands. */
+        get: operations["runs_moments"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/runs/{run_id}/rules/": {
         parameters: {
             query?: never;
@@ -510,6 +1011,23 @@ export interface paths {
         };
         /** @description Tell an agent the rules of its run, for when it cannot ask. */
         get: operations["runs_rules"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/runs/{run_id}/series/": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** @description Show how a run went in at most `points` points; no spike is averaged away. */
+        get: operations["runs_series"];
         put?: never;
         post?: never;
         delete?: never;
@@ -559,12 +1077,136 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** @description List a run's turns in order of `seq`; `before_seq` pages backwards. */
+        /**
+         * @description List a run's turns in order of `seq`, long texts cut; `before_seq` pages backwards,
+         *     `around` centres on a turn, `seqs` picks some by number.
+         */
         get: operations["turns_list"];
         put?: never;
         /** @description Store 1 to 500 turns. With `Prefer: wait=S` (at most 60) the answer comes once detection has judged them. */
         post: operations["runs_turns_create"];
         delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/runs/{run_id}/turns/found/": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** @description Number the turns that match a filter; a search goes back from the newest. */
+        get: operations["turns_find"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/runs/{run_id}/turns/{seq}/": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** @description Show one turn in full. */
+        get: operations["turns_read"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/sessions/": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /** @description Sign out everywhere but here. */
+        delete: operations["sessions_end_others"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/tokens/": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** @description List your personal tokens, newest first. */
+        get: operations["tokens_list"];
+        put?: never;
+        /** @description Make a personal token, signed in. Its secret is in this answer alone. */
+        post: operations["tokens_make"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/tokens/{token_id}/": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /** @description Revoke one of your tokens; the sockets it opened are closed. */
+        delete: operations["tokens_revoke"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/views/": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** @description List your own views. */
+        get: operations["views_list"];
+        put?: never;
+        /** @description Keep a line of search; the same name again replaces it. */
+        post: operations["views_save"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/views/{view_id}/": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /** @description Forget one of your views. */
+        delete: operations["views_remove"];
         options?: never;
         head?: never;
         patch?: never;
@@ -703,6 +1345,37 @@ export interface components {
             version: number;
             /** What */
             what: string;
+        };
+        /**
+         * AgentKeyRow
+         * @description A key of a project's agents; the secret itself was shown once.
+         */
+        AgentKeyRow: {
+            /**
+             * Created At
+             * Format: date-time
+             */
+            created_at: string;
+            /** Created By */
+            created_by: string;
+            /**
+             * Id
+             * Format: uuid
+             */
+            id: string;
+            /** Last Used At */
+            last_used_at: string | null;
+            /** Name */
+            name: string;
+            /** Prefix */
+            prefix: string;
+            /**
+             * Project
+             * Format: uuid
+             */
+            project: string;
+            /** Revoked At */
+            revoked_at: string | null;
         };
         /**
          * AllowedCall
@@ -911,6 +1584,11 @@ export interface components {
             project: string;
             /** Run */
             run: string | null;
+            /**
+             * Run Name
+             * @default null
+             */
+            run_name: string | null;
             /** Seq */
             seq: number;
             /** Status */
@@ -1334,6 +2012,146 @@ export interface components {
             version: number;
         };
         /**
+         * ChannelPatch
+         * @description What is absent stays; quiet hours are ended by empty texts.
+         */
+        ChannelPatch: {
+            /**
+             * Address
+             * @default null
+             */
+            address: string | null;
+            /**
+             * Enabled
+             * @default null
+             */
+            enabled: boolean | null;
+            /**
+             * Hears
+             * @default null
+             */
+            hears: ("decisions" | "budgets" | "reports")[] | null;
+            /**
+             * Name
+             * @default null
+             */
+            name: string | null;
+            /**
+             * Quiet From
+             * @default null
+             */
+            quiet_from: string | null;
+            /**
+             * Quiet To
+             * @default null
+             */
+            quiet_to: string | null;
+            /**
+             * Step Minutes
+             * @default null
+             */
+            step_minutes: number | null;
+        };
+        /**
+         * ChannelRow
+         * @description A way to reach the people of a project, without what is secret in its address.
+         */
+        ChannelRow: {
+            /**
+             * Created At
+             * Format: date-time
+             */
+            created_at: string;
+            /** Created By */
+            created_by: string;
+            /** Enabled */
+            enabled: boolean;
+            /** Hears */
+            hears: ("decisions" | "budgets" | "reports")[];
+            /**
+             * Id
+             * Format: uuid
+             */
+            id: string;
+            /**
+             * Kind
+             * @enum {string}
+             */
+            kind: "discord" | "slack" | "telegram" | "email" | "ntfy" | "webhook";
+            last: components["schemas"]["DeliveryRow"] | null;
+            /** Name */
+            name: string;
+            /**
+             * Project
+             * Format: uuid
+             */
+            project: string;
+            /** Quiet From */
+            quiet_from: string | null;
+            /** Quiet To */
+            quiet_to: string | null;
+            /** Shown */
+            shown: string | null;
+            /** Step Minutes */
+            step_minutes: number;
+        };
+        /**
+         * CostAccount
+         * @description What was spent in a day, a week or a month of a project's calendar, or of several.
+         */
+        CostAccount: {
+            /**
+             * At
+             * Format: date-time
+             */
+            at: string;
+            before: components["schemas"]["CostSum"];
+            /** Before By Then Usd */
+            before_by_then_usd: string;
+            /** Before Day */
+            before_day: string;
+            budget: components["schemas"]["CostBudget"] | null;
+            /** Days */
+            days: components["schemas"]["CostDay"][];
+            /** First Day */
+            first_day: string;
+            /**
+             * Group By
+             * @enum {string}
+             */
+            group_by: "agent" | "model" | "project" | "run";
+            /** Groups */
+            groups: components["schemas"]["CostGroup"][];
+            /** Groups Left Out */
+            groups_left_out: number;
+            /** Last Day */
+            last_day: string;
+            /** Minute */
+            minute: number;
+            /** Minutes */
+            minutes: number;
+            /** Over */
+            over: boolean;
+            /** Points */
+            points: components["schemas"]["CostPoint"][];
+            /** Projects */
+            projects: string[];
+            /**
+             * Range
+             * @enum {string}
+             */
+            range: "day" | "week" | "month";
+            saved: components["schemas"]["Saving"];
+            /**
+             * Since
+             * Format: date-time
+             */
+            since: string;
+            spent: components["schemas"]["CostSum"];
+            /** Time Zone */
+            time_zone: string;
+        };
+        /**
          * CostAttributed
          * @description One model call was counted, once whatever repeats it.
          */
@@ -1366,7 +2184,7 @@ export interface components {
              * Priced By
              * @default null
              */
-            priced_by: ("agent" | "price list") | null;
+            priced_by: ("agent" | "price list" | "project") | null;
             /**
              * Project
              * Format: uuid
@@ -1406,8 +2224,75 @@ export interface components {
             version: number;
         };
         /**
+         * CostBudget
+         * @description A day's ceiling, with what was allowed on top for that day.
+         */
+        CostBudget: {
+            /** Ceiling Usd */
+            ceiling_usd: string;
+            /** Extra Usd */
+            extra_usd: string;
+            /** Left Usd */
+            left_usd: string;
+        };
+        /** CostDay */
+        CostDay: {
+            /** Agents */
+            agents: {
+                [key: string]: string;
+            };
+            /** Day */
+            day: string;
+            /** Total Usd */
+            total_usd: string;
+        };
+        /**
+         * CostGroup
+         * @description What one agent, model, project or run cost in a span.
+         */
+        CostGroup: {
+            /** Before Usd */
+            before_usd: string;
+            /** Calls */
+            calls: number;
+            /** Cost Usd */
+            cost_usd: string;
+            /** Judge Calls */
+            judge_calls: number;
+            /** Judge Cost Usd */
+            judge_cost_usd: string;
+            /** Key */
+            key: string;
+            /** Loops */
+            loops: number;
+            /** Name */
+            name: string;
+            /** Runs */
+            runs: number;
+            saved: components["schemas"]["Saving"];
+            /** Trend */
+            trend: number[];
+            /** Unpriced Calls */
+            unpriced_calls: number;
+            /** Unpriced Models */
+            unpriced_models: string[];
+            usage: components["schemas"]["Usage"];
+        };
+        /**
+         * CostPoint
+         * @description What was spent from the span's beginning up to a minute of it.
+         */
+        CostPoint: {
+            /** Before Usd */
+            before_usd: string;
+            /** Minute */
+            minute: number;
+            /** Spent Usd */
+            spent_usd: string | null;
+        };
+        /**
          * CostRow
-         * @description What a project's model calls cost, by day, agent, model or run.
+         * @description What a project's model calls cost, by day, agent, model, project or run.
          */
         CostRow: {
             /** Calls */
@@ -1427,9 +2312,38 @@ export interface components {
              * Format: uuid
              */
             project: string;
+            /**
+             * Runs
+             * @default 0
+             */
+            runs: number;
             /** Unpriced Calls */
             unpriced_calls: number;
             usage: components["schemas"]["Usage"];
+        };
+        /**
+         * CostSum
+         * @description What was spent in all. Calls of no known price are counted, and in no amount.
+         */
+        CostSum: {
+            /** Agents Usd */
+            agents_usd: string;
+            /** Calls */
+            calls: number;
+            /** Judge Calls */
+            judge_calls: number;
+            /** Judge Usd */
+            judge_usd: string;
+            /** Loops */
+            loops: number;
+            /** Runs */
+            runs: number;
+            /** Stops */
+            stops: number;
+            /** Total Usd */
+            total_usd: string;
+            /** Unpriced Calls */
+            unpriced_calls: number;
         };
         /** DecisionOpened */
         DecisionOpened: {
@@ -1576,6 +2490,68 @@ export interface components {
             /** Waiting Since */
             waiting_since: string | null;
         };
+        /**
+         * DeliveryRow
+         * @description One notice for one target: where it stands, and what came of its tries.
+         */
+        DeliveryRow: {
+            /** Can Retry */
+            can_retry: boolean;
+            /** Channel */
+            channel: string | null;
+            /**
+             * Created At
+             * Format: date-time
+             */
+            created_at: string;
+            /** Decision */
+            decision: string | null;
+            /** Due At */
+            due_at: string | null;
+            /** Error */
+            error: string | null;
+            /**
+             * Id
+             * Format: uuid
+             */
+            id: string;
+            /**
+             * Kind
+             * @enum {string}
+             */
+            kind: "push" | "discord" | "slack" | "telegram" | "email" | "ntfy" | "webhook";
+            /** Most Tries */
+            most_tries: number;
+            /**
+             * Project
+             * Format: uuid
+             */
+            project: string;
+            /** Run */
+            run: string | null;
+            /** Run Name */
+            run_name: string | null;
+            /** Sent At */
+            sent_at: string | null;
+            /**
+             * Status
+             * @enum {string}
+             */
+            status: "waiting" | "sent" | "failed" | "withdrawn" | "skipped";
+            /** Step Minutes */
+            step_minutes: number;
+            /** Target */
+            target: string;
+            /** Title */
+            title: string;
+            /** Tries */
+            tries: number;
+            /**
+             * What
+             * @enum {string}
+             */
+            what: "decision" | "withdrawal" | "warning" | "budget" | "report" | "test";
+        };
         /** DetectionRaised */
         DetectionRaised: {
             /**
@@ -1618,6 +2594,80 @@ export interface components {
             type: "detection.raised";
             /** Version */
             version: number;
+        };
+        /**
+         * DevicePatch
+         * @description What is absent stays; quiet hours end with both set to an empty text.
+         */
+        DevicePatch: {
+            /**
+             * Enabled
+             * @default null
+             */
+            enabled: boolean | null;
+            /**
+             * Language
+             * @default null
+             */
+            language: string | null;
+            /**
+             * Name
+             * @default null
+             */
+            name: string | null;
+            /**
+             * Quiet From
+             * @default null
+             */
+            quiet_from: string | null;
+            /**
+             * Quiet To
+             * @default null
+             */
+            quiet_to: string | null;
+            /**
+             * Show Details
+             * @default null
+             */
+            show_details: boolean | null;
+            /**
+             * Time Zone
+             * @default null
+             */
+            time_zone: string | null;
+        };
+        /**
+         * DeviceRow
+         * @description A browser in which you are signed in.
+         */
+        DeviceRow: {
+            /**
+             * Created At
+             * Format: date-time
+             */
+            created_at: string;
+            /**
+             * Id
+             * Format: uuid
+             */
+            id: string;
+            /** Is This */
+            is_this: boolean;
+            /**
+             * Kind
+             * @enum {string}
+             */
+            kind: "phone" | "desktop";
+            /** Name */
+            name: string;
+            /** Program */
+            program: string;
+            push: components["schemas"]["PushRow"] | null;
+            /**
+             * Seen At
+             * Format: date-time
+             */
+            seen_at: string;
         };
         /**
          * Directive
@@ -1805,6 +2855,180 @@ export interface components {
             /** Seq */
             seq: number;
         };
+        /**
+         * FoundTurns
+         * @description Which turns of a run match a filter, by their `seq`.
+         */
+        FoundTurns: {
+            /** Count */
+            count: number;
+            /** Ranges */
+            ranges: [
+                number,
+                number
+            ][];
+            /**
+             * Run
+             * Format: uuid
+             */
+            run: string;
+            /** Searched From */
+            searched_from: number;
+            /** Searched To */
+            searched_to: number;
+        };
+        /**
+         * HandOffRow
+         * @description Another agent took over.
+         */
+        HandOffRow: {
+            asked: components["schemas"]["TurnRow"];
+            /** Giver */
+            giver: string;
+            /** New Facts */
+            new_facts: number;
+            /** Seq */
+            seq: number;
+            /** Taker */
+            taker: string;
+        };
+        /**
+         * HandOffs
+         * @description Where one agent of a run hands on to another, oldest first.
+         */
+        HandOffs: {
+            /** More */
+            more: boolean;
+            /** Results */
+            results: components["schemas"]["HandOffRow"][];
+            /**
+             * Run
+             * Format: uuid
+             */
+            run: string;
+        };
+        /**
+         * HistoryRow
+         * @description A run as History lists it.
+         */
+        HistoryRow: {
+            /** Agent */
+            agent: string;
+            /** Budget */
+            budget: {
+                [key: string]: unknown;
+            };
+            budget_state: components["schemas"]["BudgetState"] | null;
+            /** Burn Usd Per Hour */
+            burn_usd_per_hour: string;
+            /** Calls */
+            calls: number;
+            /** Capabilities */
+            capabilities: {
+                [key: string]: unknown;
+            };
+            /** Cost Usd */
+            cost_usd: string;
+            /** Doing */
+            doing: string;
+            /** Ended At */
+            ended_at: string | null;
+            /** Goal */
+            goal: string;
+            /**
+             * Id
+             * Format: uuid
+             */
+            id: string;
+            /** Judge Cost Usd */
+            judge_cost_usd: string;
+            /** Judged Turns */
+            judged_turns: number;
+            /** Key */
+            key: string | null;
+            /** Last Turn At */
+            last_turn_at: string | null;
+            /** Loop Cost Usd */
+            loop_cost_usd: string | null;
+            match: components["schemas"]["MatchRow"] | null;
+            mode: components["schemas"]["Mode"];
+            /** Model */
+            model: string;
+            /** Name */
+            name: string;
+            /** Open Decisions */
+            open_decisions: number;
+            /** Parent */
+            parent: string | null;
+            /** Policy Version */
+            policy_version: number | null;
+            /**
+             * Project
+             * Format: uuid
+             */
+            project: string;
+            /** Relation */
+            relation: ("child" | "resumed" | "forked" | "restart") | null;
+            /** Root */
+            root: string | null;
+            /** Seq */
+            seq: number;
+            /**
+             * Started At
+             * Format: date-time
+             */
+            started_at: string;
+            /**
+             * Status
+             * @enum {string}
+             */
+            status: "running" | "holding" | "held" | "stopping" | "completed" | "failed" | "terminated" | "lost";
+            /** Tape */
+            tape: [
+                number,
+                boolean
+            ][];
+            /** Turns */
+            turns: number;
+            /** Unavailable */
+            unavailable: {
+                [key: string]: string;
+            };
+            /** Unpriced Calls */
+            unpriced_calls: number;
+            usage: components["schemas"]["Usage"];
+            /** Usage Source */
+            usage_source: ("turns" | "transcript" | "spans" | "logs") | null;
+            /** Version */
+            version: number;
+            why: components["schemas"]["WhyRow"];
+        };
+        /**
+         * HistoryTotals
+         * @description Sums over every run that a search finds.
+         */
+        HistoryTotals: {
+            /** Autofixes */
+            autofixes: number;
+            /** Cost Usd */
+            cost_usd: string;
+            /** Flagged */
+            flagged: number;
+            /** Judge Cost Usd */
+            judge_cost_usd: string;
+            /** Loop Cost Usd */
+            loop_cost_usd: string;
+            /** Loops */
+            loops: number;
+            /** Recovered */
+            recovered: number;
+            /** Runs */
+            runs: number;
+            /** Turns */
+            turns: number;
+            /** Unpriced Runs */
+            unpriced_runs: number;
+        };
         /** HoldAbandoned */
         HoldAbandoned: {
             /**
@@ -1839,6 +3063,37 @@ export interface components {
             type: "hold.abandoned";
             /** Version */
             version: number;
+        };
+        /** InstanceRow */
+        InstanceRow: {
+            /** Data Dir */
+            data_dir: string;
+            /** Database Bytes */
+            database_bytes: number | null;
+            /** Disk Bytes */
+            disk_bytes: number;
+            /** Disk Free Bytes */
+            disk_free_bytes: number;
+            /** Events */
+            events: number;
+            /** Is Secure */
+            is_secure: boolean;
+            /** Parts */
+            parts: components["schemas"]["PartRow"][];
+            /** Public Url */
+            public_url: string;
+            /** Python */
+            python: string;
+            /** Runs */
+            runs: number;
+            /** Turns */
+            turns: number;
+            /** Unindexed */
+            unindexed: number;
+            /** Version */
+            version: string;
+            /** Waiting */
+            waiting: number;
         };
         /** InterventionMade */
         InterventionMade: {
@@ -2035,6 +3290,83 @@ export interface components {
              */
             turn: string | null;
         };
+        /** MadeAgentKey */
+        MadeAgentKey: {
+            /**
+             * Created At
+             * Format: date-time
+             */
+            created_at: string;
+            /** Created By */
+            created_by: string;
+            /**
+             * Id
+             * Format: uuid
+             */
+            id: string;
+            /** Last Used At */
+            last_used_at: string | null;
+            /** Name */
+            name: string;
+            /** Prefix */
+            prefix: string;
+            /**
+             * Project
+             * Format: uuid
+             */
+            project: string;
+            /** Revoked At */
+            revoked_at: string | null;
+            /** Secret */
+            secret: string;
+        };
+        /** MadeToken */
+        MadeToken: {
+            /**
+             * Created At
+             * Format: date-time
+             */
+            created_at: string;
+            /** Expires At */
+            expires_at: string | null;
+            /**
+             * Id
+             * Format: uuid
+             */
+            id: string;
+            /** Last Used At */
+            last_used_at: string | null;
+            /** Name */
+            name: string;
+            /** Prefix */
+            prefix: string;
+            /** Revoked At */
+            revoked_at: string | null;
+            /**
+             * Scope
+             * @enum {string}
+             */
+            scope: "read" | "write";
+            /** Secret */
+            secret: string;
+        };
+        /**
+         * MatchRow
+         * @description Where the words of a search stand: a piece of text, and which parts of it match.
+         */
+        MatchRow: {
+            /** Field */
+            field: string;
+            /** Marks */
+            marks: [
+                number,
+                number
+            ][];
+            /** Text */
+            text: string;
+            /** Turn */
+            turn: number | null;
+        };
         /**
          * Me
          * @description Who is signed in, and what they may see.
@@ -2195,6 +3527,32 @@ export interface components {
          */
         Mode: "warn" | "flag" | "pause" | "auto";
         /**
+         * MomentRow
+         * @description Where a moment stands among a run's turns.
+         */
+        MomentRow: {
+            /**
+             * At
+             * Format: date-time
+             */
+            at: string;
+            /** Seq */
+            seq: number;
+        };
+        /**
+         * NewAgentKey
+         * @description A key to make; `project` where the person has several.
+         */
+        NewAgentKey: {
+            /** Name */
+            name: string;
+            /**
+             * Project
+             * @default null
+             */
+            project: string | null;
+        };
+        /**
          * NewAllowlistEntry
          * @description A call to allow; `project` where the person has several.
          */
@@ -2263,6 +3621,132 @@ export interface components {
              * @default null
              */
             since: string | null;
+        };
+        /**
+         * NewChannel
+         * @description A way to reach people; `project` where the person has several.
+         */
+        NewChannel: {
+            /** Address */
+            address: string;
+            /**
+             * Enabled
+             * @default true
+             */
+            enabled: boolean;
+            /**
+             * Hears
+             * @default [
+             *       "decisions",
+             *       "budgets"
+             *     ]
+             */
+            hears: ("decisions" | "budgets" | "reports")[];
+            /**
+             * Kind
+             * @enum {string}
+             */
+            kind: "discord" | "slack" | "telegram" | "email" | "ntfy" | "webhook";
+            /** Name */
+            name: string;
+            /**
+             * Project
+             * @default null
+             */
+            project: string | null;
+            /**
+             * Quiet From
+             * @default null
+             */
+            quiet_from: string | null;
+            /**
+             * Quiet To
+             * @default null
+             */
+            quiet_to: string | null;
+            /**
+             * Step Minutes
+             * @default 0
+             */
+            step_minutes: number;
+        };
+        /**
+         * NewPrice
+         * @description Dollars for a million tokens; what is absent of the cache costs as input does.
+         */
+        NewPrice: {
+            /**
+             * Cache Read
+             * @default null
+             */
+            cache_read: string | null;
+            /**
+             * Cache Write
+             * @default null
+             */
+            cache_write: string | null;
+            /** Input */
+            input: string;
+            /** Model */
+            model: string;
+            /** Output */
+            output: string;
+        };
+        /**
+         * NewPush
+         * @description A browser's push subscription, as `PushSubscription.toJSON()` tells it.
+         */
+        NewPush: {
+            /** Endpoint */
+            endpoint: string;
+            keys: components["schemas"]["PushKeys"];
+            /**
+             * Language
+             * @default en
+             */
+            language: string;
+            /**
+             * Name
+             * @default null
+             */
+            name: string | null;
+            /**
+             * Time Zone
+             * @default UTC
+             */
+            time_zone: string;
+            /** Vapid Key */
+            vapid_key: string;
+        };
+        /**
+         * NewToken
+         * @description A token to make; without `expires_at` it lives until it is revoked.
+         */
+        NewToken: {
+            /**
+             * Expires At
+             * @default null
+             */
+            expires_at: string | null;
+            /** Name */
+            name: string;
+            /** @default read */
+            scope: components["schemas"]["Scope"];
+        };
+        /**
+         * NewView
+         * @description A line of search to keep; `project` where the person has several.
+         */
+        NewView: {
+            /** Name */
+            name: string;
+            /**
+             * Project
+             * @default null
+             */
+            project: string | null;
+            /** Q */
+            q: string;
         };
         /** NoticeFailed */
         NoticeFailed: {
@@ -2409,6 +3893,66 @@ export interface components {
             workspace: string[];
         };
         /**
+         * PairingRow
+         * @description A way in for a phone. Its link and code are readable here and never again.
+         */
+        PairingRow: {
+            /**
+             * Code
+             * @default null
+             */
+            code: string | null;
+            /**
+             * Code Url
+             * @default null
+             */
+            code_url: string | null;
+            /** @default null */
+            device: components["schemas"]["DeviceRow"] | null;
+            /**
+             * Expires At
+             * Format: date-time
+             */
+            expires_at: string;
+            /**
+             * Id
+             * Format: uuid
+             */
+            id: string;
+            /**
+             * Qr
+             * @default null
+             */
+            qr: string | null;
+            /**
+             * Status
+             * @enum {string}
+             */
+            status: "waiting" | "paired" | "expired";
+            /**
+             * Url
+             * @default null
+             */
+            url: string | null;
+        };
+        /**
+         * PartRow
+         * @description A part this instance needs, and how it is.
+         */
+        PartRow: {
+            /**
+             * Name
+             * @enum {string}
+             */
+            name: "database" | "broker" | "worker";
+            /** Ok */
+            ok: boolean;
+            /** Place */
+            place: string;
+            /** What */
+            what: string;
+        };
+        /**
          * Phase
          * @description Where a call stands: before the tool runs, or with its outcome.
          * @enum {string}
@@ -2551,6 +4095,39 @@ export interface components {
             text: string;
         };
         /**
+         * PriceRow
+         * @description A project's own price of a model, in dollars for a million tokens.
+         */
+        PriceRow: {
+            /** Cache Read */
+            cache_read: string | null;
+            /** Cache Write */
+            cache_write: string | null;
+            /** Input */
+            input: string;
+            /** Model */
+            model: string;
+            /** Output */
+            output: string;
+            /**
+             * Project
+             * Format: uuid
+             */
+            project: string;
+        };
+        /**
+         * PriceSet
+         * @description A price that was set, and what it counted again.
+         */
+        PriceSet: {
+            /** Calls */
+            calls: number;
+            /** Model */
+            model: string;
+            /** Usd */
+            usd: string;
+        };
+        /**
          * Problem
          * @description RFC 9457, with a stable `code`.
          */
@@ -2590,6 +4167,11 @@ export interface components {
             budgets: {
                 [key: string]: unknown;
             } | null;
+            /**
+             * Daily Report
+             * @default null
+             */
+            daily_report: boolean | null;
             /**
              * Fail
              * @default null
@@ -2647,6 +4229,12 @@ export interface components {
             budgets: {
                 [key: string]: unknown;
             };
+            /** Daily Report */
+            daily_report: boolean;
+            /** Day Extra */
+            day_extra: {
+                [key: string]: unknown;
+            };
             /**
              * Fail
              * @enum {string}
@@ -2679,6 +4267,52 @@ export interface components {
             unanswered: "proceed" | "stop";
         };
         /**
+         * PushKeys
+         * @description The browser's half: what a push to it is encrypted with.
+         */
+        PushKeys: {
+            /** Auth */
+            auth: string;
+            /** P256Dh */
+            p256dh: string;
+        };
+        /**
+         * PushRow
+         * @description How a browser takes pushes. Times of day are in its time zone, `22:00`.
+         */
+        PushRow: {
+            /** Enabled */
+            enabled: boolean;
+            /** Is Current */
+            is_current: boolean;
+            /** Language */
+            language: string;
+            /** Last Sent At */
+            last_sent_at: string | null;
+            /** Quiet From */
+            quiet_from: string | null;
+            /** Quiet To */
+            quiet_to: string | null;
+            /** Show Details */
+            show_details: boolean;
+            /** Time Zone */
+            time_zone: string;
+        };
+        /**
+         * Reach
+         * @description What a phone can do at the address it would be given.
+         */
+        Reach: {
+            /** Certificate */
+            certificate: string | null;
+            /** Is Secure */
+            is_secure: boolean;
+            /** Push Key */
+            push_key: string | null;
+            /** Url */
+            url: string;
+        };
+        /**
          * Refusal
          * @description One turn of a batch that could not be taken, and why.
          */
@@ -2689,6 +4323,67 @@ export interface components {
             detail: string;
             /** Index */
             index: number;
+        };
+        /**
+         * Report
+         * @description A day's cost report: by agent (in `account`), model and project.
+         */
+        Report: {
+            account: components["schemas"]["CostAccount"];
+            /** Failed */
+            failed: number;
+            /** Models */
+            models: components["schemas"]["CostGroup"][];
+            /**
+             * Newest
+             * Format: uuid
+             */
+            newest: string;
+            /** Projects */
+            projects: components["schemas"]["CostGroup"][];
+            row: components["schemas"]["ReportRow"];
+            /** Sent */
+            sent: number;
+            /** Waiting */
+            waiting: number;
+        };
+        /**
+         * ReportRow
+         * @description A day's cost report in a list. It is never changed: a later version corrects it.
+         */
+        ReportRow: {
+            /** Before Usd */
+            before_usd: string;
+            budget: components["schemas"]["CostBudget"] | null;
+            /** Day */
+            day: string;
+            /**
+             * Id
+             * Format: uuid
+             */
+            id: string;
+            /**
+             * Made At
+             * Format: date-time
+             */
+            made_at: string;
+            /**
+             * Project
+             * Format: uuid
+             */
+            project: string;
+            /** Project Name */
+            project_name: string;
+            /** Reason */
+            reason: string;
+            saved: components["schemas"]["Saving"];
+            spent: components["schemas"]["CostSum"];
+            /** Time Zone */
+            time_zone: string;
+            /** Version */
+            version: number;
+            /** Was Usd */
+            was_usd: string | null;
         };
         /**
          * Retry
@@ -2702,6 +4397,39 @@ export interface components {
          * @enum {string}
          */
         Role: "user" | "assistant" | "tool" | "system";
+        /**
+         * RunFacets
+         * @description How many turns of a run there are of each kind, most first.
+         */
+        RunFacets: {
+            /** Agents */
+            agents: [
+                string,
+                number
+            ][];
+            /** Roles */
+            roles: [
+                string,
+                number
+            ][];
+            /**
+             * Run
+             * Format: uuid
+             */
+            run: string;
+            /** Signals */
+            signals: [
+                string,
+                number
+            ][];
+            /** Tools */
+            tools: [
+                string,
+                number
+            ][];
+            /** Turns */
+            turns: number;
+        };
         /** RunLinked */
         RunLinked: {
             /**
@@ -3021,12 +4749,122 @@ export interface components {
             unanswered: "proceed" | "stop";
         };
         /**
+         * RunSeries
+         * @description How a stretch of a run went.
+         */
+        RunSeries: {
+            /** Cost Before Usd */
+            cost_before_usd: string;
+            /** From Seq */
+            from_seq: number;
+            /** Points */
+            points: components["schemas"]["SeriesPoint"][];
+            /**
+             * Run
+             * Format: uuid
+             */
+            run: string;
+            /** To Seq */
+            to_seq: number;
+            /** Turns */
+            turns: number;
+            /** Turns A Point */
+            turns_a_point: number;
+        };
+        /**
+         * SavedViewRow
+         * @description A line of search that one person keeps; nobody else sees it.
+         */
+        SavedViewRow: {
+            /**
+             * Created At
+             * Format: date-time
+             */
+            created_at: string;
+            /**
+             * Id
+             * Format: uuid
+             */
+            id: string;
+            /** Name */
+            name: string;
+            /**
+             * Project
+             * Format: uuid
+             */
+            project: string;
+            /** Q */
+            q: string;
+        };
+        /**
+         * Saving
+         * @description What stops saved: an estimate from loops that nobody stopped (docs/costs.md).
+         */
+        Saving: {
+            /** Enough */
+            enough: number;
+            /** High Usd */
+            high_usd: string | null;
+            /** Likely Usd */
+            likely_usd: string | null;
+            /** Low Usd */
+            low_usd: string | null;
+            /** Median Turns */
+            median_turns: number | null;
+            /** Samples */
+            samples: number;
+            /** Stops */
+            stops: number;
+            /** Unpriced Stops */
+            unpriced_stops: number;
+        };
+        /**
+         * Scope
+         * @enum {string}
+         */
+        Scope: "read" | "write";
+        /**
          * Secret
          * @description What a webhook's signature is made with.
          */
         Secret: {
             /** Secret */
             secret: string;
+        };
+        /**
+         * SeriesPoint
+         * @description One turn, or several together: then the highest of each value, so that spikes stay.
+         */
+        SeriesPoint: {
+            /**
+             * At
+             * Format: date-time
+             */
+            at: string;
+            /** Cached */
+            cached: number;
+            /** Changed */
+            changed: boolean;
+            /** Cost Usd */
+            cost_usd: string;
+            /** Failures */
+            failures: number;
+            /** Fresh */
+            fresh: number;
+            /** From Seq */
+            from_seq: number;
+            /** Output */
+            output: number;
+            /** Signals */
+            signals: number;
+            /** Similarity */
+            similarity: number | null;
+            /** Similarity Least */
+            similarity_least: number | null;
+            /** To Seq */
+            to_seq: number;
+            /** Tokens */
+            tokens: number;
         };
         /** SessionTerminated */
         SessionTerminated: {
@@ -3175,6 +5013,37 @@ export interface components {
             run: string;
             /** Turn Key */
             turn_key: string | null;
+        };
+        /**
+         * TokenRow
+         * @description A personal token: a script that sends it acts as this person.
+         */
+        TokenRow: {
+            /**
+             * Created At
+             * Format: date-time
+             */
+            created_at: string;
+            /** Expires At */
+            expires_at: string | null;
+            /**
+             * Id
+             * Format: uuid
+             */
+            id: string;
+            /** Last Used At */
+            last_used_at: string | null;
+            /** Name */
+            name: string;
+            /** Prefix */
+            prefix: string;
+            /** Revoked At */
+            revoked_at: string | null;
+            /**
+             * Scope
+             * @enum {string}
+             */
+            scope: "read" | "write";
         };
         /**
          * ToolNature
@@ -3424,6 +5293,11 @@ export interface components {
             content: string | null;
             /** Cost Usd */
             cost_usd: string | null;
+            /**
+             * Cut
+             * @default []
+             */
+            cut: string[];
             /** Detector */
             detector: string | null;
             /** Done At */
@@ -3545,6 +5419,23 @@ export interface components {
             /** Name */
             name: string;
         };
+        /**
+         * UsualRow
+         * @description What an agent usually spends, from its recorded runs.
+         */
+        UsualRow: {
+            /** Agent */
+            agent: string;
+            /**
+             * Project
+             * Format: uuid
+             */
+            project: string;
+            /** Runs */
+            runs: number;
+            /** Usd Per Hour */
+            usd_per_hour: string | null;
+        };
         /** VerdictRow */
         VerdictRow: {
             /** Confidence */
@@ -3565,6 +5456,11 @@ export interface components {
          * @description Whether every chain holds; `broken_at` is the first row that does not.
          */
         Verification: {
+            /**
+             * Anchored At
+             * @default null
+             */
+            anchored_at: string | null;
             /** Broken At */
             broken_at: string | null;
             /** Head */
@@ -3573,6 +5469,26 @@ export interface components {
             ok: boolean;
             /** Rows */
             rows: number;
+        };
+        /**
+         * WhyRow
+         * @description Why a run stands where it stands: the last that was decided about it.
+         */
+        WhyRow: {
+            /** By */
+            by: string | null;
+            /** Kind */
+            kind: string;
+            /** Message */
+            message: string | null;
+            /** Recovered */
+            recovered: boolean | null;
+            /** Resolution */
+            resolution: ("terminate" | "continue" | "allowlist" | "inject" | "allow_budget" | "finish" | "dismissed" | "autofix" | "proceed" | "stop" | "ended" | "restart" | "superseded") | null;
+            /** Summary */
+            summary: string;
+            /** Turns After */
+            turns_after: number | null;
         };
     };
     responses: never;
@@ -3729,9 +5645,12 @@ export interface operations {
     audit_list: {
         parameters: {
             query?: {
+                by?: string;
                 project?: string;
                 run?: string;
+                since?: string;
                 type?: string;
+                until?: string;
             };
             header?: never;
             path?: never;
@@ -3763,9 +5682,12 @@ export interface operations {
     audit_export: {
         parameters: {
             query?: {
+                by?: string;
                 project?: string;
                 run?: string;
+                since?: string;
                 type?: string;
+                until?: string;
             };
             header?: never;
             path?: never;
@@ -3943,6 +5865,188 @@ export interface operations {
             };
         };
     };
+    channels_list: {
+        parameters: {
+            query?: {
+                project?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        next: string | null;
+                        results: components["schemas"]["ChannelRow"][];
+                    };
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    channels_add: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["NewChannel"];
+            };
+        };
+        responses: {
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ChannelRow"];
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    channels_read: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                channel_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ChannelRow"];
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    channels_remove: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                channel_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description No response body */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    channels_change: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                channel_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["ChannelPatch"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ChannelRow"];
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    channels_test: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                channel_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DeliveryRow"];
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     costs_list: {
         parameters: {
             query?: {
@@ -3978,6 +6082,105 @@ export interface operations {
             };
         };
     };
+    costs_account: {
+        parameters: {
+            query?: {
+                agent?: string;
+                day?: string;
+                group_by?: string;
+                model?: string;
+                project?: string;
+                range?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CostAccount"];
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    costs_export: {
+        parameters: {
+            query?: {
+                agent?: string;
+                day?: string;
+                group_by?: string;
+                model?: string;
+                project?: string;
+                range?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description No response body */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    costs_usual: {
+        parameters: {
+            query?: {
+                project?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        next: string | null;
+                        results: components["schemas"]["UsualRow"][];
+                    };
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     decisions_list: {
         parameters: {
             query?: {
@@ -4000,6 +6203,330 @@ export interface operations {
                         results: components["schemas"]["DecisionRow"][];
                     };
                 };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    deliveries_list: {
+        parameters: {
+            query?: {
+                channel?: string;
+                decision?: string;
+                kind?: string;
+                project?: string;
+                run?: string;
+                status?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        next: string | null;
+                        results: components["schemas"]["DeliveryRow"][];
+                    };
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    deliveries_read: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                delivery_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DeliveryRow"];
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    deliveries_retry: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                delivery_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DeliveryRow"];
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    devices_list: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        next: string | null;
+                        results: components["schemas"]["DeviceRow"][];
+                    };
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    devices_certificate: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description No response body */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    devices_reach: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Reach"];
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    devices_subscribe: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["NewPush"];
+            };
+        };
+        responses: {
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DeviceRow"];
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    devices_unsubscribe: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description No response body */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    devices_sign_out: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                device_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description No response body */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    devices_change: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                device_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["DevicePatch"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DeviceRow"];
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    devices_test: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                device_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description No response body */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
             };
             default: {
                 headers: {
@@ -4139,6 +6666,124 @@ export interface operations {
             };
         };
     };
+    instance: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["InstanceRow"];
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    keys_list: {
+        parameters: {
+            query?: {
+                project?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        next: string | null;
+                        results: components["schemas"]["AgentKeyRow"][];
+                    };
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    keys_make: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["NewAgentKey"];
+            };
+        };
+        responses: {
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["MadeAgentKey"];
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    keys_revoke: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                key_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description No response body */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     me: {
         parameters: {
             query?: never;
@@ -4154,6 +6799,62 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Me"];
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    pairings_offer: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PairingRow"];
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    pairings_read: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                pairing_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PairingRow"];
                 };
             };
             default: {
@@ -4382,16 +7083,106 @@ export interface operations {
             };
         };
     };
-    runs_list: {
+    prices_list: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                project_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        next: string | null;
+                        results: components["schemas"]["PriceRow"][];
+                    };
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    prices_set: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                project_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["NewPrice"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PriceSet"];
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    prices_remove: {
         parameters: {
             query?: {
-                agent?: string;
-                parent?: string;
-                q?: string;
-                since?: string;
-                status?: string;
-                tree?: string;
-                until?: string;
+                model?: string;
+            };
+            header?: never;
+            path: {
+                project_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description No response body */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    reports_list: {
+        parameters: {
+            query?: {
+                cursor?: string;
+                project?: string;
             };
             header?: never;
             path?: never;
@@ -4406,7 +7197,104 @@ export interface operations {
                 content: {
                     "application/json": {
                         next: string | null;
-                        results: components["schemas"]["RunRow"][];
+                        results: components["schemas"]["ReportRow"][];
+                    };
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    reports_csv: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                report_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description No response body */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    reports_read: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                report_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Report"];
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    runs_list: {
+        parameters: {
+            query?: {
+                agent?: string;
+                parent?: string;
+                project?: string;
+                q?: string;
+                since?: string;
+                status?: string;
+                tree?: string;
+                until?: string;
+                zone?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        next: string | null;
+                        results: components["schemas"]["HistoryRow"][];
                     };
                 };
             };
@@ -4439,6 +7327,80 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["RunRow"];
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    runs_export: {
+        parameters: {
+            query?: {
+                agent?: string;
+                as?: string;
+                parent?: string;
+                project?: string;
+                q?: string;
+                since?: string;
+                status?: string;
+                tree?: string;
+                until?: string;
+                zone?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description No response body */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    runs_totals: {
+        parameters: {
+            query?: {
+                agent?: string;
+                parent?: string;
+                project?: string;
+                q?: string;
+                since?: string;
+                status?: string;
+                tree?: string;
+                until?: string;
+                zone?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HistoryTotals"];
                 };
             };
             default: {
@@ -4588,6 +7550,64 @@ export interface operations {
             };
         };
     };
+    runs_facets: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                run_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RunFacets"];
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    runs_hand_offs: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                run_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HandOffs"];
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     interventions_make: {
         parameters: {
             query?: never;
@@ -4650,6 +7670,40 @@ export interface operations {
             };
         };
     };
+    runs_moments: {
+        parameters: {
+            query?: {
+                at?: string;
+            };
+            header?: never;
+            path: {
+                run_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        next: string | null;
+                        results: components["schemas"]["MomentRow"][];
+                    };
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     runs_rules: {
         parameters: {
             query?: never;
@@ -4667,6 +7721,39 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["RunRules"];
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    runs_series: {
+        parameters: {
+            query?: {
+                from_seq?: string;
+                points?: string;
+                to_seq?: string;
+            };
+            header?: never;
+            path: {
+                run_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RunSeries"];
                 };
             };
             default: {
@@ -4747,8 +7834,10 @@ export interface operations {
         parameters: {
             query?: {
                 after_seq?: string;
+                around?: string;
                 before_seq?: string;
                 limit?: string;
+                seqs?: string;
             };
             header?: never;
             path: {
@@ -4813,6 +7902,279 @@ export interface operations {
                 };
                 content: {
                     "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    turns_find: {
+        parameters: {
+            query?: {
+                agent?: string;
+                before_seq?: string;
+                flagged?: string;
+                q?: string;
+                role?: string;
+                signal?: string;
+                tool?: string;
+            };
+            header?: never;
+            path: {
+                run_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["FoundTurns"];
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    turns_read: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                run_id: string;
+                seq: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TurnRow"];
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    sessions_end_others: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description No response body */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    tokens_list: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        next: string | null;
+                        results: components["schemas"]["TokenRow"][];
+                    };
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    tokens_make: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["NewToken"];
+            };
+        };
+        responses: {
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["MadeToken"];
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    tokens_revoke: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                token_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description No response body */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    views_list: {
+        parameters: {
+            query?: {
+                project?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        next: string | null;
+                        results: components["schemas"]["SavedViewRow"][];
+                    };
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    views_save: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["NewView"];
+            };
+        };
+        responses: {
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SavedViewRow"];
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    views_remove: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                view_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description No response body */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
                 };
             };
         };

@@ -22,8 +22,8 @@ def healthz(request: HttpRequest) -> JsonResponse:
 
 def readyz(request: HttpRequest) -> JsonResponse:
     """Answer whether database, broker and worker do their work."""
-    checks = {"database": _database, "broker": _broker, "worker": _worker}
-    found = {name: _passes(check) for name, check in checks.items()}
+    checks = {"database": database, "broker": broker, "worker": worker}
+    found = {name: passes(check) for name, check in checks.items()}
     ready = all(found.values())
     return JsonResponse({"ok": ready, **found}, status=200 if ready else 503)
 
@@ -39,26 +39,29 @@ def metrics(request: HttpRequest) -> HttpResponse:
     return HttpResponse(generate_latest(registry), content_type=CONTENT_TYPE_LATEST)
 
 
-def _passes(check: Callable[[], bool]) -> bool:
+def passes(check: Callable[[], bool]) -> bool:
+    """Say whether a part does its work."""
     try:
         return check()
     except Exception:  # noqa: BLE001 - whatever is wrong, it is not ready
         return False
 
 
-def _database() -> bool:
+def database() -> bool:
+    """Ask the database."""
     with connection.cursor() as cursor:
         cursor.execute("SELECT 1")
         return bool(cursor.fetchone() == (1,))
 
 
-def _broker() -> bool:
-    with app.connection_for_read() as broker:
-        broker.ensure_connection(max_retries=1, timeout=1)
+def broker() -> bool:
+    """Ask the broker."""
+    with app.connection_for_read() as link:
+        link.ensure_connection(max_retries=1, timeout=1)
     return True
 
 
-def _worker() -> bool:
+def worker() -> bool:
     """One that detects: a process that only asks a model does not count."""
     answers = app.control.ping(timeout=1.0, limit=1 if settings.JUDGE is None else 2) or []
     return any(not name.startswith("judge@") for answer in answers for name in answer)

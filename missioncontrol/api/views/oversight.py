@@ -14,8 +14,9 @@ from rest_framework.request import Request
 from rest_framework.views import APIView
 
 from missioncontrol.api import auth
-from missioncontrol.api.answers import answer, answer_list, answer_page, moment, read_body
+from missioncontrol.api.answers import answer, answer_page, moment, read_body
 from missioncontrol.api.schema import described
+from missioncontrol.api.streaming import pages_of, stream
 from missioncontrol.clock import now
 from missioncontrol.errors import InvalidRequest
 from missioncontrol.oversight import allowlist, anchors, rows, selectors
@@ -25,7 +26,6 @@ from missioncontrol.wire import (
     AllowlistRow,
     AuditRow,
     AutofixRow,
-    CostRow,
     DecisionRow,
     Verification,
 )
@@ -45,7 +45,7 @@ class NewAllowlistEntry:
     reason: str = ""
 
 
-COST_GROUPS = ("day", "agent", "model", "run")
+AUDIT_FILTERS = ("project", "run", "type", "by", "since", "until")
 
 
 class Decisions(APIView):
@@ -109,31 +109,10 @@ class OneAllowlistEntry(APIView):
         return HttpResponse(status=204)
 
 
-class Costs(APIView):
-    permission_classes = [auth.IsPerson]
-
-    @described(
-        "costs_list", returns=CostRow, many=True, query=("group_by", "since", "until", "project")
-    )
-    def get(self, request: Request) -> HttpResponse:
-        """Add up model calls by day (default), agent, model or run."""
-        group_by = request.query_params.get("group_by", "day")
-        if group_by not in COST_GROUPS:
-            expected = ", ".join(COST_GROUPS)
-            raise InvalidRequest(
-                f"group_by: expected one of {expected}, got {group_by!r}.", field="group_by"
-            )
-        found = selectors.costs(
-            projects=auth.projects_of(request), group_by=group_by,
-            since=moment(request, "since"), until=moment(request, "until"),
-        )  # fmt: skip
-        return answer_list(request, found)
-
-
 class Audit(APIView):
     permission_classes = [auth.IsPerson]
 
-    @described("audit_list", returns=AuditRow, many=True, query=("project", "run", "type"))
+    @described("audit_list", returns=AuditRow, many=True, query=AUDIT_FILTERS)
     def get(self, request: Request) -> HttpResponse:
         """List the journal: a run's in order, otherwise newest first."""
         return answer_page(request, _journal(request), audit_row)
@@ -151,12 +130,12 @@ class AuditVerify(APIView):
 class AuditExport(APIView):
     permission_classes = [auth.IsPerson]
 
-    @described("audit_export", query=("project", "run", "type"))
+    @described("audit_export", query=AUDIT_FILTERS)
     def get(self, request: Request) -> StreamingHttpResponse:
         """Export the journal as JSON Lines."""
-        found = _journal(request)
-        lines = (to_json(audit_row(row)) + b"\n" for row in found.iterator())
-        return StreamingHttpResponse(lines, content_type="application/jsonl")
+        pages = pages_of(_journal(request))
+        lines = (to_json(audit_row(row)) + b"\n" for page in pages for row in page)
+        return stream(request, lines, kind="jsonl", name="audit")
 
 
 def named_project(request: Request, project: UUID | None) -> UUID:
@@ -181,4 +160,8 @@ def _journal(request: Request) -> QuerySet[JournalRow]:
     except ValueError:
         raise InvalidRequest(f"run: expected an id, got {run!r}.", field="run") from None
     types = [word for word in request.query_params.get("type", "").split(",") if word]
-    return list_journal(projects=auth.projects_of(request), run=run_id, types=types)
+    return list_journal(
+        projects=auth.projects_of(request), run=run_id, types=types,
+        by=request.query_params.get("by", "").replace("\0", "")[:150],
+        since=moment(request, "since"), until=moment(request, "until"),
+    )  # fmt: skip

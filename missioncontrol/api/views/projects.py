@@ -22,8 +22,8 @@ from missioncontrol.api.answers import answer, answer_list, read_body
 from missioncontrol.api.schema import described
 from missioncontrol.clock import now
 from missioncontrol.errors import Forbidden, InvalidRequest, NotFound
-from missioncontrol.oversight import controllers
-from missioncontrol.oversight.budgets import read_budgets
+from missioncontrol.notify import signing
+from missioncontrol.oversight.budgets import extra_today, read_budgets
 from missioncontrol.oversight.policies import read_policy
 from missioncontrol.oversight.projects import NewPolicy, change_project
 from missioncontrol.wire import Me, ProjectRow, Secret, User
@@ -51,6 +51,7 @@ class ProjectPatch:
     unanswered: Literal["proceed", "stop"] | None = None
     fail: Literal["open", "closed"] | None = None
     agents_choose: bool | None = None
+    daily_report: bool | None = None
 
 
 class Projects(APIView):
@@ -88,7 +89,7 @@ class ControllerSecret(APIView):
         """Show what the webhooks of a project's controllers are signed with; owners only."""
         if _find(request, project_id).role != Role.OWNER:
             raise Forbidden("Only an owner sees the secret.")
-        return answer(Secret(secret=controllers.secret_of(project_id)))
+        return answer(Secret(secret=signing.secret_of(project_id)))
 
 
 class WhoAmI(APIView):
@@ -125,11 +126,13 @@ def _row(membership: Membership) -> ProjectRow:
         policy_version=project.policy_version,
         budget=project.budget,
         budgets={"run": project.budget, **project.budgets},
+        day_extra=extra_today(project, at=now()),
         time_zone=project.time_zone,
         hold_limit=project.hold_limit,
         unanswered="proceed" if project.unanswered == "proceed" else "stop",
         fail="closed" if project.fail == "closed" else "open",
         agents_choose=project.agents_choose,
+        daily_report=project.daily_report,
     )
 
 

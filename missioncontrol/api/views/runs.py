@@ -19,14 +19,12 @@ from missioncontrol.accounts.models import Project
 from missioncontrol.api import auth
 from missioncontrol.api.answers import (
     answer,
-    answer_page,
-    identity,
-    moment,
     page_size,
     read_body,
     whole,
 )
 from missioncontrol.api.schema import described
+from missioncontrol.api.views import history
 from missioncontrol.clock import now
 from missioncontrol.errors import Forbidden, InvalidRequest
 from missioncontrol.oversight import agent_rules, answers, choices, kinship, services
@@ -37,7 +35,14 @@ from missioncontrol.runs.kin import Relation
 from missioncontrol.runs.models import Run
 from missioncontrol.runs.rows import run_row
 from missioncontrol.runs.services import OpenRun, open_run
-from missioncontrol.wire import InterventionRow, RunRow, RunRules, TelemetryRow, TreeRow, TurnRow
+from missioncontrol.wire import (
+    HistoryRow,
+    InterventionRow,
+    RunRow,
+    RunRules,
+    TelemetryRow,
+    TreeRow,
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,22 +61,11 @@ class RunPatch:
 class Runs(APIView):
     permission_classes = [auth.IsCaller]
 
-    @described(
-        "runs_list", returns=RunRow, many=True,
-        query=("status", "agent", "q", "since", "until", "parent", "tree"),
-    )  # fmt: skip
+    @described("runs_list", returns=HistoryRow, many=True, query=history.FILTERS)
     def get(self, request: Request) -> HttpResponse:
-        """List runs, newest first."""
+        """List runs, newest first; `q` is a line of search (docs/history.md)."""
         _people_only(request)
-        at, given = now(), request.query_params
-        found = selectors.list_runs(
-            projects=auth.projects_of(request), agent=given.get("agent", ""),
-            q=given.get("q", "").replace("\0", ""),
-            status=[word for word in given.get("status", "").split(",") if word],
-            since=moment(request, "since"), until=moment(request, "until"),
-            parent=identity(request, "parent"), tree=identity(request, "tree"),
-        )  # fmt: skip
-        return answer_page(request, found, lambda run: run_row(run, at=at))
+        return history.answer_runs(request)
 
     @described("runs_open", takes=OpenRun, returns=RunRow, status=201)
     def post(self, request: Request) -> HttpResponse:
@@ -142,20 +136,6 @@ class Tree(APIView):
         return answer(selectors.show_tree(run, at=now()))
 
 
-class Turns(APIView):
-    permission_classes = [auth.IsPerson]
-
-    @described("turns_list", returns=TurnRow, many=True, query=("after_seq", "before_seq", "limit"))
-    def get(self, request: Request, run_id: UUID) -> HttpResponse:
-        """List a run's turns in order of `seq`; `before_seq` pages backwards."""
-        run = selectors.find_run(run_id, projects=auth.projects_of(request))
-        page = selectors.list_turns(
-            run, limit=page_size(request), after_seq=whole(request, "after_seq"),
-            before_seq=whole(request, "before_seq"),
-        )  # fmt: skip
-        return answer({"results": page, "next": _next_turns(request, page)})
-
-
 class Telemetry(APIView):
     permission_classes = [auth.IsPerson]
 
@@ -178,7 +158,7 @@ class Interventions(APIView):
         """Do what a person tapped; the same key and body again answers 200."""
         tap = read_body(request, Tap)
         projects = auth.projects_of(request)
-        auth.check_may_act(request, selectors.find_run(run_id, projects=projects).project_id)
+        auth.check_may_act(request, selectors.project_of(run_id, projects=projects))
         made, is_new = answers.intervene(
             run_id, tap, projects=projects, by=auth.name_of(request), at=now()
         )
@@ -228,12 +208,3 @@ def _check_rules(asked: OpenRun) -> None:
     if asked.policy is not None:
         Policy.from_mapping(asked.policy)
     Budget.from_mapping(asked.budget)
-
-
-def _next_turns(request: Request, page: list[TurnRow]) -> str | None:
-    if len(page) < page_size(request):
-        return None
-    address = request.build_absolute_uri(request.path)
-    if whole(request, "before_seq") is not None:
-        return f"{address}?before_seq={page[0].seq}&limit={page_size(request)}"
-    return f"{address}?after_seq={page[-1].seq}&limit={page_size(request)}"

@@ -7,6 +7,7 @@ import json
 import pytest
 
 from guard.turn import Role, Turn
+from missioncontrol.notify import signing
 from missioncontrol.oversight import controllers
 from missioncontrol.runs.models import Run
 from tests.build import a_run, report
@@ -124,6 +125,6 @@ def test_only_an_owner_sees_the_secret(as_person, owner, operator, stranger, pro
 
     shown = as_person(owner).get(path)
 
-    assert shown.json() == {"secret": controllers.secret_of(project.id)}
+    assert shown.json() == {"secret": signing.secret_of(project.id)}
     assert as_person(operator).get(path).status_code == 403
     assert as_person(stranger).get(path).status_code == 404

@@ -8,7 +8,10 @@ from asgiref.sync import sync_to_async
 from channels.testing import WebsocketCommunicator
 
 from missioncontrol.accounts import services as accounts
+from missioncontrol.accounts.models import PersonalToken
+from missioncontrol.live.consumers import BoardConsumer
 from missioncontrol.live.routing import sockets
+from missioncontrol.oversight import access
 from tests.build import NOON, a_call, a_run, report
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -98,6 +101,28 @@ async def test_meters_carry_every_new_point_of_the_tape_once(project, token):
     await socket.disconnect()
 
 
+async def test_between_two_frames_of_meters_there_is_a_quarter_of_a_second():
+    consumer = BoardConsumer()
+    sent, pauses, may_go_on = [], [], asyncio.Event()
+
+    async def pause(seconds):
+        pauses.append(seconds)
+        await may_go_on.wait()
+
+    async def send(text):
+        sent.append(json.loads(text)["runs"]["a"]["turns"])
+
+    consumer._meters, consumer._ticking, consumer.pause, consumer.send = {}, None, pause, send
+    for turns in range(1, 101):
+        consumer._note("a", {"turns": turns, "judged_turns": 0, "tape": []})
+        await asyncio.sleep(0)
+    assert (sent, pauses) == ([1], [0.25])  # ninety-nine more came meanwhile
+
+    may_go_on.set()
+    await consumer._ticking
+    assert (sent, pauses) == ([1, 100], [0.25, 0.25])
+
+
 async def test_without_a_session_or_token_it_is_closed_with_4401(project):
     assert await refusal(listening(f"/ws/projects/{project.id}/")) == 4401
 
@@ -124,6 +149,38 @@ async def test_a_strangers_project_and_run_are_closed_with_4403(project, strange
 
     assert await refusal(listening(f"/ws/projects/{project.id}/", strangers_token)) == 4403
     assert await refusal(listening(f"/ws/runs/{run.id}/", strangers_token)) == 4403
+
+
+@pytest.mark.parametrize("how", ["revoked", "signed out"])
+async def test_a_socket_closes_at_once_when_what_opened_it_is_gone(
+    how, project, owner, token, as_person
+):
+    client = await sync_to_async(as_person)(owner)
+    cookie = f"sessionid={client.cookies['sessionid'].value}"
+    by_session = {"host": "mc.test", "origin": "https://mc.test", "cookie": cookie}
+    opened = {"token": token} if how == "revoked" else by_session
+    socket = listening(f"/ws/projects/{project.id}/", **opened)
+    await socket.connect(timeout=20)
+    await socket.receive_from(timeout=20)
+
+    await sync_to_async(_take_away)(how, owner)
+
+    assert await _close_code(socket) == 4401
+
+
+def _take_away(how, owner):
+    told = {"user": owner, "by": "ana", "at": NOON}
+    if how == "revoked":
+        access.revoke_token(PersonalToken.objects.get(user=owner).id, **told)
+    else:
+        access.end_other_sessions(kept=None, **told)
+
+
+async def _close_code(socket):
+    while True:
+        message = await socket.receive_output(timeout=20)
+        if message["type"] == "websocket.close":
+            return message["code"]
 
 
 async def test_an_address_that_is_not_there_is_closed_with_4403(db):

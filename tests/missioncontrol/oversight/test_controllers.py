@@ -10,6 +10,7 @@ from datetime import timedelta
 import pytest
 
 from missioncontrol.errors import InvalidRequest
+from missioncontrol.notify import signing
 from missioncontrol.oversight import answers, controllers, tasks
 from missioncontrol.oversight.directives import directive, queued, standing_of
 from missioncontrol.oversight.models import ControllerNote
@@ -145,14 +146,14 @@ def test_it_can_check_the_signature_over_moment_and_body(server, hooked):
 
     ((_, headers, body),) = server.heard
     signed = headers["X-MissionControl-Timestamp"].encode() + b"." + body
-    secret = controllers.secret_of(hooked.project_id)
+    secret = signing.secret_of(hooked.project_id)
     expected = hmac.new(secret.encode(), signed, hashlib.sha256).hexdigest()
     assert headers["X-MissionControl-Signature"] == f"v1={expected}"
     assert headers["X-MissionControl-Timestamp"] == str(int(NOON.timestamp()))
 
 
 def test_each_project_has_a_secret_of_its_own():
-    assert controllers.secret_of(a_project("a").id) != controllers.secret_of(a_project("b").id)
+    assert signing.secret_of(a_project("a").id) != signing.secret_of(a_project("b").id)
 
 
 def test_what_was_sent_is_not_sent_again(server, hooked):

@@ -1,0 +1,30 @@
+/** Keys and tokens as the page lists them: the live ones, then what is over. Pure. */
+
+export interface Secret {
+  id: string;
+  name: string;
+  revoked_at: string | null;
+  expires_at?: string | null;
+}
+
+export type Life = "week" | "month" | "year" | "good";
+
+export const LIVES: readonly Life[] = ["week", "month", "year", "good"];
+const DAYS: Record<Life, number | null> = { week: 7, month: 30, year: 365, good: null };
+
+/** When it was over, or null while it works. */
+export function endOf(secret: Secret, now: Date): string | null {
+  if (secret.revoked_at !== null) return secret.revoked_at;
+  const until = secret.expires_at ?? null;
+  return until !== null && new Date(until) <= now ? until : null;
+}
+
+export function isLive(secret: Secret, now: Date): boolean {
+  return endOf(secret, now) === null;
+}
+
+/** When a token made now is over; null: never by itself. */
+export function expiryOf(life: Life, now: Date): string | null {
+  const days = DAYS[life];
+  return days === null ? null : new Date(now.getTime() + days * 86_400_000).toISOString();
+}

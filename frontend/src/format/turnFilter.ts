@@ -1,0 +1,67 @@
+/** Which turns a person wants to see, as the address says it. Pure. */
+import type { TurnRow } from "../wire/types";
+
+export interface Filter {
+  agent: string;
+  tool: string;
+  /** A detector's name. */
+  signal: string;
+  role: string;
+  /** Only turns that tripped a detector. */
+  flagged: boolean;
+  /** Words looked for. */
+  q: string;
+  /** Only the turns with the words, not all with those marked. */
+  only: boolean;
+}
+
+export const EVERYTHING: Filter = { agent: "", tool: "", signal: "", role: "", flagged: false, q: "", only: false };
+
+/** Stands for turns that call no tool. */
+export const TEXT_TURNS = "text";
+
+export function filterOf(search: URLSearchParams): Filter {
+  const said = (name: string) => search.get(name) ?? "";
+  return {
+    agent: said("agent"),
+    tool: said("tool"),
+    signal: said("signal"),
+    role: said("role"),
+    flagged: said("flagged") === "1",
+    q: said("q").slice(0, 200),
+    only: said("only") === "1",
+  };
+}
+
+export function paramsOf(filter: Filter): Record<string, string> {
+  const { agent, tool, signal, role, q } = filter;
+  const flags = { flagged: filter.flagged ? "1" : "", only: filter.only && q.trim() !== "" ? "1" : "" };
+  const all = { agent, tool, signal, role, q: q.trim(), ...flags };
+  return Object.fromEntries(Object.entries(all).filter(([, value]) => value !== ""));
+}
+
+/** Without the words: what the list is narrowed to. */
+export function isNarrow({ agent, tool, signal, role, flagged }: Filter): boolean {
+  return flagged || [agent, tool, signal, role].some((value) => value !== "");
+}
+
+export function isEverything(filter: Filter): boolean {
+  return !isNarrow(filter) && filter.q.trim() === "";
+}
+
+export function matches(turn: TurnRow, filter: Filter): boolean {
+  const { agent, tool, signal, role } = filter;
+  if (agent !== "" && turn.agent !== agent) return false;
+  if (tool !== "" && (turn.tool ?? TEXT_TURNS) !== tool) return false;
+  if (role !== "" && turn.role !== role) return false;
+  if (signal !== "" && turn.detector !== signal) return false;
+  if (filter.flagged && turn.detector === null) return false;
+  return holds(turn, filter.q);
+}
+
+export function holds(turn: TurnRow, words: string): boolean {
+  const needle = words.trim().toLowerCase();
+  if (needle === "") return true;
+  const parts = [turn.tool, JSON.stringify(turn.args), turn.content, turn.result, turn.error];
+  return parts.some((part) => part?.toLowerCase().includes(needle));
+}

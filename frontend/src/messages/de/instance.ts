@@ -1,0 +1,33 @@
+import type en from "../en/instance";
+
+const texts: typeof en = {
+  title: "Diese Installation",
+  version: "Version",
+  python: (version) => `auf Python ${version}`,
+  health: "Zustand",
+  well: "arbeitet",
+  away: "antwortet nicht",
+  parts: { database: "Datenbank", broker: "Vermittler", worker: "Arbeiter" },
+  workerIdle: "Schritte werden gespeichert; geprüft wird erst, wenn er zurück ist.",
+  data: "Wo die Daten sind",
+  folder: "Ordner",
+  size: "Datenbank",
+  disk: "Frei auf dem Datenträger",
+  diskOf: (free, all) => `${free} von ${all}`,
+  holds: "Inhalt",
+  runs: (runs, turns, events) => `${runs} Läufe, ${turns} Schritte, ${events} Zeilen im Journal`,
+  behind: "Rückstand",
+  nothing: "keiner",
+  waiting: (n) => `${n} Beobachtungen zu prüfen`,
+  unindexed: (n) => `${n} Läufe mit Wörtern zu erfassen`,
+  reach: "Wie sie erreicht wird",
+  address: "Öffentliche Adresse",
+  noAddress: "keine: Links in Meldungen brauchen --public-url",
+  https: "HTTPS",
+  secure: "ja: installierbar, und Telefone können vibrieren",
+  insecure: "nein: diese Seite ist unterwegs lesbar, und ein Telefon kann nicht vibrieren (up --https)",
+  again: "Erneut ansehen",
+  ownersOnly: "Nur Eigentümer sehen, wo die Daten sind.",
+  failed: "Die Installation antwortet nicht.",
+};
+export default texts;

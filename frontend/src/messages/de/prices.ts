@@ -1,0 +1,24 @@
+import type en from "../en/prices";
+import { counted } from "../plural";
+
+const texts: typeof en = {
+  title: (model) => `Der Preis von ${model}`,
+  hint: "Dollar für eine Million Token, wie es im Vertrag oder beim Anbieter steht. Gilt ab jetzt in diesem Projekt, vor der öffentlichen Liste; was ein Agent selbst meldet, geht beiden vor.",
+  past: "Aufrufe dieses Modells, die ohne Preis gezählt wurden, werden nun damit gezählt: heutige und frühere. Berichte vergangener Tage werden berichtigt und sagen es.",
+  input: "Eingabe",
+  output: "Ausgabe",
+  cacheRead: "Aus dem Cache gelesen",
+  cacheReadHint: "Leer: wie Eingabe",
+  cacheWrite: "In den Cache geschrieben",
+  cacheWriteHint: "Leer: wie Eingabe",
+  perMillion: "$ je Million",
+  project: "Projekt",
+  save: "Preis setzen",
+  saving: "Zählt neu…",
+  cancel: "Abbrechen",
+  done: (calls, usd) => `${counted(calls, { one: "Aufruf wurde", other: "Aufrufe wurden" })} neu gezählt: ${usd}.`,
+  close: "Schließen",
+  owners: "Nur wem das Projekt gehört, setzt Preise.",
+  failed: "Der Server war nicht erreichbar; nichts wurde geändert.",
+};
+export default texts;

@@ -1,0 +1,38 @@
+import type en from "../en/reports";
+import { counted } from "../plural";
+
+const texts: typeof en = {
+  title: "Tagesberichte",
+  hint: "Von jedem vergangenen Tag, nach der Uhr des Projekts. Ein Bericht wird nie geändert: eine neue Fassung berichtigt ihn und sagt es.",
+  none: "Noch ist kein Tag vergangen.",
+  noneWhy: "Der erste Bericht entsteht eine Viertelstunde nach Mitternacht.",
+  failed: "Die Berichte konnten nicht geladen werden.",
+  failedWhy: "Auf dem Server sind sie aufbewahrt.",
+  missing: "Diesen Bericht gibt es nicht.",
+  missingWhy: "Vielleicht gehört er zu einem fremden Projekt.",
+  toAll: "Alle Berichte",
+  toCosts: "Kosten",
+  more: "Mehr",
+  csv: "CSV",
+  day: "Tag",
+  project: "Projekt",
+  cost: "Kosten",
+  budget: "Budget",
+  change: "Woche davor",
+  loops: "Schleifen",
+  stopped: "Gestoppt",
+  saved: "Gespart",
+  corrected: "berichtigt",
+  correctedWas: (usd) => `Berichtigt: zuvor wurden ${usd} gemeldet.`,
+  why: "Verbrauch oder ein Preis wurde erst danach bekannt.",
+  superseded: "Eine neuere Fassung berichtigt diese.",
+  newer: "Zeigen",
+  madeAt: (at) => `Gemacht ${at}`,
+  sent: (n) => `an ${counted(n, { one: "Kanal", other: "Kanäle" })} geschickt`,
+  waiting: (n) => `${counted(n, { one: "wartet", other: "warten" })} noch`,
+  notSent: (n) => `${counted(n, { one: "Kanal war", other: "Kanäle waren" })} nicht erreichbar`,
+  nobody: "an niemanden geschickt",
+  choose: "Wählen, wer ihn bekommt",
+  deliveries: "Zu den Zustellungen",
+};
+export default texts;

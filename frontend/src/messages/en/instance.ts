@@ -1,0 +1,33 @@
+/** Settings: this installation. */
+import { source } from "../speech.svelte";
+
+export default source("instance", {
+  title: "This instance",
+  version: "Version",
+  python: (version: string) => `on Python ${version}`,
+  health: "Health",
+  well: "works",
+  away: "does not answer",
+  parts: { database: "Database", broker: "Broker", worker: "Worker" },
+  workerIdle: "Turns are stored; nothing is judged until it is back.",
+  data: "Where the data is",
+  folder: "Folder",
+  size: "Database",
+  disk: "Free on the disk",
+  diskOf: (free: string, all: string) => `${free} of ${all}`,
+  holds: "It holds",
+  runs: (runs: string, turns: string, events: string) => `${runs} runs, ${turns} turns, ${events} rows of the journal`,
+  behind: "Behind",
+  nothing: "nothing",
+  waiting: (n: string) => `${n} observations to judge`,
+  unindexed: (n: string) => `${n} runs with words to index`,
+  reach: "How it is reached",
+  address: "Public address",
+  noAddress: "none: links in notices need --public-url",
+  https: "HTTPS",
+  secure: "yes: it can be installed, and phones can be buzzed",
+  insecure: "no: this page can be read on the way, and a phone cannot be buzzed (up --https)",
+  again: "Look again",
+  ownersOnly: "Only an owner sees where the data is.",
+  failed: "The instance did not answer.",
+});

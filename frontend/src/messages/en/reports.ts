@@ -1,0 +1,38 @@
+/** Daily cost reports: the list of days, and one of them. */
+import { counted } from "../plural";
+import { source } from "../speech.svelte";
+
+export default source("reports", {
+  title: "Daily reports",
+  hint: "Of each day that ended, by the project’s clock. A report is never changed: a new version corrects it, and says so.",
+  none: "No day has ended yet.",
+  noneWhy: "The first report is made a quarter of an hour after midnight.",
+  failed: "The reports could not be fetched.",
+  failedWhy: "They are kept on the server.",
+  missing: "There is no such report.",
+  missingWhy: "It may be of a project that is not yours.",
+  toAll: "All reports",
+  toCosts: "Costs",
+  more: "More",
+  csv: "CSV",
+  day: "Day",
+  project: "Project",
+  cost: "Cost",
+  budget: "Budget",
+  change: "Week before",
+  loops: "Loops",
+  stopped: "Stopped",
+  saved: "Saved",
+  corrected: "corrected",
+  correctedWas: (usd: string) => `Corrected: it was told as ${usd} before.`,
+  why: "Usage or a price became known after it was made.",
+  superseded: "A newer version corrects this one.",
+  newer: "Show it",
+  madeAt: (at: string) => `Made ${at}`,
+  sent: (n: number) => `sent to ${counted(n, { one: "channel", other: "channels" })}`,
+  waiting: (n: number) => `${counted(n, { one: "is", other: "are" })} waiting`,
+  notSent: (n: number) => `${counted(n, { one: "channel", other: "channels" })} could not be reached`,
+  nobody: "sent to nobody",
+  choose: "Choose who gets it",
+  deliveries: "Look at the deliveries",
+});

@@ -1,0 +1,49 @@
+import { describe, expect, it } from "vitest";
+import { catalogue as first } from "./de";
+import { catalogue as rest } from "./de/rest";
+import { counted } from "./plural";
+import { preferred } from "./speech.svelte";
+import { partsOf, strong } from "./strong";
+
+const english = import.meta.glob<object>("./en/*.ts", { eager: true, import: "default" });
+const catalogue = { ...first, ...rest };
+const views = Object.keys(english).map((path) => path.slice("./en/".length, -".ts".length));
+
+describe("the catalogues", () => {
+  it("hold every view in every language", () => {
+    expect(Object.keys(catalogue).sort()).toEqual([...views].sort());
+  });
+
+  it.each(views)("say all of %s under the name of its file", (view) => {
+    const texts = Object.entries(english).find(([path]) => path === `./en/${view}.ts`)?.[1] ?? {};
+
+    expect(shapeOf(catalogue[view])).toEqual(shapeOf(texts));
+    expect(sources[`./en/${view}.ts`]).toContain(`source("${view}", {`);
+  });
+});
+
+const sources = import.meta.glob<string>("./en/*.ts", { eager: true, query: "?raw", import: "default" });
+
+/** Every key down to a text, and whether that is a text or needs to be told something. */
+function shapeOf(texts: unknown): unknown {
+  if (typeof texts !== "object" || texts === null) return typeof texts;
+  return Object.fromEntries(Object.entries(texts).map(([key, value]) => [key, shapeOf(value)]));
+}
+
+it("speaks the first language of the browser's that it knows", () => {
+  expect([preferred(["de-AT", "en"]), preferred(["fr", "de"]), preferred(["fr"]), preferred([])]).toEqual(["de", "de", "en", "en"]);
+});
+
+it("counts with the right form", () => {
+  const forms = { one: "turn", other: "turns" };
+
+  expect([counted(0, forms), counted(1, forms), counted(1204, forms)]).toEqual(["0 turns", "1 turn", "1,204 turns"]);
+});
+
+it("marks names in a sentence, and no name can mark itself", () => {
+  expect(partsOf(`Sent to ${strong("a\u2069b")}.`)).toEqual([
+    { text: "Sent to ", strong: false },
+    { text: "ab", strong: true },
+    { text: ".", strong: false },
+  ]);
+});

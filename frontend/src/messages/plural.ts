@@ -1,0 +1,23 @@
+/** Words that depend on a number. Pure but for the language spoken. */
+import { speech } from "./speech.svelte";
+
+/** A word in the forms that its language has: English and German have two. */
+export type Forms = Partial<Record<Intl.LDMLPluralRule, string>> & { other: string };
+
+const rules = new Map<string, Intl.PluralRules>();
+
+/** The form of a word that goes with `n`: `form(2, { one: "run", other: "runs" })`. */
+export function form(n: number, forms: Forms): string {
+  return forms[ruleOf(speech.language).select(n)] ?? forms.other;
+}
+
+/** A number with its word: "1,204 turns". */
+export function counted(n: number, forms: Forms): string {
+  return `${n.toLocaleString(speech.numbers)} ${form(n, forms)}`;
+}
+
+function ruleOf(language: string): Intl.PluralRules {
+  const known = rules.get(language) ?? new Intl.PluralRules(language);
+  rules.set(language, known);
+  return known;
+}

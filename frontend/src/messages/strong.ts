@@ -1,0 +1,21 @@
+/** Names within a sentence, wherever its language puts them. Pure. */
+
+/** Unicode's own marks for a text that stands apart (FSI and PDI); readers do not see them. */
+const [OPEN, CLOSE] = ["\u2068", "\u2069"];
+
+/** Mark a name that `Said.svelte` draws bold. */
+export function strong(name: string): string {
+  return `${OPEN}${name.replaceAll(OPEN, "").replaceAll(CLOSE, "")}${CLOSE}`;
+}
+
+export interface Part {
+  text: string;
+  strong: boolean;
+}
+
+export function partsOf(sentence: string): Part[] {
+  return sentence
+    .split(/(\u2068[^\u2069]*\u2069)/)
+    .filter((text) => text !== "")
+    .map((text) => (text.startsWith(OPEN) ? { text: text.slice(1, -1), strong: true } : { text, strong: false }));
+}

@@ -1,0 +1,24 @@
+/** The app's icon and its notifications, while the page knows what is open. */
+
+/** Count what needs an answer on the icon, and take away what was answered. */
+export async function tidy(open: number, wasAnswered: (decision: string, openedAt: number) => boolean): Promise<void> {
+  await countOnIcon(open);
+  await takeAway(wasAnswered);
+}
+
+async function countOnIcon(cards: number): Promise<void> {
+  if (!("setAppBadge" in navigator)) return;
+  const done = cards > 0 ? navigator.setAppBadge(cards) : navigator.clearAppBadge();
+  await done.catch(() => undefined); // only an installed app has an icon
+}
+
+async function takeAway(wasAnswered: (decision: string, openedAt: number) => boolean): Promise<void> {
+  if (!("serviceWorker" in navigator)) return;
+  const registration = await navigator.serviceWorker.getRegistration();
+  for (const notification of (await registration?.getNotifications()) ?? []) {
+    const decision: unknown = notification.data?.decision;
+    const at: unknown = Reflect.get(notification, "timestamp");
+    const openedAt = typeof at === "number" ? at : Date.now();
+    if (typeof decision === "string" && wasAnswered(decision, openedAt)) notification.close();
+  }
+}

@@ -1,0 +1,74 @@
+/** Taps that leave from the worker: a notification's button, and what was kept. */
+import { shelf } from "../sync/shelf";
+import { bodyOf, isFresh, pathOfTap, TAP, type Sendable } from "../sync/tapBody";
+import { keeping, refusal, type About, type Shown } from "./notices";
+
+/** Where the page notes the token that shows a write to be ours, not another site's. */
+export const CSRF = "csrf";
+const SYNC = "taps";
+
+/** What browsers with background sync add; others wait for the next visit. */
+interface WithSync {
+  sync?: { register: (tag: string) => Promise<void> };
+}
+
+/** Send a notification's tap; answers what to show, or null where it was taken. */
+export async function acted(
+  tap: Sendable,
+  about: About,
+  registration: ServiceWorkerRegistration & WithSync,
+): Promise<Shown | null> {
+  const answer = await post(pathOfTap(tap), bodyOf(tap));
+  if (answer === null || answer.status >= 500) {
+    await keep(tap, about);
+    await registration.sync?.register(SYNC).catch(() => undefined);
+    return keeping(about);
+  }
+  return answer.ok ? null : refusal(about, answer.status, await detailOf(answer));
+}
+
+/** Who is signed in, or was when the page was last here. */
+interface Person {
+  user: { id: string };
+}
+
+/** Send what was kept by who is here; what is refused, or too old, stays for the page, which says why. */
+export async function sendKept(): Promise<void> {
+  const kept = (await shelf.all<Sendable & { madeAt: number }>(TAP)).filter((tap) => isFresh(tap, Date.now()));
+  if (kept.length === 0 || !(await isOurs())) return;
+  for (const tap of kept) {
+    const answer = await post(pathOfTap(tap), bodyOf(tap));
+    if (answer?.ok) await shelf.remove(TAP + tap.key);
+    if (answer === null) throw new Error("still offline"); // the browser tries again later
+  }
+}
+
+/** Whether the session is that of the person who kept the taps. */
+async function isOurs(): Promise<boolean> {
+  const answer = await fetch("/api/v1/me/", { credentials: "same-origin" });
+  if (!answer.ok) return false;
+  const here: Person = await answer.json();
+  return here.user.id === (await shelf.get<Person>("me"))?.user.id;
+}
+
+/** A write of ours; null: the server could not be reached. */
+export async function post(path: string, body: unknown): Promise<Response | null> {
+  const headers = { "Content-Type": "application/json", "X-CSRFToken": (await shelf.get<string>(CSRF)) ?? "" };
+  const asked = { method: "POST", credentials: "same-origin", headers, body: JSON.stringify(body) } as const;
+  return fetch(`/api/v1/${path}`, asked).catch(() => null);
+}
+
+/** As the page keeps its own, so that the next visit takes it up. */
+async function keep(tap: Sendable, { runName }: About): Promise<void> {
+  const kept = { ...tap, runName, phase: "kept", leavesAt: null, tries: 1, madeAt: Date.now(), problem: null };
+  await shelf.put(TAP + tap.key, kept);
+}
+
+async function detailOf(answer: Response): Promise<string> {
+  try {
+    const { detail }: { detail?: unknown } = await answer.json();
+    return typeof detail === "string" ? detail : "";
+  } catch {
+    return "";
+  }
+}

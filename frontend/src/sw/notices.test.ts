@@ -1,0 +1,88 @@
+import { describe, expect, it } from "vitest";
+import { keeping, readPush, refusal, tapOf } from "./notices";
+
+const CARD = {
+  type: "card", tag: "d1", title: "fix-auth-tests is held", body: "Same test 4 times.", path: "/decisions/d1",
+  run: "r1", run_name: "fix-auth-tests", decision: "d1", version: 3, open: 2, at: "2026-11-21T14:39:00Z",
+  actions: [
+    { action: "inject", title: "Inject fix", message: "Use token.py." },
+    { action: "open", title: "Terminate…" },
+  ],
+};
+
+describe("a card that is pushed", () => {
+  it("is one notification of its decision, which asks until it is answered", () => {
+    const { title, options, open } = readPush(CARD);
+
+    expect([title, options.tag, options.requireInteraction, options.silent, open]).toEqual([
+      "fix-auth-tests is held", "d1", true, false, 2,
+    ]);
+    expect(options.actions.map(({ title: words }) => words)).toEqual(["Inject fix", "Terminate…"]);
+    expect(options.timestamp).toBe(Date.parse("2026-11-21T14:39:00Z"));
+  });
+
+  it("sends what its button says, with the card's version", () => {
+    const { about } = readPush(CARD);
+
+    expect(tapOf(about, "0", "k")).toEqual({
+      key: "k", run: "r1", action: "inject", decision: "d1", version: 3, message: "Use token.py.",
+    });
+  });
+
+  it("sends nothing by a click on itself, nor by a button that opens it", () => {
+    const { about } = readPush(CARD);
+
+    expect([tapOf(about, "", "k"), tapOf(about, "1", "k"), tapOf(about, "7", "k")]).toEqual([null, null, null]);
+  });
+
+  it("survives the copy that a notification keeps", () => {
+    const { about, options } = readPush(CARD);
+
+    expect(JSON.parse(JSON.stringify(options.data))).toEqual(JSON.parse(JSON.stringify(about)));
+  });
+});
+
+describe("what is no card", () => {
+  it("a withdrawal is silent and has no buttons", () => {
+    const { options, about } = readPush({ ...CARD, type: "withdrawn" });
+
+    expect([options.silent, options.renotify, options.actions, about.decision]).toEqual([true, false, [], "d1"]);
+  });
+
+  it("a report belongs to no decision", () => {
+    expect(readPush({ type: "told", tag: "t", title: "Friday cost $31.10" }).about.decision).toBeNull();
+  });
+
+  it.each([null, "text", 7, [], {}, { title: 7, actions: "x", tag: null, open: "many" }])(
+    "%j still says that something is there",
+    (said) => {
+      const { title, open, options } = readPush(said);
+      expect([title, open, options.tag, options.actions]).toEqual(["Mission Control", null, "mission-control", []]);
+    },
+  );
+
+  it.each(["https://evil.test/", "//evil.test", "/\\evil.test", "/\t/evil.test", "javascript:alert(1)", "", 7])(
+    "an address elsewhere (%s) leads home",
+    (path) => expect(readPush({ ...CARD, path }).about.path).toBe("/"),
+  );
+});
+
+describe("a tap that was not taken", () => {
+  const { about } = readPush(CARD);
+
+  it("says why, in the server's words", () => {
+    const { title, options } = refusal(about, 409, "Ana continued it.");
+
+    expect([title, options.body, options.tag]).toEqual([
+      "fix-auth-tests: not sent", "Ana continued it. Your tap was not sent.", "d1",
+    ]);
+  });
+
+  it("asks to sign in where the session has ended", () => {
+    expect(refusal(about, 401, "").title).toBe("Sign in again");
+  });
+
+  it("is kept where nobody answers", () => {
+    expect(keeping(about).options.body).toContain("sent once when you are back");
+  });
+});

@@ -1,0 +1,127 @@
+/** What a push becomes on the lock screen, and what a tap there sends. Pure. */
+import type { Sendable } from "../sync/tapBody";
+
+export interface Button {
+  action: string;
+  title: string;
+  /** What is injected: it stands in full in the notification. */
+  message?: string;
+}
+
+/** The notification's own copy of what it is about; it outlives the push. */
+export interface About {
+  type: "card" | "withdrawn" | "told";
+  path: string;
+  run: string | null;
+  runName: string;
+  decision: string | null;
+  version: number | null;
+  buttons: Button[];
+}
+
+export interface Shown {
+  title: string;
+  /** How many cards are open, all projects; null: not told. */
+  open: number | null;
+  about: About;
+  options: Options;
+}
+
+/** What browsers know and TypeScript's library does not list. */
+export interface Options extends NotificationOptions {
+  actions: { action: string; title: string }[];
+  renotify: boolean;
+  timestamp?: number;
+}
+
+const LONGEST = { title: 64, body: 300, path: 200 };
+
+/** Read what was pushed; an unreadable one still says that something is there. */
+export function readPush(said: unknown): Shown {
+  const told = recordOf(said);
+  const type = told.type === "card" || told.type === "withdrawn" ? told.type : "told";
+  const tag = textOf(told.tag) || "mission-control";
+  const buttons = type === "card" ? buttonsOf(told.actions) : [];
+  const about: About = {
+    type,
+    buttons,
+    path: pathOf(told.path),
+    run: textOf(told.run) || null,
+    runName: textOf(told.run_name),
+    decision: type === "told" ? null : tag,
+    version: typeof told.version === "number" ? told.version : null,
+  };
+  return {
+    title: textOf(told.title).slice(0, LONGEST.title) || "Mission Control",
+    open: typeof told.open === "number" ? told.open : null,
+    about,
+    options: {
+      body: textOf(told.body).slice(0, LONGEST.body),
+      tag,
+      icon: "/icons/icon-192.png",
+      badge: "/icons/badge-96.png",
+      data: about,
+      actions: buttons.map(({ title }, at) => ({ action: String(at), title })),
+      silent: type === "withdrawn",
+      renotify: type === "card",
+      requireInteraction: type === "card",
+      ...(typeof told.at === "string" && { timestamp: Date.parse(told.at) }),
+    },
+  };
+}
+
+/** The tap behind a button; null: it only opens the card. */
+export function tapOf(about: About, action: string, key: string): Sendable | null {
+  const button = action === "" ? undefined : about.buttons[Number(action)];
+  if (!button || button.action === "open" || about.run === null) return null;
+  return {
+    key,
+    run: about.run,
+    action: button.action,
+    decision: about.decision,
+    version: about.version,
+    message: button.message,
+  };
+}
+
+/** What is shown where a tap was not taken. */
+export function refusal(about: About, status: number, detail: string): Shown {
+  const gone = status === 401 || status === 403;
+  const why = gone ? "You are signed out on this device." : detail || `The server answered ${String(status)}.`;
+  return notice(about, gone ? "Sign in again" : `${about.runName}: not sent`, `${why} Your tap was not sent.`);
+}
+
+/** What is shown where the server could not be reached. */
+export function keeping(about: About): Shown {
+  return notice(about, `${about.runName}: kept`, "No connection. Your tap is sent once when you are back.");
+}
+
+function notice(about: About, title: string, body: string): Shown {
+  const tag = about.decision ?? "mission-control";
+  const shown = readPush({ type: "withdrawn", tag, title, body, path: about.path });
+  return { ...shown, about: { ...shown.about, run: about.run, runName: about.runName } };
+}
+
+function buttonsOf(said: unknown): Button[] {
+  if (!Array.isArray(said)) return [];
+  const read = said.map(recordOf).map(({ action, title, message }) => ({
+    action: textOf(action),
+    title: textOf(title),
+    ...(typeof message === "string" && { message }),
+  }));
+  return read.filter(({ action, title }) => action && title).slice(0, 2);
+}
+
+/** Our own pages only. */
+function pathOf(said: unknown): string {
+  const path = textOf(said).slice(0, LONGEST.path);
+  return /^\/(?![/\\])[^\t\r\n]*$/.test(path) ? path : "/";
+}
+
+function recordOf(said: unknown): Record<string, unknown> {
+  return typeof said === "object" && said !== null ? { ...said } : {};
+}
+
+function textOf(said: unknown): string {
+  return typeof said === "string" ? said : "";
+}

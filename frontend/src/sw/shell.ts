@@ -1,0 +1,24 @@
+/** Which requests the worker answers itself, from what this build precached. Pure. */
+
+export interface Asked {
+  method: string;
+  mode: string;
+  url: URL;
+}
+
+/** Addresses Django draws itself, or that are no page at all. */
+const SERVERS_OWN = /^\/(api|ws|v1|login|logout|pair|healthz|readyz|metrics)(\/|$)/;
+
+/** The precached address that answers this request; null: the network does. */
+export function answerTo({ method, mode, url }: Asked, home: string, shell: ReadonlySet<string>): string | null {
+  if (method !== "GET" || url.origin !== home || SERVERS_OWN.test(url.pathname)) return null;
+  if (shell.has(url.pathname)) return url.pathname;
+  return mode === "navigate" ? "/" : null;
+}
+
+/** Caches of ours that an older build left. */
+export function outdated(names: readonly string[], current: string): string[] {
+  return names.filter((name) => name.startsWith(PREFIX) && name !== current);
+}
+
+export const PREFIX = "shell-";

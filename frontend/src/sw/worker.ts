@@ -1,0 +1,124 @@
+/**
+ * The service worker: the app's shell without a connection, and what a push says.
+ *
+ * It answers pages and built files from the build that is installed, so that a visit
+ * never mixes two builds; data always comes from the server. A newer build waits
+ * until the page asks for it.
+ */
+import { acted, sendKept } from "./answering";
+import { readPush, tapOf, type About, type Shown } from "./notices";
+import { answerTo, outdated, PREFIX } from "./shell";
+import { renew } from "./subscribing";
+
+declare const self: ServiceWorkerGlobalScope;
+declare const __SHELL__: string[];
+declare const __REVISION__: string;
+
+const CACHE = PREFIX + __REVISION__;
+const SHELL = new Set(__SHELL__);
+
+self.addEventListener("install", (event) => event.waitUntil(fill()));
+
+self.addEventListener("activate", (event) => event.waitUntil(takeOver()));
+
+self.addEventListener("fetch", (event) => {
+  const { method, mode, url } = event.request;
+  const address = answerTo({ method, mode, url: new URL(url) }, self.location.origin, SHELL);
+  if (address) event.respondWith(fromShell(address, event.request));
+});
+
+self.addEventListener("message", (event) => {
+  if (event.data === "take over") void self.skipWaiting();
+});
+
+self.addEventListener("push", (event) => event.waitUntil(hear(event.data)));
+
+self.addEventListener("notificationclick", (event) => {
+  const about: About = event.notification.data;
+  event.notification.close();
+  event.waitUntil(answer(about, event.action));
+});
+
+/** The browser found the connection back: taps that were kept leave, page or no page. */
+self.addEventListener("sync", (event: Event) => {
+  if (event instanceof ExtendableEvent) event.waitUntil(sendKept());
+});
+
+self.addEventListener("pushsubscriptionchange", (event) => {
+  event.waitUntil(renew(self.registration, Reflect.get(event, "oldSubscription")));
+});
+
+/** Names with a hash never change; the rest is asked of the server, not of a cache. */
+async function fill(): Promise<void> {
+  const cache = await caches.open(CACHE);
+  const asked = [...SHELL].map((address) =>
+    address.startsWith("/assets/") ? address : new Request(address, { cache: "reload" }),
+  );
+  await cache.addAll(asked);
+}
+
+async function takeOver(): Promise<void> {
+  const old = outdated(await caches.keys(), CACHE);
+  await Promise.all(old.map((name) => caches.delete(name)));
+  await self.clients.claim();
+}
+
+async function fromShell(address: string, request: Request): Promise<Response> {
+  const cache = await caches.open(CACHE);
+  return (await cache.match(address)) ?? fetch(request);
+}
+
+async function hear(data: PushMessageData | null): Promise<void> {
+  const shown = readPush(parsed(data));
+  if (shown.open !== null) await count(shown.open);
+  if (shown.about.type === "withdrawn" && (await isLookedAt())) return close(shown.options.tag);
+  await show(shown);
+}
+
+/**
+ * Browsers ask that every push shows something. An answered card's notification is
+ * replaced, without a sound, by who answered; where the app itself is in sight, it goes.
+ */
+async function show({ title, options }: Shown): Promise<void> {
+  await self.registration.showNotification(title, options);
+}
+
+async function close(tag: string | undefined): Promise<void> {
+  const mine = await self.registration.getNotifications(tag ? { tag } : {});
+  for (const notification of mine) notification.close();
+}
+
+async function answer(about: About, action: string): Promise<void> {
+  const tap = tapOf(about, action, crypto.randomUUID());
+  if (!tap) return open(about.path);
+  const said = await acted(tap, about, self.registration);
+  if (said) await show(said);
+}
+
+/** A window of ours comes to the front and goes there; else one opens. */
+async function open(path: string): Promise<void> {
+  const windows = await self.clients.matchAll({ type: "window", includeUncontrolled: true });
+  const ours = windows.find(({ focused }) => focused) ?? windows[0];
+  if (!ours) return void (await self.clients.openWindow(path));
+  await ours.focus().catch(() => undefined); // refused where the click was no person's
+  ours.postMessage({ type: "open", path });
+}
+
+async function isLookedAt(): Promise<boolean> {
+  const windows = await self.clients.matchAll({ type: "window", includeUncontrolled: true });
+  return windows.some(({ visibilityState }) => visibilityState === "visible");
+}
+
+/** The number on the app's icon, where the platform has one. */
+async function count(cards: number): Promise<void> {
+  const { navigator } = self;
+  if ("setAppBadge" in navigator) await navigator.setAppBadge(cards).catch(() => undefined);
+}
+
+function parsed(data: PushMessageData | null): unknown {
+  try {
+    return data?.json();
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,87 @@
+/**
+ * The last known state, kept for the next visit without a connection.
+ *
+ * One person's at a time: whoever signs in next finds nothing of it.
+ */
+import type { Me, RunRow, Snapshot } from "../wire/types";
+import { hasEnded } from "../format/words";
+import { isOpen, type LiveState } from "./reduce";
+import type { Shelf } from "./shelf";
+
+/** A board as it was, and when that was true. */
+export interface Kept {
+  project: string;
+  at: Date;
+  frame: Snapshot;
+}
+
+export interface Recalled {
+  me: Me;
+  boards: ReadonlyMap<string, Kept>;
+}
+
+/** A board of thousands is written every few seconds: what is running is kept, the rest in part. */
+export const MOST_RUNS = 200;
+
+const ME = "me";
+const BOARD = "board:";
+
+export class Memory {
+  readonly #shelf: Shelf;
+  readonly #written = new Map<string, LiveState>();
+
+  constructor(shelf: Shelf) {
+    this.#shelf = shelf;
+  }
+
+  /** Note who is here; what was kept for somebody else goes. True: there was somebody else. */
+  async enter(me: Me): Promise<boolean> {
+    const before = await this.#shelf.get<Me>(ME);
+    const isAnother = before !== null && before.user.id !== me.user.id;
+    if (isAnother) await this.forget();
+    await this.#shelf.put(ME, me);
+    return isAnother;
+  }
+
+  /** Write a board down, unless it is as it was. */
+  async keep(project: string, state: LiveState, at: Date): Promise<void> {
+    if (state.at === null || this.#written.get(project) === state) return;
+    this.#written.set(project, state);
+    const kept: Kept = { project, at, frame: frameOf(state) };
+    await this.#shelf.put(BOARD + project, kept);
+  }
+
+  async recall(): Promise<Recalled | null> {
+    const me = await this.#shelf.get<Me>(ME);
+    if (!me) return null;
+    const boards = await this.#shelf.all<Kept>(BOARD);
+    return { me, boards: new Map(boards.map((kept) => [kept.project, kept])) };
+  }
+
+  async forget(): Promise<void> {
+    this.#written.clear();
+    await this.#shelf.clear();
+  }
+}
+
+/** The state as the snapshot that would bring it back. */
+export function frameOf(state: LiveState): Snapshot {
+  const runs = mostOf([...state.runs.values()]);
+  const known = new Set(runs.map(({ id }) => id));
+  const decisions = [...state.decisions.values()];
+  return {
+    type: "snapshot",
+    at: state.at ?? "",
+    runs,
+    decisions: decisions.filter((card) => isOpen(card) || known.has(card.run)),
+    interventions: [...state.interventions.values()].filter(({ run }) => known.has(run)),
+    seq: Object.fromEntries([...state.seq].filter(([run]) => known.has(run))),
+  };
+}
+
+/** Running before ended, the latest heard first. */
+function mostOf(runs: readonly RunRow[]): RunRow[] {
+  if (runs.length <= MOST_RUNS) return [...runs];
+  const rank = (run: RunRow) => `${hasEnded(run) ? "0" : "1"}${run.last_turn_at ?? run.started_at}`;
+  return [...runs].sort((a, b) => (rank(a) < rank(b) ? 1 : -1)).slice(0, MOST_RUNS);
+}

@@ -1,0 +1,24 @@
+import { expect, it } from "vitest";
+import { aRun, NOON, PROJECT } from "../fixtures/rows";
+import type { UsualRow } from "../wire/types";
+import { isRedlining, ratesOf, timesUsual } from "./usual.svelte";
+
+const now = new Date(NOON);
+const told = (usd_per_hour: string | null): UsualRow => ({ project: PROJECT, agent: "coder", usd_per_hour, runs: 9 });
+const burning = (usd: string) => aRun({ agent: "coder", burn_usd_per_hour: usd });
+
+it("tells how many times its agent's usual a run burns", () => {
+  expect(timesUsual(burning("6.2"), ratesOf([told("2.00")]), now)).toBeCloseTo(3.1);
+});
+
+it("says nothing of an agent with too few recorded runs, another agent, or a quiet run", () => {
+  expect(timesUsual(burning("6.2"), ratesOf([told(null)]), now)).toBeNull();
+  expect(timesUsual(aRun({ agent: "crew" }), ratesOf([told("2.00")]), now)).toBeNull();
+  expect(timesUsual(burning("0"), ratesOf([told("2.00")]), now)).toBeNull();
+});
+
+it("red-lines from twice the usual on", () => {
+  const rates = ratesOf([told("2.00")]);
+
+  expect([isRedlining(burning("3.99"), rates, now), isRedlining(burning("4"), rates, now)]).toEqual([false, true]);
+});

@@ -1,0 +1,47 @@
+import { expect, test } from "vitest";
+import { faint, kindOf, middleTick, stacked, tableOf, topOf, type Line } from "./chart";
+
+const line = (label: string, values: (number | null)[], more: Partial<Line> = {}): Line => ({ label, values, color: "--d1", ...more });
+const words = { xWords: (x: number) => `turn ${String(x)}`, yWords: (y: number) => `$${String(y)}` };
+
+test("stacked lines stand on those before them, and still say their own figures", () => {
+  const [top, bottom] = stacked([line("a", [1, 2]), line("b", [3, null])]);
+
+  expect(top).toMatchObject({ label: "b", values: [4, 2], told: [3, null] });
+  expect(bottom).toMatchObject({ label: "a", values: [1, 2], told: [1, 2] });
+});
+
+test("a ceiling is in sight though nothing came near it", () => {
+  expect(topOf({ lines: [line("a", [3])], levels: [{ value: 60, words: "budget" }] })).toBeGreaterThan(60);
+  expect(topOf({ lines: [line("a", [null])], levels: [] })).toBe(1);
+});
+
+test.each([[67, 30], [1.12, 0.5], [11, 5], [3, 1], [0.04, 0.02]])("the tick of a scale up to %d is %d", (top, tick) => {
+  expect(middleTick(top)).toBeCloseTo(tick, 9);
+});
+
+test("the table says what the chart draws, and that nothing is known where nothing is", () => {
+  expect(tableOf({ x: [1, 2], lines: [line("a", [5, null]), line("b", [9, 9], { told: [4, 4] })], ...words })).toEqual([
+    ["turn 1", "$5", "$4"], ["turn 2", "—", "$4"],
+  ]);
+});
+
+test("a long chart's table is thinned and keeps its last point", () => {
+  const x = Array.from({ length: 100_000 }, (_, i) => i);
+  const rows = tableOf({ x, lines: [line("a", x)], ...words });
+
+  expect(rows.length).toBeLessThanOrEqual(121);
+  expect(rows.at(-1)).toEqual(["turn 99999", "$99999"]);
+});
+
+test("new figures are no new chart, another line is", () => {
+  const one = kindOf({ sync: null, lines: [line("a", [1])] });
+
+  expect(kindOf({ sync: null, lines: [line("a", [2, 3])] })).toBe(one);
+  expect(kindOf({ sync: null, lines: [line("a", [1]), line("b", [1])] })).not.toBe(one);
+});
+
+test("a faint colour is half way to the ground it stands on", () => {
+  expect(faint("#000000", "#ffffff")).toBe("#808080");
+  expect(faint("rebeccapurple", "#ffffff")).toBe("rebeccapurple");
+});

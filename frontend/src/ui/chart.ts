@@ -1,0 +1,267 @@
+/** What a chart draws, as uPlot wants it. Pure but for `tokenReader`. */
+import type uPlot from "uplot";
+
+/** One series. Bars stand on 0; stack them with `stacked`. */
+export interface Line {
+  label: string;
+  values: readonly (number | null)[];
+  /** A colour of tokens.css: `--d1` … `--d5`, `--ink-3`. */
+  color: `--${string}`;
+  shape?: "line" | "steps" | "bars";
+  width?: number;
+  dash?: number[];
+  /** Washes the ground below the line. */
+  filled?: boolean;
+  /** Of bars: the one that stands out, by its place; the others are faint. */
+  strong?: number;
+  /** Stands in the picture only: not in the legend, not in the table. */
+  unlisted?: boolean;
+  /** What the legend and the table say where that is not what is drawn. */
+  told?: readonly (number | null)[];
+}
+
+/** A dashed line across: a ceiling, a threshold. */
+export interface Level {
+  value: number;
+  words: string;
+}
+
+/** Words at a point, such as where it stands now. */
+export interface Tag {
+  x: number;
+  y: number;
+  words: string;
+  align?: "left" | "right";
+  dot?: boolean;
+  strong?: boolean;
+}
+
+export interface Picture {
+  x: readonly number[];
+  lines: readonly Line[];
+  levels: readonly Level[];
+  tags: readonly Tag[];
+  xTicks: readonly number[] | null;
+  xWords: (x: number) => string;
+  yWords: (y: number) => string;
+  /** Writes the one line across the middle; null: there is none. */
+  yTick: ((y: number) => string) | null;
+  /** From, to; null follows the data from 0. */
+  yRange: readonly [number, number] | null;
+  view: readonly [number, number] | null;
+  sync: string | null;
+}
+
+export interface Doings {
+  /** The point under the pointer, by its place; null: none. */
+  point: (place: number | null) => void;
+  /** Dragged over; null: back to all of it. */
+  zoom: ((view: [number, number] | null) => void) | null;
+}
+
+const FONT = "11px system-ui, -apple-system, sans-serif";
+const STRONG = "600 11px system-ui, -apple-system, sans-serif";
+const HEADROOM = 1.12;
+const MOST_ROWS = 120;
+/** Room for half a word at either end of the x axis. */
+const SIDE = 12;
+/** More bars than these stand too close for an edge. */
+const MOST_EDGED = 120;
+
+export function dataOf({ x, lines }: Picture): uPlot.AlignedData {
+  return [[...x], ...lines.map(({ values }) => [...values])];
+}
+
+/** The highest value in sight, with room above it for words; 1 when there is none. */
+export function topOf({ lines, levels }: Pick<Picture, "lines" | "levels">): number {
+  const values = lines.flatMap((line) => line.values);
+  const highest = values.reduce<number>((most, value) => Math.max(most, value ?? 0), 0);
+  return Math.max(highest, ...levels.map(({ value }) => value)) * HEADROOM || 1;
+}
+
+/** One round value near the middle of the scale: a chart needs no more to be read. */
+export function middleTick(top: number): number {
+  const rough = top / 2;
+  const power = 10 ** Math.floor(Math.log10(rough));
+  const step = [5, 3, 2, 1].find((factor) => factor * power <= rough) ?? 1;
+  return step * power;
+}
+
+/** What makes it another chart, not new figures in the same. */
+export function kindOf({ lines, sync }: Pick<Picture, "lines" | "sync">): string {
+  return JSON.stringify([sync, lines.map(({ values: _, told: __, ...line }) => line)]);
+}
+
+/** Each line on top of the ones before it; drawn from the tallest to the lowest. */
+export function stacked(lines: readonly Line[]): Line[] {
+  const sums: number[] = [];
+  const raised = lines.map((line) => ({
+    ...line,
+    told: line.values,
+    values: line.values.map((value, place) => (sums[place] = (sums[place] ?? 0) + (value ?? 0))),
+  }));
+  return raised.reverse();
+}
+
+/** The chart as rows of words, at most 120: what a screen reader and a table tell. */
+export function tableOf(picture: Pick<Picture, "x" | "lines" | "xWords" | "yWords">): string[][] {
+  const every = Math.max(1, Math.ceil(picture.x.length / MOST_ROWS));
+  return picture.x.flatMap((x, place) => {
+    if (place % every !== 0 && place !== picture.x.length - 1) return [];
+    const values = picture.lines.map((line) => (line.told ?? line.values)[place] ?? null);
+    return [[picture.xWords(x), ...values.map((value) => (value === null ? "—" : picture.yWords(value)))]];
+  });
+}
+
+/** Reads colours as they are now: a canvas does not follow the theme by itself. */
+export function tokenReader(element: Element): (name: string) => string {
+  const style = getComputedStyle(element);
+  return (name) => style.getPropertyValue(name).trim();
+}
+
+export interface Paths {
+  bars: uPlot.Series.PathBuilder | undefined;
+  steps: uPlot.Series.PathBuilder | undefined;
+}
+
+/** `now` is read at each drawing: figures move without a new chart. */
+export function optionsOf(now: () => Picture, doings: Doings, color: (token: string) => string, paths: Paths): Omit<uPlot.Options, "width" | "height"> {
+  const { sync, lines } = now();
+  const pathOf = (line: Line) => (line.shape === "bars" ? paths.bars : line.shape === "steps" ? paths.steps : undefined);
+  return {
+    padding: [4, SIDE, 0, SIDE],
+    legend: { show: false },
+    cursor: cursorOf(sync, doings, color),
+    scales: {
+      x: { time: false, range: (_, min, max) => viewOf(now(), min, max) },
+      y: { range: () => rangeOf(now()) },
+    },
+    axes: [axisOf(now, color), { show: false }],
+    series: [{}, ...lines.map((line) => seriesOf(line, color, pathOf(line)))],
+    hooks: {
+      drawClear: [(plot) => drawGround(plot, now(), color)],
+      draw: [(plot) => drawTags(plot, now().tags, color)],
+      setCursor: [(plot) => doings.point(plot.cursor.idx ?? null)],
+      ...(doings.zoom ? { setSelect: [(plot: uPlot) => zoomTo(plot, doings)] } : {}),
+    },
+  };
+}
+
+/** Bars stand whole: half a step of room on either side. */
+function viewOf({ view, lines }: Picture, min: number, max: number): [number, number] {
+  if (view) return [view[0], view[1]];
+  const room = lines.some(({ shape }) => shape === "bars") ? 0.5 : 0;
+  return [min - room, max + room];
+}
+
+function rangeOf(picture: Picture): [number, number] {
+  return picture.yRange ? [picture.yRange[0], picture.yRange[1]] : [0, topOf(picture)];
+}
+
+function cursorOf(sync: string | null, doings: Doings, color: (token: string) => string): uPlot.Cursor {
+  return {
+    y: false,
+    points: { size: 6, fill: (plot, series) => strokeOf(plot, series) ?? color("--ink") },
+    drag: { x: doings.zoom !== null, y: false, setScale: false },
+    ...(sync ? { sync: { key: sync, setSeries: false } } : {}),
+    ...(doings.zoom ? { bind: { dblclick: () => () => { doings.zoom?.(null); return null; } } } : {}),
+  };
+}
+
+function strokeOf(plot: uPlot, series: number): string | null {
+  const stroke = plot.series[series]?.stroke;
+  const told: unknown = typeof stroke === "function" ? stroke(plot, series) : stroke;
+  return typeof told === "string" ? told : null;
+}
+
+function zoomTo(plot: uPlot, doings: Doings): void {
+  const { left, width } = plot.select;
+  if (width < 4) return;
+  doings.zoom?.([plot.posToVal(left, "x"), plot.posToVal(left + width, "x")]);
+  plot.setSelect({ left: 0, top: 0, width: 0, height: 0 }, false);
+}
+
+function axisOf(now: () => Picture, color: (token: string) => string): uPlot.Axis {
+  return {
+    font: FONT, stroke: color("--ink-3"), size: 22, gap: 4, grid: { show: false },
+    ticks: { show: false }, border: { show: true, stroke: color("--line"), width: 1 },
+    values: (_, splits) => splits.map((x) => now().xWords(x)),
+    ...(now().xTicks ? { splits: () => [...(now().xTicks ?? [])] } : {}),
+  };
+}
+
+function seriesOf(line: Line, color: (token: string) => string, paths: uPlot.Series.PathBuilder | undefined): uPlot.Series {
+  const ink = color(line.color);
+  const isBar = line.shape === "bars";
+  return {
+    label: line.label, stroke: isBar ? color("--surface") : ink, width: isBar ? (line.values.length > MOST_EDGED ? 0 : 1) : (line.width ?? 2), points: { show: false },
+    ...(line.dash ? { dash: line.dash } : {}),
+    ...(isBar ? { fill: line.strong === undefined ? ink : faint(ink, color("--surface")) } : line.filled ? { fill: `${ink}22` } : {}),
+    ...(paths ? { paths } : {}),
+  };
+}
+
+/** Half way to the ground, and opaque: what is stacked shows nothing through. Of six-digit colours. */
+export function faint(ink: string, ground: string): string {
+  const [mine, its] = [channels(ink), channels(ground)];
+  if (mine === null || its === null) return ink;
+  return `#${mine.map((value, place) => Math.round((value + (its[place] ?? value)) / 2).toString(16).padStart(2, "0")).join("")}`;
+}
+
+function channels(color: string): number[] | null {
+  const found = /^#([\da-f]{2})([\da-f]{2})([\da-f]{2})$/i.exec(color);
+  return found ? found.slice(1).map((pair) => parseInt(pair, 16)) : null;
+}
+
+function drawGround(plot: uPlot, picture: Picture, color: (token: string) => string): void {
+  const middle = middleTick(rangeOf(picture)[1]);
+  if (picture.yTick !== null) rule(plot, middle, picture.yTick(middle), color("--grid"), color("--ink-3"), []);
+  for (const { value, words } of picture.levels) rule(plot, value, words, color("--ink-3"), color("--ink-3"), [5, 4]);
+}
+
+function rule(plot: uPlot, value: number, words: string, line: string, ink: string, dash: number[]): void {
+  const { ctx, bbox } = plot;
+  const y = Math.round(plot.valToPos(value, "y", true)) + 0.5;
+  ctx.save();
+  ctx.strokeStyle = line;
+  ctx.lineWidth = devicePixelRatio;
+  ctx.setLineDash(dash.map((part) => part * devicePixelRatio));
+  ctx.beginPath();
+  ctx.moveTo(bbox.left, y);
+  ctx.lineTo(bbox.left + bbox.width, y);
+  ctx.stroke();
+  write(ctx, words, bbox.left, y - 4 * devicePixelRatio, ink, FONT, "left");
+  ctx.restore();
+}
+
+function drawTags(plot: uPlot, tags: readonly Tag[], color: (token: string) => string): void {
+  const { ctx } = plot;
+  for (const tag of tags) {
+    const [x, y] = [plot.valToPos(tag.x, "x", true), plot.valToPos(tag.y, "y", true)];
+    ctx.save();
+    ctx.setLineDash([]);
+    if (tag.dot) dot(ctx, x, y, color("--d1"), color("--surface"));
+    const below = tag.dot ? 15 : -8;
+    const aside = tag.dot ? 8 : 0;
+    const place = x + (tag.align === "right" ? -aside : aside) * devicePixelRatio;
+    write(ctx, tag.words, place, y + below * devicePixelRatio, color(tag.strong ? "--ink" : "--ink-3"), tag.strong ? STRONG : FONT, tag.align ?? "left");
+    ctx.restore();
+  }
+}
+
+function dot(ctx: CanvasRenderingContext2D, x: number, y: number, fill: string, ring: string): void {
+  ctx.beginPath();
+  ctx.arc(x, y, 4 * devicePixelRatio, 0, 2 * Math.PI);
+  ctx.fillStyle = fill;
+  ctx.strokeStyle = ring;
+  ctx.lineWidth = 2 * devicePixelRatio;
+  ctx.fill();
+  ctx.stroke();
+}
+
+function write(ctx: CanvasRenderingContext2D, words: string, x: number, y: number, ink: string, font: string, align: CanvasTextAlign): void {
+  ctx.font = font.replace("11px", `${String(11 * devicePixelRatio)}px`);
+  ctx.textAlign = align;
+  ctx.fillStyle = ink;
+  ctx.fillText(words, x, y);
+}

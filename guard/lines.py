@@ -1,0 +1,126 @@
+"""The lines of what a tool returned or an agent wrote: bounded, masked, each read once.
+
+More than half of the lines of a run come again: what was read of a line is kept
+for a while, and most of a result costs one look-up a line.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+from typing import cast
+
+from guard.volatile import mask_job, mask_numbered, zero_digits
+
+_HEAD = 9_000
+_TAIL = 3_000
+_LONGEST_LINE = 300
+_REMEMBERED = 32
+_SHORTEST_LINE = 2
+_NUMBERED = re.compile(r"^\d{1,6}\s*[|:\t→]\s*")
+# "row 0" as a line is not "row 0" as the shape of "row 7".
+_SHAPE = 0x5EED
+
+
+Line = tuple[str, int, int]
+"""A line without its volatile parts; its print, and that of its shape.
+
+The print is the hash of the line without its number in a listing, 0 where it is too
+short to count; its shape is the line without digits. A plain flat tuple: thousands
+are made, and the garbage collector looks at each.
+"""
+
+
+class Lines:
+    """Lines read before, the last thousand or two. What is read does not depend on it."""
+
+    MOST = 1024
+
+    def __init__(self) -> None:
+        self._young: dict[str, Line] = {}
+        self._old: dict[str, Line] = {}
+
+    def clear(self) -> None:
+        """Forget all."""
+        self._young, self._old = {}, {}
+
+    def read(self, raw: list[str]) -> list[Line]:
+        """Read lines, in order; of those read before it is known what they are."""
+        known: list[Line | None] = list(map(self._young.get, raw))
+        if all(known):
+            return cast("list[Line]", known)
+        anew = self._learn([line for line, one in zip(raw, known, strict=True) if one is None])
+        return [one or anew[line] for line, one in zip(raw, known, strict=True)]
+
+    def _learn(self, raw: list[str]) -> dict[str, Line]:
+        old = self._old
+        learnt = {line: old[line] for line in raw if line in old}
+        if unread := [line for line in dict.fromkeys(raw) if line not in learnt]:
+            learnt.update(_read_anew(unread))
+        if len(self._young) >= self.MOST:
+            self._young, self._old = {}, self._young
+        self._young.update(learnt)
+        return learnt
+
+
+_lines = Lines()
+
+
+def read_lines(text: str) -> tuple[Line, ...]:
+    """Give the lines of a text's head and tail that are not empty.
+
+    What lies beyond 12,000 characters, or 300 of a line, is left out: a result
+    of a megabyte costs what one of 12 kB does.
+    """
+    return _read_lines(text if len(text) <= _HEAD + _TAIL else f"{text[:_HEAD]}\n{text[-_TAIL:]}")
+
+
+def masked_lines(text: str) -> tuple[str, ...]:
+    r"""Give them masked.
+
+    >>> masked_lines("3 passed in 0.1s\n\n  ok ")
+    ('3 passed in <~>', 'ok')
+    """
+    return tuple([masked for masked, _, _ in read_lines(text)])
+
+
+# Asked for each answer by the outcome, by the news and again by the judge.
+@functools.lru_cache(maxsize=_REMEMBERED)
+def _read_lines(text: str) -> tuple[Line, ...]:
+    raw = list(filter(None, map(str.strip, text.split("\n"))))
+    if len(text) > _LONGEST_LINE and raw and max(map(len, raw)) > _LONGEST_LINE:
+        raw = [line[:_LONGEST_LINE] for line in raw]
+    if raw and raw[0][0] == "[":
+        raw = list(map(mask_job, raw))
+    return tuple(_lines.read(raw))
+
+
+def _read_anew(raw: list[str]) -> dict[str, Line]:
+    """Read lines, each there once; only those with a digit have anything to mask."""
+    shapes = zero_digits("\n".join(raw)).split("\n")
+    numbered = [line for line, shape in zip(raw, shapes, strict=True) if "0" in shape]
+    read = dict(zip(raw, _read(raw, raw, raw), strict=True))
+    if numbered:
+        read.update(zip(numbered, _read_numbered(numbered), strict=True))
+    return read
+
+
+def _read_numbered(raw: list[str]) -> list[Line]:
+    masked = mask_numbered(raw)
+    bare = [_without_number(line) if line[0].isdigit() else line for line in masked]
+    return _read(masked, bare, zero_digits("\n".join(bare)).split("\n"))
+
+
+def _without_number(line: str) -> str:
+    """Give a line of a listing without its number."""
+    found = _NUMBERED.match(line)
+    return line[found.end() :] if found else line
+
+
+def _read(masked: list[str], bare: list[str], shapes: list[str]) -> list[Line]:
+    return [
+        (line, 0, 0)
+        if len(core) < _SHORTEST_LINE
+        else (line, own := hash(core), own if core == shape else hash(shape) ^ _SHAPE)
+        for line, core, shape in zip(masked, bare, shapes, strict=True)
+    ]

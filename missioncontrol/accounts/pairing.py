@@ -1,0 +1,75 @@
+"""Bring a phone in: a link to scan and a code to type, for one sign-in within ten minutes."""
+
+from __future__ import annotations
+
+import re
+import secrets
+from dataclasses import dataclass
+from datetime import datetime
+from uuid import UUID
+
+from django.contrib.auth.models import User
+
+from missioncontrol.accounts.models import LoginLink
+from missioncontrol.accounts.services import LINK_LIFE, redeem, usable
+from missioncontrol.accounts.tokens import digest, new_token
+
+# Nothing that looks like something else: no 0 and O, no 1, I and L, no U.
+ALPHABET = "23456789ABCDEFGHJKMNPQRSTVWXYZ"
+GROUPS, GROUP = 3, 4
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pairing:
+    """What is shown once: the link's secret, and the code for a phone without a camera."""
+
+    id: UUID
+    secret: str
+    code: str
+    expires_at: datetime
+
+
+def offer(*, user: User, at: datetime) -> Pairing:
+    """Make a way in for a phone. What this person was offered before stops working."""
+    withdraw(user)
+    token, code = new_token(""), new_code()
+    row = LoginLink.objects.create(
+        user=user, digest=token.digest, code_digest=digest(plain(code)), expires_at=at + LINK_LIFE
+    )
+    return Pairing(id=row.id, secret=token.text, code=code, expires_at=row.expires_at)
+
+
+def withdraw(user: User) -> None:
+    """Take back what this person was offered and nobody came by yet."""
+    LoginLink.objects.filter(user=user, used_at=None).exclude(code_digest=None).delete()
+
+
+def redeem_code(*, code: str, at: datetime) -> LoginLink | None:
+    """Use up the link behind a typed code; None: it is spent or unknown."""
+    link = usable(at).select_related("user").filter(code_digest=digest(plain(code))).first()
+    return redeem(link, at=at) if link else None
+
+
+def find(*, pairing: UUID, user: User) -> LoginLink | None:
+    """Return what a person offered, whatever became of it."""
+    offered = LoginLink.objects.filter(pk=pairing, user=user).exclude(code_digest=None)
+    return offered.select_related("browser").first()
+
+
+def new_code() -> str:
+    """Return twelve signs of chance (58 bits) in three groups.
+
+    >>> plain(new_code()).isalnum(), len(new_code())
+    (True, 14)
+    """
+    groups = ("".join(secrets.choice(ALPHABET) for _ in range(GROUP)) for _ in range(GROUPS))
+    return "-".join(groups)
+
+
+def plain(code: str) -> str:
+    """Return a code as it is compared: however it was typed.
+
+    >>> plain(" k7qm 42xd-9rtf")
+    'K7QM42XD9RTF'
+    """
+    return re.sub(r"[^0-9A-Z]", "", code.upper())[:40]

@@ -1,0 +1,41 @@
+"""Sign a person out everywhere else."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import datetime
+
+from django.contrib.auth import SESSION_KEY
+from django.contrib.auth.models import User
+from django.contrib.sessions.models import Session
+
+from missioncontrol.accounts.browsers import IN_SESSION
+from missioncontrol.accounts.models import Browser
+
+
+def end_others(user: User, *, kept: str | None, at: datetime) -> int:
+    """End every session of a person but the one whose key is `kept`; count their browsers.
+
+    All the others are forgotten, and with them where pushes reached them: also those whose
+    session ended by itself.
+    """
+    ended: list[str] = []
+    here = ""
+    for session in _live(user, at):
+        if session.session_key == kept:
+            here = session.get_decoded().get(IN_SESSION, "")
+        else:
+            ended.append(session.pk)
+    others = Browser.objects.filter(user=user)
+    others = others.exclude(pk=here) if here else others
+    forgotten = others.count()
+    others.delete()
+    Session.objects.filter(pk__in=ended).delete()
+    return max(len(ended), forgotten)
+
+
+def _live(user: User, at: datetime) -> Iterator[Session]:
+    """Yield a person's sessions; whose a session is stands inside it."""
+    for session in Session.objects.filter(expire_date__gt=at).iterator():
+        if str(session.get_decoded().get(SESSION_KEY)) == str(user.pk):
+            yield session

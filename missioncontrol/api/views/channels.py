@@ -1,0 +1,178 @@
+"""How people are reached: a project's channels, and what became of each delivery."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+from uuid import UUID
+
+from django.http import HttpResponse
+from rest_framework.request import Request
+from rest_framework.views import APIView
+
+from missioncontrol.accounts.models import Role
+from missioncontrol.accounts.selectors import role_in
+from missioncontrol.api import auth
+from missioncontrol.api.answers import answer, answer_list, answer_page, identity, read_body
+from missioncontrol.api.schema import described
+from missioncontrol.api.views.oversight import named_project
+from missioncontrol.clock import now
+from missioncontrol.errors import Forbidden
+from missioncontrol.notify import channels, selectors
+from missioncontrol.notify.models import Channel
+from missioncontrol.notify.rows import delivery_row
+from missioncontrol.wire import ChannelHears, ChannelKind, ChannelRow, DeliveryRow
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewChannel:
+    """A way to reach people; `project` where the person has several."""
+
+    kind: ChannelKind
+    name: str
+    address: str
+    """Kept sealed, and never shown again."""
+    project: UUID | None = None
+    enabled: bool = True
+    step_minutes: int = 0
+    """0: told at once; else only if nobody answered so long."""
+    quiet_from: str | None = None
+    """"22:00", in the project's time zone."""
+    quiet_to: str | None = None
+    hears: tuple[ChannelHears, ...] = ("decisions", "budgets")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChannelPatch:
+    """What is absent stays; quiet hours are ended by empty texts."""
+
+    name: str | None = None
+    address: str | None = None
+    enabled: bool | None = None
+    step_minutes: int | None = None
+    quiet_from: str | None = None
+    quiet_to: str | None = None
+    hears: tuple[ChannelHears, ...] | None = None
+
+
+RULES = ("enabled", "step_minutes", "quiet_from", "quiet_to", "hears")
+
+
+class Channels(APIView):
+    permission_classes = [auth.IsPerson]
+
+    @described("channels_list", returns=ChannelRow, many=True, query=("project",))
+    def get(self, request: Request) -> HttpResponse:
+        """List how people are reached, in the order they are told."""
+        return answer_list(request, selectors.channels(projects=auth.projects_of(request)))
+
+    @described("channels_add", takes=NewChannel, returns=ChannelRow, status=201)
+    def post(self, request: Request) -> HttpResponse:
+        """Add a channel; owners only."""
+        asked = read_body(request, NewChannel)
+        project = named_project(request, asked.project)
+        _check_owns(request, project)
+        channel = channels.add_channel(
+            project, kind=asked.kind, name=asked.name, address=asked.address,
+            rules={name: getattr(asked, name) for name in RULES}, by=auth.name_of(request),
+            at=now(),
+        )  # fmt: skip
+        return answer(selectors.show_channel(channel), status=201)
+
+
+class OneChannel(APIView):
+    permission_classes = [auth.IsPerson]
+
+    @described("channels_read", returns=ChannelRow)
+    def get(self, request: Request, channel_id: UUID) -> HttpResponse:
+        """Show a channel."""
+        found = selectors.channel(channel_id, projects=auth.projects_of(request))
+        return answer(selectors.show_channel(found))
+
+    @described("channels_change", takes=ChannelPatch, returns=ChannelRow)
+    def patch(self, request: Request, channel_id: UUID) -> HttpResponse:
+        """Change a channel; owners only."""
+        channel = _owned(request, channel_id)
+        changed = channels.change_channel(
+            channel, _named(read_body(request, ChannelPatch)), by=auth.name_of(request), at=now()
+        )
+        return answer(selectors.show_channel(changed))
+
+    @described("channels_remove", status=204)
+    def delete(self, request: Request, channel_id: UUID) -> HttpResponse:
+        """Remove a channel; owners only."""
+        channels.remove_channel(_owned(request, channel_id), by=auth.name_of(request), at=now())
+        return HttpResponse(status=204)
+
+
+class ChannelTest(APIView):
+    permission_classes = [auth.IsPerson]
+
+    @described("channels_test", returns=DeliveryRow, status=202)
+    def post(self, request: Request, channel_id: UUID) -> HttpResponse:
+        """Send a channel a test, quiet hours or not; the delivery says what comes of it."""
+        channel = selectors.channel(channel_id, projects=auth.projects_of(request))
+        auth.check_may_act(request, channel.project_id)
+        made = channels.send_test(channel, by=auth.name_of(request), at=now())
+        return answer(delivery_row(made), status=202)
+
+
+class Deliveries(APIView):
+    permission_classes = [auth.IsPerson]
+
+    @described(
+        "deliveries_list", returns=DeliveryRow, many=True,
+        query=("status", "kind", "channel", "decision", "run", "project"),
+    )  # fmt: skip
+    def get(self, request: Request) -> HttpResponse:
+        """List what people were told or are to be, newest first; `?status=failed,waiting`."""
+        found = selectors.deliveries(
+            projects=auth.projects_of(request), statuses=_words(request, "status"),
+            kinds=_words(request, "kind"), channel=identity(request, "channel"),
+            decision=identity(request, "decision"), run=identity(request, "run"),
+        )  # fmt: skip
+        return answer_page(request, found, delivery_row)
+
+
+class OneDelivery(APIView):
+    permission_classes = [auth.IsPerson]
+
+    @described("deliveries_read", returns=DeliveryRow)
+    def get(self, request: Request, delivery_id: UUID) -> HttpResponse:
+        """Show a delivery."""
+        found = selectors.delivery(delivery_id, projects=auth.projects_of(request))
+        return answer(delivery_row(found))
+
+
+class DeliveryRetry(APIView):
+    permission_classes = [auth.IsPerson]
+
+    @described("deliveries_retry", returns=DeliveryRow, status=202)
+    def post(self, request: Request, delivery_id: UUID) -> HttpResponse:
+        """Try a failed delivery again, as often as a new one."""
+        mine = auth.projects_of(request)
+        delivery = selectors.delivery(delivery_id, projects=mine)
+        auth.check_may_act(request, delivery.project_id)
+        channels.try_again(delivery, at=now())
+        return answer(delivery_row(selectors.delivery(delivery_id, projects=mine)), status=202)
+
+
+def _owned(request: Request, channel_id: UUID) -> Channel:
+    channel = selectors.channel(channel_id, projects=auth.projects_of(request))
+    _check_owns(request, channel.project_id)
+    return channel
+
+
+def _check_owns(request: Request, project: UUID) -> None:
+    user: Any = request.user
+    if role_in(user, project) != Role.OWNER:
+        raise Forbidden("Only an owner changes how people are reached.")
+
+
+def _named(asked: ChannelPatch) -> dict[str, Any]:
+    names = ("name", "address", *RULES)
+    return {name: getattr(asked, name) for name in names if getattr(asked, name) is not None}
+
+
+def _words(request: Request, name: str) -> list[str]:
+    return [word for word in request.query_params.get(name, "").split(",") if word]

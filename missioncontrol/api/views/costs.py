@@ -1,0 +1,155 @@
+"""What was spent: sums of model calls, accounts of days, and both as CSV."""
+
+from __future__ import annotations
+
+from datetime import date
+from typing import Any, cast
+from uuid import UUID
+
+from django.http import HttpResponse
+from rest_framework.request import Request
+from rest_framework.views import APIView
+
+from missioncontrol.api import auth
+from missioncontrol.api.answers import answer, answer_list, moment
+from missioncontrol.api.schema import described
+from missioncontrol.clock import now
+from missioncontrol.errors import InvalidRequest, NotFound
+from missioncontrol.oversight import accounting, report_rows, selectors
+from missioncontrol.oversight.account_parts import GROUPS, Asked
+from missioncontrol.oversight.cost_csv import account_csv
+from missioncontrol.oversight.report_texts import csv_of
+from missioncontrol.oversight.spans import RANGES
+from missioncontrol.oversight.usual import usual_spending
+from missioncontrol.wire import CostAccount, CostRow, Report, ReportRow, UsualRow
+
+COST_GROUPS = ("day", "agent", "model", "project", "run")
+DAYS_A_PAGE = 31
+YEARS = range(2000, 2201)
+ACCOUNT = ("range", "day", "group_by", "agent", "model", "project")
+
+
+class Costs(APIView):
+    permission_classes = [auth.IsPerson]
+
+    @described(
+        "costs_list", returns=CostRow, many=True, query=("group_by", "since", "until", "project")
+    )
+    def get(self, request: Request) -> HttpResponse:
+        """Add up model calls by day (default), agent, model, project or run."""
+        found = selectors.costs(
+            projects=auth.projects_of(request),
+            group_by=_choice(request, "group_by", COST_GROUPS),
+            since=moment(request, "since"), until=moment(request, "until"),
+        )  # fmt: skip
+        return answer_list(request, found)
+
+
+class Usual(APIView):
+    permission_classes = [auth.IsPerson]
+
+    @described("costs_usual", returns=UsualRow, many=True, query=("project",))
+    def get(self, request: Request) -> HttpResponse:
+        """Tell what each agent usually spends an hour, where enough runs are recorded."""
+        return answer_list(request, usual_spending(projects=auth.projects_of(request), at=now()))
+
+
+class Account(APIView):
+    permission_classes = [auth.IsPerson]
+
+    @described("costs_account", returns=CostAccount, query=ACCOUNT)
+    def get(self, request: Request) -> HttpResponse:
+        """Account for a `range` (day, week, month) that holds `day`; today's by default."""
+        return answer(_account(request))
+
+
+class Export(APIView):
+    permission_classes = [auth.IsPerson]
+
+    @described("costs_export", query=ACCOUNT)
+    def get(self, request: Request) -> HttpResponse:
+        """Export an account's groups as CSV."""
+        told = _account(request)
+        name = f"costs-{told.first_day}-by-{told.group_by}.csv"
+        return csv_file(account_csv(told), name=name)
+
+
+class Reports(APIView):
+    permission_classes = [auth.IsPerson]
+
+    @described("reports_list", returns=ReportRow, many=True, query=("project", "cursor"))
+    def get(self, request: Request) -> HttpResponse:
+        """List daily cost reports, the latest day first; of each its newest version."""
+        before = read_day(request.query_params.get("cursor"))
+        found = report_rows.listed(
+            projects=auth.projects_of(request), before=before, days=DAYS_A_PAGE
+        )
+        is_full = len({row.day for row in found}) == DAYS_A_PAGE
+        return answer_list(request, found, cursor=found[-1].day if is_full else None)
+
+
+class OneReport(APIView):
+    permission_classes = [auth.IsPerson]
+
+    @described("reports_read", returns=Report)
+    def get(self, request: Request, report_id: UUID) -> HttpResponse:
+        """Show a daily cost report, as it was made."""
+        return answer(report_rows.one(report_id, projects=auth.projects_of(request)))
+
+
+class ReportFile(APIView):
+    permission_classes = [auth.IsPerson]
+
+    @described("reports_csv")
+    def get(self, request: Request, report_id: UUID) -> HttpResponse:
+        """Export a daily cost report as CSV."""
+        report = report_rows.one(report_id, projects=auth.projects_of(request))
+        return csv_file(csv_of(report), name=f"cost-report-{report.row.day}.csv")
+
+
+def csv_file(text: str, *, name: str) -> HttpResponse:
+    """Answer a CSV file to be saved under this name."""
+    response = HttpResponse(text, content_type="text/csv; charset=utf-8")
+    response.headers["Content-Disposition"] = f'attachment; filename="{name}"'
+    return response
+
+
+def _account(request: Request) -> CostAccount:
+    projects = auth.projects_of(request)
+    if not projects:
+        raise NotFound("The project")
+    said = request.query_params
+    asked = Asked(
+        kind=cast(Any, _choice(request, "range", RANGES)),
+        day=read_day(said.get("day")),
+        group_by=cast(Any, _choice(request, "group_by", GROUPS)),
+        agent=said.get("agent"),
+        model=said.get("model"),
+    )
+    return accounting.account(projects, asked, at=now())
+
+
+def read_day(text: str | None) -> date | None:
+    """Read a date from the query.
+
+    Raises:
+        InvalidRequest: it is none, or one that no calendar of ours reaches.
+    """
+    if not text:
+        return None
+    try:
+        day = date.fromisoformat(text)
+    except ValueError:
+        day = date.min
+    if day.year not in YEARS:
+        raise InvalidRequest(f"day: expected a date such as 2026-11-21, got {text!r}.", field="day")
+    return day
+
+
+def _choice(request: Request, name: str, known: tuple[str, ...]) -> str:
+    """Read one of a few words from the query; the first by default."""
+    text = request.query_params.get(name) or known[0]
+    if text not in known:
+        expected = ", ".join(known)
+        raise InvalidRequest(f"{name}: expected one of {expected}, got {text!r}.", field=name)
+    return text

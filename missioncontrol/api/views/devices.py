@@ -1,0 +1,305 @@
+"""Your browsers: which take pushes, and how a phone joins them."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any, cast
+from urllib.parse import urlsplit
+from uuid import UUID
+
+import segno
+from django.conf import settings
+from django.contrib.auth.models import User
+from django.http import HttpResponse
+from rest_framework.request import Request
+from rest_framework.views import APIView
+
+from missioncontrol.accounts import browsers, certificates, pairing
+from missioncontrol.accounts.models import Browser, LoginLink
+from missioncontrol.accounts.pace import Pace
+from missioncontrol.accounts.selectors import memberships_of
+from missioncontrol.api import auth
+from missioncontrol.api.answers import answer, answer_list, read_body
+from missioncontrol.api.schema import described
+from missioncontrol.clock import now
+from missioncontrol.errors import InvalidRequest, NotFound, TooManyRequests, Unavailable
+from missioncontrol.notify import devices, services, vapid
+from missioncontrol.notify.models import Device
+from missioncontrol.oversight import access
+from missioncontrol.wire import DeviceRow, PairingRow, PushRow, Reach
+
+PAIRINGS = Pace(most=10, in_all=100)
+TESTS = Pace(most=6, in_all=60)
+LOOPBACK = {"127.0.0.1", "localhost", "::1"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PushKeys:
+    """The browser's half: what a push to it is encrypted with."""
+
+    p256dh: str
+    auth: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewPush:
+    """A browser's push subscription, as `PushSubscription.toJSON()` tells it."""
+
+    endpoint: str
+    keys: PushKeys
+    vapid_key: str
+    """The key it subscribed with: `devices/reach/` says which."""
+    time_zone: str = "UTC"
+    language: str = "en"
+    name: str | None = None
+    """What the device calls itself, where it tells."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DevicePatch:
+    """What is absent stays; quiet hours end with both set to an empty text."""
+
+    name: str | None = None
+    enabled: bool | None = None
+    show_details: bool | None = None
+    quiet_from: str | None = None
+    quiet_to: str | None = None
+    time_zone: str | None = None
+    language: str | None = None
+
+
+class Devices(APIView):
+    permission_classes = [auth.IsPerson]
+
+    @described("devices_list", returns=DeviceRow, many=True)
+    def get(self, request: Request) -> HttpResponse:
+        """List the browsers in which you are signed in, the latest seen first."""
+        this = _this(request)
+        mine = list(browsers.browsers_of(_person(request)).select_related("device"))
+        return answer_list(request, _rows(mine, this))
+
+
+class ReachView(APIView):
+    permission_classes = [auth.IsPerson]
+
+    @described("devices_reach", returns=Reach)
+    def get(self, request: Request) -> HttpResponse:
+        """Say where a phone reaches this installation, and what it can do there."""
+        url = _address_for_phones(request)
+        return answer(
+            Reach(
+                url=url,
+                is_secure=url.startswith("https://"),
+                certificate=certificates.fingerprint(settings.DATA_DIR) if _is_own(url) else None,
+                push_key=_push_key(),
+            )
+        )
+
+
+class Certificate(APIView):
+    permission_classes = [auth.IsPerson]
+
+    @described("devices_certificate")
+    def get(self, request: Request) -> HttpResponse:
+        """Fetch the certificate a phone may be told to trust: the one this machine made."""
+        found = certificates.authority(settings.DATA_DIR)
+        if found is None:
+            raise NotFound("A certificate of this machine")
+        response = HttpResponse(found, content_type="application/x-x509-ca-cert")
+        response["Content-Disposition"] = 'attachment; filename="mission-control.crt"'
+        return response
+
+
+class OneDevice(APIView):
+    permission_classes = [auth.IsPerson]
+
+    @described("devices_change", takes=DevicePatch, returns=DeviceRow)
+    def patch(self, request: Request, device_id: UUID) -> HttpResponse:
+        """Name a browser, or change how pushes reach it."""
+        browser = _find(request, device_id)
+        _apply(browser, read_body(request, DevicePatch))
+        return answer(_row(_find(request, device_id), _this(request)))
+
+    @described("devices_sign_out", status=204)
+    def delete(self, request: Request, device_id: UUID) -> HttpResponse:
+        """Sign a browser out, wherever it is; no push reaches it any more."""
+        auth.check_by_hand(request)
+        browser = _find(request, device_id)
+        access.sign_out(browser, by=auth.name_of(request), at=now())
+        return HttpResponse(status=204)
+
+
+class ThisPush(APIView):
+    permission_classes = [auth.IsPerson]
+
+    @described("devices_subscribe", takes=NewPush, returns=DeviceRow, status=201)
+    def post(self, request: Request) -> HttpResponse:
+        """Have the browser that asks take pushes."""
+        browser = _this(request)
+        if browser is None:
+            raise InvalidRequest("Only a signed-in browser takes pushes, not a token.")
+        asked = read_body(request, NewPush)
+        if asked.name and browser.name in {"Android", "iPhone", "iPad"}:
+            browsers.rename(browser, asked.name)
+        if not settings.VAPID_PRIVATE_KEY:
+            raise Unavailable(str(vapid.NoKey()))
+        devices.subscribe(
+            browser, endpoint=asked.endpoint, p256dh=asked.keys.p256dh, auth=asked.keys.auth,
+            vapid_key=asked.vapid_key, time_zone=asked.time_zone, language=asked.language, at=now(),
+        )  # fmt: skip
+        return answer(_row(_find(request, browser.id), browser), status=201)
+
+    @described("devices_unsubscribe", status=204)
+    def delete(self, request: Request) -> HttpResponse:
+        """Have the browser that asks take no more pushes."""
+        Device.objects.filter(browser=_this(request), browser__isnull=False).delete()
+        return HttpResponse(status=204)
+
+
+class TryDevice(APIView):
+    permission_classes = [auth.IsPerson]
+
+    @described("devices_test", status=202)
+    def post(self, request: Request, device_id: UUID) -> HttpResponse:
+        """Send a browser a test notification, quiet hours or not."""
+        device = _push_of(_find(request, device_id))
+        project = memberships_of(_person(request)).first()
+        if device is None or project is None:
+            raise NotFound("A browser that takes pushes")
+        if not TESTS.may(str(request.user.pk)):
+            raise TooManyRequests
+        services.try_device(device, project=project.project_id, by=auth.name_of(request), at=now())
+        return HttpResponse(status=202)
+
+
+class Pairings(APIView):
+    permission_classes = [auth.IsPerson]
+
+    @described("pairings_offer", returns=PairingRow, status=201)
+    def post(self, request: Request) -> HttpResponse:
+        """Make a link and a code that sign one phone in, once, within ten minutes."""
+        auth.check_by_hand(request)
+        if not PAIRINGS.may(str(request.user.pk)):
+            raise TooManyRequests
+        base = _address_for_phones(request)
+        if not base:
+            raise Unavailable(
+                "Only who is at this machine reaches it: start with --https or --lan."
+            )
+        made = pairing.offer(user=_person(request), at=now())
+        url = f"{base}/login/{made.secret}/"
+        picture = segno.make(url, error="m", micro=False).svg_data_uri(border=2)
+        row = PairingRow(
+            id=made.id, status="waiting", expires_at=made.expires_at, url=url, code=made.code,
+            code_url=f"{base}/pair", qr=picture,
+        )  # fmt: skip
+        response = answer(row, status=201)
+        response["Cache-Control"] = "no-store"
+        return response
+
+
+class OnePairing(APIView):
+    permission_classes = [auth.IsPerson]
+
+    @described("pairings_read", returns=PairingRow)
+    def get(self, request: Request, pairing_id: UUID) -> HttpResponse:
+        """Say whether the phone has come."""
+        link = pairing.find(pairing=pairing_id, user=_person(request))
+        if link is None:
+            raise NotFound("The pairing")
+        return answer(_pairing_row(link, _this(request)))
+
+
+def _person(request: Request) -> User:
+    return cast(User, request.user)
+
+
+def _this(request: Request) -> Browser | None:
+    """Return the browser that asks; None: it is a script with a token."""
+    if request.auth is not None:
+        return None
+    return browsers.present(
+        request.session, user=_person(request), agent=request.headers.get("User-Agent", ""),
+        at=now(),
+    )  # fmt: skip
+
+
+def _find(request: Request, device_id: UUID) -> Browser:
+    mine = browsers.browsers_of(_person(request)).select_related("device")
+    found = mine.filter(pk=device_id).first()
+    if found is None:
+        raise NotFound("The device")
+    return found
+
+
+def _push_of(browser: Browser) -> Device | None:
+    return getattr(browser, "device", None)
+
+
+def _apply(browser: Browser, asked: DevicePatch) -> None:
+    changes: dict[str, Any] = {k: v for k, v in asdict(asked).items() if v is not None}
+    name = changes.get("name", browser.name).strip()
+    if not name:
+        raise InvalidRequest("name: it is empty.", field="name")
+    browsers.rename(browser, name)
+    device = _push_of(browser)
+    if device is None:
+        if set(changes) - {"name"}:
+            raise InvalidRequest("This browser takes no pushes.")
+        return
+    devices.change(device, {**changes, "name": browser.name})
+
+
+def _rows(found: list[Browser], this: Browser | None) -> list[DeviceRow]:
+    pushes = [push for browser in found if (push := _push_of(browser))]
+    sent = devices.last_sent(pushes)
+    return [_row(browser, this, sent) for browser in found]
+
+
+def _row(browser: Browser, this: Browser | None, sent: dict[Any, Any] | None = None) -> DeviceRow:
+    device = _push_of(browser)
+    if device and sent is None:
+        sent = devices.last_sent([device])
+    return DeviceRow(
+        id=browser.id, name=browser.name, kind="phone" if browser.kind == "phone" else "desktop",
+        program=browser.program, created_at=browser.created_at, seen_at=browser.seen_at,
+        is_this=this is not None and this.id == browser.id,
+        push=_push_row(device, (sent or {}).get(device.id)) if device else None,
+    )  # fmt: skip
+
+
+def _push_row(device: Device, last_sent_at: Any) -> PushRow:
+    return PushRow(
+        enabled=device.enabled, show_details=device.show_details,
+        quiet_from=device.quiet_from.strftime("%H:%M") if device.quiet_from else None,
+        quiet_to=device.quiet_to.strftime("%H:%M") if device.quiet_to else None,
+        time_zone=device.time_zone, language=device.language, last_sent_at=last_sent_at,
+        is_current=device.vapid_key == _push_key(),
+    )  # fmt: skip
+
+
+def _pairing_row(link: LoginLink, this: Browser | None) -> PairingRow:
+    if link.used_at is not None:
+        device = _row(link.browser, this) if link.browser else None
+        return PairingRow(id=link.id, status="paired", expires_at=link.expires_at, device=device)
+    is_over = link.expires_at <= now()
+    return PairingRow(
+        id=link.id, status="expired" if is_over else "waiting", expires_at=link.expires_at
+    )
+
+
+def _push_key() -> str | None:
+    return vapid.public_key() if settings.VAPID_PRIVATE_KEY else None
+
+
+def _address_for_phones(request: Request) -> str:
+    """Return where a phone comes in; else what this page was reached by, if not loopback."""
+    if settings.PHONE_URL:
+        return str(settings.PHONE_URL).rstrip("/")
+    here = request.build_absolute_uri("/").rstrip("/")
+    return "" if urlsplit(here).hostname in LOOPBACK else here
+
+
+def _is_own(url: str) -> bool:
+    """Our own certificate serves this address, not a proxy's in front of us."""
+    return url.startswith("https://") and url != settings.PUBLIC_URL.rstrip("/")

@@ -1,0 +1,142 @@
+"""History: runs by a line of search, their sums, exports, saved views."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime, tzinfo
+from typing import cast
+from uuid import UUID
+from zoneinfo import ZoneInfo
+
+from django.contrib.auth.models import User
+from django.db.models import QuerySet
+from django.http import HttpResponse, StreamingHttpResponse
+from rest_framework.request import Request
+from rest_framework.views import APIView
+
+from missioncontrol.api import auth
+from missioncontrol.api.answers import answer, answer_page, answer_rows, identity, moment, read_body
+from missioncontrol.api.schema import described
+from missioncontrol.api.streaming import pages_of, stream
+from missioncontrol.clock import now
+from missioncontrol.errors import InvalidRequest
+from missioncontrol.history import exporting, finding, saved_views
+from missioncontrol.history.language import Query, read_query
+from missioncontrol.runs.models import Run
+from missioncontrol.runs.selectors import list_runs
+from missioncontrol.wire import HistoryRow, HistoryTotals, SavedViewRow
+
+FILTERS = ("q", "status", "agent", "since", "until", "parent", "tree", "project", "zone")
+FORMATS = {"csv": exporting.csv_lines, "jsonl": exporting.jsonl}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewView:
+    """A line of search to keep; `project` where the person has several."""
+
+    name: str
+    q: str
+    project: UUID | None = None
+
+
+class Totals(APIView):
+    permission_classes = [auth.IsPerson]
+
+    @described("runs_totals", returns=HistoryTotals, query=FILTERS)
+    def get(self, request: Request) -> HttpResponse:
+        """Add up every run the filters leave."""
+        found, _ = _found(request, at=now())
+        return answer(finding.totals(found))
+
+
+class Export(APIView):
+    permission_classes = [auth.IsPerson]
+
+    @described("runs_export", query=(*FILTERS, "as"))
+    def get(self, request: Request) -> StreamingHttpResponse:
+        """Export every run the filters leave, as `as=csv` or `jsonl`."""
+        kind = request.query_params.get("as", "jsonl")
+        if kind not in FORMATS:
+            raise InvalidRequest(f"as: expected csv or jsonl, got {kind!r}.", field="as")
+        at = now()
+        found, _ = _found(request, at=at)
+        return stream(request, FORMATS[kind](_rows(found, at=at)), kind=kind, name="runs")
+
+
+class SavedViews(APIView):
+    permission_classes = [auth.IsPerson]
+
+    @described("views_list", returns=SavedViewRow, many=True, query=("project",))
+    def get(self, request: Request) -> HttpResponse:
+        """List your own views."""
+        mine = saved_views.views_of(_person(request), projects=auth.projects_of(request))
+        return answer_page(request, mine, saved_views.view_row)
+
+    @described("views_save", takes=NewView, returns=SavedViewRow, status=201)
+    def post(self, request: Request) -> HttpResponse:
+        """Keep a line of search; the same name again replaces it."""
+        asked = read_body(request, NewView)
+        kept = saved_views.save_view(
+            user=_person(request), project=_project(request, asked.project), name=asked.name,
+            q=asked.q, at=now(),
+        )  # fmt: skip
+        return answer(saved_views.view_row(kept), status=201)
+
+
+class OneSavedView(APIView):
+    permission_classes = [auth.IsPerson]
+
+    @described("views_remove", status=204)
+    def delete(self, request: Request, view_id: UUID) -> HttpResponse:
+        """Forget one of your views."""
+        saved_views.remove_view(view_id, user=_person(request))
+        return HttpResponse(status=204)
+
+
+def answer_runs(request: Request) -> HttpResponse:
+    """Answer one page of `GET runs/`."""
+    at = now()
+    found, query = _found(request, at=at)
+    return answer_rows(request, found, lambda runs: finding.show(runs, query, at=at))
+
+
+def _found(request: Request, *, at: datetime) -> tuple[QuerySet[Run], Query]:
+    given = request.query_params
+    query = read_query(given.get("q", ""), at=at, zone=_zone(request))
+    found = list_runs(
+        projects=auth.projects_of(request), agent=given.get("agent", "").replace("\0", ""),
+        status=[word for word in given.get("status", "").split(",") if word],
+        since=moment(request, "since"), until=moment(request, "until"),
+        parent=identity(request, "parent"), tree=identity(request, "tree"),
+    )  # fmt: skip
+    return finding.narrow(found, query), query
+
+
+def _rows(found: QuerySet[Run], *, at: datetime) -> Iterator[HistoryRow]:
+    for page in pages_of(found):
+        yield from finding.show(page, Query(), at=at)
+
+
+def _zone(request: Request) -> tzinfo:
+    name = request.query_params.get("zone", "")
+    try:
+        return ZoneInfo(name) if name else UTC
+    except (KeyError, ValueError, OSError):
+        raise InvalidRequest(
+            f"zone: expected an IANA name such as Europe/Berlin, got {name[:60]!r}.", field="zone"
+        ) from None
+
+
+def _person(request: Request) -> User:
+    return cast(User, request.user)
+
+
+def _project(request: Request, named: UUID | None) -> UUID:
+    """Return the project a view is for: a viewer may keep views too."""
+    mine = auth.projects_of(request)
+    if named is None and len(mine) == 1:
+        return mine[0]
+    if named is None:
+        raise InvalidRequest("project: say which of your projects.", field="project")
+    return auth.check_belongs(request, named)

@@ -1,0 +1,118 @@
+"""This installation, for the people who run it."""
+
+from __future__ import annotations
+
+import platform
+import shutil
+from importlib.metadata import version
+from pathlib import Path
+from sqlite3 import sqlite_version
+from typing import Any
+from urllib.parse import urlsplit
+
+from django.conf import settings
+from django.db import connection
+from django.http import HttpResponse
+from rest_framework.request import Request
+from rest_framework.views import APIView
+
+from missioncontrol.api import auth
+from missioncontrol.api.answers import answer
+from missioncontrol.api.schema import described
+from missioncontrol.api.views import operator
+from missioncontrol.celery import app
+from missioncontrol.errors import Forbidden
+from missioncontrol.history.catching_up import lag
+from missioncontrol.oversight.totals import count_everything
+from missioncontrol.runs.models import JournalRow
+from missioncontrol.wire import InstanceRow, PartRow
+
+
+class Instance(APIView):
+    permission_classes = [auth.IsPerson]
+
+    @described("instance", returns=InstanceRow)
+    def get(self, request: Request) -> HttpResponse:
+        """Show this installation: its parts, where its data is; owners only."""
+        if not auth.owned_projects(request):
+            raise Forbidden("Only an owner sees where the data is.")
+        counted, disk = count_everything(), shutil.disk_usage(settings.DATA_DIR)
+        return answer(
+            InstanceRow(
+                version=settings.VERSION, python=platform.python_version(),
+                parts=(_database(), _broker(), _worker()),
+                data_dir=str(settings.DATA_DIR), database_bytes=_database_bytes(),
+                disk_free_bytes=disk.free, disk_bytes=disk.total,
+                public_url=settings.PUBLIC_URL,
+                is_secure=request.is_secure() or settings.PUBLIC_URL.startswith("https://"),
+                runs=sum(counted.runs.values()), turns=counted.turns,
+                events=JournalRow.objects.count(), waiting=counted.waiting, unindexed=lag(),
+            )
+        )  # fmt: skip
+
+
+def _database() -> PartRow:
+    return PartRow(
+        name="database", ok=operator.passes(operator.database), what=_database_version(),
+        place=_database_place(),
+    )  # fmt: skip
+
+
+def _broker() -> PartRow:
+    return PartRow(
+        name="broker", ok=operator.passes(operator.broker), what=_broker_version(),
+        place=without_password(settings.REDIS_URL),
+    )  # fmt: skip
+
+
+def _worker() -> PartRow:
+    return PartRow(
+        name="worker", ok=operator.passes(operator.worker), what=f"Celery {version('celery')}",
+        place="",
+    )  # fmt: skip
+
+
+def _database_version() -> str:
+    if connection.vendor == "sqlite":
+        return f"SQLite {sqlite_version}"
+    with connection.cursor() as cursor:
+        cursor.execute("SHOW server_version")
+        return f"PostgreSQL {cursor.fetchone()[0]}"
+
+
+def _database_place() -> str:
+    told = connection.settings_dict
+    if connection.vendor == "sqlite":
+        return str(told["NAME"])
+    return f"{told['HOST'] or 'localhost'}:{told['PORT'] or 5432}/{told['NAME']}"
+
+
+def _database_bytes() -> int | None:
+    if connection.vendor == "sqlite":
+        name = str(connection.settings_dict["NAME"])
+        files = (Path(name), Path(f"{name}-wal"))
+        return sum(file.stat().st_size for file in files if file.is_file())
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_database_size(current_database())")
+        return int(cursor.fetchone()[0])
+
+
+def _broker_version() -> str:
+    with app.connection_for_read() as link:
+        channel: Any = link.default_channel
+        try:
+            told = channel.client.info("server")
+        except Exception:  # noqa: BLE001 - it is away: `ok` says so
+            return ""
+    name = "Valkey" if "valkey_version" in told else "Redis"
+    return f"{name} {told.get('valkey_version') or told.get('redis_version', '')}"
+
+
+def without_password(url: str) -> str:
+    """Return an address without who signs in there, and how.
+
+    >>> without_password("redis://user:secret@host:6379/0")
+    'redis://host:6379/0'
+    """
+    parts = urlsplit(url)
+    return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}"

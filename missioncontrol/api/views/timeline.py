@@ -1,0 +1,144 @@
+"""A run's turns: windows, matches, one in full, how it went, who handed on."""
+
+from __future__ import annotations
+
+import re
+from uuid import UUID
+
+from django.http import HttpResponse
+from rest_framework.request import Request
+from rest_framework.views import APIView
+
+from missioncontrol.api import auth
+from missioncontrol.api.answers import answer, page_size, read_moment, whole
+from missioncontrol.api.schema import described
+from missioncontrol.errors import InvalidRequest
+from missioncontrol.runs import selectors, timeline
+from missioncontrol.runs.models import Run
+from missioncontrol.wire import FoundTurns, HandOffs, MomentRow, RunFacets, RunSeries, TurnRow
+
+FILTERS = ("agent", "tool", "signal", "role", "flagged", "q")
+POINTS = 300
+MOST_PICKED = 500
+MOST_MOMENTS = 100
+_SEQS = re.compile(r"\d{1,9}(,\d{1,9})*")
+
+
+class Turns(APIView):
+    permission_classes = [auth.IsPerson]
+
+    @described(
+        "turns_list", returns=TurnRow, many=True,
+        query=("after_seq", "before_seq", "around", "seqs", "limit"),
+    )  # fmt: skip
+    def get(self, request: Request, run_id: UUID) -> HttpResponse:
+        """List a run's turns in order of `seq`, long texts cut; `before_seq` pages backwards,
+        `around` centres on a turn, `seqs` picks some by number.
+        """
+        run, limit = _run(request, run_id), page_size(request)
+        if "seqs" in request.query_params:
+            return answer({"results": timeline.list_picked(run, seqs=_seqs(request)), "next": None})
+        page = timeline.list_window(
+            run, limit=limit, after_seq=whole(request, "after_seq"),
+            before_seq=whole(request, "before_seq"), around=whole(request, "around"),
+        )  # fmt: skip
+        return answer({"results": page, "next": _next_turns(request, page)})
+
+
+class OneTurn(APIView):
+    permission_classes = [auth.IsPerson]
+
+    @described("turns_read", returns=TurnRow)
+    def get(self, request: Request, run_id: UUID, seq: int) -> HttpResponse:
+        """Show one turn in full."""
+        return answer(timeline.show_turn(_run(request, run_id), seq))
+
+
+class Found(APIView):
+    permission_classes = [auth.IsPerson]
+
+    @described("turns_find", returns=FoundTurns, query=(*FILTERS, "before_seq"))
+    def get(self, request: Request, run_id: UUID) -> HttpResponse:
+        """Number the turns that match a filter; a search goes back from the newest."""
+        run = _run(request, run_id)
+        found = timeline.find_turns(run, _filter(request), before_seq=whole(request, "before_seq"))
+        return answer(found)
+
+
+class Facets(APIView):
+    permission_classes = [auth.IsPerson]
+
+    @described("runs_facets", returns=RunFacets)
+    def get(self, request: Request, run_id: UUID) -> HttpResponse:
+        """Count a run's turns by agent, tool, role and detector."""
+        return answer(timeline.count_facets(_run(request, run_id)))
+
+
+class Series(APIView):
+    permission_classes = [auth.IsPerson]
+
+    @described("runs_series", returns=RunSeries, query=("points", "from_seq", "to_seq"))
+    def get(self, request: Request, run_id: UUID) -> HttpResponse:
+        """Show how a run went in at most `points` points; no spike is averaged away."""
+        points = whole(request, "points")
+        if points is not None and not 0 < points <= timeline.MOST_POINTS:
+            raise InvalidRequest(f"points: expected 1 to {timeline.MOST_POINTS}.", field="points")
+        series = timeline.show_series(
+            _run(request, run_id), points=points or POINTS,
+            from_seq=whole(request, "from_seq"), to_seq=whole(request, "to_seq"),
+        )  # fmt: skip
+        return answer(series)
+
+
+class Moments(APIView):
+    permission_classes = [auth.IsPerson]
+
+    @described("runs_moments", returns=MomentRow, many=True, query=("at",))
+    def get(self, request: Request, run_id: UUID) -> HttpResponse:
+        """Say at which turn each moment (`at`, RFC 3339, at most 100) stands."""
+        texts = request.query_params.getlist("at")
+        if len(texts) > MOST_MOMENTS:
+            raise InvalidRequest(f"at: at most {MOST_MOMENTS} at once.", field="at")
+        found = timeline.place_moments(_run(request, run_id), [read_moment("at", t) for t in texts])
+        return answer({"results": found, "next": None})
+
+
+class HandedOn(APIView):
+    permission_classes = [auth.IsPerson]
+
+    @described("runs_hand_offs", returns=HandOffs)
+    def get(self, request: Request, run_id: UUID) -> HttpResponse:
+        """List where another agent of the run took over, and what it was asked."""
+        return answer(timeline.list_hand_offs(_run(request, run_id)))
+
+
+def _run(request: Request, run_id: UUID) -> Run:
+    return selectors.find_run(run_id, projects=auth.projects_of(request))
+
+
+def _filter(request: Request) -> timeline.TurnFilter:
+    given = {name: request.query_params.get(name, "").replace("\0", "") for name in FILTERS}
+    if len(given["q"]) > timeline.LONGEST_NEEDLE:
+        longest = timeline.LONGEST_NEEDLE
+        raise InvalidRequest(f"q: at most {longest} characters.", field="q")
+    flagged = given.pop("flagged") not in {"", "0", "false"}
+    return timeline.TurnFilter(flagged=flagged, **given)
+
+
+def _seqs(request: Request) -> list[int]:
+    text = request.query_params.get("seqs", "")
+    if not _SEQS.fullmatch(text):
+        raise InvalidRequest("seqs: expected whole numbers with commas.", field="seqs")
+    seqs = [int(part) for part in text.split(",")]
+    if len(seqs) > MOST_PICKED:
+        raise InvalidRequest(f"seqs: at most {MOST_PICKED} at once.", field="seqs")
+    return seqs
+
+
+def _next_turns(request: Request, page: list[TurnRow]) -> str | None:
+    if len(page) < page_size(request) or whole(request, "around") is not None:
+        return None
+    address = request.build_absolute_uri(request.path)
+    if whole(request, "before_seq") is not None:
+        return f"{address}?before_seq={page[0].seq}&limit={page_size(request)}"
+    return f"{address}?after_seq={page[-1].seq}&limit={page_size(request)}"

@@ -1,0 +1,218 @@
+"""Find runs by a line of search, and show why each stands where it stands."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import fields
+from datetime import datetime
+from decimal import Decimal
+from typing import Any, cast
+from uuid import UUID
+
+from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet, Sum
+from django.db.models.fields.json import KeyTextTransform
+
+from missioncontrol.accounts.models import Project
+from missioncontrol.history import index
+from missioncontrol.history.language import Bounds, Query, Words
+from missioncontrol.history.matching import show_match
+from missioncontrol.history.words import AGENT, TOOL, tag
+from missioncontrol.oversight.models import SPOKE, Autofix, Decision, Intervention
+from missioncontrol.oversight.rows import OPEN
+from missioncontrol.runs.lifecycle import ENDED, Status
+from missioncontrol.runs.models import Run
+from missioncontrol.runs.rows import run_row
+from missioncontrol.runs.selectors import dollars
+from missioncontrol.wire import HistoryRow, HistoryTotals, RunRow, WhyRow
+
+NO_CARD = WhyRow(
+    kind="", summary="", resolution=None, by=None, message=None, recovered=None, turns_after=None
+)
+FINE = ("continue", "allowlist", "dismissed", "proceed")
+"""Resolutions by which a card was no loop."""
+UNPRICED = (None, "null")
+"""A JSON null as text: SQLite gives the word."""
+NO_PERSON = (*SPOKE.values(), "auto", "judge", "agent")
+
+
+def narrow(found: QuerySet[Run], query: Query) -> QuerySet[Run]:
+    """Leave of some runs those that a line of search finds."""
+    for term in query.terms:
+        condition = CONDITIONS[term.key](term.value)
+        found = found.exclude(condition) if term.negated else found.filter(condition)
+    return found
+
+
+def show(runs: Sequence[Run], query: Query, *, at: datetime) -> list[HistoryRow]:
+    """Show a page of runs, with why and with where the words matched."""
+    whys, loops = _whys(runs), _loop_costs([run.id for run in runs])
+    matches = {run.id: show_match(run, query.texts) for run in runs} if query.texts else {}
+    return [
+        HistoryRow(
+            **_plain(run_row(run, at=at)), why=whys.get(run.id, NO_CARD),
+            loop_cost_usd=loops.get(run.id), match=matches.get(run.id),
+        )
+        for run in runs
+    ]  # fmt: skip
+
+
+def totals(found: QuerySet[Run]) -> HistoryTotals:
+    """Add up every run of a search."""
+    found = found.order_by()
+    sums = found.aggregate(
+        runs=Count("id"), turns=Sum(F("last_seq") + 1, default=0),
+        cost=Sum("cost_usd", default=Decimal(0)), judge=Sum("judge_cost_usd", default=Decimal(0)),
+        unpriced_runs=Count("id", filter=Q(unpriced_calls__gt=0)),
+    )  # fmt: skip
+    ids = found.values("id")
+    cards = Decision.objects.filter(run_id__in=ids)
+    fixes = Autofix.objects.filter(run_id__in=ids).aggregate(
+        autofixes=Count("id"), recovered=Count("id", filter=Q(recovered=True))
+    )
+    return HistoryTotals(
+        runs=sums["runs"], turns=sums["turns"], cost_usd=dollars(sums["cost"]),
+        judge_cost_usd=dollars(sums["judge"]), unpriced_runs=sums["unpriced_runs"],
+        flagged=cards.values("run_id").distinct().count(), loops=_loops(cards),
+        loop_cost_usd=sum(_costs(cards), Decimal(0)), **fixes,
+    )  # fmt: skip
+
+
+def _loops(cards: QuerySet[Decision]) -> int:
+    answered = cards.filter(resolution__isnull=False).exclude(kind="budget")
+    return answered.exclude(resolution__in=FINE).values("run_id").distinct().count()
+
+
+def _costs(cards: QuerySet[Decision]) -> Iterable[Decimal]:
+    told = cards.exclude(kind="budget").annotate(cost=KeyTextTransform("cost_usd", "evidence"))
+    for cost in told.values_list("cost", flat=True).iterator():
+        if cost not in UNPRICED:
+            yield Decimal(cost)
+
+
+def _loop_costs(runs: Sequence[UUID]) -> dict[UUID, Decimal]:
+    spent: dict[UUID, Decimal] = {}
+    cards = Decision.objects.filter(run_id__in=runs).exclude(kind="budget")
+    for run_id, evidence in cards.values_list("run_id", "evidence"):
+        if (cost := evidence.get("cost_usd")) is not None:
+            spent[run_id] = spent.get(run_id, Decimal(0)) + Decimal(cost)
+    return spent
+
+
+def _whys(runs: Sequence[Run]) -> dict[UUID, WhyRow]:
+    """Return the last card of each run, else who ended it without one."""
+    ids = [run.id for run in runs]
+    taps = {tap.run_id: tap for tap in Intervention.objects.filter(run_id__in=ids).order_by("id")}
+    whys = {run_id: _of_tap(tap) for run_id, tap in taps.items() if tap.action == "terminate"}
+    cards = Decision.objects.filter(run_id__in=ids).select_related("autofix")
+    for card in cards.order_by("id"):
+        tap = taps.get(card.run_id)
+        if card.run_id not in whys or tap is None or tap.decision_id is not None:
+            whys[card.run_id] = _of_card(card, tap)
+    return whys
+
+
+def _of_tap(tap: Intervention) -> WhyRow:
+    return WhyRow(
+        kind="", summary="", resolution="terminate", by=tap.by, message=tap.message,
+        recovered=None, turns_after=None,
+    )  # fmt: skip
+
+
+def _of_card(card: Decision, tap: Intervention | None) -> WhyRow:
+    fix = getattr(card, "autofix", None)
+    return WhyRow(
+        kind=card.kind,
+        summary=card.evidence.get("summary") or "",
+        resolution=cast(Any, None if card.status in OPEN else card.resolution),
+        by=card.resolved_by,
+        message=tap.message if tap is not None and tap.decision_id == card.id else None,
+        recovered=fix.recovered if fix else None,
+        turns_after=fix.turns_after if fix else None,
+    )
+
+
+def _plain(row: RunRow) -> dict[str, Any]:
+    return {field.name: getattr(row, field.name) for field in fields(RunRow)}
+
+
+# --- what each token means ------------------------------------------------------
+
+
+def _text(words: Words) -> Q:
+    """Find words in the index; a run's name and goal also before they are indexed."""
+    typed = words.typed
+    fresh = Q(name__icontains=typed) | Q(goal__icontains=typed) | Q(doing__icontains=typed)
+    return Q(id__in=index.runs_holding(words)) | fresh
+
+
+def _tagged(sign: str, name: str) -> Q:
+    words = tag(sign, name)
+    if not words:
+        return Q(pk__in=[])
+    return Q(id__in=index.runs_holding(Words(words=(words,), begins=name.endswith("*"))))
+
+
+def _agent(name: str) -> Q:
+    return Q(agent__iexact=name) | _tagged(AGENT, name)
+
+
+def _by(name: str) -> Q:
+    taps = Intervention.objects.filter(run=OuterRef("pk"))
+    if name.lower() == "person":
+        return Q(Exists(taps.exclude(by__in=NO_PERSON)))
+    cards = Decision.objects.filter(run=OuterRef("pk"), resolved_by__icontains=name)
+    return Q(Exists(taps.filter(by__icontains=name))) | Q(Exists(cards))
+
+
+def _is(named: Sequence[str]) -> Q:
+    facts = {
+        "flagged": Exists(Decision.objects.filter(run=OuterRef("pk"))),
+        "fixed": Exists(Autofix.objects.filter(run=OuterRef("pk"))),
+        "unpriced": Q(unpriced_calls__gt=0),
+    }
+    either = Q(pk__in=[])
+    for name in named:
+        either |= Q(facts[name])
+    return either
+
+
+def _ended(named: Sequence[str]) -> Q:
+    over = Q(status__in=[status.value for status in (*ENDED, Status.LOST)])
+    return over if named[-1] == "yes" else ~over
+
+
+def _within(column: str, bounds: Bounds, *, less: int = 0) -> Q:
+    found = Q()
+    if bounds.least is not None:
+        found &= Q(**{f"{column}__{'gte' if bounds.with_least else 'gt'}": bounds.least - less})
+    if bounds.most is not None:
+        found &= Q(**{f"{column}__{'lte' if bounds.with_most else 'lt'}": bounds.most - less})
+    return found
+
+
+def _kind(name: str) -> Q:
+    return Q(Exists(Decision.objects.filter(run=OuterRef("pk"), kind__iexact=name)))
+
+
+def _project(name: str) -> Q:
+    return Q(project__in=Project.objects.filter(name__icontains=name))
+
+
+CONDITIONS: dict[str, Any] = {
+    "text": _text,
+    "agent": _agent,
+    "tool": lambda name: _tagged(TOOL, name),
+    "model": lambda name: Q(model__icontains=name),
+    "by": _by,
+    "project": _project,
+    "kind": _kind,
+    "status": lambda named: Q(status__in=named),
+    "mode": lambda named: Q(mode__in=named),
+    "is": _is,
+    "ended": _ended,
+    "cost": lambda bounds: _within("cost_usd", bounds),
+    "turns": lambda bounds: _within("last_seq", bounds, less=1),
+    "since": lambda moment: Q(started_at__gte=moment),
+    "until": lambda moment: Q(started_at__lt=moment),
+}
+"""Token -> the condition it puts on a run."""

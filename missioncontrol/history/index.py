@@ -1,0 +1,143 @@
+"""The words of all runs in one table, behind the same functions on both databases.
+
+SQLite: FTS5. PostgreSQL: tsvector under a GIN index. Words come ready-made from
+`words`, so neither parses text by rules of its own, and no text of a person can be
+read as an operator. A document is a run's own words (name, goal, reasons) or one
+turn's; its number holds the run's and the turn's.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from django.db import connection
+from django.db.models.expressions import RawSQL
+
+from missioncontrol.history.language import Words
+
+BITS = 32
+ABOUT_THE_RUN = 0
+"""The document of the run itself; turn `seq` is document `seq + 1`."""
+LAST_POSITION = 16_383
+"""PostgreSQL tells no position beyond this one apart."""
+MOST_POSITIONS = 255
+"""... and keeps no more of one word."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Document:
+    """The words of one part of a run."""
+
+    run: int
+    part: int
+    words: Sequence[str]
+
+    @property
+    def number(self) -> int:
+        """Return its place in the table."""
+        return (self.run << BITS) + self.part
+
+
+def write(documents: Iterable[Document]) -> None:
+    """Write documents; one that is there already is replaced."""
+    rows = [(one.number, _stored(one.words)) for one in documents]
+    if rows:
+        with connection.cursor() as cursor:
+            cursor.executemany(WRITE[connection.vendor], rows)
+
+
+def runs_holding(term: Words) -> RawSQL:
+    """Return a subquery: the ids of the runs that hold these words in a row."""
+    return RawSQL(RUNS[connection.vendor], [asked(term)])  # noqa: S611 - words are parameters
+
+
+def part_holding(run: int, terms: Sequence[Words]) -> int | None:
+    """Return the last part of a run that holds all of these words, else one of them."""
+    together = [_together(terms, word) for word in ("AND", "OR")]
+    for question in together[: 1 if len(terms) == 1 else 2]:
+        with connection.cursor() as cursor:
+            cursor.execute(PART[connection.vendor], [question, run << BITS, (run + 1) << BITS])
+            if found := cursor.fetchone():
+                return int(found[0]) & ((1 << BITS) - 1)
+    return None
+
+
+def asked(term: Words) -> str:
+    """Return words as this database's index is asked for them."""
+    if connection.vendor == "sqlite":
+        return f'"{" ".join(term.words)}"{" *" if term.begins else ""}'
+    *first, last = (f"'{word}'" for word in term.words)
+    return " <-> ".join([*first, f"{last}:*" if term.begins else last])
+
+
+def _together(terms: Sequence[Words], how: str) -> str:
+    if connection.vendor == "sqlite":
+        return f" {how} ".join(asked(term) for term in terms)
+    sign = {"AND": " & ", "OR": " | "}[how]
+    return sign.join(f"({asked(term)})" for term in terms)
+
+
+def _stored(words: Sequence[str]) -> str:
+    return " ".join(words) if connection.vendor == "sqlite" else _vector(words)
+
+
+def _vector(words: Sequence[str]) -> str:
+    places: dict[str, list[int]] = defaultdict(list)
+    for place, word in enumerate(words, 1):
+        known = places[word]
+        if len(known) < MOST_POSITIONS:
+            known.append(min(place, LAST_POSITION))
+    return " ".join(f"'{word}':{','.join(map(str, at))}" for word, at in places.items())
+
+
+WRITE = {
+    "sqlite": "INSERT OR REPLACE INTO history_words (rowid, words) VALUES (%s, %s)",
+    "postgresql": "INSERT INTO history_words (id, words) VALUES (%s, %s::tsvector) "
+    "ON CONFLICT (id) DO UPDATE SET words = excluded.words",
+}
+RUNS = {
+    "sqlite": "SELECT run_id FROM history_indexedrun WHERE id IN "
+    "(SELECT rowid >> 32 FROM history_words WHERE history_words MATCH %s)",
+    "postgresql": "SELECT run_id FROM history_indexedrun WHERE id IN "
+    "(SELECT id >> 32 FROM history_words WHERE words @@ %s::tsquery)",
+}
+PART = {
+    "sqlite": "SELECT rowid FROM history_words WHERE history_words MATCH %s "
+    "AND rowid >= %s AND rowid < %s ORDER BY rowid DESC LIMIT 1",
+    "postgresql": "SELECT id FROM history_words WHERE words @@ %s::tsquery "
+    "AND id >= %s AND id < %s ORDER BY id DESC LIMIT 1",
+}
+
+_FORGET = "DELETE FROM history_words WHERE {0} >= OLD.id << 32 AND {0} < (OLD.id + 1) << 32;"
+_AFTER = "CREATE TRIGGER history_forget AFTER DELETE ON history_indexedrun "
+
+MAKE: dict[str, tuple[str, ...]] = {
+    "sqlite": (
+        "CREATE VIRTUAL TABLE history_words USING fts5(words, tokenize='ascii', columnsize=0)",
+        f"{_AFTER} BEGIN {_FORGET.format('rowid')} END",
+    ),
+    "postgresql": (
+        "CREATE TABLE history_words (id bigint PRIMARY KEY, words tsvector NOT NULL)",
+        "CREATE INDEX history_words_gin ON history_words USING gin (words)",
+        f"""CREATE FUNCTION history_forget() RETURNS trigger LANGUAGE plpgsql
+        AS $$ BEGIN {_FORGET.format("id")} RETURN OLD; END $$""",
+        f"{_AFTER} FOR EACH ROW EXECUTE FUNCTION history_forget()",
+    ),
+}
+DROP: dict[str, tuple[str, ...]] = {
+    "sqlite": ("DROP TRIGGER history_forget", "DROP TABLE history_words"),
+    "postgresql": (
+        "DROP TRIGGER history_forget ON history_indexedrun",
+        "DROP FUNCTION history_forget()",
+        "DROP TABLE history_words",
+    ),
+}
+
+
+def run_statements(statements: dict[str, tuple[str, ...]], editor: Any) -> None:
+    """Make or drop the table where `editor` migrates."""
+    for statement in statements[editor.connection.vendor]:
+        editor.execute(statement, params=None)

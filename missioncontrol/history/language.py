@@ -1,0 +1,188 @@
+"""The line of search: `agent:coder status:held tool:Bash "exact words" cost:>1`.
+
+Pure. What is no known token is words: nobody's text is refused for a colon. A known
+token with a value that cannot be read is refused with what was expected.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta, tzinfo
+from decimal import Decimal, InvalidOperation
+from typing import Any, get_args
+
+from missioncontrol.errors import InvalidRequest
+from missioncontrol.history.words import words_of
+from missioncontrol.wire import RunStatus
+
+LONGEST_LINE = 1000
+MOST_TERMS = 24
+STATUSES: tuple[str, ...] = get_args(RunStatus)
+MODES = ("warn", "flag", "pause", "auto")
+FACTS = ("flagged", "fixed", "unpriced")
+AGO = {"m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
+HIGHEST = Decimal(10) ** 12
+
+_PIECE = re.compile(r'(-?)(?:([a-z]+):)?(?:"([^"]*)"?|(\S*))', re.IGNORECASE)
+_RANGE = re.compile(r"(>=|<=|>|<|=)?(\d{1,15}(?:\.\d{1,6})?)(?:\.\.(\d{1,15}(?:\.\d{1,6})?))?")
+_AGO = re.compile(r"(\d{1,4})([mhdw])")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Words:
+    """Words that stand in a row; the last may be the beginning of one."""
+
+    words: tuple[str, ...]
+    begins: bool = False
+    typed: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bounds:
+    """From `least` to `most`, both of them included or not."""
+
+    least: Decimal | None = None
+    most: Decimal | None = None
+    with_least: bool = True
+    with_most: bool = True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Term:
+    """One thing that must hold of a run, or with `negated` must not."""
+
+    key: str
+    value: Any
+    negated: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Query:
+    """A line of search, read."""
+
+    terms: tuple[Term, ...] = ()
+
+    @property
+    def texts(self) -> tuple[Words, ...]:
+        """Return the words that a run must hold."""
+        return tuple(term.value for term in self.terms if term.key == "text" and not term.negated)
+
+
+def read_query(line: str, *, at: datetime, zone: tzinfo = UTC) -> Query:
+    """Read a line of search; days begin in `zone`.
+
+    Raises:
+        InvalidRequest: it is too long, or a token's value cannot be read.
+    """
+    if len(line) > LONGEST_LINE:
+        raise InvalidRequest(f"q: at most {LONGEST_LINE} characters.", field="q")
+    terms = [term for found in _PIECE.finditer(line) if (term := _term(found, at, zone))]
+    if len(terms) > MOST_TERMS:
+        raise InvalidRequest(f"q: at most {MOST_TERMS} words and tokens.", field="q")
+    return Query(terms=tuple(terms))
+
+
+def _term(found: re.Match[str], at: datetime, zone: tzinfo) -> Term | None:
+    minus, key, quoted, bare = found.groups()
+    value, key = quoted if quoted is not None else bare, (key or "").lower()
+    if key not in READERS:
+        text = f"{key}:{value}" if key else value
+        return _text(text, negated=bool(minus), begins=quoted is None)
+    if not value:
+        return None  # `status:` is still being typed
+    read = READERS[key](value.replace("\0", ""), at, zone)
+    return Term(key=key, value=read, negated=bool(minus))
+
+
+def _text(text: str, *, negated: bool, begins: bool) -> Term | None:
+    words = tuple(words_of(text))
+    if not words:
+        return None
+    # One letter begins nearly every word: it stands for itself.
+    begins = begins and len(words[-1]) > 1
+    return Term(key="text", value=Words(words=words, begins=begins, typed=text), negated=negated)
+
+
+def _name(value: str, at: datetime, zone: tzinfo) -> str:
+    return value
+
+
+def _one_of(key: str, known: tuple[str, ...]) -> Callable[[str, datetime, tzinfo], Any]:
+    def read(value: str, at: datetime, zone: tzinfo) -> tuple[str, ...]:
+        named = tuple(word for word in value.lower().split(",") if word)
+        if not named or not set(named) <= set(known):
+            raise _refused(key, " ".join(known), value)
+        return named
+
+    return read
+
+
+def _bounds(key: str, example: str) -> Callable[[str, datetime, tzinfo], Bounds]:
+    def read(value: str, at: datetime, zone: tzinfo) -> Bounds:
+        found = _RANGE.fullmatch(value.replace("$", "").replace("≥", ">=").replace("≤", "<="))
+        if found is None or (found[1] and found[3]):
+            raise _refused(key, example, value)
+        return _bounds_of(found[1] or "=", Decimal(found[2]), found[3])
+
+    return read
+
+
+def _bounds_of(sign: str, number: Decimal, upper: str | None) -> Bounds:
+    if upper is not None:
+        return Bounds(least=number, most=Decimal(upper))
+    if sign.startswith(">"):
+        return Bounds(least=number, with_least=sign == ">=")
+    if sign.startswith("<"):
+        return Bounds(most=number, with_most=sign == "<=")
+    return Bounds(least=number, most=number)
+
+
+def _moment(key: str) -> Callable[[str, datetime, tzinfo], datetime]:
+    def read(value: str, at: datetime, zone: tzinfo) -> datetime:
+        try:
+            return _moment_of(value, at, zone)
+        except (ValueError, OverflowError, InvalidOperation):
+            raise _refused(key, "2026-11-01, 24h, 7d, today or yesterday", value) from None
+
+    return read
+
+
+def _moment_of(value: str, at: datetime, zone: tzinfo) -> datetime:
+    if found := _AGO.fullmatch(value.lower()):
+        return at - timedelta(**{AGO[found[2]]: int(found[1])})
+    midnight = at.astimezone(zone).replace(hour=0, minute=0, second=0, microsecond=0)
+    days = {"today": 0, "yesterday": 1}
+    if value.lower() in days:
+        return (midnight - timedelta(days=days[value.lower()])).astimezone(UTC)
+    read = datetime.fromisoformat(value)
+    return replace_zone(read, zone).astimezone(UTC)
+
+
+def replace_zone(moment: datetime, zone: tzinfo) -> datetime:
+    """Return a moment as one of `zone` where it names none."""
+    return moment if moment.tzinfo else moment.replace(tzinfo=zone)
+
+
+def _refused(key: str, expected: str, value: str) -> InvalidRequest:
+    return InvalidRequest(f"{key}: expected {expected}, got {value[:60]!r}.", field="q")
+
+
+READERS: dict[str, Callable[[str, datetime, tzinfo], Any]] = {
+    "agent": _name,
+    "tool": _name,
+    "model": _name,
+    "by": _name,
+    "project": _name,
+    "kind": _name,
+    "status": _one_of("status", STATUSES),
+    "mode": _one_of("mode", MODES),
+    "is": _one_of("is", FACTS),
+    "ended": _one_of("ended", ("yes", "no")),
+    "cost": _bounds("cost", "a sum such as >1, <0.50 or 1..5"),
+    "turns": _bounds("turns", "a number such as >100 or 10..50"),
+    "since": _moment("since"),
+    "until": _moment("until"),
+}
+"""Token -> how its value is read. `frontend/src/history/tokens.ts` knows the same."""

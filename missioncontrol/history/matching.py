@@ -1,0 +1,79 @@
+"""Show where the words of a search stand in a run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from missioncontrol.history import index
+from missioncontrol.history.index import ABOUT_THE_RUN
+from missioncontrol.history.language import Words
+from missioncontrol.history.models import IndexedRun
+from missioncontrol.history.texts import Field, run_texts, turn_texts
+from missioncontrol.history.words import placed_words
+from missioncontrol.runs.models import Run, Turn
+from missioncontrol.wire import MatchRow
+
+BEFORE, LENGTH = 40, 160
+"""Characters before the first match, and of the piece in all."""
+LOOKED_THROUGH = 60_000
+"""Characters of a field in which a match is looked for."""
+
+Span = tuple[int, int]
+
+
+def show_match(run: Run, terms: Sequence[Words]) -> MatchRow | None:
+    """Return the piece of a run's text in which the words stand; None: none is indexed."""
+    mark = IndexedRun.objects.filter(run=run).first()
+    part = index.part_holding(mark.id, terms) if mark and terms else None
+    if part is None or part == ABOUT_THE_RUN:
+        return first_match(run_texts(run), terms, turn=None)
+    turn = Turn.objects.filter(run=run, seq=part - 1).first()
+    return first_match(turn_texts(turn), terms, turn=turn.seq) if turn else None
+
+
+def first_match(
+    texts: Iterable[Field], terms: Sequence[Words], *, turn: int | None
+) -> MatchRow | None:
+    """Return a piece of the first text that holds one of the words."""
+    for name, text in texts:
+        if spans := list(spans_in(text[:LOOKED_THROUGH], terms)):
+            return _piece(name, text, spans, turn)
+    return None
+
+
+def spans_in(text: str, terms: Sequence[Words]) -> Iterator[Span]:
+    """Yield from where to where words of the terms stand in a text."""
+    placed = list(placed_words(text))
+    for at in range(len(placed)):
+        for term in terms:
+            part = placed[at : at + len(term.words)]
+            if _is(term, [word for word, _, _ in part]):
+                yield part[0][1], part[-1][2]
+                break
+
+
+def _is(term: Words, words: Sequence[str]) -> bool:
+    *first, last = term.words
+    if len(words) != len(term.words) or list(words[:-1]) != first:
+        return False
+    return words[-1].startswith(last) if term.begins else words[-1] == last
+
+
+def _piece(name: str, text: str, spans: Sequence[Span], turn: int | None) -> MatchRow:
+    start = max(0, spans[0][0] - BEFORE)
+    piece = text[start : start + LENGTH]
+    marks = tuple(
+        (begin - start, min(end - start, len(piece)))
+        for begin, end in spans
+        if begin - start < len(piece)
+    )
+    return MatchRow(turn=turn, field=name, text=piece, marks=_apart(marks))
+
+
+def _apart(marks: Iterable[Span]) -> tuple[Span, ...]:
+    """Drop marks that begin inside the one before."""
+    kept: list[Span] = []
+    for mark in marks:
+        if not kept or mark[0] >= kept[-1][1]:
+            kept.append(mark)
+    return tuple(kept)

@@ -1,0 +1,44 @@
+"""What finds a run again: how far the words are indexed, and saved views.
+
+The words themselves stand in the table `history_words`, which is no model: each
+database has its own kind of index (`index`).
+"""
+
+from __future__ import annotations
+
+from django.conf import settings
+from django.db import models
+
+from missioncontrol.accounts.models import Project
+from missioncontrol.ids import new_id
+from missioncontrol.runs.models import Run
+
+
+class IndexedRun(models.Model):
+    """How far a run's words are indexed. `id` numbers its documents.
+
+    A trigger of the database deletes the words with this row, and this row goes
+    with its run.
+    """
+
+    id = models.BigAutoField(primary_key=True)
+    run = models.OneToOneField(Run, on_delete=models.CASCADE, related_name="indexed")
+    obs = models.IntegerField(default=0, help_text="observations indexed")
+    event_seq = models.IntegerField(default=-1, help_text="events seen by then")
+    at = models.DateTimeField(null=True, help_text="when it was last visited")
+
+
+class SavedView(models.Model):
+    """A line of search that one person keeps in one project."""
+
+    id = models.UUIDField(primary_key=True, default=new_id)
+    project = models.ForeignKey(Project, on_delete=models.CASCADE, related_name="+")
+    user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+")
+    name = models.CharField(max_length=60)
+    q = models.CharField(max_length=1000)
+    created_at = models.DateTimeField()
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["project", "user", "name"], name="one_saved_view")
+        ]

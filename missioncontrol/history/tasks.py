@@ -1,0 +1,32 @@
+"""Celery tasks: keep the words of runs findable."""
+
+from __future__ import annotations
+
+import time
+
+from celery import shared_task
+from django.db import connection
+
+from missioncontrol.clock import now
+from missioncontrol.history.catching_up import index_slice
+from missioncontrol.oversight.services import unjudged_runs
+
+BUSY_S = 0.25
+"""Of every second, at most; the worker is there to detect."""
+
+
+@shared_task(ignore_result=True, acks_late=False)
+def index() -> None:
+    """Index what came since; every second."""
+    connection.close_if_unusable_or_obsolete()
+    index_now()
+
+
+def index_now() -> None:
+    """Index for a quarter of a second; what is left waits.
+
+    While turns wait to be judged it is one slice a second: about 2 % of a process.
+    """
+    until = time.monotonic() + BUSY_S
+    while index_slice(at=now()) and time.monotonic() < until and not unjudged_runs():
+        pass

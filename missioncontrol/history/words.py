@@ -1,0 +1,78 @@
+"""Cut text into the words that are indexed and searched. Pure.
+
+Both databases get the words ready-made, so that they find the same: small letters
+without accents, letters and digits only, a sign of Chinese, Japanese or Korean
+each a word of its own. `app/auth.py` is three words in a row.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterator
+from typing import Any
+
+LONGEST_WORD = 64
+"""Of what is longer only the beginning counts: hashes and blobs."""
+LONGEST_TEXT = 30_000
+"""Characters of one field that are indexed: its beginning, and the last fifth."""
+TOOL, AGENT = "\u00a7", "\u00b6"
+"""Signs before a tag; no word holds one."""
+
+_PLAIN = re.compile(r"[a-z0-9]+")
+_ANY = re.compile("[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af]|[^\\W_\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af]+")  # fmt: skip  # noqa: E501
+_UNFIT = re.compile(r"[\W_]+")
+
+
+def words_of(text: str) -> list[str]:
+    """Return the words of a text, in order.
+
+    >>> words_of("Naïve app/auth.py")
+    ['naive', 'app', 'auth', 'py']
+    """
+    if text.isascii():
+        return [word[:LONGEST_WORD] for word in _PLAIN.findall(text.lower())]
+    return [word for word, _, _ in placed_words(text)]
+
+
+def placed_words(text: str) -> Iterator[tuple[str, int, int]]:
+    """Yield each word of a text with where it begins and ends there."""
+    for found in _ANY.finditer(text):
+        if word := _plain(found.group()):
+            yield word, found.start(), found.end()
+
+
+def tag(sign: str, name: str) -> str:
+    """Return the one word that stands for a tool's or an agent's whole name."""
+    plain = "".join(words_of(name))
+    return sign + plain[: LONGEST_WORD - 1] if plain else ""
+
+
+def shortened(text: str) -> str:
+    """Return what of a long text is indexed."""
+    if len(text) <= LONGEST_TEXT:
+        return text
+    tail = LONGEST_TEXT // 5
+    return f"{text[: LONGEST_TEXT - tail]} {text[-tail:]}"
+
+
+def texts_in(value: Any, *, deepest: int = 20) -> Iterator[str]:
+    """Yield every text in a JSON value, names of fields too."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict) and deepest:
+        for name, part in value.items():
+            yield str(name)
+            yield from texts_in(part, deepest=deepest - 1)
+    elif isinstance(value, list | tuple) and deepest:
+        for part in value:
+            yield from texts_in(part, deepest=deepest - 1)
+    elif value is not None and not isinstance(value, bool | dict | list | tuple):
+        yield str(value)
+
+
+def _plain(word: str) -> str:
+    if word.isascii():
+        return word.lower()[:LONGEST_WORD]
+    apart = unicodedata.normalize("NFKD", word.casefold())
+    return _UNFIT.sub("", "".join(c for c in apart if not unicodedata.combining(c)))[:LONGEST_WORD]

@@ -1,0 +1,36 @@
+"""Read once for all that ask at the same time.
+
+When a server comes back, every screen asks for its project's board within a second.
+Who asks while a reading is under way waits for the next one: theirs began after they
+had joined their group, so that nothing falls between it and the first event.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Hashable
+
+
+class SharedReading:
+    """Readings by name; at most one under way and one that waits for each."""
+
+    def __init__(self) -> None:
+        self._running: dict[Hashable, asyncio.Future[str]] = {}
+        self._next: dict[Hashable, asyncio.Future[str]] = {}
+
+    async def read(self, name: Hashable, reading: Callable[[], Awaitable[str]]) -> str:
+        """Return what `reading` gives, from a reading that has not begun yet."""
+        waiting = self._next.get(name)
+        if waiting is None:
+            waiting = asyncio.ensure_future(self._after_running(name, reading))
+            self._next[name] = waiting
+        return await asyncio.shield(waiting)
+
+    async def _after_running(self, name: Hashable, reading: Callable[[], Awaitable[str]]) -> str:
+        if name in self._running:
+            await asyncio.wait([self._running[name]])
+        self._running[name] = self._next.pop(name)
+        try:
+            return await reading()
+        finally:
+            del self._running[name]

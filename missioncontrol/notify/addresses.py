@@ -1,0 +1,235 @@
+"""Addresses of channels: which kinds there are, what each looks like, and what of it is shown.
+
+An address holds secrets. Chats, mail and ntfy are apprise's URLs, of the schemes and
+parameters listed here and no others: no attachments, no files, no templates, no plugins.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any
+from urllib.parse import parse_qsl, quote, urlsplit
+
+from django.conf import settings
+
+from missioncontrol import outbound
+from missioncontrol.errors import InvalidRequest
+
+LONGEST_ADDRESS = 500
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Kind:
+    """One kind of channel that apprise carries."""
+
+    plugin: str
+    """Of apprise's: module and class."""
+    schemes: frozenset[str]
+    expected: str
+    """What an address looks like, in words."""
+    parameters: frozenset[str] = frozenset()
+    pasted: tuple[tuple[str, str], ...] = ()
+    """Addresses people copy from the service -> apprise's."""
+    has_own_host: bool = False
+    """The address names a server: its encryption and its place are looked at."""
+
+
+CHATS: dict[str, Kind] = {
+    "discord": Kind(
+        plugin="discord:NotifyDiscord",
+        schemes=frozenset({"discord"}),
+        expected="discord://ID/TOKEN, or paste the web hook's address "
+        "(https://discord.com/api/webhooks/…)",
+        pasted=((r"https://(?:discord|discordapp)\.com/api/webhooks/(\d+)/([\w-]+)/?", r"discord://\1/\2"),),
+    ),
+    "slack": Kind(
+        plugin="slack:NotifySlack",
+        schemes=frozenset({"slack"}),
+        expected="slack://A/B/C, or paste the web hook's address "
+        "(https://hooks.slack.com/services/…)",
+        pasted=(
+            (r"https://hooks\.slack\.com/services/(\w+)/(\w+)/(\w+)/?", r"slack://\1/\2/\3"),
+        ),
+    ),
+    "telegram": Kind(
+        plugin="telegram:NotifyTelegram",
+        schemes=frozenset({"tgram"}),
+        expected="tgram://BOT_TOKEN/CHAT_ID (the token is @BotFather's; write to the bot first)",
+        parameters=frozenset({"topic"}),
+    ),
+    "email": Kind(
+        plugin="email:NotifyEmail",
+        schemes=frozenset({"mailto", "mailtos"}),
+        expected="mailtos://USER:PASSWORD@mail.example.com?to=ana@example.com",
+        parameters=frozenset({"to", "cc", "from", "name", "smtp", "mode", "user", "pass"}),
+        has_own_host=True,
+    ),
+    "ntfy": Kind(
+        plugin="ntfy:NotifyNtfy",
+        schemes=frozenset({"ntfy", "ntfys"}),
+        expected="ntfys://ntfy.example.com/TOPIC, or paste the topic's https address",
+        parameters=frozenset({"token", "auth", "priority", "tags"}),
+        pasted=((r"http(s?)://([^/?#]+)/([\w-]{1,64})/?", r"ntfy\1://\2/\3"),),
+        has_own_host=True,
+    ),
+}  # fmt: skip
+KINDS = (*CHATS, "webhook")
+PLACES = {"discord": "discord.com", "slack": "hooks.slack.com"}
+ALWAYS = {
+    "discord": "flags=4",  # no preview of whatever a text links to
+    "telegram": "detect=no",  # never ask who wrote to the bot
+    "email": "format=text",
+}
+
+
+def read_address(kind: str, text: str) -> str:
+    """Read what a person entered; return it as it is kept.
+
+    Raises:
+        InvalidRequest: it is no address of this kind; says what one looks like.
+    """
+    given = text.strip()
+    if not given.isprintable() or not given.isascii() or " " in given or not given:
+        raise _wrong("at most 500 printable ASCII characters, no blanks; others as %20, %40")
+    if len(given) > LONGEST_ADDRESS:
+        raise _wrong(f"at most {LONGEST_ADDRESS} characters")
+    if kind == "webhook":
+        return _read_webhook(given)
+    if kind not in CHATS:
+        raise InvalidRequest(
+            f"kind: expected one of {', '.join(KINDS)}, got {kind!r}.", field="kind"
+        )
+    return _read_chat(kind, CHATS[kind], given)
+
+
+def service_of(kind: str, address: str, *, link: str | None = None) -> Any:
+    """Return apprise's service behind a kept address, or None: it has none.
+
+    `link`: what a tap on it opens, where the kind has that.
+    """
+    joint = "&" if "?" in address else "?"
+    extra = _extra(kind, link)
+    plugin = _plugin(kind)
+    read = plugin.parse_url(f"{address}{joint}{extra}" if extra else address)
+    try:
+        return plugin(asset=_asset(), **read) if read else None
+    except (TypeError, ValueError):  # apprise: its own refusals are TypeErrors
+        return None
+
+
+def shown(kind: str, address: str) -> str:
+    """Return what of an address may be read by who may look: no token, no password."""
+    if kind in PLACES:
+        return PLACES[kind]
+    if kind == "webhook":
+        return urlsplit(address).netloc
+    service = service_of(kind, address)
+    if kind == "email":
+        return _listed([full for _, full in service.targets])
+    if kind == "telegram":
+        return f"chat {_listed([str(chat) for chat, *_ in service.targets])}"
+    return f"{destination(kind, service)[0]}/{_listed(service.topics)}"
+
+
+def _extra(kind: str, link: str | None) -> str:
+    """Return what we add to an address, in apprise's words."""
+    if kind == "ntfy" and link:
+        return f"click={quote(link, safe='')}"
+    return ALWAYS.get(kind, "")
+
+
+def _read_webhook(given: str) -> str:
+    try:
+        outbound.check_url(given, private_hosts=settings.NOTIFY_HOSTS)
+    except outbound.Unsendable as wrong:
+        raise InvalidRequest(f"address: {wrong}.", field="address") from None
+    return given
+
+
+def _read_chat(name: str, kind: Kind, given: str) -> str:
+    url = _unpasted(kind, given)
+    scheme, _, rest = url.partition("://")
+    if scheme.lower() not in kind.schemes or not rest:
+        raise _wrong(kind.expected)
+    _check_parameters(kind, url)
+    service = service_of(name, url)
+    if service is None or not _reaches_somebody(name, service):
+        raise _wrong(kind.expected)
+    if kind.has_own_host:
+        _check_encryption(name, service)
+    return url
+
+
+def _unpasted(kind: Kind, given: str) -> str:
+    address, mark, query = given.partition("?")
+    for pattern, written in kind.pasted:
+        if found := re.fullmatch(pattern, address, re.IGNORECASE):
+            return found.expand(written) + mark + query
+    return given
+
+
+def _check_parameters(kind: Kind, url: str) -> None:
+    for name, _ in parse_qsl(urlsplit(url).query, keep_blank_values=True):
+        if name not in kind.parameters:
+            taken = ", ".join(sorted(kind.parameters)) or "none"
+            raise InvalidRequest(
+                f"address: {name[:30]!r} is not taken here; these parameters are: {taken}.",
+                field="address",
+            )
+
+
+def _reaches_somebody(name: str, service: Any) -> bool:
+    if name in {"telegram", "email"}:
+        return bool(service.targets)
+    return bool(service.topics) if name == "ntfy" else True
+
+
+def _check_encryption(name: str, service: Any) -> None:
+    """Passwords and words go over the net in the clear to hosts of this house only."""
+    host, port, is_clear = destination(name, service)
+    named = {known.lower() for known in settings.NOTIFY_HOSTS}
+    if is_clear and not {host.lower(), f"{host.lower()}:{port}"} & named:
+        secure = "mailtos://" if name == "email" else "ntfys://"
+        raise InvalidRequest(
+            f"address: {host} would be reached without encryption; write {secure}… "
+            "(MISSIONCONTROL_NOTIFY_HOSTS names hosts that may be).",
+            field="address",
+        )
+
+
+def destination(name: str, service: Any) -> tuple[str, int | None, bool]:
+    """Return the host and port a service calls, and whether it does so in the clear."""
+    if name == "email":
+        return service.smtp_host or service.host, service.port, service.secure_mode == "insecure"
+    if service.mode == "cloud":
+        return "ntfy.sh", 443, False
+    return service.host, service.port, not service.secure
+
+
+def _wrong(expected: str) -> InvalidRequest:
+    return InvalidRequest(f"address: expected {expected}.", field="address")
+
+
+def _plugin(kind: str) -> Any:
+    """Return one of apprise's classes; its hundred others are never loaded."""
+    module, name = CHATS[kind].plugin.split(":")
+    return getattr(import_module(f"apprise.plugins.{module}"), name)
+
+
+def _asset() -> Any:
+    from apprise import AppriseAsset
+
+    return AppriseAsset(
+        app_id="Mission Control", app_desc="Mission Control",
+        app_url=settings.PUBLIC_URL or "https://localhost", http_redirects=False,
+        image_url_mask="", image_url_logo="", storage_mode="memory", pgp_autogen=False,
+        interpret_emojis=False,
+    )  # fmt: skip
+
+
+def _listed(names: Sequence[str]) -> str:
+    more = f" and {len(names) - 1} more" if len(names) > 1 else ""
+    return f"{names[0]}{more}" if names else ""

@@ -1,0 +1,163 @@
+"""Add, change and remove the channels of a project; its chain says who did, never the address."""
+
+from __future__ import annotations
+
+from datetime import datetime, time
+from typing import Any
+from uuid import UUID
+
+from django.db import transaction
+
+from missioncontrol.errors import ActionUnavailable, InvalidRequest
+from missioncontrol.ids import new_id
+from missioncontrol.notify import addresses, outbox, rows, services
+from missioncontrol.notify.models import Channel, Delivery
+from missioncontrol.notify.sealing import seal
+from missioncontrol.runs import journal
+from missioncontrol.wire import PolicyChanged
+
+MOST_CHANNELS = 50
+LONGEST_NAME = 100
+LONGEST_STEP = 24 * 60
+
+
+def add_channel(
+    project: UUID, *, kind: str, name: str, address: str, rules: dict[str, Any], by: str,
+    at: datetime,
+) -> Channel:  # fmt: skip
+    """Add a way to reach people.
+
+    Raises:
+        InvalidRequest: says which field is wrong and what was expected.
+    """
+    channel = Channel(
+        id=new_id(), project_id=project, kind=kind, name=_read_name(name),
+        address=seal(addresses.read_address(kind, address)), created_by=by, created_at=at,
+    )  # fmt: skip
+    _apply(channel, rules)
+    with transaction.atomic():
+        if Channel.objects.filter(project_id=project).count() >= MOST_CHANNELS:
+            raise InvalidRequest(f"A project has at most {MOST_CHANNELS} channels.")
+        channel.save(force_insert=True)
+        _record(channel, before=None, after=_told(channel), by=by, at=at)
+    return channel
+
+
+def change_channel(channel: Channel, changes: dict[str, Any], *, by: str, at: datetime) -> Channel:
+    """Change what is named; the rest stays.
+
+    Raises:
+        InvalidRequest: says which field is wrong and what was expected.
+    """
+    before = _told(channel)
+    address = changes.pop("address", None)
+    if address is not None:
+        channel.address = seal(addresses.read_address(channel.kind, address))
+    if "name" in changes:
+        channel.name = _read_name(changes.pop("name"))
+    _apply(channel, changes)
+    with transaction.atomic():
+        channel.save(update_fields=["address", "name", *RULES])
+        after = _told(channel) | ({"address": "another one"} if address is not None else {})
+        if after != before:
+            _record(channel, before=before, after=after, by=by, at=at)
+    return channel
+
+
+@transaction.atomic
+def remove_channel(channel: Channel, *, by: str, at: datetime) -> None:
+    """Remove a channel; what it was to be told still is skipped, what it was told stays."""
+    _record(channel, before=_told(channel), after=None, by=by, at=at)
+    channel.delete()
+
+
+@transaction.atomic
+def try_again(delivery: Delivery, *, at: datetime) -> None:
+    """Try a failed delivery again.
+
+    Raises:
+        ActionUnavailable: it has not failed, or there is nobody left to tell.
+    """
+    if not rows.may_retry(delivery) or not outbox.retry(delivery, at=at):
+        raise ActionUnavailable(_why_not(delivery))
+
+
+def send_test(channel: Channel, *, by: str, at: datetime) -> Delivery:
+    """Send a channel a test, quiet hours or not."""
+    return services.try_channel(channel, by=by, at=at)
+
+
+RULES = (
+    "enabled", "step_minutes", "quiet_from", "quiet_to", "hears_decisions", "hears_budgets",
+    "hears_reports",
+)  # fmt: skip
+
+
+def _apply(channel: Channel, rules: dict[str, Any]) -> None:
+    if "hears" in rules:
+        for heard in rows.HEARD:
+            setattr(channel, f"hears_{heard}", heard in rules["hears"])
+    if "enabled" in rules:
+        channel.enabled = rules["enabled"]
+    if "step_minutes" in rules:
+        channel.step_minutes = _read_step(rules["step_minutes"])
+    for name in ("quiet_from", "quiet_to"):
+        if name in rules:
+            setattr(channel, name, _read_clock(name, rules[name]))
+    if (channel.quiet_from is None) != (channel.quiet_to is None):
+        raise InvalidRequest("quiet_from, quiet_to: expected both, or neither.", field="quiet_from")
+
+
+def _read_name(text: str) -> str:
+    name = " ".join(text.split())
+    if not name or len(name) > LONGEST_NAME or not name.isprintable():
+        raise InvalidRequest(f"name: expected 1 to {LONGEST_NAME} characters.", field="name")
+    return name
+
+
+def _read_step(minutes: int) -> int:
+    if not 0 <= minutes <= LONGEST_STEP:
+        raise InvalidRequest(
+            f"step_minutes: expected 0 to {LONGEST_STEP}, got {minutes}.", field="step_minutes"
+        )
+    return minutes
+
+
+def _read_clock(name: str, text: str | None) -> time | None:
+    """Read a time of day; an empty one is none."""
+    if not text:
+        return None
+    try:
+        return time.fromisoformat(text).replace(second=0, microsecond=0, tzinfo=None)
+    except ValueError:
+        raise InvalidRequest(
+            f"{name}: expected a time of day such as 22:00, got {text[:20]!r}.", field=name
+        ) from None
+
+
+def _told(channel: Channel) -> dict[str, Any]:
+    """Return what the chain may say of a channel."""
+    return {
+        "name": channel.name, "kind": channel.kind, "enabled": channel.enabled,
+        "step_minutes": channel.step_minutes,
+        "quiet_from": str(channel.quiet_from or ""), "quiet_to": str(channel.quiet_to or ""),
+        "hears": [heard for heard in rows.HEARD if getattr(channel, f"hears_{heard}")],
+    }  # fmt: skip
+
+
+def _record(
+    channel: Channel, *, before: dict[str, Any] | None, after: dict[str, Any] | None, by: str,
+    at: datetime,
+) -> None:  # fmt: skip
+    journal.record_for_project(
+        channel.project_id, PolicyChanged, by=by, at=at, what=f"the channel {channel.name}",
+        before=before, after=after,
+    )  # fmt: skip
+
+
+def _why_not(delivery: Delivery) -> str:
+    if delivery.notice.settled_at is not None:
+        return "It was answered meanwhile: there is nothing left to tell."
+    if delivery.status != "failed":
+        return f"It is {delivery.status}: only what failed is tried again."
+    return "Its target was removed: there is nobody left to tell."

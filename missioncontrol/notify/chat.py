@@ -1,0 +1,89 @@
+"""Chats, mail and ntfy: a notice as plain words, carried by apprise.
+
+Texts an agent had a hand in are literal there: no mention, no markup, no hidden link.
+"""
+
+from __future__ import annotations
+
+import re
+from datetime import datetime
+from typing import Any
+
+from django.conf import settings
+
+from missioncontrol import outbound
+from missioncontrol.notify import addresses, content, letter, wording
+from missioncontrol.notify.links import link
+from missioncontrol.notify.models import Delivery
+from missioncontrol.notify.outcome import SENT, Outcome, of_status
+from missioncontrol.notify.sealing import unseal
+
+LONGEST_CALL_S = 40.0
+"""Less than a lease: nobody else takes a delivery that is still on its way."""
+UNSEEN = "\u200b"
+DISCORD_MARKS = re.compile(r"([\\*_~`|>\[\]()#<-])")
+SAID_STATUS = re.compile(r"error=(\d{3})\b")
+
+
+def send(delivery: Delivery, at: datetime) -> Outcome:
+    """Send a delivery to its channel."""
+    channel: Any = delivery.channel
+    told = content.read(delivery.notice.content)
+    words = wording.words_of(told, step_minutes=delivery.step_minutes, at=at)
+    where = link(words.path)
+    service = addresses.service_of(channel.kind, unseal(channel.address), link=where)
+    if service is None:
+        return Outcome(failure="its address cannot be read: enter it again", is_final=True)
+    with outbound.only_public(private_hosts=settings.NOTIFY_HOSTS) as watch:
+        text = body_of(channel.kind, words, where)
+        if channel.kind == "email" and isinstance(told, content.Told) and told.html:
+            return letter.send(service, subject=words.title, text=text, html=told.html)
+        result = _notify(service, literal(channel.kind, words.title), text)
+    if watch.refused:
+        return Outcome(failure=watch.refused)
+    return _outcome(result)
+
+
+def body_of(kind: str, words: wording.Words, where: str | None) -> str:
+    """Return what is read under the title; our own link stands as it is."""
+    lines = [literal(kind, words.detail or words.body)]
+    if where:
+        lines.append(f"Answer it here: {where}" if words.needs_answer else where)
+    elif words.needs_answer:
+        lines.append("Answer it in Mission Control.")
+    return "\n\n".join(lines)
+
+
+def literal(kind: str, text: str) -> str:
+    r"""Return a text that a chat shows as it is, and that calls nobody.
+
+    >>> literal("discord", "[free](https://evil.example) *now*")
+    '\\[free\\]\\(https://evil.example\\) \\*now\\*'
+    """
+    if kind == "discord":
+        text = DISCORD_MARKS.sub(r"\\\1", text)
+    return text if kind in {"email", "ntfy"} else text.replace("@", f"@{UNSEEN}")
+
+
+def _notify(service: Any, title: str, body: str) -> Any:
+    from apprise import Apprise, NotifyFormat
+
+    carrier = Apprise()
+    carrier.add(service)
+    return carrier.notify(
+        body=body, title=title, body_format=NotifyFormat.TEXT, timeout=LONGEST_CALL_S
+    )
+
+
+def _outcome(result: Any) -> Outcome:
+    """Read what apprise says; of its log only the status, for it may name addresses."""
+    from apprise import AppriseResultStatus
+
+    if result.status == AppriseResultStatus.SUCCESS:
+        return SENT
+    if result.status == AppriseResultStatus.TIMEOUT:
+        return Outcome(failure=f"it took longer than {LONGEST_CALL_S:g} s")
+    said = " ".join(str(line) for line in result.logs())
+    if found := SAID_STATUS.search(said):
+        return of_status(int(found[1]))
+    return Outcome(failure="it could not be reached, or refused the message")

@@ -1,0 +1,111 @@
+"""What a notice is about, as it is kept: a card, or something that was told. Pure.
+
+Words are made of it when it is sent (`wording`), so that they say how long it waits.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from decimal import Decimal
+from typing import Annotated, Any, Literal
+from uuid import UUID
+
+from pydantic import Field, TypeAdapter
+
+from guard.redact import redact
+from missioncontrol.runs import rows
+from missioncontrol.runs.models import Run
+from missioncontrol.wire import BudgetScope, DecisionRow, InterventionAction
+
+LONGEST_TEXT = 500
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Card:
+    """A decision that a person is asked for."""
+
+    form: Literal["card"] = "card"
+    decision: UUID
+    run: UUID
+    run_name: str
+    agent: str
+    version: int
+    """The run's, when it opened."""
+    kind: str
+    holds: bool
+    what: str
+    """What happened, in one sentence."""
+    loop_usd: Decimal | None
+    """None: unpriced."""
+    cost_usd: Decimal
+    unpriced_calls: int
+    burn_usd_per_hour: Decimal
+    fix: str | None
+    """Whole, or None: a fix is never cut. None while the judge has not ruled."""
+    long_fix: bool = False
+    """There is one, too long to stand here."""
+    scope: BudgetScope | None
+    spent: str | None
+    ceiling: str | None
+    unit: str | None
+    actions: tuple[InterventionAction, ...]
+    opened_at: datetime
+    expires_at: datetime | None
+    unanswered: Literal["proceed", "stop"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Told:
+    """Something to know, which asks nothing: a ceiling that nears, a report, a test."""
+
+    form: Literal["told"] = "told"
+    title: str
+    body: str
+    detail: str = ""
+    """More lines, for where there is room: e-mail, chat."""
+    html: str = ""
+    """The same as a page, for a letter: its styles inline, nothing fetched."""
+    path: str = "/"
+    """Where it is shown, on this site."""
+    data: dict[str, Any] | None = None
+    """For a program to read."""
+
+
+Content = Annotated[Card | Told, Field(discriminator="form")]
+_contents: TypeAdapter[Card | Told] = TypeAdapter(Content)
+
+
+def card_of(row: DecisionRow, run: Run, *, at: datetime) -> Card:
+    """Return what people are told of a card; texts an agent had a hand in are masked."""
+    fix = redact(row.verdict.fix) if row.verdict and row.verdict.fix else None
+    meters = rows.meters(run, new_points=0, at=at)
+    return Card(
+        decision=row.id, run=run.id, run_name=bounded(run.name, 100), agent=bounded(row.agent, 100),
+        version=row.version, kind=row.kind, holds=row.holds,
+        what=bounded(row.evidence.summary, LONGEST_TEXT), loop_usd=row.evidence.cost_usd,
+        cost_usd=meters.cost_usd + meters.judge_cost_usd, unpriced_calls=meters.unpriced_calls,
+        burn_usd_per_hour=meters.burn_usd_per_hour,
+        fix=fix if fix and len(fix) <= LONGEST_TEXT else None,
+        long_fix=fix is not None and len(fix) > LONGEST_TEXT,
+        scope=row.evidence.scope, spent=row.evidence.spent, ceiling=row.evidence.ceiling,
+        unit=row.evidence.unit, actions=row.actions, opened_at=row.opened_at,
+        expires_at=row.expires_at, unanswered=row.unanswered,
+    )  # fmt: skip
+
+
+def bounded(text: str, most: int) -> str:
+    """Return a text masked, on one line, and cut with an ellipsis."""
+    line = " ".join(redact(text).split())
+    return line if len(line) <= most else line[: most - 1].rstrip() + "…"
+
+
+def kept(content: Card | Told) -> dict[str, Any]:
+    """Return content as JSON to keep."""
+    dumped: dict[str, Any] = _contents.dump_python(content, mode="json")
+    return dumped
+
+
+def read(content: dict[str, Any]) -> Card | Told:
+    """Return content that was kept."""
+    return _contents.validate_python(content)

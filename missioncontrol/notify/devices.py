@@ -1,0 +1,116 @@
+"""Browsers that take pushes: subscribed, changed, and let go."""
+
+from __future__ import annotations
+
+from datetime import datetime, time
+from typing import Any
+from zoneinfo import ZoneInfo
+
+from cryptography.hazmat.primitives.asymmetric import ec
+from django.conf import settings
+from django.db import transaction
+
+from missioncontrol import outbound
+from missioncontrol.accounts.models import Browser
+from missioncontrol.errors import InvalidRequest
+from missioncontrol.ids import new_id
+from missioncontrol.notify import vapid
+from missioncontrol.notify.models import Delivery, Device
+from missioncontrol.notify.sealing import fingerprint, seal
+from missioncontrol.notify.web_push import raw
+
+AUTH_BYTES = 16
+
+
+@transaction.atomic
+def subscribe(
+    browser: Browser, *, endpoint: str, p256dh: str, auth: str, vapid_key: str,
+    time_zone: str, language: str, at: datetime,
+) -> Device:  # fmt: skip
+    """Have a browser take pushes; its older subscription goes.
+
+    Raises:
+        InvalidRequest: the address may not be called, or a key cannot be read.
+    """
+    _check(endpoint, p256dh, auth, vapid_key)
+    zone = _zone(time_zone)
+    known = Device.objects.filter(browser=browser).first()
+    kept: dict[str, Any] = {
+        "user": browser.user, "browser": browser, "name": browser.name, "kind": browser.kind,
+        "endpoint": seal(endpoint), "p256dh": seal(p256dh), "auth": seal(auth),
+        "vapid_key": vapid_key, "seen_at": at, "language": language[:8], "time_zone": zone,
+    }  # fmt: skip
+    if known:
+        Device.objects.filter(endpoint_digest=fingerprint(endpoint)).exclude(pk=known.pk).delete()
+        _write(known, {**kept, "endpoint_digest": fingerprint(endpoint)})
+        return known
+    device, _ = Device.objects.update_or_create(
+        endpoint_digest=fingerprint(endpoint),
+        defaults=kept,
+        create_defaults={**kept, "id": new_id(), "created_at": at},
+    )
+    return device
+
+
+def change(device: Device, changes: dict[str, Any]) -> None:
+    """Change what a person chooses for a device.
+
+    Raises:
+        InvalidRequest: quiet hours need both ends; a zone must be one.
+    """
+    if "time_zone" in changes:
+        changes["time_zone"] = _zone(changes["time_zone"])
+    for end in ("quiet_from", "quiet_to"):
+        if end in changes:
+            changes[end] = _clock(changes[end], end)
+    ends = [changes.get(end, getattr(device, end)) for end in ("quiet_from", "quiet_to")]
+    if (ends[0] is None) != (ends[1] is None):
+        raise InvalidRequest("quiet_from, quiet_to: give both, or neither.", field="quiet_from")
+    _write(device, changes)
+
+
+def last_sent(devices: list[Device]) -> dict[Any, datetime]:
+    """Return when each device last took a push."""
+    sent = Delivery.objects.filter(device__in=devices, status="sent").order_by("sent_at")
+    return {row.device_id: row.sent_at for row in sent if row.sent_at}
+
+
+def _write(device: Device, changes: dict[str, Any]) -> None:
+    for name, value in changes.items():
+        setattr(device, name, value)
+    device.save(update_fields=list(changes))
+
+
+def _check(endpoint: str, p256dh: str, auth: str, vapid_key: str) -> None:
+    if vapid_key != vapid.public_key():
+        raise InvalidRequest("vapid_key: it is not this installation's.", field="vapid_key")
+    try:
+        outbound.check_url(endpoint, private_hosts=settings.NOTIFY_HOSTS)
+    except outbound.Unsendable as refused:
+        raise InvalidRequest(f"endpoint: {refused}.", field="endpoint") from None
+    try:
+        ec.EllipticCurvePublicKey.from_encoded_point(ec.SECP256R1(), raw(p256dh))
+        is_long_enough = len(raw(auth)) == AUTH_BYTES
+    except ValueError:
+        is_long_enough = False
+    if not is_long_enough:
+        raise InvalidRequest("keys: they are not a push subscription's.", field="keys")
+
+
+def _zone(name: str) -> str:
+    try:
+        return str(ZoneInfo(name))
+    except (KeyError, ValueError, OSError):
+        raise InvalidRequest(
+            f"time_zone: expected an IANA name such as Europe/Berlin, got {name!r}.",
+            field="time_zone",
+        ) from None
+
+
+def _clock(text: str | None, field: str) -> time | None:
+    if not text:
+        return None
+    try:
+        return time.fromisoformat(text).replace(second=0, microsecond=0, tzinfo=None)
+    except ValueError:
+        raise InvalidRequest(f"{field}: expected a time such as 22:00.", field=field) from None

@@ -1,0 +1,192 @@
+"""Deliver what is due: claimed by conditional update, tried outside every lock, settled once.
+
+A try is counted before it is made, so that one nobody comes back from was one too. At least
+once: a repeat carries the same delivery id.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
+from datetime import datetime, timedelta
+from typing import Any
+from uuid import UUID
+
+from django.db import transaction
+from django.db.models import Q
+
+from missioncontrol.accounts.models import Membership
+from missioncontrol.notify import retries, services
+from missioncontrol.notify.models import Delivery, Device
+from missioncontrol.notify.outcome import Outcome
+from missioncontrol.notify.sealing import Unreadable
+from missioncontrol.notify.senders import SENDERS
+from missioncontrol.runs import journal
+from missioncontrol.wire import NoticeFailed, NoticeSent
+
+MOST_AT_ONCE = 64
+JOURNALLED = frozenset({"decision", "warning", "budget", "report", "test"})
+
+
+def claim(*, at: datetime, of: Collection[UUID] | None = None) -> list[UUID]:
+    """Take what is due; no other worker gets it until its lease is over."""
+    due = Delivery.objects.filter(_free(at), status="waiting", due_at__lte=at)
+    if of is not None:
+        due = due.filter(pk__in=of)
+    found = due.order_by("due_at").values_list("id", flat=True)[:MOST_AT_ONCE]
+    return [delivery for delivery in list(found) if _lease(delivery, at=at)]
+
+
+def deliver(delivery_id: UUID, *, at: datetime) -> None:
+    """Try a delivery that was claimed, and write down what came of it."""
+    delivery = (
+        Delivery.objects.select_related("notice", "project", "device", "channel")
+        .filter(pk=delivery_id, status="waiting", leased_until__gt=at)
+        .first()
+    )
+    if delivery is None or _stands_down(delivery, at=at):
+        return
+    if delivery.tries >= retries.MOST_TRIES:
+        gave_up = Outcome(failure="nothing came of its last try", is_final=True)
+        settle(delivery, gave_up, at=at)
+    elif _count_try(delivery):
+        began = time.monotonic()
+        outcome = _send(delivery, at)
+        settle(delivery, outcome, at=at + timedelta(seconds=time.monotonic() - began))
+
+
+def settle(delivery: Delivery, outcome: Outcome, *, at: datetime) -> None:
+    """Write down what came of a try: sent, to be tried again, or failed."""
+    again = outcome.failure and not outcome.is_final and delivery.tries < retries.MOST_TRIES
+    with _book_of(delivery, at=at) as record:
+        mine = Delivery.objects.filter(
+            pk=delivery.pk, tries=delivery.tries, status__in=["waiting", "withdrawn"]
+        )
+        if outcome.failure is None:
+            is_mine = mine.update(
+                status="sent", sent_at=at, due_at=None, leased_until=None, last_error=""
+            )
+        elif again:
+            mine.filter(status="waiting").update(
+                due_at=retries.next_try(delivery.tries, at), leased_until=None,
+                last_error=outcome.failure,
+            )  # fmt: skip
+            is_mine = 0
+        else:
+            is_mine = mine.filter(status="waiting").update(
+                status="failed", due_at=None, leased_until=None, last_error=outcome.failure
+            )
+        if is_mine:
+            _tell_outcome(record, delivery, outcome, at=at)
+
+
+def retry(delivery: Delivery, *, at: datetime) -> bool:
+    """Try a failed delivery again, from its first try on; False: it is not failed."""
+    mine = Delivery.objects.filter(pk=delivery.pk, status="failed")
+    if not mine.update(status="waiting", tries=0, due_at=at, leased_until=None):
+        return False
+    services.ring_for([delivery])
+    return True
+
+
+def _free(at: datetime) -> Q:
+    return Q(leased_until__isnull=True) | Q(leased_until__lte=at)
+
+
+def _lease(delivery_id: UUID, *, at: datetime) -> bool:
+    mine = Delivery.objects.filter(_free(at), pk=delivery_id, status="waiting", due_at__lte=at)
+    return bool(mine.update(leased_until=at + retries.LEASE))
+
+
+def _count_try(delivery: Delivery) -> bool:
+    mine = Delivery.objects.filter(
+        pk=delivery.pk, status="waiting", tries=delivery.tries, leased_until=delivery.leased_until
+    )
+    delivery.tries += 1
+    return bool(mine.update(tries=delivery.tries))
+
+
+def _send(delivery: Delivery, at: datetime) -> Outcome:
+    sender = SENDERS.get(delivery.kind)
+    if sender is None:
+        return Outcome(failure=f"nothing here sends to {delivery.kind}", is_final=True)
+    try:
+        return sender(delivery, at)
+    except Unreadable as unreadable:
+        return Outcome(failure=str(unreadable), is_final=True)
+
+
+def _stands_down(delivery: Delivery, *, at: datetime) -> bool:
+    """Leave a delivery whose target is switched off, gone, or asleep."""
+    mine = Delivery.objects.filter(pk=delivery.pk, status="waiting")
+    if why := _no_longer(delivery):
+        mine.update(status="skipped", due_at=None, leased_until=None, last_error=why)
+        return True
+    due_at = services.due_for(delivery, at=at)
+    if due_at > at:
+        mine.update(due_at=due_at, leased_until=None)
+    return due_at > at
+
+
+def _no_longer(delivery: Delivery) -> str | None:
+    if delivery.device is None and delivery.channel is None:
+        return "its target was removed"
+    target: Any = delivery.device or delivery.channel
+    if not target.enabled and delivery.what not in {"test", "withdrawal"}:
+        return "its target is switched off"
+    if delivery.device is not None and not _may_hear(delivery.device, delivery.project_id):
+        return "its person is no longer in the project"
+    return None
+
+
+def _may_hear(device: Device, project: UUID) -> bool:
+    return Membership.objects.filter(user_id=device.user_id, project_id=project).exists()
+
+
+class _Record:
+    """Appends to the chain of the delivery's run, or of its project."""
+
+    def __init__(self, delivery: Delivery, book: journal.Book | None, *, at: datetime) -> None:
+        self._delivery, self._book, self._at = delivery, book, at
+
+    def __call__(self, event: type[Any], **payload: Any) -> None:
+        if self._book is not None:
+            run = self._book.run(self._delivery.notice.run_id)  # type: ignore[arg-type]
+            self._book.record(run, event, by="guard", **payload)
+        else:
+            journal.record_for_project(
+                self._delivery.project_id, event, by="guard", at=self._at, **payload
+            )
+
+
+@contextmanager
+def _book_of(delivery: Delivery, *, at: datetime) -> Iterator[_Record]:
+    """Hold what the outcome is written under: the run's lock, so that an answer waits."""
+    run_id = delivery.notice.run_id
+    if run_id is None:
+        with transaction.atomic():
+            yield _Record(delivery, None, at=at)
+    else:
+        with journal.writing([run_id], at=at) as book:
+            yield _Record(delivery, book, at=at)
+
+
+def _tell_outcome(record: _Record, delivery: Delivery, outcome: Outcome, *, at: datetime) -> None:
+    told = {"channel": delivery.kind, "decision": delivery.notice.decision}
+    if outcome.failure is not None and delivery.what in JOURNALLED:
+        record(NoticeFailed, **told, reason=outcome.failure)
+    elif delivery.what in JOURNALLED:
+        record(NoticeSent, **told)
+    if outcome.is_gone and delivery.device_id is not None:
+        Device.objects.filter(pk=delivery.device_id).delete()
+    elif outcome.failure is None:
+        _take_away_if_answered(delivery, at=at)
+
+
+def _take_away_if_answered(delivery: Delivery, *, at: datetime) -> None:
+    """It was answered while this was on its way: the device need not show it."""
+    is_shown = delivery.device_id is not None and delivery.what == "decision"
+    delivery.notice.refresh_from_db(fields=["settled_at"])
+    if is_shown and delivery.notice.settled_at is not None:
+        services.take_away([delivery], at=at)

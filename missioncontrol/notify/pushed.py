@@ -1,0 +1,122 @@
+"""What a push tells the service worker, and how long it may wait for the device. Pure."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from missioncontrol.notify import wording
+from missioncontrol.notify.content import Card, Told, bounded
+
+LONGEST_TTL_S = 24 * 3600
+UNHELD_TTL_S = 4 * 3600
+"""A card that holds nobody is old news after a while."""
+DEEDS = {
+    "continue": "continued it", "inject": "injected the fix", "terminate": "ended it",
+    "allowlist": "allowed the call", "allow_budget": "allowed more", "finish": "had it finish",
+    "restart": "began it again",
+}  # fmt: skip
+BY_ITSELF = {
+    "dismissed": "The judge saw no loop.", "autofix": "It was corrected by itself.",
+    "proceed": "Nobody answered: it goes on.", "stop": "Nobody answered: it was stopped.",
+    "ended": "The run has ended.", "superseded": "Another card took its place.",
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Push:
+    """A message for one device, and what the push service is told of it."""
+
+    payload: dict[str, Any]
+    ttl_s: int
+    urgency: str
+    topic: str
+    """At most 32 signs: a newer push of the same topic takes the place of one that waits."""
+
+
+def of_card(card: Card, *, step_minutes: int, open_cards: int, details: bool, at: datetime) -> Push:
+    """Ask for an answer: names the run, says why, what it costs, and what can be tapped."""
+    words = wording.words_of(card, step_minutes=step_minutes, at=at)
+    payload = {
+        "type": "card",
+        "tag": str(card.decision),
+        "title": words.title,
+        "body": words.body if details else "",
+        "path": words.path,
+        "run": str(card.run),
+        "run_name": card.run_name,
+        "decision": str(card.decision),
+        "version": card.version,
+        "actions": buttons_of(card) if details else [],
+        "open": open_cards,
+        "at": card.opened_at.isoformat(),
+    }
+    return Push(
+        payload=payload, ttl_s=_life_of(card, at=at), urgency="high", topic=card.decision.hex
+    )
+
+
+def of_withdrawal(card: Card, *, outcome: str, by: str, open_cards: int) -> Push:
+    """Say that a card was answered: its notification goes."""
+    said = f"{by} {DEEDS[outcome]}." if outcome in DEEDS else BY_ITSELF.get(outcome, "")
+    payload = {
+        "type": "withdrawn",
+        "tag": str(card.decision),
+        "title": f"{bounded(card.run_name, 22)}: answered",
+        "body": said,
+        "path": f"/runs/{card.run}",
+        "open": open_cards,
+    }
+    return Push(payload=payload, ttl_s=3600, urgency="normal", topic=card.decision.hex)
+
+
+def of_told(told: Told, *, topic: str, open_cards: int, details: bool) -> Push:
+    """Tell something that asks nothing."""
+    payload = {
+        "type": "told",
+        "tag": topic,
+        "title": told.title,
+        "body": told.body if details else "",
+        "path": told.path,
+        "open": open_cards,
+    }
+    return Push(payload=payload, ttl_s=LONGEST_TTL_S, urgency="normal", topic=topic)
+
+
+def buttons_of(card: Card) -> list[dict[str, str]]:
+    """Return at most two answers. A fix is injected only from where it stands in full."""
+    fix = card.fix if card.fix and len(card.fix) <= wording.LONGEST_FIX_ON_BUTTON else None
+    if (
+        "inject" in card.actions
+        and fix
+        and f'"{fix}"' in wording.words_of(card, at=card.opened_at).body
+    ):
+        first = {"action": "inject", "title": "Inject fix", "message": fix}
+    elif "inject" in card.actions and (card.fix or card.long_fix):
+        first = {"action": "open", "title": "Read fix"}
+    else:
+        return _without_fix(card)
+    return [first, *_offered(card, ("continue", "Continue"))]
+
+
+def _without_fix(card: Card) -> list[dict[str, str]]:
+    """Ending a run cannot be taken back: that is asked on the card itself."""
+    if card.kind == "budget":
+        return [{"action": "open", "title": "Allow more…"}, {"action": "open", "title": "Stop…"}]
+    if not card.holds:
+        return _offered(card, ("pause", "Hold"), ("continue", "Continue"))
+    return [*_offered(card, ("continue", "Continue")), {"action": "open", "title": "Terminate…"}]
+
+
+def _offered(card: Card, *wanted: tuple[str, str]) -> list[dict[str, str]]:
+    return [
+        {"action": action, "title": title} for action, title in wanted if action in card.actions
+    ]
+
+
+def _life_of(card: Card, *, at: datetime) -> int:
+    """Until it answers itself; a push service keeps it no longer than that."""
+    if card.expires_at is None:
+        return UNHELD_TTL_S
+    return min(LONGEST_TTL_S, max(60, int((card.expires_at - at).total_seconds())))

@@ -1,0 +1,20 @@
+"""When a delivery is tried again: later each time, and not for ever."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+
+MOST_TRIES = 8
+FIRST_PAUSE = timedelta(seconds=5)
+LEASE = timedelta(seconds=60)
+"""How long what was handed to a worker is left alone."""
+
+
+def next_try(tries: int, at: datetime) -> datetime:
+    """Return when to try again after so many tries.
+
+    >>> noon = datetime(2026, 11, 21, 12)
+    >>> [(next_try(tries, noon) - noon).seconds for tries in (1, 2, 3, 7)]
+    [5, 10, 20, 320]
+    """
+    return at + FIRST_PAUSE * (1 << tries - 1)

@@ -1,0 +1,79 @@
+"""Channels and deliveries as wire rows. No query, no clock."""
+
+from __future__ import annotations
+
+from datetime import time
+from typing import Any, cast
+
+from missioncontrol.notify import addresses, content
+from missioncontrol.notify.models import Channel, Delivery
+from missioncontrol.notify.retries import MOST_TRIES
+from missioncontrol.notify.sealing import Unreadable, unseal
+from missioncontrol.notify.wording import words_of
+from missioncontrol.wire import ChannelHears, ChannelRow, DeliveryRow
+
+HEARD: tuple[ChannelHears, ...] = ("decisions", "budgets", "reports")
+
+
+def channel_row(channel: Channel, *, last: Delivery | None) -> ChannelRow:
+    """Show a channel; its address stays here."""
+    return ChannelRow(
+        id=channel.id,
+        project=channel.project_id,
+        kind=cast(Any, channel.kind),
+        name=channel.name,
+        shown=_shown(channel),
+        enabled=channel.enabled,
+        step_minutes=channel.step_minutes,
+        quiet_from=_clock(channel.quiet_from),
+        quiet_to=_clock(channel.quiet_to),
+        hears=tuple(heard for heard in HEARD if getattr(channel, f"hears_{heard}")),
+        created_by=channel.created_by,
+        created_at=channel.created_at,
+        last=delivery_row(last) if last else None,
+    )
+
+
+def delivery_row(delivery: Delivery) -> DeliveryRow:
+    """Show a delivery with its notice, and the notice's run."""
+    notice = delivery.notice
+    told = content.read(notice.content)
+    at = delivery.sent_at or delivery.due_at or delivery.created_at
+    return DeliveryRow(
+        id=delivery.id,
+        project=delivery.project_id,
+        run=notice.run_id,
+        run_name=notice.run.name if notice.run else None,
+        decision=notice.decision,
+        what=cast(Any, delivery.what),
+        title=words_of(told, step_minutes=delivery.step_minutes, at=at).title,
+        kind=cast(Any, delivery.kind),
+        target=delivery.target,
+        channel=delivery.channel_id,
+        step_minutes=delivery.step_minutes,
+        status=cast(Any, delivery.status),
+        tries=delivery.tries,
+        most_tries=MOST_TRIES,
+        created_at=delivery.created_at,
+        due_at=delivery.due_at,
+        sent_at=delivery.sent_at,
+        error=delivery.last_error or None,
+        can_retry=may_retry(delivery),
+    )
+
+
+def may_retry(delivery: Delivery) -> bool:
+    """Tell whether another try can still reach somebody whom it concerns."""
+    has_target = delivery.channel_id is not None or delivery.device_id is not None
+    return delivery.status == "failed" and has_target and delivery.notice.settled_at is None
+
+
+def _shown(channel: Channel) -> str | None:
+    try:
+        return addresses.shown(channel.kind, unseal(channel.address))
+    except Unreadable:
+        return None
+
+
+def _clock(value: time | None) -> str | None:
+    return value.strftime("%H:%M") if value else None

@@ -1,0 +1,84 @@
+"""Read channels and deliveries. `projects` is what the reader may see."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from uuid import UUID
+
+from django.db.models import OuterRef, Q, QuerySet, Subquery
+
+from missioncontrol.errors import NotFound
+from missioncontrol.notify import rows
+from missioncontrol.notify.models import Channel, Delivery
+from missioncontrol.wire import ChannelRow
+
+TOLD = Q(status__in=["sent", "failed"]) | Q(status="waiting", tries__gt=0)
+"""What says something of a channel: somebody was told, or it was tried."""
+
+
+def channels(*, projects: Collection[UUID]) -> list[ChannelRow]:
+    """Return the channels of projects in the order of their steps, with what was told last."""
+    tried = Delivery.objects.filter(TOLD, channel=OuterRef("pk"))
+    newest = tried.order_by("-id").values("id")[:1]
+    found = list(
+        Channel.objects.filter(project_id__in=projects)
+        .annotate(last=Subquery(newest))
+        .order_by("step_minutes", "id")
+    )
+    told = {row.id: row for row in _with_notice(Delivery.objects.filter(
+        pk__in=[channel.last for channel in found if channel.last]
+    ))}  # fmt: skip
+    return [rows.channel_row(channel, last=told.get(channel.last)) for channel in found]
+
+
+def show_channel(channel: Channel) -> ChannelRow:
+    """Show one channel with what it was told last."""
+    last = _with_notice(channel.deliveries.filter(TOLD).order_by("-id")).first()
+    return rows.channel_row(channel, last=last)
+
+
+def channel(channel_id: UUID, *, projects: Collection[UUID]) -> Channel:
+    """Return a channel.
+
+    Raises:
+        NotFound: it is in no project of theirs.
+    """
+    found = Channel.objects.filter(pk=channel_id, project_id__in=projects).first()
+    if found is None:
+        raise NotFound("The channel")
+    return found
+
+
+def deliveries(
+    *, projects: Collection[UUID], statuses: Sequence[str] = (), kinds: Sequence[str] = (),
+    channel: UUID | None = None, decision: UUID | None = None, run: UUID | None = None,
+) -> QuerySet[Delivery]:  # fmt: skip
+    """Find deliveries, newest first."""
+    found = Delivery.objects.filter(project_id__in=projects)
+    if statuses:
+        found = found.filter(status__in=statuses)
+    if kinds:
+        found = found.filter(kind__in=kinds)
+    if channel is not None:
+        found = found.filter(channel_id=channel)
+    if decision is not None:
+        found = found.filter(notice__decision=decision)
+    if run is not None:
+        found = found.filter(notice__run_id=run)
+    return _with_notice(found.order_by("-id"))
+
+
+def delivery(delivery_id: UUID, *, projects: Collection[UUID]) -> Delivery:
+    """Return a delivery.
+
+    Raises:
+        NotFound: it is in no project of theirs.
+    """
+    found = _with_notice(Delivery.objects.filter(pk=delivery_id, project_id__in=projects)).first()
+    if found is None:
+        raise NotFound("The delivery")
+    return found
+
+
+def _with_notice(found: QuerySet[Delivery]) -> QuerySet[Delivery]:
+    return found.select_related("notice", "notice__run")

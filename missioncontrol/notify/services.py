@@ -1,0 +1,242 @@
+"""Write down what people are to hear; `outbox` tells it afterwards.
+
+Called inside the transaction in which it happened, under the run's lock where there is
+one: rows only, and a ring once they are committed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from datetime import UTC, datetime, timedelta
+from typing import Any
+from uuid import UUID
+
+from django.db import transaction
+from django.db.models import Q
+
+from missioncontrol.accounts.models import Membership, Project, Role
+from missioncontrol.ids import new_id
+from missioncontrol.notify import bell, content, quiet, wording
+from missioncontrol.notify.models import Channel, Delivery, Device, Notice
+from missioncontrol.runs import rows
+from missioncontrol.runs.models import Run
+from missioncontrol.wire import DecisionRow
+
+VERDICT_WAIT = timedelta(seconds=10)
+"""How long a card is kept back for the judge, who may dismiss it or bring a fix."""
+ANSWERERS = (Role.OWNER, Role.OPERATOR)
+HEARS = {"warning": "hears_decisions", "budget": "hears_budgets", "report": "hears_reports"}
+
+
+def announce(row: DecisionRow, run: Run, *, at: datetime) -> None:
+    """Tell people of a card that opened; once its judge has ruled, or is late."""
+    card = content.card_of(row, run, at=at)
+    notice = _new_notice(
+        run.project_id, "decision", subject=str(row.id), told=card, run=run, decision=row.id, at=at
+    )
+    if notice is None:
+        return
+    wait = VERDICT_WAIT if row.status == "judging" else timedelta(0)
+    hears = ["hears_decisions", "hears_budgets"] if row.kind == "budget" else ["hears_decisions"]
+    _write(notice, channels=_channels(run.project_id, hears), pushed=True, at=at, wait=wait)
+
+
+def refresh(row: DecisionRow, run: Run, *, at: datetime) -> None:
+    """Take in the judge's ruling; who is told at once is told now."""
+    told = content.kept(content.card_of(row, run, at=at))
+    if not Notice.objects.filter(decision=row.id, settled_at=None).update(content=told):
+        return
+    kept_back = Delivery.objects.filter(
+        notice__decision=row.id, status="waiting", step_minutes=0, due_at__gt=at, tries=0,
+        due_at__lte=row.opened_at + VERDICT_WAIT,
+    ).select_related("project", "device", "channel")  # fmt: skip
+    due = [_hasten(delivery, at=at) for delivery in kept_back]
+    ring_for([delivery for delivery in due if delivery.due_at == at])
+
+
+def withdraw(decision: UUID, *, outcome: str, by: str, at: datetime) -> None:
+    """Take a card back that was answered, wherever: who was not told is not told.
+
+    A device that shows it is told to take it away.
+    """
+    mine = Notice.objects.filter(decision=decision, settled_at=None)
+    if not mine.update(settled_at=at, outcome=outcome, settled_by=by):
+        return
+    told = Delivery.objects.filter(notice__decision=decision).exclude(what="withdrawal")
+    told.filter(status="waiting").update(status="withdrawn", due_at=None)
+    shown = told.filter(status="sent", device__isnull=False)
+    take_away(shown.select_related("notice"), at=at)
+
+
+def take_away(shown: Iterable[Delivery], *, at: datetime) -> None:
+    """Have devices take away what they show; once, whoever asks."""
+    rows = [
+        Delivery(
+            id=new_id(), notice=one.notice, project_id=one.project_id, what="withdrawal",
+            kind=one.kind, target=one.target, device_id=one.device_id, created_at=at, due_at=at,
+        )
+        for one in shown
+    ]  # fmt: skip
+    Delivery.objects.bulk_create(rows, ignore_conflicts=True)
+    ring_for(rows)
+
+
+def warn(run: Run, *, kind: str, summary: str, at: datetime) -> None:
+    """Tell people of a trip in a run that only warns: of each kind once an hour."""
+    told = wording.warned(
+        summary, name=run.name, kind=kind, path=f"/runs/{run.id}",
+        cost=run.cost_usd + run.judge_cost_usd,
+    )  # fmt: skip
+    hour = at.astimezone(UTC).strftime("%Y-%m-%dT%H")
+    tell(run.project_id, "warning", subject=f"{run.id}:{kind}:{hour}", told=told, at=at, run=run)
+
+
+def near_end(run: Run, ceiling: Mapping[str, Any], *, at: datetime) -> None:
+    """Tell people that a ceiling nears its end; of a shared one once, whoever comes near."""
+    scope, whose = ceiling["scope"], ceiling["whose"]
+    name = {"run": run.name, "agent": whose, "tree": f"{run.name} and kin"}.get(scope, scope)
+    told = wording.nearing(
+        name.capitalize() if scope in {"day", "project"} else name, scope=scope,
+        unit=ceiling["unit"], spent=ceiling["spent"], ceiling=ceiling["ceiling"],
+        share=ceiling["share"], path=f"/runs/{run.id}" if scope in {"run", "tree"} else "/costs",
+        burn_usd_per_hour=rows.meters(run, new_points=0, at=at).burn_usd_per_hour,
+    )  # fmt: skip
+    owner = run.id if scope == "run" else whose
+    subject = f"{scope}:{owner}:{ceiling['unit']}:{ceiling['ceiling']}"
+    tell(run.project_id, "budget", subject=subject, told=told, at=at, run=run)
+
+
+def tell(
+    project: UUID, what: str, *, subject: str, told: content.Told, at: datetime,
+    run: Run | None = None, pushed: bool = True,
+) -> Notice | None:  # fmt: skip
+    """Tell people something that asks nothing: `warning`, `budget` or `report`; once a subject.
+
+    None: it was told before.
+    """
+    notice = _new_notice(project, what, subject=subject, told=told, run=run, at=at)
+    if notice is not None:
+        _write(notice, channels=_channels(project, [HEARS[what]]), pushed=pushed, at=at)
+    return notice
+
+
+@transaction.atomic
+def try_channel(channel: Channel, *, by: str, at: datetime) -> Delivery:
+    """Send one channel a test, quiet hours or not."""
+    notice = _test_notice(channel.project_id, by=by, at=at)
+    return _keep([_to_channel(notice, channel, at=at, due_at=at)])[0]
+
+
+@transaction.atomic
+def try_device(device: Device, *, project: UUID, by: str, at: datetime) -> Delivery:
+    """Send one device a test, quiet hours or not."""
+    notice = _test_notice(project, by=by, at=at)
+    return _keep([_to_device(notice, device, at=at, due_at=at)])[0]
+
+
+def due_for(delivery: Delivery, *, at: datetime) -> datetime:
+    """Return when a delivery may reach its target, wanted at a moment: not in quiet hours."""
+    if delivery.what in {"test", "withdrawal"}:
+        return at
+    if delivery.device is not None:
+        return _after_quiet(delivery.device, delivery.device.time_zone, at=at)
+    if delivery.channel is not None:
+        return _after_quiet(delivery.channel, delivery.project.time_zone, at=at)
+    return at
+
+
+def _after_quiet(target: Device | Channel, zone: str, *, at: datetime) -> datetime:
+    end = quiet.end_of_quiet(at, start=target.quiet_from, end=target.quiet_to, zone=zone)
+    return end or at
+
+
+def _new_notice(
+    project: UUID, what: str, *, subject: str, told: content.Card | content.Told, at: datetime,
+    run: Run | None = None, decision: UUID | None = None,
+) -> Notice | None:  # fmt: skip
+    notice, is_new = Notice.objects.get_or_create(
+        project_id=project, what=what, subject=subject,
+        defaults={
+            "id": new_id(), "run": run, "decision": decision, "content": content.kept(told),
+            "at": at,
+        },
+    )  # fmt: skip
+    return notice if is_new else None
+
+
+def _test_notice(project: UUID, *, by: str, at: datetime) -> Notice:
+    name = Project.objects.values_list("name", flat=True).get(pk=project)
+    said = content.Told(
+        title="A test from Mission Control",
+        body=f"{content.bounded(by, 100)} sent this from {content.bounded(name, 100)}. "
+        "It reaches you: cards will too.",
+        path="/settings/channels",
+    )
+    made = _new_notice(project, "test", subject=str(new_id()), told=said, at=at)
+    if made is None:
+        raise AssertionError("a new id is new")
+    return made
+
+
+def _channels(project: UUID, hears: Iterable[str]) -> list[Channel]:
+    wanted = Q()
+    for column in hears:
+        wanted |= Q(**{column: True})
+    return list(Channel.objects.filter(wanted, project_id=project, enabled=True))
+
+
+def _devices(project: UUID) -> list[Device]:
+    """Return the devices of the people who may answer in a project."""
+    people = Membership.objects.filter(project_id=project, role__in=ANSWERERS)
+    return list(
+        Device.objects.filter(user__in=people.values("user"), user__is_active=True, enabled=True)
+    )
+
+
+def _write(
+    notice: Notice, *, channels: Iterable[Channel], pushed: bool, at: datetime,
+    wait: timedelta = timedelta(0),
+) -> None:  # fmt: skip
+    devices = _devices(notice.project_id) if pushed else []
+    made = [_to_device(notice, device, at=at, due_at=at + wait) for device in devices]
+    for channel in channels:
+        step = timedelta(minutes=channel.step_minutes)
+        made.append(_to_channel(notice, channel, at=at, due_at=at + max(step, wait)))
+    for delivery in made:
+        if delivery.due_at is not None:
+            delivery.due_at = due_for(delivery, at=delivery.due_at)
+    _keep(made)
+
+
+def _to_device(notice: Notice, device: Device, *, at: datetime, due_at: datetime) -> Delivery:
+    return Delivery(
+        id=new_id(), notice=notice, project=notice.project, what=notice.what, kind="push",
+        target=device.name, device=device, created_at=at, due_at=due_at,
+    )  # fmt: skip
+
+
+def _to_channel(notice: Notice, channel: Channel, *, at: datetime, due_at: datetime) -> Delivery:
+    return Delivery(
+        id=new_id(), notice=notice, project=notice.project, what=notice.what, kind=channel.kind,
+        target=channel.name, channel=channel, step_minutes=channel.step_minutes, created_at=at,
+        due_at=due_at,
+    )  # fmt: skip
+
+
+def _keep(made: list[Delivery]) -> list[Delivery]:
+    Delivery.objects.bulk_create(made)
+    ring_for([delivery for delivery in made if delivery.due_at == delivery.created_at])
+    return made
+
+
+def _hasten(delivery: Delivery, *, at: datetime) -> Delivery:
+    delivery.due_at = due_for(delivery, at=at)
+    Delivery.objects.filter(pk=delivery.pk, status="waiting").update(due_at=delivery.due_at)
+    return delivery
+
+
+def ring_for(due: list[Delivery]) -> None:
+    """Have these delivered once the transaction is committed."""
+    ids = [str(delivery.id) for delivery in due]
+    if ids:
+        transaction.on_commit(lambda: bell.ring(ids))

@@ -1,0 +1,51 @@
+"""Celery tasks: claim what is due and deliver it beside the verdicts."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from uuid import UUID
+
+from celery import shared_task
+from django.db import connection
+
+from missioncontrol.clock import now
+from missioncontrol.notify import outbox
+
+logger = logging.getLogger(__name__)
+
+AT_ONCE = 8
+_carriers = ThreadPoolExecutor(AT_ONCE, thread_name_prefix="carrier")
+
+
+@shared_task(ignore_result=True)
+def deliver(delivery_ids: Sequence[str]) -> None:
+    """Deliver these now, those of them that are due and free."""
+    connection.close_if_unusable_or_obsolete()
+    carry([UUID(delivery_id) for delivery_id in delivery_ids])
+
+
+@shared_task(ignore_result=True)
+def sweep() -> None:
+    """Deliver what is due: a lost ring, another try, a later step; every 2 s."""
+    connection.close_if_unusable_or_obsolete()
+    carry(None)
+
+
+def carry(delivery_ids: Sequence[UUID] | None) -> None:
+    """Hand what was claimed to threads of this process: the other side may take its time.
+
+    What dies with this process is free again when its lease is over.
+    """
+    for delivery_id in outbox.claim(at=now(), of=delivery_ids):
+        _carriers.submit(_deliver, delivery_id)
+
+
+def _deliver(delivery_id: UUID) -> None:
+    try:
+        outbox.deliver(delivery_id, at=now())
+    except Exception:
+        logger.exception("delivery %s failed", delivery_id)
+    finally:
+        connection.close()

@@ -1,0 +1,73 @@
+"""Who we are to push services: one key of this installation, kept outside the database.
+
+Browsers subscribe with its public half; every push carries a token signed with it
+(RFC 8292). With another key, every browser would have to subscribe again.
+"""
+
+from __future__ import annotations
+
+import base64
+from datetime import datetime, timedelta
+from functools import cache
+from urllib.parse import urlsplit
+
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
+from django.conf import settings
+from py_vapid import Vapid02
+
+TOKEN_LIFE = timedelta(hours=12)
+"""Push services take at most 24 hours."""
+
+
+class NoKey(Exception):
+    """There is no key: `up` makes one; elsewhere VAPID_PRIVATE_KEY holds it."""
+
+    def __init__(self) -> None:
+        super().__init__("This installation has no VAPID key: set VAPID_PRIVATE_KEY.")
+
+
+def new_private_key() -> str:
+    """Make a key: 32 bytes in base64url, as VAPID_PRIVATE_KEY holds it."""
+    number = ec.generate_private_key(ec.SECP256R1()).private_numbers().private_value
+    return _text(number.to_bytes(32, "big"))
+
+
+def public_key() -> str:
+    """Return what a browser subscribes with.
+
+    Raises:
+        NoKey: this installation has none.
+    """
+    point = _key().public_key.public_bytes(Encoding.X962, PublicFormat.UncompressedPoint)
+    return _text(point)
+
+
+def authorization(endpoint: str, *, at: datetime) -> str:
+    """Return the Authorization header of a push to this endpoint.
+
+    Raises:
+        NoKey: this installation has none.
+    """
+    service = urlsplit(endpoint)
+    claims = {
+        "aud": f"{service.scheme}://{service.netloc}",
+        "exp": int((at + TOKEN_LIFE).timestamp()),
+        "sub": settings.VAPID_SUBJECT,
+    }
+    return str(_key().sign(claims)["Authorization"])
+
+
+def _key() -> Vapid02:
+    if not settings.VAPID_PRIVATE_KEY:
+        raise NoKey
+    return _read(settings.VAPID_PRIVATE_KEY)
+
+
+@cache
+def _read(private_key: str) -> Vapid02:
+    return Vapid02.from_raw(private_key.encode())
+
+
+def _text(raw: bytes) -> str:
+    return base64.urlsafe_b64encode(raw).rstrip(b"=").decode()

@@ -1,0 +1,100 @@
+"""Web Push: encrypted for one browser (RFC 8291), signed as ours (RFC 8292)."""
+
+from __future__ import annotations
+
+import base64
+import json
+import os
+from dataclasses import replace
+from datetime import datetime
+from typing import Any
+
+import http_ece
+from cryptography.hazmat.primitives.asymmetric import ec
+from django.conf import settings
+
+from missioncontrol import outbound
+from missioncontrol.accounts.models import Membership
+from missioncontrol.notify import content, pushed, vapid
+from missioncontrol.notify.models import Delivery, Device, Notice
+from missioncontrol.notify.outcome import Outcome, of_status
+from missioncontrol.notify.sealing import unseal
+
+GONE = frozenset({404, 410})
+
+
+def send(delivery: Delivery, at: datetime) -> Outcome:
+    """Push a delivery to its device; a subscription that ended says so."""
+    device: Any = delivery.device
+    push = push_of(delivery, at=at)
+    endpoint = unseal(device.endpoint)
+    try:
+        headers = headers_of(push, endpoint, at=at)
+        body = encrypt(json.dumps(push.payload).encode(), device)
+        reply = outbound.post(endpoint, body, headers, private_hosts=settings.NOTIFY_HOSTS)
+    except vapid.NoKey as missing:
+        return Outcome(failure=str(missing), is_final=True)
+    except outbound.Unsendable as refused:
+        return Outcome(failure=f"the push service could not be reached: {refused}")
+    outcome = of_status(reply.status)
+    return replace(outcome, is_gone=True) if reply.status in GONE else outcome
+
+
+def push_of(delivery: Delivery, *, at: datetime) -> pushed.Push:
+    """Return what a delivery says to its device."""
+    device: Any = delivery.device
+    notice, told = delivery.notice, content.read(delivery.notice.content)
+    open_cards = open_cards_of(device)
+    if isinstance(told, content.Told):
+        return pushed.of_told(
+            told, topic=notice.id.hex, open_cards=open_cards, details=device.show_details
+        )
+    if delivery.what == "withdrawal":
+        return pushed.of_withdrawal(
+            told, outcome=notice.outcome, by=notice.settled_by, open_cards=open_cards
+        )
+    return pushed.of_card(
+        told, step_minutes=delivery.step_minutes, open_cards=open_cards,
+        details=device.show_details, at=at,
+    )  # fmt: skip
+
+
+def open_cards_of(device: Device) -> int:
+    """Count what its person has not answered: the number on the app's icon."""
+    mine = Membership.objects.filter(user_id=device.user_id).values("project")
+    unanswered = Notice.objects.filter(settled_at=None, project__in=mine)
+    return unanswered.exclude(decision=None).count()
+
+
+def headers_of(push: pushed.Push, endpoint: str, *, at: datetime) -> dict[str, str]:
+    """Return the headers of a push."""
+    return {
+        "Authorization": vapid.authorization(endpoint, at=at),
+        "Content-Encoding": "aes128gcm",
+        "Content-Type": "application/octet-stream",
+        "TTL": str(push.ttl_s),
+        "Urgency": push.urgency,
+        "Topic": push.topic,
+    }
+
+
+def encrypt(payload: bytes, device: Device) -> bytes:
+    """Encrypt for the one browser that holds the other half of the key."""
+    encrypted: bytes = http_ece.encrypt(
+        payload,
+        salt=os.urandom(16),
+        private_key=ec.generate_private_key(ec.SECP256R1()),
+        dh=raw(unseal(device.p256dh)),
+        auth_secret=raw(unseal(device.auth)),
+        version="aes128gcm",
+    )
+    return encrypted
+
+
+def raw(text: str) -> bytes:
+    """Read base64url as browsers write it, without padding.
+
+    Raises:
+        ValueError: it is not that.
+    """
+    return base64.urlsafe_b64decode(text + "=" * (-len(text) % 4))

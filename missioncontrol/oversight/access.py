@@ -1,0 +1,143 @@
+"""Keys, tokens and sessions: who may reach a project, on the record.
+
+A key stands on its project's chain; a token or a session on those of every project
+its person belongs to, for it opens all of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from datetime import datetime
+from uuid import UUID
+
+from django.contrib.auth.models import User
+from django.db import transaction
+
+from missioncontrol import broadcast
+from missioncontrol.accounts import browsers, pairing, services, sessions
+from missioncontrol.accounts.models import (
+    AgentKey,
+    Browser,
+    Membership,
+    PersonalToken,
+    Project,
+    Scope,
+)
+from missioncontrol.accounts.services import Minted
+from missioncontrol.errors import InvalidRequest, NotFound
+from missioncontrol.runs import journal
+from missioncontrol.wire import AccessChanged
+
+LONGEST_NAME = 100
+MOST_LIVE = 50
+
+
+@transaction.atomic
+def make_agent_key(project_id: UUID, *, name: str, by: str, at: datetime) -> Minted[AgentKey]:
+    """Make one more key for a project's agents; the others stay, so keys can be rotated."""
+    name = _checked(name)
+    if AgentKey.objects.filter(project_id=project_id, revoked_at=None).count() >= MOST_LIVE:
+        raise InvalidRequest(f"At most {MOST_LIVE} live keys; revoke one first.")
+    project = Project.objects.get(pk=project_id)
+    made = services.mint_agent_key(project=project, name=name, by=by, at=at)
+    _record([project_id], f"made the agent key {_named(made.row)}", by=by, at=at)
+    return made
+
+
+@transaction.atomic
+def revoke_agent_key(
+    key_id: UUID, *, projects: Collection[UUID], by: str, at: datetime
+) -> AgentKey:
+    """Switch a key off for good; a second time changes nothing.
+
+    Raises:
+        NotFound: none of these projects has it.
+    """
+    key = AgentKey.objects.filter(pk=key_id, project_id__in=projects).first()
+    if key is None:
+        raise NotFound("The key")
+    if services.revoke_agent_key(key=key, at=at):
+        _record([key.project_id], f"revoked the agent key {_named(key)}", by=by, at=at)
+    return key
+
+
+@transaction.atomic
+def make_token(
+    user: User, *, name: str, scope: Scope, expires_at: datetime | None, by: str, at: datetime
+) -> Minted[PersonalToken]:
+    """Make a token for a person's scripts.
+
+    Raises:
+        InvalidRequest: it has no name, or would be over before it began.
+    """
+    name = _checked(name)
+    if expires_at is not None and expires_at <= at:
+        raise InvalidRequest("expires_at: expected a time to come.", field="expires_at")
+    if PersonalToken.objects.filter(user=user, revoked_at=None).count() >= MOST_LIVE:
+        raise InvalidRequest(f"At most {MOST_LIVE} live tokens; revoke one first.")
+    made = services.mint_personal_token(
+        user=user, name=name, scope=scope, expires_at=expires_at, at=at
+    )
+    _record(_projects_of(user), f"made the personal token {_named(made.row)}", by=by, at=at)
+    return made
+
+
+@transaction.atomic
+def revoke_token(token_id: UUID, *, user: User, by: str, at: datetime) -> None:
+    """Switch a person's token off; what it opened is closed.
+
+    Raises:
+        NotFound: this person has no such token.
+    """
+    token = PersonalToken.objects.filter(pk=token_id, user=user).first()
+    if token is None:
+        raise NotFound("The token")
+    if services.revoke_personal_token(token=token, at=at):
+        _record(_projects_of(user), f"revoked the personal token {_named(token)}", by=by, at=at)
+        _close_sockets(user)
+
+
+@transaction.atomic
+def sign_out(browser: Browser, *, by: str, at: datetime) -> None:
+    """Sign one browser out, wherever it is; what it shows is closed, what it offered void."""
+    pairing.withdraw(browser.user)
+    browsers.sign_out(browser.id)
+    _record(_projects_of(browser.user), f"signed out “{browser.name}”", by=by, at=at)
+    _close_sockets(browser.user)
+
+
+@transaction.atomic
+def end_other_sessions(*, user: User, kept: str | None, by: str, at: datetime) -> int:
+    """Sign a person out everywhere else; return how many browsers that were."""
+    pairing.withdraw(user)
+    ended = sessions.end_others(user, kept=kept, at=at)
+    if ended:
+        _record(_projects_of(user), "signed out everywhere else", by=by, at=at)
+        _close_sockets(user)
+    return ended
+
+
+def _checked(name: str) -> str:
+    name = " ".join(name.replace("\0", "").split())
+    if not 0 < len(name) <= LONGEST_NAME:
+        raise InvalidRequest(f"name: expected 1 to {LONGEST_NAME} characters.", field="name")
+    return name
+
+
+def _named(row: AgentKey | PersonalToken) -> str:
+    return f"“{row.name}” ({row.prefix}…)"
+
+
+def _projects_of(user: User) -> list[UUID]:
+    mine = Membership.objects.filter(user=user).order_by("project_id")
+    return list(mine.values_list("project_id", flat=True))
+
+
+def _record(projects: Collection[UUID], what: str, *, by: str, at: datetime) -> None:
+    for project_id in projects:
+        journal.record_for_project(project_id, AccessChanged, by=by, at=at, what=what)
+
+
+def _close_sockets(user: User) -> None:
+    """Have this person's sockets look again, once it is committed."""
+    transaction.on_commit(lambda: broadcast.check_access(user.pk))

@@ -1,0 +1,72 @@
+"""Accounts as CSV, for a spreadsheet. Pure."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterable, Iterator
+from decimal import Decimal
+
+from missioncontrol.wire import CostAccount, CostGroup
+
+COLUMNS = (
+    "from", "to", "time_zone", "group_by", "key", "name", "total_usd", "agents_usd", "judge_usd",
+    "before_usd", "calls", "judge_calls", "unpriced_calls", "unpriced_models", "input_tokens",
+    "cache_read_tokens", "cache_write_tokens", "output_tokens", "runs", "loops", "stops",
+    "saved_low_usd", "saved_likely_usd", "saved_high_usd",
+)  # fmt: skip
+FORMULA = ("=", "+", "-", "@", "\t", "\r")
+"""What makes a spreadsheet run a cell instead of showing it."""
+
+
+def account_csv(told: CostAccount) -> str:
+    """Write an account: a line a group, then the sum."""
+    return lines_of([COLUMNS, *group_lines(told, told.group_by, told.groups), sum_line(told)])
+
+
+def lines_of(lines: Iterable[Iterable[object]]) -> str:
+    """Write lines so that no cell is a formula, whatever an agent calls itself."""
+    out = io.StringIO()
+    csv.writer(out, lineterminator="\r\n").writerows(
+        [[_cell(one) for one in line] for line in lines]
+    )
+    return out.getvalue()
+
+
+def _cell(value: object) -> str:
+    if value is None:
+        return ""
+    if isinstance(value, Decimal):
+        return format(value, "f")
+    text = str(value)
+    return f"'{text}" if text.startswith(FORMULA) else text
+
+
+def group_lines(told: CostAccount, by: str, groups: Iterable[CostGroup]) -> Iterator[list[object]]:
+    """Return a line a group of an account."""
+    for one in groups:
+        used, saved = one.usage, one.saved
+        yield [
+            told.first_day, told.last_day, told.time_zone, by, one.key, one.name,
+            total_of(one), one.cost_usd, one.judge_cost_usd, one.before_usd, one.calls,
+            one.judge_calls, one.unpriced_calls, " ".join(one.unpriced_models), used.input,
+            used.cache_read, used.cache_write_5m + used.cache_write_1h, used.output, one.runs,
+            one.loops, saved.stops, saved.low_usd, saved.likely_usd, saved.high_usd,
+        ]  # fmt: skip
+
+
+def total_of(group: CostGroup) -> Decimal | None:
+    """Return what a group cost; None, an empty cell: nothing of it has a price."""
+    total = group.cost_usd + group.judge_cost_usd
+    return None if total == 0 and group.unpriced_calls else total
+
+
+def sum_line(told: CostAccount) -> list[object]:
+    """Return the line of the sum."""
+    spent, saved = told.spent, told.saved
+    return [
+        told.first_day, told.last_day, told.time_zone, "total", "", "Total with judge",
+        spent.total_usd, spent.agents_usd, spent.judge_usd, told.before_by_then_usd, spent.calls,
+        spent.judge_calls, spent.unpriced_calls, "", None, None, None, None, spent.runs,
+        spent.loops, spent.stops, saved.low_usd, saved.likely_usd, saved.high_usd,
+    ]  # fmt: skip

@@ -1,0 +1,61 @@
+"""`manage.py cost_report`: show what a day cost, in the terminal or for a spreadsheet."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser
+from datetime import date, timedelta
+from typing import Any
+from uuid import UUID
+
+from django.core.management.base import BaseCommand, CommandError
+from django.db.models import Q
+
+from missioncontrol.accounts.models import Project
+from missioncontrol.clock import now
+from missioncontrol.oversight import report_rows, reports
+from missioncontrol.oversight.models import CostReport
+from missioncontrol.oversight.report_texts import csv_of, text_of
+from missioncontrol.oversight.spans import today
+from missioncontrol.oversight.spending import zone_of
+
+
+class Command(BaseCommand):
+    help = "Show what a day cost: the kept report, or the figures so far where there is none."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        """Read which day, of whom, and as what."""
+        parser.add_argument("--day", type=date.fromisoformat, help="2026-11-21; yesterday's")
+        parser.add_argument("--project", help="its id or name; all of them")
+        parser.add_argument("--csv", action="store_true", help="for a spreadsheet")
+
+    def handle(self, *_: Any, **options: Any) -> None:
+        """Write one report a project."""
+        for project in _chosen(options["project"]):
+            self._show(project, options["day"], as_csv=options["csv"])
+
+    def _show(self, project: Project, day: date | None, *, as_csv: bool) -> None:
+        at = now()
+        asked = day or today(zone_of(project.time_zone), at=at) - timedelta(days=1)
+        kept = CostReport.objects.filter(project=project, day=asked).order_by("-version").first()
+        report = report_rows.report_of(kept or reports.drawn(project, asked, at=at))
+        if kept is None:
+            self.stderr.write("No report was kept of this day: these are the figures now.")
+        self.stdout.write(csv_of(report) if as_csv else text_of(report) + "\n")
+
+
+def _chosen(wanted: str | None) -> list[Project]:
+    found = Project.objects.order_by("id")
+    if wanted:
+        named = Q(name=wanted)
+        found = found.filter(named | Q(pk=UUID(wanted)) if _is_id(wanted) else named)
+    if not found:
+        raise CommandError(f"There is no project {wanted!r}." if wanted else "There is no project.")
+    return list(found)
+
+
+def _is_id(text: str) -> bool:
+    try:
+        UUID(text)
+    except ValueError:
+        return False
+    return True

@@ -1,0 +1,67 @@
+"""A project's own prices of models: dollars for a million tokens. Pure.
+
+They hold for what is counted from then on, before the public list; an agent's own figure
+goes before both.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from decimal import Decimal, InvalidOperation
+from typing import Any
+
+from guard.turn import Usage
+from missioncontrol.errors import InvalidRequest
+
+MILLION = Decimal(1_000_000)
+HIGHEST = Decimal(100_000)
+LONGEST_NAME = 100
+FIELDS = ("input", "output", "cache_read", "cache_write")
+
+
+def own_price(prices: Mapping[str, Any], model: str | None, usage: Usage | None) -> Decimal | None:
+    """Price a call by a project's own table; None: it has no price of this model.
+
+    >>> own_price({"house": {"input": "2", "output": "10"}}, "house", Usage(input=500_000))
+    Decimal('1')
+    """
+    table = prices.get(model or "")
+    if table is None or usage is None or not usage.total:
+        return None
+    fresh = Decimal(table["input"])
+    read, written = (Decimal(table.get(name) or fresh) for name in ("cache_read", "cache_write"))
+    total = (
+        usage.input * fresh
+        + usage.cache_read * read
+        + (usage.cache_write_5m + usage.cache_write_1h) * written
+        + usage.output * Decimal(table["output"])
+    )
+    return (total / MILLION).normalize() + Decimal(0)
+
+
+def read_price(model: str, told: Mapping[str, str | None]) -> tuple[str, dict[str, str]]:
+    """Read what a person entered: the model's name, and its price as it is kept.
+
+    Raises:
+        InvalidRequest: names the field that is wrong, and what was expected.
+    """
+    name = model.strip()
+    if not 0 < len(name) <= LONGEST_NAME:
+        raise InvalidRequest(f"model: expected 1 to {LONGEST_NAME} signs.", field="model")
+    table = {field: _amount(field, text) for field in FIELDS if (text := told.get(field))}
+    for field in ("input", "output"):
+        if field not in table:
+            raise InvalidRequest(f"{field}: expected dollars for a million tokens.", field=field)
+    return name, table
+
+
+def _amount(field: str, text: str) -> str:
+    try:
+        amount = Decimal(text)
+    except InvalidOperation:
+        amount = Decimal(-1)
+    if not (amount.is_finite() and 0 <= amount <= HIGHEST):
+        raise InvalidRequest(
+            f"{field}: expected dollars from 0 to {HIGHEST}, got {text!r}.", field=field
+        )
+    return format(amount, "f")

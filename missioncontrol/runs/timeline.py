@@ -1,0 +1,343 @@
+"""Read a run's turns as a screen needs them: a window, what matches, how it went.
+
+Every answer is bounded, whatever the length of the run: windows and hand-offs by
+their number, the series by its points, a search by the time it may take.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from bisect import bisect_left
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from decimal import Decimal
+from typing import Any
+
+from django.db import connection
+from django.db.models import (
+    BigIntegerField,
+    Case,
+    Count,
+    F,
+    Func,
+    IntegerField,
+    Max,
+    Min,
+    Q,
+    QuerySet,
+    Sum,
+    TextField,
+    Value,
+    When,
+    Window,
+)
+from django.db.models.functions import Cast, Lag, Left
+
+from missioncontrol.errors import NotFound
+from missioncontrol.runs import rows
+from missioncontrol.runs.brief import LONGEST_TEXT
+from missioncontrol.runs.models import Run, Turn
+from missioncontrol.wire import (
+    FoundTurns,
+    HandOffRow,
+    HandOffs,
+    MomentRow,
+    RunFacets,
+    RunSeries,
+    SeriesPoint,
+    TurnRow,
+)
+
+TEXT_TURNS = "text"
+"""Stands for the tool of a turn that calls none."""
+
+LONGEST_NEEDLE = 200
+SEARCH_STRIDE = 5_000
+SEARCH_SECONDS = 1.5
+MOST_POINTS = 600
+MOST_HAND_OFFS = 500
+_TEXTS = ("content", "result", "error")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TurnFilter:
+    """Which turns of a run are meant; empty: all of them."""
+
+    agent: str = ""
+    tool: str = ""
+    signal: str = ""
+    """A detector's name."""
+    role: str = ""
+    flagged: bool = False
+    """Only turns that tripped a detector."""
+    q: str = ""
+    """Found in the tool, its arguments, the content, the result or the error."""
+
+    @property
+    def condition(self) -> Q:
+        """Return what a turn must fulfil, the words apart."""
+        found = Q()
+        for column in ("agent", "role"):
+            if wanted := getattr(self, column):
+                found &= Q(**{column: wanted})
+        if self.tool:
+            found &= Q(tool=self.tool) | (Q(tool=None) if self.tool == TEXT_TURNS else Q())
+        if self.signal:
+            found &= Q(detector=self.signal)
+        return found & Q(detector__isnull=False) if self.flagged else found
+
+
+def list_window(
+    run: Run, *, limit: int, after_seq: int | None = None, before_seq: int | None = None,
+    around: int | None = None,
+) -> list[TurnRow]:  # fmt: skip
+    """Return some turns in order of `seq`, their long texts cut.
+
+    `around` puts a turn in the middle of the window.
+    """
+    if around is not None:
+        after_seq, before_seq = around - limit // 2 - 1, None
+    turns = _at_a_glance(Turn.objects.filter(run=run))
+    if before_seq is not None and after_seq is None:
+        page = list(turns.filter(seq__lt=before_seq).order_by("-seq")[:limit])[::-1]
+    else:
+        between = Q(seq__gt=after_seq if after_seq is not None else -1)
+        between &= Q() if before_seq is None else Q(seq__lt=before_seq)
+        page = list(turns.filter(between).order_by("seq")[:limit])
+    return [_glance(turn, run) for turn in page]
+
+
+def list_picked(run: Run, *, seqs: Iterable[int]) -> list[TurnRow]:
+    """Return the turns of these numbers in order, their long texts cut."""
+    turns = _at_a_glance(Turn.objects.filter(run=run, seq__in=list(seqs)))
+    return [_glance(turn, run) for turn in turns.order_by("seq")]
+
+
+def show_turn(run: Run, seq: int) -> TurnRow:
+    """Show one turn in full.
+
+    Raises:
+        NotFound: the run has no such turn.
+    """
+    turn = Turn.objects.filter(run=run, seq=seq).first()
+    if turn is None:
+        raise NotFound("The turn")
+    return rows.turn_row(turn, project=run.project_id)
+
+
+def _at_a_glance(turns: QuerySet[Turn]) -> QuerySet[Turn]:
+    """Read only the beginning of long texts: a hundred rows may hold a gigabyte."""
+    heads = {f"{name}_head": Left(name, LONGEST_TEXT + 1) for name in _TEXTS}
+    return turns.defer(*_TEXTS).annotate(**heads)
+
+
+def _glance(turn: Turn, run: Run) -> TurnRow:
+    for name in _TEXTS:
+        setattr(turn, name, getattr(turn, f"{name}_head"))
+    return rows.turn_row(turn, project=run.project_id, brief=True)
+
+
+# --- what matches -----------------------------------------------------------------
+
+
+def find_turns(run: Run, wanted: TurnFilter, *, before_seq: int | None = None) -> FoundTurns:
+    """Number the turns that match; a search goes back from the newest while it may.
+
+    `searched_from` is the first turn that was looked at: from there on nothing is missing.
+    """
+    end = run.last_seq + 1 if before_seq is None else min(before_seq, run.last_seq + 1)
+    turns = Turn.objects.filter(wanted.condition, run=run)
+    if wanted.q:
+        texts = turns.annotate(args_text=Cast("args", TextField()))
+        seqs, searched_from = _search(texts.filter(_holds(wanted.q)), end)
+    else:
+        found = turns.filter(seq__lt=end).order_by("seq")
+        seqs, searched_from = list(found.values_list("seq", flat=True)), 0
+    return FoundTurns(
+        run=run.id, count=len(seqs), ranges=tuple(_ranges(seqs)),
+        searched_from=searched_from, searched_to=end - 1,
+    )  # fmt: skip
+
+
+def _search(turns: QuerySet[Turn], end: int) -> tuple[list[int], int]:
+    until = time.monotonic() + SEARCH_SECONDS
+    strides: list[list[int]] = []
+    start = end
+    while start > 0 and (start == end or time.monotonic() < until):
+        start, stop = max(0, start - SEARCH_STRIDE), start
+        stride = turns.filter(seq__gte=start, seq__lt=stop).order_by("seq")
+        strides.append(list(stride.values_list("seq", flat=True)))
+    return [seq for stride in reversed(strides) for seq in stride], start
+
+
+def _holds(words: str) -> Q:
+    """Match a text in any column; JSON holds it as JSON writes it."""
+    escaped = json.dumps(words, ensure_ascii=connection.vendor == "sqlite")[1:-1]
+    found = Q(tool__icontains=words) | Q(args_text__icontains=escaped)
+    for name in _TEXTS:
+        found |= Q(**{f"{name}__icontains": words})
+    return found
+
+
+def _ranges(seqs: Iterable[int]) -> Iterator[tuple[int, int]]:
+    first = last = None
+    for seq in seqs:
+        if first is None or last is None:
+            first = seq
+        elif seq != last + 1:
+            yield first, last
+            first = seq
+        last = seq
+    if first is not None and last is not None:
+        yield first, last
+
+
+def count_facets(run: Run) -> RunFacets:
+    """Count a run's turns by agent, tool, role and detector, most first."""
+    kinds = ("agent", "tool", "role", "detector")
+    counted: dict[str, Counter[str | None]] = {kind: Counter() for kind in kinds}
+    groups = Turn.objects.filter(run=run).values(*kinds).annotate(n=Count("id")).order_by()
+    for group in groups:
+        for kind in kinds:
+            counted[kind][group[kind]] += group["n"]
+    counted["tool"][TEXT_TURNS] += counted["tool"].pop(None, 0)
+    return RunFacets(
+        run=run.id, turns=run.last_seq + 1, agents=_most(counted["agent"]),
+        tools=_most(counted["tool"]), roles=_most(counted["role"]),
+        signals=_most(counted["detector"]),
+    )  # fmt: skip
+
+
+def _most(counts: Counter[str | None]) -> tuple[tuple[str, int], ...]:
+    return tuple((name, n) for name, n in counts.most_common(100) if name and n)
+
+
+# --- how it went ------------------------------------------------------------------
+
+
+def show_series(
+    run: Run, *, points: int, from_seq: int | None = None, to_seq: int | None = None
+) -> RunSeries:
+    """Show a stretch of a run in at most `points` points.
+
+    A point of several turns tells their highest values: no spike disappears.
+    """
+    first = max(0, from_seq or 0)
+    last = run.last_seq if to_seq is None else min(to_seq, run.last_seq)
+    per = max(1, -(-(last - first + 1) // max(1, min(points, MOST_POINTS))))
+    turns = Turn.objects.filter(run=run)
+    cost_before = turns.filter(seq__lt=first).aggregate(n=Sum("cost_usd"))["n"] if first else None
+    found = [_point(one) for one in _buckets(turns, first, last, per)] if last >= first else []
+    return RunSeries(
+        run=run.id, from_seq=first, to_seq=last, turns=run.last_seq + 1, turns_a_point=per,
+        cost_before_usd=_dollars(cost_before), points=tuple(found),
+    )  # fmt: skip
+
+
+def _buckets(turns: QuerySet[Turn], first: int, last: int, per: int) -> Any:
+    fresh = _tokens("input") + _tokens("cache_write_5m") + _tokens("cache_write_1h")
+    stretch = turns.filter(seq__gte=first, seq__lte=last)
+    return (
+        stretch.annotate(bucket=(F("seq") - first) / Value(per))
+        .annotate(fresh=fresh, cached=_tokens("cache_read"), output=_tokens("output"))
+        .values("bucket")
+        .annotate(
+            from_seq=Min("seq"), to_seq=Max("seq"), at=Min("ts"),
+            similarity_max=Max("similarity"), similarity_min=Min("similarity"),
+            moved=Max(_one_if(changed=True)), signals=Count("detector"),
+            failures=Sum(_one_if(error__isnull=False)), cost=Sum("cost_usd"),
+            most_fresh=Max("fresh"), most_cached=Max("cached"), most_output=Max("output"),
+            tokens=Sum(F("fresh") + F("cached") + F("output")),
+        )
+        .order_by("bucket")
+    )  # fmt: skip
+
+
+class _Tokens(Func):
+    """A number of a turn's usage; a key transform's type check costs SQLite a second."""
+
+    output_field = BigIntegerField()
+    template = "COALESCE((%(expressions)s ->> '%(name)s')::bigint, 0)"
+
+    def as_sqlite(self, compiler: Any, connection: Any, **context: Any) -> Any:
+        read = "COALESCE(JSON_EXTRACT(%(expressions)s, '$.%(name)s'), 0)"
+        return self.as_sql(compiler, connection, template=read, **context)
+
+
+def _tokens(name: str) -> Any:
+    return _Tokens("usage", name=name)
+
+
+def _one_if(**said: Any) -> Case:
+    return Case(When(**said, then=1), default=0, output_field=IntegerField())
+
+
+def _point(one: dict[str, Any]) -> SeriesPoint:
+    return SeriesPoint(
+        from_seq=one["from_seq"], to_seq=one["to_seq"], at=one["at"],
+        similarity=one["similarity_max"], similarity_least=one["similarity_min"],
+        changed=bool(one["moved"]), signals=one["signals"], failures=one["failures"],
+        cost_usd=_dollars(one["cost"]), fresh=one["most_fresh"], cached=one["most_cached"],
+        output=one["most_output"], tokens=one["tokens"],
+    )  # fmt: skip
+
+
+def _dollars(amount: Decimal | None) -> Decimal:
+    return Decimal(amount or 0).quantize(Decimal("0.000001")).normalize() + Decimal(0)
+
+
+def place_moments(run: Run, moments: Sequence[datetime]) -> tuple[MomentRow, ...]:
+    """Number, for each moment, the first turn that was not before it."""
+    times = _Times(run)
+    return tuple(MomentRow(at=at, seq=bisect_left(times, at)) for at in moments)
+
+
+class _Times(Sequence[datetime]):
+    """When each turn of a run was, read as they are asked for."""
+
+    def __init__(self, run: Run) -> None:
+        self._turns = Turn.objects.filter(run=run)
+        self._length = run.last_seq + 1
+
+    def __len__(self) -> int:
+        return self._length
+
+    def __getitem__(self, seq: Any) -> Any:
+        return self._turns.values_list("ts", flat=True).get(seq=seq)
+
+
+# --- who hands on -----------------------------------------------------------------
+
+
+def list_hand_offs(run: Run, *, limit: int = MOST_HAND_OFFS) -> HandOffs:
+    """List where another agent took over, oldest first, the newest `limit` of them."""
+    speaking = Turn.objects.filter(run=run).exclude(role="user")
+    told = speaking.annotate(
+        giver=Window(Lag("agent"), order_by="seq"), asked_at=Window(Lag("seq"), order_by="seq")
+    )
+    changes = told.exclude(giver=None).exclude(agent=F("giver")).order_by("-seq")
+    found = list(changes.values_list("seq", "giver", "agent", "asked_at")[: limit + 1])[::-1]
+    shown = found[-limit:]
+    asked = {row.seq: row for row in list_picked(run, seqs=[one[3] for one in shown])}
+    changed = set(speaking.filter(changed=True).values_list("seq", flat=True))
+    begins = [one[0] for one in shown]
+    news = _counted_between(sorted(changed), begins)
+    handed = tuple(
+        HandOffRow(seq=seq, giver=giver, taker=taker, asked=asked[asked_at], new_facts=news[seq])
+        for seq, giver, taker, asked_at in shown
+    )
+    return HandOffs(run=run.id, results=handed, more=len(found) > limit)
+
+
+def _counted_between(seqs: list[int], bounds: list[int]) -> dict[int, int]:
+    """Count, for each bound, the numbers since the bound before it."""
+    counts, position = {}, 0
+    for bound in bounds:
+        start = position
+        while position < len(seqs) and seqs[position] < bound:
+            position += 1
+        counts[bound] = position - start
+    return counts

@@ -1,0 +1,208 @@
+"""HTTPS without anybody's help: a certificate authority of this machine's own.
+
+The authority may vouch for this machine's names and addresses and for private ones only (its
+name constraints say so), so that a phone which trusts it trusts it for nothing else. Its key
+never leaves the data directory.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from pathlib import Path
+
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.serialization import (
+    Encoding,
+    NoEncryption,
+    PrivateFormat,
+    load_pem_private_key,
+)
+from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
+
+from missioncontrol.up.places import write_private
+
+FOLDER = "https"
+AUTHORITY_LIFE = timedelta(days=3650)
+LEAF_LIFE = timedelta(days=397)
+"""What phones take from an authority that was added by hand: 825 days at most."""
+RENEW_BEFORE = timedelta(days=30)
+SKEW = timedelta(days=1)
+"""A phone's clock may be behind."""
+PRIVATE = (
+    "10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "100.64.0.0/10", "127.0.0.0/8",
+    "169.254.0.0/16", "fc00::/7", "fe80::/10", "::1/128",
+)  # fmt: skip
+LOCAL = ("localhost", "local", "lan", "home.arpa", "internal")
+_NETWORKS = tuple(ipaddress.ip_network(block) for block in PRIVATE)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Served:
+    """The files a TLS server reads. `chain`: the leaf, then the authority."""
+
+    key: Path
+    chain: Path
+    authority: Path
+
+
+@dataclass(frozen=True, slots=True)
+class Signer:
+    """A certificate and its key."""
+
+    certificate: x509.Certificate
+    key: ec.EllipticCurvePrivateKey
+
+
+def ensure(data: Path, *, names: list[str], at: datetime) -> Served:
+    """Return a certificate for these names and addresses, making what is missing or old."""
+    folder = data / FOLDER
+    files = Served(
+        key=folder / "server.key", chain=folder / "server.crt", authority=folder / "ca.crt"
+    )
+    authority = _authority(folder, names, at)
+    if not _is_good(files, authority.certificate, names, at):
+        leaf = _issue(authority, names, at)
+        write_private(files.key, _pem(leaf.key))
+        chain = [_text(leaf.certificate), _text(authority.certificate)]
+        write_private(files.chain, "\n".join(chain))
+    return files
+
+
+def may_vouch_for(authority: x509.Certificate, name: str) -> bool:
+    """Say whether a name or address lies within what the authority is limited to."""
+    limits = authority.extensions.get_extension_for_class(x509.NameConstraints).value
+    allowed = [one.value for one in limits.permitted_subtrees or []]
+    try:
+        address = ipaddress.ip_address(name)
+    except ValueError:
+        domains = [one for one in allowed if isinstance(one, str)]
+        return any(name == one or name.endswith(f".{one}") for one in domains)
+    networks = [one for one in allowed if not isinstance(one, str)]
+    return any(network.version == address.version and address in network for network in networks)
+
+
+def _authority(folder: Path, names: list[str], at: datetime) -> Signer:
+    """Return the kept authority; a new one where it is missing, over, or of another machine."""
+    certificate, key = folder / "ca.crt", folder / "ca.key"
+    if certificate.is_file() and key.is_file():
+        kept = Signer(x509.load_pem_x509_certificate(certificate.read_bytes()), _read_key(key))
+        is_ours = all(may_vouch_for(kept.certificate, name) for name in names)
+        if is_ours and kept.certificate.not_valid_after_utc - at > LEAF_LIFE:
+            return kept
+    made = _found(names, at)
+    write_private(key, _pem(made.key))
+    write_private(certificate, _text(made.certificate))
+    return made
+
+
+def _found(names: list[str], at: datetime) -> Signer:
+    """Make an authority that can sign for nobody but this house."""
+    key = ec.generate_private_key(ec.SECP256R1())
+    host = next((name for name in names if not _address(name)), "this machine")
+    who = x509.Name([
+        x509.NameAttribute(NameOID.ORGANIZATION_NAME, "Mission Control"),
+        x509.NameAttribute(NameOID.COMMON_NAME, f"Mission Control on {host}"[:64]),
+    ])  # fmt: skip
+    builder = _begin(who, who, key, at, AUTHORITY_LIFE)
+    builder = builder.add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
+    builder = builder.add_extension(_limits(names), critical=True)
+    builder = builder.add_extension(_usage(signs=True), critical=True)
+    return Signer(builder.sign(key, hashes.SHA256()), key)
+
+
+def _limits(names: list[str]) -> x509.NameConstraints:
+    """Allow local names, private addresses, and the very names and addresses given."""
+    domains = dict.fromkeys([*LOCAL, *(name for name in names if not _address(name))])
+    own = [ipaddress.ip_network(name) for name in names if _address(name)]
+    networks = dict.fromkeys([*_NETWORKS, *own])
+    allowed: list[x509.GeneralName] = [x509.DNSName(name) for name in domains]
+    allowed += [x509.IPAddress(network) for network in networks]
+    return x509.NameConstraints(permitted_subtrees=allowed, excluded_subtrees=None)
+
+
+def _issue(authority: Signer, names: list[str], at: datetime) -> Signer:
+    """Sign a certificate for these names and addresses."""
+    key = ec.generate_private_key(ec.SECP256R1())
+    who = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "Mission Control")])
+    builder = _begin(who, authority.certificate.subject, key, at, LEAF_LIFE)
+    named = [
+        x509.IPAddress(ipaddress.ip_address(name)) if _address(name) else x509.DNSName(name)
+        for name in names
+    ]
+    builder = builder.add_extension(x509.SubjectAlternativeName(named), critical=False)
+    builder = builder.add_extension(x509.BasicConstraints(ca=False, path_length=None), True)
+    builder = builder.add_extension(_usage(signs=False), critical=True)
+    builder = builder.add_extension(
+        x509.ExtendedKeyUsage([ExtendedKeyUsageOID.SERVER_AUTH]), critical=False
+    )
+    issuer = authority.key.public_key()
+    builder = builder.add_extension(
+        x509.AuthorityKeyIdentifier.from_issuer_public_key(issuer), critical=False
+    )
+    return Signer(builder.sign(authority.key, hashes.SHA256()), key)
+
+
+def _begin(
+    subject: x509.Name, issuer: x509.Name, key: ec.EllipticCurvePrivateKey, at: datetime,
+    life: timedelta,
+) -> x509.CertificateBuilder:  # fmt: skip
+    return (
+        x509.CertificateBuilder()
+        .subject_name(subject)
+        .issuer_name(issuer)
+        .public_key(key.public_key())
+        .serial_number(x509.random_serial_number())
+        .not_valid_before(at - SKEW)
+        .not_valid_after(at + life - SKEW)
+        .add_extension(x509.SubjectKeyIdentifier.from_public_key(key.public_key()), critical=False)
+    )
+
+
+def _usage(*, signs: bool) -> x509.KeyUsage:
+    return x509.KeyUsage(
+        digital_signature=not signs, key_cert_sign=signs, crl_sign=signs,
+        content_commitment=False, key_encipherment=False, data_encipherment=False,
+        key_agreement=False, encipher_only=False, decipher_only=False,
+    )  # fmt: skip
+
+
+def _is_good(files: Served, authority: x509.Certificate, names: list[str], at: datetime) -> bool:
+    """The kept leaf is this authority's, names all of these, and is not about to end."""
+    if not files.key.is_file() or not files.chain.is_file():
+        return False
+    leaf = x509.load_pem_x509_certificate(files.chain.read_bytes())
+    named = leaf.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
+    known = {str(one.value) for one in named}
+    is_signed = leaf.issuer == authority.subject and authority.extensions.get_extension_for_class(
+        x509.SubjectKeyIdentifier
+    ).value.digest == (
+        leaf.extensions.get_extension_for_class(x509.AuthorityKeyIdentifier).value.key_identifier
+    )
+    return is_signed and set(names) <= known and leaf.not_valid_after_utc - at > RENEW_BEFORE
+
+
+def _address(name: str) -> bool:
+    try:
+        ipaddress.ip_address(name)
+    except ValueError:
+        return False
+    return True
+
+
+def _read_key(path: Path) -> ec.EllipticCurvePrivateKey:
+    key = load_pem_private_key(path.read_bytes(), password=None)
+    if not isinstance(key, ec.EllipticCurvePrivateKey):
+        raise TypeError(f"{path} holds another kind of key")
+    return key
+
+
+def _pem(key: ec.EllipticCurvePrivateKey) -> str:
+    return key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()).decode().strip()
+
+
+def _text(certificate: x509.Certificate) -> str:
+    return certificate.public_bytes(Encoding.PEM).decode().strip()

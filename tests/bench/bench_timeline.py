@@ -1,0 +1,163 @@
+"""How smooth a run of 100,000 turns is, in Chromium, and how fast its parts are told.
+
+Run `uv run python -m tests.bench.bench_timeline`; prints JSON. Frame times are the gaps
+between animation frames while the list moves by wheel (120 px a tick), by leaps of a
+thousand rows, and by the held key; memory is the heap after a collection. The machine is
+shared by server, workers and browser, and draws without a graphics card.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+from playwright.sync_api import Page, sync_playwright
+
+from tests.contract.conversation import Caller
+from tests.e2e.chromium import FLAGS, chromium
+from tests.installations import ROOT, an_installation
+
+TURNS = int(os.environ.get("BENCH_TURNS", "100000"))
+TICKS = int(os.environ.get("BENCH_TICKS", "200"))
+ROUNDS = 5
+PARTS = {
+    "series": "series/?points=300",
+    "series_of_a_stretch": f"series/?points=300&from_seq={TURNS // 2}&to_seq={TURNS // 2 + 2000}",
+    "facets": "facets/",
+    "hand_offs": "hand-offs/",
+    "window": f"turns/?around={TURNS // 2}&limit=100",
+    "filter": "turns/found/?tool=Bash",
+    "search": "turns/found/?q=rare%20words",
+    "search_for_nothing": "turns/found/?q=nowhere",
+}
+WATCH = """() => { window.frames_ = []; let last = performance.now();
+const tick = now => { window.frames_.push(now - last); last = now;
+  window.ticking = requestAnimationFrame(tick); };
+window.ticking = requestAnimationFrame(tick); }"""
+STOP = "() => { cancelAnimationFrame(window.ticking); return window.frames_.slice(1); }"
+LEAP = "(list, rows) => { list.scrollTop += rows * 36; }"
+ROWS = "document.querySelectorAll('[id^=turn-]').length"
+
+
+def told(values: list[float]) -> dict[str, float]:
+    """Return what a table shows of some figures, in milliseconds."""
+    ordered = sorted(values)
+    at = {"p50": 0.5, "p95": 0.95, "p99": 0.99}
+    shares = {
+        name: ordered[min(len(ordered) - 1, int(len(ordered) * part))] for name, part in at.items()
+    }
+    return {name: round(value, 1) for name, value in {**shares, "max": ordered[-1]}.items()}
+
+
+def frames(page: Page, move: Any) -> dict[str, Any]:
+    """Watch the frames while something moves."""
+    page.evaluate(WATCH)
+    move()
+    gaps = page.evaluate(STOP)
+    return {"frames": len(gaps), **told(gaps)}
+
+
+def heap(page: Page) -> int:
+    session = page.context.new_cdp_session(page)
+    session.send("HeapProfiler.collectGarbage")
+    used = session.send("Runtime.getHeapUsage")["usedSize"]
+    session.detach()
+    return int(used)
+
+
+def scroll(page: Page) -> dict[str, Any]:
+    """Move the list in the three ways a person has."""
+    page.locator(".record").hover()
+
+    def wheel() -> None:
+        for _ in range(TICKS):
+            page.mouse.wheel(0, 120)
+            page.wait_for_timeout(16)
+
+    def leap() -> None:
+        for _ in range(TICKS // 4):
+            page.locator(".record").evaluate(LEAP, 1_000)
+            page.wait_for_timeout(60)
+
+    def keys() -> None:
+        for _ in range(TICKS // 4):
+            page.keyboard.press("PageUp")
+            page.wait_for_timeout(40)
+
+    still = frames(page, lambda: page.wait_for_timeout(2_000))
+    return {
+        "at_rest": still,
+        "wheel": frames(page, wheel),
+        "leaps": frames(page, leap),
+        "page_keys": frames(page, keys),
+    }
+
+
+def first_rows(page: Page, address: str) -> float:
+    began = time.perf_counter()
+    page.goto(address)
+    page.locator("#turn-1 code").wait_for()
+    return (time.perf_counter() - began) * 1000
+
+
+def answers(person: Caller, run: str) -> dict[str, dict[str, float]]:
+    """Time each part of the API, in milliseconds."""
+
+    def once(part: str) -> float:
+        began = time.perf_counter()
+        person.get(f"/api/v1/runs/{run}/{part}")
+        return (time.perf_counter() - began) * 1000
+
+    taken = {name: [once(part) for _ in range(ROUNDS)] for name, part in PARTS.items()}
+    return {
+        name: {"median": round(statistics.median(times), 1), "max": round(max(times), 1)}
+        for name, times in taken.items()
+    }
+
+
+def measure(running: Any, page: Page) -> dict[str, Any]:
+    agent = Caller(running.url, {"Authorization": f"Bearer {running.agent_key}"})
+    cookie = "; ".join(f"{name}={value}" for name, value in running.cookies().items())
+    run = agent.open_run(name="migrate-orm-v2")
+    fill = [sys.executable, "-m", "tests.long_run", run, str(TURNS)]
+    subprocess.run(fill, cwd=ROOT, env=running.own_environment(), check=True)
+    opened = [first_rows(page, f"{running.url}/runs/{run}") for _ in range(ROUNDS)]
+    before = heap(page)
+    moved = scroll(page)
+    return {
+        "turns": TURNS,
+        "first_rows_ms": told(opened),
+        "frames_ms": moved,
+        "rows_in_page": page.evaluate(ROWS),
+        "heap_bytes": {"opened": before, "after_scrolling": heap(page)},
+        "answers_ms": answers(Caller(running.url, {"Cookie": cookie}), run),
+        "load": os.getloadavg(),
+    }
+
+
+def main() -> None:
+    with (
+        tempfile.TemporaryDirectory() as place,
+        an_installation(Path(place) / "data", "--port", "0") as running,
+        sync_playwright() as playwright,
+    ):
+        browser = playwright.chromium.launch(executable_path=chromium(), args=list(FLAGS))
+        context = browser.new_context(viewport={"width": 1440, "height": 900})
+        context.add_cookies(
+            [{"name": n, "value": v, "url": running.url} for n, v in running.cookies().items()]
+        )
+        found = measure(running, context.new_page())
+        browser.close()
+    print(json.dumps(found, indent=2))
+
+
+if __name__ == "__main__":
+    os.chdir(ROOT)
+    main()

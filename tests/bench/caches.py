@@ -1,0 +1,22 @@
+"""Empty what our engine remembers between runs, so that no pass lives on the one before."""
+
+from __future__ import annotations
+
+import functools
+import sys
+
+from guard import volatile
+from guard.lines import Lines
+from guard.memo import Memo
+
+
+def empty_our_caches() -> None:
+    """Forget every text, line, call and word read so far: agents seldom say all of it twice."""
+    for name, module in list(sys.modules.items()):
+        if name.partition(".")[0] == "guard":
+            for value in list(vars(module).values()):
+                if isinstance(value, functools._lru_cache_wrapper):
+                    value.cache_clear()
+                elif isinstance(value, Memo | Lines):
+                    value.clear()
+    volatile._plain_words.clear()

@@ -1,0 +1,62 @@
+"""Every screen there is, by name and address: read from the front end's own routes.
+
+A new word in `route.ts` or page in `settingsPages.ts` is here by itself; a new kind of
+address must be given an example below, or `test_accessibility.py` fails.
+"""
+
+from __future__ import annotations
+
+import re
+
+from tests.installations import ROOT
+
+SOURCES = ROOT / "frontend" / "src"
+
+NOT_SCREENS = {"kit"}
+"""The kit of parts exists in development only."""
+
+
+def examples(*, run: str, decision: str) -> dict[str, str]:
+    """Return an address for each kind of route that has something behind its word."""
+    return {
+        "now": "/",
+        "decisions": "/decisions",
+        "decision": f"/decisions/{decision}",
+        "run": f"/runs/{run}",
+        "reports": "/reports",
+        "lost": "/no/such/page",
+    }
+
+
+def screens(*, run: str, decision: str) -> dict[str, str]:
+    """Return the address of every screen by its name."""
+    flat = {name: f"/{name}" for name in flat_routes()}
+    settings = {
+        f"settings {slug}".strip(): f"/settings/{slug}".rstrip("/") for slug in settings_pages()
+    }
+    return examples(run=run, decision=decision) | flat | settings
+
+
+def flat_routes() -> list[str]:
+    """Return the screens whose address is one word."""
+    listed = re.search(r"const FLAT = \[(.*?)\]", _source("route.ts"), re.DOTALL)
+    assert listed, "route.ts has no FLAT"
+    return [name for name in re.findall(r'"(\w+)"', listed[1]) if name not in NOT_SCREENS]
+
+
+def route_kinds() -> set[str]:
+    """Return the names of all routes of `route.ts`, flat or not."""
+    union = re.search(r"export type Route =(.*?);\n\n", _source("route.ts"), re.DOTALL)
+    assert union, "route.ts has no Route"
+    return set(re.findall(r'name: "(\w+)"', union[1])) | set(flat_routes())
+
+
+def settings_pages() -> list[str]:
+    """Return the word behind `/settings/` of each of its pages; the first has none."""
+    slugs = re.findall(r'\{ slug: "([\w-]*)"', _source("views/settingsPages.ts"))
+    assert "" in slugs, "settingsPages.ts lists no first page"
+    return slugs
+
+
+def _source(path: str) -> str:
+    return (SOURCES / path).read_text()

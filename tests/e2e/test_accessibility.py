@@ -1,0 +1,217 @@
+"""No screen breaks WCAG 2.2 AA, as far as axe can tell: any size, dark and light, any state."""
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.e2e.conftest import DESKTOP, PHONE
+from tests.e2e.screens import examples, flat_routes, route_kinds, screens, settings_pages
+from tests.e2e.stuck import StuckRun, an_agent_of, answer_all, the_person_of
+from tests.installations import ROOT
+
+pytestmark = pytest.mark.screens
+
+AXE = ROOT / "frontend" / "node_modules" / "axe-core" / "axe.min.js"
+TAGS = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"]
+RUN = """async (tags) => {
+  const { violations, incomplete, passes } = await axe.run(document, {
+    runOnly: { type: "tag", values: tags },
+    resultTypes: ["violations", "incomplete"],
+  });
+  const where = ({ target, html, any, all, none }) => ({
+    target: String(target),
+    html: html.slice(0, 300),
+    why: [...any, ...all, ...none].map(({ message }) => message),
+  });
+  const told = ({ id, help, nodes }) => ({ id, help, nodes: nodes.map(where) });
+  return {
+    violations: violations.map(told),
+    incomplete: incomplete.map(({ id, nodes }) => ({ id, nodes: nodes.length })),
+    passed: passes.length,
+  };
+}"""
+NAMES = list(screens(run="", decision=""))
+SIZES = {"desktop": DESKTOP, "phone": PHONE}
+RESULTS = Path(os.environ.get("CI_RESULTS") or ROOT / "test-results") / "accessibility"
+
+
+@pytest.fixture(scope="module")
+def stuck_run(installation):
+    """The first of five held runs, for all that is looked at here: rows, sides and a list."""
+    agent, person = an_agent_of(installation), the_person_of(installation)
+    answer_all(person)
+    first, *_ = [StuckRun.begin(agent, person, "nightly") for _ in range(5)]
+    yield first
+    answer_all(person)
+
+
+@pytest.fixture(scope="module")
+def addresses(stuck_run):
+    return screens(run=stuck_run.id, decision=stuck_run.card["id"])
+
+
+@pytest.fixture(scope="module", params=list(SIZES))
+def size(request):
+    return request.param
+
+
+@pytest.fixture(scope="module")
+def page(browser, installation, size):
+    phone = size == "phone"
+    # axe is put in as a script of the browser's own, past the page's strict policy.
+    context = browser.new_context(
+        viewport=SIZES[size],
+        has_touch=phone,
+        is_mobile=phone,
+        reduced_motion="reduce",
+        service_workers="block",
+    )
+    context.add_cookies(
+        [
+            {"name": name, "value": value, "url": installation.url}
+            for name, value in installation.cookies().items()
+        ]
+    )
+    context.add_init_script(path=AXE)
+    page = context.new_page()
+    page.set_default_timeout(60_000)
+    yield page
+    context.close()
+
+
+@pytest.fixture
+def visit(page, installation, addresses):
+    """Go to a screen and wait until it stands."""
+
+    def visit_one(name):
+        page.goto(installation.url + addresses[name])
+        page.locator("h1").first.wait_for()
+        if name in ("now", "decisions", "decision", "run"):
+            page.get_by_role("article").first.wait_for()
+        expect(page.get_by_role("status", name="Loading")).to_have_count(0)
+        return page
+
+    return visit_one
+
+
+def complaints(page, what, size, theme):
+    """Ask axe; keep what it said for the report, return what it found wrong."""
+    said = page.evaluate(RUN, TAGS)
+    RESULTS.mkdir(parents=True, exist_ok=True)
+    name = f"{what}-{size}-{theme}".replace(" ", "-")
+    (RESULTS / f"{name}.json").write_text(json.dumps(said, indent=1))
+    return [
+        f"{theme}: {rule['id']} at {node['target']}: {'; '.join(node['why'])}"
+        for rule in said["violations"]
+        for node in rule["nodes"]
+    ]
+
+
+def in_both_themes(page, what, size):
+    found = []
+    for theme in ("dark", "light"):
+        page.emulate_media(color_scheme=theme)
+        expect(page.locator(f"html[data-theme={theme}]")).to_have_count(1)
+        found += complaints(page, what, size, theme)
+    return found
+
+
+# --- every screen ------------------------------------------------------------------------
+
+
+def test_every_route_has_an_example():
+    kinds = set(examples(run="", decision="")) | set(flat_routes())
+    kinds |= {"settings"} if settings_pages() else set()
+
+    assert route_kinds() <= kinds
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_screen_breaks_no_rule(visit, size, name):
+    page = visit(name)
+
+    assert in_both_themes(page, name, size) == []
+
+
+def test_whoever_is_signed_out_reads_what_to_do(browser, installation, size):
+    context = browser.new_context(viewport=SIZES[size])
+    context.add_init_script(path=AXE)
+    page = context.new_page()
+    page.goto(installation.url)
+    expect(page.get_by_role("heading", level=1)).to_contain_text("sign-in link")
+
+    assert in_both_themes(page, "signed-out", size) == []
+    context.close()
+
+
+# --- every state -------------------------------------------------------------------------
+
+
+def test_the_keys_break_no_rule(visit, size):
+    page = visit("now")
+    page.keyboard.press("?")
+    expect(page.get_by_role("dialog", name="Keys")).to_be_visible()
+
+    assert in_both_themes(page, "keys", size) == []
+    page.keyboard.press("Escape")
+
+
+def test_an_open_menu_breaks_no_rule(visit, size):
+    if size == "desktop":
+        return  # the rail stands open
+    page = visit("now")
+    page.get_by_role("button", name="Menu").click()
+    expect(page.get_by_role("link", name="Policies")).to_be_visible()
+
+    assert in_both_themes(page, "menu", size) == []
+
+
+def test_a_fix_being_written_breaks_no_rule(visit, size):
+    page = visit("decision")
+    if size == "phone":
+        page.get_by_role("button", name="Edit").click()
+    page.get_by_role("textbox", name="Fix to inject").fill("Read the file first.")
+
+    assert in_both_themes(page, "fix", size) == []
+
+
+def test_a_terminate_that_counts_down_breaks_no_rule(visit, size):
+    page = visit("decision")
+    page.wait_for_timeout(1_000)  # a card that has just come takes no tap
+    page.get_by_role("button", name="Terminate").click()
+    expect(page.get_by_role("button", name="Undo")).to_be_visible()
+
+    found = complaints(page, "counting", size, "light")
+    page.get_by_role("button", name="Undo").click()
+    expect(page.get_by_role("button", name="Undo")).to_have_count(0)
+    assert found == []
+
+
+@pytest.mark.parametrize("name", ["history", "costs", "audit", "allowlist", "autofixes"])
+def test_what_could_not_be_fetched_is_said_without_breaking_a_rule(page, visit, size, name):
+    page.route(
+        "**/api/v1/**",
+        lambda route: route.continue_() if "/me" in route.request.url else route.abort(),
+    )
+    try:
+        visit(name)
+        expect(page.get_by_text("could not be fetched").first).to_be_visible()
+
+        assert in_both_themes(page, f"{name}-failed", size) == []
+    finally:
+        page.unroute("**/api/v1/**")
+
+
+def test_a_server_that_is_away_is_said_without_breaking_a_rule(browser, installation, size):
+    context = browser.new_context(viewport=SIZES[size], service_workers="block")
+    context.add_init_script(path=AXE)
+    page = context.new_page()
+    page.route("**/api/v1/**", lambda route: route.abort())
+    page.goto(installation.url)
+    expect(page.get_by_text("cannot be reached")).to_be_visible()
+
+    assert in_both_themes(page, "unreachable", size) == []
+    context.close()

@@ -1,0 +1,143 @@
+"""A channel is added in the browser, tested, and what failed is tried again."""
+
+import json
+import threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.e2e.stuck import StuckRun, an_agent_of, the_person_of
+from tests.installations import an_installation
+
+
+@pytest.fixture(scope="module")
+def installation(tmp_path_factory):
+    """One of our own: its channels may lead to this machine."""
+    place = tmp_path_factory.mktemp("channels")
+    with an_installation(place, MISSIONCONTROL_NOTIFY_HOSTS="127.0.0.1") as running:
+        yield running
+
+
+@pytest.fixture
+def receiver():
+    """A web hook outside: it answers `status` and keeps what it heard."""
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self):
+            body = self.rfile.read(int(self.headers["Content-Length"]))
+            self.server.heard.append(json.loads(body))
+            self.send_response(self.server.status)
+            self.send_header("Content-Length", "0")
+            self.end_headers()
+
+        def log_message(self, *_):
+            pass
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as running:
+        running.heard, running.status = [], 204
+        running.url = f"http://127.0.0.1:{running.server_address[1]}/told?key=very-secret"
+        thread = threading.Thread(target=running.serve_forever, args=(0.05,), daemon=True)
+        thread.start()
+        yield running
+        running.shutdown()
+        thread.join()
+
+
+@pytest.fixture(autouse=True)
+def _no_channels(installation):
+    yield
+    person = the_person_of(installation)
+    for channel in person.get("/api/v1/channels/")["results"]:
+        person.ask("DELETE", f"/api/v1/channels/{channel['id']}/")
+
+
+def add_channel(page, receiver, *, name: str, minutes: str = "0") -> None:
+    page.get_by_role("button", name="Add a channel").click()
+    page.get_by_role("radiogroup", name="Where").get_by_text("Web hook").click()
+    page.get_by_label("Name").fill(name)
+    page.get_by_label("Address").fill(receiver.url)
+    page.get_by_label("It is told").fill(minutes)
+    page.get_by_role("button", name="Add channel").click()
+    expect(page.get_by_role("listitem").filter(has_text=name).last).to_be_visible()
+
+
+def test_a_channel_is_added_and_its_test_arrives(open_page, receiver):
+    page = open_page("/settings/channels")
+    add_channel(page, receiver, name="ops")
+
+    page.get_by_role("button", name="Send a test to ops").click()
+
+    expect(page.get_by_text("The test was delivered at")).to_be_visible()
+    assert [said["title"] for said in receiver.heard] == ["A test from Mission Control"]
+    assert "very-secret" not in page.content()
+
+
+def test_a_test_that_fails_says_why_and_is_tried_again(open_page, receiver):
+    receiver.status = 404
+    page = open_page("/settings/channels")
+    add_channel(page, receiver, name="duty")
+    page.get_by_role("button", name="Send a test to duty").click()
+    expect(page.get_by_text("The test was not delivered: it answered 404.")).to_be_visible()
+
+    receiver.status = 204
+    page.get_by_role("link", name="Deliveries").click()
+    page.get_by_role("button", name="Failed").click()
+    row = page.get_by_role("row").filter(has_text="duty")
+    expect(row).to_contain_text("it answered 404")
+    row.get_by_role("button", name="Try again").click()
+
+    page.get_by_role("button", name="Sent").click()
+    expect(page.get_by_role("row").filter(has_text="duty")).to_contain_text("delivered")
+    assert len(receiver.heard) == 2
+
+
+def test_a_card_is_told_and_its_later_step_is_withdrawn_when_it_is_answered(
+    open_page, installation, receiver
+):
+    page = open_page("/settings/channels")
+    add_channel(page, receiver, name="first")
+    add_channel(page, receiver, name="boss", minutes="30")
+    expect(page.get_by_role("region", name="When a card opens")).to_contain_text("boss")
+    run = StuckRun.begin(an_agent_of(installation), the_person_of(installation), "told")
+
+    page.get_by_role("link", name="Deliveries").click()
+    row = page.get_by_role("row").filter(has_text="boss")
+    expect(row).to_contain_text("if nobody answers in 30 min")
+    expect(page.get_by_role("row").filter(has_text="first")).to_contain_text("delivered")
+    card = open_page(f"/decisions/{run.card['id']}")
+    expect(card.get_by_text("If nobody answers: boss is told in 29 min.")).to_be_visible()
+    run.answer("continue")
+    expect(card.get_by_text("If nobody answers")).to_have_count(0)
+
+    page.reload()
+    expect(row).to_contain_text("answered before")
+    assert [said["event"] for said in receiver.heard] == ["notice.decision"]
+
+
+def test_an_address_that_is_none_is_refused_in_words_and_nothing_is_added(open_page):
+    page = open_page("/settings/channels", phone=True)
+    page.get_by_role("button", name="Add a channel").click()
+    page.get_by_label("Name").fill("ops")
+    page.get_by_label("Address").fill("file:///etc/passwd")
+    page.get_by_role("button", name="Add channel").click()
+
+    expect(page.get_by_text("address: expected slack://")).to_be_visible()
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+
+
+def test_a_channel_is_switched_off_changed_and_removed_by_a_second_tap(open_page, receiver):
+    page = open_page("/settings/channels", phone=True)
+    add_channel(page, receiver, name="ops")
+
+    page.get_by_role("switch", name="ops is told").click()
+    expect(page.get_by_text("switched off")).to_be_visible()
+    page.get_by_role("button", name="Edit ops").click()
+    page.get_by_label("It is told").fill("7")
+    page.get_by_role("button", name="Save").click()
+    expect(page.get_by_text("After 7 min")).to_be_visible()
+    page.get_by_role("button", name="Edit ops").click()
+    page.get_by_role("button", name="Remove ops").click()
+    page.get_by_role("button", name="Remove now").click()
+
+    expect(page.get_by_text("No channel yet.")).to_be_visible()

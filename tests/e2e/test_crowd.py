@@ -1,0 +1,90 @@
+"""A thousand runs on the board, and words meant to break it."""
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.contract.conversation import a_turn
+from tests.e2e.crowd import HOSTILE, Crowd
+from tests.e2e.stuck import StuckRun
+from tests.installations import wait_for
+
+pytestmark = pytest.mark.screens
+
+MOST_ROWS = 80
+WIDTHS = "[document.documentElement.scrollWidth, innerWidth]"
+
+
+@pytest.fixture(scope="module")
+def thousand(installation):
+    from tests.e2e.stuck import an_agent_of
+
+    crowd = Crowd.of(an_agent_of(installation), 1000)
+    crowd.work()
+    yield crowd
+    crowd.end()
+
+
+def rows(page, *, phone):
+    return page.locator("li[data-row]" if phone else "tr[data-row]")
+
+
+def open_card_of(person, run):
+    cards = person.get("/api/v1/decisions/?status=open&limit=500")["results"]
+    return next((card for card in cards if card["run"] == run), None)
+
+
+@pytest.mark.parametrize("phone", [False, True])
+def test_of_a_thousand_runs_only_those_in_sight_are_drawn(open_page, thousand, phone):
+    page = open_page("/", phone=phone)
+    expect(rows(page, phone=phone).first).to_be_visible()
+    drawn = rows(page, phone=phone).count()
+    first = rows(page, phone=phone).first.inner_text()
+
+    page.evaluate("(document.querySelector('.page') ?? document.scrollingElement).scrollTo(0, 1e9)")
+
+    expect(rows(page, phone=phone).first).not_to_have_text(first)
+    expect(rows(page, phone=phone).last).to_be_in_viewport()
+    assert (drawn <= MOST_ROWS, rows(page, phone=phone).count() <= MOST_ROWS) == (True, True)
+
+
+def test_the_scrollbar_knows_of_all_thousand(open_page, thousand):
+    page = open_page("/")
+    expect(rows(page, phone=False).first).to_be_visible()
+
+    tall = page.evaluate("document.querySelector('.page').scrollHeight")
+
+    assert tall >= 1000 * rows(page, phone=False).first.bounding_box()["height"]
+
+
+@pytest.mark.parametrize("phone", [False, True])
+@pytest.mark.parametrize("kind", HOSTILE)
+def test_hostile_words_stay_words_and_nothing_is_pushed_aside(
+    open_page, agent, person, stuck, kind, phone
+):
+    text = HOSTILE[kind]
+    assert stuck  # the board is empty before and after
+    run = agent.open_run(name=text, goal=text, agent="coder")
+    call = text[:2000]
+    for _ in range(2):
+        agent.post_turns(run, a_turn(call, error=text, result=text, agent=text[:100]))
+    agent.post_turns(run, a_turn(call, phase="proposed", agent=text[:100]))
+    card = wait_for(lambda: open_card_of(person, run))
+
+    for path in ("/", "/decisions", f"/decisions/{card['id']}", f"/runs/{run}"):
+        page = open_page(path, phone=phone)
+        expect(page.get_by_role("article").first).to_be_visible()
+        page.wait_for_timeout(200)
+        wide, seen = page.evaluate(WIDTHS)
+        assert wide <= seen, (path, wide, seen)
+        assert page.evaluate("window.owned === undefined")
+        assert page.locator("main script, main img[src='x']").count() == 0
+        page.context.close()
+
+
+def test_a_card_with_hostile_words_can_still_be_answered(open_page, agent, person, stuck):
+    run = StuckRun.begin(agent, person, HOSTILE["right-to-left"], error=HOSTILE["script"])
+    page = open_page(f"/decisions/{run.card['id']}", phone=True)
+
+    page.get_by_role("article").get_by_role("button", name="Continue").tap()
+
+    assert run.next_directive()["action"] == "proceed"

@@ -1,0 +1,67 @@
+"""What the first load of the board costs a browser: bytes and requests, never time.
+
+Long tasks and the largest paint are measured beside it and written into the report; a test
+on a busy machine can hold nobody to them.
+"""
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.installations import ROOT
+
+pytestmark = pytest.mark.screens
+
+MOST = {"script": 90_000, "style": 16_000, "requests": 28, "third_parties": 0}
+OBSERVE = """
+  window.seen = { tasks: 0, blocked: 0, largest: null };
+  new PerformanceObserver((list) => list.getEntries().forEach(({ duration }) => {
+    window.seen.tasks += 1; window.seen.blocked += duration - 50;
+  })).observe({ type: "longtask", buffered: true });
+  new PerformanceObserver((list) => list.getEntries().forEach(({ startTime, size }) => {
+    window.seen.largest = { at: startTime, pixels: size };
+  })).observe({ type: "largest-contentful-paint", buffered: true });
+"""
+WEIGH = """() => {
+  const all = performance.getEntriesByType("resource");
+  const of = (ending) => all.filter(({ name }) => new URL(name).pathname.endsWith(ending));
+  const sum = (some, what) => some.reduce((bytes, one) => bytes + one[what], 0);
+  return {
+    script: sum(of(".js"), "encodedBodySize"),
+    script_unpacked: sum(of(".js"), "decodedBodySize"),
+    style: sum(of(".css"), "encodedBodySize"),
+    bytes: sum(all, "transferSize"),
+    requests: all.length + 1,
+    third_parties: all.filter(({ name }) => new URL(name).origin !== location.origin).length,
+    ...window.seen,
+  };
+}"""
+RESULTS = Path(os.environ.get("CI_RESULTS") or ROOT / "test-results")
+
+
+@pytest.mark.parametrize("phone", [False, True], ids=["desktop", "phone"])
+@pytest.mark.parametrize("language", ["en-GB", "de-DE"])
+def test_the_first_load_stays_within_its_budget(browser, installation, phone, language):
+    context = browser.new_context(
+        viewport={"width": 390, "height": 844} if phone else {"width": 1440, "height": 900},
+        locale=language,
+        service_workers="block",
+    )
+    cookies = installation.cookies().items()
+    context.add_cookies([{"name": n, "value": v, "url": installation.url} for n, v in cookies])
+    context.add_init_script(OBSERVE)
+    page = context.new_page()
+    page.goto(installation.url)
+    page.locator("h1").first.wait_for()
+    expect(page.get_by_role("status").filter(has_text="Live")).to_be_visible()
+
+    weight = page.evaluate(WEIGH)
+    context.close()
+
+    RESULTS.mkdir(exist_ok=True)
+    name = f"first-load-{'phone' if phone else 'desktop'}-{language[:2]}.json"
+    (RESULTS / name).write_text(json.dumps(weight, indent=1))
+    assert {what: weight[what] for what in MOST if weight[what] > MOST[what]} == {}

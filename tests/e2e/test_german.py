@@ -1,0 +1,92 @@
+"""The screens in German, on a phone: nothing overflows, and no English is left on them."""
+
+import re
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.e2e.screens import screens
+from tests.e2e.stuck import StuckRun, an_agent_of, answer_all, the_person_of
+
+pytestmark = pytest.mark.screens
+
+NAMES = list(screens(run="", decision=""))
+# What agents, judges and machines wrote is a record and stays as it is; so do names and codes.
+RECORDS = "code, kbd, pre, .well, textarea"
+ENGLISH = re.compile(
+    r"\b(the|and|of|with|this|that|is|are|not|none|open|held|run|runs|turn|turns|cost|costs|"
+    r"last|by|from|to|for|it|spent|burning|nothing|search|settings|save|close|more)\b",
+    re.IGNORECASE,
+)
+CUT_OFF = """() => [...document.querySelectorAll("button, a.btn, .tabbar a, .chip, .seg label")]
+  .filter((one) => one.checkVisibility())
+  .filter((one) => !one.closest(".skip, .seen-by-readers, .otherwise:not(:focus-within)"))
+  .filter((one) => one.scrollWidth > one.clientWidth + 1)
+  .map((one) => one.textContent.trim().slice(0, 60))"""
+SAID = f"""() => {{
+  const walk = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+  const texts = [];
+  for (let node = walk.nextNode(); node; node = walk.nextNode()) {{
+    const inside = node.parentElement;
+    if (inside.closest({RECORDS!r}) || !inside.checkVisibility()) continue;
+    if (node.data.trim()) texts.push(node.data.trim());
+  }}
+  return texts;
+}}"""
+
+
+@pytest.fixture(scope="module")
+def stuck_run(installation):
+    agent, person = an_agent_of(installation), the_person_of(installation)
+    answer_all(person)
+    first, *_ = [StuckRun.begin(agent, person, "nachts") for _ in range(2)]
+    yield first
+    answer_all(person)
+
+
+@pytest.fixture
+def visit(open_page, stuck_run):
+    addresses = screens(run=stuck_run.id, decision=stuck_run.card["id"])
+
+    def visit_one(name, **options):
+        page = open_page(addresses[name], phone=True, locale="de-DE", **options)
+        page.locator("h1").first.wait_for()
+        if name in ("now", "decisions", "decision", "run"):
+            page.get_by_role("article").first.wait_for()
+        expect(page.get_by_role("status", name="Wird geladen")).to_have_count(0)
+        return page
+
+    return visit_one
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_nothing_overflows_in_german(visit, name):
+    page = visit(name)
+
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    assert page.evaluate(CUT_OFF) == []
+
+
+@pytest.mark.parametrize("name", ["now", "decisions", "decision", "run", "settings", "lost"])
+def test_no_english_is_left(visit, stuck_run, name):
+    page = visit(name)
+    expect(page.locator("html")).to_have_attribute("lang", "de")
+
+    verdict, evidence = stuck_run.card["verdict"], stuck_run.card["evidence"]
+    # What is sent to the agent is shown as it is sent; who wrote it wrote English.
+    records = [stuck_run.name, verdict["fix"] or stuck_run.name, *evidence["calls"]]
+    said = page.evaluate(SAID)
+    mine = [text for text in said if not any(record[:30] in text for record in records)]
+    assert [text for text in mine if ENGLISH.search(text)] == []
+
+
+def test_a_language_is_chosen_for_this_device_and_kept(open_page):
+    page = open_page("/settings/device")
+    expect(page.locator("html")).to_have_attribute("lang", "en")
+
+    page.get_by_role("radiogroup", name="Language").get_by_text("Deutsch").click()
+    expect(page.get_by_role("heading", name="Dieses Gerät", exact=True)).to_be_visible()
+    page.reload()
+
+    expect(page.locator("html")).to_have_attribute("lang", "de")
+    expect(page.get_by_role("link", name="Entscheidungen").first).to_be_visible()

@@ -1,0 +1,105 @@
+"""`up --https`: a phone comes in over TLS, is paired, and takes pushes."""
+
+import http.client
+import ssl
+from urllib.parse import urlsplit
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.e2e.conftest import DESKTOP, PHONE
+from tests.installations import an_installation
+
+
+@pytest.fixture(scope="module")
+def house(tmp_path_factory):
+    data = tmp_path_factory.mktemp("https")
+    with an_installation(data, "--port", "0", "--https", "--https-port", "0") as running:
+        yield running
+
+
+@pytest.fixture
+def trusting(house):
+    """Ask over TLS, as a phone does that trusts this machine's authority alone."""
+    context = ssl.create_default_context(cafile=house.data / "https" / "ca.crt")
+    where = urlsplit(house.line["https_url"])
+
+    def ask(method, path, headers=None):
+        wire = http.client.HTTPSConnection(where.hostname, where.port, context=context, timeout=30)
+        wire.request(method, path, headers=headers or {})
+        answer = wire.getresponse()
+        body = answer.read()
+        wire.close()
+        return answer, body
+
+    return ask
+
+
+def test_who_trusts_the_authority_is_served_without_a_warning(trusting):
+    answer, _ = trusting("GET", "/healthz")
+
+    assert answer.status == 200
+    assert answer.getheader("Strict-Transport-Security") is None
+
+
+def test_who_does_not_is_warned(house):
+    where = urlsplit(house.line["https_url"])
+    wire = http.client.HTTPSConnection(where.hostname, where.port, timeout=30)
+
+    with pytest.raises(ssl.SSLCertVerificationError):
+        wire.request("GET", "/healthz")
+
+
+def test_cookies_over_https_go_nowhere_else(house, trusting):
+    path = urlsplit(house.login_link()).path
+
+    answer, _ = trusting("POST", path)
+
+    cookies = answer.headers.get_all("Set-Cookie")
+    assert any(cookie.startswith("sessionid=") for cookie in cookies)
+    assert all("Secure" in cookie for cookie in cookies)
+
+
+def test_agents_on_this_machine_go_on_as_before(house):
+    status, run = house.ask("POST", "/api/v1/runs/", {"name": "over loopback"})
+
+    assert (status, run["name"]) == (201, "over loopback")
+
+
+def test_a_phone_is_paired_by_the_code_on_the_desk(browser, house):
+    desk = browser.new_context(viewport=DESKTOP, service_workers="block")
+    desk.add_cookies(
+        [{"name": n, "value": v, "url": house.url} for n, v in house.cookies().items()]
+    )
+    page = desk.new_page()
+    page.goto(house.url + "/settings/devices")
+    expect(page.get_by_alt_text("a link that signs in once")).to_be_visible()
+    devices = page.get_by_role("listitem").filter(has=page.get_by_role("button", name="More about"))
+    before = devices.count()
+    with page.expect_response("**/api/v1/pairings/") as offered:
+        page.get_by_role("button", name="New code").click()
+    link = offered.value.json()["url"]
+    assert link.startswith(house.line["https_url"])
+
+    hand = browser.new_context(
+        viewport=PHONE, has_touch=True, is_mobile=True, ignore_https_errors=True
+    )
+    phone = hand.new_page()
+    phone.goto(link)
+    phone.get_by_role("button", name="Sign in").tap()
+
+    expect(phone).to_have_url(f"{house.line['https_url']}/settings/devices")
+    expect(phone.get_by_role("button", name="Allow notifications")).to_be_visible()
+    expect(page.get_by_role("heading", name="is paired.")).to_be_visible()
+    expect(devices).to_have_count(before + 1)
+    expect(phone.get_by_text("This address uses a certificate this machine made.")).to_be_visible()
+    hand.close()
+    desk.close()
+
+
+def test_the_certificate_is_for_who_is_signed_in(house, trusting):
+    answer, _ = trusting("GET", "/api/v1/devices/certificate/")
+
+    assert answer.status in {401, 403}
+    reach = house.get("/api/v1/devices/reach/")
+    assert (reach["is_secure"], reach["certificate"].count(":")) == (True, 31)

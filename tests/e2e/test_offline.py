@@ -1,0 +1,145 @@
+"""The installed app without a connection: what it shows, keeps and sends when back."""
+
+import json
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.installations import wait_for
+
+READY = "navigator.serviceWorker.ready.then(() => !!navigator.serviceWorker.controller)"
+KEPT = """async () => {
+  const opened = indexedDB.open("missioncontrol", 1);
+  await new Promise((done) => (opened.onsuccess = done));
+  const store = opened.result.transaction("kept").objectStore("kept");
+  const keys = store.getAllKeys();
+  await new Promise((done) => (keys.onsuccess = done));
+  opened.result.close();
+  return keys.result;
+}"""
+
+
+@pytest.fixture
+def installed(open_page):
+    """Open a phone's page whose service worker is in charge and whose state is kept."""
+
+    def open_one(path="/"):
+        page = open_page(path, phone=True, service_workers="allow")
+        wait_for(lambda: page.evaluate(READY))
+        return page
+
+    return open_one
+
+
+def hide(page):
+    """Put the app away, as a thumb does: what it knows is written down."""
+    page.evaluate("""() => {
+      Object.defineProperty(document, "hidden", { value: true, configurable: true });
+      document.dispatchEvent(new Event("visibilitychange"));
+      delete document.hidden;
+    }""")
+    wait_for(lambda: any(key.startswith("board:") for key in page.evaluate(KEPT)))
+
+
+def test_the_app_can_be_installed(open_page, installation):
+    page = open_page(phone=True, service_workers="allow")
+    address = page.locator("link[rel=manifest]").get_attribute("href")
+
+    answer = page.request.get(installation.url + address)
+    manifest = answer.json()
+
+    assert answer.headers["content-type"].startswith("application/manifest+json")
+    assert (manifest["display"], manifest["start_url"]) == ("standalone", "/")
+    assert {icon["purpose"] for icon in manifest["icons"]} == {"any", "maskable", "monochrome"}
+    for icon in manifest["icons"]:
+        shown = page.request.get(installation.url + icon["src"])
+        assert (shown.status, shown.headers["content-type"]) == (200, "image/png")
+    told = page.context.new_cdp_session(page).send("Page.getInstallabilityErrors")
+    # Playwright's windows are private ones, where nothing is installed: no other fault.
+    assert {fault["errorId"] for fault in told["installabilityErrors"]} == {"in-incognito"}
+
+
+def test_the_worker_is_asked_for_anew_and_runs_under_a_strict_policy(page_headers):
+    headers = page_headers("/sw.js")
+
+    assert headers["cache-control"] == "no-cache"
+    assert "default-src 'self'" in headers["content-security-policy"]
+    assert headers["content-type"].startswith("text/javascript")
+
+
+@pytest.fixture
+def page_headers(open_page, installation):
+    page = open_page(signed_in=False)
+    return lambda path: page.request.get(installation.url + path).headers
+
+
+def test_a_start_without_a_connection_shows_the_last_known_state_as_such(installed, stuck):
+    run = stuck()
+    page = installed()
+    expect(run.on(page)).to_be_visible()
+    hide(page)
+
+    page.context.set_offline(True)
+    page.reload()
+
+    expect(run.on(page)).to_be_visible()
+    expect(page.get_by_text("Offline", exact=True)).to_be_visible()
+    expect(page.get_by_role("status").filter(has_text="Last known state.")).to_be_visible()
+
+
+def test_a_tap_made_offline_is_sent_once_by_the_next_visit(installed, stuck, person):
+    run = stuck()
+    page = installed(f"/decisions/{run.card['id']}")
+    expect(run.on(page)).to_be_visible()
+    hide(page)
+    page.context.set_offline(True)
+    page.reload()
+    sent = []
+    page.context.on("request", lambda r: sent.append(r) if "/interventions/" in r.url else None)
+
+    run.on(page).get_by_role("button", name="Inject fix").tap()
+    expect(page.get_by_text("Your tap is kept.")).to_be_visible()
+    page.goto("about:blank")
+    sent.clear()
+    page.context.set_offline(False)
+    page.goto(run.agent.url)
+
+    directive = run.next_directive()
+    assert [m["text"] for m in directive["messages"]] == [run.card["verdict"]["fix"]]
+    wait_for(lambda: not [key for key in page.evaluate(KEPT) if key.startswith("tap:")])
+    bodies = [json.loads(request.post_data) for request in sent]
+    assert [(b["action"], b["version"]) for b in bodies] == [("inject", run.card["version"])]
+
+
+def test_a_kept_tap_is_dropped_with_a_sentence_where_the_card_moved_on(installed, stuck):
+    run = stuck()
+    page = installed(f"/decisions/{run.card['id']}")
+    expect(run.on(page)).to_be_visible()
+    hide(page)
+    page.context.set_offline(True)
+    page.reload()
+    run.on(page).get_by_role("button", name="Inject fix").tap()
+    expect(page.get_by_text("Your tap is kept.")).to_be_visible()
+    page.goto("about:blank")
+
+    run.answer("continue")
+    page.context.set_offline(False)
+    page.goto(run.agent.url)
+
+    notice = page.get_by_role("alert").filter(has_text="This card has moved on.")
+    expect(notice).to_contain_text("Your tap was not sent.")
+    assert run.next_directive()["messages"] == []
+    assert [key for key in page.evaluate(KEPT) if key.startswith("tap:")] == []
+
+
+def test_nothing_is_kept_after_the_session_has_ended(installed, stuck):
+    run = stuck()
+    page = installed()
+    expect(run.on(page)).to_be_visible()
+    hide(page)
+
+    page.context.clear_cookies()
+    page.reload()
+
+    expect(page.get_by_role("heading", name="sign-in link")).to_be_visible()
+    wait_for(lambda: page.evaluate(KEPT) == [])

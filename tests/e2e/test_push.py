@@ -1,0 +1,224 @@
+"""A push from our server to a real service worker, and an answer from the lock screen."""
+
+import json
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+from playwright.sync_api import expect
+
+from guard import Session
+from tests.e2e.conftest import PHONE
+from tests.e2e.pocket import Pocket
+from tests.e2e.stuck import StuckRun, an_agent_of, answer_all, the_person_of
+from tests.installations import an_installation, wait_for
+from tests.push_service import a_push_service
+
+HOSTILE = '"><img src=x onerror=alert(1)> {{7*7}}'
+
+
+@pytest.fixture(scope="module")
+def service():
+    with a_push_service() as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def house(service, tmp_path_factory):
+    """An installation that may call the push service on this machine."""
+    host = service.url.removeprefix("http://")
+    data = tmp_path_factory.mktemp("house")
+    with an_installation(data, "--port", "0", MISSIONCONTROL_NOTIFY_HOSTS=host) as running:
+        yield running
+
+
+@pytest.fixture
+def pocket(browser, house, service):
+    """A phone that allowed notifications."""
+    context = browser.new_context(
+        viewport=PHONE, has_touch=True, is_mobile=True, service_workers="allow"
+    )
+    context.grant_permissions(["notifications"], origin=house.url)
+    context.add_cookies(
+        [{"name": n, "value": v, "url": house.url} for n, v in house.cookies().items()]
+    )
+    page = context.new_page()
+    page.set_default_timeout(20_000)
+    complaints = []
+    page.on("pageerror", lambda error: complaints.append(str(error)))
+    mine = Pocket(page, house, service)
+    mine.allow()
+    answer_all(the_person_of(house))
+    yield mine
+    answer_all(the_person_of(house))
+    context.close()
+    assert complaints == []
+
+
+@pytest.fixture
+def stuck(house):
+    return lambda name="stuck": StuckRun.begin(an_agent_of(house), the_person_of(house), name)
+
+
+@pytest.fixture
+def waiting(house):
+    """A real agent that is held: its third same call waits in a thread."""
+    person, pool = the_person_of(house), ThreadPoolExecutor(1)
+    where = {"url": house.url, "key": house.agent_key, "mode": "pause"}
+    with Session("fix-auth", agent="coder", **where) as session:
+
+        def fail_again():
+            go = session.before("read_file", {"path": "setings.py"})
+            if go.run:
+                session.after(go, error="setings.py: no such file")
+            return go
+
+        def card():
+            cards = person.get("/api/v1/decisions/?status=open")["results"]
+            return next((one for one in cards if one["run"] == session.run_id), None)
+
+        fail_again(), fail_again()
+        call = pool.submit(fail_again)
+        try:
+            yield call, wait_for(card)
+        finally:
+            person.tap(session.run_id, "terminate")
+            pool.shutdown(wait=False)
+
+
+# --- a push is shown -------------------------------------------------------------------
+
+
+def test_a_card_is_one_notification_that_says_why_and_what_it_costs(pocket, stuck):
+    run = stuck()
+
+    pocket.receive("card")
+
+    shown = pocket.wait_for_shown(tag=run.card["id"])
+    assert shown["title"].startswith("stuck")
+    assert shown["title"].endswith("is held")
+    assert "$0.50 in the loop" in shown["body"]
+    assert len(pocket.shown()) == 1
+    assert pocket.service.refused == []
+
+
+def test_a_name_of_any_kind_is_text_there(pocket, stuck):
+    run = stuck(HOSTILE)
+
+    pocket.receive("card")
+
+    assert pocket.wait_for_shown(tag=run.card["id"])["title"].startswith('"><img src=x')
+
+
+def test_a_push_that_nobody_can_read_still_shows_something(pocket):
+    pocket.deliver("not json")
+
+    assert pocket.wait_for_shown(title="Mission Control")["data"]["path"] == "/"
+
+
+def test_a_test_notification_arrives(pocket):
+    pocket.page.get_by_role("button", name="Send a test").first.tap()
+
+    pocket.receive("told")
+
+    pocket.wait_for_shown(title="A test from Mission Control")
+
+
+# --- a tap on it -----------------------------------------------------------------------
+
+
+def test_a_click_opens_the_card(pocket, stuck):
+    run = stuck()
+    pocket.receive("card")
+    pocket.wait_for_shown(tag=run.card["id"])
+
+    pocket.click(run.card["id"])
+
+    expect(pocket.page).to_have_url(f"{pocket.installation.url}/decisions/{run.card['id']}")
+    expect(run.on(pocket.page)).to_be_visible()
+    assert pocket.shown() == []
+
+
+def test_continue_on_the_lock_screen_frees_the_waiting_agent(pocket, waiting):
+    call, card = waiting
+    pushed = pocket.receive("card")
+    shown = pocket.wait_for_shown(tag=card["id"])
+    number = shown["actions"].index("Continue")
+
+    pocket.click(card["id"], str(number))
+
+    assert call.result(timeout=60).run
+    assert pushed["version"] == card["version"]
+
+
+def test_a_fix_is_injected_word_for_word(pocket, stuck):
+    run = stuck()
+    pushed = pocket.receive("card")
+    button = {"action": "inject", "title": "Inject fix", "message": "Use token.py."}
+    pocket.deliver(json.dumps({**pushed, "actions": [button]}))
+    wait_for(lambda: pocket.shown()[0]["actions"] == ["Inject fix"])
+
+    pocket.click(run.card["id"], "0")
+
+    assert [message["text"] for message in run.next_directive()["messages"]] == ["Use token.py."]
+
+
+def test_a_long_fix_is_read_on_the_card_first(pocket, stuck):
+    run = stuck()
+    pocket.receive("card")
+    shown = pocket.wait_for_shown(tag=run.card["id"])
+
+    pocket.click(run.card["id"], str(shown["actions"].index("Read fix")))
+
+    expect(run.on(pocket.page).get_by_role("button", name="Inject fix")).to_be_visible()
+
+
+def test_a_tap_on_a_card_that_moved_on_says_so_and_sends_nothing(pocket, stuck):
+    run = stuck()
+    pocket.put_away()
+    pocket.receive("card")
+    shown = pocket.wait_for_shown(tag=run.card["id"])
+    run.answer("terminate")
+
+    pocket.click(run.card["id"], str(shown["actions"].index("Continue")))
+
+    told = pocket.wait_for_shown(tag=run.card["id"])
+    assert "Your tap was not sent." in told["body"]
+    assert run.next_directive()["action"] == "stop"
+
+
+# --- answered elsewhere ----------------------------------------------------------------
+
+
+def test_an_answer_elsewhere_replaces_the_notification_silently(pocket, stuck):
+    run = stuck()
+    pocket.put_away()
+    pocket.receive("card")
+    pocket.wait_for_shown(tag=run.card["id"])
+
+    run.answer("continue")
+    pocket.receive("withdrawn")
+
+    shown = pocket.wait_for_shown(tag=run.card["id"], silent=True)
+    assert (shown["actions"], shown["body"]) == ([], "you continued it.")
+    assert len(pocket.shown()) == 1
+
+
+def test_an_answer_elsewhere_takes_the_notification_away_while_the_app_is_in_sight(pocket, stuck):
+    run = stuck()
+    pocket.receive("card")
+    pocket.wait_for_shown(tag=run.card["id"])
+
+    run.answer("continue")
+    pocket.receive("withdrawn")
+
+    wait_for(lambda: pocket.shown() == [])
+
+
+def test_the_icon_counts_what_is_open(pocket, stuck, service):
+    pocket.page.add_init_script("navigator.setAppBadge = async (n) => { window.onIcon = n; }")
+    pocket.open("/")
+
+    stuck(), stuck()
+
+    wait_for(lambda: pocket.page.evaluate("window.onIcon") == 2)
+    wait_for(lambda: 2 in [one["open"] for one in service.pushes_to(pocket.subscription)])

@@ -1,0 +1,171 @@
+"""Everybody gets everywhere: by keyboard, on a narrow screen, enlarged, with a thumb."""
+
+import re
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.e2e.screens import screens
+from tests.e2e.stuck import StuckRun, an_agent_of, answer_all, the_person_of
+
+pytestmark = pytest.mark.screens
+
+NAMES = list(screens(run="", decision=""))
+# What a thumb or a pointer aims at; links within a sentence are as tall as their line.
+TARGETS = """([least]) => {
+  const all = [...document.querySelectorAll("button, select, input, textarea, summary, a[href]")];
+  const seen = (one) => one.checkVisibility({ visibilityProperty: true, opacityProperty: true })
+    && !one.closest(".skip, .seen-by-readers, .away, .otherwise:not(:focus-within)")
+    && !(one.matches("a") && getComputedStyle(one).display === "inline");
+  const aimedAt = (one) => one.matches("input") ? one.closest("label") ?? one : one;
+  const told = (one) => {
+    const { width, height } = one.getBoundingClientRect();
+    const small = width > 0 && (Math.round(width) < least || Math.round(height) < least);
+    return small ? [`${width.toFixed()} x ${height.toFixed()} ${one.outerHTML.slice(0, 120)}`] : [];
+  };
+  return all.filter(seen).map(aimedAt).filter((one) => one !== null).flatMap(told);
+}"""
+MOVING = "document.getAnimations().filter((a) => a.effect.getTiming().duration > 0).length"
+TOO_WIDE = """() => {
+  const out = (one) => one.getBoundingClientRect().right > innerWidth + 1;
+  const all = [...document.querySelectorAll("main *")].filter(out);
+  return document.documentElement.scrollWidth > innerWidth
+    ? ["wider than the screen", ...all.map((one) => one.outerHTML.slice(0, 120)).slice(0, 4)] : [];
+}"""
+
+
+@pytest.fixture(scope="module")
+def stuck_run(installation):
+    agent, person = an_agent_of(installation), the_person_of(installation)
+    answer_all(person)
+    first, *_ = [StuckRun.begin(agent, person, "reach") for _ in range(3)]
+    yield first
+    answer_all(person)
+
+
+@pytest.fixture
+def visit(open_page, stuck_run):
+    addresses = screens(run=stuck_run.id, decision=stuck_run.card["id"])
+
+    def visit_one(name, **options):
+        page = open_page(addresses[name], **options)
+        page.locator("h1").first.wait_for()
+        if name in ("now", "decisions", "decision", "run"):
+            page.get_by_role("article").first.wait_for()
+        expect(page.get_by_role("status", name="Loading")).to_have_count(0)
+        return page
+
+    return visit_one
+
+
+# --- narrow, enlarged --------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_screen_needs_no_sideways_scrolling_however_far_it_is_enlarged(visit, name):
+    page = visit(name, phone=True)
+    page.set_viewport_size({"width": 320, "height": 640})
+    narrow = page.evaluate(TOO_WIDE)
+    # 1440 pixels at 200 % are 720 wide and half as high.
+    page.set_viewport_size({"width": 720, "height": 450})
+
+    assert (narrow, page.evaluate(TOO_WIDE)) == ([], [])
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_nothing_on_a_phone_is_too_small_for_a_thumb(visit, name):
+    # What a pointer needs on a desk, 24 pixels or room around, is axe's "target-size".
+    assert visit(name, phone=True).evaluate(TARGETS, [44]) == []
+
+
+# --- keyboard ----------------------------------------------------------------------------
+
+
+def test_the_first_tab_skips_to_the_content(visit):
+    page = visit("history")
+
+    page.keyboard.press("Tab")
+    skip = page.get_by_role("button", name="Skip to the content")
+    expect(skip).to_be_focused()
+    page.keyboard.press("Enter")
+
+    expect(page.get_by_role("main")).to_be_focused()
+
+
+def test_the_keys_keep_the_focus_and_give_it_back(visit):
+    page = visit("now")
+    opener = page.get_by_role("button", name="Keys")
+    opener.focus()
+    page.keyboard.press("Enter")
+    dialog = page.get_by_role("dialog", name="Keys")
+    expect(dialog).to_be_visible()
+
+    for _ in range(4):
+        page.keyboard.press("Tab")
+        assert page.evaluate("document.activeElement.closest('dialog, body').tagName") in (
+            "DIALOG",
+            "BODY",  # the browser's own bar is next in a dialog's round
+        )
+    page.keyboard.press("Escape")
+
+    expect(dialog).to_have_count(0)
+    expect(opener).to_be_focused()
+
+
+def test_the_phones_menu_is_left_by_escape_and_gives_the_focus_back(visit):
+    page = visit("now", phone=True)
+    opener = page.get_by_role("button", name="Menu")
+    opener.click()
+    expect(page.get_by_role("link", name="Policies")).to_be_visible()
+
+    page.keyboard.press("Escape")
+
+    expect(page.get_by_role("link", name="Policies")).to_have_count(0)
+    expect(opener).to_be_focused()
+
+
+def test_what_has_the_focus_is_seen(visit):
+    page = visit("now")
+
+    for _ in range(12):
+        page.keyboard.press("Tab")
+        outline = page.evaluate("getComputedStyle(document.activeElement).outlineStyle")
+        inner = page.evaluate("document.activeElement.matches('input[type=radio]')")
+        assert outline != "none" or inner
+
+
+# --- what is read out, what moves --------------------------------------------------------
+
+
+def test_a_screen_reader_hears_of_a_new_hold_once(visit, stuck_run):
+    page = visit("history")
+    expect(page.get_by_role("status").filter(has_text="Live")).to_be_visible()
+
+    run = StuckRun.begin(stuck_run.agent, stuck_run.person, "announced")
+
+    urgent = page.locator("[data-announces][aria-live=assertive]")
+    expect(urgent).to_contain_text(run.name)
+    expect(page.locator("[data-announces][aria-live=polite]")).to_be_empty()
+
+
+def test_the_tab_counts_the_open_cards_and_names_the_screen(visit):
+    page = visit("history")
+
+    expect(page).to_have_title(re.compile(r"^\(\d+\) History · Mission Control$"))
+    page.get_by_role("link", name="Settings").click()
+    expect(page).to_have_title(re.compile(r"^\(\d+\) Settings · Mission Control$"))
+
+
+def test_nothing_moves_for_those_who_want_it_still(visit):
+    page = visit("now", reduced_motion="reduce")
+
+    moving = page.evaluate(MOVING)
+    assert moving == 0
+
+
+def test_edges_stand_in_for_shadows_when_the_system_chooses_the_colours(visit):
+    page = visit("decisions", forced_colors="active")
+
+    for what in (".panel", ".btn", ".need-card"):
+        style = page.locator(what).first.evaluate("(one) => getComputedStyle(one).borderTopStyle")
+        assert style == "solid", what

@@ -1,0 +1,327 @@
+"""A run's turns in a browser: 100,000 of them, hostile ones, found, filtered, compared."""
+
+import json
+import subprocess
+import sys
+from urllib.parse import quote
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.contract.conversation import a_turn
+from tests.installations import ROOT, wait_for
+from tests.long_run import NEEDLES, TRIPS
+
+pytestmark = pytest.mark.screens
+
+MANY = 100_000
+ROWS = "document.querySelectorAll('[id^=turn-]').length"
+HOSTILE = {
+    "script": "<script>document.title='x'</script><img src=x onerror=\"document.title='x'\">",
+    "turned": "safe\u202egpj.exe",
+    "controls": "\u001b[31mred\u0007\u0000\u200b",
+    "template": "{@html '<b>x</b>'} {{7*7}} ${7*7}",
+    "wide": "W" * 5_000,
+}  # fmt: skip
+
+
+def seeded(installation, agent, turns):
+    """Open a run and give it a past; returns its id."""
+    run = agent.open_run(name="migrate-orm-v2", budget={"usd": "60"})
+    fill = [sys.executable, "-m", "tests.long_run", run, str(turns)]
+    subprocess.run(fill, cwd=ROOT, env=installation.own_environment(), check=True)
+    return run
+
+
+@pytest.fixture(scope="module")
+def long_run(installation):
+    from tests.e2e.stuck import an_agent_of
+
+    return seeded(installation, an_agent_of(installation), MANY)
+
+
+@pytest.fixture
+def short_run(agent):
+    run = agent.open_run(name="short")
+    agent.post_turns(run, *[a_turn(f"step {n}", result=f"done {n}") for n in range(1, 6)])
+    return run
+
+
+def record(page):
+    return page.get_by_role("region", name="Turns", exact=True)
+
+
+def row(page, seq):
+    return page.locator(f"#turn-{seq}")
+
+
+def in_sight(page, seq):
+    expect(row(page, seq)).to_be_in_viewport()
+
+
+def no_page_is_cut(page):
+    return page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+
+
+# --- 100,000 turns --------------------------------------------------------------------
+
+
+def test_a_hundred_thousand_turns_are_walked_by_key_with_few_rows(open_page, long_run):
+    page = open_page(f"/runs/{long_run}")
+    in_sight(page, 0)
+
+    page.keyboard.press("End")
+    in_sight(page, MANY - 1)
+    expect(row(page, MANY - 2)).to_contain_text(f"line {MANY - 2}")
+    page.keyboard.press("PageUp")
+    expect(row(page, MANY - 1)).not_to_be_in_viewport()
+    page.keyboard.press("Home")
+    in_sight(page, 0)
+    expect(row(page, 1)).to_contain_text("line 1")
+
+    assert page.evaluate(ROWS) < 200
+
+
+def test_a_hundred_thousand_turns_scroll_by_wheel_to_the_right_ones(open_page, long_run):
+    page = open_page(f"/runs/{long_run}")
+    in_sight(page, 0)
+    list_ = record(page)
+    list_.hover()
+
+    for share in (0.5, 1, 0.25):
+        list_.evaluate("(list, share) => { list.scrollTop = list.scrollHeight * share; }", share)
+        for _ in range(5):
+            page.mouse.wheel(0, -300)
+            page.wait_for_timeout(50)
+        shown = page.evaluate(
+            """() => { const list = document.querySelector(".record").getBoundingClientRect();
+            const at = document.elementFromPoint(list.left + 300, list.top + 90);
+            return Number(at.closest("[id^=turn-]").id.slice(5)); }"""
+        )
+        assert abs(shown - MANY * min(share, 0.9999)) < 120
+        text_only = shown % 5 == 4
+        if not text_only:
+            expect(row(page, shown)).to_contain_text("ok, line" if shown % NEEDLES else "rare")
+        assert page.evaluate(ROWS) < 200
+
+
+def test_the_heap_stays_bounded_on_a_way_through_everything(open_page, long_run):
+    page = open_page(f"/runs/{long_run}")
+    in_sight(page, 0)
+    session = page.context.new_cdp_session(page)
+
+    def heap():
+        session.send("HeapProfiler.collectGarbage")
+        return session.send("Runtime.getHeapUsage")["usedSize"]
+
+    before = heap()
+    for step in range(1, 26):
+        seq = step * MANY // 26
+        record(page).evaluate("(list, seq) => { list.scrollTop = seq * 36; }", seq)
+        expect(row(page, seq + 2)).to_be_attached()
+        page.wait_for_timeout(60)
+    expect(row(page, seq + 2).get_by_role("cell")).not_to_have_count(2)
+
+    assert heap() - before < 12_000_000
+
+
+def test_a_link_leads_to_any_turn(open_page, long_run):
+    page = open_page(f"/runs/{long_run}/turns/77777")
+
+    in_sight(page, 77_777)
+    expect(row(page, 77_777)).to_have_attribute("aria-current", "true")
+    expect(page.get_by_role("region", name="Turn 77,778 in full")).to_contain_text("ok, line 77777")
+
+
+def test_the_table_tells_how_long_it_is_and_where_each_row_stands(open_page, long_run):
+    page = open_page(f"/runs/{long_run}/turns/500")
+
+    expect(page.get_by_role("table", name="Turns")).to_have_attribute(
+        "aria-rowcount", str(MANY + 1)
+    )
+    expect(row(page, 500)).to_have_attribute("aria-rowindex", "502")
+
+
+def test_a_search_finds_all_and_walks_from_one_to_the_next(open_page, long_run):
+    page = open_page(f"/runs/{long_run}")
+    page.get_by_role("searchbox", name="Search in this run").fill("rare words")
+    status = page.get_by_role("search").get_by_role("status")
+    expect(status).to_have_text(f"0 of {MANY // NEEDLES}")
+
+    page.get_by_role("button", name="Next match").click()
+    page.get_by_role("button", name="Next match").click()
+
+    expect(status).to_have_text(f"2 of {MANY // NEEDLES}")
+    in_sight(page, NEEDLES)
+    page.get_by_role("button", name="Previous match").click()
+    page.get_by_role("button", name="Previous match").click()
+    in_sight(page, MANY - NEEDLES)
+
+
+def test_filters_stand_in_the_address_and_outlive_a_reload(open_page, long_run):
+    page = open_page(f"/runs/{long_run}")
+
+    page.get_by_role("button", name="Signals 100").click()
+    in_sight(page, TRIPS)
+    expect(row(page, 0)).to_have_count(0)
+    assert "flagged=1" in page.url
+    page.reload()
+
+    expect(page.get_by_role("button", name="Signals 100")).to_have_attribute("aria-pressed", "true")
+    in_sight(page, TRIPS)
+
+
+def test_a_phone_scrolls_through_all_of_it_newest_first(open_page, long_run):
+    page = open_page(f"/runs/{long_run}", phone=True)
+    expect(row(page, MANY - 1)).to_contain_text("fixtures")
+
+    page.evaluate("document.documentElement.scrollTop = 1e9")
+
+    expect(row(page, 1)).to_contain_text("line 1")
+    assert page.evaluate(ROWS) < 200
+    assert no_page_is_cut(page)
+
+
+# --- reading ---------------------------------------------------------------------------
+
+
+def test_a_turn_is_read_beside_the_one_before_and_as_json(open_page, short_run):
+    page = open_page(f"/runs/{short_run}/turns/3")
+    detail = page.get_by_role("region", name="Turn 4 in full")
+    expect(detail).to_contain_text("done 4")
+
+    detail.get_by_text("Diff to 3").click()
+    expect(detail.locator(".gone", has_text="done 3")).to_be_visible()
+    expect(detail.locator(".come", has_text="done 4")).to_be_visible()
+    detail.get_by_text("JSON", exact=True).click()
+
+    written = json.loads(detail.get_by_role("region", name="JSON").inner_text())
+    assert (written["seq"], written["result"]) == (3, "done 4")
+
+
+def test_keys_walk_the_turns_and_the_address_follows(open_page, short_run):
+    page = open_page(f"/runs/{short_run}")
+    expect(row(page, 0)).to_be_visible()
+
+    page.keyboard.press("j")
+    expect(row(page, 0)).to_have_attribute("aria-current", "true")
+    page.keyboard.press("j")
+    page.keyboard.press("]")
+    page.keyboard.press("k")
+
+    expect(row(page, 1)).to_have_attribute("aria-current", "true")
+    expect(row(page, 1).get_by_role("button")).to_be_focused()
+    assert page.url.endswith("/turns/1")
+
+
+def test_new_turns_stay_in_sight_unless_a_person_reads_above(open_page, agent, short_run):
+    agent.post_turns(short_run, *[a_turn(f"more {n}") for n in range(60)])
+    page = open_page(f"/runs/{short_run}")
+    in_sight(page, 0)
+    page.keyboard.press("End")
+    in_sight(page, 64)
+
+    agent.post_turns(short_run, a_turn("the newest"))
+    in_sight(page, 65)
+    page.keyboard.press("Home")
+    in_sight(page, 0)
+    agent.post_turns(short_run, a_turn("unseen"))
+
+    expect(page.get_by_role("table", name="Turns")).to_have_attribute("aria-rowcount", "68")
+    in_sight(page, 0)
+
+
+def test_the_way_it_went_and_the_list_move_together(open_page, agent, installation):
+    run = seeded(installation, agent, 900)
+    page = open_page(f"/runs/{run}")
+    story = page.get_by_role("region", name="How the run went")
+    expect(story.get_by_role("img", name="Cost so far", exact=False)).to_be_visible()
+
+    story.get_by_text("Last 200").click()
+    expect(story.get_by_text("701 \u2013 900")).to_be_visible()
+    box = story.locator("svg.tape").bounding_box()
+    page.mouse.click(box["x"] + box["width"] / 2, box["y"] + 20)
+
+    in_sight(page, 800)
+
+
+# --- several agents ---------------------------------------------------------------------
+
+
+def test_hand_offs_are_told_with_what_was_asked(open_page, agent):
+    run = agent.open_run(name="crew")
+    said = [
+        ("reviewer", "Is the figure sourced?"),
+        ("researcher", "I look."),
+        ("reviewer", "Well?"),
+    ]
+    turns = [
+        {"role": "assistant", "content": text, "agent": name, "key": text} for name, text in said
+    ]
+    agent.post_turns(run, *turns, wait=60)
+
+    page = open_page(f"/runs/{run}")
+    page.get_by_text("Hand-offs 2").click()
+
+    table = page.get_by_role("region", name="Hand-offs 2").get_by_role("row")
+    expect(table.nth(1)).to_contain_text("researcher → reviewer")
+    expect(table.nth(2)).to_contain_text("“Is the figure sourced?”")
+    expect(page.get_by_role("region", name="Who works, who hands on")).to_be_visible()
+
+
+# --- hostile text ------------------------------------------------------------------------
+
+
+@pytest.fixture
+def hostile_run(agent, person):
+    """A run whose every field is somebody's attack."""
+    run = agent.open_run(name=HOSTILE["script"])
+    for text in HOSTILE.values():
+        turn = {
+            "role": "assistant", "tool": text[:190], "args": {text[:190]: text, "command": text},
+            "content": text, "result": text, "error": text, "files": [text], "agent": text[:90],
+            "model": text[:90], "state": text[:190], "key": text[:150],
+        }  # fmt: skip
+        assert agent.post_turns(run, turn, wait=60).status == 200
+    agent.post_turns(run, a_turn("big", result="R" * 1_000_000), wait=60)
+    wait_for(lambda: person.get(f"/api/v1/runs/{run}/")["turns"] == len(HOSTILE) + 1)
+    for card in person.get("/api/v1/decisions/?status=open&limit=500")["results"]:
+        if card["run"] == run:
+            person.tap(run, "continue")
+    return run
+
+
+@pytest.mark.parametrize("phone", [False, True])
+def test_hostile_text_is_text_and_breaks_nothing(open_page, hostile_run, phone):
+    for seq in range(len(HOSTILE) + 1):
+        page = open_page(f"/runs/{hostile_run}/turns/{seq}", phone=phone)
+        if phone:
+            row(page, seq).click()
+        expect(
+            page.get_by_text("Copy link").or_(page.get_by_label("Copy link to this turn")).first
+        ).to_be_visible()
+        page.get_by_text("JSON", exact=True).click()
+        expect(page.get_by_role("region", name="JSON")).to_be_visible()
+
+        assert page.title() != "x"
+        assert page.locator("img[src=x]").count() == 0
+        assert "\u202e" not in page.locator("main").inner_text()
+        assert no_page_is_cut(page)
+        page.close()
+
+
+def test_a_million_signs_are_cut_and_read_when_asked_for(open_page, hostile_run):
+    page = open_page(f"/runs/{hostile_run}/turns/{len(HOSTILE)}")
+    detail = page.get_by_role("region", name=f"Turn {len(HOSTILE) + 1} in full")
+    expect(detail).to_contain_text("Only its beginning")
+
+    detail.get_by_role("button", name="Read all of it").click()
+
+    expect(detail.get_by_text("Only its beginning")).to_have_count(0)
+    assert len(detail.inner_text()) >= 1_000_000
+
+
+def test_a_search_for_markup_finds_it(open_page, hostile_run):
+    page = open_page(f"/runs/{hostile_run}?q={quote('<script>')}")
+
+    expect(page.get_by_role("search").get_by_role("status")).to_contain_text("of 1")

@@ -1,0 +1,83 @@
+"""The journal's list and export: who, what, when, of which run."""
+
+import json
+from datetime import timedelta
+
+import pytest
+
+from missioncontrol.oversight import answers
+from missioncontrol.oversight.anchors import anchor_heads
+from missioncontrol.oversight.taps import Tap
+from tests.build import NOON, a_call, a_run, a_stuck_run, put
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def ended(project):
+    run = a_stuck_run(project, name="stuck")
+    tap = Tap(key="k", action="terminate", decision=run.open_decision, version=run.version)
+    later = NOON + timedelta(hours=2)
+    answers.intervene(run.id, tap, projects=[project.id], by="Ana Ruiz", at=later)
+    return run
+
+
+@pytest.fixture
+def rows(as_person, owner):
+    client = as_person(owner)
+    return lambda **query: client.get("/api/v1/audit/", query).json()["results"]
+
+
+def test_the_journal_is_narrowed_by_who(ended, rows):
+    found = rows(by="Ana Ruiz")
+
+    assert {row["by"] for row in found} == {"Ana Ruiz"}
+    assert "intervention.made" in {row["type"] for row in found}
+    assert rows(by="ana") == []
+
+
+def test_the_journal_is_narrowed_by_when(ended, rows):
+    hour = (NOON + timedelta(hours=1)).isoformat()
+
+    after, before = rows(since=hour), rows(until=hour)
+
+    assert {row["by"] for row in after} == {"Ana Ruiz"}
+    assert len(after) + len(before) == len(rows())
+
+
+def test_a_row_names_its_run(ended, rows):
+    assert {row["run_name"] for row in rows(run=str(ended.id))} == {"stuck"}
+
+
+def test_the_export_takes_the_filter_with_it(ended, as_person, owner, rows):
+    answer = as_person(owner).get("/api/v1/audit/export/", {"by": "Ana Ruiz"})
+
+    lines = [json.loads(line) for line in b"".join(answer.streaming_content).splitlines()]
+
+    assert lines == rows(by="Ana Ruiz")
+    assert "attachment" in answer["Content-Disposition"]
+
+
+def test_an_export_of_a_run_is_in_order_and_whole(project, as_person, owner):
+    run = a_run(project)
+    for first in range(0, 900, 450):
+        put(run, *[a_call(f"cat {n}") for n in range(first, first + 450)])
+
+    answer = as_person(owner).get("/api/v1/audit/export/", {"run": str(run.id)})
+
+    seqs = [json.loads(line)["seq"] for line in b"".join(answer.streaming_content).splitlines()]
+    assert seqs == list(range(901))
+
+
+def test_the_verdict_tells_when_the_chains_were_last_tied(ended, as_person, owner):
+    client = as_person(owner)
+    assert client.get("/api/v1/audit/verify/").json()["anchored_at"] is None
+
+    anchor_heads(at=NOON)
+
+    told = client.get("/api/v1/audit/verify/").json()
+    assert (told["ok"], told["anchored_at"]) == (True, "2026-11-21T12:00:00Z")
+
+
+def test_a_time_that_is_none_is_refused(as_person, owner):
+    assert as_person(owner).get("/api/v1/audit/?since=soon").status_code == 400

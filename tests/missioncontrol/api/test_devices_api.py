@@ -1,0 +1,340 @@
+"""Your devices: each browser is listed, changed and signed out by its person alone."""
+
+import json
+from urllib.parse import urlsplit
+
+import pytest
+from django.contrib.sessions.models import Session
+from django.test import Client
+from rest_framework.test import APIClient
+
+from missioncontrol.accounts import services as accounts
+from missioncontrol.accounts.models import Browser, LoginLink
+from missioncontrol.accounts.views import CODES
+from missioncontrol.api.views.devices import PAIRINGS
+from missioncontrol.clock import now
+from missioncontrol.notify import vapid
+from missioncontrol.notify.models import Device
+from tests.push_service import PushService
+
+pytestmark = pytest.mark.django_db
+PIXEL = (
+    "Mozilla/5.0 (Linux; Android 15; Pixel 9) AppleWebKit/537.36 Chrome/142 Mobile Safari/537.36"
+)
+
+
+@pytest.fixture(autouse=True)
+def _keyed(settings):
+    settings.VAPID_PRIVATE_KEY = vapid.new_private_key()
+    settings.PHONE_URL = "https://mission.example"
+    CODES._tries.clear()
+    PAIRINGS._tries.clear()
+
+
+def a_push(**said):
+    made = PushService("https://push.example").subscribe(vapid.public_key())
+    return {
+        "endpoint": made.endpoint, "keys": made.keys, "vapid_key": vapid.public_key(),
+        "time_zone": "Europe/Berlin", "language": "de", **said,
+    }  # fmt: skip
+
+
+def devices_of(client):
+    return client.get("/api/v1/devices/").json()["results"]
+
+
+def subscribe(client, **said):
+    return client.post("/api/v1/devices/this/push/", a_push(**said), format="json")
+
+
+def patch(client, device, **said):
+    return client.patch(f"/api/v1/devices/{device}/", said, format="json")
+
+
+@pytest.fixture
+def me(as_person, owner):
+    return as_person(owner)
+
+
+# --- pushes ----------------------------------------------------------------------------
+
+
+def test_a_browser_subscribes_and_is_listed(me):
+    answer = subscribe(me)
+
+    (mine,) = devices_of(me)
+    assert answer.status_code == 201
+    assert (mine["is_this"], mine["push"]["enabled"], mine["push"]["time_zone"]) == (
+        True, True, "Europe/Berlin",
+    )  # fmt: skip
+
+
+def test_its_address_and_keys_are_nowhere_in_the_clear(me):
+    said = a_push()
+    me.post("/api/v1/devices/this/push/", said, format="json")
+
+    kept = json.dumps(list(Device.objects.values()), default=str)
+    for secret in (said["endpoint"], said["keys"]["p256dh"], said["keys"]["auth"]):
+        assert secret not in kept
+        assert secret not in me.get("/api/v1/devices/").content.decode()
+
+
+def test_a_new_subscription_takes_the_place_of_the_old_one(me):
+    subscribe(me)
+    subscribe(me)
+
+    assert Device.objects.count() == 1
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"endpoint": "http://10.0.0.7/push"},
+        {"endpoint": "https://user@push.example/"},
+        {"keys": {"p256dh": "AAAA", "auth": "AAAA"}},
+        {"vapid_key": "another"},
+        {"time_zone": "Mars/Olympus"},
+    ],
+)
+def test_what_is_no_subscription_of_ours_is_refused(me, wrong):
+    answer = subscribe(me, **wrong)
+
+    assert (answer.status_code, Device.objects.count()) == (400, 0)
+
+
+def test_a_device_is_renamed_silenced_and_given_quiet_hours(me):
+    device = subscribe(me).json()["id"]
+
+    patch(me, device, name="Ana's Pixel", enabled=False, quiet_from="22:00", quiet_to="07:00")
+
+    (mine,) = devices_of(me)
+    push = mine["push"]
+    assert (mine["name"], push["enabled"]) == ("Ana's Pixel", False)
+    assert (push["quiet_from"], push["quiet_to"]) == ("22:00", "07:00")
+
+
+def test_quiet_hours_end_with_an_empty_text_and_need_both_ends(me):
+    device = subscribe(me).json()["id"]
+    patch(me, device, quiet_from="22:00", quiet_to="07:00")
+
+    assert patch(me, device, quiet_from="").status_code == 400
+    ended = patch(me, device, quiet_from="", quiet_to="").json()
+
+    assert ended["push"]["quiet_from"] is None
+
+
+def test_a_browser_takes_no_more_pushes_and_stays_signed_in(me):
+    subscribe(me)
+
+    me.delete("/api/v1/devices/this/push/")
+
+    assert [one["push"] for one in devices_of(me)] == [None]
+
+
+def test_another_persons_device_does_not_exist(me, as_person, stranger, operator):
+    device = subscribe(me).json()["id"]
+
+    for them in (as_person(stranger), as_person(operator)):
+        assert patch(them, device, name="x").status_code == 404
+        assert them.delete(f"/api/v1/devices/{device}/").status_code == 404
+        assert them.post(f"/api/v1/devices/{device}/test/").status_code == 404
+        assert device not in [one["id"] for one in devices_of(them)]
+
+
+def test_an_agent_has_no_devices(as_agent):
+    for path in ("devices/", "devices/reach/", "devices/certificate/"):
+        assert as_agent.get(f"/api/v1/{path}").status_code == 403
+    assert as_agent.post("/api/v1/pairings/").status_code == 403
+
+
+def test_a_token_lists_devices_but_is_none(me, owner):
+    token = accounts.mint_personal_token(user=owner, name="script", at=now()).secret
+    script = APIClient(headers={"Authorization": f"Bearer {token}"})
+    subscribe(me)
+
+    assert [one["is_this"] for one in devices_of(script)] == [False]
+    assert subscribe(script).status_code == 400
+
+
+# --- signing out -----------------------------------------------------------------------
+
+
+def test_a_token_pairs_no_phone_and_signs_nobody_out(me, owner):
+    """Else one that leaked would be a session, and make tokens nobody revokes."""
+    token = accounts.mint_personal_token(user=owner, name="script", at=now()).secret
+    script = APIClient(headers={"Authorization": f"Bearer {token}"})
+    (mine,) = devices_of(me)
+
+    offered = script.post("/api/v1/pairings/")
+    ended = script.delete(f"/api/v1/devices/{mine['id']}/")
+
+    assert (offered.status_code, ended.status_code) == (403, 403)
+    assert not LoginLink.objects.exists()
+    assert devices_of(me) == [mine]
+
+
+def test_a_device_is_signed_out_from_another(me, as_person, owner):
+    phone = as_person(owner)
+    device = subscribe(phone).json()["id"]
+
+    assert me.delete(f"/api/v1/devices/{device}/").status_code == 204
+
+    assert phone.get("/api/v1/me/").status_code in {401, 403}
+    assert me.get("/api/v1/me/").status_code == 200
+    assert not Device.objects.exists()
+
+
+def test_signing_out_forgets_the_browser(owner):
+    browser = Client(headers={"User-Agent": PIXEL})
+    link = accounts.mint_login_link(user=owner, at=now())
+    browser.post(f"/login/{link.secret}/")
+    assert Browser.objects.get().name == "Pixel 9"
+
+    browser.post("/logout/")
+
+    assert not Browser.objects.exists()
+    assert browser.get("/api/v1/me/").status_code in {401, 403}
+
+
+def by_link(browser, user):
+    link = accounts.mint_login_link(user=user, at=now())
+    return browser.post(f"/login/{link.secret}/")
+
+
+def test_a_browser_that_another_person_takes_over_gets_no_pushes_of_the_first(owner, operator):
+    browser = APIClient(HTTP_USER_AGENT=PIXEL)
+    by_link(browser, owner)
+    subscribe(browser)
+
+    by_link(browser, operator)
+
+    assert not Device.objects.exists()
+    assert [row.user_id for row in Browser.objects.all()] == [operator.pk]
+
+
+def test_signing_in_again_keeps_the_browser_and_its_pushes(owner):
+    browser = APIClient(HTTP_USER_AGENT=PIXEL)
+    by_link(browser, owner)
+    subscribe(browser)
+
+    by_link(browser, owner)
+
+    (mine,) = devices_of(browser)
+    assert mine["is_this"]
+    assert mine["push"]["enabled"]
+
+
+def test_signing_out_elsewhere_ends_pushes_to_a_browser_whose_session_is_over(me, owner):
+    lost = APIClient(HTTP_USER_AGENT=PIXEL)
+    by_link(lost, owner)
+    subscribe(lost)
+    Session.objects.filter(pk=lost.session.session_key).update(expire_date=now())
+
+    assert me.delete("/api/v1/sessions/").status_code == 204
+
+    assert not Device.objects.exists()
+
+
+@pytest.mark.parametrize("which", ["sessions/", "devices/{}/"])
+def test_who_is_signed_out_comes_back_by_no_code_they_were_offered(which, me, owner):
+    stolen = APIClient(HTTP_USER_AGENT=PIXEL)
+    by_link(stolen, owner)
+    code = offer(stolen)["code"]
+    (theirs,) = [row["id"] for row in devices_of(me) if not row["is_this"]]
+
+    assert me.delete(f"/api/v1/{which.format(theirs)}").status_code == 204
+
+    assert Client().post("/pair/", {"code": code}).status_code == 410
+
+
+# --- pairing ---------------------------------------------------------------------------
+
+
+def offer(client):
+    return client.post("/api/v1/pairings/").json()
+
+
+def test_a_phone_comes_in_by_the_link_and_the_page_knows(me):
+    made = offer(me)
+    phone = Client(headers={"User-Agent": PIXEL})
+    path = urlsplit(made["url"]).path
+
+    assert "Sign in" in phone.get(path).content.decode()
+    answer = phone.post(path)
+
+    assert (answer.status_code, answer["Location"]) == (302, "/settings/devices")
+    told = me.get(f"/api/v1/pairings/{made['id']}/").json()
+    assert (told["status"], told["device"]["name"], told["url"]) == ("paired", "Pixel 9", None)
+    assert phone.get("/api/v1/me/").status_code == 200
+
+
+def test_a_phone_comes_in_by_the_code_however_it_is_typed(me):
+    made = offer(me)
+    phone = Client(headers={"User-Agent": PIXEL})
+
+    phone.post("/pair/", {"code": made["code"].lower().replace("-", " ")})
+
+    assert phone.get("/api/v1/me/").status_code == 200
+    assert me.get(f"/api/v1/pairings/{made['id']}/").json()["status"] == "paired"
+
+
+def test_link_and_code_are_one_way_in_and_work_once(me):
+    made = offer(me)
+    Client().post(urlsplit(made["url"]).path)
+
+    again, typed = Client(), Client()
+
+    assert again.post(urlsplit(made["url"]).path).status_code == 410
+    assert typed.post("/pair/", {"code": made["code"]}).status_code == 410
+    assert typed.get("/api/v1/me/").status_code in {401, 403}
+
+
+def test_a_new_code_makes_the_old_one_void(me):
+    old, _ = offer(me), offer(me)
+
+    assert Client().post(urlsplit(old["url"]).path).status_code == 410
+    assert me.get(f"/api/v1/pairings/{old['id']}/").status_code == 404
+
+
+def test_codes_and_links_are_kept_as_hashes(me):
+    made = offer(me)
+
+    kept = json.dumps(list(LoginLink.objects.values()), default=str)
+    assert made["code"] not in kept
+    assert urlsplit(made["url"]).path.split("/")[2] not in kept
+
+
+def test_guessing_is_slow(me):
+    guesser = Client()
+
+    answers = [guesser.post("/pair/", {"code": f"AAAA-{n:04}-BBBB"}).status_code for n in range(12)]
+
+    assert answers == [410] * 10 + [429] * 2
+
+
+def test_a_form_of_another_site_pairs_nothing(me):
+    made = offer(me)
+    phone = Client(enforce_csrf_checks=True)
+
+    assert phone.post("/pair/", {"code": made["code"]}).status_code == 403
+
+
+def test_another_person_does_not_see_a_pairing(me, as_person, operator):
+    made = offer(me)
+
+    assert as_person(operator).get(f"/api/v1/pairings/{made['id']}/").status_code == 404
+
+
+def test_an_installation_nobody_reaches_offers_no_code(me, settings):
+    settings.PHONE_URL = ""
+    answer = me.post("/api/v1/pairings/", headers={"Host": "127.0.0.1"})
+
+    assert (answer.status_code, answer.json()["code"]) == (503, "unavailable")
+    assert "--https" in answer.json()["detail"]
+
+
+def test_the_link_is_shown_once_as_a_picture_nobody_keeps(me):
+    answer = me.post("/api/v1/pairings/")
+
+    assert answer["Cache-Control"] == "no-store"
+    assert answer.json()["qr"].startswith("data:image/svg+xml")

@@ -1,0 +1,144 @@
+"""Django behind ASGI: one kept thread a request, tidied up, nothing carried over."""
+
+import asyncio
+import threading
+from types import ModuleType
+
+import pytest
+from django.db import connections
+from django.http import HttpResponse
+from django.urls import path
+from django.utils import translation
+
+from missioncontrol.api.django_app import THREADS, DjangoApplication
+
+LONG = 60
+
+
+class Views:
+    """Views that note who ran them, and wait where a test says so."""
+
+    def __init__(self):
+        self.threads, self.bodies, self.connections = [], [], []
+        self.may_go = threading.Event()
+
+    def note(self, request):
+        self.threads.append(threading.current_thread())
+        return HttpResponse("noted")
+
+    def wait(self, request):
+        self.threads.append(threading.current_thread())
+        self.may_go.wait(LONG)
+        self.bodies.append(request.body)
+        return HttpResponse()
+
+    def fail(self, request):
+        mine = connections["default"]
+        mine.ensure_connection()
+        mine.errors_occurred, mine.close_at = True, 0
+        self.connections.append(mine)
+        raise LookupError("the view's own")
+
+    def speak(self, request):
+        said = translation.get_language()
+        translation.activate("de")
+        return HttpResponse(said)
+
+
+@pytest.fixture
+def views(settings):
+    found = Views()
+    urls = [path(f"{name}/", getattr(found, name), name=name)
+            for name in ("note", "wait", "fail", "speak")]  # fmt: skip
+    settings.ROOT_URLCONF = ModuleType("urls_of_this_test")
+    settings.ROOT_URLCONF.urlpatterns = urls
+    settings.MIDDLEWARE = []
+    yield found
+    found.may_go.set()
+
+
+class Client:
+    """One request over ASGI, whose client may leave."""
+
+    def __init__(self, app, name, *, body=b""):
+        self.said, self.left = [], asyncio.Event()
+        self._messages = [{"type": "http.request", "body": body, "more_body": False}]
+        scope = {
+            "type": "http", "method": "POST", "path": f"/{name}/",
+            "query_string": b"", "headers": [(b"host", b"testserver")],
+        }  # fmt: skip
+        self.task = asyncio.create_task(app(scope, self._receive, self._send))
+
+    async def _receive(self):
+        if self._messages:
+            return self._messages.pop()
+        await self.left.wait()
+        return {"type": "http.disconnect"}
+
+    async def _send(self, message):
+        self.said.append(message)
+
+    async def answer(self):
+        """Wait for the answer: its status and its text."""
+        await asyncio.wait_for(self.task, LONG)
+        return self.said[0]["status"], b"".join(m.get("body", b"") for m in self.said).decode()
+
+
+async def until(claim):
+    async with asyncio.timeout(LONG):
+        while not claim():  # noqa: ASYNC110 - what a thread did
+            await asyncio.sleep(0.01)
+
+
+async def test_many_requests_share_a_few_kept_threads(views):
+    app = DjangoApplication()
+
+    answers = [await one.answer() for one in [Client(app, "note") for _ in range(40)]]
+
+    assert answers == [(200, "noted")] * 40
+    assert len(set(views.threads)) <= THREADS
+    assert all(thread.is_alive() for thread in views.threads)
+
+
+@pytest.mark.django_db(transaction=True)
+async def test_what_a_view_leaves_behind_is_tidied_up_when_it_fails_too(views):
+    app = DjangoApplication()
+
+    assert (await Client(app, "fail").answer())[0] == 500
+
+    assert [one.errors_occurred for one in views.connections] == [False]
+    assert (await Client(app, "note").answer())[0] == 200
+
+
+async def test_nothing_a_view_sets_is_there_for_the_next_request(views):
+    app = DjangoApplication()
+    first = await Client(app, "speak").answer()
+
+    assert await Client(app, "speak").answer() == first
+
+
+async def test_a_view_whose_client_left_still_has_its_body(views):
+    client = Client(DjangoApplication(), "wait", body=b"a tap")
+    await until(lambda: views.threads)
+
+    client.left.set()
+    await asyncio.sleep(0.1)
+    views.may_go.set()
+    await asyncio.wait_for(client.task, LONG)
+
+    assert (views.bodies, client.said) == ([b"a tap"], [])
+
+
+async def test_a_request_whose_client_left_before_its_turn_is_never_begun(views):
+    app = DjangoApplication()
+    busy = [Client(app, "wait") for _ in range(THREADS)]
+    await until(lambda: len(views.threads) == THREADS)
+    waiting = Client(app, "note")
+    await asyncio.sleep(0.1)
+
+    waiting.left.set()
+    await asyncio.wait_for(waiting.task, LONG)
+    views.may_go.set()
+
+    assert [(await one.answer())[0] for one in busy] == [200] * THREADS
+    assert len(views.threads) == THREADS

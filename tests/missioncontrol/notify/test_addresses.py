@@ -1,0 +1,126 @@
+"""An address is one of the listed kinds, or is refused in words that say what one looks like."""
+
+from __future__ import annotations
+
+import pytest
+
+from missioncontrol.errors import InvalidRequest
+from missioncontrol.notify.addresses import CHATS, read_address, shown
+
+DISCORD = "discord://123456789012345678/a-Very_Secret-token"
+SLACK = "slack://T1JJ3T3L2/A1BRTD4JD/TIiajkdnlazkcOXrIdevi7FQ"
+TELEGRAM = "tgram://123456789:AABBCCDDEEFFGGHHIIJJKKLLMMNNOOPPQQ/-10012345"
+
+
+@pytest.mark.parametrize(
+    ("kind", "pasted", "kept"),
+    [
+        (
+            "discord",
+            "https://discord.com/api/webhooks/123456789012345678/a-Very_Secret-token",
+            DISCORD,
+        ),
+        (
+            "slack",
+            "https://hooks.slack.com/services/T1JJ3T3L2/A1BRTD4JD/TIiajkdnlazkcOXrIdevi7FQ",
+            SLACK,
+        ),
+        ("telegram", TELEGRAM, TELEGRAM),
+        ("ntfy", "https://ntfy.example.com/deploys", "ntfys://ntfy.example.com/deploys"),
+        ("ntfy", "https://ntfy.sh/deploys", "ntfys://ntfy.sh/deploys"),
+        ("webhook", "https://hooks.example.com/x?k=1", "https://hooks.example.com/x?k=1"),
+    ],
+)
+def test_what_a_service_shows_can_be_pasted(kind, pasted, kept):
+    assert read_address(kind, f"  {pasted} ") == kept
+
+
+@pytest.mark.parametrize(
+    ("kind", "address", "seen"),
+    [
+        ("discord", DISCORD, "discord.com"),
+        ("slack", SLACK, "hooks.slack.com"),
+        ("telegram", TELEGRAM, "chat -10012345"),
+        ("email", "mailtos://me:pw@gmail.com?to=ana@example.com", "ana@example.com"),
+        (
+            "email",
+            "mailtos://me:pw@gmail.com?to=ana@example.com,olu@example.com",
+            "ana@example.com and 1 more",
+        ),
+        ("ntfy", "ntfys://tk_secret@ntfy.example.com/deploys", "ntfy.example.com/deploys"),
+        ("ntfy", "ntfys://ntfy.sh/deploys", "ntfy.sh/deploys"),
+        ("webhook", "https://hooks.example.com/secret?k=1", "hooks.example.com"),
+    ],
+)
+def test_nothing_secret_of_it_is_shown(kind, address, seen):
+    assert shown(kind, read_address(kind, address)) == seen
+
+
+@pytest.mark.parametrize("kind", CHATS)
+@pytest.mark.parametrize(
+    "address",
+    [
+        "file:///etc/passwd",
+        "json://example.com",
+        "config://x",
+        "https://evil.example.com/x/y/z",
+        "python://x",
+        "",
+        "x" * 501,
+        "slack://a b",
+        "mailto://host/\r\nX: y",
+        "discord://",
+        "tgram://123456789:AABBCCDDEEFFGGHHIIJJKKLLMMNNOOPPQQ",
+        "ntfys://",
+        "mailtos://",
+    ],
+)
+def test_what_is_none_is_refused(kind, address):
+    with pytest.raises(InvalidRequest, match="address: expected"):
+        read_address(kind, address)
+
+
+@pytest.mark.parametrize(
+    ("kind", "address"),
+    [
+        ("discord", f"{DISCORD}?template=file:///etc/passwd"),
+        ("discord", f"{DISCORD}?ping=@everyone"),
+        ("discord", f"{DISCORD}?avatar_url=http://10.0.0.1/"),
+        ("slack", f"{SLACK}?verify=no"),
+        ("ntfy", "ntfys://ntfy.example.com/deploys?attach=http://10.0.0.1/"),
+        ("ntfy", "ntfys://ntfy.example.com/deploys?redirect=yes"),
+        ("email", "mailtos://me:pw@gmail.com?to=a@example.com&pgpprv=/etc/passwd"),
+        ("email", "mailtos://me:pw@gmail.com?to=a@example.com&+X-Header=y"),
+        ("telegram", f"{TELEGRAM}?%69mage=yes"),
+    ],
+)
+def test_parameters_that_are_not_listed_are_refused(kind, address):
+    with pytest.raises(InvalidRequest, match="is not taken here"):
+        read_address(kind, address)
+
+
+@pytest.mark.parametrize(
+    ("kind", "address", "host"),
+    [
+        ("ntfy", "http://ntfy.example.com/deploys", "ntfy.example.com"),
+        ("email", "mailto://me:pw@mail.example.com?to=a@example.com", "mail.example.com"),
+        ("email", "mailtos://me:pw@x.org?to=a@b.org&smtp=m.x.org&mode=insecure", "m.x.org"),
+    ],
+)
+def test_the_clear_is_for_hosts_of_the_house_only(kind, address, host, settings):
+    with pytest.raises(InvalidRequest, match=f"{host} would be reached without encryption"):
+        read_address(kind, address)
+
+    settings.NOTIFY_HOSTS = [host]
+    assert read_address(kind, address)
+
+
+@pytest.mark.parametrize("address", ["http://hooks.example.com/x", "https://me:pw@example.com/"])
+def test_a_web_hook_is_what_outbound_takes(address):
+    with pytest.raises(InvalidRequest, match="address: must"):
+        read_address("webhook", address)
+
+
+def test_a_kind_that_is_none_is_refused():
+    with pytest.raises(InvalidRequest, match="kind: expected one of discord"):
+        read_address("pager", "https://example.com")

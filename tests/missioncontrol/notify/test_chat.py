@@ -1,0 +1,227 @@
+"""Chats, mail and ntfy carry a card: who, why, what it costs, where to answer. Nothing more."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from missioncontrol import outbound
+from missioncontrol.notify.addresses import read_address
+from missioncontrol.notify.models import Delivery
+from tests.build import a_stuck_run
+from tests.missioncontrol.notify.build import a_channel, deliver_due, statuses
+from tests.missioncontrol.notify.internet import an_internet
+from tests.missioncontrol.notify.mail import a_mailbox
+from tests.missioncontrol.test_outbound import server
+
+pytestmark = pytest.mark.django_db
+__all__ = ["server"]
+
+DISCORD = "https://discord.com/api/webhooks/123456789012345678/a-Very_Secret-token"
+SLACK = "https://hooks.slack.com/services/T1JJ3T3L2/A1BRTD4JD/TIiajkdnlazkcOXrIdevi7FQ"
+TELEGRAM = "tgram://123456789:AABBCCDDEEFFGGHHIIJJKKLLMMNNOOPPQQ/-10012345"
+EVIL = "@everyone [free](https://evil.example) <!channel> <https://evil.example|safe> *now*"
+
+
+@pytest.fixture
+def internet(tmp_path, monkeypatch):
+    with an_internet(tmp_path) as net:
+        monkeypatch.setenv("HTTPS_PROXY", net.proxy)
+        monkeypatch.setenv("REQUESTS_CA_BUNDLE", str(net.authority))
+        monkeypatch.delenv("NO_PROXY", raising=False)
+        monkeypatch.delenv("no_proxy", raising=False)
+        yield net
+
+
+@pytest.fixture
+def mailbox():
+    with a_mailbox() as box:
+        yield box
+
+
+@pytest.fixture(autouse=True)
+def _our_address(settings):
+    settings.PUBLIC_URL = "https://mc.example.com"
+
+
+def a_chat(project, kind: str, address: str):
+    return a_channel(project, read_address(kind, address), kind=kind)
+
+
+def test_discord_hears_of_a_card(internet, project):
+    a_chat(project, "discord", DISCORD)
+    run = a_stuck_run(project)
+
+    deliver_due()
+
+    (said,) = internet.heard
+    assert statuses() == ["sent"]
+    assert said.host == "discord.com"
+    assert said.path == "/api/webhooks/123456789012345678/a-Very_Secret-token"
+    assert said.body["content"].startswith("fix\\-auth\\-tests is held\r\n")
+    assert f"https://mc.example.com/decisions/{run.open_decision}" in said.body["content"]
+
+
+def test_slack_hears_of_a_card(internet, project):
+    a_chat(project, "slack", SLACK)
+    run = a_stuck_run(project)
+
+    deliver_due()
+
+    (said,) = internet.heard
+    text = json.dumps(said.body)
+    assert said.path == "/services/T1JJ3T3L2/A1BRTD4JD/TIiajkdnlazkcOXrIdevi7FQ"
+    assert "fix-auth-tests is held" in text
+    assert f"https://mc.example.com/decisions/{run.open_decision}" in text
+
+
+def test_telegram_hears_of_a_card(internet, project):
+    a_chat(project, "telegram", TELEGRAM)
+    a_stuck_run(project)
+
+    deliver_due()
+
+    (said,) = internet.heard
+    assert said.path.endswith("/sendMessage")
+    assert said.body["chat_id"] == -10012345
+    assert "<b>fix-auth-tests is held</b>" in said.body["text"]
+
+
+def test_ntfy_hears_of_a_card_and_a_tap_on_it_opens_it(server, settings, project):
+    settings.NOTIFY_HOSTS = [server.host]
+    server.status = 200
+    a_chat(project, "ntfy", f"{server.url}/my-topic")
+    run = a_stuck_run(project)
+
+    deliver_due()
+
+    ((_, headers, body),) = server.heard
+    said = json.loads(body)
+    assert (said["topic"], said["title"]) == ("my-topic", "fix-auth-tests is held")
+    assert headers["X-Click"] == f"https://mc.example.com/decisions/{run.open_decision}"
+
+
+def test_a_letter_is_written(mailbox, settings, project):
+    settings.NOTIFY_HOSTS = [mailbox.host]
+    a_chat(project, "email", f"mailto://{mailbox.host}?to=ana@example.com&from=mc@example.com")
+    run = a_stuck_run(project)
+
+    deliver_due()
+
+    (letter,) = mailbox.letters
+    assert (letter["To"], letter["Subject"]) == ("ana@example.com", "fix-auth-tests is held")
+    assert letter.get_content_type() == "text/plain"
+    text = letter.get_content()
+    assert "unpriced" in text or "in all" in text
+    assert f"https://mc.example.com/decisions/{run.open_decision}" in text
+
+
+def test_a_mailbox_that_is_refused_is_tried_again(mailbox, settings, project):
+    settings.NOTIFY_HOSTS = [mailbox.host]
+    mailbox.refuses = True
+    a_chat(project, "email", f"mailto://{mailbox.host}?to=ana@example.com&from=mc@example.com")
+    a_stuck_run(project)
+
+    deliver_due()
+
+    delivery = Delivery.objects.get()
+    assert (delivery.status, delivery.tries) == ("waiting", 1)
+    assert "refused" in delivery.last_error
+
+
+@pytest.mark.parametrize(
+    ("kind", "address"), [("discord", DISCORD), ("slack", SLACK), ("telegram", TELEGRAM)]
+)
+def test_what_an_agent_wrote_calls_nobody_and_hides_no_link(internet, project, kind, address):
+    a_chat(project, kind, address)
+    a_stuck_run(project, name=EVIL)
+
+    deliver_due()
+
+    (said,) = internet.heard
+    text = json.dumps(said.body, ensure_ascii=False)
+    assert "@everyone" not in text
+    assert "<!channel>" not in text
+    assert "<https://evil.example|" not in text
+    if kind == "discord":
+        assert "[free](" not in text
+        assert said.body["flags"] == 4
+
+
+def test_a_secret_in_an_agents_words_is_masked(internet, project):
+    a_chat(project, "slack", SLACK)
+    a_stuck_run(project, name="deploy ghp_0123456789abcdefghijklmnopqrstuvwxyzAB")
+
+    deliver_due()
+
+    assert "ghp_0123" not in json.dumps(internet.heard[0].body)
+
+
+def test_a_service_that_refuses_for_good_ends_it_at_once_and_names_no_address(internet, project):
+    internet.status = 404
+    a_chat(project, "discord", DISCORD)
+    a_stuck_run(project)
+
+    deliver_due()
+
+    delivery = Delivery.objects.get()
+    assert (delivery.status, delivery.last_error) == ("failed", "it answered 404")
+
+
+def test_one_that_is_busy_is_tried_again(internet, project):
+    internet.status = 503
+    a_chat(project, "slack", SLACK)
+    a_stuck_run(project)
+
+    deliver_due()
+
+    assert statuses() == ["waiting"]
+
+
+def test_a_host_inside_is_not_called(server, settings, project):
+    settings.NOTIFY_HOSTS = [server.host]
+    a_chat(project, "ntfy", f"{server.url}/my-topic")
+    a_stuck_run(project)
+    settings.NOTIFY_HOSTS = []
+
+    deliver_due()
+
+    assert server.heard == []
+    assert Delivery.objects.get().last_error == "it leads to an address that is not public"
+
+
+def test_a_mail_server_inside_is_not_called(mailbox, settings, project):
+    settings.NOTIFY_HOSTS = [mailbox.host]
+    a_chat(project, "email", f"mailto://{mailbox.host}?to=ana@example.com&from=mc@example.com")
+    a_stuck_run(project)
+    settings.NOTIFY_HOSTS = []
+
+    deliver_due()
+
+    assert mailbox.letters == []
+    assert Delivery.objects.get().last_error == "it leads to an address that is not public"
+
+
+def test_a_redirect_is_not_followed(server, settings, project):
+    settings.NOTIFY_HOSTS = [server.host]
+    server.status = 307
+    a_chat(project, "ntfy", f"{server.url}/my-topic")
+    a_stuck_run(project)
+
+    deliver_due()
+
+    assert len(server.heard) == 1
+
+
+def test_watched_libraries_reach_what_is_named_and_nothing_else_inside(server):
+    import requests
+
+    with outbound.only_public(private_hosts=[server.host]) as watch:
+        assert requests.post(server.url, data="x", timeout=5).status_code == 204
+    assert watch.refused is None
+
+    with outbound.only_public(private_hosts=[]) as watch, pytest.raises(requests.RequestException):
+        requests.post(server.url, data="x", timeout=5)
+    assert watch.refused == "it leads to an address that is not public"
+    assert requests.post(server.url, data="x", timeout=5).status_code == 204

@@ -1,0 +1,31 @@
+"""Addresses are kept sealed, with a key that is not in the database."""
+
+from __future__ import annotations
+
+import pytest
+
+from missioncontrol.notify.sealing import Unreadable, fingerprint, seal, unseal
+
+
+def test_what_was_sealed_is_read_again():
+    assert unseal(seal("slack://T0/B0/secret")) == "slack://T0/B0/secret"
+
+
+def test_the_same_text_is_sealed_differently_each_time():
+    assert seal("secret") != seal("secret")
+    assert fingerprint("secret") == fingerprint("secret")
+
+
+def test_another_secret_key_cannot_read_it_and_says_what_to_do(settings):
+    sealed = seal("secret")
+    settings.SECRET_KEY = "another one"
+
+    with pytest.raises(Unreadable, match="enter its address again"):
+        unseal(sealed)
+
+
+def test_what_was_tampered_with_is_not_read():
+    sealed = seal("secret")
+
+    with pytest.raises(Unreadable):
+        unseal(sealed[:-4] + "AAA=")

@@ -1,0 +1,240 @@
+"""A push: what the service is told, what the device reads, and what ends a subscription."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import pytest
+
+from missioncontrol.notify import content, pushed, services, vapid
+from missioncontrol.notify.models import Delivery, Device, Notice
+from missioncontrol.notify.sealing import fingerprint, seal
+from missioncontrol.oversight import answers
+from missioncontrol.oversight.taps import Tap
+from tests.build import NOON, a_run, a_stuck_run, after
+from tests.missioncontrol.notify.build import a_device, deliver_due
+from tests.push_service import a_push_service
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def service(settings):
+    settings.VAPID_PRIVATE_KEY = vapid.new_private_key()
+    with a_push_service() as running:
+        settings.NOTIFY_HOSTS = [running.url.removeprefix("http://")]
+        running.clock = NOON.timestamp
+        yield running
+
+
+@pytest.fixture
+def subscribed(service, owner):
+    """Return a maker of the owner's devices, with their subscriptions."""
+
+    def one(**said):
+        made = service.subscribe(vapid.public_key())
+        device = a_device(owner, made.endpoint, **said)
+        device.p256dh, device.auth = seal(made.keys["p256dh"]), seal(made.keys["auth"])
+        device.save(update_fields=["p256dh", "auth"])
+        return made, device
+
+    return one
+
+
+def the_card(**said) -> content.Card:
+    read = content.read(Notice.objects.exclude(decision=None).get().content)
+    assert isinstance(read, content.Card)
+    return replace(read, **said)
+
+
+def test_a_push_names_the_run_says_why_and_what_it_costs(service, subscribed, project):
+    mine, _ = subscribed()
+    run = a_stuck_run(project)
+
+    deliver_due()
+
+    (said,) = service.pushes_to(mine)
+    assert service.refused == []
+    assert said["title"] == "fix-auth-tests is held"
+    assert "in all." in said["body"]
+    assert (said["run"], said["decision"]) == (str(run.id), str(run.open_decision))
+    assert (said["tag"], said["path"]) == (said["decision"], f"/decisions/{said['decision']}")
+    assert said["version"] == run.version
+    assert said["open"] == 1
+
+
+def test_a_push_is_urgent_and_replaces_an_older_one_of_the_same_card(service, subscribed, project):
+    mine, _ = subscribed()
+    run = a_stuck_run(project)
+    deliver_due()
+
+    answer(run)
+    deliver_due(at=after(2))
+
+    card, withdrawal = service.taken
+    assert (card.headers["urgency"], withdrawal.headers["urgency"]) == ("high", "normal")
+    assert card.headers["topic"] == withdrawal.headers["topic"] == run.open_decision.hex
+    assert 0 < int(card.headers["ttl"]) <= 3600
+    assert [said["type"] for said in service.pushes_to(mine)] == ["card", "withdrawn"]
+
+
+def test_a_withdrawal_says_who_answered_and_counts_what_is_left(service, subscribed, project):
+    mine, _ = subscribed()
+    run = a_stuck_run(project)
+    deliver_due()
+
+    answer(run)
+    deliver_due(at=after(2))
+
+    said = service.pushes_to(mine)[-1]
+    assert (said["body"], said["open"], said["tag"]) == (
+        "ana continued it.", 0, str(run.open_decision),
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("status", [404, 410])
+def test_a_subscription_that_ended_is_removed(service, subscribed, project, status):
+    subscribed()
+    service.answers = [status]
+    a_stuck_run(project)
+
+    deliver_due()
+
+    assert not Device.objects.exists()
+    assert Delivery.objects.get().status == "failed"
+
+
+def test_a_service_that_is_busy_is_asked_again(service, subscribed, project):
+    mine, _ = subscribed()
+    service.answers = [503]
+    a_stuck_run(project)
+
+    deliver_due()
+    deliver_due(at=after(3600 - 60))
+
+    assert [said["type"] for said in service.pushes_to(mine)] == ["card"]
+
+
+def test_an_endpoint_inside_the_house_is_never_called(service, subscribed, project, settings):
+    mine, _ = subscribed()
+    settings.NOTIFY_HOSTS = []
+    a_stuck_run(project)
+
+    deliver_due()
+
+    assert (service.taken, service.pushes_to(mine)) == ([], [])
+    assert "must begin with https" in Delivery.objects.get().last_error
+    assert mine.endpoint not in Delivery.objects.get().last_error
+
+
+def test_a_device_without_details_reads_the_title_only(service, subscribed, project):
+    mine, _ = subscribed(show_details=False)
+    a_stuck_run(project)
+
+    deliver_due()
+
+    (said,) = service.pushes_to(mine)
+    assert (said["title"], said["body"], said["actions"]) == ("fix-auth-tests is held", "", [])
+
+
+def test_a_test_is_pushed_at_once(service, subscribed, project):
+    mine, device = subscribed()
+
+    services.try_device(device, project=project.id, by="ana", at=NOON)
+    deliver_due()
+
+    (said,) = service.pushes_to(mine)
+    assert (said["type"], said["title"]) == ("told", "A test from Mission Control")
+
+
+def test_without_a_key_a_push_fails_in_words(service, subscribed, project, settings):
+    subscribed()
+    settings.VAPID_PRIVATE_KEY = ""
+    a_stuck_run(project)
+
+    deliver_due()
+
+    assert "VAPID_PRIVATE_KEY" in Delivery.objects.get().last_error
+
+
+def test_a_name_of_any_kind_stays_text_and_fits(service, subscribed, project):
+    mine, _ = subscribed()
+    hostile = "<img src=x onerror=alert(1)>\n\u202e" + "x" * 400
+    a_stuck_run(project, name=hostile)
+
+    deliver_due()
+
+    (said,) = service.pushes_to(mine)
+    assert said["title"].startswith("<img src=x")
+    assert len(said["title"]) <= 32
+    assert len(said["body"]) <= 200
+
+
+# --- what can be tapped ----------------------------------------------------------------
+
+
+@pytest.fixture
+def card(project):
+    a_stuck_run(project)
+    return the_card(fix="Use token.py.", what="Same test 4 times.")
+
+
+def test_a_fix_that_stands_in_full_is_injected_from_the_lock_screen(card):
+    assert pushed.buttons_of(card) == [
+        {"action": "inject", "title": "Inject fix", "message": "Use token.py."},
+        {"action": "continue", "title": "Continue"},
+    ]
+
+
+def test_a_longer_fix_is_read_first(card):
+    buttons = pushed.buttons_of(replace(card, fix="x" * 121))
+
+    assert [(one["action"], one["title"]) for one in buttons] == [
+        ("open", "Read fix"), ("continue", "Continue"),
+    ]  # fmt: skip
+
+
+def test_an_end_is_asked_on_the_card_itself(card):
+    buttons = pushed.buttons_of(replace(card, fix=None))
+
+    assert [(one["action"], one["title"]) for one in buttons] == [
+        ("continue", "Continue"), ("open", "Terminate…"),
+    ]  # fmt: skip
+
+
+def test_a_run_that_goes_on_can_be_held(card):
+    flagged = replace(card, holds=False, fix=None, actions=("pause", "continue", "terminate"))
+
+    assert [one["action"] for one in pushed.buttons_of(flagged)] == ["pause", "continue"]
+
+
+def test_a_card_that_holds_nobody_is_old_news_after_four_hours(card):
+    push = pushed.of_card(
+        replace(card, expires_at=None), step_minutes=0, open_cards=1, details=True, at=NOON
+    )
+
+    assert push.ttl_s == 4 * 3600
+
+
+def test_the_largest_push_fits_one_record(card):
+    big = replace(card, run_name="n" * 100, what="w" * 500, fix="f" * 120)
+    push = pushed.of_card(big, step_minutes=0, open_cards=10**6, details=True, at=NOON)
+
+    assert len(json.dumps(push.payload)) < 3993
+
+
+def answer(run, action="continue"):
+    run.refresh_from_db()
+    tap = Tap(key="k", action=action, decision=run.open_decision, version=run.version)
+    answers.intervene(run.id, tap, projects=[run.project_id], by="ana", at=after(1))
+
+
+def test_a_run_without_a_card_pushes_nothing(service, subscribed, project):
+    mine, device = subscribed()
+    a_run(project)
+
+    deliver_due()
+
+    assert service.pushes_to(mine) == []
+    assert device.endpoint_digest == fingerprint(mine.endpoint)

@@ -1,0 +1,104 @@
+"""A certificate of this machine's own: good for its names, for nothing else, and renewed."""
+
+import ssl
+import stat
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from cryptography import x509
+
+from missioncontrol.accounts import certificates
+from missioncontrol.up import tls
+
+NOON = datetime(2026, 11, 21, 12, tzinfo=UTC)
+NAMES = ["localhost", "studio", "studio.local", "127.0.0.1", "192.168.1.20", "::1"]
+
+
+@pytest.fixture
+def served(tmp_path):
+    return tls.ensure(tmp_path, names=NAMES, at=NOON)
+
+
+def leaf_of(files):
+    return x509.load_pem_x509_certificate(files.chain.read_bytes())
+
+
+def names_of(files):
+    named = leaf_of(files).extensions.get_extension_for_class(x509.SubjectAlternativeName).value
+    return {str(one.value) for one in named}
+
+
+def test_it_names_this_machine_and_its_addresses(served):
+    assert names_of(served) == set(NAMES)
+
+
+def test_a_server_can_use_it(served):
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+
+    context.load_cert_chain(served.chain, served.key)
+
+    assert leaf_of(served).not_valid_after_utc - NOON < timedelta(days=398)
+
+
+def test_nobody_else_can_read_the_keys(served, tmp_path):
+    for path in (served.key, tmp_path / "https" / "ca.key"):
+        assert stat.S_IMODE(path.stat().st_mode) == 0o600
+
+
+def test_it_stays_while_it_is_good(served, tmp_path):
+    before = served.chain.read_bytes()
+
+    tls.ensure(tmp_path, names=NAMES, at=NOON + timedelta(days=300))
+
+    assert served.chain.read_bytes() == before
+
+
+def test_it_is_renewed_before_it_ends_under_the_same_authority(served, tmp_path):
+    authority, before = served.authority.read_bytes(), served.chain.read_bytes()
+
+    tls.ensure(tmp_path, names=NAMES, at=NOON + timedelta(days=370))
+
+    assert served.authority.read_bytes() == authority
+    assert served.chain.read_bytes() != before
+
+
+def test_a_new_address_is_taken_in_under_the_same_authority(served, tmp_path):
+    authority = served.authority.read_bytes()
+
+    tls.ensure(tmp_path, names=[*NAMES, "10.1.2.3"], at=NOON)
+
+    assert "10.1.2.3" in names_of(served)
+    assert served.authority.read_bytes() == authority
+
+
+def test_a_public_address_of_this_machine_needs_an_authority_that_names_it(served, tmp_path):
+    before = served.authority.read_bytes()
+
+    files = tls.ensure(tmp_path, names=[*NAMES, "93.184.216.34"], at=NOON)
+
+    authority = x509.load_pem_x509_certificate(files.authority.read_bytes())
+    assert files.authority.read_bytes() != before
+    assert "93.184.216.34" in names_of(files)
+    assert not tls.may_vouch_for(authority, "93.184.216.35")
+
+
+@pytest.mark.parametrize(
+    ("name", "allowed"),
+    [("studio", True), ("x.studio", True), ("studio.local", True), ("192.168.7.7", True),
+     ("bank.example", False), ("8.8.8.8", False), ("notstudio", False)],
+)  # fmt: skip
+def test_its_authority_is_limited_to_this_house(served, name, allowed):
+    authority = x509.load_pem_x509_certificate(served.authority.read_bytes())
+
+    assert tls.may_vouch_for(authority, name) is allowed
+
+
+def test_the_fingerprint_is_the_authoritys(served, tmp_path):
+    import hashlib
+
+    der = certificates.authority(tmp_path)
+
+    assert certificates.fingerprint(tmp_path).replace(":", "").lower() == (
+        hashlib.sha256(der).hexdigest()
+    )
+    assert certificates.fingerprint(tmp_path / "nowhere") is None
