@@ -39,9 +39,9 @@ class Desk {
     this.#seen = id;
   }
 
-  /** The screen drew this card as focused; a change nobody asked for settles first. */
+  /** The screen drew this card as focused; another one that nobody asked for settles first. */
   noteFocus(id: string | null): void {
-    if (id === this.#seen) return;
+    if (id === null || id === this.#seen) return;
     const unasked = this.#seen !== null;
     this.#seen = id;
     if (unasked) this.settle();
