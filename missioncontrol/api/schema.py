@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import is_dataclass
 from functools import cache
+from importlib import import_module
+from pkgutil import iter_modules
 from typing import Any, Literal, TypeVar
 
 from drf_spectacular.utils import OpenApiParameter, extend_schema
@@ -18,6 +20,8 @@ from guard.adapters import ADAPTERS
 from guard.turn import Turn
 from guard.wire import Directive, TurnsReply
 from missioncontrol import wire
+from missioncontrol.wire.events import Event
+from missioncontrol.wire.problems import Problem
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -42,7 +46,7 @@ def described(
         operation_id=name,
         auth=[],
         request={"application/json": _reference(takes, "validation")} if takes else None,
-        responses={status: body, "default": _reference(wire.Problem, "serialization")},
+        responses={status: body, "default": _reference(Problem, "serialization")},
         parameters=[OpenApiParameter(name, str) for name in query],
     )
 
@@ -65,17 +69,16 @@ def complete(result: dict[str, Any], generator: Any, request: Any, public: bool)
 @cache
 def wire_schemas() -> dict[str, Any]:
     """Return the JSON Schema of every wire class, by name."""
-    kinds = [kind for kind in vars(wire).values() if _is_wire_class(kind)]
     inputs: list[tuple[str, Mode, TypeAdapter[Any]]] = [
         (name, "validation", TypeAdapter(kind)) for name, kind in _inputs.items()
     ]
     outputs: list[tuple[str, Mode, TypeAdapter[Any]]] = [
         (kind.__name__, "serialization", TypeAdapter(kind))
-        for kind in (*kinds, Directive, TurnsReply)
+        for kind in (*_wire_classes(), Directive, TurnsReply)
     ]
     named: list[tuple[str, Mode, TypeAdapter[Any]]] = [
         ("Turn", "validation", TypeAdapter(Turn)),
-        ("Event", "serialization", TypeAdapter(wire.Event)),
+        ("Event", "serialization", TypeAdapter(Event)),
     ]
     schemas, shared = TypeAdapter.json_schemas([*named, *inputs, *outputs], ref_template=REF)
     found = {**shared.get("$defs", {})}
@@ -91,8 +94,15 @@ def _always_sent(schema: dict[str, Any]) -> dict[str, Any]:
     return schema
 
 
-def _is_wire_class(kind: Any) -> bool:
-    return isinstance(kind, type) and is_dataclass(kind) and kind.__module__ == wire.__name__
+def _wire_classes() -> list[type[Any]]:
+    """Every dataclass that a module of `missioncontrol.wire` declares itself."""
+    modules = [import_module(m.name) for m in iter_modules(wire.__path__, f"{wire.__name__}.")]
+    return [
+        kind
+        for module in modules
+        for kind in vars(module).values()
+        if is_dataclass(kind) and isinstance(kind, type) and kind.__module__ == module.__name__
+    ]
 
 
 def _reference(kind: type[Any], mode: str) -> dict[str, str]:
@@ -132,7 +142,7 @@ _AGENT: list[dict[str, list[str]]] = [{"agent": []}]
 
 
 def _problems() -> dict[str, Any]:
-    body = {"application/problem+json": {"schema": _reference(wire.Problem, "serialization")}}
+    body = {"application/problem+json": {"schema": _reference(Problem, "serialization")}}
     return {"default": {"description": "RFC 9457", "content": body}}
 
 

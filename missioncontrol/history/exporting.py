@@ -9,7 +9,7 @@ from typing import Any
 
 from pydantic_core import to_json
 
-from missioncontrol.wire import HistoryRow
+from missioncontrol.wire.history import HistoryRow
 
 COLUMNS = (
     "id", "project", "name", "agent", "status", "mode", "model", "goal", "started_at", "ended_at",

@@ -23,7 +23,8 @@ from missioncontrol.runs.lifecycle import ENDED, Status
 from missioncontrol.runs.models import Run
 from missioncontrol.runs.rows import run_row
 from missioncontrol.runs.selectors import dollars
-from missioncontrol.wire import HistoryRow, HistoryTotals, RunRow, WhyRow
+from missioncontrol.wire.history import HistoryRow, HistoryTotals, WhyRow
+from missioncontrol.wire.runs import RunRow
 
 NO_CARD = WhyRow(
     kind="", summary="", resolution=None, by=None, message=None, recovered=None, turns_after=None

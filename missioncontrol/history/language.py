@@ -15,7 +15,7 @@ from typing import Any, get_args
 
 from missioncontrol.errors import InvalidRequest
 from missioncontrol.history.words import words_of
-from missioncontrol.wire import RunStatus
+from missioncontrol.wire.runs import RunStatus
 
 LONGEST_LINE = 1000
 MOST_TERMS = 24

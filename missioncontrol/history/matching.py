@@ -11,7 +11,7 @@ from missioncontrol.history.models import IndexedRun
 from missioncontrol.history.texts import Field, run_texts, turn_texts
 from missioncontrol.history.words import placed_words
 from missioncontrol.runs.models import Run, Turn
-from missioncontrol.wire import MatchRow
+from missioncontrol.wire.history import MatchRow
 
 BEFORE, LENGTH = 40, 160
 """Characters before the first match, and of the piece in all."""

@@ -12,7 +12,7 @@ from django.db.models import QuerySet
 from missioncontrol.errors import InvalidRequest, NotFound
 from missioncontrol.history.language import read_query
 from missioncontrol.history.models import SavedView
-from missioncontrol.wire import SavedViewRow
+from missioncontrol.wire.history import SavedViewRow
 
 MOST_VIEWS = 50
 LONGEST_NAME = 60

@@ -20,7 +20,7 @@ from missioncontrol.live.sharing import SharedReading
 from missioncontrol.live.signing_in import person_of
 from missioncontrol.oversight import selectors
 from missioncontrol.runs.selectors import find_run
-from missioncontrol.wire import Snapshot
+from missioncontrol.wire.frames import Snapshot
 
 METERS_EVERY_S = 0.25
 CHECKED_EVERY_S = 15.0

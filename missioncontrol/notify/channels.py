@@ -14,7 +14,7 @@ from missioncontrol.notify import addresses, outbox, rows, services
 from missioncontrol.notify.models import Channel, Delivery
 from missioncontrol.notify.sealing import seal
 from missioncontrol.runs import journal
-from missioncontrol.wire import PolicyChanged
+from missioncontrol.wire.events import PolicyChanged
 
 MOST_CHANNELS = 50
 LONGEST_NAME = 100

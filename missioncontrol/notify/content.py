@@ -16,7 +16,8 @@ from pydantic import Field, TypeAdapter
 from guard.redact import redact
 from missioncontrol.runs import rows
 from missioncontrol.runs.models import Run
-from missioncontrol.wire import BudgetScope, DecisionRow, InterventionAction
+from missioncontrol.wire.budgets import BudgetScope
+from missioncontrol.wire.decisions import DecisionRow, InterventionAction
 
 LONGEST_TEXT = 500
 

@@ -23,7 +23,7 @@ from missioncontrol.notify.outcome import Outcome
 from missioncontrol.notify.sealing import Unreadable
 from missioncontrol.notify.senders import SENDERS
 from missioncontrol.runs import journal
-from missioncontrol.wire import NoticeFailed, NoticeSent
+from missioncontrol.wire.events import NoticeFailed, NoticeSent
 
 MOST_AT_ONCE = 64
 JOURNALLED = frozenset({"decision", "warning", "budget", "report", "test"})

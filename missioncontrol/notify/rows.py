@@ -10,7 +10,7 @@ from missioncontrol.notify.models import Channel, Delivery
 from missioncontrol.notify.retries import MOST_TRIES
 from missioncontrol.notify.sealing import Unreadable, unseal
 from missioncontrol.notify.wording import words_of
-from missioncontrol.wire import ChannelHears, ChannelRow, DeliveryRow
+from missioncontrol.wire.notices import ChannelHears, ChannelRow, DeliveryRow
 
 HEARD: tuple[ChannelHears, ...] = ("decisions", "budgets", "reports")
 

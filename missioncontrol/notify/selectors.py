@@ -10,7 +10,7 @@ from django.db.models import OuterRef, Q, QuerySet, Subquery
 from missioncontrol.errors import NotFound
 from missioncontrol.notify import rows
 from missioncontrol.notify.models import Channel, Delivery
-from missioncontrol.wire import ChannelRow
+from missioncontrol.wire.notices import ChannelRow
 
 TOLD = Q(status__in=["sent", "failed"]) | Q(status="waiting", tries__gt=0)
 """What says something of a channel: somebody was told, or it was tried."""

@@ -20,7 +20,7 @@ from missioncontrol.notify import bell, content, quiet, wording
 from missioncontrol.notify.models import Channel, Delivery, Device, Notice
 from missioncontrol.runs import rows
 from missioncontrol.runs.models import Run
-from missioncontrol.wire import DecisionRow
+from missioncontrol.wire.decisions import DecisionRow
 
 VERDICT_WAIT = timedelta(seconds=10)
 """How long a card is kept back for the judge, who may dismiss it or bring a fix."""

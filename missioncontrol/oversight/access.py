@@ -26,7 +26,7 @@ from missioncontrol.accounts.models import (
 from missioncontrol.accounts.services import Minted
 from missioncontrol.errors import InvalidRequest, NotFound
 from missioncontrol.runs import journal
-from missioncontrol.wire import AccessChanged
+from missioncontrol.wire.events import AccessChanged
 
 LONGEST_NAME = 100
 MOST_LIVE = 50

@@ -32,7 +32,7 @@ from missioncontrol.oversight.spending import zone_of
 from missioncontrol.runs.models import JournalRow, ModelCall, Run
 from missioncontrol.runs.rows import USAGE_COLUMNS
 from missioncontrol.runs.selectors import dollars
-from missioncontrol.wire import CostBudget
+from missioncontrol.wire.costs import CostBudget
 
 Group = Literal["agent", "model", "project", "run"]
 GROUPS: tuple[Group, ...] = ("agent", "model", "project", "run")

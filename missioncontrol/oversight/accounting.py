@@ -39,7 +39,7 @@ from missioncontrol.oversight.spans import MINUTE, Range, Span, today
 from missioncontrol.runs.models import Run
 from missioncontrol.runs.rows import USAGE_COLUMNS
 from missioncontrol.runs.selectors import dollars
-from missioncontrol.wire import (
+from missioncontrol.wire.costs import (
     CostAccount,
     CostBudget,
     CostDay,

@@ -16,7 +16,8 @@ from missioncontrol.errors import NotFound
 from missioncontrol.oversight import allowlist
 from missioncontrol.oversight.pipeline import policy_of
 from missioncontrol.runs.models import Run
-from missioncontrol.wire import AllowedCall, RunRules
+from missioncontrol.wire.allowlist import AllowedCall
+from missioncontrol.wire.policies import RunRules
 
 
 def rules_for(run_id: UUID, *, project: UUID, at: datetime) -> RunRules:

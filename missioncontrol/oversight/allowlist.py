@@ -19,7 +19,7 @@ from missioncontrol.oversight.taps import Tap
 from missioncontrol.runs import journal
 from missioncontrol.runs.journal import Book
 from missioncontrol.runs.models import Run
-from missioncontrol.wire import AllowlistChanged
+from missioncontrol.wire.events import AllowlistChanged
 
 
 def allow_calls(book: Book, run: Run, decision: Decision, tap: Tap, *, by: str) -> None:

@@ -21,7 +21,8 @@ from missioncontrol.accounts.models import Project
 from missioncontrol.runs import journal
 from missioncontrol.runs.models import JournalRow, Run
 from missioncontrol.runs.selectors import broken_row
-from missioncontrol.wire import ChainAnchored, Verification
+from missioncontrol.wire.audit import Verification
+from missioncontrol.wire.events import ChainAnchored
 
 Heads = dict[str, tuple[int, str]]
 

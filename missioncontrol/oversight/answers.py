@@ -27,13 +27,9 @@ from missioncontrol.runs.lifecycle import ENDED, FORBIDDEN, Move
 from missioncontrol.runs.models import Run
 from missioncontrol.runs.rows import run_row
 from missioncontrol.runs.services import open_successor
-from missioncontrol.wire import (
-    DecisionRow,
-    InterventionMade,
-    InterventionRow,
-    MessageQueued,
-    RunRow,
-)
+from missioncontrol.wire.decisions import DecisionRow, InterventionRow
+from missioncontrol.wire.events import InterventionMade, MessageQueued
+from missioncontrol.wire.runs import RunRow
 
 SUM_UP = (
     "Your budget is used up. Start nothing new: say in one last message what is done, what is "

@@ -11,7 +11,7 @@ from uuid import UUID
 from pydantic import TypeAdapter
 
 from missioncontrol.oversight.models import Backtest, BacktestRun, Decision
-from missioncontrol.wire import BacktestFlag, BacktestRow, BacktestRunRow, BacktestSide
+from missioncontrol.wire.backtests import BacktestFlag, BacktestRow, BacktestRunRow, BacktestSide
 
 Label = Literal["loop", "healthy"]
 MEANINGS: dict[str, Label] = {

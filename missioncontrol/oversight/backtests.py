@@ -28,7 +28,7 @@ from missioncontrol.oversight.models import Backtest, BacktestRun
 from missioncontrol.oversight.policies import read_policy
 from missioncontrol.runs.models import Run, Turn
 from missioncontrol.runs.rows import unfold
-from missioncontrol.wire import BacktestFlag
+from missioncontrol.wire.backtests import BacktestFlag
 
 MOST_RUNS = 500
 MOST_TURNS = 5000

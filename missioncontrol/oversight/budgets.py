@@ -44,7 +44,8 @@ from missioncontrol.runs.journal import Book
 from missioncontrol.runs.lifecycle import ENDED
 from missioncontrol.runs.models import Run
 from missioncontrol.runs.rows import ceilings_of
-from missioncontrol.wire import BudgetCrossed, BudgetState, PolicyChanged
+from missioncontrol.wire.budgets import BudgetState
+from missioncontrol.wire.events import BudgetCrossed, PolicyChanged
 
 logger = logging.getLogger(__name__)
 

@@ -30,13 +30,11 @@ from missioncontrol.runs.journal import Book
 from missioncontrol.runs.lifecycle import ENDED, FORBIDDEN, ON_HOLD, Move, Status
 from missioncontrol.runs.models import Run, Turn
 from missioncontrol.runs.rows import capabilities_of, guard_turn
-from missioncontrol.wire import (
-    AllowlistOffer,
+from missioncontrol.wire.decisions import AllowlistOffer, CardEvidence, EvidenceTurn
+from missioncontrol.wire.events import (
     AutofixJudged,
-    CardEvidence,
     DecisionOpened,
     DecisionResolved,
-    EvidenceTurn,
     HoldAbandoned,
     SessionTerminated,
 )

@@ -25,7 +25,8 @@ from missioncontrol.runs.cleaning import masked_text
 from missioncontrol.runs.journal import Book
 from missioncontrol.runs.lifecycle import ON_HOLD, Status
 from missioncontrol.runs.models import Run, Turn
-from missioncontrol.wire import InterventionMade, InterventionRow
+from missioncontrol.wire.decisions import InterventionRow
+from missioncontrol.wire.events import InterventionMade
 
 Call = Annotated[str, Field(max_length=4000)]
 

@@ -22,7 +22,7 @@ from missioncontrol.oversight.models import ControllerNote
 from missioncontrol.runs import journal
 from missioncontrol.runs.journal import Book
 from missioncontrol.runs.models import Run
-from missioncontrol.wire import MessageQueued, NoticeFailed, NoticeSent
+from missioncontrol.wire.events import MessageQueued, NoticeFailed, NoticeSent
 
 CHANNEL = "controller"
 

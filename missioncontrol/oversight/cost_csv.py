@@ -7,7 +7,7 @@ import io
 from collections.abc import Iterable, Iterator
 from decimal import Decimal
 
-from missioncontrol.wire import CostAccount, CostGroup
+from missioncontrol.wire.costs import CostAccount, CostGroup
 
 COLUMNS = (
     "from", "to", "time_zone", "group_by", "key", "name", "total_usd", "agents_usd", "judge_usd",

@@ -28,7 +28,7 @@ from missioncontrol.runs.journal import Book
 from missioncontrol.runs.models import ModelCall, Run
 from missioncontrol.runs.models import Turn as TurnModel
 from missioncontrol.runs.rows import USAGE_COLUMNS, ceilings_of, usage_of
-from missioncontrol.wire import CostAttributed
+from missioncontrol.wire.events import CostAttributed
 
 TOTAL_COLUMNS = tuple(column for name, column in USAGE_COLUMNS.items() if name != "reasoning")
 """Every token once: reasoning is inside the output."""

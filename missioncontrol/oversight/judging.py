@@ -31,7 +31,8 @@ from missioncontrol.runs.journal import Book
 from missioncontrol.runs.lifecycle import Status
 from missioncontrol.runs.models import Run, Turn
 from missioncontrol.runs.rows import capabilities_of, guard_turn
-from missioncontrol.wire import AutofixApplied, DetectionRaised, JudgeAsked, JudgeRuled, VerdictRow
+from missioncontrol.wire.decisions import VerdictRow
+from missioncontrol.wire.events import AutofixApplied, DetectionRaised, JudgeAsked, JudgeRuled
 
 HISTORY_TURNS = 24
 

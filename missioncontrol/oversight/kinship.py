@@ -16,7 +16,7 @@ from missioncontrol.oversight.spending import Spending, Use
 from missioncontrol.runs import journal, kin
 from missioncontrol.runs.journal import Book
 from missioncontrol.runs.models import Run
-from missioncontrol.wire import RunLinked
+from missioncontrol.wire.events import RunLinked
 
 logger = logging.getLogger(__name__)
 

@@ -11,7 +11,7 @@ from missioncontrol.runs.journal import Book
 from missioncontrol.runs.lifecycle import ON_HOLD, Status
 from missioncontrol.runs.models import Run, Turn
 from missioncontrol.runs.rows import capabilities_of, guard_turn
-from missioncontrol.wire import EscalationAsked, MessageQueued
+from missioncontrol.wire.events import EscalationAsked, MessageQueued
 
 ADVICE = (
     "Do not repeat it. Choose another strategy and say which before you go on, or hand this over "

@@ -17,7 +17,7 @@ from missioncontrol.oversight.spending import Use
 from missioncontrol.runs.journal import Book
 from missioncontrol.runs.models import ModelCall, Run
 from missioncontrol.runs.rows import BURN_MINUTES, USAGE_COLUMNS
-from missioncontrol.wire import CostAttributed
+from missioncontrol.wire.events import CostAttributed
 
 Pricer = Literal["agent", "price list", "project"]
 

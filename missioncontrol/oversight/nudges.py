@@ -8,7 +8,7 @@ from missioncontrol.oversight import cards
 from missioncontrol.runs.journal import Book
 from missioncontrol.runs.models import Run, Turn
 from missioncontrol.runs.rows import capabilities_of, guard_turn
-from missioncontrol.wire import DetectionRaised, MessageQueued
+from missioncontrol.wire.events import DetectionRaised, MessageQueued
 
 
 def quiet_signals(assessment: Assessment) -> list[Signal]:

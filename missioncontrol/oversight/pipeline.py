@@ -47,7 +47,7 @@ from missioncontrol.runs.journal import Book
 from missioncontrol.runs.lifecycle import ENDED, FORBIDDEN, Status
 from missioncontrol.runs.models import TAPE_POINTS, Run
 from missioncontrol.runs.models import Turn as TurnModel
-from missioncontrol.wire import DetectionRaised
+from missioncontrol.wire.events import DetectionRaised
 
 logger = logging.getLogger(__name__)
 

@@ -17,7 +17,7 @@ from missioncontrol.accounts.models import Project
 from missioncontrol.errors import InvalidRequest, NotFound, StalePolicy
 from missioncontrol.ids import new_id
 from missioncontrol.oversight.models import PolicyVersion
-from missioncontrol.wire import (
+from missioncontrol.wire.policies import (
     PolicyChange,
     PolicyCheck,
     PolicyProblem,

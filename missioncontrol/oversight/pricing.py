@@ -16,7 +16,8 @@ from missioncontrol.runs import journal
 from missioncontrol.runs.journal import Book
 from missioncontrol.runs.models import ModelCall, Turn
 from missioncontrol.runs.rows import USAGE_COLUMNS
-from missioncontrol.wire import CostAttributed, PolicyChanged, PriceSet
+from missioncontrol.wire.events import CostAttributed, PolicyChanged
+from missioncontrol.wire.prices import PriceSet
 
 RUNS_AT_ONCE = 64
 

@@ -10,7 +10,7 @@ from uuid import UUID
 from missioncontrol.accounts.models import Project
 from missioncontrol.oversight import budgets, policies
 from missioncontrol.runs import journal
-from missioncontrol.wire import PolicyChanged
+from missioncontrol.wire.events import PolicyChanged
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

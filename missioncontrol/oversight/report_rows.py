@@ -14,7 +14,8 @@ from pydantic import TypeAdapter
 from missioncontrol.errors import NotFound
 from missioncontrol.notify.models import Delivery
 from missioncontrol.oversight.models import CostReport
-from missioncontrol.wire import CostAccount, CostGroup, Report, ReportRow
+from missioncontrol.wire.costs import CostAccount, CostGroup
+from missioncontrol.wire.reports import Report, ReportRow
 
 groups: TypeAdapter[tuple[CostGroup, ...]] = TypeAdapter(tuple[CostGroup, ...])
 _account: TypeAdapter[CostAccount] = TypeAdapter(CostAccount)

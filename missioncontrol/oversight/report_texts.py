@@ -19,7 +19,8 @@ from missioncontrol.notify.content import Told, bounded
 from missioncontrol.notify.links import link
 from missioncontrol.notify.wording import money
 from missioncontrol.oversight.cost_csv import COLUMNS, group_lines, lines_of, sum_line, total_of
-from missioncontrol.wire import CostGroup, CostSum, Report, Saving
+from missioncontrol.wire.costs import CostGroup, CostSum, Saving
+from missioncontrol.wire.reports import Report
 
 STEEP = Decimal("0.25")
 SMALL = Decimal("0.005")

@@ -32,7 +32,7 @@ from missioncontrol.oversight.spans import Span, midnight, today
 from missioncontrol.oversight.spending import zone_of
 from missioncontrol.runs.models import ModelCall
 from missioncontrol.runs.rows import USAGE_COLUMNS
-from missioncontrol.wire import CostAccount, CostSum
+from missioncontrol.wire.costs import CostAccount, CostSum
 
 logger = logging.getLogger(__name__)
 

@@ -12,8 +12,8 @@ from missioncontrol.oversight.models import AllowlistEntry, Autofix, Decision, I
 from missioncontrol.runs.lifecycle import Status
 from missioncontrol.runs.models import Run
 from missioncontrol.runs.rows import capabilities_of
-from missioncontrol.wire import (
-    AllowlistRow,
+from missioncontrol.wire.allowlist import AllowlistRow
+from missioncontrol.wire.decisions import (
     AutofixRow,
     CardEvidence,
     DecisionRow,

@@ -18,7 +18,10 @@ from missioncontrol.oversight.spending import zone_of
 from missioncontrol.runs.models import ModelCall, Run
 from missioncontrol.runs.rows import USAGE_COLUMNS, run_row
 from missioncontrol.runs.selectors import dollars
-from missioncontrol.wire import CostRow, DecisionRow, InterventionRow, RunRow, Snapshot
+from missioncontrol.wire.costs import CostRow
+from missioncontrol.wire.decisions import DecisionRow, InterventionRow
+from missioncontrol.wire.frames import Snapshot
+from missioncontrol.wire.runs import RunRow
 
 RECENT = timedelta(days=1)
 BOARD_RUNS = 1000

@@ -16,7 +16,8 @@ from missioncontrol.oversight.models import Decision, Intervention, Message
 from missioncontrol.runs import journal
 from missioncontrol.runs.lifecycle import ON_HOLD, Move, Status
 from missioncontrol.runs.models import Run
-from missioncontrol.wire import InterventionAction, MessageDelivered
+from missioncontrol.wire.decisions import InterventionAction
+from missioncontrol.wire.events import MessageDelivered
 
 STILL_WAITING = timedelta(seconds=10)
 """An agent whose last request closed less than this ago is still waiting."""

@@ -13,7 +13,8 @@ from django.db.models import Count, Q
 from guard.policy import AllowPattern
 from missioncontrol.oversight.models import AllowlistEntry, Decision, LetGo
 from missioncontrol.runs.models import Run
-from missioncontrol.wire import AllowlistOffer, AllowlistSuggestion
+from missioncontrol.wire.allowlist import AllowlistSuggestion
+from missioncontrol.wire.decisions import AllowlistOffer
 
 ENOUGH = 3
 """How often people must have let a call go on before it is offered."""

@@ -11,7 +11,7 @@ from uuid import UUID
 from pydantic import Field, TypeAdapter
 
 from guard.budget import LEAST, MOST
-from missioncontrol.wire import InterventionAction
+from missioncontrol.wire.decisions import InterventionAction
 
 Dollars = Annotated[Decimal, Field(ge=LEAST, le=MOST)]
 Count = Annotated[int, Field(ge=1, le=int(MOST))]

@@ -11,7 +11,7 @@ from typing import Any
 from uuid import UUID
 
 from missioncontrol.runs.models import Run
-from missioncontrol.wire import UsualRow
+from missioncontrol.wire.costs import UsualRow
 
 LOOKS_BACK = timedelta(days=30)
 SHORTEST = timedelta(minutes=2)

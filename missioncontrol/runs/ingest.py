@@ -28,7 +28,7 @@ from missioncontrol.runs import journal, rows
 from missioncontrol.runs.cleaning import storable_moment, storable_turn
 from missioncontrol.runs.lifecycle import Move
 from missioncontrol.runs.models import Run, Turn
-from missioncontrol.wire import TurnCompleted, TurnRecorded
+from missioncontrol.wire.events import TurnCompleted, TurnRecorded
 
 logger = logging.getLogger(__name__)
 

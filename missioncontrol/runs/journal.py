@@ -32,7 +32,8 @@ from missioncontrol.runs import lifecycle, rows
 from missioncontrol.runs.lifecycle import ENDED, Move
 from missioncontrol.runs.models import JournalRow, Run
 from missioncontrol.runs.turnstile import in_turn
-from missioncontrol.wire import EventHead, Meters, RunMoved
+from missioncontrol.wire.events import EventHead, RunMoved
+from missioncontrol.wire.runs import Meters
 
 E = TypeVar("E", bound=EventHead)
 

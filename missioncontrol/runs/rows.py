@@ -19,7 +19,9 @@ from guard.turn import Turn as GuardTurn
 from guard.wire import Mode
 from missioncontrol.runs.brief import brief_args, brief_text, is_long
 from missioncontrol.runs.models import JournalRow, Run, Turn
-from missioncontrol.wire import BudgetState, Meters, RunRow, RunStatus, TapePoint, TurnRow
+from missioncontrol.wire.budgets import BudgetState
+from missioncontrol.wire.runs import Meters, RunRow, RunStatus, TapePoint
+from missioncontrol.wire.turns import TurnRow
 
 BURN_MINUTES = 5
 USAGE_COLUMNS = {

@@ -14,7 +14,9 @@ from guard.turn import Phase
 from missioncontrol.errors import NotFound
 from missioncontrol.runs import journal, rows
 from missioncontrol.runs.models import GENESIS, JournalRow, Run, TelemetryRecord, Turn
-from missioncontrol.wire import AuditRow, RunRow, TelemetryRow, TreeRow
+from missioncontrol.wire.audit import AuditRow
+from missioncontrol.wire.runs import RunRow, TreeRow
+from missioncontrol.wire.turns import TelemetryRow
 
 TREE_SHOWN = 200
 SUMMED = ("cost_usd", "judge_cost_usd", "unpriced_calls", "done_turns", "tool_calls")

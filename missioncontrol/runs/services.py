@@ -22,7 +22,7 @@ from missioncontrol.runs.cleaning import masked_json, masked_text
 from missioncontrol.runs.journal import Book
 from missioncontrol.runs.kin import Relation
 from missioncontrol.runs.models import Run
-from missioncontrol.wire import RunLinked, RunOpened
+from missioncontrol.wire.events import RunLinked, RunOpened
 
 WORKSPACE_LIMIT = 2000
 UNSPENT = Decimal("0.000000")

@@ -40,7 +40,7 @@ from missioncontrol.errors import NotFound
 from missioncontrol.runs import rows
 from missioncontrol.runs.brief import LONGEST_TEXT
 from missioncontrol.runs.models import Run, Turn
-from missioncontrol.wire import (
+from missioncontrol.wire.turns import (
     FoundTurns,
     HandOffRow,
     HandOffs,

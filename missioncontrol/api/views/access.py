@@ -19,7 +19,7 @@ from missioncontrol.api.answers import answer, answer_page, read_body
 from missioncontrol.api.schema import described
 from missioncontrol.clock import now
 from missioncontrol.oversight import access
-from missioncontrol.wire import AgentKeyRow, MadeAgentKey, MadeToken, TokenRow
+from missioncontrol.wire.access import AgentKeyRow, MadeAgentKey, MadeToken, TokenRow
 
 KEY_FIELDS = ("id", "name", "prefix", "created_at", "created_by", "last_used_at", "revoked_at")
 TOKEN_FIELDS = (

@@ -21,7 +21,7 @@ from missioncontrol.errors import Forbidden
 from missioncontrol.notify import channels, selectors
 from missioncontrol.notify.models import Channel
 from missioncontrol.notify.rows import delivery_row
-from missioncontrol.wire import ChannelHears, ChannelKind, ChannelRow, DeliveryRow
+from missioncontrol.wire.notices import ChannelHears, ChannelKind, ChannelRow, DeliveryRow
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

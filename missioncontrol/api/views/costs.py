@@ -21,7 +21,8 @@ from missioncontrol.oversight.cost_csv import account_csv
 from missioncontrol.oversight.report_texts import csv_of
 from missioncontrol.oversight.spans import RANGES
 from missioncontrol.oversight.usual import usual_spending
-from missioncontrol.wire import CostAccount, CostRow, Report, ReportRow, UsualRow
+from missioncontrol.wire.costs import CostAccount, CostRow, UsualRow
+from missioncontrol.wire.reports import Report, ReportRow
 
 COST_GROUPS = ("day", "agent", "model", "project", "run")
 DAYS_A_PAGE = 31

@@ -26,7 +26,7 @@ from missioncontrol.errors import InvalidRequest, NotFound, TooManyRequests, Una
 from missioncontrol.notify import devices, services, vapid
 from missioncontrol.notify.models import Device
 from missioncontrol.oversight import access
-from missioncontrol.wire import DeviceRow, PairingRow, PushRow, Reach
+from missioncontrol.wire.devices import DeviceRow, PairingRow, PushRow, Reach
 
 PAIRINGS = Pace(most=10, in_all=100)
 TESTS = Pace(most=6, in_all=60)

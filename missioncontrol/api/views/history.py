@@ -25,7 +25,7 @@ from missioncontrol.history import exporting, finding, saved_views
 from missioncontrol.history.language import Query, read_query
 from missioncontrol.runs.models import Run
 from missioncontrol.runs.selectors import list_runs
-from missioncontrol.wire import HistoryRow, HistoryTotals, SavedViewRow
+from missioncontrol.wire.history import HistoryRow, HistoryTotals, SavedViewRow
 
 FILTERS = ("q", "status", "agent", "since", "until", "parent", "tree", "project", "zone")
 FORMATS = {"csv": exporting.csv_lines, "jsonl": exporting.jsonl}

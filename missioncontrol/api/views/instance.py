@@ -25,7 +25,7 @@ from missioncontrol.errors import Forbidden
 from missioncontrol.history.catching_up import lag
 from missioncontrol.oversight.totals import count_everything
 from missioncontrol.runs.models import JournalRow
-from missioncontrol.wire import InstanceRow, PartRow
+from missioncontrol.wire.instance import InstanceRow, PartRow
 
 
 class Instance(APIView):

@@ -22,13 +22,9 @@ from missioncontrol.errors import InvalidRequest
 from missioncontrol.oversight import allowlist, anchors, rows, selectors
 from missioncontrol.runs.models import JournalRow
 from missioncontrol.runs.selectors import audit_row, list_journal
-from missioncontrol.wire import (
-    AllowlistRow,
-    AuditRow,
-    AutofixRow,
-    DecisionRow,
-    Verification,
-)
+from missioncontrol.wire.allowlist import AllowlistRow
+from missioncontrol.wire.audit import AuditRow, Verification
+from missioncontrol.wire.decisions import AutofixRow, DecisionRow
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -19,12 +19,9 @@ from missioncontrol.api.views.oversight import named_project
 from missioncontrol.clock import now
 from missioncontrol.errors import NotFound
 from missioncontrol.oversight import backtest_rows, backtests, policies, suggestions, tasks
-from missioncontrol.wire import (
-    AllowlistSuggestion,
-    BacktestRow,
-    PolicyCheck,
-    PolicyVersionRow,
-)
+from missioncontrol.wire.allowlist import AllowlistSuggestion
+from missioncontrol.wire.backtests import BacktestRow
+from missioncontrol.wire.policies import PolicyCheck, PolicyVersionRow
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -17,7 +17,7 @@ from missioncontrol.clock import now
 from missioncontrol.errors import Forbidden, InvalidRequest, NotFound
 from missioncontrol.oversight.prices import read_price
 from missioncontrol.oversight.pricing import set_price
-from missioncontrol.wire import PriceRow, PriceSet
+from missioncontrol.wire.prices import PriceRow, PriceSet
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

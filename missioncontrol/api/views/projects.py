@@ -26,7 +26,8 @@ from missioncontrol.notify import signing
 from missioncontrol.oversight.budgets import extra_today, read_budgets
 from missioncontrol.oversight.policies import read_policy
 from missioncontrol.oversight.projects import NewPolicy, change_project
-from missioncontrol.wire import Me, ProjectRow, Secret, User
+from missioncontrol.wire.notices import Secret
+from missioncontrol.wire.projects import Me, ProjectRow, User
 
 LONGEST_HOLD_S = 24 * 3600
 

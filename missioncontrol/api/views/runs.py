@@ -35,14 +35,11 @@ from missioncontrol.runs.kin import Relation
 from missioncontrol.runs.models import Run
 from missioncontrol.runs.rows import run_row
 from missioncontrol.runs.services import OpenRun, open_run
-from missioncontrol.wire import (
-    HistoryRow,
-    InterventionRow,
-    RunRow,
-    RunRules,
-    TelemetryRow,
-    TreeRow,
-)
+from missioncontrol.wire.decisions import InterventionRow
+from missioncontrol.wire.history import HistoryRow
+from missioncontrol.wire.policies import RunRules
+from missioncontrol.wire.runs import RunRow, TreeRow
+from missioncontrol.wire.turns import TelemetryRow
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

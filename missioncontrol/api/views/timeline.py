@@ -15,7 +15,7 @@ from missioncontrol.api.schema import described
 from missioncontrol.errors import InvalidRequest
 from missioncontrol.runs import selectors, timeline
 from missioncontrol.runs.models import Run
-from missioncontrol.wire import FoundTurns, HandOffs, MomentRow, RunFacets, RunSeries, TurnRow
+from missioncontrol.wire.turns import FoundTurns, HandOffs, MomentRow, RunFacets, RunSeries, TurnRow
 
 FILTERS = ("agent", "tool", "signal", "role", "flagged", "q")
 POINTS = 300

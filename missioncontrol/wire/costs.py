@@ -1,0 +1,175 @@
+"""What was spent, on what, and what stops saved."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from decimal import Decimal
+from typing import Literal
+from uuid import UUID
+
+from guard.turn import Usage
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UsualRow:
+    """What an agent usually spends, from its recorded runs."""
+
+    project: UUID
+    agent: str
+    usd_per_hour: Decimal | None
+    """The median of its ended runs of the last 30 days; None: too few to say."""
+    runs: int
+    """How many runs that rests on."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CostRow:
+    """What a project's model calls cost, by day, agent, model, project or run."""
+
+    project: UUID
+    key: str
+    """The day ("2026-11-21", in the project's time zone), the agent, the model, or
+    the project's or the run's id."""
+    name: str
+    """The key in words: a run's name, a project's."""
+    calls: int
+    """The agents' model calls; `judge_calls` are apart."""
+    unpriced_calls: int
+    """Of these, the ones that no price is known of: they are in no sum."""
+    usage: Usage
+    """The agents' tokens."""
+    cost_usd: Decimal
+    judge_calls: int
+    judge_cost_usd: Decimal
+    runs: int = 0
+    """How many runs they are of."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CostSum:
+    """What was spent in all. Calls of no known price are counted, and in no amount."""
+
+    total_usd: Decimal
+    agents_usd: Decimal
+    judge_usd: Decimal
+    calls: int
+    judge_calls: int
+    unpriced_calls: int
+    """The judge's too."""
+    runs: int
+    loops: int
+    """Cards about a loop, less those that the judge or a person called none."""
+    stops: int
+    """Loops that a person or the policy stopped."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CostBudget:
+    """A day's ceiling, with what was allowed on top for that day."""
+
+    ceiling_usd: Decimal
+    """`extra_usd` included."""
+    extra_usd: Decimal
+    left_usd: Decimal
+    """Below 0: over it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Saving:
+    """What stops saved: an estimate from loops that nobody stopped (docs/costs.md)."""
+
+    low_usd: Decimal | None
+    """None, as the others: too little is known."""
+    likely_usd: Decimal | None
+    high_usd: Decimal | None
+    stops: int
+    unpriced_stops: int
+    """Of these, the ones whose calls have no price: they are in no amount."""
+    samples: int
+    """Loops of this project that went on by themselves, in 90 days."""
+    enough: int
+    """So many are needed."""
+    median_turns: int | None
+    """How long they went on."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CostPoint:
+    """What was spent from the span's beginning up to a minute of it."""
+
+    minute: int
+    spent_usd: Decimal | None
+    """None: it has not come yet."""
+    before_usd: Decimal
+    """The same in the span before."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CostDay:
+    day: str
+    agents: dict[str, Decimal]
+    """Agent -> dollars, the judge's for its cards included."""
+    total_usd: Decimal
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CostGroup:
+    """What one agent, model, project or run cost in a span."""
+
+    key: str
+    name: str
+    calls: int
+    judge_calls: int
+    unpriced_calls: int
+    unpriced_models: tuple[str, ...]
+    """The models that no price is known of."""
+    usage: Usage
+    cost_usd: Decimal
+    """The agents' own; the judge's is apart."""
+    judge_cost_usd: Decimal
+    before_usd: Decimal
+    """Both, in the span before, up to the same time."""
+    runs: int
+    loops: int
+    trend: tuple[int, ...]
+    """Loops a day, the last 14."""
+    saved: Saving
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CostAccount:
+    """What was spent in a day, a week or a month of a project's calendar, or of several."""
+
+    projects: tuple[UUID, ...]
+    range: Literal["day", "week", "month"]
+    first_day: str
+    last_day: str
+    time_zone: str
+    """Empty: the projects' zones differ, and each has its own days."""
+    at: datetime
+    since: datetime
+    """The midnight it begins with; of several zones, the first project's."""
+    over: bool
+    """Its last day has ended."""
+    minutes: int
+    """How long it is: 1380 or 1500 on a day whose clocks are moved."""
+    minute: int
+    """How far on it is."""
+    spent: CostSum
+    before: CostSum
+    """The whole span before: the same day a week before, the week, the month."""
+    before_by_then_usd: Decimal
+    """The same, up to the time of day that it is now."""
+    before_day: str
+    """The first day of the span before."""
+    budget: CostBudget | None
+    """Of a day; None: there is no ceiling in dollars, or a project has none."""
+    saved: Saving
+    points: tuple[CostPoint, ...]
+    days: tuple[CostDay, ...]
+    """14 days, the last of the span last."""
+    group_by: Literal["agent", "model", "project", "run"]
+    groups: tuple[CostGroup, ...]
+    """The dearest first, at most 200."""
+    groups_left_out: int

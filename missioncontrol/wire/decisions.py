@@ -1,0 +1,160 @@
+"""Cards, what is said on them, and what came of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from decimal import Decimal
+from typing import Literal
+from uuid import UUID
+
+from missioncontrol.wire.budgets import BudgetScope
+
+DecisionStatus = Literal["judging", "open", "resolved", "expired"]
+Resolution = Literal[
+    "terminate",
+    "continue",
+    "allowlist",
+    "inject",
+    "allow_budget",
+    "finish",
+    "dismissed",
+    "autofix",
+    "proceed",
+    "stop",
+    "ended",
+    "restart",
+    "superseded",
+]
+InterventionAction = Literal[
+    "pause", "continue", "terminate", "allowlist", "inject", "allow_budget", "finish", "restart"
+]
+InterventionStatus = Literal["asked", "delivered", "acknowledged", "unreachable"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EvidenceTurn:
+    """One turn of the evidence as the card shows it; texts are cut."""
+
+    seq: int
+    agent: str
+    call: str
+    result: str | None
+    error: str | None
+    ran: bool
+    at: datetime
+    run: UUID | None = None
+    """Whose turn it is: a linked run's, where the loop goes over several."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AllowlistOffer:
+    """Calls that people have let go on again and again; nothing is allowed by itself."""
+
+    patterns: tuple[str, ...]
+    times: int
+    """How often the least often allowed of them was."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CardEvidence:
+    summary: str
+    turns: tuple[int, ...]
+    items: tuple[EvidenceTurn, ...]
+    calls: tuple[str, ...]
+    repeats: int
+    limit: int
+    similarity: float | None
+    threshold: float | None
+    changed: str | None
+    spent: str | None
+    ceiling: str | None
+    unit: str | None
+    cost_usd: Decimal | None
+    """What the turns of the loop cost; None: unpriced."""
+    offer_allowlist: AllowlistOffer | None = None
+    """People let this call go on before: it may be allowed for good."""
+    scope: BudgetScope | None = None
+    """For a budget: whose ceiling it is."""
+    whose: str | None = None
+    """For a budget: the agent's name, the day, or the id of the run above."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VerdictRow:
+    judge: str
+    loop: bool
+    confidence: float
+    reason: str
+    fix: str | None
+    stand_in: bool
+    """The configured judge failed or was late: the local one ruled instead."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DecisionRow:
+    id: UUID
+    project: UUID
+    run: UUID
+    run_name: str
+    version: int
+    status: DecisionStatus
+    kind: str
+    detector: str
+    holds: bool
+    """The agent is asked to wait; False: flagged, it goes on."""
+    agent_waiting: bool
+    agent: str
+    evidence: CardEvidence
+    verdict: VerdictRow | None
+    actions: tuple[InterventionAction, ...]
+    unavailable: dict[str, str]
+    """Action -> why this agent cannot do it."""
+    opened_at: datetime
+    expires_at: datetime | None
+    unanswered: Literal["proceed", "stop"]
+    waiting_since: datetime | None
+    gave_up_at: datetime | None
+    parked: bool
+    """It gave up waiting on purpose, to be resumed: `claude --resume`."""
+    resolution: Resolution | None
+    resolved_by: str | None
+    resolved_at: datetime | None
+    intervention: InterventionStatus | None
+    """Where the answer is, once there is one."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InterventionRow:
+    id: UUID
+    project: UUID
+    run: UUID
+    decision: UUID | None
+    key: str
+    action: InterventionAction
+    status: InterventionStatus
+    by: str
+    message: str | None
+    version: int
+    """The run's version after it."""
+    at: datetime
+    delivered_at: datetime | None
+    acknowledged_at: datetime | None
+    new_run: UUID | None = None
+    """Of a restart: the fresh run."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AutofixRow:
+    id: UUID
+    project: UUID
+    run: UUID
+    run_name: str
+    decision: UUID
+    text: str
+    applied_at: datetime
+    delivered_at: datetime | None
+    recovered: bool | None
+    """None: not known yet."""
+    judged_at: datetime | None
+    turns_after: int

@@ -1,0 +1,341 @@
+"""What the journal keeps and the sockets tell. A new event goes into `Event` too."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from decimal import Decimal
+from typing import Annotated, Any, Literal
+from uuid import UUID
+
+from pydantic import Field
+
+from guard.turn import Usage
+from guard.wire import Mode
+from missioncontrol.wire.budgets import BudgetScope
+from missioncontrol.wire.decisions import (
+    AutofixRow,
+    DecisionRow,
+    DecisionStatus,
+    InterventionAction,
+    InterventionRow,
+    InterventionStatus,
+    Resolution,
+    VerdictRow,
+)
+from missioncontrol.wire.runs import KinRelation, RunRow, RunStatus
+from missioncontrol.wire.turns import TurnRow
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EventHead:
+    """What every event carries. `version` and `status` are the run's, after it."""
+
+    run: UUID | None
+    project: UUID
+    seq: int
+    at: datetime
+    by: str
+    """Who: "agent", "guard", "judge", "auto", "policy", or a person's name."""
+    version: int
+    status: RunStatus | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunOpened(EventHead):
+    type: Literal["run.opened"] = "run.opened"
+    row: RunRow
+    chosen_by_agent: tuple[Literal["mode", "policy", "budget"], ...] = ()
+    """What the agent asked for; the rest is the project's."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunMoved(EventHead):
+    """A status, a mode or an answer moved. Where a person's answer is (asked,
+    delivered, acknowledged, unreachable) travels here too.
+    """
+
+    type: Literal["run.moved"] = "run.moved"
+    reason: str
+    mode: Mode
+    ended_at: datetime | None
+    intervention: UUID | None = None
+    intervention_status: InterventionStatus | None = None
+    name: str | None = None
+    """Set, with `goal`, when the run got its name."""
+    goal: str | None = None
+    budget: dict[str, Any] | None = None
+    """Set when a budget changed: the run's ceilings now. What was told of them, and
+    of shared ones, no longer holds."""
+    policy_version: int | None = None
+    """Set when the run follows a newer policy of its project."""
+    capabilities: dict[str, Any] | None = None
+    """Set, with `unavailable`, when the adapter learned what its agent can do."""
+    unavailable: dict[str, str] | None = None
+    actions: tuple[InterventionAction, ...] | None = None
+    """Set with `capabilities`: what the run's open card, if there is one, offers now."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunLinked(EventHead):
+    type: Literal["run.linked"] = "run.linked"
+    parent: UUID
+    relation: KinRelation = "child"
+    root: UUID | None = None
+    """The tree it now counts in."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TurnRecorded(EventHead):
+    """`turn` rides on live frames of the run's socket only; the journal keeps
+    the id and the digest.
+    """
+
+    type: Literal["turn.recorded"] = "turn.recorded"
+    turn_id: UUID
+    turn_seq: int
+    digest: str
+    turn: TurnRow | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TurnCompleted(EventHead):
+    type: Literal["turn.completed"] = "turn.completed"
+    turn_id: UUID
+    turn_seq: int
+    digest: str
+    turn: TurnRow | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DetectionRaised(EventHead):
+    type: Literal["detection.raised"] = "detection.raised"
+    detector: str
+    kind: str
+    turn_seq: int
+    turns: tuple[int, ...]
+    summary: str
+    outcome: Literal[
+        "warned", "allowed", "card", "already_open", "observed", "nudged", "escalated", "stopped"
+    ]
+    """`observed`: a detector in shadow would have tripped; `nudged`: the agent was told;
+    `escalated`: it was asked for another strategy; `stopped`: the policy ended the run."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EscalationAsked(EventHead):
+    """The agent was asked for another strategy or a stronger model; it goes on."""
+
+    type: Literal["escalation.asked"] = "escalation.asked"
+    reason: str
+    decision: UUID | None = None
+    """The card that people see."""
+    detector: str = ""
+    kind: str = ""
+    repeats: int = 0
+    agent: str | None = None
+    turn_seq: int | None = None
+    first_error: str | None = None
+    message: UUID | None = None
+    """What the agent is told; None: it takes no text."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JudgeAsked(EventHead):
+    type: Literal["judge.asked"] = "judge.asked"
+    decision: UUID | None
+    """None: about a suspicion, which is no card yet."""
+    judge: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JudgeRuled(EventHead):
+    type: Literal["judge.ruled"] = "judge.ruled"
+    decision: UUID | None
+    """None: about a suspicion that opened no card."""
+    verdict: VerdictRow
+    decision_status: DecisionStatus | None
+    actions: tuple[InterventionAction, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DecisionOpened(EventHead):
+    type: Literal["decision.opened"] = "decision.opened"
+    row: DecisionRow
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DecisionResolved(EventHead):
+    type: Literal["decision.resolved"] = "decision.resolved"
+    decision: UUID
+    decision_status: DecisionStatus
+    resolution: Resolution
+    resolved_by: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HoldAbandoned(EventHead):
+    type: Literal["hold.abandoned"] = "hold.abandoned"
+    decision: UUID | None
+    parked: bool = False
+    """Its process ended on purpose; the session goes on when it is resumed."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InterventionMade(EventHead):
+    type: Literal["intervention.made"] = "intervention.made"
+    row: InterventionRow
+    expires_at: datetime | None = None
+    """Set when a pause made the open card one that holds: when it expires."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MessageQueued(EventHead):
+    type: Literal["message.queued"] = "message.queued"
+    message: UUID
+    text: str
+    agent: str | None
+    intervention: UUID | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MessageDelivered(EventHead):
+    type: Literal["message.delivered"] = "message.delivered"
+    message: UUID
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AutofixApplied(EventHead):
+    type: Literal["autofix.applied"] = "autofix.applied"
+    row: AutofixRow
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AutofixJudged(EventHead):
+    type: Literal["autofix.judged"] = "autofix.judged"
+    autofix: UUID
+    recovered: bool
+    turns_after: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CostAttributed(EventHead):
+    """One model call was counted, once whatever repeats it."""
+
+    type: Literal["cost.attributed"] = "cost.attributed"
+    source: str
+    """Where it was told: `turns`, `transcript`, `spans`, `logs`, or `judge`."""
+    cost_usd: Decimal | None
+    """None: unpriced."""
+    taken_back: int = 0
+    """So many calls were counted from a worse source and are no longer: usage and cost
+    are below 0, and add up with the calls they take back."""
+    call_id: str | None = None
+    agent: str = ""
+    model: str | None = None
+    provider: str | None = None
+    usage: Usage | None = None
+    priced_by: Literal["agent", "price list", "project"] | None = None
+    """`agent`: the caller's own figure; `project`: the project's own price. A call that was
+    unpriced and is told again, without usage, got its price later."""
+    turn_seq: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BudgetCrossed(EventHead):
+    """A ceiling nears its end or was reached; told once, until it moves."""
+
+    type: Literal["budget.crossed"] = "budget.crossed"
+    unit: str
+    spent: str
+    ceiling: str
+    level: Literal["warning", "reached"] = "reached"
+    scope: BudgetScope = "run"
+    whose: str | None = None
+    share: float = 1.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SessionTerminated(EventHead):
+    type: Literal["session.terminated"] = "session.terminated"
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AllowlistChanged(EventHead):
+    type: Literal["allowlist.changed"] = "allowlist.changed"
+    change: Literal["added", "removed"]
+    entry: UUID
+    pattern: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PolicyChanged(EventHead):
+    type: Literal["policy.changed"] = "policy.changed"
+    what: str
+    before: Any
+    after: Any
+    policy_version: int | None = None
+    """Set where `what` is the policy: the version that now holds."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AccessChanged(EventHead):
+    type: Literal["access.changed"] = "access.changed"
+    what: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChainAnchored(EventHead):
+    """Heads of runs' chains, tied into the project's: run -> (seq, hash)."""
+
+    type: Literal["chain.anchored"] = "chain.anchored"
+    heads: dict[str, tuple[int, str]]
+    signature: str
+    """Over the heads, with a key that is not in the database."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NoticeSent(EventHead):
+    type: Literal["notice.sent"] = "notice.sent"
+    channel: str
+    decision: UUID | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NoticeFailed(EventHead):
+    type: Literal["notice.failed"] = "notice.failed"
+    channel: str
+    decision: UUID | None
+    reason: str
+
+
+Event = Annotated[
+    RunOpened
+    | RunMoved
+    | RunLinked
+    | TurnRecorded
+    | TurnCompleted
+    | DetectionRaised
+    | EscalationAsked
+    | JudgeAsked
+    | JudgeRuled
+    | DecisionOpened
+    | DecisionResolved
+    | HoldAbandoned
+    | InterventionMade
+    | MessageQueued
+    | MessageDelivered
+    | AutofixApplied
+    | AutofixJudged
+    | CostAttributed
+    | BudgetCrossed
+    | SessionTerminated
+    | AllowlistChanged
+    | PolicyChanged
+    | AccessChanged
+    | ChainAnchored
+    | NoticeSent
+    | NoticeFailed,
+    Field(discriminator="type"),
+]

@@ -1,0 +1,88 @@
+"""Policies: what is in force, what is wrong with a draft, what it would change."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Literal
+from uuid import UUID
+
+from guard.wire import Mode
+from missioncontrol.wire.allowlist import AllowedCall
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunRules:
+    """What a run follows; its agent keeps it for when it cannot ask."""
+
+    run: UUID
+    policy_version: int | None
+    policy: dict[str, Any]
+    """In force for this run: its task type and its ceilings are in it."""
+    mode: Mode
+    project_policy: dict[str, Any]
+    """What another run of the project would follow."""
+    project_mode: Mode
+    unanswered: Literal["proceed", "stop"]
+    hold_limit: int
+    allowlist: tuple[AllowedCall, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PolicyChange:
+    """One field that differs between two policies; None: not set there."""
+
+    field: str
+    before: Any
+    after: Any
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PolicyProblem:
+    """One wrong field of a policy, and what was expected."""
+
+    field: str
+    expected: str
+    got: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PolicyRule:
+    """One threshold as a form shows it."""
+
+    section: str
+    field: str
+    value: Any
+    """In the checked policy."""
+    today: Any
+    on: bool
+    """The detector that reads it looks."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PolicyCheck:
+    """What is wrong with a policy; where nothing is, what it would change."""
+
+    ok: bool
+    problems: tuple[PolicyProblem, ...]
+    changes: tuple[PolicyChange, ...]
+    policy: dict[str, Any] | None
+    """As it was read; None: it could not be."""
+    text: str | None
+    """The same as TOML, as typed where it came as text."""
+    rules: tuple[PolicyRule, ...]
+    """Every threshold, of today's policy where the checked one is wrong."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PolicyVersionRow:
+    project: UUID
+    number: int
+    policy: dict[str, Any]
+    text: str
+    """As it was typed; of one that came as JSON, TOML that says the same."""
+    changes: tuple[PolicyChange, ...]
+    """Against the version before, as they are in force."""
+    note: str
+    by: str
+    at: datetime

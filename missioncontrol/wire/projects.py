@@ -1,0 +1,52 @@
+"""Projects, and who is signed in to see them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
+from uuid import UUID
+
+from guard.wire import Mode
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProjectRow:
+    id: UUID
+    name: str
+    role: str
+    mode: Mode
+    policy: dict[str, Any]
+    policy_version: int
+    """Counts the changes of `policy`; 0: never changed."""
+    budget: dict[str, Any]
+    """Ceilings of each run; the same as `budgets.run`."""
+    budgets: dict[str, Any]
+    """`run`: of each run. Of all runs together: `project`, `day`, and `agents` by
+    name, `*` each agent that is not named."""
+    day_extra: dict[str, Any]
+    """What was allowed on top of `budgets.day` for today, by unit: `{"usd": "4"}`."""
+    time_zone: str
+    """IANA name; where a day begins."""
+    hold_limit: int
+    """Seconds a hold may wait before `unanswered` applies."""
+    unanswered: Literal["proceed", "stop"]
+    fail: Literal["open", "closed"]
+    agents_choose: bool
+    daily_report: bool
+    """A cost report is made of each day that ended."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class User:
+    id: str
+    name: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Me:
+    """Who is signed in, and what they may see."""
+
+    user: User
+    projects: tuple[ProjectRow, ...]
+    version: str
+    agent_url: str

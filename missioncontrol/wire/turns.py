@@ -1,0 +1,163 @@
+"""Turns, and a run's course told from them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from decimal import Decimal
+from typing import Any, Literal
+from uuid import UUID
+
+from guard.turn import Usage
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TurnRow:
+    id: UUID
+    project: UUID
+    run: UUID
+    seq: int
+    key: str | None
+    agent: str
+    role: str
+    phase: Literal["proposed", "done"]
+    skipped: bool
+    """A person or an autofix answered instead: the call did not run."""
+    tool: str | None
+    args: dict[str, Any] | None
+    content: str | None
+    result: str | None
+    error: str | None
+    files: tuple[str, ...]
+    action_class: str
+    model: str | None
+    usage: Usage | None
+    cost_usd: Decimal | None
+    similarity: float | None
+    changed: bool | None
+    detector: str | None
+    """Set when this turn tripped."""
+    ts: datetime
+    done_at: datetime | None
+    cut: tuple[str, ...] = ()
+    """Fields of which only the beginning stands here, as in lists and live events;
+    `runs/{id}/turns/{seq}/` has them in full."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FoundTurns:
+    """Which turns of a run match a filter, by their `seq`."""
+
+    run: UUID
+    count: int
+    ranges: tuple[tuple[int, int], ...]
+    """First and last `seq` of each stretch without a gap, in order."""
+    searched_from: int
+    """The first turn looked at; above 0: a search ran out of its time, go on with
+    `before_seq` set to it."""
+    searched_to: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunFacets:
+    """How many turns of a run there are of each kind, most first."""
+
+    run: UUID
+    turns: int
+    agents: tuple[tuple[str, int], ...]
+    tools: tuple[tuple[str, int], ...]
+    """`text` stands for turns that call no tool."""
+    roles: tuple[tuple[str, int], ...]
+    signals: tuple[tuple[str, int], ...]
+    """By the detector that tripped."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SeriesPoint:
+    """One turn, or several together: then the highest of each value, so that spikes stay."""
+
+    from_seq: int
+    to_seq: int
+    at: datetime
+    """Of its first turn."""
+    similarity: float | None
+    """The highest, in [0, 1]; None: none was judged."""
+    similarity_least: float | None
+    changed: bool
+    """Something really changed in at least one of them."""
+    signals: int
+    failures: int
+    cost_usd: Decimal
+    """Of all its turns together."""
+    fresh: int
+    """Input tokens that came from no cache: the most of one turn."""
+    cached: int
+    """Input tokens read from a cache: the most of one turn."""
+    output: int
+    """Output tokens: the most of one turn."""
+    tokens: int
+    """Of all its turns together."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunSeries:
+    """How a stretch of a run went."""
+
+    run: UUID
+    from_seq: int
+    to_seq: int
+    turns: int
+    turns_a_point: int
+    cost_before_usd: Decimal
+    """Of the turns before this stretch."""
+    points: tuple[SeriesPoint, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MomentRow:
+    """Where a moment stands among a run's turns."""
+
+    at: datetime
+    seq: int
+    """Of the first turn that was not before it; the next one's, where none was yet."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HandOffRow:
+    """Another agent took over."""
+
+    seq: int
+    """The taker's first turn."""
+    giver: str
+    taker: str
+    asked: TurnRow
+    """The giver's last turn before it."""
+    new_facts: int
+    """Turns since the hand-off before in which something really changed."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HandOffs:
+    """Where one agent of a run hands on to another, oldest first."""
+
+    run: UUID
+    results: tuple[HandOffRow, ...]
+    more: bool
+    """Older ones are left out."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TelemetryRow:
+    """A span or log record as the agent sent it, masked and bounded."""
+
+    id: int
+    run: UUID
+    project: UUID
+    name: str
+    agent: str
+    attributes: dict[str, Any]
+    turn_key: str | None
+    """The turn it tells of."""
+    began_at: datetime | None
+    """By the agent's clock."""
+    at: datetime
