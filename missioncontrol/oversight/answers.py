@@ -17,7 +17,7 @@ from missioncontrol.errors import (
     StaleRun,
 )
 from missioncontrol.ids import new_id
-from missioncontrol.oversight import allowlist, budgets, cards, rows
+from missioncontrol.oversight import allowlist, budgets, cards, endings, holding, messages, rows
 from missioncontrol.oversight.models import Decision, Intervention
 from missioncontrol.oversight.spending import TREE
 from missioncontrol.oversight.taps import Amount, Tap, taps
@@ -209,20 +209,20 @@ def _pause(book: Book, run: Run, tap: Tap, made: Intervention) -> None:
     refusal = rows.unavailable(run).get("pause")
     if refusal:
         raise ActionUnavailable(refusal)
-    cards.hold(book, run, by=made.by, reason=f"Paused by {made.by}.", from_seq=run.last_seq + 1)
+    holding.hold(book, run, by=made.by, reason=f"Paused by {made.by}.", from_seq=run.last_seq + 1)
     if run.open_decision is not None:  # flagged so far: its agent is now asked to wait
         shown = run.decisions.filter(status__in=rows.OPEN)
         shown.update(holds=True, expires_at=run.hold_expires_at)
 
 
 def _continue(book: Book, run: Run, tap: Tap, made: Intervention) -> None:
-    cards.release(book, run, by=made.by, reason="continue")
+    holding.release(book, run, by=made.by, reason="continue")
 
 
 def _terminate(book: Book, run: Run, tap: Tap, made: Intervention) -> None:
     _check_can_end(run)
     reason = tap.message or f"Terminated by {made.by}."
-    cards.stop(book, run, by=made.by, reason=reason)
+    endings.stop(book, run, by=made.by, reason=reason)
     for other in [one for one in book.runs.values() if one is not run]:
         _end_with(book, other, run, reason, by=made.by)
 
@@ -232,14 +232,14 @@ def _end_with(book: Book, run: Run, parent: Run, reason: str, *, by: str) -> Non
     if run.status in ENDED | FORBIDDEN or "terminate" in rows.unavailable(run):
         return
     cards.close_card(book, run, resolution="terminate", by=by)
-    cards.stop(book, run, by=by, reason=f'Ended with "{parent.name}", which started it: {reason}')
+    endings.stop(book, run, by=by, reason=f'Ended with "{parent.name}", which started it: {reason}')
 
 
 def _allowlist(book: Book, run: Run, tap: Tap, made: Intervention) -> None:
     if made.decision is None:
         raise InvalidRequest("allowlist needs the decision whose call it allows.", field="decision")
     allowlist.allow_calls(book, run, made.decision, tap, by=made.by)
-    cards.release(book, run, by=made.by, reason="allowlist")
+    holding.release(book, run, by=made.by, reason="allowlist")
 
 
 def _inject(book: Book, run: Run, tap: Tap, made: Intervention) -> None:
@@ -248,21 +248,21 @@ def _inject(book: Book, run: Run, tap: Tap, made: Intervention) -> None:
     if not (tap.message or "").strip():
         raise InvalidRequest("inject needs a message for the agent.", field="message")
     _say(book, run, tap.message or "", made)
-    cards.skip_held_calls(run)
-    cards.release(book, run, by=made.by, reason="inject")
+    holding.skip_held_calls(run)
+    holding.release(book, run, by=made.by, reason="inject")
 
 
 def _finish(book: Book, run: Run, tap: Tap, made: Intervention) -> None:
     if "finish" in rows.unavailable(run):
         raise ActionUnavailable(rows.unavailable(run)["finish"])
     _say(book, run, (tap.message or "").strip() or SUM_UP, made)
-    cards.skip_held_calls(run)
-    cards.finish(book, run, by=made.by)
+    holding.skip_held_calls(run)
+    holding.finish(book, run, by=made.by)
 
 
 def _say(book: Book, run: Run, text: str, made: Intervention) -> None:
     agent = made.decision.agent or None if made.decision else None
-    message = cards.queue_message(book, run, text, agent=agent, made=made)
+    message = messages.queue_message(book, run, text, agent=agent, made=made)
     book.record(
         run, MessageQueued, by=made.by, message=message.id, text=message.text, agent=agent,
         intervention=made.id,
@@ -283,7 +283,7 @@ def _allow_budget(book: Book, run: Run, tap: Tap, made: Intervention) -> None:
     else:
         budgets.raise_shared(run.project, scope, whose or "", more, by=made.by, at=book.at)
         budgets.ceilings_moved(book, by=made.by)
-    cards.release(book, run, by=made.by, reason="allow_budget")
+    holding.release(book, run, by=made.by, reason="allow_budget")
 
 
 def _check_can_end(run: Run) -> None:
@@ -299,9 +299,9 @@ def _restart(book: Book, run: Run, tap: Tap, made: Intervention) -> None:
         raise InvalidRequest("restart needs a message for the fresh run.", field="message")
     _check_can_end(run)
     if run.status not in FORBIDDEN:
-        cards.stop(book, run, by=made.by, reason=f"Restarted by {made.by}.")
+        endings.stop(book, run, by=made.by, reason=f"Restarted by {made.by}.")
     fresh = open_successor(book, run, key=f"restart:{made.id}", by=made.by)
-    message = cards.queue_message(book, fresh, tap.message or "", agent=None, made=made)
+    message = messages.queue_message(book, fresh, tap.message or "", agent=None, made=made)
     book.record(
         fresh, MessageQueued, by=made.by, message=message.id, text=message.text, agent=None,
         intervention=made.id,
@@ -341,7 +341,7 @@ def report_end(
     move = Move.COMPLETE if status == "completed" else Move.FAIL
     with journal.writing([run_id], at=at) as book:
         run = _own(book, run_id, projects)
-        cards.end(book, run, move, by=by, reason=f"the agent reported {status}")
+        endings.end(book, run, move, by=by, reason=f"the agent reported {status}")
     return run
 
 

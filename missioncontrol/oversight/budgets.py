@@ -22,7 +22,7 @@ from guard.signals import Assessment, Kind, Signal
 from missioncontrol.accounts.models import Project
 from missioncontrol.errors import InvalidRequest
 from missioncontrol.notify import services as notices
-from missioncontrol.oversight import cards
+from missioncontrol.oversight import cards, holding
 from missioncontrol.oversight.models import Decision
 from missioncontrol.oversight.rows import OPEN
 from missioncontrol.oversight.spending import (
@@ -225,7 +225,7 @@ def _let_day_go(decision: Decision, *, at: datetime) -> None:
         paused = cards.is_paused(run, decision)
         cards.close_card(book, run, resolution="proceed", by="policy")
         if not paused:
-            cards.release(book, run, by="policy", reason="a new day began")
+            holding.release(book, run, by="policy", reason="a new day began")
 
 
 def _weigh(
@@ -256,9 +256,9 @@ def _let_go(book: Book, run: Run, spending: Spending, above: Above, *, by: str) 
     paused = cards.is_paused(run, decision)
     cards.close_card(book, run, resolution="allow_budget", by=by)
     if paused:
-        cards.start_afresh(run)
+        holding.start_afresh(run)
     else:
-        cards.release(book, run, by=by, reason="budget raised")
+        holding.release(book, run, by=by, reason="budget raised")
 
 
 def _is_still_reached(

@@ -18,7 +18,7 @@ from pydantic import Field, TypeAdapter
 from guard.signals import Kind
 from missioncontrol.errors import KeyReused, NotFound
 from missioncontrol.ids import new_id
-from missioncontrol.oversight import allowlist, cards, rows
+from missioncontrol.oversight import allowlist, cards, endings, holding, rows
 from missioncontrol.oversight.models import SPOKE, Decision, Intervention
 from missioncontrol.runs import journal
 from missioncontrol.runs.cleaning import masked_text
@@ -81,7 +81,7 @@ def _take(book: Book, run: Run, choice: LateChoice, *, body: str) -> Interventio
     card = _card_of(run, choice)
     if choice.action == "terminate":
         cards.close_card(book, run, resolution=choice.action, by=by)
-        cards.stop(book, run, by=by, reason=choice.reason or f"Terminated by {by}.")
+        endings.stop(book, run, by=by, reason=choice.reason or f"Terminated by {by}.")
     elif card is not None:
         cards.close_card(book, run, resolution=choice.action, by=by)
         _let_go(book, run, choice, card, by=by)
@@ -135,4 +135,4 @@ def _let_go(book: Book, run: Run, choice: LateChoice, card: Decision, *, by: str
         allowlist.allow_in_run(book, run, filter(None, calls), reason=choice.reason, by=by)
     if choice.action == "inject" and choice.turn:
         Turn.objects.filter(run=run, key=choice.turn, phase="proposed").update(skipped=True)
-    cards.release(book, run, by=by, reason=choice.action)
+    holding.release(book, run, by=by, reason=choice.action)

@@ -17,7 +17,7 @@ from django.conf import settings
 from missioncontrol import outbound
 from missioncontrol.notify import signing
 from missioncontrol.notify.retries import LEASE, MOST_TRIES, next_try
-from missioncontrol.oversight import cards
+from missioncontrol.oversight import messages
 from missioncontrol.oversight.models import ControllerNote
 from missioncontrol.runs import journal
 from missioncontrol.runs.journal import Book
@@ -68,7 +68,7 @@ def _tell_run(note: ControllerNote, *, at: datetime) -> None:
 
 def _queue(book: Book, controller: Run, note: ControllerNote) -> None:
     book.bump(controller)
-    message = cards.queue_message(book, controller, note.text, agent=None)
+    message = messages.queue_message(book, controller, note.text, agent=None)
     book.record(
         controller, MessageQueued, by="guard", message=message.id, text=message.text,
         agent=None, intervention=None,

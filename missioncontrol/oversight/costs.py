@@ -10,7 +10,7 @@ from uuid import UUID
 
 from guard.budget import Budget, Spent
 from guard.turn import Role, Turn, Usage
-from missioncontrol.oversight import cards
+from missioncontrol.oversight import holding
 from missioncontrol.oversight.ledger import (
     HIGHEST_SUM,
     JUDGE,
@@ -77,7 +77,7 @@ class Till:
 def count(book: Book, run: Run, row: TurnModel, turn: Turn, till: Till) -> None:
     """Add a turn's call, failure, tokens and dollars to its run and what runs share."""
     if turn.role is Role.USER:
-        cards.forgive_failures(run)
+        holding.forgive_failures(run)
     use = _count_outcome(run, turn)
     if till.claims(run, turn):
         _count_price(book, run, row, turn, till, use)

@@ -24,7 +24,7 @@ from guard.signals import Assessment, Signal
 from guard.wire import Mode
 from missioncontrol.ids import new_id
 from missioncontrol.notify import services as notices
-from missioncontrol.oversight import cards, costs, rows
+from missioncontrol.oversight import cards, costs, evidence, holding, messages, rows
 from missioncontrol.oversight.models import Autofix, Decision, Question
 from missioncontrol.runs import journal
 from missioncontrol.runs.journal import Book
@@ -109,7 +109,7 @@ def _case(run: Run, signal: Signal) -> Case:
     turns = Turn.objects.filter(run=run, seq__in=signal.turns).order_by("seq")
     before = Turn.objects.filter(run=run, seq__lte=max(signal.turns, default=run.last_seq))
     history = reversed(before.order_by("-seq")[:HISTORY_TURNS])
-    rests_on = sorted([*cards.kin_turns(signal), *turns], key=lambda turn: turn.id)
+    rests_on = sorted([*evidence.kin_turns(signal), *turns], key=lambda turn: turn.id)
     return Case(
         signal=signal,
         turns=tuple(guard_turn(turn) for turn in rests_on),
@@ -177,9 +177,9 @@ def _dismiss(book: Book, run: Run, *, paused: bool) -> None:
     """*No loop* is the final say: the agent goes on and the count starts afresh."""
     cards.close_card(book, run, resolution="dismissed", by="judge")
     if paused:
-        cards.start_afresh(run)
+        holding.start_afresh(run)
         return
-    cards.release(book, run, by="judge", reason="no loop")
+    holding.release(book, run, by="judge", reason="no loop")
 
 
 def _charge(
@@ -266,11 +266,11 @@ def _answered_since(run: Run, fix: Autofix) -> bool:
 
 
 def _inject_fix(book: Book, run: Run, decision: Decision, text: str) -> None:
-    message = cards.queue_message(book, run, text, agent=decision.agent or None)
+    message = messages.queue_message(book, run, text, agent=decision.agent or None)
     fix = Autofix(id=new_id(), run=run, decision=decision, message=message, applied_at=book.at)
     fix.save(force_insert=True)
-    cards.skip_held_calls(run)
+    holding.skip_held_calls(run)
     cards.close_card(book, run, resolution="autofix", by="auto")
-    cards.release(book, run, by="auto", reason="autofix")
+    holding.release(book, run, by="auto", reason="autofix")
     run.recovering = fix.id
     book.record(run, AutofixApplied, by="auto", row=rows.autofix_row(fix, run, delivered_at=None))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from guard.nudge import first_error
 from guard.signals import Rung, Signal
 from guard.wire import Escalation, Mode
-from missioncontrol.oversight import cards, rows
+from missioncontrol.oversight import cards, endings, messages, rows
 from missioncontrol.oversight.models import Decision, Message
 from missioncontrol.runs.journal import Book
 from missioncontrol.runs.lifecycle import ON_HOLD, Status
@@ -47,7 +47,7 @@ def escalate(book: Book, run: Run, signal: Signal, *, row: Turn, judged: bool) -
         agent=row.agent or None, turn_seq=row.seq, first_error=asked.first_error,
         message=message.id if message else None,
     )  # fmt: skip
-    cards.tell_controller(book, run, "escalation.asked", asked.reason, decision=decision.id)
+    messages.tell_controller(book, run, "escalation.asked", asked.reason, decision=decision.id)
 
 
 def end_by_policy(book: Book, run: Run, signal: Signal) -> None:
@@ -55,7 +55,7 @@ def end_by_policy(book: Book, run: Run, signal: Signal) -> None:
     if run.open_decision is None:
         cards.open_card(book, run, signal, holds=False, judged=False)
     cards.close_card(book, run, resolution="terminate", by="guard")
-    cards.stop_by_policy(book, run, reason=signal.evidence.summary)
+    endings.stop_by_policy(book, run, reason=signal.evidence.summary)
 
 
 def _only_told(card: Decision) -> bool:
@@ -81,7 +81,7 @@ def _tell(book: Book, run: Run, asked: Escalation, *, agent: str) -> Message | N
     lines = [f"Mission Control noticed: {asked.reason}"]
     if asked.first_error:
         lines.append(f"The first error was: {asked.first_error}")
-    message = cards.queue_message(
+    message = messages.queue_message(
         book, run, "\n".join([*lines, ADVICE]), agent=agent or None, escalation=asked
     )
     book.record(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from guard.nudge import nudge_text
 from guard.signals import Assessment, Rung, Signal
-from missioncontrol.oversight import cards
+from missioncontrol.oversight import messages
 from missioncontrol.runs.journal import Book
 from missioncontrol.runs.models import Run, Turn
 from missioncontrol.runs.rows import capabilities_of, guard_turn
@@ -36,7 +36,7 @@ def note(book: Book, run: Run, signal: Signal, *, row: Turn) -> None:
 def _tell(book: Book, run: Run, signal: Signal, *, agent: str) -> None:
     turns = Turn.objects.filter(run=run, seq__in=signal.turns).order_by("seq")
     text = nudge_text(signal, [guard_turn(turn) for turn in turns])
-    message = cards.queue_message(book, run, text, agent=agent or None)
+    message = messages.queue_message(book, run, text, agent=agent or None)
     book.record(
         run, MessageQueued, by="guard", message=message.id, text=message.text,
         agent=message.agent, intervention=None,

@@ -33,9 +33,11 @@ from missioncontrol.oversight import (
     cards,
     circles,
     costs,
+    endings,
     ladder,
     nudges,
     questions,
+    receipts,
 )
 from missioncontrol.oversight.circles import Circles
 from missioncontrol.oversight.costs import Till
@@ -188,7 +190,7 @@ def _judge(book: Book, run: Run, watch: Watch, seen: Observation, sitting: Sitti
     )  # fmt: skip
     _draw_tape(run, seen, assessment)
     _follow_autofix(book, run, assessment, seen)
-    cards.stop_if_finished(book, run, seq=seen.row.seq)
+    endings.stop_if_finished(book, run, seq=seen.row.seq)
     _end_with_parent(book, run, sitting.above)
     if seen.obs <= run.streak_obs:
         return
@@ -347,13 +349,13 @@ def _end_with_parent(book: Book, run: Run, above: Above) -> None:
     if run.status not in ENDED | FORBIDDEN and rows.capabilities_of(run).can_end:
         cards.close_card(book, run, resolution="ended", by="guard")
         reason = f'The run that started it, "{parent.name}", was stopped.'
-        cards.stop(book, run, by="guard", reason=reason)
+        endings.stop(book, run, by="guard", reason=reason)
 
 
 def _confirm_answer(book: Book, run: Run, seen: Observation) -> None:
     """A turn that is new since the answer shows that the agent acted on it."""
     if seen.obs > run.streak_obs and run.status == "running":
-        cards.confirm(book, run)
+        receipts.confirm(book, run)
 
 
 def _follow_autofix(book: Book, run: Run, assessment: Assessment, seen: Observation) -> None:

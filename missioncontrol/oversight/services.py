@@ -11,7 +11,7 @@ from django.conf import settings
 from django.db.models import F, Q
 
 from missioncontrol.errors import NotFound
-from missioncontrol.oversight import cards, rows
+from missioncontrol.oversight import endings, holding, receipts, rows
 from missioncontrol.oversight.models import Decision, Intervention, Message
 from missioncontrol.runs import journal
 from missioncontrol.runs.lifecycle import ON_HOLD, Move, Status
@@ -32,7 +32,7 @@ def note_waiting(run_ids: Iterable[UUID], *, at: datetime) -> None:
     """Note that these runs' agents have a request open."""
     with journal.writing(run_ids, at=at) as book:
         for run in book.runs.values():
-            cards.wait(book, run)
+            holding.wait(book, run)
 
 
 def note_still_waiting(run_ids: Collection[UUID], *, at: datetime) -> None:
@@ -43,7 +43,7 @@ def note_still_waiting(run_ids: Collection[UUID], *, at: datetime) -> None:
 def note_answered(run_id: UUID, *, at: datetime) -> None:
     """Note that the newest directive left on a request that was open."""
     with journal.writing([run_id], at=at) as book:
-        cards.deliver(book, book.run(run_id))
+        receipts.deliver(book, book.run(run_id))
 
 
 def deliver_message(run_id: UUID, message_id: UUID, *, project: UUID, at: datetime) -> None:
@@ -109,13 +109,13 @@ def end_session(run_id: UUID, *, at: datetime, failed: bool = False) -> None:
     with journal.writing([run_id], at=at) as book:
         move, run = Move.FAIL if failed else Move.END, book.run(run_id)
         if not run.parked:  # a parked session's process ends, the session does not
-            cards.end(book, run, move, by="agent", reason="the session ended")
+            endings.end(book, run, move, by="agent", reason="the session ended")
 
 
 def park(run_id: UUID, *, at: datetime) -> None:
     """Note that the agent puts its held call off: its process ends until it is resumed."""
     with journal.writing([run_id], at=at) as book:
-        cards.park(book, book.run(run_id))
+        holding.park(book, book.run(run_id))
 
 
 def unpark(run_id: UUID, *, at: datetime) -> None:
@@ -135,7 +135,7 @@ def give_up_abandoned(*, at: datetime) -> None:
         with journal.writing([run_id], at=at) as book:
             run = book.run(run_id)
             if run.waiting_at is None or run.waiting_at < at - STILL_WAITING:
-                cards.give_up(book, run)
+                holding.give_up(book, run)
 
 
 def expire_unanswered(*, at: datetime) -> None:
@@ -144,7 +144,7 @@ def expire_unanswered(*, at: datetime) -> None:
         with journal.writing([run_id], at=at) as book:
             run = book.run(run_id)
             if run.status in ON_HOLD and run.hold_expires_at and run.hold_expires_at <= at:
-                cards.expire(book, run)
+                endings.expire(book, run)
 
 
 def miss_unheard(*, at: datetime) -> None:
@@ -162,7 +162,7 @@ def miss_unheard(*, at: datetime) -> None:
             made.refresh_from_db()
             heard = run.last_turn_at is not None and run.last_turn_at > made.at
             if made.status == "asked" and run.unconfirmed == made.id and not heard:
-                cards.miss(book, run, made)
+                receipts.miss(book, run, made)
 
 
 def lose_silent(*, at: datetime) -> None:
@@ -176,7 +176,7 @@ def lose_silent(*, at: datetime) -> None:
             run = book.run(run_id)
             if run.status not in EXPECTED or (run.last_turn_at or run.started_at) >= at - SILENCE:
                 continue  # it spoke, or ended, while we waited for its lock
-            cards.end(
+            endings.end(
                 book, run, Move.FALL_SILENT, by="policy", reason="nothing heard for 30 minutes"
             )
 
