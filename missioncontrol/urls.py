@@ -67,6 +67,7 @@ api = [
     path("autofixes/", oversight.Autofixes.as_view()),
     path("costs/", costs.Costs.as_view()),
     path("costs/account/", costs.Account.as_view()),
+    path("costs/today/", costs.Today.as_view()),
     path("costs/usual/", costs.Usual.as_view()),
     path("costs/export/", costs.Export.as_view()),
     path("reports/", costs.Reports.as_view()),

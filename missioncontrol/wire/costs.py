@@ -173,3 +173,22 @@ class CostAccount:
     groups: tuple[CostGroup, ...]
     """The dearest first, at most 200."""
     groups_left_out: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TodayRow:
+    """What a project spent since its midnight, the judge included."""
+
+    project: UUID
+    day: str
+    """In the project's time zone."""
+    time_zone: str
+    at: datetime
+    until: datetime
+    """Its next midnight, when this figure begins anew."""
+    spent_usd: Decimal
+    calls: int
+    unpriced_calls: int
+    """Of these calls; they are in no amount."""
+    budget: CostBudget | None
+    """None: the day has no ceiling in dollars."""

@@ -1,12 +1,11 @@
 import { expect, it } from "vitest";
 import { aRun, NOON } from "../fixtures/rows";
-import { isToday, totalsOf } from "./money";
+import { burnOfAll, isToday } from "./money";
 
-it("adds up agents and judge, and says what has no price", () => {
-  const runs = [aRun({ judge_cost_usd: "0.09" }), aRun({ cost_usd: "0", unpriced_calls: 2, status: "completed" })];
+it("adds up what the live runs burn", () => {
+  const runs = [aRun(), aRun({ burn_usd_per_hour: "1.20" }), aRun({ status: "completed" })];
 
-  expect(totalsOf(runs, new Date(NOON))).toEqual({ cost: 2.4, burn: 5.8, unpriced: 1, reported: true });
-  expect(totalsOf([], new Date(NOON)).reported).toBe(false);
+  expect(burnOfAll(runs, new Date(NOON))).toBeCloseTo(7);
 });
 
 it("knows what started today here", () => {

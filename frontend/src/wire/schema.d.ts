@@ -280,6 +280,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/costs/today/": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** @description Tell what each project spent since its midnight, and its day's budget. */
+        get: operations["costs_today"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/costs/usual/": {
         parameters: {
             query?: never;
@@ -5015,6 +5032,38 @@ export interface components {
             turn_key: string | null;
         };
         /**
+         * TodayRow
+         * @description What a project spent since its midnight, the judge included.
+         */
+        TodayRow: {
+            /**
+             * At
+             * Format: date-time
+             */
+            at: string;
+            budget: components["schemas"]["CostBudget"] | null;
+            /** Calls */
+            calls: number;
+            /** Day */
+            day: string;
+            /**
+             * Project
+             * Format: uuid
+             */
+            project: string;
+            /** Spent Usd */
+            spent_usd: string;
+            /** Time Zone */
+            time_zone: string;
+            /** Unpriced Calls */
+            unpriced_calls: number;
+            /**
+             * Until
+             * Format: date-time
+             */
+            until: string;
+        };
+        /**
          * TokenRow
          * @description A personal token: a script that sends it acts as this person.
          */
@@ -6138,6 +6187,38 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content?: never;
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    costs_today: {
+        parameters: {
+            query?: {
+                project?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        next: string | null;
+                        results: components["schemas"]["TodayRow"][];
+                    };
+                };
             };
             default: {
                 headers: {

@@ -28,6 +28,7 @@ export type AllowlistSuggestion = Schemas["AllowlistSuggestion"];
 export type CostRow = Schemas["CostRow"];
 export type UsualRow = Schemas["UsualRow"];
 export type CostAccount = Schemas["CostAccount"];
+export type TodayRow = Schemas["TodayRow"];
 export type PriceSet = Schemas["PriceSet"];
 export type Report = Schemas["Report"];
 export type ReportRow = Schemas["ReportRow"];

@@ -20,8 +20,9 @@ from missioncontrol.oversight.account_parts import GROUPS, Asked
 from missioncontrol.oversight.cost_csv import account_csv
 from missioncontrol.oversight.report_texts import csv_of
 from missioncontrol.oversight.spans import RANGES
+from missioncontrol.oversight.today import spent_today
 from missioncontrol.oversight.usual import usual_spending
-from missioncontrol.wire.costs import CostAccount, CostRow, UsualRow
+from missioncontrol.wire.costs import CostAccount, CostRow, TodayRow, UsualRow
 from missioncontrol.wire.reports import Report, ReportRow
 
 COST_GROUPS = ("day", "agent", "model", "project", "run")
@@ -53,6 +54,15 @@ class Usual(APIView):
     def get(self, request: Request) -> HttpResponse:
         """Tell what each agent usually spends an hour, where enough runs are recorded."""
         return answer_list(request, usual_spending(projects=auth.projects_of(request), at=now()))
+
+
+class Today(APIView):
+    permission_classes = [auth.IsPerson]
+
+    @described("costs_today", returns=TodayRow, many=True, query=("project",))
+    def get(self, request: Request) -> HttpResponse:
+        """Tell what each project spent since its midnight, and its day's budget."""
+        return answer_list(request, spent_today(projects=auth.projects_of(request), at=now()))
 
 
 class Account(APIView):

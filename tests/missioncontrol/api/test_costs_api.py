@@ -138,3 +138,16 @@ def test_an_owner_turns_daily_reports_off(project, owner, operator, as_person):
     assert as_person(operator).patch(path, {"daily_report": False}, "json").status_code == 403
     answered = as_person(owner).patch(path, {"daily_report": False}, "json")
     assert answered.json()["daily_report"] is False
+
+
+def test_everybody_reads_what_their_own_projects_spent_today(
+    project, viewer, stranger, as_person, as_agent
+):
+    assert [row["project"] for row in read_today(as_person(viewer))] == [str(project.id)]
+    assert read_today(as_person(stranger)) != read_today(as_person(viewer))
+    other = as_person(stranger).get(f"/api/v1/costs/today/?project={project.id}")
+    assert (other.status_code, as_agent.get("/api/v1/costs/today/").status_code) == (404, 403)
+
+
+def read_today(client):
+    return client.get("/api/v1/costs/today/").json()["results"]

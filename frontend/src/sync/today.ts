@@ -1,0 +1,58 @@
+/** What was spent since midnight: the server's sum, and what the meters added since. Pure. */
+import type { RunRow, TodayRow } from "../wire/types";
+
+/** Dollars since midnight. `ceiling` is null where the day, or one project of several, has none. */
+export interface Today {
+  usd: number;
+  ceiling: number | null;
+  calls: number;
+  unpriced: number;
+  /** The zones whose midnight it begins at. */
+  zones: readonly string[];
+}
+
+/** The server's answer, and what each run cost when it came. */
+export interface Told {
+  rows: readonly TodayRow[];
+  costs: ReadonlyMap<string, number>;
+}
+
+export function todayOf(told: Told, runs: readonly RunRow[], now: Date): Today | null {
+  const { rows } = told;
+  if (rows.length === 0 || rows.some(({ until }) => new Date(until) <= now)) return null;
+  return {
+    usd: Math.max(0, sum(rows.map(({ spent_usd }) => Number(spent_usd))) + moved(told, runs)),
+    ceiling: ceilingOf(rows),
+    calls: sum(rows.map(({ calls }) => calls)),
+    unpriced: sum(rows.map(({ unpriced_calls }) => unpriced_calls)),
+    zones: [...new Set(rows.map(({ time_zone }) => time_zone))],
+  };
+}
+
+/** What the meters added since the server's answer; a run that came into sight later counts if it began later. */
+export function moved({ rows, costs }: Told, runs: readonly RunRow[]): number {
+  const answered = rows[0]?.at ?? "";
+  const before = (run: RunRow) => costs.get(run.id) ?? (run.started_at > answered ? 0 : costOf(run));
+  return toTheMicro(sum(runs.map((run) => costOf(run) - before(run))));
+}
+
+/** Nothing was spent since the answer, and it was given when all these runs were in sight. */
+export function isSettled(told: Told, runs: readonly RunRow[], now: Date): boolean {
+  return todayOf(told, runs, now) !== null && moved(told, runs) === 0 && runs.every(({ id }) => told.costs.has(id));
+}
+
+export function costsOf(runs: readonly RunRow[]): Map<string, number> {
+  return new Map(runs.map((run) => [run.id, costOf(run)]));
+}
+
+function ceilingOf(rows: readonly TodayRow[]): number | null {
+  const known = rows.flatMap(({ budget }) => (budget ? [Number(budget.ceiling_usd)] : []));
+  return known.length === rows.length ? sum(known) : null;
+}
+
+const costOf = (run: RunRow): number => Number(run.cost_usd) + Number(run.judge_cost_usd);
+const toTheMicro = (usd: number): number => Math.round(usd * 1e6) / 1e6;
+
+function sum(values: readonly number[]): number {
+  return values.reduce((total, value) => total + value, 0);
+}

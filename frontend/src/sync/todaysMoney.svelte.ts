@@ -1,0 +1,68 @@
+/**
+ * What today cost: the server's own sum, and between two answers what the meters added.
+ *
+ * The server is asked when nothing is known, when money moved (at most every few
+ * seconds), after midnight, and when who is here or the project's rules were read anew.
+ */
+import { query, read } from "../wire/api";
+import type { Me, Page, RunRow, TodayRow } from "../wire/types";
+import { shelf } from "./shelf";
+import { costsOf, isSettled, todayOf, type Today, type Told } from "./today";
+import { world } from "./world.svelte";
+
+const MOVED_MS = 5_000;
+const QUIET_MS = 5 * 60_000;
+const KEPT = "today:";
+
+class TodaysMoney {
+  #told = $state.raw<Told | null>(null);
+  #about: string | null = null;
+  #askedAt = -Infinity;
+  #me: Me | null = null;
+
+  /** The figure as of now; null: not known (yet, or of another day). */
+  at(now: Date, runs: readonly RunRow[]): Today | null {
+    return this.#told && todayOf(this.#told, runs, now);
+  }
+
+  /** Ask again where that is due; a failure leaves what was known. */
+  async refresh(now: Date, runs: readonly RunRow[]): Promise<void> {
+    const about = world.project?.id ?? "";
+    if (this.#about !== about) this.#forget(about);
+    if (!this.#isDue(now, runs)) return;
+    this.#askedAt = now.getTime();
+    this.#me = world.me;
+    try {
+      const { results } = await read<Page<TodayRow>>(`costs/today/${query({ project: about, limit: "500" })}`);
+      if (about === this.#about) await this.#take(about, results);
+    } catch {
+      if (this.#told === null) await this.#recall(about);
+    }
+  }
+
+  #isDue(now: Date, runs: readonly RunRow[]): boolean {
+    const waited = now.getTime() - this.#askedAt;
+    if (waited >= QUIET_MS || this.#me !== world.me) return true;
+    const unsettled = this.#told === null || !isSettled(this.#told, runs, now);
+    return unsettled && waited >= MOVED_MS;
+  }
+
+  async #take(about: string, rows: readonly TodayRow[]): Promise<void> {
+    this.#told = { rows, costs: costsOf(world.runs) };
+    if (world.access === "in") await shelf.put(KEPT + about, rows);
+  }
+
+  /** Without a server the last visit's figure stands, while its day lasts. */
+  async #recall(about: string): Promise<void> {
+    const rows = await shelf.get<TodayRow[]>(KEPT + about);
+    if (rows && this.#told === null && about === this.#about) this.#told = { rows, costs: costsOf(world.runs) };
+  }
+
+  #forget(about: string): void {
+    this.#about = about;
+    this.#told = null;
+    this.#askedAt = -Infinity;
+  }
+}
+
+export const todaysMoney = new TodaysMoney();

@@ -1,0 +1,100 @@
+"""The money that is always visible: today's, of the day's budget, as it is spent."""
+
+import re
+from decimal import Decimal
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.contract.conversation import a_turn
+
+USED = re.compile("Of the day.s budget used")
+PROJECT = "/api/v1/projects/{}/"
+
+
+@pytest.fixture
+def budget(person, installation):
+    """Give the project's day a ceiling; none is left behind."""
+
+    def set_it(usd):
+        said = {"budgets": {"day": {"usd": usd} if usd else {}}}
+        address = PROJECT.format(installation.project)
+        assert person.ask("PATCH", address, said).status == 200
+
+    yield set_it
+    set_it(None)
+
+
+def spent(installation):
+    (today,) = installation.get("/api/v1/costs/today/")["results"]
+    return Decimal(today["spent_usd"])
+
+
+def drawn(usd):
+    return f"${usd:,.2f}"
+
+
+@pytest.mark.parametrize("phone", [False, True])
+def test_today_stands_against_the_days_budget(open_page, installation, agent, budget, phone):
+    budget("900000")
+    agent.post_turns(agent.open_run(name="spender"), a_turn("ls", cost_usd="1.25"))
+
+    page = open_page("/", phone=phone)
+
+    told, rest = re.escape(drawn(spent(installation))), r"(?: \+ unpriced)? of \$900,000"
+    words = f"{told}{rest} today" if phone else f"Today {told}{rest}"
+    expect(page.locator(".money")).to_have_text(re.compile(words))
+    expect(page.get_by_role("meter", name=USED)).to_be_visible()
+
+
+def test_without_a_budget_today_stands_alone(open_page, agent, installation):
+    agent.post_turns(agent.open_run(name="spender"), a_turn("ls", cost_usd="1.25"))
+
+    page = open_page("/history")
+
+    expect(page.locator(".money")).to_contain_text(f"Today {drawn(spent(installation))}")
+    expect(page.locator(".money")).not_to_contain_text(" of ")
+    expect(page.get_by_role("meter", name=USED)).to_have_count(0)
+
+
+def test_what_is_spent_meanwhile_shows_without_a_reload(open_page, agent, installation):
+    run = agent.open_run(name="spender")
+    agent.post_turns(run, a_turn("ls", cost_usd="1.25"))
+    page = open_page("/")
+    expect(page.locator(".money")).to_contain_text(drawn(spent(installation)))
+
+    agent.post_turns(run, a_turn("pwd", cost_usd="2.75"))
+
+    expect(page.locator(".money")).to_contain_text(drawn(spent(installation)))
+
+
+def test_what_has_no_price_is_said_and_in_no_amount(open_page, agent, installation):
+    usage = {"input": 900, "output": 20}
+    agent.post_turns(agent.open_run(name="house"), a_turn("ls", model="house-model", usage=usage))
+
+    page = open_page("/")
+
+    figure = page.locator(".money .today")
+    expect(figure).to_contain_text("unpriced")
+    expect(figure).to_have_attribute("title", re.compile(r"\d+ calls? of unknown price on top"))
+
+
+def test_the_bar_says_what_the_costs_page_says(open_page, installation, agent):
+    agent.post_turns(agent.open_run(name="spender"), a_turn("ls", cost_usd="1.25"))
+
+    page = open_page("/costs")
+
+    told = drawn(spent(installation))
+    expect(page.locator(".money")).to_contain_text(told)
+    expect(page.get_by_role("main").locator(".page")).to_contain_text(told)
+
+
+def test_a_stop_of_today_is_told_on_now_and_leads_to_how_it_is_estimated(open_page, stuck):
+    run = stuck()
+    run.answer("terminate")
+    page = open_page("/")
+
+    page.get_by_role("link", name=re.compile("saved by stops|no estimate yet")).click()
+
+    expect(page).to_have_url(re.compile("/costs$"))
+    expect(page.get_by_text(re.compile("How .saved. is counted"))).to_be_visible()
