@@ -18,6 +18,7 @@ from missioncontrol.api.views import (
     prices,
     projects,
     runs,
+    signing_in,
     timeline,
 )
 from missioncontrol.api.views.screen import screen
@@ -96,7 +97,10 @@ urlpatterns = [
     path("healthz", operator.healthz),
     path("readyz", operator.readyz),
     re_path(r"^metrics/?$", operator.metrics),
-    path("", include("missioncontrol.accounts.urls")),
+    path("login/", signing_in.how_to_sign_in, name="how-to-sign-in"),
+    path("login/<str:secret>/", signing_in.sign_in, name="sign-in"),
+    path("pair/", signing_in.pair, name="pair"),
+    path("logout/", signing_in.sign_out, name="sign-out"),
     re_path(r"^(?!api/|ws/|v1/|assets/).*$", screen),
 ]
 

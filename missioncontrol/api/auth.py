@@ -7,6 +7,7 @@ from typing import Any, cast
 from uuid import UUID
 
 from django.contrib.auth.models import User
+from django.http import HttpRequest
 from rest_framework.authentication import BaseAuthentication, SessionAuthentication
 from rest_framework.permissions import SAFE_METHODS, BasePermission
 from rest_framework.request import Request
@@ -177,7 +178,7 @@ def owned_project(request: Request, named: UUID | None) -> UUID:
     return project
 
 
-def name_of(request: Request) -> str:
+def name_of(request: Request | HttpRequest) -> str:
     """Return the caller's name as the journal writes it."""
     caller = request.user
     if isinstance(caller, User):

@@ -18,7 +18,7 @@ ASK_EACH_TIME = ("/sw.js", "/manifest.webmanifest", "/index.html")
 
 @sync_and_async_middleware
 def SecurityHeaders(get_response: Callable[[Any], Any]) -> Callable[[Any], Any]:  # noqa: N802
-    """Add a Content-Security-Policy to every page and built file Django answers."""
+    """Add a Content-Security-Policy to all that Django answers; no cache keeps the API's."""
     if iscoroutinefunction(get_response):
 
         async def later(request: Any) -> Any:
@@ -35,6 +35,8 @@ def _guarded(request: Any, response: Any) -> Any:
     if request.is_secure():
         for cookie in response.cookies.values():
             cookie["secure"] = True
+    if request.path.startswith("/api/"):
+        response.headers.setdefault("Cache-Control", "no-store")
     if request.path in ASK_EACH_TIME:
         response.headers["Cache-Control"] = "no-cache"
     return response

@@ -45,7 +45,6 @@ def stream(
         _asynchronously(parts) if is_async else parts, content_type=TYPES[kind]
     )
     response["Content-Disposition"] = f'attachment; filename="{name}.{kind}"'
-    response["Cache-Control"] = "no-store"
     return response
 
 

@@ -98,6 +98,21 @@ def revoke_token(token_id: UUID, *, user: User, by: str, at: datetime) -> None:
 
 
 @transaction.atomic
+def record_entry(browser: Browser, *, is_paired: bool, at: datetime) -> None:
+    """Put it on record that somebody came in with a browser, and how."""
+    how = f"paired “{browser.name}”" if is_paired else f"signed in “{browser.name}” by a link"
+    _record(_projects_of(browser.user), how, by=_name_of(browser.user), at=at)
+
+
+@transaction.atomic
+def record_push(browser: Browser, *, on: bool, at: datetime) -> None:
+    """Put it on record that cards are pushed to a browser, or no more."""
+    what = "had pushes sent to" if on else "ended the pushes to"
+    by = _name_of(browser.user)
+    _record(_projects_of(browser.user), f"{what} “{browser.name}”", by=by, at=at)
+
+
+@transaction.atomic
 def sign_out(browser: Browser, *, by: str, at: datetime) -> None:
     """Sign one browser out, wherever it is; what it shows is closed, what it offered void."""
     pairing.withdraw(browser.user)
@@ -126,6 +141,10 @@ def _checked(name: str) -> str:
 
 def _named(row: AgentKey | PersonalToken) -> str:
     return f"“{row.name}” ({row.prefix}…)"
+
+
+def _name_of(user: User) -> str:
+    return user.get_full_name() or user.get_username()
 
 
 def _projects_of(user: User) -> list[UUID]:

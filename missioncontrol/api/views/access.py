@@ -59,7 +59,7 @@ class AgentKeys(APIView):
         asked = read_body(request, NewAgentKey)
         project = auth.owned_project(request, asked.project)
         made = access.make_agent_key(project, name=asked.name, by=auth.name_of(request), at=now())
-        return _once(MadeAgentKey(**_key(made.row), secret=made.secret))
+        return answer(MadeAgentKey(**_key(made.row), secret=made.secret), status=201)
 
 
 class OneAgentKey(APIView):
@@ -94,7 +94,7 @@ class Tokens(APIView):
             _person(request), name=asked.name, scope=asked.scope, expires_at=asked.expires_at,
             by=auth.name_of(request), at=now(),
         )  # fmt: skip
-        return _once(MadeToken(**_token(made.row), secret=made.secret))
+        return answer(MadeToken(**_token(made.row), secret=made.secret), status=201)
 
 
 class OneToken(APIView):
@@ -119,12 +119,6 @@ class Sessions(APIView):
             by=auth.name_of(request), at=now(),
         )  # fmt: skip
         return HttpResponse(status=204)
-
-
-def _once(row: Any) -> HttpResponse:
-    response = answer(row, status=201)
-    response["Cache-Control"] = "no-store"
-    return response
 
 
 def _key(key: AgentKey) -> dict[str, Any]:

@@ -143,16 +143,21 @@ class ThisPush(APIView):
             browsers.rename(browser, asked.name)
         if not settings.VAPID_PRIVATE_KEY:
             raise Unavailable(str(vapid.NoKey()))
+        is_first = _push_of(browser) is None
         devices.subscribe(
             browser, endpoint=asked.endpoint, p256dh=asked.keys.p256dh, auth=asked.keys.auth,
             vapid_key=asked.vapid_key, time_zone=asked.time_zone, language=asked.language, at=now(),
         )  # fmt: skip
+        if is_first:
+            access.record_push(browser, on=True, at=now())
         return answer(_row(_find(request, browser.id), browser), status=201)
 
     @described("devices_unsubscribe", status=204)
     def delete(self, request: Request) -> HttpResponse:
         """Have the browser that asks take no more pushes."""
-        Device.objects.filter(browser=_this(request), browser__isnull=False).delete()
+        browser = _this(request)
+        if browser and Device.objects.filter(browser=browser).delete()[0]:
+            access.record_push(browser, on=False, at=now())
         return HttpResponse(status=204)
 
 
@@ -193,9 +198,7 @@ class Pairings(APIView):
             id=made.id, status="waiting", expires_at=made.expires_at, url=url, code=made.code,
             code_url=f"{base}/pair", qr=picture,
         )  # fmt: skip
-        response = answer(row, status=201)
-        response["Cache-Control"] = "no-store"
-        return response
+        return answer(row, status=201)
 
 
 class OnePairing(APIView):

@@ -10,11 +10,12 @@ from rest_framework.test import APIClient
 
 from missioncontrol.accounts import services as accounts
 from missioncontrol.accounts.models import Browser, LoginLink
-from missioncontrol.accounts.views import CODES
 from missioncontrol.api.views.devices import PAIRINGS
+from missioncontrol.api.views.signing_in import CODES
 from missioncontrol.clock import now
 from missioncontrol.notify import vapid
 from missioncontrol.notify.models import Device
+from missioncontrol.runs.models import JournalRow
 from tests.push_service import PushService
 
 pytestmark = pytest.mark.django_db
@@ -247,6 +248,34 @@ def test_who_is_signed_out_comes_back_by_no_code_they_were_offered(which, me, ow
     assert Client().post("/pair/", {"code": code}).status_code == 410
 
 
+# --- on the record ---------------------------------------------------------------------
+
+
+def deeds(project):
+    rows = JournalRow.objects.filter(type="access.changed", project=project).order_by("seq")
+    return [json.loads(row.payload)["what"] for row in rows]
+
+
+def test_who_came_in_took_pushes_and_left_is_on_record(owner, project, as_person):
+    browser = APIClient(HTTP_USER_AGENT=PIXEL)
+    by_link(browser, owner)
+    subscribe(browser), subscribe(browser)
+    browser.delete("/api/v1/devices/this/push/")
+    browser.post("/logout/")
+
+    assert deeds(project) == [
+        "signed in “Pixel 9” by a link", "had pushes sent to “Pixel 9”",
+        "ended the pushes to “Pixel 9”", "signed out “Pixel 9”",
+    ]  # fmt: skip
+    assert as_person(owner).get("/api/v1/audit/verify/").json()["ok"]
+
+
+def test_a_phone_that_was_paired_is_on_record(me, project):
+    Client(headers={"User-Agent": PIXEL}).post("/pair/", {"code": offer(me)["code"]})
+
+    assert deeds(project) == ["paired “Pixel 9”"]
+
+
 # --- pairing ---------------------------------------------------------------------------
 
 
@@ -310,6 +339,46 @@ def test_guessing_is_slow(me):
     answers = [guesser.post("/pair/", {"code": f"AAAA-{n:04}-BBBB"}).status_code for n in range(12)]
 
     assert answers == [410] * 10 + [429] * 2
+
+
+GUESSER = "198.51.100.1, 203.0.113.9"  # the first is what they say of themselves
+
+
+def test_who_guesses_behind_a_proxy_slows_only_themselves(me):
+    through = {"REMOTE_ADDR": "127.0.0.1"}
+    for n in range(12):
+        Client(**through, headers={"X-Forwarded-For": GUESSER}).post("/pair/", {"code": str(n)})
+    code = offer(me)["code"]
+
+    beside = Client(**through, headers={"X-Forwarded-For": "203.0.113.7"})
+
+    assert beside.post("/pair/", {"code": code}).status_code == 302
+
+
+def test_from_elsewhere_nobody_takes_another_address_for_each_guess():
+    guesses = [
+        Client(REMOTE_ADDR="192.168.1.20", headers={"X-Forwarded-For": f"203.0.113.{n}"})
+        for n in range(11)
+    ]
+
+    assert [one.post("/pair/", {"code": "AAAA"}).status_code for one in guesses][-1] == 429
+
+
+def test_a_code_is_over_after_ten_minutes(me):
+    code = offer(me)["code"]
+    LoginLink.objects.update(expires_at=now())
+
+    assert Client().post("/pair/", {"code": code}).status_code == 410
+
+
+def test_a_session_that_somebody_else_laid_out_is_not_signed_in(me):
+    phone = Client()
+    phone.cookies["sessionid"] = laid_out = "a" * 32
+
+    phone.post("/pair/", {"code": offer(me)["code"]})
+
+    assert phone.cookies["sessionid"].value != laid_out
+    assert Client(headers={"Cookie": f"sessionid={laid_out}"}).get("/api/v1/me/").status_code == 401
 
 
 def test_a_form_of_another_site_pairs_nothing(me):

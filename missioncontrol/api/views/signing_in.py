@@ -8,7 +8,6 @@ from collections.abc import Callable, Mapping
 from functools import wraps
 from http import HTTPStatus
 from types import MappingProxyType
-from uuid import UUID
 
 from django.conf import settings
 from django.contrib.auth import login, logout
@@ -20,9 +19,11 @@ from django.views.decorators.http import require_http_methods, require_POST
 
 from missioncontrol import clock
 from missioncontrol.accounts import browsers, pairing
-from missioncontrol.accounts.models import LoginLink
+from missioncontrol.accounts.models import Browser, LoginLink
 from missioncontrol.accounts.pace import Pace
 from missioncontrol.accounts.services import find_login_link, note_browser, redeem_login_link
+from missioncontrol.api import auth
+from missioncontrol.oversight import access
 
 BACKEND = "django.contrib.auth.backends.ModelBackend"
 HOME = "/"
@@ -30,6 +31,7 @@ PAIRED = "/settings/devices"
 CODES = Pace(most=10, in_all=60)
 # A form with a CSRF token needs its Origin, which browsers hide under `no-referrer`.
 PAIR = {"referrer": "same-origin"}
+LONGEST_ADDRESS = 45
 FORWARDED = ("HTTP_FORWARDED", "HTTP_X_FORWARDED_FOR", "HTTP_X_REAL_IP", "HTTP_VIA")
 
 View = Callable[..., HttpResponse]
@@ -79,7 +81,7 @@ def pair(request: HttpRequest) -> HttpResponse:
     """Take the code that *Pair a phone* shows, where there is no camera."""
     if request.method != "POST":
         return _page(request, "accounts/pair.html", PAIR)
-    if not CODES.may(request.META.get("REMOTE_ADDR", "")):
+    if not CODES.may(asked_from(request)):
         told = {**PAIR, "problem": "Too many tries. Wait a minute, then type it again."}
         return _page(request, "accounts/pair.html", told, status=HTTPStatus.TOO_MANY_REQUESTS)
     link = pairing.redeem_code(code=request.POST.get("code", ""), at=clock.now())
@@ -92,8 +94,9 @@ def pair(request: HttpRequest) -> HttpResponse:
 @require_POST
 def sign_out(request: HttpRequest) -> HttpResponse:
     """End this session; its browser is forgotten, and no push reaches it."""
-    if browser := request.session.get(browsers.IN_SESSION):
-        browsers.sign_out(UUID(browser))
+    here = request.session.get(browsers.IN_SESSION)
+    if here and (browser := Browser.objects.select_related("user").filter(pk=here).first()):
+        access.sign_out(browser, by=auth.name_of(request), at=clock.now())
     logout(request)
     return HttpResponseRedirect("/login/")
 
@@ -109,12 +112,24 @@ def is_from_this_machine(request: HttpRequest) -> bool:
     """Say whether the peer is loopback itself, not a proxy speaking for someone."""
     if any(header in request.META for header in FORWARDED):
         return False
+    return is_loopback(request.META.get("REMOTE_ADDR", ""))
+
+
+def is_loopback(address: str) -> bool:
+    """Say whether an address is this machine's own loopback."""
     try:
-        peer = ipaddress.ip_address(request.META.get("REMOTE_ADDR", ""))
+        known = ipaddress.ip_address(address)
     except ValueError:
         return False
-    mapped = getattr(peer, "ipv4_mapped", None)
-    return bool((mapped or peer).is_loopback)
+    mapped = getattr(known, "ipv4_mapped", None)
+    return bool((mapped or known).is_loopback)
+
+
+def asked_from(request: HttpRequest) -> str:
+    """Return the address that asks; behind a proxy on this machine, the one it tells last."""
+    peer = str(request.META.get("REMOTE_ADDR", ""))
+    told = request.headers.get("X-Forwarded-For", "").rpartition(",")[2].strip()
+    return told[:LONGEST_ADDRESS] if told and is_loopback(peer) else peer
 
 
 def _enter(request: HttpRequest, link: LoginLink) -> HttpResponse:
@@ -125,6 +140,7 @@ def _enter(request: HttpRequest, link: LoginLink) -> HttpResponse:
     agent = request.headers.get("User-Agent", "")
     browser = browsers.present(request.session, user=link.user, agent=agent, at=clock.now())
     note_browser(link, browser)
+    access.record_entry(browser, is_paired=link.code_digest is not None, at=clock.now())
     return HttpResponseRedirect(HOME if link.code_digest is None else PAIRED)
 
 

@@ -1,0 +1,235 @@
+"""Every address of urls.py, asked by those whom it is none of: nobody is told a thing.
+
+A new address is found here by itself; one that takes a body or an id needs its line below.
+"""
+
+from __future__ import annotations
+
+import json
+from datetime import date
+from types import SimpleNamespace
+from uuid import uuid4
+
+import pytest
+from rest_framework.test import APIClient
+
+from missioncontrol.accounts import pairing
+from missioncontrol.accounts import services as accounts
+from missioncontrol.accounts.models import Browser, Scope
+from missioncontrol.clock import now
+from missioncontrol.history.models import SavedView
+from missioncontrol.notify.models import Delivery, Notice
+from missioncontrol.oversight.models import (
+    AllowlistEntry,
+    Backtest,
+    CostReport,
+    Message,
+    PolicyVersion,
+)
+from missioncontrol.urls import api
+from tests.build import NOON, a_call, a_project, a_run, put
+from tests.missioncontrol.notify.build import a_channel
+
+pytestmark = pytest.mark.django_db
+
+VERBS = ("get", "post", "put", "patch", "delete")
+EVERY = [
+    (verb, str(one.pattern))
+    for one in api
+    for verb in VERBS
+    if hasattr(vars(one.callback)["cls"], verb)
+]
+WITH_ID = [one for one in EVERY if "<" in one[1]]
+WRITES = [one for one in EVERY if one[0] != "get"]
+LISTS = [path for verb, path in EVERY if verb == "get" and "<" not in path]
+
+BODIES = {
+    "projects/<uuid:project_id>/": {"mode": "warn"},
+    "runs/<uuid:run_id>/": {"mode": "warn", "status": "completed"},
+    "projects/<uuid:project_id>/prices/": {"model": "m", "input": "1", "output": "2"},
+    "projects/<uuid:project_id>/policies/check/": {"policy": {}},
+    "backtest/": {"policy": {}, "project": "{project_id}"},
+    "runs/": {"name": "mine", "parent": "{run_id}"},
+    "runs/<uuid:run_id>/interventions/": {"key": "k", "action": "pause"},
+    "runs/<uuid:run_id>/choices/": {"key": "k", "action": "continue"},
+    "views/": {"name": "v", "q": "", "project": "{project_id}"},
+    "allowlist/": {"pattern": "Bash *", "match": "glob", "project": "{project_id}"},
+    "channels/": {
+        "kind": "webhook", "name": "n", "address": "https://example.com", "project": "{project_id}",
+    },
+    "keys/": {"name": "k", "project": "{project_id}"},
+    "tokens/": {"name": "t"},
+}  # fmt: skip
+ONES_OWN = {"tokens/", "sessions/", "pairings/", "devices/this/push/"}
+"""Written for oneself: there is no project to keep out of."""
+A_VIEWERS_TOO = {
+    ("post", "views/"): 201,
+    ("delete", "views/<uuid:view_id>/"): 404,  # it is Ana's own
+    ("post", "projects/<uuid:project_id>/policies/check/"): 200,  # nothing is kept
+}
+AN_AGENTS = {
+    ("get", "runs/<uuid:run_id>/rules/"),
+    ("post", "runs/"),
+    ("post", "runs/<uuid:run_id>/choices/"),
+    ("post", "runs/<uuid:run_id>/messages/<uuid:message_id>/delivered/"),
+}
+
+
+@pytest.fixture
+def house(project, owner):
+    """A project with one of everything that has an id."""
+    run = a_run(project, name="the-secret-run")
+    put(run, a_call("cat the-secret-file"))
+    browser = Browser.objects.create(
+        user=owner, name="Ana's", kind="phone", created_at=NOON, seen_at=NOON
+    )
+    channel = a_channel(project, name="the-secret-channel")
+    notice = Notice.objects.create(
+        project=project, run=run, what="card", subject="s", content={}, at=NOON
+    )
+    made = {
+        "project_id": project,
+        "run_id": run,
+        "message_id": Message.objects.create(run=run, text="the-secret-text", queued_at=NOON),
+        "device_id": browser,
+        "channel_id": channel,
+        "delivery_id": Delivery.objects.create(
+            notice=notice, project=project, what="card", kind="webhook", channel=channel,
+            target="the-secret-channel", status="failed", created_at=NOON,
+        ),
+        "pairing_id": pairing.offer(user=owner, at=now()),
+        "entry_id": AllowlistEntry.objects.create(
+            project=project, scope="project", pattern="the-secret-call", created_by="ana",
+            created_at=NOON,
+        ),
+        "backtest_id": Backtest.objects.create(
+            project=project, policy={}, today={}, policy_version=0, runs=[], by="ana", at=NOON,
+            beat_at=NOON,
+        ),
+        "report_id": CostReport.objects.create(
+            project=project, day=date(2026, 11, 20), version=1, made_at=NOON, time_zone="UTC",
+            account={}, by_model=[], by_project=[], counted="",
+        ),
+        "view_id": SavedView.objects.create(
+            user=owner, project=project, name="the-secret-view", q="", created_at=NOON
+        ),
+        "key_id": accounts.mint_agent_key(project=project, name="the-secret-key", at=NOON).row,
+        "token_id": accounts.mint_personal_token(user=owner, name="the-secret-token", at=NOON).row,
+    }  # fmt: skip
+    PolicyVersion.objects.create(project=project, number=1, policy={}, by="ana", at=NOON)
+    return SimpleNamespace(ids={name: str(row.id) for name, row in made.items()})
+
+
+@pytest.fixture
+def ask(house):
+    """Ask an address of the house with what belongs in it; returns the answer."""
+
+    def asked(client, verb, path, query=""):
+        return client.generic(
+            verb.upper(), f"/api/v1/{filled(path, house.ids)}{query}",
+            json.dumps(told(path, house.ids)), content_type="application/json",
+        )  # fmt: skip
+
+    return asked
+
+
+def filled(path, ids):
+    """Put the house's ids where an address takes some; of turns and versions, the first."""
+    for kind, name in (("uuid", name) for name in ids):
+        path = path.replace(f"<{kind}:{name}>", ids[name])
+    return path.replace("<int:number>", "1").replace("<int:seq>", "0")
+
+
+def told(path, ids):
+    """Return a body that would be taken, were it not for who sends it."""
+    marks = {f"{{{name}}}": value for name, value in ids.items()}
+    return {name: marks.get(str(value), value) for name, value in BODIES.get(path, {}).items()}
+
+
+def sending(secret):
+    client = APIClient()
+    client.credentials(HTTP_AUTHORIZATION=f"Bearer {secret}")
+    return client
+
+
+def text_of(answer):
+    return b"".join(answer.streaming_content if answer.streaming else [answer.content]).decode()
+
+
+def test_every_id_that_an_address_takes_is_known_here(house):
+    assert [path for _, path in EVERY if "<" in filled(path, house.ids)] == []
+    assert len(EVERY) > 70  # the walk really walks
+
+
+@pytest.mark.parametrize(("verb", "path"), WITH_ID)
+def test_what_is_in_another_project_does_not_exist(verb, path, ask, as_person, stranger):
+    wanted = 403 if (verb, path) in AN_AGENTS else 404
+
+    assert ask(as_person(stranger), verb, path).status_code == wanted
+
+
+@pytest.mark.parametrize(("verb", "path"), WITH_ID)
+def test_another_projects_agent_key_opens_nothing_here(verb, path, ask):
+    key = accounts.mint_agent_key(project=a_project("elsewhere"), name="theirs", at=NOON).secret
+
+    assert ask(sending(key), verb, path).status_code in {403, 404}
+
+
+@pytest.mark.parametrize(("verb", "path"), EVERY)
+def test_who_has_not_signed_in_is_told_nothing(verb, path, ask):
+    answer = ask(APIClient(), verb, path)
+
+    assert answer.status_code in {401, 403}
+    assert "the-secret" not in text_of(answer)
+
+
+@pytest.mark.parametrize("path", LISTS)
+@pytest.mark.parametrize("named", [False, True])
+def test_a_strangers_lists_hold_nothing_of_ours(path, named, ask, house, as_person, stranger):
+    query = f"?project={house.ids['project_id']}" if named else ""
+
+    said = text_of(ask(as_person(stranger), "get", path, query))
+
+    assert "the-secret" not in said
+    assert not [name for name, value in house.ids.items() if value in said]
+
+
+@pytest.mark.parametrize(("verb", "path"), [one for one in WRITES if one[1] not in ONES_OWN])
+def test_who_may_look_may_not_act(verb, path, ask, as_person, viewer):
+    wanted = A_VIEWERS_TOO.get((verb, path))
+
+    status = ask(as_person(viewer), verb, path).status_code
+
+    assert status in ({403, 404} if wanted is None else {wanted})
+
+
+@pytest.mark.parametrize(("verb", "path"), WRITES)
+def test_no_write_without_the_token_that_other_sites_cannot_read(verb, path, ask, owner):
+    here = APIClient(enforce_csrf_checks=True)
+    here.force_login(owner)
+
+    answer = ask(here, verb, path)
+
+    assert answer.status_code == 403
+    assert "CSRF" in text_of(answer)
+
+
+@pytest.mark.parametrize(("verb", "path"), WRITES)
+def test_a_token_that_reads_writes_nothing(verb, path, ask, owner):
+    only_reads = accounts.mint_personal_token(user=owner, name="r", at=NOON, scope=Scope.READ)
+
+    assert ask(sending(only_reads.secret), verb, path).status_code == 403
+
+
+@pytest.mark.parametrize("path", LISTS)
+def test_what_the_api_tells_is_kept_by_no_cache(path, as_person, owner):
+    assert as_person(owner).get(f"/api/v1/{path}")["Cache-Control"] == "no-store"
+
+
+def test_an_unknown_id_is_answered_as_anothers_is(as_person, stranger, house):
+    them = as_person(stranger)
+
+    unknown = them.get(f"/api/v1/runs/{uuid4()}/").json()
+    ours = them.get(f"/api/v1/runs/{house.ids['run_id']}/").json()
+
+    assert unknown == ours
