@@ -89,7 +89,7 @@ def send_test(channel: Channel, *, by: str, at: datetime) -> Delivery:
 
 RULES = (
     "enabled", "step_minutes", "quiet_from", "quiet_to", "hears_decisions", "hears_budgets",
-    "hears_reports",
+    "hears_reports", "language",
 )  # fmt: skip
 
 
@@ -101,6 +101,8 @@ def _apply(channel: Channel, rules: dict[str, Any]) -> None:
         channel.enabled = rules["enabled"]
     if "step_minutes" in rules:
         channel.step_minutes = _read_step(rules["step_minutes"])
+    if "language" in rules:
+        channel.language = rules["language"]
     for name in ("quiet_from", "quiet_to"):
         if name in rules:
             setattr(channel, name, _read_clock(name, rules[name]))
@@ -139,7 +141,7 @@ def _told(channel: Channel) -> dict[str, Any]:
     """Return what the chain may say of a channel."""
     return {
         "name": channel.name, "kind": channel.kind, "enabled": channel.enabled,
-        "step_minutes": channel.step_minutes,
+        "step_minutes": channel.step_minutes, "language": channel.language,
         "quiet_from": str(channel.quiet_from or ""), "quiet_to": str(channel.quiet_to or ""),
         "hears": [heard for heard in rows.HEARD if getattr(channel, f"hears_{heard}")],
     }  # fmt: skip

@@ -17,6 +17,7 @@ from missioncontrol.notify.links import link
 from missioncontrol.notify.models import Delivery
 from missioncontrol.notify.outcome import SENT, Outcome, of_status
 from missioncontrol.notify.sealing import unseal
+from missioncontrol.notify.texts import Texts, texts_in
 
 LONGEST_CALL_S = 40.0
 """Less than a lease: nobody else takes a delivery that is still on its way."""
@@ -28,14 +29,15 @@ SAID_STATUS = re.compile(r"error=(\d{3})\b")
 def send(delivery: Delivery, at: datetime) -> Outcome:
     """Send a delivery to its channel."""
     channel: Any = delivery.channel
-    told = content.read(delivery.notice.content)
-    words = wording.words_of(told, step_minutes=delivery.step_minutes, at=at)
+    told = content.read(delivery.notice.content, language=channel.language)
+    t = texts_in(channel.language)
+    words = wording.words_of(told, t, step_minutes=delivery.step_minutes, at=at)
     where = link(words.path)
     service = addresses.service_of(channel.kind, unseal(channel.address), link=where)
     if service is None:
         return Outcome(failure="its address cannot be read: enter it again", is_final=True)
     with outbound.only_public(private_hosts=settings.NOTIFY_HOSTS) as watch:
-        text = body_of(channel.kind, words, where)
+        text = body_of(channel.kind, words, t, where)
         if channel.kind == "email" and isinstance(told, content.Told) and told.html:
             return letter.send(service, subject=words.title, text=text, html=told.html)
         result = _notify(service, literal(channel.kind, words.title), text)
@@ -44,13 +46,13 @@ def send(delivery: Delivery, at: datetime) -> Outcome:
     return _outcome(result)
 
 
-def body_of(kind: str, words: wording.Words, where: str | None) -> str:
+def body_of(kind: str, words: wording.Words, t: Texts, where: str | None) -> str:
     """Return what is read under the title; our own link stands as it is."""
     lines = [literal(kind, words.detail or words.body)]
     if where:
-        lines.append(f"Answer it here: {where}" if words.needs_answer else where)
+        lines.append(t.answer_here.format(link=where) if words.needs_answer else where)
     elif words.needs_answer:
-        lines.append("Answer it in Mission Control.")
+        lines.append(t.answer_there)
     return "\n\n".join(lines)
 
 

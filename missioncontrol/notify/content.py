@@ -5,7 +5,8 @@ Words are made of it when it is sent (`wording`), so that they say how long it w
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from decimal import Decimal
 from typing import Annotated, Any, Literal
@@ -14,6 +15,7 @@ from uuid import UUID
 from pydantic import Field, TypeAdapter
 
 from guard.redact import redact
+from missioncontrol.notify.texts import CATALOGUES, SOURCE, Texts, language_of
 from missioncontrol.runs import rows
 from missioncontrol.runs.models import Run
 from missioncontrol.wire.budgets import BudgetScope
@@ -57,6 +59,16 @@ class Card:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Said:
+    """The same in another language."""
+
+    title: str
+    body: str
+    detail: str
+    html: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Told:
     """Something to know, which asks nothing: a ceiling that nears, a report, a test."""
 
@@ -71,6 +83,8 @@ class Told:
     """Where it is shown, on this site."""
     data: dict[str, Any] | None = None
     """For a program to read."""
+    others: dict[str, Said] = field(default_factory=dict)
+    """By language; what stands above is English."""
 
 
 Content = Annotated[Card | Told, Field(discriminator="form")]
@@ -107,6 +121,27 @@ def kept(content: Card | Told) -> dict[str, Any]:
     return dumped
 
 
-def read(content: dict[str, Any]) -> Card | Told:
-    """Return content that was kept."""
-    return _contents.validate_python(content)
+def read(content: dict[str, Any], *, language: str = SOURCE) -> Card | Told:
+    """Return content that was kept; what was told, in a language."""
+    told = _contents.validate_python(content)
+    return _spoken(told, language) if isinstance(told, Told) else told
+
+
+def in_every_language(say: Callable[[Texts], Told]) -> Told:
+    """Return what is told, said in each of our languages; `say` writes it in one."""
+    said = {language: say(texts) for language, texts in CATALOGUES.items()}
+    others = {
+        language: Said(title=told.title, body=told.body, detail=told.detail, html=told.html)
+        for language, told in said.items()
+        if language != SOURCE
+    }
+    return replace(said[SOURCE], others=others)
+
+
+def _spoken(told: Told, language: str) -> Told:
+    said = told.others.get(language_of(language))
+    if said is None:
+        return replace(told, others={})
+    return replace(
+        told, title=said.title, body=said.body, detail=said.detail, html=said.html, others={}
+    )

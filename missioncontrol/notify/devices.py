@@ -17,6 +17,7 @@ from missioncontrol.ids import new_id
 from missioncontrol.notify import vapid
 from missioncontrol.notify.models import Delivery, Device
 from missioncontrol.notify.sealing import fingerprint, seal
+from missioncontrol.notify.texts import language_of
 from missioncontrol.notify.web_push import raw
 
 AUTH_BYTES = 16
@@ -25,7 +26,7 @@ AUTH_BYTES = 16
 @transaction.atomic
 def subscribe(
     browser: Browser, *, endpoint: str, p256dh: str, auth: str, vapid_key: str,
-    time_zone: str, language: str, at: datetime,
+    time_zone: str, language: str | None, at: datetime,
 ) -> Device:  # fmt: skip
     """Have a browser take pushes; its older subscription goes.
 
@@ -38,8 +39,10 @@ def subscribe(
     kept: dict[str, Any] = {
         "user": browser.user, "browser": browser, "name": browser.name, "kind": browser.kind,
         "endpoint": seal(endpoint), "p256dh": seal(p256dh), "auth": seal(auth),
-        "vapid_key": vapid_key, "seen_at": at, "language": language[:8], "time_zone": zone,
+        "vapid_key": vapid_key, "seen_at": at, "time_zone": zone,
     }  # fmt: skip
+    if language is not None:
+        kept["language"] = language_of(language)
     if known:
         Device.objects.filter(endpoint_digest=fingerprint(endpoint)).exclude(pk=known.pk).delete()
         _write(known, {**kept, "endpoint_digest": fingerprint(endpoint)})
@@ -58,6 +61,8 @@ def change(device: Device, changes: dict[str, Any]) -> None:
     Raises:
         InvalidRequest: quiet hours need both ends; a zone must be one.
     """
+    if "language" in changes:
+        changes["language"] = language_of(changes["language"])
     if "time_zone" in changes:
         changes["time_zone"] = _zone(changes["time_zone"])
     for end in ("quiet_from", "quiet_to"):

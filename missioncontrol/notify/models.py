@@ -56,6 +56,7 @@ class Channel(models.Model):
     hears_decisions = models.BooleanField(default=True)
     hears_budgets = models.BooleanField(default=True)
     hears_reports = models.BooleanField(default=False)
+    language = models.CharField(max_length=8, default="en")
     created_by = models.CharField(max_length=150)
     created_at = models.DateTimeField()
 
@@ -125,3 +126,9 @@ class Delivery(models.Model):
             models.Index(fields=["due_at"], condition=Q(due_at__isnull=False), name="delivery_due"),
             models.Index(fields=["project", "status"], name="delivery_of_project"),
         ]
+
+    @property
+    def language(self) -> str:
+        """The target's; English once it is gone."""
+        target = self.device or self.channel
+        return target.language if target else "en"

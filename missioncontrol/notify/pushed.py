@@ -7,21 +7,12 @@ from datetime import datetime
 from typing import Any
 
 from missioncontrol.notify import wording
-from missioncontrol.notify.content import Card, Told, bounded
+from missioncontrol.notify.content import Card, Told
+from missioncontrol.notify.texts import Texts
 
 LONGEST_TTL_S = 24 * 3600
 UNHELD_TTL_S = 4 * 3600
 """A card that holds nobody is old news after a while."""
-DEEDS = {
-    "continue": "continued it", "inject": "injected the fix", "terminate": "ended it",
-    "allowlist": "allowed the call", "allow_budget": "allowed more", "finish": "had it finish",
-    "restart": "began it again",
-}  # fmt: skip
-BY_ITSELF = {
-    "dismissed": "The judge saw no loop.", "autofix": "It was corrected by itself.",
-    "proceed": "Nobody answered: it goes on.", "stop": "Nobody answered: it was stopped.",
-    "ended": "The run has ended.", "superseded": "Another card took its place.",
-}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,11 +26,14 @@ class Push:
     """At most 32 signs: a newer push of the same topic takes the place of one that waits."""
 
 
-def of_card(card: Card, *, step_minutes: int, open_cards: int, details: bool, at: datetime) -> Push:
+def of_card(
+    card: Card, t: Texts, *, step_minutes: int, open_cards: int, details: bool, at: datetime
+) -> Push:
     """Ask for an answer: names the run, says why, what it costs, and what can be tapped."""
-    words = wording.words_of(card, step_minutes=step_minutes, at=at)
+    words = wording.words_of(card, t, step_minutes=step_minutes, at=at)
     payload = {
         "type": "card",
+        "language": t.language,
         "tag": str(card.decision),
         "title": words.title,
         "body": words.body if details else "",
@@ -48,7 +42,7 @@ def of_card(card: Card, *, step_minutes: int, open_cards: int, details: bool, at
         "run_name": card.run_name,
         "decision": str(card.decision),
         "version": card.version,
-        "actions": buttons_of(card) if details else [],
+        "actions": buttons_of(card, t) if details else [],
         "open": open_cards,
         "at": card.opened_at.isoformat(),
     }
@@ -57,13 +51,14 @@ def of_card(card: Card, *, step_minutes: int, open_cards: int, details: bool, at
     )
 
 
-def of_withdrawal(card: Card, *, outcome: str, by: str, open_cards: int) -> Push:
+def of_withdrawal(card: Card, t: Texts, *, outcome: str, by: str, open_cards: int) -> Push:
     """Say that a card was answered: its notification goes."""
-    said = f"{by} {DEEDS[outcome]}." if outcome in DEEDS else BY_ITSELF.get(outcome, "")
+    said = t.deeds[outcome].format(by=by) if outcome in t.deeds else t.by_itself.get(outcome, "")
     payload = {
         "type": "withdrawn",
+        "language": t.language,
         "tag": str(card.decision),
-        "title": f"{bounded(card.run_name, 22)}: answered",
+        "title": wording.titled(t.answered, card.run_name),
         "body": said,
         "path": f"/runs/{card.run}",
         "open": open_cards,
@@ -71,10 +66,11 @@ def of_withdrawal(card: Card, *, outcome: str, by: str, open_cards: int) -> Push
     return Push(payload=payload, ttl_s=3600, urgency="normal", topic=card.decision.hex)
 
 
-def of_told(told: Told, *, topic: str, open_cards: int, details: bool) -> Push:
+def of_told(told: Told, t: Texts, *, topic: str, open_cards: int, details: bool) -> Push:
     """Tell something that asks nothing."""
     payload = {
         "type": "told",
+        "language": t.language,
         "tag": topic,
         "title": told.title,
         "body": told.body if details else "",
@@ -84,29 +80,27 @@ def of_told(told: Told, *, topic: str, open_cards: int, details: bool) -> Push:
     return Push(payload=payload, ttl_s=LONGEST_TTL_S, urgency="normal", topic=topic)
 
 
-def buttons_of(card: Card) -> list[dict[str, str]]:
+def buttons_of(card: Card, t: Texts) -> list[dict[str, str]]:
     """Return at most two answers. A fix is injected only from where it stands in full."""
-    fix = card.fix if card.fix and len(card.fix) <= wording.LONGEST_FIX_ON_BUTTON else None
-    if (
-        "inject" in card.actions
-        and fix
-        and f'"{fix}"' in wording.words_of(card, at=card.opened_at).body
-    ):
-        first = {"action": "inject", "title": "Inject fix", "message": fix}
+    fix = wording.fix_in(card, t)
+    stands = fix and fix in wording.words_of(card, t, at=card.opened_at).body
+    if "inject" in card.actions and card.fix and stands:
+        first = {"action": "inject", "title": t.inject_fix, "message": card.fix}
     elif "inject" in card.actions and (card.fix or card.long_fix):
-        first = {"action": "open", "title": "Read fix"}
+        first = {"action": "open", "title": t.read_fix}
     else:
-        return _without_fix(card)
-    return [first, *_offered(card, ("continue", "Continue"))]
+        return _without_fix(card, t)
+    return [first, *_offered(card, ("continue", t.proceed))]
 
 
-def _without_fix(card: Card) -> list[dict[str, str]]:
+def _without_fix(card: Card, t: Texts) -> list[dict[str, str]]:
     """Ending a run cannot be taken back: that is asked on the card itself."""
     if card.kind == "budget":
         return [{"action": "open", "title": "Allow more…"}, {"action": "open", "title": "Stop…"}]
     if not card.holds:
-        return _offered(card, ("pause", "Hold"), ("continue", "Continue"))
-    return [*_offered(card, ("continue", "Continue")), {"action": "open", "title": "Terminate…"}]
+        return _offered(card, ("pause", t.hold), ("continue", t.proceed))
+    terminate = {"action": "open", "title": t.terminate_there}
+    return [*_offered(card, ("continue", t.proceed)), terminate]
 
 
 def _offered(card: Card, *wanted: tuple[str, str]) -> list[dict[str, str]]:

@@ -9,6 +9,7 @@ from missioncontrol.notify import addresses, content
 from missioncontrol.notify.models import Channel, Delivery
 from missioncontrol.notify.retries import MOST_TRIES
 from missioncontrol.notify.sealing import Unreadable, unseal
+from missioncontrol.notify.texts import texts_in
 from missioncontrol.notify.wording import words_of
 from missioncontrol.wire.notices import ChannelHears, ChannelRow, DeliveryRow
 
@@ -27,6 +28,7 @@ def channel_row(channel: Channel, *, last: Delivery | None) -> ChannelRow:
         step_minutes=channel.step_minutes,
         quiet_from=_clock(channel.quiet_from),
         quiet_to=_clock(channel.quiet_to),
+        language=cast(Any, channel.language),
         hears=tuple(heard for heard in HEARD if getattr(channel, f"hears_{heard}")),
         created_by=channel.created_by,
         created_at=channel.created_at,
@@ -37,7 +39,8 @@ def channel_row(channel: Channel, *, last: Delivery | None) -> ChannelRow:
 def delivery_row(delivery: Delivery) -> DeliveryRow:
     """Show a delivery with its notice, and the notice's run."""
     notice = delivery.notice
-    told = content.read(notice.content)
+    told = content.read(notice.content, language=delivery.language)
+    t = texts_in(delivery.language)
     at = delivery.sent_at or delivery.due_at or delivery.created_at
     return DeliveryRow(
         id=delivery.id,
@@ -46,7 +49,7 @@ def delivery_row(delivery: Delivery) -> DeliveryRow:
         run_name=notice.run.name if notice.run else None,
         decision=notice.decision,
         what=cast(Any, delivery.what),
-        title=words_of(told, step_minutes=delivery.step_minutes, at=at).title,
+        title=words_of(told, t, step_minutes=delivery.step_minutes, at=at).title,
         kind=cast(Any, delivery.kind),
         target=delivery.target,
         channel=delivery.channel_id,

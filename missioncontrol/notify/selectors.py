@@ -81,4 +81,4 @@ def delivery(delivery_id: UUID, *, projects: Collection[UUID]) -> Delivery:
 
 
 def _with_notice(found: QuerySet[Delivery]) -> QuerySet[Delivery]:
-    return found.select_related("notice", "notice__run")
+    return found.select_related("notice", "notice__run", "device", "channel")

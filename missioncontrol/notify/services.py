@@ -83,25 +83,23 @@ def take_away(shown: Iterable[Delivery], *, at: datetime) -> None:
 
 def warn(run: Run, *, kind: str, summary: str, at: datetime) -> None:
     """Tell people of a trip in a run that only warns: of each kind once an hour."""
-    told = wording.warned(
-        summary, name=run.name, kind=kind, path=f"/runs/{run.id}",
-        cost=run.cost_usd + run.judge_cost_usd,
-    )  # fmt: skip
+    cost, path = run.cost_usd + run.judge_cost_usd, f"/runs/{run.id}"
+    told = content.in_every_language(
+        lambda t: wording.warned(t, summary, name=run.name, kind=kind, path=path, cost=cost)
+    )
     hour = at.astimezone(UTC).strftime("%Y-%m-%dT%H")
     tell(run.project_id, "warning", subject=f"{run.id}:{kind}:{hour}", told=told, at=at, run=run)
 
 
 def near_end(run: Run, ceiling: Mapping[str, Any], *, at: datetime) -> None:
     """Tell people that a ceiling nears its end; of a shared one once, whoever comes near."""
-    scope, whose = ceiling["scope"], ceiling["whose"]
-    name = {"run": run.name, "agent": whose, "tree": f"{run.name} and kin"}.get(scope, scope)
-    told = wording.nearing(
-        name.capitalize() if scope in {"day", "project"} else name, scope=scope,
-        unit=ceiling["unit"], spent=ceiling["spent"], ceiling=ceiling["ceiling"],
-        share=ceiling["share"], path=f"/runs/{run.id}" if scope in {"run", "tree"} else "/costs",
-        burn_usd_per_hour=rows.meters(run, new_points=0, at=at).burn_usd_per_hour,
-    )  # fmt: skip
-    owner = run.id if scope == "run" else whose
+    scope = ceiling["scope"]
+    burn = rows.meters(run, new_points=0, at=at).burn_usd_per_hour
+    path = f"/runs/{run.id}" if scope in {"run", "tree"} else "/costs"
+    told = content.in_every_language(
+        lambda t: wording.nearing(t, run.name, ceiling, burn_usd_per_hour=burn, path=path)
+    )
+    owner = run.id if scope == "run" else ceiling["whose"]
     subject = f"{scope}:{owner}:{ceiling['unit']}:{ceiling['ceiling']}"
     tell(run.project_id, "budget", subject=subject, told=told, at=at, run=run)
 
@@ -166,11 +164,11 @@ def _new_notice(
 
 def _test_notice(project: UUID, *, by: str, at: datetime) -> Notice:
     name = Project.objects.values_list("name", flat=True).get(pk=project)
-    said = content.Told(
-        title="A test from Mission Control",
-        body=f"{content.bounded(by, 100)} sent this from {content.bounded(name, 100)}. "
-        "It reaches you: cards will too.",
-        path="/settings/channels",
+    named = {"by": content.bounded(by, 100), "project": content.bounded(name, 100)}
+    said = content.in_every_language(
+        lambda t: content.Told(
+            title=t.test_title, body=t.test_body.format(**named), path="/settings/channels"
+        )
     )
     made = _new_notice(project, "test", subject=str(new_id()), told=said, at=at)
     if made is None:

@@ -19,6 +19,7 @@ from missioncontrol.notify import content, pushed, vapid
 from missioncontrol.notify.models import Delivery, Device, Notice
 from missioncontrol.notify.outcome import Outcome, of_status
 from missioncontrol.notify.sealing import unseal
+from missioncontrol.notify.texts import texts_in
 
 GONE = frozenset({404, 410})
 
@@ -43,18 +44,19 @@ def send(delivery: Delivery, at: datetime) -> Outcome:
 def push_of(delivery: Delivery, *, at: datetime) -> pushed.Push:
     """Return what a delivery says to its device."""
     device: Any = delivery.device
-    notice, told = delivery.notice, content.read(delivery.notice.content)
+    notice, t = delivery.notice, texts_in(device.language)
+    told = content.read(notice.content, language=device.language)
     open_cards = open_cards_of(device)
     if isinstance(told, content.Told):
         return pushed.of_told(
-            told, topic=notice.id.hex, open_cards=open_cards, details=device.show_details
+            told, t, topic=notice.id.hex, open_cards=open_cards, details=device.show_details
         )
     if delivery.what == "withdrawal":
         return pushed.of_withdrawal(
-            told, outcome=notice.outcome, by=notice.settled_by, open_cards=open_cards
+            told, t, outcome=notice.outcome, by=notice.settled_by, open_cards=open_cards
         )
     return pushed.of_card(
-        told, step_minutes=delivery.step_minutes, open_cards=open_cards,
+        told, t, step_minutes=delivery.step_minutes, open_cards=open_cards,
         details=device.show_details, at=at,
     )  # fmt: skip
 

@@ -15,6 +15,10 @@ from missioncontrol.notify.links import link
 from missioncontrol.notify.models import Channel, Delivery
 from missioncontrol.notify.outcome import Outcome, of_status
 from missioncontrol.notify.sealing import unseal
+from missioncontrol.notify.texts import texts_in
+
+UNSAID = frozenset({"html", "others"})
+"""What a program has no use for."""
 
 
 def send(delivery: Delivery, at: datetime) -> Outcome:
@@ -42,8 +46,9 @@ def address_of(channel: Channel) -> str:
 def payload(delivery: Delivery, *, at: datetime) -> dict[str, Any]:
     """Return what a program reads of a delivery."""
     notice = delivery.notice
-    told = content.read(notice.content)
-    words = wording.words_of(told, step_minutes=delivery.step_minutes, at=at)
+    told = content.read(notice.content, language=delivery.language)
+    t = texts_in(delivery.language)
+    words = wording.words_of(told, t, step_minutes=delivery.step_minutes, at=at)
     return {
         "event": f"notice.{delivery.what}",
         "delivery": str(delivery.id),
@@ -54,5 +59,5 @@ def payload(delivery: Delivery, *, at: datetime) -> dict[str, Any]:
         "text": words.body,
         "url": link(words.path),
         "at": at.isoformat(),
-        "about": {name: value for name, value in asdict(told).items() if name != "html"},
+        "about": {name: value for name, value in asdict(told).items() if name not in UNSAID},
     }

@@ -10,14 +10,13 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import date
 from decimal import Decimal
-from typing import Any
 
 from django.template.loader import render_to_string
 from pydantic import TypeAdapter
 
-from missioncontrol.notify.content import Told, bounded
+from missioncontrol.notify.content import Told, bounded, in_every_language
 from missioncontrol.notify.links import link
-from missioncontrol.notify.wording import money
+from missioncontrol.notify.texts import Texts
 from missioncontrol.oversight.cost_csv import COLUMNS, group_lines, lines_of, sum_line, total_of
 from missioncontrol.wire.costs import CostGroup, CostSum, Saving
 from missioncontrol.wire.reports import Report
@@ -46,72 +45,76 @@ class Line:
 
 
 def told_of(report: Report, *, path: str) -> Told:
-    """Return what people and programs are told of a report."""
-    return Told(
-        title=title_of(report),
-        body=body_of(report),
-        detail=text_of(report),
-        html=html_of(report, path=path),
-        path=path,
-        data=_report.dump_python(report, mode="json"),
+    """Return what people and programs are told of a report, in every language."""
+    data = _report.dump_python(report, mode="json")
+    return in_every_language(
+        lambda t: Told(
+            title=title_of(report, t),
+            body=body_of(report, t),
+            detail=text_of(report, t),
+            html=html_of(report, t, path=path),
+            path=path,
+            data=data,
+        )
     )
 
 
-def title_of(report: Report) -> str:
+def title_of(report: Report, t: Texts) -> str:
     """Say the day and what it cost: "Saturday cost $27.64"."""
-    weekday = date.fromisoformat(report.row.day).strftime("%A")
-    title = f"{weekday} cost {cost_words(report.row.spent)}"
-    return f"Corrected: {title}" if report.row.version > 1 else title
+    weekday = t.report.weekdays[date.fromisoformat(report.row.day).weekday()]
+    title = t.report.title.format(weekday=weekday, cost=cost_words(report.row.spent, t))
+    return t.report.corrected_title.format(title=title) if report.row.version > 1 else title
 
 
-def body_of(report: Report) -> str:
+def body_of(report: Report, t: Texts) -> str:
     """Say the budget, the loops, and what a correction corrects, in a line."""
-    row = report.row
+    row, words = report.row, t.report
     said = [bounded(row.project_name, 60) + ":"]
     if row.was_usd is not None:
-        said.append(f"it was told as {money(row.was_usd)}; {row.reason}.")
+        said.append(words.was_told.format(usd=t.figures.money(row.was_usd), reason=_why(report, t)))
     if row.budget and row.budget.ceiling_usd:
-        said.append(f"{_share(row.spent.total_usd, row.budget.ceiling_usd)} of the day budget.")
-    change = change_words(row.spent.total_usd, row.before_usd)
+        share = _share(row.spent.total_usd, row.budget.ceiling_usd, t)
+        said.append(words.of_day_budget.format(share=share))
+    change = change_words(row.spent.total_usd, row.before_usd, t)
     if change:
-        said.append(f"{change} on the week before.")
+        said.append(words.on_week_before.format(change=change))
     if row.spent.stops:
-        said.append(f"{counted(row.spent.stops, 'loop')} stopped, {_saved_words(row.saved)}.")
+        loops = words.count(row.spent.stops, "loop")
+        said.append(words.loops_stopped.format(loops=loops, saved=_saved_words(row.saved, t)))
     return " ".join(said)
 
 
-def text_of(report: Report) -> str:
+def text_of(report: Report, t: Texts) -> str:
     """Write the whole report as plain lines."""
-    row, account = report.row, report.account
-    lines = [f"{bounded(row.project_name, 60)}, {_day_words(row.day)} ({row.time_zone})", ""]
+    row = report.row
+    lines = [f"{bounded(row.project_name, 60)}, {_day_words(row.day, t)} ({row.time_zone})", ""]
     if row.was_usd is not None:
-        lines += [f"Corrected: told as {money(row.was_usd)} before; {row.reason}.", ""]
-    lines += [f"{name}: {value}" for name, value in facts_of(report)]
-    for title, groups in (("Agent", account.groups), ("Model", report.models),
-                          ("Project", report.projects)):  # fmt: skip
-        lines += ["", *_table(title, groups)]
-    return "\n".join([*lines, "", method_of(row.saved)])
+        lines += [f"{t.report.corrected} {_corrected_as(report, t)}", ""]
+    lines += [f"{name}: {value}" for name, value in facts_of(report, t)]
+    for title, groups in _splits(report, t):
+        lines += ["", *_table(title, groups, t)]
+    return "\n".join([*lines, "", method_of(row.saved, t)])
 
 
-def html_of(report: Report, *, path: str) -> str:
+def html_of(report: Report, t: Texts, *, path: str) -> str:
     """Write the report as a page for a letter."""
-    row, account = report.row, report.account
+    row = report.row
     part = 0
     if row.budget and row.budget.ceiling_usd > 0:
         part = min(100, int(100 * row.spent.total_usd / row.budget.ceiling_usd))
+    total = cost_words(row.spent, t)
     tables = [
-        (title, [line_of(one, groups) for one in groups])
-        for title, groups in (("Agent", account.groups), ("Model", report.models),
-                              ("Project", report.projects))
-    ]  # fmt: skip
+        (title, [line_of(one, groups, t) for one in groups]) for title, groups in _splits(report, t)
+    ]
     return render_to_string(
         "oversight/cost_report.html",
         {
-            "row": row, "day": _day_words(row.day), "total": cost_words(row.spent), "part": part,
-            "was": None if row.was_usd is None else money(row.was_usd),
-            "facts": facts_of(report)[1:],
-            "tables": tables, "method": method_of(row.saved), "link": link(path),
-            "sums": _parts(row.spent),
+            "language": t.language, "t": t.report, "row": row, "day": _day_words(row.day, t),
+            "total": total, "part": part,
+            "was": None if row.was_usd is None else _corrected_as(report, t),
+            "facts": facts_of(report, t)[1:],
+            "tables": tables, "method": method_of(row.saved, t), "link": link(path),
+            "sums": t.report.total.format(total=total, parts=_parts(row.spent, t)),
         },
     )  # fmt: skip
 
@@ -124,137 +127,151 @@ def csv_of(report: Report) -> str:
     return lines_of([COLUMNS, *lines, sum_line(account)])
 
 
-def facts_of(report: Report) -> list[tuple[str, str]]:
+def facts_of(report: Report, t: Texts) -> list[tuple[str, str]]:
     """Return the figures of the page's left panel, with their names."""
-    row, spent = report.row, report.row.spent
-    facts = [("Spent", cost_words(spent)), *_budget_facts(report)]
-    before = money(row.before_usd) if row.before_usd else "nothing"
-    if change := change_words(spent.total_usd, row.before_usd):
-        before = f"{before} (this day {change})"
-    facts += [
-        ("The same day a week before", before),
-        ("Judge, in the total", money(spent.judge_usd)),
-    ]
+    row, spent, words = report.row, report.row.spent, t.report
+    facts = [(words.spent, cost_words(spent, t)), *_budget_facts(report, t)]
+    before = t.figures.money(row.before_usd) if row.before_usd else words.nothing
+    if change := change_words(spent.total_usd, row.before_usd, t):
+        before = words.this_day.format(usd=before, change=change)
+    facts += [(words.week_before, before), (words.judge, t.figures.money(spent.judge_usd))]
     if spent.unpriced_calls:
-        facts.append(("Unpriced, on top", counted(spent.unpriced_calls, "call")))
-    facts.append(("Loops", f"{spent.loops}, {spent.stops} stopped"))
+        facts.append((words.unpriced_on_top, words.count(spent.unpriced_calls, "call")))
+    facts.append((words.loops, words.loops_are.format(loops=spent.loops, stops=spent.stops)))
     if spent.stops:
-        facts.append(("Saved by stops", _saved_words(row.saved)))
+        facts.append((words.saved_by_stops, _saved_words(row.saved, t)))
     return facts
 
 
-def _budget_facts(report: Report) -> list[tuple[str, str]]:
-    budget = report.row.budget
+def _budget_facts(report: Report, t: Texts) -> list[tuple[str, str]]:
+    budget, words, money = report.row.budget, t.report, t.figures.money
     if budget is None:
         return []
-    share = _share(report.row.spent.total_usd, budget.ceiling_usd)
+    share = _share(report.row.spent.total_usd, budget.ceiling_usd, t)
     left = budget.left_usd
-    over = f"{money(-left)} over" if left < 0 else f"{money(left)} left"
-    extra = f", {money(budget.extra_usd)} of it allowed on top" if budget.extra_usd else ""
-    return [("Budget", f"{share} of {money(budget.ceiling_usd)}{extra}; {over}")]
+    rest = words.over.format(usd=money(-left)) if left < 0 else words.left.format(usd=money(left))
+    extra = words.extra.format(usd=money(budget.extra_usd)) if budget.extra_usd else ""
+    ceiling = money(budget.ceiling_usd)
+    said = words.budget_is.format(share=share, ceiling=ceiling, extra=extra, rest=rest)
+    return [(words.budget, said)]
 
 
-def line_of(one: CostGroup, groups: Iterable[CostGroup]) -> Line:
+def line_of(one: CostGroup, groups: Iterable[CostGroup], t: Texts) -> Line:
     """Return one group as a line of the table."""
     total = one.cost_usd + one.judge_cost_usd
     most = max((other.cost_usd + other.judge_cost_usd for other in groups), default=Decimal(0))
     return Line(
-        name=bounded(one.name, 60) or "not named", cost=_cost_of(one),
-        change=change_words(total, one.before_usd) or "—",
+        name=bounded(one.name, 60) or t.report.no_name, cost=_cost_of(one, t),
+        change=change_words(total, one.before_usd, t) or "—",
         is_steep=one.before_usd >= SMALL and total / one.before_usd - 1 > STEEP,
-        share=int(100 * total / most) if most else 0, judge=money(one.judge_cost_usd),
-        runs=one.runs, loops=one.loops, trend=trend_words(one.trend),
-        saved=_saved_words(one.saved) if one.saved.stops else "—", note=_note_of(one),
+        share=int(100 * total / most) if most else 0, judge=t.figures.money(one.judge_cost_usd),
+        runs=one.runs, loops=one.loops, trend=trend_words(one.trend, t),
+        saved=_saved_words(one.saved, t) if one.saved.stops else "—", note=_note_of(one, t),
     )  # fmt: skip
 
 
-def trend_words(trend: tuple[int, ...]) -> str:
+def trend_words(trend: tuple[int, ...], t: Texts) -> str:
     """Say how loops went: this week's sum after the week before's."""
     half = len(trend) // 2
     before, now = sum(trend[:half]), sum(trend[half:])
     sign = "▲" if now > before else "▼" if now < before else "="
-    return f"{before} → {now} {sign}" if before or now else "none"
+    return f"{before} → {now} {sign}" if before or now else t.report.none
 
 
-def cost_words(spent: CostSum) -> str:
+def cost_words(spent: CostSum, t: Texts) -> str:
     """Say what was spent; what has no price is a word, never $0."""
     if spent.total_usd == 0 and spent.unpriced_calls:
-        return "unpriced"
-    return money(spent.total_usd)
+        return t.report.unpriced
+    return t.figures.money(spent.total_usd)
 
 
-def change_words(total: Decimal, before: Decimal) -> str:
+def change_words(total: Decimal, before: Decimal, t: Texts) -> str:
     """Say a change with a true minus; nothing where nothing was spent before.
 
-    >>> change_words(Decimal("11"), Decimal(10))
+    >>> from missioncontrol.notify.texts import texts_in
+    >>> change_words(Decimal("11"), Decimal(10), texts_in("en"))
     '+10%'
     """
     if before < SMALL:
         return ""
-    change = round(100 * (total - before) / before)
-    return "as much" if change == 0 else f"{'+' if change > 0 else '−'}{abs(change)}%"  # noqa: RUF001
+    change = (total - before) / before
+    if round(100 * change) == 0:
+        return t.report.as_much
+    return f"{'+' if change > 0 else '−'}{t.figures.share(abs(change))}"  # noqa: RUF001
 
 
-def method_of(saved: Saving) -> str:
+def method_of(saved: Saving, t: Texts) -> str:
     """Say how the saving was estimated, and how sure it is."""
-    how = (
-        "How “saved” is counted: an estimate. A stop is counted with the turns that loops of its "
-        "kind took here when nobody stopped them, less those it had taken, at what a turn of its "
-        "own loop cost; never more than its run's ceiling had left."
-    )
+    words, money = t.report, t.figures.money
     if saved.samples < saved.enough:
-        return f"{how} No estimate yet: {saved.samples} of {saved.enough} such loops are known."
-    known = f" {saved.samples} such loops took {saved.median_turns} turns, in the median."
-    likely = ""
+        known = words.no_estimate_yet.format(samples=saved.samples, enough=saved.enough)
+        return f"{words.how_saved} {known}"
+    said = [words.how_saved, words.samples.format(samples=saved.samples, turns=saved.median_turns)]
     if saved.stops and saved.low_usd is not None and saved.high_usd is not None:
-        likely = f" Likely {money(saved.low_usd)} to {money(saved.high_usd)}."
-    return how + known + likely
+        said.append(words.likely.format(low=money(saved.low_usd), high=money(saved.high_usd)))
+    return " ".join(said)
 
 
-def counted(n: int, word: str) -> str:
-    """Write a number with its word."""
-    return f"{n} {word if n == 1 else word + 's'}"
-
-
-def _saved_words(saved: Saving) -> str:
+def _saved_words(saved: Saving, t: Texts) -> str:
     if saved.likely_usd is None:
-        return "no estimate yet" if saved.samples < saved.enough else "unpriced"
-    return f"about {money(saved.likely_usd)} saved"
+        return t.report.no_estimate if saved.samples < saved.enough else t.report.unpriced
+    return t.report.saved.format(usd=t.figures.money(saved.likely_usd))
 
 
-def _cost_of(one: CostGroup) -> str:
+def _cost_of(one: CostGroup, t: Texts) -> str:
     total = total_of(one)
-    return "unpriced" if total is None else money(total)
+    return t.report.unpriced if total is None else t.figures.money(total)
 
 
-def _note_of(one: CostGroup) -> str:
+def _note_of(one: CostGroup, t: Texts) -> str:
     if not one.unpriced_calls:
         return ""
     models = f" ({bounded(', '.join(one.unpriced_models), 80)})" if one.unpriced_models else ""
-    return f"{counted(one.unpriced_calls, 'call')} unpriced{models}"
+    calls = t.report.count(one.unpriced_calls, "call")
+    return t.report.calls_unpriced.format(calls=calls, models=models)
 
 
-def _parts(spent: CostSum) -> str:
-    return f"agents {money(spent.agents_usd)} + judge {money(spent.judge_usd)}"
+def _parts(spent: CostSum, t: Texts) -> str:
+    money = t.figures.money
+    return t.report.parts.format(agents=money(spent.agents_usd), judge=money(spent.judge_usd))
 
 
-def _table(title: str, groups: Iterable[CostGroup]) -> list[str]:
+def _splits(report: Report, t: Texts) -> list[tuple[str, tuple[CostGroup, ...]]]:
+    names = t.report.groups
+    return [
+        (names["agent"], report.account.groups), (names["model"], report.models),
+        (names["project"], report.projects),
+    ]  # fmt: skip
+
+
+def _table(title: str, groups: Iterable[CostGroup], t: Texts) -> list[str]:
     groups = list(groups)
-    head = (
-        f"{title:<{NAME}} {'Cost':>10} {'Week before':>12} {'Runs':>5} {'Loops':>6}  Loops, 7 days"
-    )
+    cost, before, runs, loops, trend = t.report.columns
+    head = f"{title:<{NAME}} {cost:>10} {before:>12} {runs:>5} {loops:>9}  {trend}"
     lines = [head]
-    for line in (line_of(one, groups) for one in groups):
-        figures = f"{line.cost:>10} {line.change:>12} {line.runs:>5} {line.loops:>6}"
+    for line in (line_of(one, groups, t) for one in groups):
+        figures = f"{line.cost:>10} {line.change:>12} {line.runs:>5} {line.loops:>9}"
         row = f"{line.name[:NAME]:<{NAME}} {figures}  {line.trend}"
         lines += [row, *([f"  {line.note}"] if line.note else [])]
-    return lines if groups else [head, "nothing"]
+    return lines if groups else [head, t.report.empty]
 
 
-def _share(part: Decimal, whole: Decimal) -> str:
-    return f"{round(100 * part / whole)}%" if whole > 0 else "all"
+def _corrected_as(report: Report, t: Texts) -> str:
+    was = t.figures.money(report.row.was_usd or Decimal(0))
+    return t.report.corrected_as.format(usd=was, reason=_why(report, t))
 
 
-def _day_words(day: str) -> str:
-    at: Any = date.fromisoformat(day)
-    return f"{at:%A} {at.day} {at:%B %Y}"
+def _why(report: Report, t: Texts) -> str:
+    return t.report.reasons.get(report.row.reason, report.row.reason)
+
+
+def _share(part: Decimal, whole: Decimal, t: Texts) -> str:
+    return t.figures.share(part / whole) if whole > 0 else t.report.all
+
+
+def _day_words(day: str, t: Texts) -> str:
+    at = date.fromisoformat(day)
+    return t.report.date.format(
+        weekday=t.report.weekdays[at.weekday()], day=at.day, month=t.report.months[at.month - 1],
+        year=at.year,
+    )  # fmt: skip

@@ -9,6 +9,8 @@ from uuid import UUID
 
 ChannelKind = Literal["discord", "slack", "telegram", "email", "ntfy", "webhook"]
 DeliveryKind = Literal["push", "discord", "slack", "telegram", "email", "ntfy", "webhook"]
+Language = Literal["en", "de"]
+"""What people are told in: `notify.texts` has a catalogue of each."""
 ChannelHears = Literal["decisions", "budgets", "reports"]
 DeliveryWhat = Literal["decision", "withdrawal", "warning", "budget", "report", "test"]
 DeliveryStatus = Literal["waiting", "sent", "failed", "withdrawn", "skipped"]
@@ -59,6 +61,8 @@ class ChannelRow:
     quiet_from: str | None
     """"22:00", in the project's time zone."""
     quiet_to: str | None
+    language: Language
+    """What it is told in."""
     hears: tuple[ChannelHears, ...]
     created_by: str
     created_at: datetime

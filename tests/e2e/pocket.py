@@ -25,8 +25,8 @@ SUBSCRIBE = """said => {
 }"""
 SHOWN = """async () => {
   const shown = await self.registration.getNotifications();
-  return shown.map(({ title, body, tag, silent, actions, data }) => (
-    { title, body, tag, silent, actions: actions.map(({ title }) => title), data }));
+  return shown.map(({ title, body, tag, lang, silent, actions, data }) => (
+    { title, body, tag, lang, silent, actions: actions.map(({ title }) => title), data }));
 }"""
 CLICK = """async ({ tag, action }) => {
   const [notification] = await self.registration.getNotifications({ tag });
@@ -53,16 +53,15 @@ class Pocket:
         self.page.goto(self.installation.url + path)
         wait_for(lambda: self.page.evaluate(READY))
 
-    def allow(self) -> None:
-        """Allow notifications, as a thumb does."""
+    def allow(self, allow: str = "Allow notifications", stop: str = "Turn off here") -> None:
+        """Allow notifications, as a thumb does, by the buttons' names in its language."""
         self.open("/settings/devices")
-        allow = self.page.get_by_role("button", name="Allow notifications")
-        stop = self.page.get_by_role("button", name="Turn off here")
-        allow.or_(stop).wait_for()
-        if stop.is_visible():  # an earlier phone of the same session
-            stop.tap()
-        allow.tap()
-        stop.wait_for()
+        on, off = (self.page.get_by_role("button", name=name) for name in (allow, stop))
+        on.or_(off).wait_for()
+        if off.is_visible():  # an earlier phone of the same session
+            off.tap()
+        on.tap()
+        off.wait_for()
         self.registration = self._registration()
 
     def receive(self, kind: str) -> dict[str, Any]:

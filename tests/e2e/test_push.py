@@ -2,6 +2,7 @@
 
 import json
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 
 import pytest
 from playwright.sync_api import expect
@@ -13,6 +14,7 @@ from tests.e2e.stuck import StuckRun, an_agent_of, answer_all, the_person_of
 from tests.installations import an_installation, wait_for
 from tests.push_service import a_push_service
 
+GERMAN = ("Benachrichtigungen erlauben", "Hier ausschalten")
 HOSTILE = '"><img src=x onerror=alert(1)> {{7*7}}'
 
 
@@ -34,8 +36,20 @@ def house(service, tmp_path_factory):
 @pytest.fixture
 def pocket(browser, house, service):
     """A phone that allowed notifications."""
+    with a_pocket(browser, house, service) as mine:
+        yield mine
+
+
+@pytest.fixture
+def german_pocket(browser, house, service):
+    with a_pocket(browser, house, service, locale="de-DE") as mine:
+        yield mine
+
+
+@contextmanager
+def a_pocket(browser, house, service, **said):
     context = browser.new_context(
-        viewport=PHONE, has_touch=True, is_mobile=True, service_workers="allow"
+        viewport=PHONE, has_touch=True, is_mobile=True, service_workers="allow", **said
     )
     context.grant_permissions(["notifications"], origin=house.url)
     context.add_cookies(
@@ -46,7 +60,7 @@ def pocket(browser, house, service):
     complaints = []
     page.on("pageerror", lambda error: complaints.append(str(error)))
     mine = Pocket(page, house, service)
-    mine.allow()
+    mine.allow(*GERMAN if said else ())
     answer_all(the_person_of(house))
     yield mine
     answer_all(the_person_of(house))
@@ -107,6 +121,26 @@ def test_a_name_of_any_kind_is_text_there(pocket, stuck):
     pocket.receive("card")
 
     assert pocket.wait_for_shown(tag=run.card["id"])["title"].startswith('"><img src=x')
+
+
+def test_a_german_phone_reads_german_on_its_lock_screen(german_pocket, stuck):
+    run = stuck()
+    german_pocket.put_away()
+
+    german_pocket.receive("card")
+
+    shown = german_pocket.wait_for_shown(tag=run.card["id"])
+    assert (shown["lang"], shown["title"].endswith(" angehalten")) == ("de", True)
+    assert "0,50\u00a0$ in der Schleife" in shown["body"]
+    assert shown["actions"] == ["Korrektur lesen", "Weiter"]
+
+    run.answer("terminate")
+    german_pocket.click(run.card["id"], "1")
+    told = german_pocket.wait_for_shown(tag=run.card["id"])
+    assert told["body"] == "Die Karte ist inzwischen weiter. Der Tipp wurde nicht gesendet."
+
+    german_pocket.receive("withdrawn")
+    german_pocket.wait_for_shown(body="you hat ihn beendet.")
 
 
 def test_a_push_that_nobody_can_read_still_shows_something(pocket):

@@ -6,6 +6,7 @@
  */
 export const LANGUAGES = { en: "English", de: "Deutsch" } as const;
 export type Language = keyof typeof LANGUAGES;
+export const LANGUAGE_OPTIONS = [["en", LANGUAGES.en], ["de", LANGUAGES.de]] as const;
 
 /** A view's texts, by the view's name. */
 export type Catalogue = Readonly<Record<string, object | undefined>>;

@@ -5,8 +5,8 @@
  * need the app on the home screen too: there is no PushManager before.
  */
 import { speech } from "../messages/speech.svelte";
-import { write } from "../wire/api";
-import type { DeviceRow } from "../wire/types";
+import { read, write } from "../wire/api";
+import type { DeviceRow, Page } from "../wire/types";
 
 export type PushState =
   | "insecure" // plain HTTP: no browser offers it
@@ -34,6 +34,12 @@ export async function takePushes(key: string): Promise<boolean> {
   const said = { endpoint, keys, time_zone, vapid_key: key, language: speech.language, ...(name && { name }) };
   await write<DeviceRow>("POST", "devices/this/push/", said);
   return true;
+}
+
+/** What is pushed here speaks as this page does; without pushes there is nothing to tell. */
+export async function tellPushLanguage(language: string): Promise<void> {
+  const here = (await read<Page<DeviceRow>>("devices/")).results.find(({ is_this }) => is_this);
+  if (here?.push && here.push.language !== language) await write("PATCH", `devices/${here.id}/`, { language });
 }
 
 export async function takeNoPushes(): Promise<void> {

@@ -78,6 +78,16 @@ describe("a tap that was not taken", () => {
     ]);
   });
 
+  it("says it in the language the push came in", () => {
+    const german = readPush({ ...CARD, language: "de" });
+    const { title, options } = refusal(german.about, 409, "The run has moved on.");
+
+    expect([german.options.lang, title, options.body]).toEqual([
+      "de", "fix-auth-tests: nicht gesendet", "Die Karte ist inzwischen weiter. Der Tipp wurde nicht gesendet.",
+    ]);
+    expect(keeping(german.about).options.lang).toBe("de");
+  });
+
   it("asks to sign in where the session has ended", () => {
     expect(refusal(about, 401, "").title).toBe("Sign in again");
   });

@@ -1,5 +1,6 @@
 /** What a push becomes on the lock screen, and what a tap there sends. Pure. */
 import type { Sendable } from "../sync/tapBody";
+import { textsIn } from "./texts";
 
 export interface Button {
   action: string;
@@ -12,6 +13,7 @@ export interface Button {
 export interface About {
   type: "card" | "withdrawn" | "told";
   path: string;
+  language: string;
   run: string | null;
   runName: string;
   decision: string | null;
@@ -45,6 +47,7 @@ export function readPush(said: unknown): Shown {
   const about: About = {
     type,
     buttons,
+    language: textOf(told.language) || "en",
     path: pathOf(told.path),
     run: textOf(told.run) || null,
     runName: textOf(told.run_name),
@@ -58,6 +61,7 @@ export function readPush(said: unknown): Shown {
     options: {
       body: textOf(told.body).slice(0, LONGEST.body),
       tag,
+      lang: about.language,
       icon: "/icons/icon-192.png",
       badge: "/icons/badge-96.png",
       data: about,
@@ -86,19 +90,21 @@ export function tapOf(about: About, action: string, key: string): Sendable | nul
 
 /** What is shown where a tap was not taken. */
 export function refusal(about: About, status: number, detail: string): Shown {
+  const t = textsIn(about.language);
   const gone = status === 401 || status === 403;
-  const why = gone ? "You are signed out on this device." : detail || `The server answered ${String(status)}.`;
-  return notice(about, gone ? "Sign in again" : `${about.runName}: not sent`, `${why} Your tap was not sent.`);
+  const why = gone ? t.signedOut : (status === 409 && t.stale) || detail || t.answered(status);
+  return notice(about, gone ? t.signIn : t.notSent(about.runName), `${why} ${t.tapNotSent}`);
 }
 
 /** What is shown where the server could not be reached. */
 export function keeping(about: About): Shown {
-  return notice(about, `${about.runName}: kept`, "No connection. Your tap is sent once when you are back.");
+  const t = textsIn(about.language);
+  return notice(about, t.kept(about.runName), t.keptWhy);
 }
 
 function notice(about: About, title: string, body: string): Shown {
   const tag = about.decision ?? "mission-control";
-  const shown = readPush({ type: "withdrawn", tag, title, body, path: about.path });
+  const shown = readPush({ type: "withdrawn", tag, title, body, path: about.path, language: about.language });
   return { ...shown, about: { ...shown.about, run: about.run, runName: about.runName } };
 }
 

@@ -5,7 +5,7 @@ import { draftOf, emptyDraft, newOf, patchOf, stepsOf, withHeard } from "./chann
 function aChannel(said: Partial<ChannelRow> = {}): ChannelRow {
   return {
     id: "c1", project: "p1", kind: "slack", name: "ops", shown: "hooks.slack.com", enabled: true, step_minutes: 0,
-    quiet_from: null, quiet_to: null, hears: ["decisions", "budgets"], created_by: "ana",
+    quiet_from: null, quiet_to: null, language: "en", hears: ["decisions", "budgets"], created_by: "ana",
     created_at: "2026-11-21T12:00:00Z", last: null, ...said,
   };
 }
@@ -19,6 +19,12 @@ describe("a channel's form", () => {
   it("sends an address only when one was entered", () => {
     const row = aChannel();
     expect(patchOf(row, { ...draftOf(row), address: " slack://A/B/C " })).toEqual({ address: "slack://A/B/C" });
+  });
+
+  it("sends the language when another was chosen", () => {
+    const row = aChannel();
+    expect(patchOf(row, { ...draftOf(row), language: "de" })).toEqual({ language: "de" });
+    expect(newOf(emptyDraft("de"), "p1").language).toBe("de");
   });
 
   it("ends quiet hours by empty texts", () => {

@@ -1,4 +1,5 @@
 /** Channels as a form holds them, and the order in which they are told. Pure. */
+import type { Language } from "../messages/speech.svelte";
 import type { ChannelHears, ChannelKind, ChannelPatch, ChannelRow, NewChannel } from "../wire/types";
 
 export const KINDS: readonly ChannelKind[] = ["slack", "discord", "telegram", "email", "ntfy", "webhook"];
@@ -14,23 +15,25 @@ export interface Draft {
   hears: ChannelHears[];
   quietFrom: string;
   quietTo: string;
+  language: Language;
 }
 
-export function emptyDraft(): Draft {
-  return { kind: "slack", name: "", address: "", step: "0", hears: ["decisions", "budgets"], quietFrom: "", quietTo: "" };
+/** Whoever adds a channel most likely speaks as its readers do. */
+export function emptyDraft(language: Language = "en"): Draft {
+  return { kind: "slack", name: "", address: "", step: "0", hears: ["decisions", "budgets"], quietFrom: "", quietTo: "", language };
 }
 
 export function draftOf(row: ChannelRow): Draft {
   return {
     kind: row.kind, name: row.name, address: "", step: String(row.step_minutes), hears: [...row.hears],
-    quietFrom: row.quiet_from ?? "", quietTo: row.quiet_to ?? "",
+    quietFrom: row.quiet_from ?? "", quietTo: row.quiet_to ?? "", language: row.language,
   };
 }
 
 export function newOf(draft: Draft, project: string): NewChannel {
   return {
     kind: draft.kind, name: draft.name.trim(), address: draft.address.trim(), project, enabled: true,
-    step_minutes: Number(draft.step), quiet_from: draft.quietFrom || null, quiet_to: draft.quietTo || null, hears: draft.hears,
+    step_minutes: Number(draft.step), quiet_from: draft.quietFrom || null, quiet_to: draft.quietTo || null, hears: draft.hears, language: draft.language,
   };
 }
 
@@ -41,6 +44,7 @@ export function patchOf(row: ChannelRow, draft: Draft): Partial<ChannelPatch> {
   if (draft.name.trim() !== was.name) patch.name = draft.name.trim();
   if (draft.address.trim() !== "") patch.address = draft.address.trim();
   if (draft.step !== was.step) patch.step_minutes = Number(draft.step);
+  if (draft.language !== was.language) patch.language = draft.language;
   if (draft.hears.join() !== was.hears.join()) patch.hears = draft.hears;
   if (draft.quietFrom !== was.quietFrom || draft.quietTo !== was.quietTo) {
     patch.quiet_from = draft.quietFrom;

@@ -2049,6 +2049,11 @@ export interface components {
              */
             hears: ("decisions" | "budgets" | "reports")[] | null;
             /**
+             * Language
+             * @default null
+             */
+            language: ("en" | "de") | null;
+            /**
              * Name
              * @default null
              */
@@ -2095,6 +2100,11 @@ export interface components {
              * @enum {string}
              */
             kind: "discord" | "slack" | "telegram" | "email" | "ntfy" | "webhook";
+            /**
+             * Language
+             * @enum {string}
+             */
+            language: "en" | "de";
             last: components["schemas"]["DeliveryRow"] | null;
             /** Name */
             name: string;
@@ -3664,6 +3674,12 @@ export interface components {
              * @enum {string}
              */
             kind: "discord" | "slack" | "telegram" | "email" | "ntfy" | "webhook";
+            /**
+             * Language
+             * @default en
+             * @enum {string}
+             */
+            language: "en" | "de";
             /** Name */
             name: string;
             /**
@@ -3719,9 +3735,9 @@ export interface components {
             keys: components["schemas"]["PushKeys"];
             /**
              * Language
-             * @default en
+             * @default null
              */
-            language: string;
+            language: string | null;
             /**
              * Name
              * @default null

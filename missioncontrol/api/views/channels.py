@@ -21,7 +21,13 @@ from missioncontrol.errors import Forbidden
 from missioncontrol.notify import channels, selectors
 from missioncontrol.notify.models import Channel
 from missioncontrol.notify.rows import delivery_row
-from missioncontrol.wire.notices import ChannelHears, ChannelKind, ChannelRow, DeliveryRow
+from missioncontrol.wire.notices import (
+    ChannelHears,
+    ChannelKind,
+    ChannelRow,
+    DeliveryRow,
+    Language,
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,6 +46,8 @@ class NewChannel:
     """"22:00", in the project's time zone."""
     quiet_to: str | None = None
     hears: tuple[ChannelHears, ...] = ("decisions", "budgets")
+    language: Language = "en"
+    """What it is told in."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,9 +61,10 @@ class ChannelPatch:
     quiet_from: str | None = None
     quiet_to: str | None = None
     hears: tuple[ChannelHears, ...] | None = None
+    language: Language | None = None
 
 
-RULES = ("enabled", "step_minutes", "quiet_from", "quiet_to", "hears")
+RULES = ("enabled", "step_minutes", "quiet_from", "quiet_to", "hears", "language")
 
 
 class Channels(APIView):

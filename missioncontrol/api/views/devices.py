@@ -50,7 +50,8 @@ class NewPush:
     vapid_key: str
     """The key it subscribed with: `devices/reach/` says which."""
     time_zone: str = "UTC"
-    language: str = "en"
+    language: str | None = None
+    """Absent: as it was."""
     name: str | None = None
     """What the device calls itself, where it tells."""
 

@@ -70,6 +70,17 @@ def test_a_browser_subscribes_and_is_listed(me):
     )  # fmt: skip
 
 
+def test_a_subscription_that_the_browser_renews_by_itself_keeps_its_language(me):
+    subscribe(me)
+    (device,) = devices_of(me)
+    patch(me, device["id"], language="de-AT")
+
+    renewed = {name: said for name, said in a_push().items() if name != "language"}
+    answer = me.post("/api/v1/devices/this/push/", renewed, format="json")
+
+    assert (answer.status_code, answer.json()["push"]["language"]) == (201, "de")
+
+
 def test_its_address_and_keys_are_nowhere_in_the_clear(me):
     said = a_push()
     me.post("/api/v1/devices/this/push/", said, format="json")

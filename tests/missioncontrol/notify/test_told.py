@@ -6,6 +6,7 @@ import pytest
 
 from missioncontrol.notify import content, wording
 from missioncontrol.notify.models import Delivery, Notice
+from missioncontrol.notify.texts import CATALOGUES, texts_in
 from tests.build import a_call, a_project, a_run, after, report
 from tests.missioncontrol.notify.build import a_channel
 
@@ -66,7 +67,8 @@ def test_a_shared_ceiling_is_told_once_whoever_comes_near():
     assert (said.title, said.path) == ("Day is at 85%", "/costs")
 
 
-def test_titles_and_bodies_fit_a_lock_screen():
+@pytest.mark.parametrize("language", CATALOGUES)
+def test_titles_and_bodies_fit_a_lock_screen(language):
     project = a_project()
     a_channel(project)
     run = a_run(project, name="a name that goes on and on and never comes to its end")
@@ -74,6 +76,6 @@ def test_titles_and_bodies_fit_a_lock_screen():
 
     (card,) = told()
     for step in (0, 15):
-        words = wording.words_of(card, step_minutes=step, at=after(900))
+        words = wording.words_of(card, texts_in(language), step_minutes=step, at=after(900))
         assert len(words.title) <= wording.LONGEST_TITLE
         assert len(words.body) <= wording.LONGEST_BODY

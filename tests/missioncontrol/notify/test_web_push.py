@@ -10,6 +10,7 @@ import pytest
 from missioncontrol.notify import content, pushed, services, vapid
 from missioncontrol.notify.models import Delivery, Device, Notice
 from missioncontrol.notify.sealing import fingerprint, seal
+from missioncontrol.notify.texts import texts_in
 from missioncontrol.oversight import answers
 from missioncontrol.oversight.taps import Tap
 from tests.build import NOON, a_run, a_stuck_run, after
@@ -17,6 +18,7 @@ from tests.missioncontrol.notify.build import a_device, deliver_due
 from tests.push_service import a_push_service
 
 pytestmark = pytest.mark.django_db
+EN = texts_in("en")
 
 
 @pytest.fixture
@@ -181,14 +183,14 @@ def card(project):
 
 
 def test_a_fix_that_stands_in_full_is_injected_from_the_lock_screen(card):
-    assert pushed.buttons_of(card) == [
+    assert pushed.buttons_of(card, EN) == [
         {"action": "inject", "title": "Inject fix", "message": "Use token.py."},
         {"action": "continue", "title": "Continue"},
     ]
 
 
 def test_a_longer_fix_is_read_first(card):
-    buttons = pushed.buttons_of(replace(card, fix="x" * 121))
+    buttons = pushed.buttons_of(replace(card, fix="x" * 121), EN)
 
     assert [(one["action"], one["title"]) for one in buttons] == [
         ("open", "Read fix"), ("continue", "Continue"),
@@ -196,7 +198,7 @@ def test_a_longer_fix_is_read_first(card):
 
 
 def test_an_end_is_asked_on_the_card_itself(card):
-    buttons = pushed.buttons_of(replace(card, fix=None))
+    buttons = pushed.buttons_of(replace(card, fix=None), EN)
 
     assert [(one["action"], one["title"]) for one in buttons] == [
         ("continue", "Continue"), ("open", "Terminate…"),
@@ -206,12 +208,12 @@ def test_an_end_is_asked_on_the_card_itself(card):
 def test_a_run_that_goes_on_can_be_held(card):
     flagged = replace(card, holds=False, fix=None, actions=("pause", "continue", "terminate"))
 
-    assert [one["action"] for one in pushed.buttons_of(flagged)] == ["pause", "continue"]
+    assert [one["action"] for one in pushed.buttons_of(flagged, EN)] == ["pause", "continue"]
 
 
 def test_a_card_that_holds_nobody_is_old_news_after_four_hours(card):
     push = pushed.of_card(
-        replace(card, expires_at=None), step_minutes=0, open_cards=1, details=True, at=NOON
+        replace(card, expires_at=None), EN, step_minutes=0, open_cards=1, details=True, at=NOON
     )
 
     assert push.ttl_s == 4 * 3600
@@ -219,7 +221,7 @@ def test_a_card_that_holds_nobody_is_old_news_after_four_hours(card):
 
 def test_the_largest_push_fits_one_record(card):
     big = replace(card, run_name="n" * 100, what="w" * 500, fix="f" * 120)
-    push = pushed.of_card(big, step_minutes=0, open_cards=10**6, details=True, at=NOON)
+    push = pushed.of_card(big, EN, step_minutes=0, open_cards=10**6, details=True, at=NOON)
 
     assert len(json.dumps(push.payload)) < 3993
 

@@ -10,6 +10,7 @@ from django.db import connection
 
 from guard.turn import Usage
 from missioncontrol.notify.models import Delivery, Notice
+from missioncontrol.notify.texts import texts_in
 from missioncontrol.oversight import report_rows, reports
 from missioncontrol.oversight.models import CostReport
 from missioncontrol.oversight.report_texts import body_of, csv_of, html_of, text_of, title_of
@@ -23,6 +24,7 @@ DAY = date(2026, 11, 21)
 MIDNIGHT = datetime(2026, 11, 22, tzinfo=UTC)
 DUE = MIDNIGHT + timedelta(minutes=15)
 WEEK = timedelta(days=7)
+EN = texts_in("en")
 
 
 def spend(run, usd, *, at=NOON, **said):
@@ -77,9 +79,9 @@ def test_it_says_all_of_it_in_words(spent):
     reports.make_due(at=DUE)
 
     told = the_report()
-    assert title_of(told) == "Saturday cost $4.75"
-    assert body_of(told) == "payments: 24% of the day budget. +138% on the week before."
-    text = text_of(told)
+    assert title_of(told, EN) == "Saturday cost $4.75"
+    assert body_of(told, EN) == "payments: 24% of the day budget. +138% on the week before."
+    text = text_of(told, EN)
     assert "Saturday 21 November 2026 (UTC)" in text
     assert "Budget: 24% of $20.00; $15.25 left" in text
     assert "1 call unpriced (house)" in text
@@ -175,9 +177,9 @@ def test_usage_that_comes_late_makes_a_version_that_says_so(spent):
     first, second = (the_report(version=version) for version in (1, 2))
     assert (first.row.spent.total_usd, first.newest) == (Decimal("4.75"), second.row.id)
     assert (second.row.spent.total_usd, second.row.was_usd) == (Decimal("5.00"), Decimal("4.75"))
-    assert title_of(second) == "Corrected: Saturday cost $5.00"
+    assert title_of(second, EN) == "Corrected: Saturday cost $5.00"
     assert "it was told as $4.75; usage or a price became known after it was made." in (
-        body_of(second)
+        body_of(second, EN)
     )
     assert Delivery.objects.filter(what="report").count() == 2
 
@@ -261,6 +263,28 @@ def test_a_letter_has_the_table_as_text_and_as_a_page(spent, settings):
     assert the_report().sent == 1
 
 
+def test_a_german_letter_says_all_of_it_in_german(spent, settings):
+    with a_mailbox() as mailbox:
+        settings.NOTIFY_HOSTS = [mailbox.host]
+        url = f"mailto://{mailbox.host}?to=fin@example.com&from=mc@example.com"
+        a_channel(spent, url, kind="email", hears_reports=True, language="de")
+        reports.make_due(at=DUE)
+        deliver_due(at=DUE)
+
+    (letter,) = mailbox.letters
+    plain, page = (
+        letter.get_body(("plain",)).get_content().replace("\u00a0", " "),
+        letter.get_body(("html",)).get_content().replace("\u00a0", " "),
+    )
+    assert letter["Subject"].replace("\u00a0", " ") == "Samstag kostete 4,75 $"
+    assert "Samstag, 21. November 2026 (UTC)" in plain
+    assert "Budget: 24 % von 20,00 $; 15,25 $ übrig" in plain
+    assert "Woche davor" in plain
+    assert '<html lang="de">' in page
+    assert "Summe mit Prüfer 4,75 $: Agenten 4,75 $ + Prüfer 0,00 $." in page
+    assert "Schleifen, 7 Tage" in page
+
+
 def test_a_letter_that_is_refused_is_tried_again(spent, settings):
     with a_mailbox() as mailbox:
         mailbox.refuses = True
@@ -280,8 +304,8 @@ def test_hostile_names_are_text_in_the_page_and_no_formula_in_the_file(project):
     reports.make_due(at=DUE)
 
     told = the_report()
-    assert "<img" not in html_of(told, path="/reports/1")
-    assert "&lt;img src=x" in html_of(told, path="/reports/1")
+    assert "<img" not in html_of(told, EN, path="/reports/1")
+    assert "&lt;img src=x" in html_of(told, EN, path="/reports/1")
     assert "'=HYPERLINK(1)" in csv_of(told)
 
 
@@ -290,8 +314,8 @@ def test_what_has_no_price_is_a_word(project):
     reports.make_due(at=DUE)
 
     told = the_report()
-    assert title_of(told) == "Saturday cost unpriced"
-    assert "$0" not in text_of(told).split("Judge")[0]
+    assert title_of(told, EN) == "Saturday cost unpriced"
+    assert "$0" not in text_of(told, EN).split("Judge")[0]
 
 
 def test_loops_stand_by_agent_with_their_trend(project):
@@ -300,7 +324,7 @@ def test_loops_stand_by_agent_with_their_trend(project):
 
     (agent,) = the_report().account.groups
     assert (agent.loops, agent.trend[-1]) == (1, 1)
-    assert "0 → 1 ▲" in text_of(the_report())
+    assert "0 → 1 ▲" in text_of(the_report(), EN)
 
 
 def test_the_command_shows_the_kept_report_and_its_csv(spent, capsys):

@@ -53,6 +53,8 @@ const texts: typeof en = {
   step: "Er hört davon",
   stepHint: "Minuten ohne Antwort; 0 heißt sofort.",
   hears: "Er hört von",
+  language: "Sprache",
+  languageHint: "In ihr wird ihm gesagt, was geschieht.",
   heard: { decisions: "Karten", budgets: "Budgets", reports: "dem Tagesbericht" },
   quietTitle: "Ruhezeit",
   quietHint: (zone) => `In ${zone}. Was dann kommt, wartet auf ihr Ende, wenn es nicht vorher beantwortet ist.`,

@@ -50,6 +50,6 @@ const texts: typeof en = {
   ownersOnly: (project) => `Ändern können das die Eigentümer von ${project}.`,
   thisDevice: "Dieses Gerät",
   language: "Sprache",
-  languageHint: "Nur für diesen Browser. Zeiten stehen in seiner Zeitzone.",
+  languageHint: "Nur für diesen Browser und seine Pushes. Zeiten stehen in seiner Zeitzone.",
 };
 export default texts;

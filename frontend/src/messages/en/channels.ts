@@ -54,6 +54,8 @@ export default source("channels", {
   step: "It is told",
   stepHint: "Minutes without an answer; 0 is at once.",
   hears: "It hears of",
+  language: "Language",
+  languageHint: "What it is told in.",
   heard: { decisions: "cards", budgets: "budgets", reports: "the daily report" },
   quietTitle: "Quiet hours",
   quietHint: (zone: string) => `In ${zone}. What comes then waits until they end, unless it was answered.`,

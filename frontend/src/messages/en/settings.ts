@@ -51,5 +51,5 @@ export default source("settings", {
   ownersOnly: (project: string) => `An owner of ${project} can change these.`,
   thisDevice: "This device",
   language: "Language",
-  languageHint: "For this browser only. Times are in its zone.",
+  languageHint: "For this browser only, and for its pushes. Times are in its zone.",
 });

@@ -12,6 +12,7 @@ from django.db.models import Q
 
 from missioncontrol.accounts.models import Project
 from missioncontrol.clock import now
+from missioncontrol.notify.texts import CATALOGUES, Texts, texts_in
 from missioncontrol.oversight import report_rows, reports
 from missioncontrol.oversight.models import CostReport
 from missioncontrol.oversight.report_texts import csv_of, text_of
@@ -26,21 +27,23 @@ class Command(BaseCommand):
         """Read which day, of whom, and as what."""
         parser.add_argument("--day", type=date.fromisoformat, help="2026-11-21; yesterday's")
         parser.add_argument("--project", help="its id or name; all of them")
+        parser.add_argument("--language", default="en", choices=sorted(CATALOGUES), help="en or de")
         parser.add_argument("--csv", action="store_true", help="for a spreadsheet")
 
     def handle(self, *_: Any, **options: Any) -> None:
         """Write one report a project."""
         for project in _chosen(options["project"]):
-            self._show(project, options["day"], as_csv=options["csv"])
+            t = texts_in(options["language"])
+            self._show(project, options["day"], t, as_csv=options["csv"])
 
-    def _show(self, project: Project, day: date | None, *, as_csv: bool) -> None:
+    def _show(self, project: Project, day: date | None, t: Texts, *, as_csv: bool) -> None:
         at = now()
         asked = day or today(zone_of(project.time_zone), at=at) - timedelta(days=1)
         kept = CostReport.objects.filter(project=project, day=asked).order_by("-version").first()
         report = report_rows.report_of(kept or reports.drawn(project, asked, at=at))
         if kept is None:
             self.stderr.write("No report was kept of this day: these are the figures now.")
-        self.stdout.write(csv_of(report) if as_csv else text_of(report) + "\n")
+        self.stdout.write(csv_of(report) if as_csv else text_of(report, t) + "\n")
 
 
 def _chosen(wanted: str | None) -> list[Project]:

@@ -1,0 +1,29 @@
+/**
+ * What the worker itself says, in the language its pushes come in. The pages' catalogues
+ * stay out of it: a worker is fetched whole, and says little.
+ */
+const en = {
+  signedOut: "You are signed out on this device.",
+  signIn: "Sign in again",
+  notSent: (run: string) => `${run}: not sent`,
+  tapNotSent: "Your tap was not sent.",
+  answered: (status: number) => `The server answered ${String(status)}.`,
+  stale: "",
+  kept: (run: string) => `${run}: kept`,
+  keptWhy: "No connection. Your tap is sent once when you are back.",
+};
+
+const de: typeof en = {
+  signedOut: "Auf diesem Gerät ist niemand angemeldet.",
+  signIn: "Neu anmelden",
+  notSent: (run) => `${run}: nicht gesendet`,
+  tapNotSent: "Der Tipp wurde nicht gesendet.",
+  answered: (status) => `Der Server antwortete ${String(status)}.`,
+  stale: "Die Karte ist inzwischen weiter.",
+  kept: (run) => `${run}: aufgehoben`,
+  keptWhy: "Keine Verbindung. Der Tipp wird bei Verbindung einmal gesendet.",
+};
+
+export function textsIn(language: string): typeof en {
+  return language === "de" ? de : en;
+}

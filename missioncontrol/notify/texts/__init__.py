@@ -1,0 +1,29 @@
+"""What people are told, in their language: one module a language, and nothing else in it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from missioncontrol.notify.texts.catalogue import Figures, ReportTexts, Texts
+from missioncontrol.notify.texts.english import ENGLISH
+from missioncontrol.notify.texts.german import GERMAN
+
+CATALOGUES: Mapping[str, Texts] = {"en": ENGLISH, "de": GERMAN}
+SOURCE = "en"
+
+__all__ = ["CATALOGUES", "SOURCE", "Figures", "ReportTexts", "Texts", "language_of", "texts_in"]
+
+
+def language_of(tag: str) -> str:
+    """Return the language we speak to whom asks for one; English where we have none.
+
+    >>> [language_of(tag) for tag in ("de-AT", "DE", "fr", "")]
+    ['de', 'de', 'en', 'en']
+    """
+    asked = tag.strip().lower().replace("_", "-").partition("-")[0]
+    return asked if asked in CATALOGUES else SOURCE
+
+
+def texts_in(tag: str) -> Texts:
+    """Return the texts of a language; English where we have none of it."""
+    return CATALOGUES[language_of(tag)]

@@ -1,0 +1,187 @@
+"""Every language says the same things; whoever is told reads their own."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import fields, is_dataclass
+from decimal import Decimal
+from string import Formatter
+
+import pytest
+
+from missioncontrol.notify import content, services
+from missioncontrol.notify.models import Delivery, Notice
+from missioncontrol.notify.texts import CATALOGUES, texts_in
+from missioncontrol.notify.texts.german_sentences import SENTENCES, sentence
+from tests.build import NOON, a_call, a_project, a_run, a_stuck_run, report
+from tests.missioncontrol.notify.build import a_channel, deliver_due
+from tests.missioncontrol.notify.mail import a_mailbox
+from tests.missioncontrol.test_outbound import server
+
+__all__ = ["server"]
+
+OTHERS = [language for language in CATALOGUES if language != "en"]
+SAME_EVERYWHERE = {
+    "language", "figures.dollars", "report.budget", "report.groups.agent", "budget", "an_hour",
+    "agent", "report.title", "report.parts", "units.tokens",
+}  # fmt: skip
+
+
+def flat(said, name="") -> dict[str, str]:
+    """Return every text by its name, whatever it stands in."""
+    if isinstance(said, str):
+        return {name: said}
+    parts: dict[str, object] = {}
+    if is_dataclass(said):
+        parts = {part.name: getattr(said, part.name) for part in fields(said)}
+    elif isinstance(said, Mapping):
+        parts = dict(said)
+    elif isinstance(said, tuple):
+        parts = {str(at): part for at, part in enumerate(said)}
+    found: dict[str, str] = {}
+    for key, part in parts.items():
+        found |= flat(part, f"{name}.{key}" if name else key)
+    return found
+
+
+def blanks(text: str) -> set[str]:
+    return {name for _, name, _, _ in Formatter().parse(text) if name}
+
+
+@pytest.mark.parametrize("language", OTHERS)
+def test_every_language_has_every_text_with_the_same_blanks(language):
+    english, other = flat(texts_in("en")), flat(texts_in(language))
+
+    assert english.keys() == other.keys()
+    assert {name: blanks(text) for name, text in english.items()} == {
+        name: blanks(text) for name, text in other.items()
+    }
+
+
+@pytest.mark.parametrize("language", OTHERS)
+def test_nothing_is_left_in_english(language):
+    english, other = flat(texts_in("en")), flat(texts_in(language))
+    same = {name for name, text in english.items() if other[name] == text and len(text) > 6}
+
+    assert {name for name in same if "months" not in name} <= SAME_EVERYWHERE
+
+
+def test_every_sentence_fills_only_what_its_pattern_finds():
+    derived = {"does", "rest"}
+
+    for pattern, says in SENTENCES:
+        assert blanks(says) - derived <= set(re.compile(pattern).groupindex)
+
+
+@pytest.mark.parametrize(
+    ("english", "german"),
+    [
+        (
+            "It ran the same test 4 times and got the same error.",
+            "Er führte denselben Test 4-mal aus und bekam denselben Fehler.",
+        ),
+        (
+            "It went through the same 3 turns 2.5 times and came out where it began.",
+            "Er durchlief dieselben 3 Schritte 2,5-mal und kam heraus, wo er begann.",
+        ),
+        ("It has spent $5.10 of $5.00.", "Er hat 5,10\u00a0$ von 5,00\u00a0$ verbraucht."),
+        ("A judge's own words.", "A judge's own words."),
+        ('It said "{n}" again and again in one message.',
+         "Er sagte „{n}“ immer wieder in einer Nachricht."),
+    ],
+)  # fmt: skip
+def test_the_guards_sentences_are_said_in_german(english, german):
+    assert sentence(english) == german
+
+
+def test_figures_are_written_as_germans_do():
+    figures = texts_in("de").figures
+
+    assert [figures.money(Decimal(text)) for text in ("2.31", "1204.4", "0.0001")] == [
+        "2,31\u00a0$", "1.204\u00a0$", "<0,001\u00a0$",
+    ]  # fmt: skip
+    assert figures.share(0.854) == "85\u00a0%"
+
+
+# --- who reads what ----------------------------------------------------------------
+
+
+@pytest.fixture
+def mailbox(settings):
+    settings.PUBLIC_URL = "https://mc.example.com"
+    with a_mailbox() as box:
+        settings.NOTIFY_HOSTS = [box.host]
+        yield box
+
+
+def a_letter_box(project, mailbox, **said):
+    address = f"mailto://{mailbox.host}?to=ana@example.com&from=mc@example.com"
+    return a_channel(project, address, kind="email", **said)
+
+
+@pytest.mark.django_db
+def test_a_german_channel_gets_a_german_letter(mailbox, project):
+    a_letter_box(project, mailbox, language="de")
+    run = a_stuck_run(project)
+
+    deliver_due()
+
+    (letter,) = mailbox.letters
+    text = letter.get_content()
+    assert letter["Subject"] == "fix-auth-tests angehalten"
+    assert "Er führte denselben Test" in text
+    assert "wird er gestoppt." in text
+    assert f"Hier antworten: https://mc.example.com/decisions/{run.open_decision}" in text
+
+
+@pytest.mark.django_db
+def test_what_asks_nothing_is_told_to_each_channel_in_its_language(mailbox):
+    project = a_project(budget={"usd": "1.00"})
+    a_letter_box(project, mailbox, language="de")
+    a_letter_box(project, mailbox)
+
+    report(a_run(project), a_call("ls", cost_usd="0.85"))
+    deliver_due()
+
+    assert {letter["Subject"].replace("\u00a0", " ") for letter in mailbox.letters} == {
+        "fix-auth-tests bei 85 %", "fix-auth-tests is at 85%",
+    }  # fmt: skip
+
+
+@pytest.mark.django_db
+def test_a_test_is_in_the_channels_language(mailbox, project):
+    channel = a_letter_box(project, mailbox, language="de")
+
+    services.try_channel(channel, by="ana", at=NOON)
+    deliver_due()
+
+    assert mailbox.letters[0]["Subject"] == "Eine Probe von Mission Control"
+
+
+@pytest.mark.django_db
+def test_a_notice_kept_before_there_were_languages_is_still_told(mailbox, project):
+    channel = a_letter_box(project, mailbox, language="de")
+    services.try_channel(channel, by="ana", at=NOON)
+    notice = Notice.objects.get()
+    notice.content = {name: part for name, part in notice.content.items() if name != "others"}
+    notice.save()
+
+    deliver_due()
+
+    assert mailbox.letters[0]["Subject"] == "A test from Mission Control"
+
+
+@pytest.mark.django_db
+def test_a_program_reads_its_channels_language_and_no_other(server, settings, project):
+    settings.NOTIFY_HOSTS = [server.host]
+    channel = a_channel(project, f"{server.url}/hook", language="de")
+
+    services.try_channel(channel, by="ana", at=NOON)
+    deliver_due()
+
+    ((_, _, body),) = server.heard
+    told = content.read(Notice.objects.get().content, language="de")
+    assert told.title.encode() in body
+    assert b"A test from" not in body
+    assert Delivery.objects.get().language == "de"
