@@ -7,6 +7,14 @@ export interface Secret {
   expires_at?: string | null;
 }
 
+/** A secret as it is listed: its beginning, never the whole. */
+export interface ListedSecret extends Secret {
+  prefix: string;
+  created_at: string;
+  last_used_at: string | null;
+  created_by?: string;
+}
+
 export type Life = "week" | "month" | "year" | "good";
 
 export const LIVES: readonly Life[] = ["week", "month", "year", "good"];

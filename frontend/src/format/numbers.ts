@@ -55,11 +55,6 @@ export function similarity(value: number): string {
   return decimal(value, 2, 2);
 }
 
-/** English only; a catalogue's texts use `counted`. */
-export function plural(n: number, word: string, many = `${word}s`): string {
-  return `${whole(n)} ${n === 1 ? word : many}`;
-}
-
 function dollars(size: number, digits: number): string {
   const options = { style: "currency", currency: "USD", currencyDisplay: "narrowSymbol", minimumFractionDigits: digits, maximumFractionDigits: digits } as const;
   return formatOf(`dollars ${String(digits)}`, options).format(size);

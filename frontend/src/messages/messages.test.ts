@@ -30,6 +30,13 @@ function shapeOf(texts: unknown): unknown {
   return Object.fromEntries(Object.entries(texts).map(([key, value]) => [key, shapeOf(value)]));
 }
 
+it("speaks German without an address, and keeps a unit with its number", () => {
+  const german = Object.values(import.meta.glob<string>("./de/*.ts", { eager: true, query: "?raw", import: "default" })).join("\n");
+
+  expect(german.match(/\b(du|dich|dir|dein\w*|Ihre?[mnrs]?)\b/g) ?? []).toEqual([]);
+  expect(german.match(/[\d}] (s|h|min|%|\$)[`".,;:)]/g) ?? []).toEqual([]);
+});
+
 it("speaks the first language of the browser's that it knows", () => {
   expect([preferred(["de-AT", "en"]), preferred(["fr", "de"]), preferred(["fr"]), preferred([])]).toEqual(["de", "de", "en", "en"]);
 });

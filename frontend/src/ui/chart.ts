@@ -63,6 +63,8 @@ const FONT = "11px system-ui, -apple-system, sans-serif";
 const STRONG = "600 11px system-ui, -apple-system, sans-serif";
 const HEADROOM = 1.12;
 const MOST_ROWS = 120;
+/** Ground around words, so that no line runs through them. */
+const HALO = 4;
 /** Room for half a word at either end of the x axis. */
 const SIDE = 12;
 /** More bars than these stand too close for an edge. */
@@ -241,10 +243,11 @@ function drawTags(plot: uPlot, tags: readonly Tag[], color: (token: string) => s
     ctx.save();
     ctx.setLineDash([]);
     if (tag.dot) dot(ctx, x, y, color("--d1"), color("--surface"));
-    const below = tag.dot ? 15 : -8;
+    const below = tag.dot ? 15 : -10;
     const aside = tag.dot ? 8 : 0;
     const place = x + (tag.align === "right" ? -aside : aside) * devicePixelRatio;
-    write(ctx, tag.words, place, y + below * devicePixelRatio, color(tag.strong ? "--ink" : "--ink-3"), tag.strong ? STRONG : FONT, tag.align ?? "left");
+    ctx.strokeStyle = color("--surface");
+    write(ctx, tag.words, place, y + below * devicePixelRatio, color(tag.strong ? "--ink" : "--ink-3"), tag.strong ? STRONG : FONT, tag.align ?? "left", HALO);
     ctx.restore();
   }
 }
@@ -259,9 +262,12 @@ function dot(ctx: CanvasRenderingContext2D, x: number, y: number, fill: string, 
   ctx.stroke();
 }
 
-function write(ctx: CanvasRenderingContext2D, words: string, x: number, y: number, ink: string, font: string, align: CanvasTextAlign): void {
+function write(ctx: CanvasRenderingContext2D, words: string, x: number, y: number, ink: string, font: string, align: CanvasTextAlign, halo = 0): void {
   ctx.font = font.replace("11px", `${String(11 * devicePixelRatio)}px`);
   ctx.textAlign = align;
   ctx.fillStyle = ink;
+  ctx.lineWidth = halo * devicePixelRatio;
+  ctx.lineJoin = "round";
+  if (halo > 0) ctx.strokeText(words, x, y);
   ctx.fillText(words, x, y);
 }

@@ -64,7 +64,7 @@ describe("a draft", () => {
 describe("the form", () => {
   it("groups rules by detector, those that look first", () => {
     const groups = groupsOf([rule({ section: "ping_pong", on: false }), rule(), rule({ field: "polls" })]);
-    expect(groups.map(({ words, rules }) => [words, rules.length])).toEqual([["Exact repeat", 2], ["Ping pong", 1]]);
+    expect(groups.map(({ words, rules }) => [words, rules.length])).toEqual([["Exact repeat", 2], ["Ping-pong", 1]]);
   });
 
   it("names a unit, or the field as words", () => {

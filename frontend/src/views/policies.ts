@@ -13,8 +13,9 @@ export interface RuleGroup {
   rules: readonly PolicyRule[];
 }
 
-export function wordsOf(name: string): string {
-  const words = name.replace(/_/g, " ");
+export function wordsOf(section: string): string {
+  const names: Partial<Record<string, string>> = t.names;
+  const words = names[section] ?? section.replace(/_/g, " ");
   return words.charAt(0).toUpperCase() + words.slice(1);
 }
 

@@ -18,11 +18,11 @@ const texts: typeof en = {
   together: {
     continue: (n) => `${String(n)} weiter`,
     terminate: (n) => `${String(n)} beenden`,
-    endsIn: (seconds) => `Endet in ${String(seconds)} s`,
+    endsIn: (seconds) => `Endet in ${String(seconds)}\u00a0s`,
   },
   second: {
     continue: "jeder läuft weiter, zählt neu",
-    terminate: "nach 5 s, oder nochmals tippen",
+    terminate: "nach 5\u00a0s, oder nochmals tippen",
     againNow: "nochmals: sofort",
     none: "keine davon bietet es an",
     not: (n) => counted(n, { one: "kann nicht", other: "können nicht" }),

@@ -3,8 +3,8 @@ import { counted } from "../plural";
 
 const texts: typeof en = {
   title: (model) => `Der Preis von ${model}`,
-  hint: "Dollar für eine Million Token, wie es im Vertrag oder beim Anbieter steht. Gilt ab jetzt in diesem Projekt, vor der öffentlichen Liste; was ein Agent selbst meldet, geht beiden vor.",
-  past: "Aufrufe dieses Modells, die ohne Preis gezählt wurden, werden nun damit gezählt: heutige und frühere. Berichte vergangener Tage werden berichtigt und sagen es.",
+  hint: "Dollar für eine Million Tokens, wie es im Vertrag oder beim Anbieter steht. Gilt ab jetzt in diesem Projekt, vor der öffentlichen Liste; was ein Agent selbst meldet, geht beiden vor.",
+  past: "Aufrufe dieses Modells, die ohne Preis gezählt wurden, werden nun damit gezählt: heutige und frühere. Berichte vergangener Tage werden berichtigt und weisen darauf hin.",
   input: "Eingabe",
   output: "Ausgabe",
   cacheRead: "Aus dem Cache gelesen",
@@ -18,7 +18,7 @@ const texts: typeof en = {
   cancel: "Abbrechen",
   done: (calls, usd) => `${counted(calls, { one: "Aufruf wurde", other: "Aufrufe wurden" })} neu gezählt: ${usd}.`,
   close: "Schließen",
-  owners: "Nur wem das Projekt gehört, setzt Preise.",
+  owners: "Nur die Eigentümer des Projekts setzen Preise.",
   failed: "Der Server war nicht erreichbar; nichts wurde geändert.",
 };
 export default texts;

@@ -3,11 +3,11 @@ import { counted } from "../plural";
 
 const texts: typeof en = {
   title: "Tagesberichte",
-  hint: "Von jedem vergangenen Tag, nach der Uhr des Projekts. Ein Bericht wird nie geändert: eine neue Fassung berichtigt ihn und sagt es.",
+  hint: "Für jeden vergangenen Tag, in der Zeitzone des Projekts. Ein Bericht wird nie geändert: Eine neue Fassung berichtigt ihn und weist darauf hin.",
   none: "Noch ist kein Tag vergangen.",
   noneWhy: "Der erste Bericht entsteht eine Viertelstunde nach Mitternacht.",
   failed: "Die Berichte konnten nicht geladen werden.",
-  failedWhy: "Auf dem Server sind sie aufbewahrt.",
+  failedWhy: "Auf dem Server sind sie gespeichert.",
   missing: "Diesen Bericht gibt es nicht.",
   missingWhy: "Vielleicht gehört er zu einem fremden Projekt.",
   toAll: "Alle Berichte",
@@ -27,11 +27,11 @@ const texts: typeof en = {
   why: "Verbrauch oder ein Preis wurde erst danach bekannt.",
   superseded: "Eine neuere Fassung berichtigt diese.",
   newer: "Zeigen",
-  madeAt: (at) => `Gemacht ${at}`,
-  sent: (n) => `an ${counted(n, { one: "Kanal", other: "Kanäle" })} geschickt`,
+  madeAt: (at) => `Erstellt ${at}`,
+  sent: (n) => `an ${counted(n, { one: "Kanal", other: "Kanäle" })} gesendet`,
   waiting: (n) => `${counted(n, { one: "wartet", other: "warten" })} noch`,
   notSent: (n) => `${counted(n, { one: "Kanal war", other: "Kanäle waren" })} nicht erreichbar`,
-  nobody: "an niemanden geschickt",
+  nobody: "an niemanden gesendet",
   choose: "Wählen, wer ihn bekommt",
   deliveries: "Zu den Zustellungen",
 };

@@ -32,6 +32,7 @@ export default source("history", {
     unpriced: (n: number) => `${String(n)} unpriced`,
     flagged: "Flagged",
     loops: (n: number) => `${counted(n, { one: "was a loop", other: "were loops" })}, by your answers`,
+    loopsShort: (n: number) => counted(n, { one: "loop", other: "loops" }),
     inLoops: "Spent in loops",
     fixes: "Auto-fixes",
     wentOn: (n: number) => `${String(n)} went on`,
