@@ -88,7 +88,7 @@ def sqlite_database(path: Path, *, durable: bool) -> dict[str, Any]:
     """Describe a SQLite file with the settings DESIGN 6 measured."""
     synchronous = "FULL" if durable else "NORMAL"
     return {
-        "ENGINE": "django.db.backends.sqlite3",
+        "ENGINE": "missioncontrol.sqlite",
         "NAME": str(path),
         "CONN_MAX_AGE": None,
         "OPTIONS": {

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from django.db import connection, transaction
+from django.db import transaction
 from django.db.models import F, Q, QuerySet
 
 from missioncontrol.history import index
@@ -19,7 +19,6 @@ from missioncontrol.history.index import ABOUT_THE_RUN, Document
 from missioncontrol.history.models import IndexedRun
 from missioncontrol.history.texts import run_words, turn_words
 from missioncontrol.runs.models import Run, Turn
-from missioncontrol.runs.turnstile import in_turn
 
 RUNS_AT_ONCE = 32
 TURNS_AT_ONCE = 100
@@ -75,7 +74,7 @@ def _cut(run: Run, *, most: int) -> Slice:
 def _write(slices: Sequence[Slice], *, at: datetime) -> None:
     if not slices:
         return
-    with in_turn(connection), transaction.atomic():
+    with transaction.atomic():
         for one in slices:
             unmoved = IndexedRun.objects.filter(
                 pk=one.mark.pk, obs=one.mark.obs, event_seq=one.mark.event_seq

@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import logging
 from collections import OrderedDict
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from uuid import UUID
@@ -106,10 +106,12 @@ class Detected:
     questions: list[UUID]
     controlled: list[UUID]
     """Runs that somebody controls: there may be something to tell."""
+    left: set[UUID]
+    """Runs that a person went before; they are judged next."""
 
 
 def detect(run_ids: Iterable[UUID], *, at: datetime) -> Detected:
-    """Judge what is new of these runs."""
+    """Judge what is new of these runs; if a person waits, of some: `left` are the others."""
     wanted = set(run_ids)
     try:
         with journal.writing(wanted, at=at) as book:
@@ -120,16 +122,14 @@ def detect(run_ids: Iterable[UUID], *, at: datetime) -> Detected:
             sitting = Sitting(Till(seen, runs, at=at), allowlist.Hits(), Above(runs))
             trees = circles.Circles(runs, _policies_of_trees(runs, sitting.above))
             news = {run.id: run.detected_obs for run in runs}
-            judged = []
-            for run in book.runs.values():
-                judged += _oversee(book, run, observations[run.id], sitting)
-            for run, one in _in_order(book, observations, after=news):
+            judged, left = _oversee_all(book, observations, sitting)
+            for run, one in _in_order(book, observations, after=news, without=left):
                 _look_across(book, run, one, trees, sitting)
             journal.update_columns(
                 TurnModel, ("similarity", "changed", "detector", "cost_usd"), judged
             )
             sitting.write(at=at)
-            standings = {run.id: standing_of(run) for run in book.runs.values()}
+            standings = {run.id: standing_of(run) for run in runs if run.id not in left}
     except BaseException:
         for run_id in wanted:
             _watches.pop(run_id, None)
@@ -142,7 +142,24 @@ def detect(run_ids: Iterable[UUID], *, at: datetime) -> Detected:
     controlled = [
         run.id for run in book.runs.values() if run.controller_id or run.controller_url
     ]  # fmt: skip
-    return Detected(standings, opened, sitting.questions, controlled)
+    return Detected(standings, opened, sitting.questions, controlled, left)
+
+
+def _oversee_all(
+    book: Book, observations: dict[UUID, list[Observation]], sitting: Sitting
+) -> tuple[list[TurnModel], set[UUID]]:
+    """Oversee one run after the other, until a person waits; tell which were left.
+
+    Linked ones come first and stay together: their tree sees turns in order of arrival.
+    """
+    judged: list[TurnModel] = []
+    left = set(book.runs)
+    for run in sorted(book.runs.values(), key=lambda run: run.root is None):
+        if run.root is None and len(left) < len(book.runs) and journal.should_yield():
+            break
+        judged += _oversee(book, run, observations[run.id], sitting)
+        left.discard(run.id)
+    return judged, left
 
 
 def policy_of(run: Run) -> Policy:
@@ -210,12 +227,16 @@ def _policies_of_trees(runs: Iterable[Run], above: Above) -> dict[UUID, Policy]:
 
 
 def _in_order(
-    book: Book, observations: dict[UUID, list[Observation]], *, after: dict[UUID, int]
+    book: Book,
+    observations: dict[UUID, list[Observation]],
+    *,
+    after: dict[UUID, int],
+    without: Collection[UUID],
 ) -> list[tuple[Run, Observation]]:
     """Give what was judged now of the runs that are linked, in order of arrival."""
     new = [
         (run, one)
-        for run in book.runs.values() if run.root is not None
+        for run in book.runs.values() if run.root is not None and run.id not in without
         for one in observations[run.id] if one.obs > after[run.id]
     ]  # fmt: skip
     return sorted(new, key=lambda pair: (pair[1].row.id, pair[1].obs))

@@ -40,7 +40,7 @@ app.set_default()
 not /readyz rang at Celery's default address, and each verdict took 2 s.
 """
 
-RUNS_AT_ONCE = 64
+RUNS_AT_ONCE = 16
 """Runs the sweeper locks together."""
 _callers = ThreadPoolExecutor(4, thread_name_prefix="caller")
 
@@ -83,6 +83,8 @@ def detect_now(run_ids: Sequence[UUID]) -> dict[UUID, Standing]:
         _ring_for(answer, question_id)
     if detected.controlled:
         _tell_controllers(at=now(), of=detected.controlled)
+    if detected.left:
+        return detected.standings | detect_now(list(detected.left))
     return detected.standings
 
 

@@ -61,12 +61,17 @@ class Stored:
 def store(arrivals: Sequence[Arrival], *, at: datetime) -> list[Stored | MissionControlError]:
     """Store what arrived together in one transaction, under the runs' row locks.
 
+    Returns what became of the first ones, if a person waits; of all of them, if not.
     A refused arrival (no such run in its project) does not spoil the others.
     """
     arrivals = [_storable(arrival) for arrival in arrivals]
     with journal.writing({arrival.run for arrival in arrivals}, at=at, with_projects=False) as book:
         desk = _Desk(book, _known_turns(arrivals))
-        outcomes = [desk.take(arrival) for arrival in arrivals]
+        outcomes = [desk.take(arrivals[0])]
+        for arrival in arrivals[1:]:
+            if journal.should_yield():
+                break
+            outcomes.append(desk.take(arrival))
         desk.write()
     return outcomes
 
@@ -254,8 +259,11 @@ class Writer:
                 return
             logger.exception("storing an arrival failed")
             outcomes = [fault]
+        stored, left = waiting[: len(outcomes)], waiting[len(outcomes) :]
         loop = waiting[0][1].get_loop()
-        loop.call_soon_threadsafe(_answer, [future for _, future in waiting], outcomes)
+        loop.call_soon_threadsafe(_answer, [future for _, future in stored], outcomes)
+        if left:
+            self._serve(left)
 
 
 def _answer(futures: Sequence[asyncio.Future[Any]], outcomes: Sequence[Any]) -> None:

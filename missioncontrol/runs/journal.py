@@ -31,7 +31,7 @@ from missioncontrol.errors import NotFound
 from missioncontrol.runs import lifecycle, rows
 from missioncontrol.runs.lifecycle import ENDED, Move
 from missioncontrol.runs.models import JournalRow, Run
-from missioncontrol.runs.turnstile import in_turn
+from missioncontrol.sqlite.turnstile import going_ahead
 from missioncontrol.wire.events import EventHead, RunMoved
 from missioncontrol.wire.runs import Meters
 
@@ -222,7 +222,7 @@ def writing(
     `with_projects`: their rules are needed too; storing turns goes without.
     `ahead`: a person waits for it; it goes before what the machine has to write.
     """
-    with in_turn(connection, ahead=ahead), transaction.atomic():
+    with going_ahead(ahead), transaction.atomic():
         locked = (
             Run.objects.select_for_update(of=("self",), no_key=True)
             .prefetch_related(*(["project"] if with_projects else []))
@@ -235,10 +235,18 @@ def writing(
         book.close()
 
 
+def should_yield() -> bool:
+    """Tell whether a person waits for what this transaction holds; the rest can come later.
+
+    PostgreSQL locks rows, and nobody taps on those in hand.
+    """
+    return connection.vendor == "sqlite" and bool(cast(Any, connection).is_awaited())
+
+
 @contextmanager
 def holding_project(project_id: UUID, *, ahead: bool = False) -> Iterator[Project]:
     """Lock a project's row; the runs that its rules concern are locked after it."""
-    with in_turn(connection, ahead=ahead), transaction.atomic():
+    with going_ahead(ahead), transaction.atomic():
         yield Project.objects.select_for_update(no_key=True).get(pk=project_id)
 
 

@@ -4,11 +4,10 @@ import contextlib
 import fcntl
 import threading
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 
-from missioncontrol.runs.turnstile import in_turn
+from missioncontrol.sqlite.turnstile import going_ahead, in_turn, is_awaited
 from tests.installations import wait_for
 
 
@@ -17,12 +16,11 @@ class Writer(threading.Thread):
 
     def __init__(self, place, turns, name, *, ahead=False):
         super().__init__(name=name, daemon=True)
-        settings = {"NAME": str(place / "db")}
-        self._file = SimpleNamespace(vendor="sqlite", in_atomic_block=False, settings_dict=settings)
-        self._turns, self._ahead, self.may_leave = turns, ahead, threading.Event()
+        self._file, self._turns, self._ahead = str(place / "db"), turns, ahead
+        self.may_leave = threading.Event()
 
     def run(self):
-        with in_turn(self._file, ahead=self._ahead):
+        with going_ahead(self._ahead), in_turn(self._file):
             self._turns.append(self.name)
             self.may_leave.wait()
 
@@ -58,6 +56,17 @@ def test_a_tap_goes_before_the_work_that_waited_longer(begin, tmp_path):
     assert turns == ["detection", "tap", "storing"]
 
 
+def test_who_writes_hears_that_a_tap_waits(begin, tmp_path):
+    start, turns = begin
+    start("detection")
+    wait_for(lambda: turns == ["detection"])
+    assert not is_awaited(str(tmp_path / "db"))
+
+    start("tap", ahead=True).may_leave.set()
+
+    wait_for(lambda: is_awaited(str(tmp_path / "db")))
+
+
 def test_two_taps_do_not_write_at_once(begin, tmp_path):
     start, turns = begin
     first = start("first", ahead=True)
@@ -77,6 +86,13 @@ def test_taps_without_end_do_not_keep_the_machine_from_writing(begin, tmp_path):
         start("storing").may_leave.set()
 
         wait_for(lambda: turns == ["storing"], seconds=20)
+
+
+def test_work_that_let_people_go_for_long_is_done_in_one_piece(tmp_path):
+    with (tmp_path / "db-people").open("w") as announced:
+        fcntl.flock(announced, fcntl.LOCK_SH)
+        with in_turn(str(tmp_path / "db")):
+            assert not is_awaited(str(tmp_path / "db"))
 
 
 def test_a_thread_that_ends_leaves_no_descriptor_open(begin, tmp_path):

@@ -7,7 +7,8 @@ PostgreSQL has its own queues and needs none of this.
 
 Detection and storing queue at a second lock, so that only one of them stands at the
 turnstile; a tap goes straight to it and is announced by a shared third one, which
-who leaves the queue passes. A tap waits for one transaction, not for a queue of them;
+who leaves the queue passes. A tap waits for one transaction, not for a queue of them,
+and work on many runs ends its transaction early while one waits (`is_awaited`);
 taps without end (a script's) hold the machine's work up for half a second at a time.
 """
 
@@ -19,7 +20,6 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
 
 PATIENCE = 0.5
 """Seconds in which the machine's work lets people go before it."""
@@ -41,18 +41,46 @@ class _File:
         os.close(self._number)
 
 
-@contextmanager
-def in_turn(connection: Any, *, ahead: bool = False) -> Iterator[None]:
-    """Wait for this process's turn to write; inside a transaction it has come already.
+class _Lane(threading.local):
+    """Which way this thread goes to the turnstile, and whether it lost its patience there."""
 
-    `ahead`: somebody waits for it; it goes before what the machine has to write.
-    """
-    if connection.vendor != "sqlite" or connection.in_atomic_block:
+    ahead = False
+    impatient = False
+
+
+_lane = _Lane()
+
+
+@contextmanager
+def going_ahead(ahead: bool = True) -> Iterator[None]:
+    """Have this thread's next transaction go before what the machine has to write."""
+    before, _lane.ahead = _lane.ahead, ahead
+    try:
         yield
-        return
-    lane = _ahead if ahead else _queued
-    with lane(str(connection.settings_dict["NAME"])):
+    finally:
+        _lane.ahead = before
+
+
+@contextmanager
+def in_turn(name: str) -> Iterator[None]:
+    """Wait for this thread's turn to write the file `name`."""
+    with (_ahead if _lane.ahead else _queued)(name):
         yield
+
+
+def is_awaited(name: str) -> bool:
+    """Tell whether a person waits for this thread's turn; not if it let people go for long."""
+    return not _lane.impatient and _is_announced(name)
+
+
+def _is_announced(name: str) -> bool:
+    announced = _own_file(f"{name}-people")
+    try:
+        fcntl.flock(announced, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    fcntl.flock(announced, fcntl.LOCK_UN)
+    return False
 
 
 @contextmanager
@@ -64,22 +92,22 @@ def _ahead(name: str) -> Iterator[None]:
 @contextmanager
 def _queued(name: str) -> Iterator[None]:
     with _locked(f"{name}-queue"):
-        _let_people_go(_own_file(f"{name}-people"))
+        _lane.impatient = not _let_people_go(name)
         with _locked(f"{name}-turnstile"):
-            yield
+            try:
+                yield
+            finally:
+                _lane.impatient = False
 
 
-def _let_people_go(announced: _File) -> None:
-    """Wait until nobody is announced, or long enough; who comes later waits for this one."""
+def _let_people_go(name: str) -> bool:
+    """Wait until nobody is announced, at most for so long; who comes later waits for this one."""
     patient_until = time.monotonic() + PATIENCE
-    while time.monotonic() < patient_until:
-        try:
-            fcntl.flock(announced, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            time.sleep(LOOK_AGAIN)
-        else:
-            fcntl.flock(announced, fcntl.LOCK_UN)
-            return
+    while is_announced := _is_announced(name):
+        if time.monotonic() > patient_until:
+            break
+        time.sleep(LOOK_AGAIN)
+    return not is_announced
 
 
 @contextmanager

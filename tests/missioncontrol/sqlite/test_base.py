@@ -1,0 +1,90 @@
+"""Every writer of the file takes its turn, and leaves it with its commit."""
+
+import fcntl
+from pathlib import Path
+
+import pytest
+from django.db import IntegrityError, transaction
+from django.db.utils import ConnectionHandler
+
+from missioncontrol.env import sqlite_database
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def place(tmp_path):
+    return tmp_path / "db.sqlite3"
+
+
+@pytest.fixture
+def database(place, monkeypatch):
+    """Give a connection to a file of its own, with one table."""
+    handler = ConnectionHandler({"default": sqlite_database(place, durable=False)})
+    monkeypatch.setattr(transaction, "get_connection", lambda _=None: handler["default"])
+    with handler["default"].cursor() as cursor:
+        cursor.execute("CREATE TABLE note (text TEXT UNIQUE)")
+    yield handler["default"]
+    handler["default"].close()
+
+
+def is_taken(place):
+    """Tell whether somebody has the turn."""
+    with Path(f"{place}-turnstile").open("w") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return True
+        return False
+
+
+def note(database, text):
+    with database.cursor() as cursor:
+        cursor.execute("INSERT INTO note VALUES (%s)", [text])
+
+
+@transaction.atomic
+def note_in_a_transaction(database, text):
+    note(database, text)
+
+
+def test_a_transaction_has_the_turn_until_it_is_committed(database, place):
+    told = []
+    with transaction.atomic():
+        note(database, "one")
+        told.append(is_taken(place))
+        transaction.on_commit(lambda: told.append(is_taken(place)))
+
+    assert told == [True, False]
+
+
+def test_a_transaction_that_fails_gives_the_turn_back(database, place):
+    note(database, "one")
+
+    with pytest.raises(IntegrityError):
+        note_in_a_transaction(database, "one")
+
+    assert not is_taken(place)
+
+
+def test_a_connection_closed_in_a_transaction_gives_the_turn_back(database, place):
+    database._start_transaction_under_autocommit()
+    assert is_taken(place)
+
+    database.close()
+
+    assert not is_taken(place)
+
+
+def test_a_statement_of_its_own_that_writes_takes_a_turn(database, place):
+    note(database, "one")
+
+    assert Path(f"{place}-turnstile").exists()
+    assert not is_taken(place)
+
+
+def test_reading_takes_no_turn(database, place):
+    with database.cursor() as cursor:
+        cursor.execute("SELECT text FROM note")
+
+    assert not Path(f"{place}-turnstile").exists()
