@@ -1,18 +1,22 @@
 """From a tap to the agent it frees, while fifty other runs are busy.
 
-Run `uv run python -m tests.bench.bench_release`; prints JSON. A real `up`; fifty runs,
+Run `uv run python -m tests.bench.bench_release [--rounds 3] [--taps 300] [--seconds 100]`;
+prints JSON: each round's figures, and of all rounds the median and what they lie between.
+A round ends with its last tap or after so many seconds. A real `up`; fifty runs,
 in a process of their own, each tell a finished turn every `BENCH_PAUSE_S` seconds (1; 0:
 as fast as they are answered) and wait for its verdict. Beside them agents get stuck and
 are held, half with a session's long poll, half inside Claude Code's hook. A person hears
 of them by the board's socket and taps Continue over REST with a session. The clock starts
 when the tap is sent and stops when the answer to the waiting request has arrived.
 
-The floor is `GET /healthz` on the same loaded server, asked just before each tap.
+The floor is `GET /healthz` on the same loaded server, asked just before each tap:
+a machine that others use has a p99 of its own.
 `DATABASE_URL` and `REDIS_URL` measure on PostgreSQL and a Redis of one's own.
 """
 
 from __future__ import annotations
 
+import argparse
 import asyncio
 import contextlib
 import itertools
@@ -36,8 +40,6 @@ from tests.installations import ROOT, an_installation, wait_for
 BUSY = int(os.environ.get("BENCH_BUSY", "50"))
 PAUSE_S = float(os.environ.get("BENCH_PAUSE_S", "1"))
 HELD = int(os.environ.get("BENCH_HELD", "8"))
-TAPS = int(os.environ.get("BENCH_TAPS", "300"))
-ROUNDS = int(os.environ.get("BENCH_ROUNDS", "3"))
 LOOKS_S = 0.15
 """How long the person looks at a held card before the tap."""
 WARM_UP_S = 4.0
@@ -230,7 +232,7 @@ class Person:
         return {"kind": self._agents[run].kind} | {k: 1000 * v for k, v in told.items()}
 
 
-async def measure(running: Any) -> list[dict[str, Any]]:
+async def measure(running: Any, *, taps: int, seconds: float) -> list[dict[str, Any]]:
     kinds = itertools.cycle((Polling, Hooked))
     agents = [next(kinds)(running.url, running.agent_key) for _ in range(HELD)]
     for agent in agents:
@@ -240,7 +242,10 @@ async def measure(running: Any) -> list[dict[str, Any]]:
     watching = asyncio.create_task(person.watch())
     await asyncio.sleep(WARM_UP_S)
     living = [asyncio.create_task(agent.live()) for agent in agents]
-    took = [await person.tap_one() for _ in range(TAPS)]
+    took: list[dict[str, Any]] = []
+    until = time.perf_counter() + seconds
+    while len(took) < taps and time.perf_counter() < until:
+        took.append(await person.tap_one())
     for task in (watching, *living):
         task.cancel()
         with contextlib.suppress(asyncio.CancelledError):
@@ -248,7 +253,7 @@ async def measure(running: Any) -> list[dict[str, Any]]:
     return took
 
 
-def one_round() -> dict[str, Any]:
+def one_round(*, taps: int, seconds: float) -> dict[str, Any]:
     """Start an installation of its own, make it busy, and tap."""
     with tempfile.TemporaryDirectory() as place, an_installation(Path(place) / "data") as running:
         wait_for(lambda: is_ready(running), seconds=60)
@@ -258,7 +263,7 @@ def one_round() -> dict[str, Any]:
         )
         load.start()
         started, at_first = time.perf_counter(), turns.value
-        took = asyncio.run(measure(running))
+        took = asyncio.run(measure(running, taps=taps, seconds=seconds))
         assert load.is_alive(), "the busy runs ended before the last tap"
         rate = (turns.value - at_first) / (time.perf_counter() - started)
         load.terminate()
@@ -288,11 +293,36 @@ def spread(values: list[float]) -> dict[str, float]:
     }
 
 
+def over(rounds: list[dict[str, Any]]) -> dict[str, Any]:
+    """Of each percentile the median over the rounds, the least and the most."""
+    names = [name for name in rounds[0] if name.endswith("_ms")]
+    return {
+        name: {
+            part: [round(pick([one[name][part] for one in rounds if name in one]), 1)
+                   for pick in (statistics.median, min, max)]
+            for part in ("p50", "p90", "p99")
+        }
+        for name in names
+    }  # fmt: skip
+
+
+def options() -> argparse.Namespace:
+    asked = argparse.ArgumentParser(description=__doc__)
+    asked.add_argument("--rounds", type=int, default=int(os.environ.get("BENCH_ROUNDS", "3")))
+    asked.add_argument("--taps", type=int, default=int(os.environ.get("BENCH_TAPS", "300")))
+    asked.add_argument(
+        "--seconds", type=float, default=float(os.environ.get("BENCH_SECONDS", "100"))
+    )
+    return asked.parse_args()
+
+
 def main() -> None:
-    rounds = [one_round() for _ in range(ROUNDS)]
+    asked = options()
+    rounds = [one_round(taps=asked.taps, seconds=asked.seconds) for _ in range(asked.rounds)]
     database = "postgresql" if os.environ.get("DATABASE_URL") else "sqlite"
     found = {"bench": "tap to release", "database": database, "busy": BUSY, "pause_s": PAUSE_S}
-    print(json.dumps({**found, "held": HELD, "rounds": rounds}, indent=1))
+    told = {**found, "held": HELD, "median_min_max": over(rounds), "rounds": rounds}
+    print(json.dumps(told, indent=1))
 
 
 if __name__ == "__main__":

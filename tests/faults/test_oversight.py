@@ -1,5 +1,6 @@
 """What `kill -9` in the middle of the work may cost: time, and no turn, card or answer."""
 
+import fcntl
 import os
 import signal
 import sqlite3
@@ -112,6 +113,17 @@ def test_a_kill_under_load_loses_no_turn_and_opens_no_card_twice(running, fleet,
     wait_for(lambda: working.acknowledged() >= 15, seconds=60)
 
     kill(running, part)
+
+    working.finish()
+    is_whole(running, working)
+
+
+def test_taps_without_end_cost_no_turn_its_verdict(running, fleet):
+    working = fleet("under taps", looping=6, healthy=6)
+    working.person.start()
+    with (running.data / "missioncontrol.sqlite3-people").open("w") as announced:
+        fcntl.flock(announced, fcntl.LOCK_SH)
+        wait_for(lambda: working.acknowledged() >= 60)
 
     working.finish()
     is_whole(running, working)
