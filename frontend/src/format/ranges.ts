@@ -8,12 +8,28 @@ export function countOf(ranges: readonly Range[]): number {
   return ranges.reduce((sum, [from, to]) => sum + to - from + 1, 0);
 }
 
-/** The ranges and one turn more, which comes after all of them or is among them. */
+/** The ranges and one turn more; the same ranges when it is among them. */
 export function withSeq(ranges: readonly Range[], seq: number): readonly Range[] {
-  const last = ranges.at(-1);
-  if (last && seq <= last[1]) return ranges;
-  if (last && seq === last[1] + 1) return [...ranges.slice(0, -1), [last[0], seq]];
-  return [...ranges, [seq, seq]];
+  if (isIn(ranges, seq)) return ranges;
+  return replaced(ranges, [seq, seq], [[seq, seq]]);
+}
+
+/** The ranges with what was found in a stretch instead of what they held there. */
+export function replaced(ranges: readonly Range[], [from, to]: Range, found: readonly Range[]): readonly Range[] {
+  const below = ranges.filter(([first]) => first < from).map(([first, last]): Range => [first, Math.min(last, from - 1)]);
+  const above = ranges.filter(([, last]) => last > to).map(([first, last]): Range => [Math.max(first, to + 1), last]);
+  return joined([...below, ...found, ...above]);
+}
+
+/** Ranges in order, those without a gap between them as one. */
+function joined(ranges: readonly Range[]): Range[] {
+  const all: Range[] = [];
+  for (const [from, to] of ranges) {
+    const last = all.at(-1);
+    if (last && last[1] === from - 1) all[all.length - 1] = [last[0], to];
+    else all.push([from, to]);
+  }
+  return all;
 }
 
 /** The n-th turn of the ranges, and which one a turn is: for next and previous. */

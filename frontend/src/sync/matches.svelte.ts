@@ -1,11 +1,14 @@
 /** Which turns of a run match a filter: numbered by the server, then followed live. */
 import { query, read } from "../wire/api";
 import type { FoundTurns, TurnRow } from "../wire/types";
-import { countOf, withSeq, type Range } from "../format/ranges";
+import { countOf, replaced, withSeq, type Range } from "../format/ranges";
 import { paramsOf, type Filter } from "../format/turnFilter";
 
-/** A search that needs more rounds than this says that it stopped. */
+/** A search that needs more rounds than this says how far it got and asks whether to go on. */
 const MOST_ROUNDS = 40;
+
+export type Find = (path: string) => Promise<FoundTurns>;
+type Test = (turn: TurnRow) => boolean;
 
 export class Matches {
   #ranges = $state.raw<readonly Range[]>([]);
@@ -14,11 +17,20 @@ export class Matches {
   #from = $state.raw(0);
   readonly #count = $derived(countOf(this.#ranges));
   readonly #run: string;
-  #to = -1;
+  readonly #find: Find;
+  /** What the ranges are the answer to. */
+  #answered: string | null = null;
+  #asked: Filter | null = null;
+  /** Before which turn the search goes on; null: it begins at the newest. */
+  #before: number | null = null;
+  #heard = new WeakSet<TurnRow>();
+  #turns: readonly TurnRow[] = [];
+  #test: Test = () => false;
   #round = 0;
 
-  constructor(run: string) {
+  constructor(run: string, find: Find = read) {
     this.#run = run;
+    this.#find = find;
   }
 
   get ranges(): readonly Range[] {
@@ -33,28 +45,43 @@ export class Matches {
   get failed(): boolean {
     return this.#failed;
   }
-  /** The first turn that was looked at; above 0 while a search is under way. */
+  /** The first turn that was looked at; above 0 the search is under way, stopped or failed. */
   get from(): number {
     return this.#from;
   }
 
   clear(): void {
     this.#round++;
-    [this.#ranges, this.#busy, this.#failed, this.#from, this.#to] = [[], false, false, 0, -1];
+    this.#answered = this.#asked = null;
+    [this.#ranges, this.#busy, this.#failed, this.#from] = [[], false, false, 0];
   }
 
-  /** Ask anew; what stands from before stays until the answer. A later call wins. */
+  /** Ask; what stands from before stays until the answer, and of the same question beyond it. */
   async ask(filter: Filter): Promise<void> {
+    this.#asked = filter;
+    this.#before = null;
+    await this.#search(filter);
+  }
+
+  /** Look at the turns before those that were looked at, or once more at what failed. */
+  async goOn(): Promise<void> {
+    if (this.#asked) await this.#search(this.#asked);
+  }
+
+  /** New turns, and old ones that ended or tripped since. */
+  hear(turns: readonly TurnRow[], test: Test): void {
+    [this.#turns, this.#test] = [turns, test];
+    if (this.#asked && this.#answered === questionOf(this.#asked)) this.#listen();
+  }
+
+  async #search(filter: Filter): Promise<void> {
     const round = ++this.#round;
-    this.#busy = true;
-    this.#failed = false;
-    let before: number | null = null;
+    [this.#busy, this.#failed] = [true, false];
     try {
-      for (let i = 0; i < MOST_ROUNDS && before !== 0; i++) {
-        const found: FoundTurns = await read(this.#path(filter, before));
+      for (let i = 0; i < MOST_ROUNDS && this.#before !== 0; i++) {
+        const found: FoundTurns = await this.#find(this.#path(filter));
         if (round !== this.#round) return;
-        this.#take(found, before === null);
-        before = found.searched_from;
+        this.#take(found, questionOf(filter));
       }
     } catch {
       this.#failed = round === this.#round;
@@ -62,24 +89,33 @@ export class Matches {
     if (round === this.#round) this.#busy = false;
   }
 
-  /** New turns since; a turn that trips or ends later is heard again. */
-  hear(turns: Iterable<TurnRow>, matches: (turn: TurnRow) => boolean): void {
-    if (this.#round === 0) return;
-    const fresh = [...turns].filter(({ seq }) => seq > this.#to).sort((a, b) => a.seq - b.seq);
+  #take(found: FoundTurns, question: string): void {
+    const { searched_from: from, searched_to: to } = found;
+    const isSame = this.#answered === question;
+    this.#ranges = replaced(isSame ? this.#ranges : [], [from, to], found.ranges.map(([a, b]): Range => [a, b]));
+    this.#from = isSame ? Math.min(this.#from, from) : from;
+    this.#answered = question;
+    this.#before = from;
+    this.#heard = new WeakSet();
+    this.#listen();
+  }
+
+  #listen(): void {
     let ranges = this.#ranges;
-    for (const turn of fresh) if (matches(turn)) ranges = withSeq(ranges, turn.seq);
+    for (const turn of this.#turns) {
+      if (this.#heard.has(turn)) continue;
+      this.#heard.add(turn);
+      if (this.#test(turn)) ranges = withSeq(ranges, turn.seq);
+    }
     if (ranges !== this.#ranges) this.#ranges = ranges;
   }
 
-  #path(filter: Filter, before: number | null): string {
-    const search = query({ ...paramsOf(filter), only: null, before_seq: before === null ? null : String(before) });
+  #path(filter: Filter): string {
+    const search = query({ ...paramsOf(filter), only: null, before_seq: this.#before === null ? null : String(this.#before) });
     return `runs/${this.#run}/turns/found/${search}`;
   }
+}
 
-  #take(found: FoundTurns, isFirst: boolean): void {
-    const ranges = found.ranges.map(([from, to]): Range => [from, to]);
-    this.#ranges = isFirst ? ranges : [...ranges, ...this.#ranges];
-    this.#from = found.searched_from;
-    if (isFirst) this.#to = found.searched_to;
-  }
+function questionOf(filter: Filter): string {
+  return JSON.stringify({ ...paramsOf(filter), only: null });
 }
