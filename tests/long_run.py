@@ -1,6 +1,7 @@
 """Give a run a past of many turns, straight into the database, as ingest and judging leave it.
 
-`python -m tests.long_run RUN TURNS` works on the installation that the environment names.
+`python -m tests.long_run RUN TURNS [FIRST]` works on the installation that the environment
+names; a FIRST beyond the last turn leaves a gap that no run of ours has.
 A thousand turns are made row by row; the others repeat them under their own numbers,
 which makes 100,000 in seconds.
 """
@@ -94,14 +95,14 @@ def _rows(run: Any, first: int, turns: int) -> Iterator[tuple[Any, ...]]:
         yield tuple(row)
 
 
-def fill(run_id: Any, turns: int) -> None:
+def fill(run_id: Any, turns: int, first: int | None = None) -> None:
     """Give an open run this many turns more; its figures follow."""
     from django.db import connection
 
     from missioncontrol.runs.models import Run, Turn
 
     run = Run.objects.get(pk=run_id)
-    first = run.last_seq + 1
+    first = run.last_seq + 1 if first is None else first
     quote = connection.ops.quote_name
     names = [quote(str(one.column)) for one in Turn._meta.concrete_fields]
     marks = ", ".join(["%s"] * len(names))
@@ -131,7 +132,7 @@ def main() -> None:
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "missioncontrol.settings")
     django.setup()
     with transaction.atomic():
-        fill(sys.argv[1], int(sys.argv[2]))
+        fill(sys.argv[1], *map(int, sys.argv[2:]))
 
 
 if __name__ == "__main__":

@@ -5,10 +5,11 @@ class Router {
   #path = $state.raw(location.pathname);
   #search = $state.raw(location.search);
   readonly #route = $derived(routeOf(this.#path));
+  #arrivals = $state.raw(0);
   #depth = 0;
 
   constructor() {
-    addEventListener("popstate", () => this.#read());
+    addEventListener("popstate", () => this.#arrive());
     document.addEventListener("click", (event) => this.#take(event));
   }
 
@@ -20,18 +21,28 @@ class Router {
     return new URLSearchParams(this.#search);
   }
 
+  /** Grows with each step to an address: by a link, a notification, back or forward. */
+  get arrivals(): number {
+    return this.#arrivals;
+  }
+
   go(path: string): void {
     if (path === location.pathname + location.search) return;
     this.#depth++;
     history.pushState(null, "", path);
-    this.#read();
+    this.#arrive();
     scrollTo(0, 0);
   }
 
   /** Change the address without a step in the history, as filters do. */
   replace(path: string): void {
-    history.replaceState(null, "", path);
+    history.replaceState(history.state, "", path);
     this.#read();
+  }
+
+  /** Keep something with the present step of the history. */
+  note(what: Record<string, unknown>): void {
+    history.replaceState({ ...history.state, ...what }, "");
   }
 
   /** Back to where the person came from, or to `fallback` when that was outside. */
@@ -39,6 +50,11 @@ class Router {
     if (this.#depth === 0) return this.replace(fallback);
     this.#depth--;
     history.back();
+  }
+
+  #arrive(): void {
+    this.#read();
+    this.#arrivals++;
   }
 
   #read(): void {

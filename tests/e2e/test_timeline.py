@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+import time
 from urllib.parse import quote
 
 import pytest
@@ -15,6 +16,7 @@ from tests.long_run import NEEDLES, TRIPS
 pytestmark = pytest.mark.screens
 
 MANY = 100_000
+MILLION = 1_000_000
 ROWS = "document.querySelectorAll('[id^=turn-]').length"
 HOSTILE = {
     "script": "<script>document.title='x'</script><img src=x onerror=\"document.title='x'\">",
@@ -28,9 +30,13 @@ HOSTILE = {
 def seeded(installation, agent, turns):
     """Open a run and give it a past; returns its id."""
     run = agent.open_run(name="migrate-orm-v2", budget={"usd": "60"})
-    fill = [sys.executable, "-m", "tests.long_run", run, str(turns)]
-    subprocess.run(fill, cwd=ROOT, env=installation.own_environment(), check=True)
+    fill_up(installation, run, turns)
     return run
+
+
+def fill_up(installation, run, turns, *first):
+    fill = [sys.executable, "-m", "tests.long_run", run, str(turns), *map(str, first)]
+    subprocess.run(fill, cwd=ROOT, env=installation.own_environment(), check=True)
 
 
 @pytest.fixture(scope="module")
@@ -57,6 +63,59 @@ def row(page, seq):
 
 def in_sight(page, seq):
     expect(row(page, seq)).to_be_in_viewport()
+
+
+def after(seconds):
+    """Return a route that lets its answer through late."""
+
+    def pass_on(route):
+        time.sleep(seconds)
+        route.continue_()
+
+    return pass_on
+
+
+def middle_of(page, seq):
+    box = row(page, seq).bounding_box()
+    return box["y"] + box["height"] / 2
+
+
+def resting(page, seq):
+    """Return the middle of a row once nothing above it grows any more."""
+    places = [middle_of(page, seq)]
+    while len(places) < 4 or len(set(places[-4:])) > 1:
+        page.wait_for_timeout(300)
+        places.append(middle_of(page, seq))
+    return places[-1]
+
+
+def follow(page, path):
+    """Go to an address of ours as a link or a tapped notification does."""
+    page.evaluate(
+        """path => { const link = document.createElement("a"); link.href = path;
+        document.body.append(link); link.click(); link.remove(); }""",
+        path,
+    )
+
+
+def scroll(page, phone, pixels):
+    """Scroll as a person does: the wheel tells the page that it is one."""
+    (page.locator(".turns").first if phone else record(page)).hover()
+    page.mouse.wheel(0, pixels)
+    page.wait_for_timeout(300)
+
+
+def first_in_sight(page):
+    """Return the `seq` of a turn that stands whole in what is seen."""
+    return page.evaluate(
+        """() => { const rows = [...document.querySelectorAll("[id^=turn-]")];
+        const box = document.querySelector(".record").getBoundingClientRect();
+        const [from, to] = [Math.max(60, box.top + 40), Math.min(innerHeight - 80, box.bottom)];
+        const seen = rows.map(row => [row.getBoundingClientRect(), row])
+          .filter(([{ top, bottom }]) => top >= from && bottom <= to)
+          .sort(([a], [b]) => a.top - b.top);
+        return Number(seen[0][1].id.slice(5)); }"""
+    )
 
 
 def no_page_is_cut(page):
@@ -133,6 +192,50 @@ def test_a_link_leads_to_any_turn(open_page, long_run):
     expect(page.get_by_role("region", name="Turn 77,778 in full")).to_contain_text("ok, line 77777")
 
 
+@pytest.mark.parametrize("seq", [77_777, 3, MANY - 2])
+def test_a_link_opened_cold_on_a_phone_stays_on_its_turn_while_the_page_loads(
+    open_page, long_run, seq
+):
+    page = open_page("/", phone=True)
+    for part in ("series", "tree", "facets"):
+        page.route(f"**/runs/*/{part}/**", after(1.0))
+    page.goto(page.url.rstrip("/") + f"/runs/{long_run}/turns/{seq}")
+
+    in_sight(page, seq)
+    before = middle_of(page, seq)
+    expect(page.get_by_text("Similarity, turn by turn")).to_be_attached()
+    page.wait_for_timeout(600)
+
+    in_sight(page, seq)
+    assert abs(middle_of(page, seq) - before) < 3
+    expect(row(page, seq)).to_contain_text(f"{seq + 1}")
+
+
+@pytest.mark.parametrize("phone", [False, True])
+def test_back_and_forward_lead_to_where_one_was(open_page, long_run, phone):
+    page = open_page(f"/runs/{long_run}/turns/500", phone=phone)
+    in_sight(page, 500)
+
+    follow(page, f"/runs/{long_run}/turns/90000")
+    in_sight(page, 90_000)
+    scroll(page, phone, 3_000)
+    expect(row(page, 90_000)).not_to_be_in_viewport()
+    left = first_in_sight(page)
+    page.wait_for_timeout(300)
+    page.go_back()
+    in_sight(page, 500)
+    page.go_forward()
+    in_sight(page, left)
+
+    follow(page, "/history")
+    expect(row(page, left)).to_have_count(0)
+    page.go_back()
+
+    in_sight(page, left)
+    page.reload()
+    in_sight(page, left)
+
+
 def test_the_table_tells_how_long_it_is_and_where_each_row_stands(open_page, long_run):
     page = open_page(f"/runs/{long_run}/turns/500")
 
@@ -146,16 +249,31 @@ def test_a_search_finds_all_and_walks_from_one_to_the_next(open_page, long_run):
     page = open_page(f"/runs/{long_run}")
     page.get_by_role("searchbox", name="Search in this run").fill("rare words")
     status = page.get_by_role("search").get_by_role("status")
-    expect(status).to_have_text(f"0 of {MANY // NEEDLES}")
+    expect(status).to_have_text(f"{MANY // NEEDLES} matches")
 
     page.get_by_role("button", name="Next match").click()
     page.get_by_role("button", name="Next match").click()
 
-    expect(status).to_have_text(f"2 of {MANY // NEEDLES}")
+    expect(status).to_have_text(f"Match 2 of {MANY // NEEDLES}, turn {NEEDLES + 1:,}")
     in_sight(page, NEEDLES)
     page.get_by_role("button", name="Previous match").click()
     page.get_by_role("button", name="Previous match").click()
     in_sight(page, MANY - NEEDLES)
+
+
+def test_keys_go_from_match_to_match_in_the_field_and_outside(open_page, long_run):
+    page = open_page(f"/runs/{long_run}?q=rare+words")
+    status = page.get_by_role("search").get_by_role("status")
+    expect(status).to_have_text(f"{MANY // NEEDLES} matches")
+
+    page.keyboard.press("n")
+    page.keyboard.press("n")
+    page.keyboard.press("Shift+N")
+    expect(status).to_have_text(f"Match 1 of {MANY // NEEDLES}, turn 1")
+    page.get_by_role("searchbox", name="Search in this run").press("Enter")
+
+    expect(status).to_contain_text(f"Match 2 of {MANY // NEEDLES}")
+    in_sight(page, NEEDLES)
 
 
 def test_filters_stand_in_the_address_and_outlive_a_reload(open_page, long_run):
@@ -180,6 +298,39 @@ def test_a_phone_scrolls_through_all_of_it_newest_first(open_page, long_run):
     expect(row(page, 1)).to_contain_text("line 1")
     assert page.evaluate(ROWS) < 200
     assert no_page_is_cut(page)
+
+
+# --- a million turns ------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def longest_run(installation):
+    """Return a run of a million turns of which 900 are there: no browser holds its height."""
+    from tests.e2e.stuck import an_agent_of
+
+    run = seeded(installation, an_agent_of(installation), 300)
+    for first in (MILLION // 2, MILLION - 300):
+        fill_up(installation, run, 300, first)
+    return run
+
+
+@pytest.mark.parametrize("phone", [False, True])
+def test_a_million_turns_have_a_first_a_middle_and_a_last(open_page, longest_run, phone):
+    page = open_page(f"/runs/{longest_run}/turns/{MILLION // 2 + 100}", phone=phone)
+    in_sight(page, MILLION // 2 + 100)
+    expect(row(page, MILLION // 2 + 100)).to_contain_text(f"{MILLION // 2 + 101}")
+
+    page.keyboard.press("End")
+    in_sight(page, 0 if phone else MILLION - 1)
+    page.keyboard.press("Home")
+    in_sight(page, MILLION - 1 if phone else 0)
+
+    follow(page, f"/runs/{longest_run}/turns/{MILLION // 2 + 200}")
+    in_sight(page, MILLION // 2 + 200)
+    before = resting(page, MILLION // 2 + 200)
+    scroll(page, phone, 200)
+    assert abs(before - resting(page, MILLION // 2 + 200) - 200) < 3
+    assert page.evaluate(ROWS) < 200
 
 
 # --- reading ---------------------------------------------------------------------------
@@ -324,4 +475,4 @@ def test_a_million_signs_are_cut_and_read_when_asked_for(open_page, hostile_run)
 def test_a_search_for_markup_finds_it(open_page, hostile_run):
     page = open_page(f"/runs/{hostile_run}?q={quote('<script>')}")
 
-    expect(page.get_by_role("search").get_by_role("status")).to_contain_text("of 1")
+    expect(page.get_by_role("search").get_by_role("status")).to_have_text("1 match")

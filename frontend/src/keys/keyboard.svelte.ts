@@ -9,7 +9,7 @@ import { commandOf, startsGo, type Command, type Where } from "./keymap";
 const GO_MS = 1_200;
 
 /** Ways through the list of a run's turns. */
-export type Move = "next" | "previous" | "first" | "last" | "page on" | "page back";
+export type Move = "next" | "previous" | "first" | "last" | "page on" | "page back" | "next match" | "previous match";
 
 export interface Deeds {
   keys: () => void;
@@ -61,6 +61,8 @@ export class Keyboard {
       case "last":
       case "page on":
       case "page back":
+      case "next match":
+      case "previous match":
         return this.#deeds.move(command);
       case "open":
         return card ? router.go(runPath(card.run)) : undefined;

@@ -29,7 +29,7 @@ describe("commandOf", () => {
     expect(commandOf(press(key), HERE)).toBe(command);
   });
 
-  it.each([["]", "turn after"], ["[", "turn before"], ["Home", "first"], ["End", "last"], ["PageDown", "page on"], ["PageUp", "page back"]])(
+  it.each([["]", "turn after"], ["[", "turn before"], ["Home", "first"], ["End", "last"], ["PageDown", "page on"], ["PageUp", "page back"], ["n", "next match"], ["N", "previous match"]])(
     "reads %s on a run's page as %s",
     (key, command) => {
       expect(commandOf(press(key), { ...HERE, inRun: true })).toBe(command);

@@ -17,6 +17,8 @@ export type Command =
   | "last"
   | "page on"
   | "page back"
+  | "next match"
+  | "previous match"
   | "open"
   | "select"
   | "fold"
@@ -56,9 +58,11 @@ const IN_RUN: Record<string, Command> = {
   End: "last",
   PageDown: "page on",
   PageUp: "page back",
+  n: "next match",
+  N: "previous match",
 };
 /** A held key walks the list, but never answers a second card. */
-const WALKS: ReadonlySet<Command | null> = new Set<Command>(["next", "previous", "turn after", "turn before", "page on", "page back"]);
+const WALKS: ReadonlySet<Command | null> = new Set<Command>(["next", "previous", "turn after", "turn before", "page on", "page back", "next match", "previous match"]);
 
 const AFTER_G: Record<string, Command> = {
   n: "go now",
@@ -93,7 +97,7 @@ export function commandOf(press: KeyPress, where: Where): Command | null {
   if (where.typing) return press.key === "Escape" ? "leave" : null;
   if (press.key === "Enter" && where.onControl) return null;
   const key = press.key.length === 1 ? press.key.toLowerCase() : press.key;
-  const command = (where.afterG ? AFTER_G[key] : undefined) ?? PLAIN[key] ?? (where.inRun ? IN_RUN[key] : undefined) ?? null;
+  const command = (where.afterG ? AFTER_G[key] : undefined) ?? PLAIN[key] ?? (where.inRun ? (IN_RUN[press.key] ?? IN_RUN[key]) : undefined) ?? null;
   return press.repeat && !WALKS.has(command) ? null : command;
 }
 
@@ -118,6 +122,7 @@ export const KEYS = [
   ["↵", "open"],
   ["F", "fold"],
   ["/", "search"],
+  ["N ⇧N", "matches"],
   ["G then N D H P A", "go"],
   ["Esc", "leave"],
   ["?", "list"],

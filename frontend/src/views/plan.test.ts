@@ -48,7 +48,7 @@ describe("Plan", () => {
     const plan = new Plan({ ranges: [[2, 3], [7, 8]], pins: [{ seq: 7, pin: pin("p") }] });
 
     expect([0, 2, 3, 5, 7, 8].map((seq) => plan.indexOf(seq))).toEqual([0, 0, 1, 3, 3, 4]);
-    expect(plan.indexOf(9)).toBe(-1);
+    expect([plan.indexOf(9), plan.keyNear(5), plan.keyNear(9)]).toEqual([-1, "turn-7", "turn-9"]);
   });
 
   it("finds what has a key, in either order", () => {

@@ -72,6 +72,11 @@ export class Plan {
     return stretch ? this.#turned(stretch.start + Math.max(0, seq - stretch.from)) : -1;
   }
 
+  /** The key of a turn; of the next one that is here, when others are and it is not. */
+  keyNear(seq: number): string {
+    return this.at(this.indexOf(seq))?.key ?? turnKey(seq);
+  }
+
   /** The line of what has this key; -1 when it is not here. */
   indexOfKey(key: string): number {
     const seq = seqOfKey(key);

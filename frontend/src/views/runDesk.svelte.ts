@@ -13,6 +13,7 @@ import { query } from "../wire/api";
 import type { RunRow, TurnRow } from "../wire/types";
 import { Plan, type Placed } from "./plan";
 import { loopsOf, pinsOf, type Pin } from "./timeline";
+import type { Anchor } from "./virtual";
 
 export class RunDesk {
   readonly id: string;
@@ -138,6 +139,12 @@ export class RunDesk {
     const here = this.chosen === null ? (by > 0 ? -1 : 0) : rankOf(ranges, this.chosen) - (by > 0 && this.hitNumber === 0 ? 1 : 0);
     const seq = nthOf(ranges, (here + by + count) % count);
     if (seq !== null) this.choose(seq);
+  }
+
+  /** A person came to rest here: whoever comes back by the browser's history does too. */
+  rest({ key, delta }: Anchor): void {
+    const { route } = router;
+    if (route.name === "run" && route.id === this.id) router.note({ standing: { run: this.id, key, delta } });
   }
 
   // --- keeping up --------------------------------------------------------------------

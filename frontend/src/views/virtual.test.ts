@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { Rows, stretchOf } from "./virtual";
+import { Rows, standingIn, stretchOf } from "./virtual";
 
 describe("Rows", () => {
   const rows = new Rows(100, 10, [[3, 50], [7, 5]]);
@@ -53,5 +53,19 @@ describe("stretchOf", () => {
 
   it("draws no more than there is", () => {
     expect(stretchOf(new Rows(3, 10), 0, 100, 5)).toEqual([0, 3]);
+  });
+});
+
+describe("standingIn", () => {
+  const left = { standing: { run: "run-1", key: "turn-7", delta: 12 } };
+
+  it("tells where a person left the list of this run", () => {
+    expect(standingIn(left, "run-1")).toEqual({ key: "turn-7", delta: 12 });
+  });
+
+  it("tells nothing of another run, of a new step, or of what another version kept", () => {
+    const others: unknown[] = [null, "x", {}, { standing: 7 }, { standing: { run: "run-1", key: 7, delta: "12" } }];
+
+    expect([standingIn(left, "run-2"), ...others.map((state) => standingIn(state, "run-1"))]).toEqual([null, null, null, null, null, null]);
   });
 });

@@ -1,5 +1,23 @@
 /** Where each row of a very long list stands: nearly all are of one height. Pure. */
 
+/** The first row in sight, and how much of it is above: where a person is. */
+export interface Anchor {
+  /** Empty: above the list, `delta` from the top of the page. */
+  key: string;
+  delta: number;
+}
+
+/** Where a person left a run's list, as a step of the browser's history keeps it. */
+export function standingIn(state: unknown, run: string): Anchor | null {
+  if (!isTold(state) || !isTold(state.standing)) return null;
+  const { run: of, key, delta } = state.standing;
+  return of === run && typeof key === "string" && typeof delta === "number" ? { key, delta } : null;
+}
+
+function isTold(what: unknown): what is Record<string, unknown> {
+  return typeof what === "object" && what !== null;
+}
+
 /** A row that is not of the common height. */
 export type Odd = readonly [index: number, height: number];
 

@@ -81,6 +81,7 @@ const texts: typeof en = {
     open: "Lauf öffnen",
     fold: "Schleife einklappen",
     search: "suchen",
+    matches: "im Lauf: nächster, voriger Treffer",
     go: "zu Jetzt, Entscheidungen, Verlauf, Richtlinien, Protokoll",
     leave: "Feld verlassen, schließen",
     list: "diese Liste",

@@ -82,6 +82,7 @@ export default source("shell", {
     open: "open the run",
     fold: "fold the loop",
     search: "search",
+    matches: "in a run: next, previous match",
     go: "go to Now, Decisions, History, Policies, Audit",
     leave: "leave a field, close",
     list: "this list",
