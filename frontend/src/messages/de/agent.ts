@@ -43,6 +43,7 @@ const texts: typeof en = {
   fromTheStart: "Was soll von Anfang an anders laufen?",
   restartHint: "Beginnt einen neuen Lauf mit demselben Namen, demselben Ziel und denselben Regeln; seine erste Anweisung ist dieser Text. Dieser Lauf bleibt beendet.",
   notRestarted: "Der Neustart ist fehlgeschlagen.",
+  whoStartedWhom: "Wer wen wann gestartet hat",
   linked: "Verbundene Läufe",
   relationToThis: { child: "von diesem gestartet", resumed: "setzt diesen fort", forked: "von diesem abgezweigt", restart: "ersetzt diesen" },
   all: (n) => `Alle ${counted(n, { one: "Lauf", other: "Läufe" })}`,

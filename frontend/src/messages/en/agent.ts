@@ -45,6 +45,7 @@ export default source("agent", {
   restartHint: "Opens a fresh run of the same name, goal and rules; its first directive carries this text. This run stays ended.",
   notRestarted: "It could not be restarted.",
   linked: "Linked runs",
+  whoStartedWhom: "Who started whom, and when",
   relationToThis: { child: "started by this", resumed: "resumed from this", forked: "forked from this", restart: "takes the place of this" },
   all: (n: number) => `All ${counted(n, { one: "run", other: "runs" })}`,
   where: {
