@@ -97,9 +97,9 @@ urlpatterns = [
     path("healthz", operator.healthz),
     path("readyz", operator.readyz),
     re_path(r"^metrics/?$", operator.metrics),
-    path("login/", signing_in.how_to_sign_in, name="how-to-sign-in"),
+    re_path(r"^login/?$", signing_in.how_to_sign_in, name="how-to-sign-in"),
     path("login/<str:secret>/", signing_in.sign_in, name="sign-in"),
-    path("pair/", signing_in.pair, name="pair"),
+    re_path(r"^pair/?$", signing_in.pair, name="pair"),
     path("logout/", signing_in.sign_out, name="sign-out"),
     re_path(r"^(?!api/|ws/|v1/|assets/).*$", screen),
 ]

@@ -20,8 +20,10 @@ PATIENCE_S = 1.0
 _SIOCGIFADDR = 0x8915
 
 
-def listen(host: str, port: int) -> socket.socket:
+def listen(host: str, port: int, *, option: str = "--port") -> socket.socket:
     """Open the socket the web process will serve, so that no port is found twice.
+
+    `option` is what chooses another port, for who reads that this one is taken.
 
     Raises:
         PortTaken: Somebody listens there already.
@@ -35,7 +37,7 @@ def listen(host: str, port: int) -> socket.socket:
             if error.errno != errno.EADDRINUSE:
                 raise AddressUnknown(host, port, error) from None
             if time.monotonic() > deadline:
-                raise PortTaken(host, port) from None
+                raise PortTaken(host, port, option) from None
         time.sleep(0.05)
 
 

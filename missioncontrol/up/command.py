@@ -89,7 +89,7 @@ class Start:
             return
         from missioncontrol.up import tls
 
-        self.reserved = addresses.listen(EVERYWHERE, self.asked.https_port)
+        self.reserved = addresses.listen(EVERYWHERE, self.asked.https_port, option="--https-port")
         names = addresses.certified_names(self.asked.host)
         self.served = tls.ensure(self.data.path, names=names, at=clock.now())
 

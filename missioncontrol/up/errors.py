@@ -53,10 +53,10 @@ class DataInUse(CannotStart):
 class PortTaken(CannotStart):
     code = "port_taken"
 
-    def __init__(self, host: str, port: int) -> None:
+    def __init__(self, host: str, port: int, option: str) -> None:
         super().__init__(
             f"Port {port} on {host} is taken: stop what listens there, choose another with "
-            "--port, or let --port 0 find a free one."
+            f"{option}, or let {option} 0 find a free one."
         )
 
 
@@ -64,7 +64,10 @@ class AddressUnknown(CannotStart):
     code = "address_unknown"
 
     def __init__(self, host: str, port: int, reason: OSError) -> None:
-        super().__init__(f"Cannot listen on {host} port {port}: {reason.strerror or reason}.")
+        super().__init__(
+            f"Cannot listen on {host} port {port}: {reason.strerror or reason}. --host takes an "
+            "address of this machine; --lan listens on all of them."
+        )
 
 
 class DatabaseUnreachable(CannotStart):

@@ -23,6 +23,8 @@ class Greeting:
     login_url: str
     data: Path
     demo: bool = False
+    is_open: bool = False
+    """HTTP on all addresses of this machine."""
     phone_url: str | None = None
     https_url: str | None = None
     fingerprint: str | None = None
@@ -43,13 +45,15 @@ class Greeting:
 
     def write_for_person(self, out: TextIO) -> None:
         """Write what a person needs next."""
-        guard = "uv run guard" if is_checkout() else "guard"
+        guard, where = (
+            ("uv run guard", "in this folder") if is_checkout() else ("guard", "anywhere")
+        )
         out.write(
             f"\nMission Control serves {self.url}\n\n"
             f"  Sign in   {self.login_url}\n"
             "            works once, within ten minutes\n"
             f"  Connect   {guard} connect claude-code --url {self.url} --key {self.agent_key}\n"
-            "            in the folder your agent works in\n"
+            f"            {where}, once: every session of yours reports from then on\n"
             f"  Data      {self.data}\n"
             "  Stop      Ctrl-C\n"
         )
@@ -69,12 +73,21 @@ class Greeting:
             return (
                 "\n  The certificate is this machine's own: the phone warns once. Settings,\n"
                 "  Devices says how to trust it; push and installing need that. Its SHA-256:\n"
-                f"  {self.fingerprint}\n"
+                f"  {self.fingerprint}\n{self._how_open()}"
             )
         if url.startswith("https://"):
-            return ""
+            return self._how_open()
         return (
             "\n  This is HTTP on your local network: others in it can read what passes, this\n"
             "  link and the agent key included. Use it in a network you trust, or start with\n"
             "  --https (docs/operating.md).\n"
+        )
+
+    def _how_open(self) -> str:
+        if not self.is_open:
+            return ""
+        port = self.url.rsplit(":", 1)[-1]
+        return (
+            f"\n  HTTP on port {port} is open to your local network too (--lan): others in it can\n"
+            "  read what passes there, agents' keys included.\n"
         )

@@ -24,6 +24,7 @@ def invite(
         login_url=_link(tenancy, asked.public_url or url, on_get=asked.json),
         data=data.path,
         demo=asked.demo,
+        is_open=asked.lan,
         phone_url=_link(tenancy, phone_url) if _is_for_phones(asked, phone_url) else None,
         https_url=phone_url if asked.https else None,
         fingerprint=certificates.fingerprint(data.path) if asked.https else None,

@@ -24,6 +24,8 @@ def test_a_taken_port_is_said_in_one_sentence(monkeypatch):
 
         with pytest.raises(PortTaken, match=f"Port {port} on 127.0.0.1 is taken"):
             addresses.listen("127.0.0.1", port)
+        with pytest.raises(PortTaken, match="let --https-port 0 find"):
+            addresses.listen("127.0.0.1", port, option="--https-port")
 
 
 def test_a_foreign_address_is_said_in_one_sentence():

@@ -5,6 +5,7 @@ import json
 import os
 from pathlib import Path
 
+from missioncontrol.up import greeting as greeting_module
 from missioncontrol.up import options
 from missioncontrol.up.greeting import Greeting
 
@@ -52,6 +53,20 @@ def test_a_phone_gets_a_qr_code_and_a_warning():
     assert "http://10.0.0.7:8765/login/p/" in text
     assert "\u2588" in text
     assert "others in it can read" in text
+
+
+def test_https_does_not_hide_that_http_is_open_too():
+    told = {"phone_url": "https://10.0.0.7:8443/login/p/", "fingerprint": "AB:CD"}
+
+    assert "HTTP on port 8765 is open" in printed(a_greeting(is_open=True, **told))
+    assert "is open" not in printed(a_greeting(**told))
+
+
+def test_a_line_that_is_to_be_typed_says_where(monkeypatch):
+    assert "in this folder, once" in printed(a_greeting())
+    monkeypatch.setattr(greeting_module, "is_checkout", lambda: False)
+    assert "  guard connect" in printed(a_greeting())
+    assert "anywhere, once" in printed(a_greeting())
 
 
 def test_without_lan_nothing_is_said_of_phones():

@@ -12,6 +12,7 @@ const ASK_AGAIN_MS = 30 * 60_000;
 class Installation {
   #registration = $state.raw<ServiceWorkerRegistration | null>(null);
   #waiting = $state.raw<ServiceWorker | null>(null);
+  #refused = $state(false);
   #askedAt = 0;
 
   /** A newer version is ready and would begin with a reload. */
@@ -23,12 +24,18 @@ class Installation {
     return this.#registration;
   }
 
+  /** This browser starts no worker: the certificate is not trusted, or the window is private. */
+  get isRefused(): boolean {
+    return this.#refused;
+  }
+
   async begin(): Promise<void> {
     if (!("serviceWorker" in navigator)) return;
     try {
       this.#follow(await navigator.serviceWorker.register("/sw.js"));
     } catch {
-      return; // storage may be off in private windows: the app works without
+      this.#refused = true; // the app works without
+      return;
     }
     document.addEventListener("visibilitychange", () => this.#lookForNews());
     navigator.serviceWorker.addEventListener("message", ({ data }) => goWhereTold(data));

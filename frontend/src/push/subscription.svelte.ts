@@ -7,11 +7,13 @@
 import { speech } from "../messages/speech.svelte";
 import { read, write } from "../wire/api";
 import type { DeviceRow, Page } from "../wire/types";
+import { installation } from "./register.svelte";
 
 export type PushState =
   | "insecure" // plain HTTP: no browser offers it
   | "home-screen" // an iPhone that has not added the app yet
   | "unsupported"
+  | "no-worker" // its certificate is not trusted yet, or the window is private
   | "denied" // the person said no; only the browser's settings take that back
   | "off"
   | "on";
@@ -19,6 +21,7 @@ export type PushState =
 export function pushState(subscribed: boolean): PushState {
   if (!isSecureContext) return "insecure";
   if (!("PushManager" in window)) return isApple() ? "home-screen" : "unsupported";
+  if (installation.isRefused) return "no-worker";
   if (Notification.permission === "denied") return "denied";
   return subscribed && Notification.permission === "granted" ? "on" : "off";
 }

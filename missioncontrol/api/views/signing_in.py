@@ -61,9 +61,11 @@ def sign_in(request: HttpRequest, secret: str) -> HttpResponse:
     if request.method == "POST" or _may_enter_on_get(request, secret):
         link = redeem_login_link(secret=secret, at=clock.now())
         return _enter(request, link) if link else _refuse(request)
-    if find_login_link(secret=secret, at=clock.now()) is None:
+    offered = find_login_link(secret=secret, at=clock.now())
+    if offered is None:
         return _refuse(request)
-    return _page(request, "accounts/sign_in.html")
+    told = {"is_pairing": offered.code_digest is not None}
+    return _page(request, "accounts/sign_in.html", told)
 
 
 @leave_no_trace
@@ -133,7 +135,7 @@ def asked_from(request: HttpRequest) -> str:
 
 
 def _enter(request: HttpRequest, link: LoginLink) -> HttpResponse:
-    """Sign in; a phone that is being paired is shown what comes next."""
+    """Sign in; a phone that could take pushes is shown where they are allowed."""
     before = request.session.get(browsers.IN_SESSION)
     login(request, link.user, backend=BACKEND)
     browsers.left(before, to=link.user)
@@ -141,7 +143,14 @@ def _enter(request: HttpRequest, link: LoginLink) -> HttpResponse:
     browser = browsers.present(request.session, user=link.user, agent=agent, at=clock.now())
     note_browser(link, browser)
     access.record_entry(browser, is_paired=link.code_digest is not None, at=clock.now())
-    return HttpResponseRedirect(HOME if link.code_digest is None else PAIRED)
+    is_next = link.code_digest is not None or _may_take_pushes(request, browser)
+    return HttpResponseRedirect(PAIRED if is_next else HOME)
+
+
+def _may_take_pushes(request: HttpRequest, browser: Browser) -> bool:
+    """A phone that browsers allow notifications on, and that takes none yet."""
+    is_secure = request.is_secure() or settings.PUBLIC_URL.startswith("https://")
+    return is_secure and browser.kind == "phone" and not hasattr(browser, "device")
 
 
 def _refuse(request: HttpRequest) -> HttpResponse:

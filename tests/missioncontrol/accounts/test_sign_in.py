@@ -148,6 +148,31 @@ def test_signing_out_takes_a_post_with_the_token():
     assert not is_signed_in(strict)
 
 
+@pytest.mark.parametrize("path", ["/pair", "/pair/"])
+def test_the_address_beside_a_code_shows_where_to_type_it(client, path):
+    assert b'name="code"' in client.get(path).content
+
+
+def test_who_has_no_link_is_led_to_the_code(client):
+    assert b'href="/pair/"' in client.get("/login/").content
+
+
+@pytest.mark.parametrize(
+    ("agent", "is_secure", "lands"),
+    [
+        ("Android 15; Pixel 9) Chrome", True, "/settings/devices"),
+        ("Android 15; Pixel 9) Chrome", False, "/"),
+        ("Windows NT 10.0) Chrome", True, "/"),
+    ],
+)
+def test_a_phone_that_could_take_pushes_lands_where_they_are_allowed(
+    client, agent, is_secure, lands
+):
+    answer = client.post(a_link(), secure=is_secure, headers={"User-Agent": agent})
+
+    assert answer["Location"] == lands
+
+
 def test_without_a_link_it_says_where_one_comes_from(client):
     answer = client.get("/login/")
 

@@ -13,6 +13,7 @@ const texts: typeof en = {
     insecure: "Diese Adresse nutzt einfaches HTTP; dort erlauben Browser keine Benachrichtigungen.",
     homeScreen: "Auf dem iPhone zuerst zum Home-Bildschirm hinzufügen: Teilen, dann „Zum Home-Bildschirm“. Von dort öffnen.",
     unsupported: "Dieser Browser nimmt keine Benachrichtigungen an.",
+    noWorker: "Dieser Browser vertraut dem Zertifikat dieser Adresse noch nicht (oder das Fenster ist privat): bis dahin keine Benachrichtigungen.",
     denied: "Für diese Seite abgelehnt. Nur die Einstellungen des Browsers nehmen das zurück.",
     noKey: "Diese Installation hat keinen Schlüssel für Push: VAPID_PRIVATE_KEY setzen.",
     allow: "Benachrichtigungen erlauben",

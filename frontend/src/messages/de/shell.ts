@@ -47,6 +47,8 @@ const texts: typeof en = {
   screenFailedWhy: "Die Verbindung brach ab, oder Mission Control wurde inzwischen aktualisiert.",
   tryAgain: "Erneut versuchen",
   signIn: (command) => `Bitte den Anmelde-Link öffnen, den ${strong(command)} ausgegeben hat.`,
+  signInCode: "Auf einem anderen Gerät angemeldet? Dort zeigt Einstellungen, Geräte einen Code.",
+  signInType: "Code eingeben",
   money: {
     today: "Heute",
     ofToday: (budget) => `von ${budget}`,

@@ -14,6 +14,7 @@ export default source("devices", {
     insecure: "This address is plain HTTP, where browsers allow no notifications.",
     homeScreen: "On an iPhone, first add this page to the home screen: Share, then Add to Home Screen. Open it from there.",
     unsupported: "This browser takes no notifications.",
+    noWorker: "This browser does not trust the certificate of this address yet (or the window is private): no notifications until it does.",
     denied: "You have refused them for this page. Only the browser’s own settings take that back.",
     noKey: "This installation has no key for pushes: its operator sets VAPID_PRIVATE_KEY.",
     allow: "Allow notifications",

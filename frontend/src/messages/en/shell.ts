@@ -48,6 +48,8 @@ export default source("shell", {
   screenFailedWhy: "The connection broke off, or Mission Control was updated meanwhile.",
   tryAgain: "Try again",
   signIn: (command: string) => `Open the sign-in link that ${strong(command)} printed.`,
+  signInCode: "Signed in on another device? Its Settings, Devices shows a code.",
+  signInType: "Type the code",
   money: {
     today: "Today",
     ofToday: (budget: string) => `of ${budget}`,
