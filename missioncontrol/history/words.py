@@ -25,10 +25,12 @@ _UNFIT = re.compile(r"[\W_]+")
 
 
 def words_of(text: str) -> list[str]:
-    """Return the words of a text, in order.
+    r"""Return the words of a text, in order.
 
     >>> words_of("Naïve app/auth.py")
     ['naive', 'app', 'auth', 'py']
+    >>> words_of("\U0001d54a")
+    ['s']
     """
     if text.isascii():
         return [word[:LONGEST_WORD] for word in _PLAIN.findall(text.lower())]
@@ -74,5 +76,6 @@ def texts_in(value: Any, *, deepest: int = 20) -> Iterator[str]:
 def _plain(word: str) -> str:
     if word.isascii():
         return word.lower()[:LONGEST_WORD]
-    apart = unicodedata.normalize("NFKD", word.casefold())
+    # Some capitals show only once a sign is taken apart: mathematics' own S, say.
+    apart = unicodedata.normalize("NFKD", unicodedata.normalize("NFKD", word).casefold())
     return _UNFIT.sub("", "".join(c for c in apart if not unicodedata.combining(c)))[:LONGEST_WORD]

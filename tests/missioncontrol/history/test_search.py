@@ -4,7 +4,7 @@ from datetime import timedelta
 
 import pytest
 from django.db import connection
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from guard.turn import Role, Turn
@@ -305,6 +305,7 @@ def test_a_zone_that_is_none_is_refused(ask):
 
 @settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(text=st.text(st.characters(codec="utf-8", exclude_characters="\0"), max_size=80))
+@example(text="\U0001d54a \u2167 \u01c5")
 def test_whatever_is_said_is_found_by_each_of_its_words_and_by_all_in_a_row(text, project, ask):
     run = a_run(project, name="r", key=None)
     put(run, said(f"x {text}"))
