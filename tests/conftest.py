@@ -67,6 +67,16 @@ def as_agent(project) -> APIClient:
     return client
 
 
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(items):
+    """Begin with what takes long, in any order: else one process ends long after the other."""
+    items.sort(key=lambda item: not LONG & set(item.path.parts))
+
+
+LONG = {"e2e", "contract", "sdk", "property", "otlp", "test_up.py"}
+"""Folders and files whose tests wait for servers and browsers, or try many examples."""
+
+
 @pytest.fixture(scope="session")
 def django_db_setup(django_db_setup):
     """Close the connection of the thread that async tests do their queries in."""
@@ -88,6 +98,11 @@ def django_db_modify_db_settings(django_db_modify_db_settings_parallel_suffix: N
 
 @pytest.fixture(scope="session")
 def installation(tmp_path_factory):
-    """One `manage.py up` for every test that wants a whole server."""
-    with an_installation(tmp_path_factory.mktemp("up")) as running:
+    """One `manage.py up` for every test that wants a whole server.
+
+    Its channels and pushes may lead to this machine. A start costs ten seconds of a core:
+    a test that needs another start restarts this one.
+    """
+    place = tmp_path_factory.mktemp("up")
+    with an_installation(place, MISSIONCONTROL_NOTIFY_HOSTS="127.0.0.1") as running:
         yield running

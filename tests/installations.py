@@ -94,6 +94,16 @@ class Installation:
         self.process.stdout.close()
         return code
 
+    @contextmanager
+    def away(self):
+        """Be gone for as long as this lasts; then serve again at the same address."""
+        self.options = ("--port", str(urlsplit(self.url).port))
+        self.stop()
+        try:
+            yield
+        finally:
+            self.start()
+
     def processes(self):
         """Return the pid of every process of this installation, with its command line."""
         told = f"MISSIONCONTROL_DATA={self.data}".encode()

@@ -8,15 +8,6 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.e2e.stuck import StuckRun, an_agent_of, the_person_of
-from tests.installations import an_installation
-
-
-@pytest.fixture(scope="module")
-def installation(tmp_path_factory):
-    """One of our own: its channels may lead to this machine."""
-    place = tmp_path_factory.mktemp("channels")
-    with an_installation(place, MISSIONCONTROL_NOTIFY_HOSTS="127.0.0.1") as running:
-        yield running
 
 
 @pytest.fixture

@@ -1,15 +1,9 @@
 """What is on screen stays true: for two people, after a lost line, a reload, a restart."""
 
-import contextlib
-import socket
-
 from playwright.sync_api import expect
 
 from tests.contract.conversation import a_turn
-from tests.e2e.conftest import DESKTOP
 from tests.e2e.line import link_of
-from tests.e2e.stuck import StuckRun, an_agent_of, the_person_of
-from tests.installations import an_installation
 
 
 def test_two_people_see_the_same_answer(open_page, stuck):
@@ -83,36 +77,17 @@ def test_a_reload_shows_the_same_card(open_page, stuck):
     expect(buttons).to_have_text(before, use_inner_text=True)
 
 
-def test_a_page_outlives_a_restart_of_the_server(browser, tmp_path):
-    with contextlib.ExitStack() as stack:
-        server = stack.enter_context(an_installation(tmp_path, "--port", str(_free_port())))
-        run = StuckRun.begin(an_agent_of(server), the_person_of(server), "patient")
-        page = stack.enter_context(contextlib.closing(_signed_in(browser, server))).pages[0]
-        page.goto(server.url)
-        expect(run.on(page)).to_be_visible()
+def test_a_page_outlives_a_restart_of_the_server(installation, open_page, stuck):
+    run = stuck("patient")
+    page = open_page("/")
+    expect(run.on(page)).to_be_visible()
 
-        server.stop()
+    with installation.away():
         expect(link_of(page)).to_have_text("Offline")
-        server.start()
 
-        expect(link_of(page)).to_have_text("Live", timeout=20_000)
-        expect(run.on(page).get_by_role("button", name="Continue")).to_be_enabled()
+    expect(link_of(page)).to_have_text("Live", timeout=20_000)
+    expect(run.on(page).get_by_role("button", name="Continue")).to_be_enabled()
 
 
 def _turns(page):
     return page.get_by_role("table").get_by_role("button", name="Turn ")
-
-
-def _signed_in(browser, server):
-    context = browser.new_context(viewport=DESKTOP)
-    context.add_cookies(
-        [{"name": n, "value": v, "url": server.url} for n, v in server.cookies().items()]
-    )
-    context.new_page()
-    return context
-
-
-def _free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]

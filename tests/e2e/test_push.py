@@ -10,8 +10,8 @@ from playwright.sync_api import expect
 from guard import Session
 from tests.e2e.conftest import PHONE
 from tests.e2e.pocket import Pocket
-from tests.e2e.stuck import StuckRun, an_agent_of, answer_all, the_person_of
-from tests.installations import an_installation, wait_for
+from tests.e2e.stuck import answer_all, the_person_of
+from tests.installations import wait_for
 from tests.push_service import a_push_service
 
 GERMAN = ("Benachrichtigungen erlauben", "Hier ausschalten")
@@ -24,60 +24,50 @@ def service():
         yield running
 
 
-@pytest.fixture(scope="module")
-def house(service, tmp_path_factory):
-    """An installation that may call the push service on this machine."""
-    host = service.url.removeprefix("http://")
-    data = tmp_path_factory.mktemp("house")
-    with an_installation(data, "--port", "0", MISSIONCONTROL_NOTIFY_HOSTS=host) as running:
-        yield running
-
-
 @pytest.fixture
-def pocket(browser, house, service):
+def pocket(browser, installation, service):
     """A phone that allowed notifications."""
-    with a_pocket(browser, house, service) as mine:
+    with a_pocket(browser, installation, service) as mine:
         yield mine
 
 
 @pytest.fixture
-def german_pocket(browser, house, service):
-    with a_pocket(browser, house, service, locale="de-DE") as mine:
+def german_pocket(browser, installation, service):
+    with a_pocket(browser, installation, service, locale="de-DE") as mine:
         yield mine
 
 
 @contextmanager
-def a_pocket(browser, house, service, **said):
+def a_pocket(browser, installation, service, **said):
     context = browser.new_context(
         viewport=PHONE, has_touch=True, is_mobile=True, service_workers="allow", **said
     )
-    context.grant_permissions(["notifications"], origin=house.url)
+    context.grant_permissions(["notifications"], origin=installation.url)
     context.add_cookies(
-        [{"name": n, "value": v, "url": house.url} for n, v in house.cookies().items()]
+        [
+            {"name": name, "value": value, "url": installation.url}
+            for name, value in installation.cookies().items()
+        ]
     )
     page = context.new_page()
     page.set_default_timeout(20_000)
     complaints = []
     page.on("pageerror", lambda error: complaints.append(str(error)))
-    mine = Pocket(page, house, service)
+    mine = Pocket(page, installation, service)
     mine.allow(*GERMAN if said else ())
-    answer_all(the_person_of(house))
+    answer_all(the_person_of(installation))
     yield mine
-    answer_all(the_person_of(house))
+    answer_all(the_person_of(installation))
+    the_person_of(installation).ask("DELETE", "/api/v1/devices/this/push/")
     context.close()
     assert complaints == []
 
 
 @pytest.fixture
-def stuck(house):
-    return lambda name="stuck": StuckRun.begin(an_agent_of(house), the_person_of(house), name)
-
-
-@pytest.fixture
-def waiting(house):
+def waiting(installation):
     """A real agent that is held: its third same call waits in a thread."""
-    person, pool = the_person_of(house), ThreadPoolExecutor(1)
-    where = {"url": house.url, "key": house.agent_key, "mode": "pause"}
+    person, pool = the_person_of(installation), ThreadPoolExecutor(1)
+    where = {"url": installation.url, "key": installation.agent_key, "mode": "pause"}
     with Session("fix-auth", agent="coder", **where) as session:
 
         def fail_again():

@@ -13,8 +13,8 @@ from tests.installations import (
     ROOT,
     DidNotStart,
     Installation,
+    a_database,
     all_pids,
-    an_installation,
     wait_for,
 )
 
@@ -123,23 +123,29 @@ def test_a_start_says_one_sentence_and_no_traceback(tmp_path):
     assert len(str(failed.value).splitlines()) == 1
 
 
-def test_it_ends_every_process_and_comes_back_with_the_same_key(tmp_path):
-    with an_installation(tmp_path) as first:
-        key, pids = first.agent_key, set(first.processes())
+def test_it_ends_every_process_and_comes_back_with_the_same_key(running):
+    key, pids = running.agent_key, set(running.processes())
 
-        assert first.stop() == 0
-
+    with running.away():
+        assert running.process.returncode == 0
         assert pids & set(all_pids()) == set()
-        assert first.start().agent_key == key
+
+    assert running.agent_key == key
 
 
 def test_a_database_from_newer_code_is_left_alone(tmp_path):
-    with an_installation(tmp_path) as first:
-        first.stop()
+    with a_database() as database:
+        first = Installation(tmp_path, **database)
+        migrate(first)
         note_a_newer_migration(first)
 
         with pytest.raises(DidNotStart, match=r"newer Mission Control .*runs\.9999_later"):
             first.start()
+
+
+def migrate(installation):
+    migrating = [sys.executable, "manage.py", "migrate", "--verbosity", "0"]
+    subprocess.run(migrating, cwd=ROOT, env=installation.own_environment(), check=True)
 
 
 def note_a_newer_migration(installation):

@@ -8,7 +8,7 @@ import pytest
 
 from guard import AsyncSession, Session, Stopped
 from tests.agents.person import Person
-from tests.installations import an_installation, wait_for
+from tests.installations import wait_for
 
 
 @pytest.fixture
@@ -157,20 +157,17 @@ async def test_an_asyncio_agent_is_held_and_let_go(where, person):
         assert (await asyncio.wait_for(waiting, 30)).text == "Read y."
 
 
-def test_a_held_call_goes_on_waiting_over_a_restart(tmp_path):
-    with an_installation(tmp_path / "data") as server:
-        told = {"url": server.url, "key": server.agent_key}
-        with Session("restart", **told) as session, ThreadPoolExecutor(1) as pool:
-            read_missing(session)
-            read_missing(session)
-            waiting = pool.submit(read_missing, session)
-            card = Person(server).open_card(session.run_id)
+def test_a_held_call_goes_on_waiting_over_a_restart(installation, where):
+    with Session("restart", **where) as session, ThreadPoolExecutor(1) as pool:
+        read_missing(session)
+        read_missing(session)
+        waiting = pool.submit(read_missing, session)
+        card = Person(installation).open_card(session.run_id)
 
-            server.options = ("--port", server.url.rsplit(":", 1)[1])
-            server.stop()
-            server.start()
-            again = Person(server).open_card(session.run_id)
-            Person(server).tap(again, "inject", message="Read settings.py.")
+        with installation.away():
+            pass
+        again = Person(installation).open_card(session.run_id)
+        Person(installation).tap(again, "inject", message="Read settings.py.")
 
-            assert (again["id"], again["version"]) == (card["id"], card["version"])
-            assert waiting.result(60).text == "Read settings.py."
+        assert (again["id"], again["version"]) == (card["id"], card["version"])
+        assert waiting.result(60).text == "Read settings.py."

@@ -4,7 +4,7 @@ from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.django import TestCase
 
@@ -194,6 +194,7 @@ CALLS = st.lists(
 class TestMoneyAddsUp(TestCase):
     """Whatever calls there are, and wherever their days begin."""
 
+    @settings(max_examples=25)  # each asks fourteen times for all the money
     @given(calls=CALLS, zone=st.sampled_from(["UTC", "Asia/Kolkata", "America/New_York"]))
     def test_the_sum_is_the_same_by_day_agent_model_project_and_run(self, calls, zone):
         project = a_project(time_zone=zone)
