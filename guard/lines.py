@@ -8,16 +8,17 @@ from __future__ import annotations
 
 import functools
 import re
-from typing import cast
 
-from guard.volatile import mask_job, mask_numbered, zero_digits
+from guard.volatile import mask_job, mask_lines, zero_digits
 
 _HEAD = 9_000
 _TAIL = 3_000
 _LONGEST_LINE = 300
 _REMEMBERED = 32
 _SHORTEST_LINE = 2
-_NUMBERED = re.compile(r"^\d{1,6}\s*[|:\t→]\s*")
+_NUMBERED = re.compile(r"\d{1,6}\s*[|:\t→]\s*")
+# What surely numbers a line: "10:30" may be a time of day.
+_LISTED = re.compile(r"\d{1,6}\s*(?:[|→]|:(?!\d)|\t(?!\s*[|:→]))\s*")
 # "row 0" as a line is not "row 0" as the shape of "row 7".
 _SHAPE = 0x5EED
 
@@ -46,20 +47,21 @@ class Lines:
 
     def read(self, raw: list[str]) -> list[Line]:
         """Read lines, in order; of those read before it is known what they are."""
-        known: list[Line | None] = list(map(self._young.get, raw))
-        if all(known):
-            return cast("list[Line]", known)
-        anew = self._learn([line for line, one in zip(raw, known, strict=True) if one is None])
-        return [one or anew[line] for line, one in zip(raw, known, strict=True)]
-
-    def _learn(self, raw: list[str]) -> dict[str, Line]:
-        old = self._old
-        learnt = {line: old[line] for line in raw if line in old}
-        if unread := [line for line in dict.fromkeys(raw) if line not in learnt]:
-            learnt.update(_read_anew(unread))
         if len(self._young) >= self.MOST:
             self._young, self._old = {}, self._young
-        self._young.update(learnt)
+        known = self._young
+        if unknown := set(raw).difference(known):
+            known.update(self._learn(unknown))
+        return list(map(known.__getitem__, raw))
+
+    def _learn(self, unknown: set[str]) -> dict[str, Line]:
+        old = self._old
+        learnt = {line: old[line] for line in unknown if line in old}
+        unread = unknown.difference(learnt) if learnt else unknown
+        # One sign beyond ASCII makes every look at a text ten times as slow.
+        plain = set(filter(str.isascii, unread))
+        for lines in filter(None, (plain, unread - plain)):
+            learnt.update(zip(lines, _read_anew(list(lines)), strict=True))
         return learnt
 
 
@@ -95,25 +97,21 @@ def _read_lines(text: str) -> tuple[Line, ...]:
     return tuple(_lines.read(raw))
 
 
-def _read_anew(raw: list[str]) -> dict[str, Line]:
-    """Read lines, each there once; only those with a digit have anything to mask."""
-    shapes = zero_digits("\n".join(raw)).split("\n")
-    numbered = [line for line, shape in zip(raw, shapes, strict=True) if "0" in shape]
-    read = dict(zip(raw, _read(raw, raw, raw), strict=True))
-    if numbered:
-        read.update(zip(numbered, _read_numbered(numbered), strict=True))
-    return read
+def _read_anew(raw: list[str]) -> list[Line]:
+    """Read lines; a listing's numbers, more than all others, need not be looked at."""
+    numbers = [found[0] if (found := _LISTED.match(line)) else "" for line in raw]
+    cores = list(map(str.removeprefix, raw, numbers))
+    masked = mask_lines(cores)
+    if masked is cores:
+        return _read(raw, cores, cores)
+    bare = list(map(_without_number, masked, numbers))
+    shapes = zero_digits("\n".join(bare)).split("\n")
+    return _read(list(map(str.__add__, numbers, masked)), bare, shapes)
 
 
-def _read_numbered(raw: list[str]) -> list[Line]:
-    masked = mask_numbered(raw)
-    bare = [_without_number(line) if line[0].isdigit() else line for line in masked]
-    return _read(masked, bare, zero_digits("\n".join(bare)).split("\n"))
-
-
-def _without_number(line: str) -> str:
-    """Give a line of a listing without its number."""
-    found = _NUMBERED.match(line)
+def _without_number(line: str, taken: str) -> str:
+    """Give a line of a listing without its number, where it was not taken off before."""
+    found = None if taken else _NUMBERED.match(line)
     return line[found.end() :] if found else line
 
 

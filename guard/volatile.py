@@ -1,34 +1,40 @@
 r"""Mask what changes from run to run without meaning: times, ids, durations.
 
-Regular expressions are the cost of an engine like this (FINDINGS 7). So texts
-are masked word by word through a cache, a word without a digit is left alone,
-and what depends on a neighbouring word is looked for only where a hint stands.
+Regular expressions are the cost of an engine like this (FINDINGS 7). So words are
+judged by their shape, each digit as 0, and a shape is judged once: a listing has
+hundreds of numbers and few shapes. What depends on a neighbouring word is looked
+for only where a hint stands.
 """
 
 from __future__ import annotations
 
 import functools
 import re
+from collections.abc import Collection
 
 _HOLE = "<~>"
 _LONGEST_WORD = 400
 _SECONDS = 10
 _AROUND = ".,:;()[]{}'\""
 # A cache and nothing more: what is masked does not depend on it.
-_plain_words: set[str] = set()
-_MOST_WORDS = 40_000
+_plain_shapes: set[str] = set()
+_MOST_SHAPES = 40_000
+_FEW_HINTS = 12
 _HAS_DIGIT = re.compile(r"\d")
 _DIGITS = re.compile(r"\d+")
 # Of bytes: `str.translate` looks each sign up anew for each text.
-_TO_ZERO = bytes(48 if 48 <= code < 58 else code for code in range(256))  # noqa: PLR2004 - "0" to "9"
+_TO_ZERO = bytes.maketrans(b"123456789", b"000000000")
+# Marks that neither stand in a volatile word nor keep one from being volatile.
+_MARKS = b"!\"#$%&'()*,/;<=>?@[\\]^`{|}~"
+_TO_SHAPE = _TO_ZERO.translate(bytes.maketrans(_MARKS, b" " * len(_MARKS)))
 
-_VOLATILE = re.compile(
+_WORDS = (
     r"[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}"  # UUID
     r"|\d{4}-\d\d-\d\d(?:T\d\d:\d\d(?::\d\d(?:[.,]\d+)?)?(?:Z|[+-]\d\d:?\d\d)?)?"  # date, time
     r"|(?<![\w.:/])\d{1,2}:\d\d(?::\d\d(?:[.,]\d+)?)?(?:Z|[ap]m)?(?![\w:])"  # clock
     r"|0x[0-9a-fA-F]{3,}"  # address
     r"|(?<![0-9A-Za-z])(?=[0-9a-fA-F]*\d)[0-9a-fA-F]{12,}(?![0-9A-Za-z])"  # digest, trace id
-    r"|(?<![\w.])1[4-9]\d{8}(?:\d{3})?(?:\.\d+)?(?![\w])"  # seconds since 1970
+    r"|(?<![\w.])%s\d{8}(?:\d{3})?(?:\.\d+)?(?![\w])"  # seconds since 1970
     r"|(?<![\w.])\d+(?:\.\d+)?(?:ns|us|µs|ms|s|sec|secs|m\d+(?:\.\d+)?s|h\d+m)(?!\w)"  # duration
     r"|(?:/private)?/(?:tmp|var/tmp|var/folders|dev/shm)/[^\s\"',;:)]*\d[^\s\"',;:)]*"  # temp
     r"|(?<![0-9A-Za-z])(?:call|toolu|req|msg|run|task|job|sess|session|trace|span|chatcmpl|resp|evt"
@@ -36,7 +42,11 @@ _VOLATILE = re.compile(
     r"|(?<![0-9A-Za-z])(?=[A-Za-z]*\d)(?=[0-9a-z]*[A-Z])(?=[0-9A-Z]*[a-z])[0-9A-Za-z]{16,}"
     r"(?![0-9A-Za-z])"  # random id
 )
-# One of these stands in whatever the expression above finds in a word, at a quarter of its cost.
+_VOLATILE = re.compile(_WORDS % "1[4-9]")
+# The shape of whatever the expression above finds, temporary paths apart.
+_VOLATILE_SHAPE = re.compile(_WORDS % "00")
+_TEMPORARY = (" tmp ", " var folders ", " dev shm ")
+# One of these stands in whatever they find in a word, at a quarter of their cost.
 _MAY_BE_VOLATILE = re.compile(r"[-:_/]|0x|\d[nuµmsh]|.{10}")
 _SCRATCH = re.compile(r"(?:/private)?/(?:tmp|var/tmp|var/folders)/(?:[\w.-]*/)*[\w.-]*\d[\w./-]*")
 # A value made volatile by what stands beside it: "took 3 seconds", "attempt 4",
@@ -95,20 +105,22 @@ def mask_volatile(text: str) -> str:
 
 
 def mask_lines(lines: list[str]) -> list[str]:
-    """Mask each line as `mask_volatile` does; lines without a digit stay as they are.
+    """Mask each line as `mask_volatile` does; give the same list where no digit stands.
 
     >>> mask_lines(["no figures", "ready in 0.3s"])
     ['no figures', 'ready in <~>']
     """
-    if not lines:
-        return lines
-    shapes = zero_digits("\n".join(lines)).split("\n")
-    numbered = [line for line, shape in zip(lines, shapes, strict=True) if "0" in shape]
+    shapes = shape_of("\n".join(lines)).split("\n")
+    numbered = [place for place, shape in enumerate(shapes) if _may_hold_digit(shape)]
     if not numbered:
         return lines
-    masked = iter(mask_numbered(numbered))
-    pairs = zip(lines, shapes, strict=True)
-    return [next(masked) if "0" in shape else line for line, shape in pairs]
+    masked = lines.copy()
+    some = _mask_numbered(
+        [lines[place] for place in numbered], [shapes[place] for place in numbered]
+    )
+    for place, line in zip(numbered, some, strict=True):
+        masked[place] = line
+    return masked
 
 
 def mask_job(line: str) -> str:
@@ -135,6 +147,16 @@ def zero_digits(text: str) -> str:
     return text
 
 
+def shape_of(text: str) -> str:
+    """Write every plain digit as 0, and marks between words as spaces, sign for sign.
+
+    >>> shape_of("matrix[12]=(0x7f)")
+    'matrix 00   0x0f '
+    """
+    signs = text.encode("utf-8", "surrogatepass").translate(_TO_SHAPE)
+    return signs.decode("utf-8", "surrogatepass")
+
+
 def mask_scratch(text: str) -> str:
     """Replace temporary paths with made-up names by a hole, and nothing else.
 
@@ -158,30 +180,42 @@ def mask_failure(text: str) -> str:
     return _LINE_NUMBER.sub(rf"\g<1>{_HOLE}", text) if _HAS_DIGIT.search(text) else text
 
 
-def mask_numbered(lines: list[str]) -> list[str]:
-    """Mask lines that each hold a digit, as `mask_lines` does."""
-    text = "\n".join(lines)
-    if _has_volatile_word(text):
-        text = "\n".join(map(_mask_line, lines))
-    return _mask_beside(text).split("\n")
+def _mask_numbered(lines: list[str], shapes: list[str]) -> list[str]:
+    """Mask lines that each hold a digit; their shapes tell which are worth a look."""
+    if suspects := _suspects("\n".join(shapes)):
+        for place in _places_of(suspects, shapes):
+            lines[place] = _mask_line(lines[place])
+    return _mask_beside(lines)
 
 
-def _has_volatile_word(text: str) -> bool:
-    """Look at words not seen before only: most words of a run come again."""
-    unknown = set(text.split()) - _plain_words
-    if len(_plain_words) > _MOST_WORDS:
-        _plain_words.clear()
-    numbered = filter(_HAS_DIGIT.search, unknown)
-    volatile = {word for word in numbered if _mask_word(word) != word}
-    _plain_words.update(unknown - volatile if volatile else unknown)
-    return bool(volatile)
+def _suspects(shape: str) -> list[str]:
+    """Give what stands in the shape of a line with a volatile word in it.
+
+    Most words of a run come again: only shapes not seen before are looked at.
+    """
+    if len(_plain_shapes) > _MOST_SHAPES:
+        _plain_shapes.clear()
+    unknown = set(filter(_may_hold_digit, shape.split())).difference(_plain_shapes)
+    suspects = list(filter(_may_be_volatile, unknown))
+    _plain_shapes.update(unknown.difference(suspects))
+    return suspects + [hint for hint in _TEMPORARY if hint in shape]
+
+
+def _may_hold_digit(shape: str) -> bool:
+    return "0" in shape or not shape.isascii()
+
+
+def _may_be_volatile(shape: str) -> bool:
+    if len(shape) > _LONGEST_WORD or not _MAY_BE_VOLATILE.search(shape):
+        return False
+    return _HAS_DIGIT.search(shape) is not None and _VOLATILE_SHAPE.search(shape) is not None
 
 
 def _mask_line(line: str) -> str:
     return " ".join([_mask_word(word) for word in line.split(" ")])
 
 
-@functools.lru_cache(maxsize=32768)
+@functools.lru_cache(maxsize=8192)
 def _mask_word(word: str) -> str:
     if len(word) > _LONGEST_WORD or not _HAS_DIGIT.search(word):
         return word
@@ -190,18 +224,21 @@ def _mask_word(word: str) -> str:
     return _VOLATILE.sub(_HOLE, word) if _MAY_BE_VOLATILE.search(word) else word
 
 
-def _mask_beside(text: str) -> str:
-    lowered = text.lower()
-    stands = lowered.__contains__
-    if not any(map(stands, _HINTS)) and not ('"' in text and any(map(stands, _HINTS_IN_JSON))):
-        return text
-    lines, low = text.split("\n"), lowered.split("\n")
+def _mask_beside(lines: list[str]) -> list[str]:
+    low = "\n".join(lines).lower()
+    stands = low.__contains__
+    if not any(map(stands, _HINTS)) and not ('"' in low and any(map(stands, _HINTS_IN_JSON))):
+        return lines
+    low_lines = low.split("\n")
     for hints, pattern, replacement in _BESIDE:
-        for place in _places_of(list(filter(stands, hints)), low):
-            lines[place] = pattern.sub(replacement, lines[place])
-    return "\n".join(lines)
+        if standing := list(filter(stands, hints)):
+            for place in _places_of(standing, low_lines):
+                lines[place] = pattern.sub(replacement, lines[place])
+    return lines
 
 
-def _places_of(hints: list[str], lines: list[str]) -> set[int]:
+def _places_of(hints: list[str], lines: list[str]) -> Collection[int]:
     """Give the places of the lines that hold a hint; most lines of a listing hold none."""
+    if len(hints) > _FEW_HINTS:
+        return range(len(lines))
     return {place for hint in hints for place, line in enumerate(lines) if hint in line}

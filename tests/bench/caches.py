@@ -19,4 +19,4 @@ def empty_our_caches() -> None:
                     value.cache_clear()
                 elif isinstance(value, Memo | Lines):
                     value.clear()
-    volatile._plain_words.clear()
+    volatile._plain_shapes.clear()

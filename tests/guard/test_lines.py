@@ -27,6 +27,14 @@ def test_its_number_in_a_listing_is_no_part_of_a_line():
     assert bare == listed
 
 
+def test_a_time_of_day_is_no_number_in_a_listing():
+    assert masked_lines("12:30 started\n12:import os") == ("<~> started", "12:import os")
+
+
+def test_a_line_beyond_ascii_is_masked_like_the_others():
+    assert masked_lines("took 3s …\ntook 3s") == ("took <~> …", "took <~>")
+
+
 def test_a_line_of_one_sign_counts_for_nothing():
     assert read_lines("}")[0] == ("}", 0, 0)
 
