@@ -14,15 +14,14 @@ from guard.panel import Panel
 from guard.policy import DEFAULT_POLICY, Policy
 from guard.react import as_call, is_report
 from guard.signals import Assessment
-from guard.similarity import overlap
 from guard.step import NEWS, Step, read_step
+from guard.tape import Tape
 from guard.tally import Tally, Told
 from guard.trail import Trail
 from guard.turn import Role, Turn
 
 _SPAN = 40
 _NEWS_SPAN = 88
-_TAPE_SPAN = 8
 
 
 class Engine:
@@ -68,7 +67,7 @@ class Engine:
         self._open = OpenCalls()
         self._lines = LineMemory(_NEWS_SPAN)
         self._tally = Tally(policy.budget)
-        self._tape: list[Step] = []
+        self._tape = Tape()
         self._turns = 0
         self._since = 0
         self._heard = Heard(_NEWS_SPAN)
@@ -90,7 +89,7 @@ class Engine:
             return self._told(turn, self._hear(turn))
         seq, place, shown = self._place(turn, place)
         step, changed = self._read(shown, place)
-        similarity = self._likeness(step)
+        similarity = self._tape.likeness(step)
         step = self._remember(step, place)
         self._tally.take(turn, failed=step.failed if step.outcome else None)
         meter = Told(spent) if spent else self._tally
@@ -181,20 +180,12 @@ class Engine:
     def _remember(self, step: Step, place: int | None) -> Step:
         if place is None:
             self._trail.add(step)
-            self._tape = [*self._tape[1 - _TAPE_SPAN :], step]
+            self._tape.take(step)
             return step
         step.seq = self._trail.steps[place].seq
         self._trail.put(place, step)
-        self._tape = [step if old.seq == step.seq else old for old in self._tape]
+        self._tape.put(step)
         return step
-
-    def _likeness(self, step: Step) -> float:
-        """How like the turn is to the most alike of the last few, in [0, 1]."""
-        best = 0.0
-        for old in reversed(self._tape):
-            if best < 1.0 and old.seq != step.seq and old.is_call == step.is_call:
-                best = max(best, _alike(step, old, best))
-        return round(best, 3)
 
 
 def _written(turn: Turn) -> list[str]:
@@ -212,19 +203,3 @@ def _came_back(turn: Turn) -> str:
         return turn.content or ""
     came = "\n".join(text for text in (turn.error, turn.result) if text)
     return mask_places(came, turn.args)
-
-
-def _alike(step: Step, old: Step, least: float) -> float:
-    """How like two turns are, in [0, 1]; what is not above `least` may be told as 0."""
-    came, then = step.outcome_key, old.outcome_key
-    # A quarter of the likeness is what came back: a poll that moves shows as 0.75.
-    share = 1.0 if came is None or then is None or came == then else 0.75
-    if share <= least:
-        return 0.0
-    if step.request == old.request:
-        return share
-    one, other = step.words, old.words
-    fewer, total = min(len(one), len(other)), len(one) + len(other)
-    if not total or share * (2 * fewer / total) <= least:
-        return 0.0
-    return share * overlap(one, other)
