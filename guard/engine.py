@@ -15,8 +15,8 @@ from guard.policy import DEFAULT_POLICY, Policy
 from guard.react import as_call, is_report
 from guard.signals import Assessment
 from guard.step import NEWS, Step, read_step
-from guard.tape import Tape
 from guard.tally import Tally, Told
+from guard.tape import Tape
 from guard.trail import Trail
 from guard.turn import Role, Turn
 
@@ -190,8 +190,8 @@ class Engine:
 
 def _written(turn: Turn) -> list[str]:
     """Give the texts of several lines that a call holds: files, patches, scripts."""
-    texts = texts_in(turn.args)
-    if turn.tool is not None and turn.content:
+    texts = texts_in(turn.args) if turn.args else []
+    if turn.content and turn.tool is not None:
         texts.append(turn.content)
     return [text for text in texts if "\n" in text]
 
@@ -201,5 +201,6 @@ def _came_back(turn: Turn) -> str:
         return ""
     if turn.tool is None:
         return turn.content or ""
-    came = "\n".join(text for text in (turn.error, turn.result) if text)
+    error, result = turn.error, turn.result
+    came = f"{error}\n{result}" if error and result else error or result or ""
     return mask_places(came, turn.args)

@@ -139,16 +139,17 @@ def _weigh_other(step: Step, outcome: Outcome, before: Sequence[Step]) -> float:
     known = outcome.is_long and outcome.key in [old.outcome_key for old in before]
     if known and (step.asks or not _is_acknowledged(outcome)):
         return 0.7
-    if step.asks and any(_asked_alike(old, step) for old in before):
+    if step.asks and _was_asked_alike(step, outcome, before):
         return 0.6
     return 0.3 if outcome.is_long and step.asks else 0.0
 
 
-def _asked_alike(old: Step, step: Step) -> bool:
+def _was_asked_alike(step: Step, outcome: Outcome, before: Sequence[Step]) -> bool:
     """Another question about the same thing, and the same answer."""
-    if not old.asks or old.outcome_key != step.outcome_key or _is_elsewhere(step, old):
+    same = [old for old in before if old.outcome_key == outcome.key and old.asks]
+    if not same or outcome.has_more:
         return False
-    return step.outcome is not None and not step.outcome.has_more
+    return not all(_is_elsewhere(step, old) for old in same)
 
 
 def _is_elsewhere(step: Step, old: Step) -> bool:

@@ -18,6 +18,7 @@ from guard.similarity import overlap, word_set
 
 _NESTED = (dict, list, tuple, Mapping)
 _BODY = 40
+_TEXT = 80
 _GIANT = 10**12
 _HEAD_TEXT = 600
 _TAIL_TEXT = 200
@@ -52,6 +53,12 @@ class Argument:
         self._names: frozenset[str] | None = None
 
     @property
+    def is_text(self) -> bool:
+        """It is written in words, and may be worded in any way; a path or an id is not."""
+        text = self.text
+        return " " in text and (len(text) >= _TEXT or "\n" in text)
+
+    @property
     def words(self) -> frozenset[str]:
         """Every word of it."""
         if self._words is None:
@@ -74,13 +81,22 @@ class Arguments(dict[str, Argument]):
     """
 
     _names: frozenset[str] | None = None
+    _targets: frozenset[str] | None = None
 
     @property
     def names(self) -> frozenset[str]:
         """The names and numbers in them: what the call is about."""
         if self._names is None:
-            self._names = frozenset[str]().union(*(one.names for one in self.values()))
+            self._names = frozenset[str]().union(*[one.names for one in self.values()])
         return self._names
+
+    @property
+    def targets(self) -> frozenset[str]:
+        """The names in those that are no texts: what a deed is done to."""
+        if self._targets is None:
+            short = [one.names for one in self.values() if not one.is_text]
+            self._targets = frozenset[str]().union(*short)
+        return self._targets
 
 
 def read_arguments(args: Mapping[str, object] | None) -> Arguments:

@@ -10,7 +10,7 @@ import functools
 import json
 from collections.abc import Mapping
 from hashlib import blake2b
-from typing import Any
+from typing import Any, TypeGuard
 
 from guard.actions import classify
 from guard.turn import Turn
@@ -24,6 +24,8 @@ _LONGEST_INT = 14_000
 
 # `json.dumps` makes a writer anew for each call that asks for anything special.
 _WRITER = json.JSONEncoder(ensure_ascii=False, sort_keys=True, separators=(",", ":"), default=str)
+_quoted = json.encoder.encode_basestring
+_SCALARS, _NAMES = frozenset({str, int}), frozenset({str})
 
 # What a model writes about its call beside the call itself; it rewords it freely.
 _REMARKS = frozenset({"description", "explanation", "justification", "reasoning", "thought"})
@@ -103,9 +105,26 @@ def canonical_json(value: object) -> str:
     '{"a":[true,null],"b":1}'
     """
     try:
-        return _WRITER.encode(value)
+        return _write_flat(value) if _is_flat(value) else _WRITER.encode(value)
     except (TypeError, ValueError, RecursionError):
         return json.dumps(_tamed(value, 0), ensure_ascii=False, separators=(",", ":"))
+
+
+def _is_flat(value: object) -> TypeGuard[dict[str, str | int]]:
+    return (
+        type(value) is dict
+        and _SCALARS.issuperset(map(type, value.values()))
+        and _NAMES.issuperset(map(type, value))
+    )
+
+
+def _write_flat(value: dict[str, str | int]) -> str:
+    """Write texts and whole numbers as the writer does, at a third of its cost."""
+    fields = [
+        f"{_quoted(name)}:{_quoted(one) if isinstance(one, str) else one}"
+        for name, one in sorted(value.items())
+    ]
+    return "{" + ",".join(fields) + "}"
 
 
 def one_line(text: str) -> str:

@@ -33,6 +33,10 @@ class Phase(StrEnum):
     DONE = "done"
 
 
+# Read for every turn, and a member is looked up by its class more slowly.
+_PROPOSED = Phase.PROPOSED
+
+
 class ActionClass(StrEnum):
     """What kind of deed a turn is, unless the caller names a class of its own."""
 
@@ -111,4 +115,4 @@ class Turn:
     @property
     def is_proposed(self) -> bool:
         """The call has not run yet: no result may be read from this turn."""
-        return self.phase is Phase.PROPOSED
+        return self.phase is _PROPOSED

@@ -83,10 +83,10 @@ class ExactRepeat(Detector):
 def _find_repeats(steps: Sequence[Step]) -> list[Step]:
     """Give the newest step and its fruitless repeats before, oldest first."""
     newest = steps[-1]
-    repeats, failing = [newest], newest.failed
+    request, repeats, failing = newest.request, [newest], newest.failed
     known = newest if newest.outcome else None
     for step in reversed(steps[:-1]):
-        if _is_same_request(step, newest):
+        if step.request == request and _is_same_deed(step, newest):
             if known and not known.answers_as(step):
                 break
             known = known or (step if step.outcome else None)
@@ -98,12 +98,8 @@ def _find_repeats(steps: Sequence[Step]) -> list[Step]:
     return repeats
 
 
-def _is_same_request(step: Step, newest: Step) -> bool:
-    return (
-        step.request == newest.request
-        and step.agent == newest.agent
-        and step.is_call == newest.is_call
-    )
+def _is_same_deed(step: Step, newest: Step) -> bool:
+    return step.agent == newest.agent and step.is_call == newest.is_call
 
 
 def _ends_streak(step: Step, newest: Step, *, failing: bool) -> bool:

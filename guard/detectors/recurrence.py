@@ -40,7 +40,9 @@ class Recurrence(Detector):
         return max(filter(None, found), key=lambda signal: signal.score, default=None)
 
     def _recurs(self, steps: Sequence[Step], newest: Step) -> Signal | None:
-        same = [step for step in steps if _is_same(step, newest)]
+        request, key = newest.request, newest.outcome_key
+        again = [step for step in steps if step.request == request and step.is_call]
+        same = [step for step in again if step.outcome_key == key]
         if len(same) < 2:  # noqa: PLR2004 - once is no repeat
             return None
         start = next(place for place, step in enumerate(steps) if step is same[0])
@@ -67,8 +69,9 @@ class Recurrence(Detector):
         if not newest.failed or newest.patient:
             return None
         refused: list[Step] = []
+        request, agent = newest.request, newest.agent
         for step in reversed(steps):
-            if step.request == newest.request and step.agent == newest.agent:
+            if step.request == request and step.agent == agent:
                 if step.failure != newest.failure:
                     break
                 refused.append(step)
@@ -111,9 +114,3 @@ def _edited_each_time(later: Sequence[Step], same: Sequence[Step]) -> bool:
         elif any(step is repeat for repeat in same):
             edited, since = edited + since, False
     return edited >= len(same) - 1
-
-
-def _is_same(step: Step, newest: Step) -> bool:
-    return (
-        step.is_call and step.request == newest.request and step.outcome_key == newest.outcome_key
-    )

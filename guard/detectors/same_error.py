@@ -39,22 +39,22 @@ class SameError(Detector):
             return None
         calls = view.trail.of_agent(newest.agent).answered
         row = tail_of(calls, lambda step: step.failed)
-        same = _same(row)
+        same, rule = _same(row), self._rule
         found = [
-            self._hold(same, self._rule.in_a_row),
-            self._hold(_near(same), self._rule.near),
-            self._hold(_refusals(row), self._rule.refusals),
-            self._hold(_variants(calls), self._rule.variants),
-            self._hold(_insists(calls), self._rule.in_a_row),
-            self._hold(_insists(calls, edited=True), self._rule.variants),
+            self._hold(same, rule.in_a_row),
+            self._hold(_near(same), rule.near),
+            self._hold(_refusals(row), rule.refusals),
+            self._hold(_variants(calls), rule.variants),
+            self._hold(_insists(calls), rule.in_a_row),
+            self._hold(_insists(calls, edited=True), rule.variants),
         ]
         best = max(found, key=itemgetter(0))
         return self._signal(*best) if best[0] else None
 
     def _hold(self, steps: Sequence[Step], limit: int) -> tuple[float, Sequence[Step], int]:
         """Hold steps against a limit: the score, 0.0 where they are none of ours."""
-        if len(steps) < 2 or all(step.request == steps[0].request for step in steps):  # noqa: PLR2004 - exact_repeat's
-            return 0.0, steps, limit
+        if _is_one_request(steps):
+            return 0.0, steps, limit  # exact_repeat's
         if 2 * sum([step.patient for step in steps]) > len(steps):
             limit *= _PATIENCE
         return min(1.0, len(steps) / limit), steps, limit
@@ -74,6 +74,10 @@ class SameError(Detector):
         )
 
 
+def _is_one_request(steps: Sequence[Step]) -> bool:
+    return len({step.request for step in steps}) < 2  # noqa: PLR2004 - none, or one
+
+
 def _same(row: Sequence[Step]) -> list[Step]:
     failure = row[-1].failure
     return tail_of(row, lambda step: step.failure == failure)
@@ -81,6 +85,8 @@ def _same(row: Sequence[Step]) -> list[Step]:
 
 def _near(same: Sequence[Step]) -> list[Step]:
     """The same failure of near-equal requests that ask for one thing."""
+    if _is_one_request(same):
+        return []
     newest = same[-1]
     near = tail_of(same, lambda step: step.nearness(newest) >= NEAR)
     is_batch = len(near) >= _FEW and name_other_targets(near)
@@ -90,7 +96,7 @@ def _near(same: Sequence[Step]) -> list[Step]:
 def _refusals(row: Sequence[Step]) -> list[Step]:
     """The same short refusal, whatever is asked."""
     template = row[-1].template
-    if not template:
+    if not template or _is_one_request(row):
         return []
     same = tail_of(row, lambda step: step.template == template)
     return same if len({step.verb for step in same}) > 1 else []
@@ -99,24 +105,31 @@ def _refusals(row: Sequence[Step]) -> list[Step]:
 def _variants(calls: Sequence[Step]) -> list[Step]:
     """Failing variants of one command: no success of it between, and no edit."""
     newest = calls[-1]
-    since = tail_of(calls, lambda step: not (step.edits and step.acted))
-    own = [step for step in since if step.verb == newest.verb]
-    return tail_of(own, lambda step: step.failed and step.nearness(newest) >= ALIKE)
+    variants: list[Step] = []
+    for step in reversed(calls):
+        if step.verb == newest.verb:
+            if not step.failed or step.nearness(newest) < ALIKE:
+                break
+            variants.append(step)
+        elif step.edits and step.acted:
+            break
+    variants.reverse()
+    return variants
 
 
 def _insists(calls: Sequence[Step], *, edited: bool = False) -> list[Step]:
     """The same failure of one command, whatever was read (or edited) between: it was no cure."""
-    newest = calls[-1]
+    verb, failure = calls[-1].verb, calls[-1].failure
     failures: list[Step] = []
     for step in reversed(calls):
-        if step.verb == newest.verb:
-            if step.failure != newest.failure:
+        if step.verb == verb:
+            if step.failure != failure:
                 break
             failures.append(step)
-        elif changed_something(step) and not edited:
+        elif not edited and step.acted and changed_something(step):
             break
     failures.reverse()
-    return [] if aim_elsewhere(failures) else failures
+    return [] if _is_one_request(failures) or aim_elsewhere(failures) else failures
 
 
 def _summarise(steps: Sequence[Step]) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from operator import itemgetter
 from typing import ClassVar
 
@@ -19,6 +19,9 @@ _PATIENCE = 2
 _FEW = 3
 _HEAD = 400
 _FIGURE = re.compile(r"\d+")
+
+Held = tuple[float, Sequence[Step], int, str]
+"""Steps against a limit: the score, 0.0 where they are none of ours; and what came back."""
 
 
 class Stagnation(Detector):
@@ -46,21 +49,23 @@ class Stagnation(Detector):
         if newest.outcome is not None and newest.outcome.has_more:
             return None
         calls = view.trail.of_agent(newest.agent).answered
-        if not (newest.asks or newest.runs):
-            found = [self._hold(_unmoved(calls), self._rule.near, "the same refusal")]
-        else:
-            same, near, known = _same_answer(calls), _near(calls), _known(calls)
-            found = [
-                self._hold(_one_matter(same), self._rule.questions, "the same answer"),
-                self._hold(_one_matter(near), self._rule.near, "the same answer"),
-                self._hold(known, self._rule.known, "nothing it did not know"),
-            ]
-        best = max(found, key=itemgetter(0))
-        return self._signal(*best) if best[0] else None
+        look = self._questions if newest.asks or newest.runs else self._deeds
+        best = max(look(calls), key=itemgetter(0), default=None)
+        return self._signal(*best) if best and best[0] else None
 
-    def _hold(
-        self, steps: Sequence[Step], limit: int, answer: str
-    ) -> tuple[float, Sequence[Step], int, str]:
+    def _deeds(self, calls: Sequence[Step]) -> Iterator[Held]:
+        yield self._hold(_unmoved(calls), self._rule.near, "the same refusal")
+
+    def _questions(self, calls: Sequence[Step]) -> Iterator[Held]:
+        last = calls[-_FEW:]
+        if len(last) == _FEW and len({step.outcome_key for step in last}) == 1:
+            same, near = _one_matter(_same_answer(calls)), _one_matter(_near(calls))
+            yield self._hold(same, self._rule.questions, "the same answer")
+            yield self._hold(near, self._rule.near, "the same answer")
+        if not any(step.fresh for step in last):
+            yield self._hold(_known(calls), self._rule.known, "nothing it did not know")
+
+    def _hold(self, steps: Sequence[Step], limit: int, answer: str) -> Held:
         """Hold steps against a limit: the score, 0.0 where they are none of ours."""
         if len(steps) < _FEW or len({(step.request, step.outcome_key) for step in steps}) == 1:
             return 0.0, steps, limit, answer  # exact_repeat's
@@ -120,10 +125,11 @@ def _unmoved(calls: Sequence[Step]) -> list[Step]:
     """Deeds on one thing that are all told the same at length: refused, in whatever words."""
     newest = calls[-1]
     verb, key = newest.verb, newest.outcome_key
-    same = tail_of(
-        [step for step in calls if step.verb == verb], lambda step: step.outcome_key == key
-    )
-    if len(same) < _FEW or newest.outcome is None:
+    own = [step for step in calls if step.verb == verb]
+    if newest.outcome is None or not all(step.outcome_key == key for step in own[-_FEW:]):
+        return []
+    same = tail_of(own, lambda step: step.outcome_key == key)
+    if len(same) < _FEW:
         return []
     if complains(newest.outcome):
         return same

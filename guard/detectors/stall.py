@@ -52,8 +52,7 @@ back is not known.",
 
     def _adds_up(self, view: View) -> Signal | None:
         weights = view.trail.weights
-        lately = [weight.gain > 0 for weight in weights[-_LATELY:]]
-        if not lately[-1] or sum(lately) < _OFTEN:
+        if weights[-1].gain <= 0 or sum([gain > 0 for gain, _ in weights[-_LATELY:]]) < _OFTEN:
             return None
         score = add_up(weights)
         if score < self._rule.evidence / 2:

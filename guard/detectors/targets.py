@@ -8,12 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from guard.nearness import Argument
 from guard.step import Step
 
 _FEW = 3
-_TEXT = 80
-"""From so many characters on an argument with words in it is a text, not a target."""
 
 
 def name_other_targets(steps: Sequence[Step]) -> bool:
@@ -30,18 +27,9 @@ def aim_elsewhere(steps: Sequence[Step]) -> bool:
     A question is told by all its words. A deed's target stands in its short
     arguments (a path, an id); its text may be worded in any way.
     """
-    return _differ([step.names if step.asks or step.runs else _targets(step) for step in steps])
-
-
-def _targets(step: Step) -> frozenset[str]:
-    args = step.arguments.values()
-    short = (one.names for one in args if not _is_text(one))
-    return frozenset[str]().union(*short)
-
-
-def _is_text(argument: Argument) -> bool:
-    text = argument.text
-    return " " in text and (len(text) >= _TEXT or "\n" in text)
+    return _differ(
+        [step.names if step.asks or step.runs else step.arguments.targets for step in steps]
+    )
 
 
 def changed_something(step: Step) -> bool:
