@@ -7,9 +7,10 @@ from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
 from functools import cache
 from typing import Any, TypeVar, cast
-from urllib.parse import urlencode
+from urllib.parse import urlencode, urlsplit
 from uuid import UUID
 
+from django.conf import settings
 from django.db.models import QuerySet
 from django.http import HttpResponse
 from pydantic import TypeAdapter, ValidationError
@@ -70,8 +71,19 @@ def answer_rows(
 def answer_list(request: Request, rows: Iterable[Any], *, cursor: Any = None) -> HttpResponse:
     """Answer `{"results", "next"}`."""
     query = {**request.query_params.dict(), "cursor": str(cursor)}
-    following = f"{request.build_absolute_uri(request.path)}?{urlencode(query)}"
+    following = f"{address_of(request)}?{urlencode(query)}"
     return answer({"results": list(rows), "next": following if cursor else None})
+
+
+def address_of(request: Request) -> str:
+    """Return the address that was asked, as the caller knows it.
+
+    A proxy speaks HTTP to us, whatever it speaks to them: who came by the public name
+    came by its scheme too.
+    """
+    if request.get_host() == urlsplit(settings.PUBLIC_URL).netloc:
+        return f"{settings.PUBLIC_URL}{request.path}"
+    return str(request.build_absolute_uri(request.path))
 
 
 def page_size(request: Request) -> int:

@@ -18,6 +18,7 @@ from guard.wire import Mode
 from missioncontrol.accounts.models import Project
 from missioncontrol.api import auth
 from missioncontrol.api.answers import (
+    address_of,
     answer,
     page_size,
     read_body,
@@ -142,7 +143,7 @@ class Telemetry(APIView):
         run = selectors.find_run(run_id, projects=auth.projects_of(request))
         limit, after = page_size(request), whole(request, "after")
         page = selectors.list_telemetry(run, limit=limit, after=after)
-        following = f"{request.build_absolute_uri(request.path)}?limit={limit}&after="
+        following = f"{address_of(request)}?limit={limit}&after="
         more = f"{following}{page[-1].id}" if len(page) == limit else None
         return answer({"results": page, "next": more})
 

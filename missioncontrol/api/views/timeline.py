@@ -10,7 +10,7 @@ from rest_framework.request import Request
 from rest_framework.views import APIView
 
 from missioncontrol.api import auth
-from missioncontrol.api.answers import answer, page_size, read_moment, whole
+from missioncontrol.api.answers import address_of, answer, page_size, read_moment, whole
 from missioncontrol.api.schema import described
 from missioncontrol.errors import InvalidRequest
 from missioncontrol.runs import selectors, timeline
@@ -138,7 +138,7 @@ def _seqs(request: Request) -> list[int]:
 def _next_turns(request: Request, page: list[TurnRow]) -> str | None:
     if len(page) < page_size(request) or whole(request, "around") is not None:
         return None
-    address = request.build_absolute_uri(request.path)
+    address = address_of(request)
     if whole(request, "before_seq") is not None:
         return f"{address}?before_seq={page[0].seq}&limit={page_size(request)}"
     return f"{address}?after_seq={page[-1].seq}&limit={page_size(request)}"

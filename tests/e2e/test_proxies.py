@@ -1,0 +1,143 @@
+"""The proxy recipes of docs/operating.md, as a person copies them: nginx and Caddy for real."""
+
+import http.client
+import json
+from concurrent.futures import ThreadPoolExecutor
+from urllib.parse import urlsplit
+
+import pytest
+from websockets.exceptions import ConnectionClosed
+from websockets.sync.client import connect
+
+from tests.contract.conversation import Caller
+from tests.installations import an_installation
+from tests.proxies import NAME, Visitor, a_proxy, program
+
+PUBLIC = f"https://{NAME}"
+LARGE = 7 * 1024 * 1024
+
+
+@pytest.fixture(scope="module")
+def house(tmp_path_factory):
+    data = tmp_path_factory.mktemp("house")
+    with an_installation(data, "--port", "0", "--public-url", PUBLIC) as running:
+        yield running
+
+
+@pytest.fixture(scope="module", params=["nginx", "caddy"])
+def proxy(request, house, tmp_path_factory):
+    if program(request.param) is None:
+        pytest.skip(f"no {request.param} on this machine")
+    folder = tmp_path_factory.mktemp(request.param)
+    with a_proxy(request.param, folder, house.url) as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def person(proxy, house):
+    visitor = Visitor(proxy)
+    visitor.ask("POST", urlsplit(house.login_link()).path)
+    return visitor
+
+
+@pytest.fixture
+def agent(house):
+    return Caller(house.url, {"Authorization": f"Bearer {house.agent_key}"})
+
+
+def test_cookies_are_for_https_alone_and_browsers_are_told_to_stay_there(proxy, house):
+    visitor = Visitor(proxy)
+
+    answer = visitor.ask("POST", urlsplit(house.login_link()).path)
+
+    assert (answer.status, answer.headers["Location"]) == (302, "/")
+    cookies = answer.headers.get_all("Set-Cookie")
+    assert len(cookies) == 2
+    assert all("Secure" in cookie for cookie in cookies)
+    assert answer.headers["Strict-Transport-Security"] == "max-age=31536000"
+
+
+def test_plain_http_leads_to_https(proxy):
+    wire = http.client.HTTPConnection("127.0.0.1", proxy.plain, timeout=30)
+    wire.request("GET", "/history", headers={"Host": NAME})
+    answer = wire.getresponse()
+    wire.close()
+
+    assert answer.status in {301, 308}
+    where = urlsplit(answer.headers["Location"])
+    assert (where.scheme, where.hostname, where.path) == ("https", NAME, "/history")
+
+
+def test_a_link_of_a_script_shows_the_button_to_who_comes_from_elsewhere(proxy, house):
+    answer = Visitor(proxy).ask("GET", urlsplit(house.line["login_url"]).path)
+
+    assert (answer.status, "Sign in" in answer.text) == (200, True)
+
+
+def test_a_page_writes_and_pages_on_under_the_public_name(person, agent):
+    for name in ("one", "two"):
+        agent.open_run(name=name)
+    kept = person.write("POST", "/api/v1/views/", {"name": "mine", "q": "status:held"})
+
+    listed = json.loads(person.ask("GET", "/api/v1/runs/?limit=1").text)
+
+    assert kept.status == 201
+    assert listed["next"].startswith(f"{PUBLIC}/api/v1/runs/?")
+    assert person.ask("GET", listed["next"].removeprefix(PUBLIC)).status == 200
+
+
+def test_the_board_is_live_for_our_own_page_only(person, house):
+    def listen(origin):
+        return connect(
+            f"wss://{NAME}/ws/projects/{house.project}/", sock=person.wire(), ssl=person.context,
+            origin=origin, additional_headers={"Cookie": person.cookie},
+        )  # fmt: skip
+
+    with listen(PUBLIC) as socket:
+        assert json.loads(socket.recv(timeout=60))["type"] == "snapshot"
+    with listen("https://elsewhere.example") as socket, pytest.raises(ConnectionClosed) as closed:
+        socket.recv(timeout=60)
+    assert closed.value.rcvd.code == 4401
+
+
+def test_an_agent_that_waits_is_told_at_once(proxy, person, house, agent):
+    run = agent.open_run(name="waits")
+    version = json.loads(person.ask("GET", f"/api/v1/runs/{run}/").text)["version"]
+    theirs = Visitor(proxy, Authorization=f"Bearer {house.agent_key}")
+    address = f"/api/v1/runs/{run}/directive/?wait=60&after={version}"
+
+    with ThreadPoolExecutor(1) as pool:
+        waiting = pool.submit(theirs.ask, "GET", address)
+        person.write("POST", f"/api/v1/runs/{run}/interventions/", {"key": "k", "action": "pause"})
+        answer = waiting.result(timeout=60)
+
+    assert json.loads(answer.text)["action"] == "hold"
+
+
+def test_a_hook_is_answered(proxy, house):
+    theirs = Visitor(proxy, Authorization=f"Bearer {house.agent_key}")
+    said = {
+        "hook_event_name": "SessionStart",
+        "session_id": "s1",
+        "cwd": "/app",
+        "source": "startup",
+    }
+
+    assert theirs.ask("POST", "/api/v1/hooks/claude-code/", said).status == 200
+
+
+def test_a_large_batch_of_telemetry_passes(proxy, house):
+    theirs = Visitor(proxy, Authorization=f"Bearer {house.agent_key}")
+    large = json.dumps({"resourceLogs": [], "padding": "x" * LARGE}).encode()
+
+    assert theirs.ask("POST", "/v1/logs", large).status == 200
+
+
+def test_no_log_of_the_proxy_holds_a_link(proxy, person, house):
+    used = urlsplit(house.login_link()).path
+    person.ask("GET", used)
+    person.ask("GET", "/api/v1/me/")
+
+    told = "".join(path.read_text() for path in proxy.folder.glob("*") if path.is_file())
+
+    assert used not in told
