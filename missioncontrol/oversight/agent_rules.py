@@ -14,7 +14,7 @@ from guard.wire import Mode
 from missioncontrol.accounts.models import Project
 from missioncontrol.errors import NotFound
 from missioncontrol.oversight import allowlist
-from missioncontrol.oversight.pipeline import policy_of
+from missioncontrol.oversight.watches import policy_of
 from missioncontrol.runs.models import Run
 from missioncontrol.wire.allowlist import AllowedCall
 from missioncontrol.wire.policies import RunRules

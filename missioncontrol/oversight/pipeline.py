@@ -8,23 +8,14 @@ nothing twice; whoever may call it: a task, the sweeper, a web process (DESIGN 4
 
 from __future__ import annotations
 
-import json
 import logging
-from collections import OrderedDict
-from collections.abc import Collection, Iterable, Iterator
-from dataclasses import dataclass, field, replace
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass, field
 from datetime import datetime
 from uuid import UUID
 
-from django.conf import settings
-from django.db.models import F, Q
-
-from guard.budget import Budget
-from guard.engine import Engine
-from guard.errors import PolicyInvalid
-from guard.policy import DEFAULT_POLICY, JudgeRule, Policy, Response, decide
+from guard.policy import Policy, Response, decide
 from guard.signals import Assessment, Kind, Signal
-from guard.turn import Turn
 from guard.wire import Mode
 from missioncontrol.notify import services as notices
 from missioncontrol.oversight import (
@@ -38,12 +29,14 @@ from missioncontrol.oversight import (
     nudges,
     questions,
     receipts,
+    watches,
 )
 from missioncontrol.oversight.circles import Circles
 from missioncontrol.oversight.costs import Till
 from missioncontrol.oversight.directives import Standing, standing_of
 from missioncontrol.oversight.models import Autofix
 from missioncontrol.oversight.tree_budgets import Above, spent_by_tree
+from missioncontrol.oversight.watches import Observation, Watch, policy_of
 from missioncontrol.runs import journal, kin, rows
 from missioncontrol.runs.journal import Book
 from missioncontrol.runs.lifecycle import ENDED, FORBIDDEN, Status
@@ -54,29 +47,6 @@ from missioncontrol.wire.events import DetectionRaised
 logger = logging.getLogger(__name__)
 
 RECOVERY_TURNS = 5
-ENGINES_KEPT = 2000
-NEARLY = 8
-"""Observations another worker judged since this one last saw the run."""
-
-
-@dataclass(slots=True)
-class Watch:
-    """One run's engine in this process, and how far it has seen."""
-
-    engine: Engine
-    judge: JudgeRule
-    policy: str
-    seen_obs: int
-    streak_obs: int
-
-
-@dataclass(frozen=True, slots=True)
-class Observation:
-    """A turn as it was at its n-th observation."""
-
-    obs: int
-    turn: Turn
-    row: TurnModel
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,9 +62,6 @@ class Sitting:
         """Write it; no lock is taken after these."""
         self.hits.write(at=at)
         self.till.write()
-
-
-_watches: OrderedDict[UUID, Watch] = OrderedDict()
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +83,7 @@ def detect(run_ids: Iterable[UUID], *, at: datetime) -> Detected:
     try:
         with journal.writing(wanted, at=at) as book:
             cards_before = {run.id: run.open_decision for run in book.runs.values()}
-            observations = _observations(list(book.runs.values()))
+            observations = watches.unseen(list(book.runs.values()))
             seen = [(run, one.turn) for run, found in observations.items() for one in found]
             runs = book.runs.values()
             sitting = Sitting(Till(seen, runs, at=at), allowlist.Hits(), Above(runs))
@@ -131,8 +98,7 @@ def detect(run_ids: Iterable[UUID], *, at: datetime) -> Detected:
             sitting.write(at=at)
             standings = {run.id: standing_of(run) for run in runs if run.id not in left}
     except BaseException:
-        for run_id in wanted:
-            _watches.pop(run_id, None)
+        watches.forget(wanted)
         circles.forget(wanted)
         raise
     opened = [
@@ -162,30 +128,14 @@ def _oversee_all(
     return judged, left
 
 
-def policy_of(run: Run) -> Policy:
-    """Return the policy in force for a run, its budget included."""
-    ceilings = rows.ceilings_of(run)
-    policy = _read_policy(run).for_run(run.task_type)
-    return replace(policy, budget=Budget.from_mapping(ceilings)) if ceilings else policy
-
-
-def _read_policy(run: Run) -> Policy:
-    """A policy kept by an older release may name what is gone: the default stands in."""
-    try:
-        return Policy.from_mapping(rows.rules_of(run))
-    except PolicyInvalid:
-        logger.exception("the policy of run %s cannot be read; the default stands in", run.id)
-        return DEFAULT_POLICY
-
-
 def _oversee(
     book: Book, run: Run, observations: list[Observation], sitting: Sitting
 ) -> list[TurnModel]:
     """Show a run's engine what it has not seen; return the turns judged now."""
-    watch = _watches[run.id]
+    watch = watches.KEPT[run.id]
     judged: dict[UUID, TurnModel] = {}
     for seen in observations:
-        _start_afresh(watch, run, upto=seen.obs)
+        watches.start_afresh(watch, run, upto=seen.obs)
         if seen.obs <= run.detected_obs:
             _observe(run, watch, seen, sitting, at=book.at)
         else:
@@ -249,7 +199,7 @@ def _look_across(book: Book, run: Run, seen: Observation, trees: Circles, sittin
         return
     if ladder.may_answer(run, signal) and not _waits_elsewhere(book, signal):
         assessment = Assessment(seq=seen.row.seq, similarity=0.0, changed=False, signals=(signal,))
-        watch = _watches[run.id]
+        watch = watches.KEPT[run.id]
         _answer_trip(book, run, watch, seen, assessment, signal, sitting, is_news=True)
 
 
@@ -261,11 +211,6 @@ def _waits_elsewhere(book: Book, signal: Signal) -> bool:
         return True
     elsewhere = Run.objects.filter(pk__in=others - book.runs.keys())
     return elsewhere.filter(open_decision__isnull=False).exists()
-
-
-def _engine(policy: Policy) -> Engine:
-    """Start an engine; it looks for suspicions where there is a model to ask."""
-    return Engine(policy, suspects=settings.JUDGE is not None)
 
 
 def _suspect(
@@ -307,7 +252,7 @@ def _observe(
         return watch.engine.observe(seen.turn, spent=spent)
     except Exception:
         logger.exception("the engine failed on turn %s of run %s", seen.row.seq, run.id)
-        watch.engine = _engine(policy_of(run))
+        watch.engine = watches.start_engine(policy_of(run))
         return Assessment(seq=seen.row.seq, similarity=0.0, changed=True)
 
 
@@ -315,6 +260,7 @@ def _answer_trip(
     book: Book, run: Run, watch: Watch, seen: Observation, assessment: Assessment, trip: Signal,
     sitting: Sitting, *, is_news: bool,
 ) -> None:  # fmt: skip
+    """Do what the run's mode says of a trip, unless people allowed that call."""
     seen.row.detector = trip.detector
     if not ladder.may_answer(run, trip):
         return  # it was ended, or a person holds it: their answer comes first
@@ -325,26 +271,39 @@ def _answer_trip(
     fix_failed = run.recovering is not None
     cards.judge_autofix(book, run, tripped=True)
     response = decide(assessment, Mode(run.mode), card_open=False, fix_failed=fix_failed)
-    if response is Response.WARN and trip.kind is Kind.BUDGET and not is_news:
-        return  # a ceiling stays reached: it was said once, until it is raised
     if response is Response.WARN:
-        _raise_detection(book, run, trip, seen, outcome="warned")
-        notices.warn(run, kind=trip.kind, summary=trip.evidence.summary, at=book.at)
-        _forget_streak(run, watch, seen)
-        return
+        _warn(book, run, watch, seen, trip, is_news=is_news)
+    else:
+        _raise_detection(book, run, trip, seen, outcome=OUTCOMES.get(response, "card"))
+        _intervene(book, run, seen, trip, response)
+
+
+OUTCOMES = {Response.STOP: "stopped", Response.ESCALATE: "escalated"}
+"""What the journal calls a response; every other one opens a card."""
+
+
+def _warn(
+    book: Book, run: Run, watch: Watch, seen: Observation, trip: Signal, *, is_news: bool
+) -> None:
+    """Tell people; the agent goes on, and its count begins again."""
+    if trip.kind is Kind.BUDGET and not is_news:
+        return  # a ceiling stays reached: it was said once, until it is raised
+    _raise_detection(book, run, trip, seen, outcome="warned")
+    notices.warn(run, kind=trip.kind, summary=trip.evidence.summary, at=book.at)
+    _forget_streak(run, watch, seen)
+
+
+def _intervene(book: Book, run: Run, seen: Observation, trip: Signal, response: Response) -> None:
+    """End the run, ask it for another strategy, or open a card."""
     judged = policy_of(run).judged
     if response is Response.STOP:
-        _raise_detection(book, run, trip, seen, outcome="stopped")
         ladder.end_by_policy(book, run, trip)
-        return
-    if response is Response.ESCALATE:
-        _raise_detection(book, run, trip, seen, outcome="escalated")
+    elif response is Response.ESCALATE:
         ladder.escalate(book, run, trip, row=seen.row, judged=judged)
-        return
-    _raise_detection(book, run, trip, seen, outcome="card")
-    cards.close_card(book, run, resolution="superseded", by="guard")
-    holds = response is not Response.FLAG and rows.capabilities_of(run).hold
-    cards.open_card(book, run, trip, holds=holds, judged=judged)
+    else:
+        cards.close_card(book, run, resolution="superseded", by="guard")
+        holds = response is not Response.FLAG and rows.capabilities_of(run).hold
+        cards.open_card(book, run, trip, holds=holds, judged=judged)
 
 
 def _forget_streak(run: Run, watch: Watch, seen: Observation) -> None:
@@ -401,75 +360,3 @@ def _draw_tape(run: Run, seen: Observation, assessment: Assessment) -> None:
     place = len(run.tape) - (run.judged_turns - seen.row.seq)
     if place >= 0:
         run.tape = [*run.tape[:place], point, *run.tape[place + 1 :]]
-
-
-def _start_afresh(watch: Watch, run: Run, *, upto: int) -> None:
-    """Reset the engine when it passes the point where a person stepped in."""
-    if watch.streak_obs < run.streak_obs < upto:
-        watch.engine.reset()
-        watch.streak_obs = run.streak_obs
-
-
-def _observations(runs: list[Run]) -> dict[UUID, list[Observation]]:
-    """Read what each run's engine has not seen, oldest first, in one query."""
-    floors = {run.id: _floor(run) for run in runs}
-    found: dict[UUID, list[Observation]] = {run.id: [] for run in runs}
-    if not runs:
-        return found
-    wanted = _unseen(runs, floors)
-    for row in TurnModel.objects.filter(wanted):
-        found[row.run_id] += [seen for seen in _unfold(row) if seen.obs > floors[row.run_id]]
-    for observations in found.values():
-        observations.sort(key=lambda seen: seen.obs)
-    return found
-
-
-def _unseen(runs: list[Run], floors: dict[UUID, int]) -> Q:
-    """Ask once for every run that is nearly up to date, and by name for the others."""
-    lags = {run.id: run.detected_obs - floors[run.id] for run in runs}
-    near = [run_id for run_id, lag in lags.items() if lag <= NEARLY]
-    reach = max((lags[run_id] for run_id in near), default=0)
-    wanted = Q(run_id__in=near, obs__gt=F("run__detected_obs") - reach)
-    for run_id in lags.keys() - set(near):
-        wanted |= Q(run_id=run_id, obs__gt=floors[run_id])
-    return wanted
-
-
-def _floor(run: Run) -> int:
-    """Return the observation after which this process's engine must read on."""
-    policy = _policy_key(run)
-    watch = _watches.get(run.id)
-    if watch is None or watch.policy != policy or watch.seen_obs > run.detected_obs:
-        watch = _fresh_watch(run, policy)
-    _watches[run.id] = watch
-    _watches.move_to_end(run.id)
-    while len(_watches) > ENGINES_KEPT:
-        _watches.popitem(last=False)
-    return watch.seen_obs
-
-
-def _fresh_watch(run: Run, policy: str) -> Watch:
-    """Start an engine that rebuilds itself from the last turns before the watermark."""
-    known = policy_of(run)
-    remembered = (
-        TurnModel.objects.filter(run=run, obs__lte=run.detected_obs)
-        .order_by("-obs")
-        .values_list("obs", flat=True)[: Engine.WINDOW]
-    )
-    oldest = min(remembered, default=run.detected_obs + 1)
-    floor = min(oldest - 1, run.detected_obs)
-    return Watch(
-        engine=_engine(known), judge=known.judge, policy=policy, seen_obs=floor,
-        # It passes the point where a person stepped in, as the first engine did.
-        streak_obs=min(floor, run.streak_obs),
-    )  # fmt: skip
-
-
-def _policy_key(run: Run) -> str:
-    return json.dumps([rows.rules_of(run), rows.ceilings_of(run)], sort_keys=True)
-
-
-def _unfold(row: TurnModel) -> Iterator[Observation]:
-    """Show a row as the one or two observations it was."""
-    for obs, turn in rows.unfold(row):
-        yield Observation(obs, turn, row)

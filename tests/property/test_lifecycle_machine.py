@@ -25,7 +25,7 @@ from hypothesis.stateful import (
 
 from guard.judge import Verdict
 from missioncontrol import errors
-from missioncontrol.oversight import answers, judging, pipeline, services
+from missioncontrol.oversight import answers, judging, pipeline, services, watches
 from missioncontrol.oversight.anchors import anchor_heads, verify
 from missioncontrol.oversight.directives import directive, standing_of
 from missioncontrol.oversight.models import Decision
@@ -103,7 +103,7 @@ class OneRun(RuleBasedStateMachine):
 
     @rule()
     def another_process_takes_over(self):
-        pipeline._watches.pop(self.run.id, None)
+        watches.KEPT.pop(self.run.id, None)
 
     @rule(status=st.sampled_from(["completed", "failed"]))
     def report_an_end(self, status):

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from guard.turn import Role, Turn
-from missioncontrol.oversight import answers, judging, kinship, pipeline
+from missioncontrol.oversight import answers, judging, kinship, pipeline, watches
 from missioncontrol.oversight.circles import KIN_WATCHED, _circles
 from missioncontrol.oversight.models import Decision
 from missioncontrol.runs.models import JournalRow, Run
@@ -21,7 +21,7 @@ FAILURE = "ModuleNotFoundError: no module 'app.tokens'"
 def _fresh_processes():
     yield
     _circles.clear()
-    pipeline._watches.clear()
+    watches.KEPT.clear()
 
 
 def a_tree(project, *names, **parents):
@@ -171,7 +171,7 @@ def test_a_process_that_never_saw_the_tree_judges_the_same(project):
     for n in range(2):
         a_worker(project, lead, n, fails())
     _circles.clear()
-    pipeline._watches.clear()
+    watches.KEPT.clear()
 
     assert card(a_worker(project, lead, 3, fails())).detector == "relay"
 

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from guard.turn import Role, Turn
-from missioncontrol.oversight import answers, judging, tasks
+from missioncontrol.oversight import answers, judging, tasks, watches
 from missioncontrol.oversight.directives import directive, queued, standing_of
 from missioncontrol.oversight.models import Decision, Message
 from missioncontrol.oversight.taps import Tap
@@ -229,10 +229,9 @@ def test_a_projects_policy_may_be_a_preset():
 
 
 def test_the_server_agrees_with_the_engine_after_a_restart_of_its_worker():
-    from missioncontrol.oversight import pipeline
 
     run = say(a_run(policy=BROKER), 5)
-    pipeline._watches.clear()
+    watches.KEPT.clear()
 
     assert say(run, 1).status == "stopping"
 

@@ -5,7 +5,7 @@ from decimal import Decimal
 import pytest
 
 from guard.turn import Role, Turn, Usage
-from missioncontrol.oversight import answers, judging, pipeline
+from missioncontrol.oversight import answers, judging, pipeline, watches
 from missioncontrol.oversight.models import Autofix, Decision, Message
 from missioncontrol.oversight.taps import Tap
 from missioncontrol.runs.models import JournalRow
@@ -115,7 +115,7 @@ def test_a_process_that_never_saw_the_run_judges_the_same():
     report(run, a_call(error="x"))
     report(run, a_call(error="x"))
 
-    pipeline._watches.clear()
+    watches.KEPT.clear()
     run = report(run, a_proposal())
 
     assert run.open_decision is not None
@@ -130,7 +130,7 @@ def test_what_was_known_before_a_person_stepped_in_is_no_news_after(forgets):
     )  # fmt: skip
 
     if forgets:
-        pipeline._watches.clear()
+        watches.KEPT.clear()
     error = "ModuleNotFoundError: no module 'app.tokens'"
     report(run, a_call("pytest -q", error=error))
 
@@ -140,12 +140,12 @@ def test_what_was_known_before_a_person_stepped_in_is_no_news_after(forgets):
 def test_a_process_that_fell_behind_catches_up():
     run = a_run()
     report(run, a_call(error="x"))
-    behind = dict(pipeline._watches)
-    pipeline._watches.clear()
+    behind = dict(watches.KEPT)
+    watches.KEPT.clear()
     report(run, a_call(error="x"))
 
-    pipeline._watches.clear()
-    pipeline._watches.update(behind)
+    watches.KEPT.clear()
+    watches.KEPT.update(behind)
     run = report(run, a_proposal())
 
     assert run.open_decision is not None
@@ -222,7 +222,7 @@ def test_a_turn_the_engine_fails_on_is_passed_over_and_the_next_ones_are_judged(
             raise ZeroDivisionError
 
     run = report(a_run(), a_call("ls"))
-    pipeline._watches[run.id].engine = Broken()
+    watches.KEPT[run.id].engine = Broken()
 
     run = report(run, a_call("pwd"))
     assert run.detected_obs == run.last_obs
@@ -279,6 +279,6 @@ def test_usage_without_a_call_id_is_counted_once_for_a_turn():
 def test_the_policys_own_ceilings_stand_beside_the_runs():
     run = a_run(policy={"budget": {"usd": "5", "calls": 30}}, budget={"calls": 50})
 
-    budget = pipeline.policy_of(run).budget
+    budget = watches.policy_of(run).budget
 
     assert (budget.usd, budget.calls) == (Decimal(5), 50)
