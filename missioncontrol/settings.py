@@ -110,6 +110,8 @@ CELERY_TASK_REJECT_ON_WORKER_LOST = True
 CELERY_WORKER_PREFETCH_MULTIPLIER = 1
 CELERY_WORKER_HIJACK_ROOT_LOGGER = False
 CELERY_TASK_DEFAULT_QUEUE = env.text("MISSIONCONTROL_PREFIX", "mc") + "-oversight"
+# Of several installations on one broker, each asks its own workers whether they live.
+CELERY_CONTROL_EXCHANGE = env.text("MISSIONCONTROL_PREFIX", "mc") + "-control"
 CONTROLLER_HOSTS = env.words("MISSIONCONTROL_CONTROLLER_HOSTS")
 """Hosts, with or without a port, that a controller's webhook may lead to although they
 are not public.
