@@ -180,7 +180,6 @@ def test_a_fix_being_written_breaks_no_rule(visit, size):
 
 def test_a_terminate_that_counts_down_breaks_no_rule(visit, size):
     page = visit("decision")
-    page.wait_for_timeout(1_000)  # a card that has just come takes no tap
     page.get_by_role("button", name="Terminate").click()
     expect(page.get_by_role("button", name="Undo")).to_be_visible()
 

@@ -6,6 +6,7 @@ import type { Action, DecisionRow, RunRow, Scope } from "../wire/types";
 import { router } from "../router.svelte";
 import { decisionPath } from "../route";
 import type { Tap } from "../sync/taps.svelte";
+import { isOpen } from "../sync/reduce";
 import { world } from "../sync/world.svelte";
 import { freshKey } from "../sync/key";
 import { fixOf, runWish, wishOf } from "./answers";
@@ -21,13 +22,19 @@ class Desk {
   #editing = $state.raw<string | null>(null);
   #selecting = $state.raw(false);
   #selected = $state.raw<ReadonlySet<string>>(new Set());
-  #settledAt = 0;
+  #settling = $state.raw<ReturnType<typeof setTimeout> | null>(null);
   #seen: string | null = null;
 
   /** The one open card that has the keys and may be filled: the one the person is at, else the most urgent. */
   get focused(): DecisionRow | null {
     const chosen = this.#editing ?? this.#chosen;
-    return world.open.find(({ id }) => id === chosen) ?? world.open[0] ?? null;
+    return world.open.find(({ id }) => id === chosen) ?? this.#ofRunPage(chosen) ?? world.open[0] ?? null;
+  }
+
+  /** A run's page draws its card before the board has come, and for a project that is not chosen. */
+  #ofRunPage(id: string | null): DecisionRow | null {
+    const card = world.runFeed?.state.decisions.get(id ?? "");
+    return card && isOpen(card) ? card : null;
   }
 
   get editing(): string | null {
@@ -49,11 +56,13 @@ class Desk {
 
   /** Another card has just been put under the finger: the next tap in the same place is not for it. */
   settle(): void {
-    this.#settledAt = Date.now() + SETTLE_MS;
+    if (this.#settling !== null) clearTimeout(this.#settling);
+    this.#settling = setTimeout(() => (this.#settling = null), SETTLE_MS);
   }
 
-  get hasSettled(): boolean {
-    return Date.now() >= this.#settledAt;
+  /** Answers rest, and are drawn resting, until the cards stand still. */
+  get isSettling(): boolean {
+    return this.#settling !== null;
   }
 
   step(by: 1 | -1): void {

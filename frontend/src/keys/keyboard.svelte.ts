@@ -94,7 +94,7 @@ export class Keyboard {
 
   #answer(command: "terminate" | "continue" | "allowlist" | "inject" | "hold" | "finish"): void {
     const card = this.#cardInSight();
-    if (!card || !desk.hasSettled) return;
+    if (!card || desk.isSettling) return;
     if (router.route.name === "decisions" && desk.selected.length > 1) return this.#answerSeveral(command);
     const budget = card.actions.includes("allow_budget");
     const actions: Record<typeof command, Action> = {
