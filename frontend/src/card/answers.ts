@@ -2,6 +2,7 @@
 import type { Action, DecisionRow, Evidence, RunRow, Scope } from "../wire/types";
 import type { Wish } from "../sync/taps.svelte";
 import { arrivalWords, budgetStep } from "../format/words";
+import { keyOf, type Command } from "../keys/keymap";
 import t from "../messages/en/card";
 
 export interface Answer {
@@ -31,16 +32,22 @@ const ORDER: readonly Action[] = [
   "finish",
   "terminate",
 ];
-const KEYS: Record<Action, string> = {
-  allow_budget: "I",
-  inject: "I",
-  pause: "H",
-  continue: "C",
-  allowlist: "A",
-  finish: "S",
-  terminate: "T",
-  restart: "R",
-};
+/** Which key gives which answer; a card offers no fresh run. */
+export const COMMANDS = {
+  allow_budget: "inject",
+  inject: "inject",
+  pause: "hold",
+  continue: "continue",
+  allowlist: "allowlist",
+  finish: "finish",
+  terminate: "terminate",
+  restart: null,
+} as const satisfies Record<Action, Command | null>;
+
+/** What a key answers at a card that offers these; null: nothing. */
+export function actionOf(command: Command, offered: readonly Action[]): Action | null {
+  return offered.find((action) => COMMANDS[action] === command) ?? null;
+}
 
 /** The card's answers in their fixed order; what cannot be done keeps its place. */
 export function answersOf(decision: DecisionRow, fix: string, run: RunRow | null = null, along = 0): Answer[] {
@@ -52,10 +59,15 @@ export function answersOf(decision: DecisionRow, fix: string, run: RunRow | null
     label: labelOf(action, decision, fix),
     second: secondOf(action, decision, run, along),
     brief: briefOf(action) ?? secondOf(action, decision, run, along),
-    key: KEYS[action],
+    key: keyFor(action),
     promoted: action === "inject" && fix !== "" && decision.actions.includes("inject"),
     unavailable: decision.actions.includes(action) ? null : (decision.unavailable[action] ?? null),
   }));
+}
+
+function keyFor(action: Action): string {
+  const command = COMMANDS[action];
+  return command === null ? "" : keyOf(command);
 }
 
 function briefOf(action: Action): string | undefined {

@@ -1,9 +1,9 @@
 /** Keys act on the focused card only, and never while typing. */
+import { actionOf } from "../card/answers";
 import { desk } from "../card/desk.svelte";
 import { runPath } from "../route";
 import { router } from "../router.svelte";
 import { world } from "../sync/world.svelte";
-import type { Action } from "../wire/types";
 import { commandOf, startsGo, type Command, type Where } from "./keymap";
 
 const GO_MS = 1_200;
@@ -84,6 +84,7 @@ export class Keyboard {
         return router.go("/");
       case "go decisions":
       case "go history":
+      case "go costs":
       case "go policies":
       case "go audit":
         return router.go(`/${command.slice(3)}`);
@@ -96,16 +97,8 @@ export class Keyboard {
     const card = this.#cardInSight();
     if (!card || desk.isSettling) return;
     if (router.route.name === "decisions" && desk.selected.length > 1) return this.#answerSeveral(command);
-    const budget = card.actions.includes("allow_budget");
-    const actions: Record<typeof command, Action> = {
-      terminate: "terminate",
-      continue: "continue",
-      allowlist: "allowlist",
-      inject: budget ? "allow_budget" : "inject",
-      hold: "pause",
-      finish: "finish",
-    };
-    desk.answer(card, actions[command]);
+    const action = actionOf(command, card.actions);
+    if (action !== null) desk.answer(card, action);
   }
 
   /** With several selected, a key that answers one card answers none. */

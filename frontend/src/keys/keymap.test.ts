@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { commandOf, startsGo, type KeyPress, type Where } from "./keymap";
+import { COMMANDS } from "../card/answers";
+import { BINDINGS, commandOf, keyOf, sheet, shortcutOf, startsGo, type KeyPress, type Where } from "./keymap";
 
 const press = (key: string, rest: Partial<KeyPress> = {}): KeyPress => ({
   key,
@@ -71,4 +72,35 @@ describe("commandOf", () => {
 it("starts a walk with g, but not inside a field", () => {
   expect(startsGo(press("g"), HERE)).toBe(true);
   expect(startsGo(press("g"), { ...HERE, typing: true })).toBe(false);
+});
+
+describe("the one list", () => {
+  it.each(BINDINGS.map((one) => [one.key, one.command, "place" in one ? one.place : "everywhere"] as const))(
+    "has %s do %s where it says so",
+    (key, command, place) => {
+      expect(commandOf(press(key), { ...HERE, inRun: place === "run", afterG: place === "after g" })).toBe(command);
+    },
+  );
+
+  it("gives a key one meaning in one place", () => {
+    const places = BINDINGS.map((one) => `${"place" in one ? one.place : "everywhere"} ${one.key}`);
+
+    expect(new Set(places).size).toBe(places.length);
+  });
+
+  it("is told on the sheet, each key once in its line", () => {
+    expect(sheet().flatMap(({ keys }) => keys)).toHaveLength(BINDINGS.length);
+    expect(sheet().find(({ line }) => line === "go")).toEqual({ line: "go", afterG: true, keys: ["N", "D", "H", "C", "P", "A"] });
+  });
+
+  it("draws on a card's answers the key that gives them", () => {
+    for (const command of Object.values(COMMANDS)) {
+      if (command !== null) expect(commandOf(press(keyOf(command)), HERE)).toBe(command);
+    }
+  });
+
+  it("names keys as screen readers know them", () => {
+    expect([shortcutOf("terminate"), shortcutOf("page on"), shortcutOf("search"), shortcutOf("previous match")]).toEqual(["T", "PageDown", "/", "Shift+N"]);
+    expect([keyOf("open"), keyOf("leave")]).toEqual(["↵", "Esc"]);
+  });
 });

@@ -1,76 +1,69 @@
-/** Which key means what. Pure; the views decide what a command does. */
+/**
+ * Which key means what. Pure; the views decide what a command does.
+ *
+ * One list: the handlers, the `?` sheet, the keys drawn on buttons and what is told to
+ * screen readers all come from it.
+ */
 
-export type Command =
-  | "terminate"
-  | "continue"
-  | "allowlist"
-  | "inject"
-  | "edit"
-  | "hold"
-  | "finish"
-  | "undo"
-  | "next"
-  | "previous"
-  | "turn after"
-  | "turn before"
-  | "first"
-  | "last"
-  | "page on"
-  | "page back"
-  | "next match"
-  | "previous match"
-  | "open"
-  | "select"
-  | "fold"
-  | "search"
-  | "keys"
-  | "leave"
-  | "go now"
-  | "go decisions"
-  | "go history"
-  | "go policies"
-  | "go audit";
+/** Where a key holds: everywhere · on a run's page (elsewhere it is the browser's) · after `g`. */
+type Place = "everywhere" | "run" | "after g";
 
-const PLAIN: Record<string, Command> = {
-  t: "terminate",
-  c: "continue",
-  a: "allowlist",
-  i: "inject",
-  e: "edit",
-  h: "hold",
-  s: "finish",
-  z: "undo",
-  j: "next",
-  k: "previous",
-  x: "select",
-  Enter: "open",
-  f: "fold",
-  "/": "search",
-  "?": "keys",
-  Escape: "leave",
-};
+interface Binding {
+  key: string;
+  command: string;
+  /** The line of the sheet that tells of it; several keys may share one. */
+  line: string;
+  place?: Place;
+  /** A held key walks a list, but never answers a second card. */
+  walks?: true;
+}
 
-/** On a run's page these go through its turns; elsewhere they are the browser's. */
-const IN_RUN: Record<string, Command> = {
-  "]": "turn after",
-  "[": "turn before",
-  Home: "first",
-  End: "last",
-  PageDown: "page on",
-  PageUp: "page back",
-  n: "next match",
-  N: "previous match",
-};
-/** A held key walks the list, but never answers a second card. */
-const WALKS: ReadonlySet<Command | null> = new Set<Command>(["next", "previous", "turn after", "turn before", "page on", "page back", "next match", "previous match"]);
+export const BINDINGS = [
+  { key: "i", command: "inject", line: "inject" },
+  { key: "c", command: "continue", line: "continue" },
+  { key: "a", command: "allowlist", line: "allowlist" },
+  { key: "s", command: "finish", line: "finish" },
+  { key: "t", command: "terminate", line: "terminate" },
+  { key: "e", command: "edit", line: "edit" },
+  { key: "h", command: "hold", line: "hold" },
+  { key: "z", command: "undo", line: "undo" },
+  { key: "j", command: "next", line: "step", walks: true },
+  { key: "k", command: "previous", line: "step", walks: true },
+  { key: "x", command: "select", line: "select" },
+  { key: "[", command: "turn before", line: "turns", place: "run", walks: true },
+  { key: "]", command: "turn after", line: "turns", place: "run", walks: true },
+  { key: "PageUp", command: "page back", line: "pages", place: "run", walks: true },
+  { key: "PageDown", command: "page on", line: "pages", place: "run", walks: true },
+  { key: "Home", command: "first", line: "ends", place: "run" },
+  { key: "End", command: "last", line: "ends", place: "run" },
+  { key: "Enter", command: "open", line: "open" },
+  { key: "f", command: "fold", line: "fold" },
+  { key: "/", command: "search", line: "search" },
+  { key: "n", command: "next match", line: "matches", place: "run", walks: true },
+  { key: "N", command: "previous match", line: "matches", place: "run", walks: true },
+  { key: "n", command: "go now", line: "go", place: "after g" },
+  { key: "d", command: "go decisions", line: "go", place: "after g" },
+  { key: "h", command: "go history", line: "go", place: "after g" },
+  { key: "c", command: "go costs", line: "go", place: "after g" },
+  { key: "p", command: "go policies", line: "go", place: "after g" },
+  { key: "a", command: "go audit", line: "go", place: "after g" },
+  { key: "Escape", command: "leave", line: "leave" },
+  { key: "?", command: "keys", line: "list" },
+] as const satisfies readonly Binding[];
 
-const AFTER_G: Record<string, Command> = {
-  n: "go now",
-  d: "go decisions",
-  h: "go history",
-  p: "go policies",
-  a: "go audit",
-};
+type Bound = (typeof BINDINGS)[number];
+export type Command = Bound["command"];
+export type Line = Bound["line"];
+
+const ALL: readonly (Binding & { command: Command; line: Line })[] = BINDINGS;
+const placeOf = ({ place }: Binding): Place => place ?? "everywhere";
+const keysIn = (place: Place): ReadonlyMap<string, Command> =>
+  new Map(ALL.filter((one) => placeOf(one) === place).map(({ key, command }) => [key, command]));
+
+const EVERYWHERE = keysIn("everywhere");
+const IN_RUN = keysIn("run");
+const AFTER_G = keysIn("after g");
+const WALKS: ReadonlySet<Command> = new Set(ALL.filter(({ walks }) => walks).map(({ command }) => command));
 
 export interface KeyPress {
   key: string;
@@ -97,33 +90,46 @@ export function commandOf(press: KeyPress, where: Where): Command | null {
   if (where.typing) return press.key === "Escape" ? "leave" : null;
   if (press.key === "Enter" && where.onControl) return null;
   const key = press.key.length === 1 ? press.key.toLowerCase() : press.key;
-  const command = (where.afterG ? AFTER_G[key] : undefined) ?? PLAIN[key] ?? (where.inRun ? (IN_RUN[press.key] ?? IN_RUN[key]) : undefined) ?? null;
-  return press.repeat && !WALKS.has(command) ? null : command;
+  const command = (where.afterG ? AFTER_G.get(key) : undefined) ?? EVERYWHERE.get(key) ?? (where.inRun ? (IN_RUN.get(press.key) ?? IN_RUN.get(key)) : undefined);
+  return command === undefined || (press.repeat && !WALKS.has(command)) ? null : command;
 }
 
 export function startsGo(press: KeyPress, where: Where): boolean {
   return press.key === "g" && !where.typing && !press.ctrlKey && !press.metaKey && !press.altKey;
 }
 
-/** The list that `?` shows: the keys, and the name of what they mean. */
-export const KEYS = [
-  ["I", "inject"],
-  ["C", "continue"],
-  ["A", "allowlist"],
-  ["S", "finish"],
-  ["T", "terminate"],
-  ["E", "edit"],
-  ["H", "hold"],
-  ["Z", "undo"],
-  ["J K", "step"],
-  ["X", "select"],
-  ["[ ]", "turns"],
-  ["Home End", "ends"],
-  ["↵", "open"],
-  ["F", "fold"],
-  ["/", "search"],
-  ["N ⇧N", "matches"],
-  ["G then N D H P A", "go"],
-  ["Esc", "leave"],
-  ["?", "list"],
-] as const;
+/** A line of the sheet: its keys as they are drawn, those after `g` apart, and what they do. */
+export interface SheetLine {
+  line: Line;
+  afterG: boolean;
+  keys: readonly string[];
+}
+
+export function sheet(): SheetLine[] {
+  const lines = [...new Set(ALL.map(({ line }) => line))];
+  return lines.map((line) => {
+    const told = ALL.filter((one) => one.line === line);
+    return { line, afterG: told.some((one) => placeOf(one) === "after g"), keys: told.map(({ key }) => drawn(key)) };
+  });
+}
+
+/** A command's key as it is drawn on its button. */
+export function keyOf(command: Command): string {
+  return drawn(ALL.find((one) => one.command === command)?.key ?? "");
+}
+
+/** A command's key as `aria-keyshortcuts` wants it. */
+export function shortcutOf(command: Command): string {
+  const key = ALL.find((one) => one.command === command)?.key ?? "";
+  if (isShifted(key)) return `Shift+${key}`;
+  return key.length === 1 ? key.toUpperCase() : key;
+}
+
+/** A capital of its own meaning is the letter with Shift. */
+const isShifted = (key: string): boolean => /^[A-Z]$/.test(key);
+
+function drawn(key: string): string {
+  if (isShifted(key)) return `⇧${key}`;
+  if (key.length === 1) return key.toUpperCase();
+  return { Enter: "↵", Escape: "Esc", PageUp: "PgUp", PageDown: "PgDn" }[key] ?? key;
+}
