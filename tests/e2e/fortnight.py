@@ -1,8 +1,8 @@
 """Three weeks of model calls, loops and stops in an installation's database.
 
-`python -m tests.e2e.fortnight PROJECT`, in the installation's own environment: nobody can
+`python -m tests.e2e.fortnight PROJECT [reports]`, in the installation's own environment: nobody can
 report a past day over the wire, so a test that looks at weeks writes them here. Always the
-same figures, counted back from now.
+same figures, counted back from now. With `reports`, the report of every past day too.
 """
 
 from __future__ import annotations
@@ -20,6 +20,12 @@ AGENTS = {
     "gemini-cli": ("gemini-2.5-pro", 6, 1.2),
 }  # fmt: skip
 DAYS = 21
+EVIDENCE = {
+    "summary": "It ran the same test 3 times and got the same error.", "turns": [1, 2, 3],
+    "items": [], "calls": ["Bash pytest -q"], "repeats": 3, "limit": 3, "similarity": 1.0,
+    "threshold": None, "changed": None, "spent": None, "ceiling": None, "unit": None,
+    "cost_usd": "0.24",
+}  # fmt: skip
 PROJECT_BUDGETS = {"day": {"usd": "60"}}
 
 
@@ -27,7 +33,7 @@ def spread(project, dice, *, at):
     from missioncontrol.runs.models import ModelCall, Run
     from missioncontrol.runs.services import OpenRun, open_run
 
-    for back in range(DAYS):
+    for back in reversed(range(DAYS)):
         day = at - timedelta(days=back)
         weight = dice.uniform(0.7, 1.35)
         for agent, (model, count, usd) in AGENTS.items():
@@ -76,19 +82,30 @@ def loops(run, count, dice, *, at):
             run=run, status="resolved", kind="exact_repeat", detector="exact_repeat", holds=True,
             agent=run.agent, signal={}, version=1, opened_at=opened, resolved_at=opened,
             resolution=resolution, resolved_by="ana",
-            evidence={"turns": [1, 2, 3], "cost_usd": "0.24"},
+            evidence=EVIDENCE,
         )  # fmt: skip
 
 
-def main(project_id: str) -> None:
+def report_days(project, *, at):
+    from missioncontrol.oversight import reports
+
+    for back in range(1, DAYS - 7):
+        reports.make(project, (at - timedelta(days=back)).date(), at=at)
+
+
+def main(project_id: str, *wanted: str) -> None:
     django.setup()
     from missioncontrol.accounts.models import Project
+
+    at = datetime.now(UTC)
 
     project = Project.objects.get(pk=project_id)
     project.budgets = PROJECT_BUDGETS
     project.save(update_fields=["budgets"])
-    spread(project, random.Random(7), at=datetime.now(UTC))  # noqa: S311 - figures to look at
+    spread(project, random.Random(7), at=at)  # noqa: S311 - figures to look at
+    if "reports" in wanted:
+        report_days(project, at=at)
 
 
 if __name__ == "__main__":
-    main(sys.argv[1])
+    main(*sys.argv[1:])

@@ -1,8 +1,9 @@
 """Take pictures of every screen from the running demo.
 
 `uv run python -m tests.e2e.pictures` retakes the few in docs/images that README shows.
-`uv run python -m tests.e2e.pictures FOLDER [LANGUAGE]` takes every screen there is, on a
-desk and on a phone, dark and light, with three weeks of figures behind it, into FOLDER.
+`uv run python -m tests.e2e.pictures FOLDER [LANGUAGE]` takes every screen there is and every
+state of `states.py`, on a desk and on a phone, dark and light, with three weeks of figures
+behind them, into FOLDER, with an index.html to look through them.
 """
 
 from __future__ import annotations
@@ -11,14 +12,19 @@ import os
 import subprocess
 import sys
 import tempfile
+from collections.abc import Iterable, Iterator
+from html import escape
 from pathlib import Path
 from typing import Any
 
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
+from playwright.sync_api import Error as BrowserError
 from playwright.sync_api import TimeoutError as TookTooLong
 
 from tests.e2e.chromium import FLAGS, chromium
+from tests.e2e.line import Line
 from tests.e2e.screens import screens
+from tests.e2e.states import State, set_scene, states
 from tests.installations import ROOT, an_installation, wait_for
 
 IMAGES = ROOT / "docs" / "images"
@@ -35,9 +41,14 @@ SIZES: dict[str, dict[str, Any]] = {
 THEMES = ("dark", "light")
 # The demo's runs stand in projects of their own; rules, money and settings are one's.
 OF_ONE_PROJECT = """
-  if (/^.(policies|settings|costs|history)/.test(location.pathname))
+  if (/^.(policies|settings|costs|history|reports)/.test(location.pathname))
     localStorage.setItem("missioncontrol.project", "%s");
   else localStorage.removeItem("missioncontrol.project");
+"""
+INDEX = """<!doctype html><meta charset="utf-8"><title>Mission Control in pictures</title>
+<style>body{font:14px system-ui;margin:2rem;background:#888;color:#000}h2{margin:2rem 0 .5rem}
+div{display:flex;flex-wrap:wrap;gap:1rem;align-items:start}img{height:26rem;border-radius:4px}
+</style>
 """
 
 
@@ -47,9 +58,9 @@ def waiting_card(running: Any) -> dict[str, Any] | None:
 
 
 def weeks_behind(running: Any) -> None:
-    """Give costs, history and charts something to show."""
+    """Give costs, reports, history and charts something to show."""
     subprocess.run(
-        [sys.executable, "-m", "tests.e2e.fortnight", running.project],
+        [sys.executable, "-m", "tests.e2e.fortnight", running.project, "reports"],
         cwd=ROOT,
         env=running.own_environment(),
         check=True,
@@ -58,7 +69,7 @@ def weeks_behind(running: Any) -> None:
 
 def settled(page: Page) -> None:
     """Wait until a screen stands: its heading, its card, its figures, its charts."""
-    page.locator("h1").first.wait_for()
+    page.locator("h1, h2, .band").first.wait_for()
     try:
         page.locator(".skeleton").first.wait_for(state="detached", timeout=10_000)
     except TookTooLong:
@@ -66,31 +77,107 @@ def settled(page: Page) -> None:
     page.wait_for_timeout(900)
 
 
+def a_context(browser: Browser, running: Any, size: str, language: str) -> BrowserContext:
+    """Open a signed-in browser of that size."""
+    context = browser.new_context(
+        color_scheme="dark", locale=language, service_workers="block", **SIZES[size]
+    )
+    context.add_cookies(
+        [{"name": n, "value": v, "url": running.url} for n, v in running.cookies().items()]
+    )
+    context.add_init_script(OF_ONE_PROJECT % running.project)
+    return context
+
+
+def keep(page: Page, name: str, size: str, *, themes: Iterable[str], to: Path) -> None:
+    """Photograph what stands there, in each theme."""
+    for theme in themes:
+        page.emulate_media(color_scheme=theme)  # type: ignore[arg-type]
+        page.wait_for_timeout(350)
+        shade = "" if to == IMAGES else f"-{theme}"
+        page.screenshot(path=to / f"{name.replace(',', '').replace(' ', '-')}-{size}{shade}.png")
+
+
 def photograph(
-    browser: Browser, running: Any, places: dict[str, str], *, theme: str, to: Path, language: str
+    context: BrowserContext, running: Any, size: str, places: dict[str, str]
+) -> Iterator[tuple[Page, str]]:
+    """Go to each place; yields the page that shows it."""
+    page = context.new_page()
+    for name, path in places.items():
+        page.goto(running.url + path)
+        settled(page)
+        yield page, name
+    page.close()
+
+
+def photograph_state(
+    context: BrowserContext, running: Any, size: str, name: str, state: State, *, to: Path
 ) -> None:
-    cookies = [{"name": n, "value": v, "url": running.url} for n, v in running.cookies().items()]
-    for size, options in SIZES.items():
-        context = browser.new_context(
-            color_scheme=theme,  # type: ignore[arg-type]
-            locale=language,
-            service_workers="block",
-            **options,
-        )
-        context.add_cookies(cookies)  # type: ignore[arg-type]
-        context.add_init_script(OF_ONE_PROJECT % running.project)
-        page = context.new_page()
-        for name, path in places.items():
-            page.goto(running.url + path)
-            settled(page)
-            shade = "" if to == IMAGES else f"-{theme}"
-            page.screenshot(path=to / f"{name.replace(' ', '-')}-{size}{shade}.png")
-        context.close()
+    """Bring about a state, and photograph it; one that does not come about is named."""
+    if not state.signed_in:
+        context.clear_cookies()
+    page = context.new_page()
+    page.set_default_timeout(15_000)
+    line = Line(page)
+    state.before(page)
+    page.goto(state.path if "://" in state.path else running.url + state.path)
+    try:
+        settled(page)
+        state.deed(page)
+        if state.is_cut:
+            line.sever()
+        page.wait_for_timeout(4_000 if state.is_cut else 700)
+        keep(page, name, size, themes=THEMES, to=to)
+        state.after(page)
+    except BrowserError as error:
+        sys.stderr.write(f"{name} on a {size}: {error}\n")
+    page.close()
 
 
-def places_of(card: dict[str, Any], *, all_of_them: bool) -> dict[str, str]:
+def everything(
+    browser: Browser, running: Any, card: dict[str, Any], *, to: Path, language: str
+) -> None:
+    """Photograph every screen, then every state."""
+    places = screens(run=card["run"], decision=card["id"])
+    for size in SIZES:
+        with a_context(browser, running, size, language) as context:
+            for page, name in photograph(context, running, size, places):
+                keep(page, name, size, themes=THEMES, to=to)
+    scene = set_scene(running)
+    report = running.get("/api/v1/reports/")["results"][0]["id"]
+    for size in SIZES:
+        table = states(scene, report=report, login_link=running.login_link())
+        for name, state in table.items():
+            if state.size in ("", size):
+                with a_context(browser, running, size, language) as context:
+                    photograph_state(context, running, size, name, state, to=to)
+    write_index(to)
+
+
+def for_readme(browser: Browser, running: Any, card: dict[str, Any]) -> None:
     every = screens(run=card["run"], decision=card["id"])
-    return every if all_of_them else {name: every[name] for name in FOR_README}
+    places = {name: every[name] for name in FOR_README}
+    for size in SIZES:
+        with a_context(browser, running, size, "en-GB") as context:
+            for page, name in photograph(context, running, size, places):
+                keep(page, name, size, themes=THEMES[:1], to=IMAGES)
+
+
+def write_index(folder: Path) -> None:
+    """Write a page with all pictures of a folder, those of one screen beside each other."""
+    names = sorted({path.stem.rsplit("-", 2)[0] for path in folder.glob("*.png")})
+    rows = (
+        f"<h2>{escape(name)}</h2><div>"
+        + "".join(
+            f'<a href="{path.name}"><img loading="lazy" src="{path.name}" alt="{path.stem}"></a>'
+            for size in SIZES
+            for theme in THEMES
+            if (path := folder / f"{name}-{size}-{theme}.png").exists()
+        )
+        + "</div>\n"
+        for name in names
+    )
+    (folder / "index.html").write_text(INDEX + "".join(rows))
 
 
 def main(folder: str | None = None, language: str = "en-GB") -> None:
@@ -98,16 +185,24 @@ def main(folder: str | None = None, language: str = "en-GB") -> None:
     to.mkdir(parents=True, exist_ok=True)
     with (
         tempfile.TemporaryDirectory() as place,
-        an_installation(Path(place) / "data", "--port", "0", "--demo") as running,
+        an_installation(
+            Path(place) / "data",
+            "--port",
+            "0",
+            "--https",
+            "--demo",
+            MISSIONCONTROL_NOTIFY_HOSTS="127.0.0.1",
+        ) as running,
         sync_playwright() as playwright,
     ):
         if folder:
             weeks_behind(running)
         card = wait_for(lambda: waiting_card(running), seconds=90)
-        places = places_of(card, all_of_them=folder is not None)
         browser = playwright.chromium.launch(executable_path=chromium(), args=list(FLAGS))
-        for theme in THEMES if folder else THEMES[:1]:
-            photograph(browser, running, places, theme=theme, to=to, language=language)
+        if folder:
+            everything(browser, running, card, to=to, language=language)
+        else:
+            for_readme(browser, running, card)
         browser.close()
     sys.stdout.write(f"{len(list(to.glob('*.png')))} pictures in {to}\n")
 

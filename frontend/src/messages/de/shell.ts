@@ -47,6 +47,7 @@ const texts: typeof en = {
   screenFailedWhy: "Die Verbindung brach ab, oder Mission Control wurde inzwischen aktualisiert.",
   tryAgain: "Erneut versuchen",
   signIn: (command) => `Bitte den Anmelde-Link öffnen, den ${strong(command)} ausgegeben hat.`,
+  signInAgain: "Er gilt einmal, zehn Minuten lang. Auf dem Rechner, auf dem Mission Control läuft, gibt dies einen neuen aus:",
   signInCode: "Auf einem anderen Gerät angemeldet? Dort zeigt Einstellungen, Geräte einen Code.",
   signInType: "Code eingeben",
   money: {

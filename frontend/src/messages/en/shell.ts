@@ -48,6 +48,7 @@ export default source("shell", {
   screenFailedWhy: "The connection broke off, or Mission Control was updated meanwhile.",
   tryAgain: "Try again",
   signIn: (command: string) => `Open the sign-in link that ${strong(command)} printed.`,
+  signInAgain: "It works once, for ten minutes. On the machine that runs Mission Control, this prints a new one:",
   signInCode: "Signed in on another device? Its Settings, Devices shows a code.",
   signInType: "Type the code",
   money: {

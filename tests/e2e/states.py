@@ -1,0 +1,192 @@
+"""What a screen looks like when something happens on it: a table of states to photograph.
+
+Each state is an address and what a person does there. The deeds name no words of the
+screen, so that they work in every language.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from playwright.sync_api import Page
+
+from tests.e2e.crowd import HOSTILE
+from tests.e2e.stuck import StuckRun, an_agent_of, the_person_of
+
+Deed = Callable[[Page], object]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class State:
+    """Where it is, what is done there, before the page opens and after the picture."""
+
+    path: str
+    deed: Deed = lambda _page: None
+    before: Deed = lambda _page: None
+    after: Deed = lambda _page: None
+    size: str = ""
+    """"desktop" or "phone"; empty: both."""
+    signed_in: bool = True
+    is_cut: bool = False
+    """Whether its line to the server is cut."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Scene:
+    """What stands on the board while the states are photographed."""
+
+    runs: list[StuckRun]
+    over_budget: str
+    ended: str
+
+
+LONG = "reconcile-invoices-of-the-third-quarter-with-the-ledger-after-the-migration"
+
+
+def set_scene(running: Any) -> Scene:
+    """Put up several cards, one of them over its budget, and a run that was ended."""
+    agent, person = an_agent_of(running), the_person_of(running)
+    names = ("fix-auth-tests", LONG, HOSTILE["script"], "triage-inbox")
+    runs = [StuckRun.begin(agent, person, name, mark=" ") for name in names]
+    ended = agent.open_run(name="fix-parser", policy={"preset": "broker"})
+    over = agent.open_run(name="migrate-orm-v2", budget={"usd": "8"})
+    for number in range(6):
+        agent.post_turns(ended, {"role": "assistant", "content": "I will look at the parser."})
+        agent.post_turns(
+            over,
+            {
+                "role": "assistant",
+                "key": f"{number}",
+                "cost_usd": "1.7",
+                "content": f"Table {number} of 40 is moved.",
+            },
+        )
+    agent.ask("PATCH", f"/api/v1/runs/{ended}/", {"status": "terminated"})
+    told = {"project": running.project}
+    for pattern in ("Bash ls src", "WebFetch https://status.example.com/*"):
+        person.ask("POST", "/api/v1/allowlist/", {**told, "pattern": pattern})
+    for name, kind, address, step in (
+        ("ops", "webhook", "https://127.0.0.1:9/told", 0),
+        ("duty", "ntfy", "https://ntfy.example.com/duty", 15),
+    ):
+        person.ask(
+            "POST",
+            "/api/v1/channels/",
+            {**told, "kind": kind, "name": name, "address": address, "step_minutes": step},
+        )
+    for channel in person.get("/api/v1/channels/")["results"]:
+        person.ask("POST", f"/api/v1/channels/{channel['id']}/test/", {})
+    person.ask("POST", "/api/v1/views/", {**told, "name": "Codex, dear", "q": "agent:codex"})
+    return Scene(runs=runs, over_budget=over, ended=ended)
+
+
+def states(scene: Scene, *, report: str, login_link: str) -> dict[str, State]:
+    """Return every state by its name."""
+    first = scene.runs[0]
+    card = f"/decisions/{first.card['id']}"
+    return {
+        "now, several cards": State(path="/"),
+        "now, terminating": State(path="/", deed=terminate, after=press("z"), size="desktop"),
+        "decisions, several": State(path="/decisions"),
+        "decisions, some selected": State(path="/decisions", deed=select_two),
+        "decision, no fix": State(path=card),
+        "decision, being written": State(path=card, deed=write_fix),
+        "decision, terminating": State(path=card, deed=terminate, after=press("z"), size="desktop"),
+        "decision, gone": State(path="/decisions/00000000-0000-7000-8000-000000000000"),
+        "run, over budget": State(path=f"/runs/{scene.over_budget}"),
+        "run, ended": State(path=f"/runs/{scene.ended}"),
+        "run, hostile name": State(path=f"/runs/{scene.runs[2].id}"),
+        "run, long name": State(path=f"/runs/{scene.runs[1].id}"),
+        "now, offline": State(path="/", is_cut=True),
+        "decision, offline": State(path=card, is_cut=True),
+        "unreachable": State(path="/", before=lose_the_server),
+        "costs, failed": State(path="/costs", before=lose_all_but_me),
+        "history, failed": State(path="/history", before=lose_all_but_me),
+        "audit, failed": State(path="/audit", before=lose_all_but_me),
+        "keys": State(path="/", deed=press("?")),
+        "menu": State(path="/", deed=click(".menu button"), size="phone"),
+        "costs, a week": State(path="/costs?range=week"),
+        "costs, by model": State(path="/costs?by=model&range=month"),
+        "costs, set a price": State(path="/costs", deed=click("td button, li button")),
+        "report": State(path=f"/reports/{report}"),
+        "history, searched": State(path="/history?q=status%3Acompleted"),
+        "history, saving a view": State(
+            path="/history?q=status%3Acompleted", deed=click(".views button.line")
+        ),
+        "history, nothing found": State(path="/history?q=agent%3Anobody"),
+        "audit, a row open": State(path="/audit", deed=click(".open, li button")),
+        "policies, a wrong value": State(path="/policies", deed=spoil_a_rule),
+        "policies, as text": State(path="/policies", deed=click("header .seg label:last-child")),
+        "policies, backtested": State(path="/policies", deed=backtest),
+        "keys, one made": State(path="/settings/keys", deed=make_a_key),
+        "channels, adding": State(path="/settings/channels", deed=click(".page .btn.ink")),
+        "devices, more": State(path="/settings/devices", deed=click(".dots")),
+        "signed out": State(path="/", signed_in=False),
+        "pair by hand": State(path="/pair/", signed_in=False),
+        "login": State(path="/login/", signed_in=False),
+        "login link": State(path=login_link, signed_in=False),
+    }  # fmt: skip
+
+
+# --- what a person does ------------------------------------------------------------------
+
+
+def click(what: str) -> Deed:
+    return lambda page: page.locator(what).first.click()
+
+
+def press(key: str) -> Deed:
+    return lambda page: page.keyboard.press(key)
+
+
+def terminate(page: Page) -> None:
+    page.wait_for_timeout(1_200)  # a card that has just come takes no tap
+    page.keyboard.press("t")
+
+
+def select_two(page: Page) -> None:
+    if page.locator(".queued").count() == 0:
+        page.locator("header .tap").first.click()
+    boxes = page.locator(".queued input, .pick input")
+    for number in range(2):
+        boxes.nth(number).check()
+
+
+def write_fix(page: Page) -> None:
+    page.keyboard.press("e")
+    if page.locator("textarea").count() == 0:
+        page.locator("footer button, .sheet button").first.click()
+    page.locator("textarea").first.fill("tokens.py is src/auth/tokens.py. Read it before you run.")
+
+
+def spoil_a_rule(page: Page) -> None:
+    page.locator(".rule input").first.fill("1")
+
+
+def backtest(page: Page) -> None:
+    page.locator(".rule input").first.fill("2")
+    page.locator("section .btn.line:not([disabled])").first.click()
+    page.locator("table tbody tr").first.wait_for()
+    page.wait_for_timeout(2_500)
+
+
+def make_a_key(page: Page) -> None:
+    page.locator("form input").first.fill("nightly")
+    page.locator("form .btn.ink").first.click()
+    page.locator(".made").wait_for()
+
+
+# --- how the line is -----------------------------------------------------------------------
+
+
+def lose_the_server(page: Page) -> None:
+    page.route("**/api/v1/**", lambda route: route.abort())
+
+
+def lose_all_but_me(page: Page) -> None:
+    page.route(
+        "**/api/v1/**",
+        lambda route: route.continue_() if "/me" in route.request.url else route.abort(),
+    )
