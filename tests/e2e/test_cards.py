@@ -107,6 +107,14 @@ def test_what_a_person_writes_on_a_phone_is_what_the_agent_reads(open_page, stuc
     assert texts == ["The file is token.py."]
 
 
+def test_a_fix_that_can_be_injected_from_a_phones_run_page_stands_there_in_full(open_page, stuck):
+    run = stuck()
+    page = open_page(f"/runs/{run.id}", phone=True)
+
+    expect(run.on(page).get_by_role("button", name="Inject fix")).to_be_visible()
+    expect(run.on(page)).to_contain_text(run.card["verdict"]["fix"])
+
+
 def test_every_button_of_a_card_is_large_enough_for_a_thumb(open_page, stuck):
     run = stuck()
     page = open_page(f"/decisions/{run.card['id']}", phone=True)
