@@ -7,16 +7,15 @@ counts: they come over OTLP, or from the transcript, where our forwarder reads t
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from typing import Any
 
 from guard.adapters import claude_code_permission
 from guard.adapters.base import Answer, Body
 from guard.adapters.claude_code_usage import calls_of
 from guard.adapters.fields import names, text
-from guard.adapters.hook import PROBE, HookEvent
+from guard.adapters.hook import HookEvent
+from guard.adapters.reading import Reader, named_subagent, read_call, read_head, read_turns
 from guard.adapters.wording import NOT_RUN, STILL_HELD, STOPPED, texts_of
-from guard.errors import UnreadableHook
 from guard.turn import Phase, Role, Turn
 from guard.wire import CallAction, Directive, DirectiveAction
 
@@ -77,18 +76,16 @@ def read(body: Body) -> HookEvent:
     Raises:
         UnreadableHook: It has no `hook_event_name` or no `session_id`.
     """
-    name, session = text(body, "hook_event_name"), text(body, "session_id")
-    if not name or not (session or name == PROBE):
-        raise UnreadableHook("A Claude Code hook body has hook_event_name and session_id.")
+    name, session = read_head(body, agent="Claude Code")
     return HookEvent(
         client=CLIENT,
         name=name,
         session=session,
         cwd=text(body, "cwd"),
         prompt=_persons_prompt(body),
-        subagent=_subagent(body),
+        subagent=named_subagent(body),
         workspace=names(body.get("workspace")),
-        turns=_turns(name, body),
+        turns=read_turns(_READERS, name, body),
         calls=calls_of(body),
         asks=_proposed(body) if name == "PermissionRequest" else None,
         idles=name == IDLE,
@@ -110,12 +107,6 @@ def _takes_messages(name: str, body: Body) -> bool:
     return name in {"UserPromptSubmit", "PreToolUse", "PostToolUse", "PostToolUseFailure"}
 
 
-def _turns(name: str, body: Body) -> tuple[Turn, ...]:
-    reader = _READERS.get(name)
-    turn = reader(body) if reader else None
-    return (turn,) if turn else ()
-
-
 def _proposed(body: Body) -> Turn | None:
     return _call(body, phase=Phase.PROPOSED)
 
@@ -129,27 +120,9 @@ def _failed(body: Body) -> Turn | None:
     return _call(body, error=text(body, "error") or "the tool failed")
 
 
-def _call(
-    body: Body,
-    *,
-    phase: Phase = Phase.DONE,
-    result: str | None = None,
-    error: str | None = None,
-) -> Turn | None:
-    tool, args = text(body, "tool_name"), body.get("tool_input")
-    if not tool:
-        return None
-    return Turn(
-        role=Role.ASSISTANT,
-        key=text(body, "tool_use_id") or None,
-        agent=_subagent(body),
-        phase=phase,
-        tool=tool,
-        args=args if isinstance(args, dict) else {"input": args},
-        result=result,
-        error=error,
-        files=_files(args),
-    )
+def _call(body: Body, **said: Any) -> Turn | None:
+    key, files = text(body, "tool_use_id") or None, _files(body.get("tool_input"))
+    return read_call(body, key=key, agent=named_subagent(body), files=files, **said)
 
 
 def _asked(body: Body) -> Turn | None:
@@ -174,10 +147,10 @@ hook woke the session. It resets no streak and names no run."""
 def _finished(body: Body) -> Turn | None:
     """Read what the agent said last; no key, since it may say the same twice."""
     said = text(body, "last_assistant_message")
-    return Turn(role=Role.ASSISTANT, agent=_subagent(body), content=said) if said else None
+    return Turn(role=Role.ASSISTANT, agent=named_subagent(body), content=said) if said else None
 
 
-_READERS: dict[str, Callable[[Body], Turn | None]] = {
+_READERS: dict[str, Reader] = {
     "PreToolUse": _proposed,
     "PostToolUse": _succeeded,
     "PostToolUseFailure": _failed,
@@ -235,14 +208,6 @@ def _block_text(block: Any) -> str:
 def _interruption(response: Any) -> str | None:
     interrupted = isinstance(response, dict) and response.get("interrupted") is True
     return "interrupted" if interrupted else None
-
-
-def _subagent(body: Body) -> str | None:
-    """Name who speaks: a subagent has an id, and a type people know it by."""
-    agent_id, kind = text(body, "agent_id"), text(body, "agent_type")
-    if not agent_id:
-        return None
-    return f"{kind}:{agent_id}" if kind else agent_id
 
 
 def _files(args: Any) -> tuple[str, ...]:

@@ -11,14 +11,13 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable
 from typing import Any
 
 from guard.adapters.base import Answer, Body
 from guard.adapters.fields import mapping, names, text, whole
-from guard.adapters.hook import PROBE, HookEvent, ModelCall
+from guard.adapters.hook import HookEvent, ModelCall
+from guard.adapters.reading import Reader, named_subagent, read_call, read_head, read_turns
 from guard.adapters.wording import NO_MORE, NOT_RUN, STILL_HELD, STOPPED, texts_of
-from guard.errors import UnreadableHook
 from guard.formats.fields import read_time
 from guard.kin import kin_of
 from guard.turn import Phase, Role, Turn, Usage
@@ -81,9 +80,7 @@ def read(body: Body) -> HookEvent:
     Raises:
         UnreadableHook: It has no `hook_event_name` or no `session_id`.
     """
-    name, session = text(body, "hook_event_name"), text(body, "session_id")
-    if not name or not (session or name == PROBE):
-        raise UnreadableHook("A Codex hook body has hook_event_name and session_id.")
+    name, session = read_head(body, agent="Codex")
     told = mapping(body.get("guard"))
     parent, relation = kin_of(body)
     return HookEvent(
@@ -92,9 +89,9 @@ def read(body: Body) -> HookEvent:
         session=session,
         cwd=text(body, "cwd"),
         prompt=text(body, "prompt") or None,
-        subagent=_subagent(body),
+        subagent=named_subagent(body),
         workspace=names(body.get("workspace")),
-        turns=_turns(name, body),
+        turns=read_turns(_READERS, name, body),
         calls=_calls(body),
         holds=name in HOLDING,
         takes_messages=_takes_messages(name, body),
@@ -124,12 +121,6 @@ def _takes_messages(name: str, body: Body) -> bool:
     return name in {"UserPromptSubmit", "PreToolUse", "PostToolUse"}
 
 
-def _turns(name: str, body: Body) -> tuple[Turn, ...]:
-    reader = _READERS.get(name)
-    turn = reader(body) if reader else None
-    return (turn,) if turn else ()
-
-
 def _proposed(body: Body) -> Turn | None:
     return _call(body, phase=Phase.PROPOSED)
 
@@ -156,22 +147,9 @@ _SAYS_EXIT_CODE = re.compile(r"(?i)\A(?:.*\n){0,4}(?:process exited with code|ex
 _HEAD_CHARS = 400
 
 
-def _call(
-    body: Body, *, phase: Phase = Phase.DONE, result: str | None = None, error: str | None = None
-) -> Turn | None:
-    tool, args = text(body, "tool_name"), body.get("tool_input")
-    if not tool:
-        return None
-    return Turn(
-        role=Role.ASSISTANT,
-        key=text(body, "tool_use_id") or None,
-        agent=_subagent(body),
-        phase=phase,
-        tool=tool,
-        args=args if isinstance(args, dict) else {"input": args},
-        result=result,
-        error=error,
-    )
+def _call(body: Body, **said: Any) -> Turn | None:
+    key = text(body, "tool_use_id") or None
+    return read_call(body, key=key, agent=named_subagent(body), **said)
 
 
 def _asked(body: Body) -> Turn | None:
@@ -186,10 +164,10 @@ def _finished(body: Body) -> Turn | None:
     said = text(body, "last_assistant_message")
     if not said:
         return None
-    return Turn(role=Role.ASSISTANT, agent=_subagent(body), content=said)
+    return Turn(role=Role.ASSISTANT, agent=named_subagent(body), content=said)
 
 
-_READERS: dict[str, Callable[[Body], Turn | None]] = {
+_READERS: dict[str, Reader] = {
     "PreToolUse": _proposed,
     "PostToolUse": _done,
     "UserPromptSubmit": _asked,
@@ -247,13 +225,6 @@ def response_text(response: Any) -> str | None:
     if isinstance(blocks, list) and all(isinstance(b, dict) and "text" in b for b in blocks):
         return "\n".join(str(block["text"]) for block in blocks)
     return json.dumps(response, sort_keys=True)
-
-
-def _subagent(body: Body) -> str | None:
-    agent_id, kind = text(body, "agent_id"), text(body, "agent_type")
-    if not agent_id:
-        return None
-    return f"{kind}:{agent_id}" if kind else agent_id
 
 
 # --- answering ---------------------------------------------------------------

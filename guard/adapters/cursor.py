@@ -7,14 +7,13 @@ seen it work with the real program, which is closed and does not run headless he
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from typing import Any
 
 from guard.adapters.base import Answer, Body
 from guard.adapters.fields import mapping, names, text, whole
-from guard.adapters.hook import PROBE, HookEvent
+from guard.adapters.hook import HookEvent
+from guard.adapters.reading import Reader, read_call, read_head, read_turns
 from guard.adapters.wording import NO_MORE, NOT_RUN, STILL_HELD, STOPPED, texts_of
-from guard.errors import UnreadableHook
 from guard.turn import Phase, Role, Turn
 from guard.wire import CallAction, Directive, DirectiveAction
 
@@ -73,10 +72,7 @@ def read(body: Body) -> HookEvent:
     Raises:
         UnreadableHook: It has no `hook_event_name` or no `conversation_id`.
     """
-    name = text(body, "hook_event_name")
-    session = text(body, "conversation_id") or text(body, "session_id")
-    if not name or not (session or name == PROBE):
-        raise UnreadableHook("A Cursor hook body has hook_event_name and conversation_id.")
+    name, session = read_head(body, agent="Cursor", session="conversation_id")
     return HookEvent(
         client=CLIENT,
         name=name,
@@ -84,7 +80,7 @@ def read(body: Body) -> HookEvent:
         cwd=_directory(body),
         prompt=text(body, "prompt") or None,
         workspace=names(body.get("workspace")),
-        turns=_turns(name, body),
+        turns=read_turns(_READERS, name, body),
         holds=name in HOLDING,
         takes_messages=_takes_messages(name, body),
         denial_is_read=name in HOLDING,
@@ -109,12 +105,6 @@ def _takes_messages(name: str, body: Body) -> bool:
         follows_up = (whole(body.get("loop_count")) or 0) < LOOP_LIMIT
         return follows_up and body.get("status") == "completed"
     return name == "postToolUse"
-
-
-def _turns(name: str, body: Body) -> tuple[Turn, ...]:
-    reader = _READERS.get(name)
-    turn = reader(body) if reader else None
-    return (turn,) if turn else ()
 
 
 def _proposed(body: Body) -> Turn | None:
@@ -148,23 +138,9 @@ def _failed(body: Body) -> Turn | None:
     return _call(body, error=text(body, "error_message") or "the tool failed")
 
 
-def _call(
-    body: Body, *, phase: Phase = Phase.DONE, result: str | None = None, error: str | None = None
-) -> Turn | None:
-    tool, args = text(body, "tool_name"), body.get("tool_input")
-    if not tool:
-        return None
-    return Turn(
-        role=Role.ASSISTANT,
-        key=text(body, "tool_use_id") or None,
-        phase=phase,
-        tool=tool,
-        args=args if isinstance(args, dict) else {"input": args},
-        result=result,
-        error=error,
-        files=_files(args),
-        model=text(body, "model") or None,
-    )
+def _call(body: Body, **said: Any) -> Turn | None:
+    key, files = text(body, "tool_use_id") or None, _files(body.get("tool_input"))
+    return read_call(body, key=key, files=files, model=text(body, "model") or None, **said)
 
 
 def _files(args: Any) -> tuple[str, ...]:
@@ -185,7 +161,7 @@ def _said(body: Body) -> Turn | None:
     return Turn(role=Role.ASSISTANT, content=said) if said else None
 
 
-_READERS: dict[str, Callable[[Body], Turn | None]] = {
+_READERS: dict[str, Reader] = {
     "preToolUse": _proposed,
     "postToolUse": _done,
     "postToolUseFailure": _failed,

@@ -10,15 +10,14 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Callable
 from typing import Any
 
 from guard.adapters.base import Answer, Body
 from guard.adapters.fields import mapping, names, text
 from guard.adapters.gemini_usage import calls_of
-from guard.adapters.hook import PROBE, HookEvent
+from guard.adapters.hook import HookEvent
+from guard.adapters.reading import Reader, read_call, read_head, read_turns
 from guard.adapters.wording import NOT_RUN, STILL_HELD, STOPPED, texts_of
-from guard.errors import UnreadableHook
 from guard.turn import Phase, Role, Turn
 from guard.wire import CallAction, Directive, DirectiveAction
 
@@ -66,9 +65,7 @@ def read(body: Body) -> HookEvent:
     Raises:
         UnreadableHook: It has no `hook_event_name` or no `session_id`.
     """
-    name, session = text(body, "hook_event_name"), text(body, "session_id")
-    if not name or not (session or name == PROBE):
-        raise UnreadableHook("A Gemini CLI hook body has hook_event_name and session_id.")
+    name, session = read_head(body, agent="Gemini CLI")
     return HookEvent(
         client=CLIENT,
         name=name,
@@ -76,7 +73,7 @@ def read(body: Body) -> HookEvent:
         cwd=text(body, "cwd"),
         prompt=text(body, "prompt") or None,
         workspace=names(body.get("workspace")),
-        turns=_turns(name, body),
+        turns=read_turns(_READERS, name, body),
         calls=calls_of(body),
         holds=name in HOLDING,
         takes_messages=_takes_messages(name, body),
@@ -100,12 +97,6 @@ def _takes_messages(name: str, body: Body) -> bool:
     return name in {"BeforeAgent", "AfterTool"}
 
 
-def _turns(name: str, body: Body) -> tuple[Turn, ...]:
-    reader = _READERS.get(name)
-    turn = reader(body) if reader else None
-    return (turn,) if turn else ()
-
-
 def _proposed(body: Body) -> Turn | None:
     return _call(body, phase=Phase.PROPOSED)
 
@@ -115,26 +106,9 @@ def _done(body: Body) -> Turn | None:
     return _call(body, result=None if failed else said, error=failed)
 
 
-def _call(
-    body: Body,
-    *,
-    phase: Phase = Phase.DONE,
-    result: str | None = None,
-    error: str | None = None,
-) -> Turn | None:
-    tool, args = text(body, "tool_name"), body.get("tool_input")
-    if not tool:
-        return None
-    return Turn(
-        role=Role.ASSISTANT,
-        key=f"{alike(body)}{text(body, 'timestamp')}",
-        phase=phase,
-        tool=tool,
-        args=args if isinstance(args, dict) else {"input": args},
-        result=result,
-        error=error,
-        files=_files(args),
-    )
+def _call(body: Body, **said: Any) -> Turn | None:
+    key, files = f"{alike(body)}{text(body, 'timestamp')}", _files(body.get("tool_input"))
+    return read_call(body, key=key, files=files, **said)
 
 
 def misses(body: Body) -> bool:
@@ -162,7 +136,7 @@ def _finished(body: Body) -> Turn | None:
     return Turn(role=Role.ASSISTANT, key=key, content=said) if said else None
 
 
-_READERS: dict[str, Callable[[Body], Turn | None]] = {
+_READERS: dict[str, Reader] = {
     "BeforeTool": _proposed,
     "AfterTool": _done,
     "BeforeAgent": _asked,
