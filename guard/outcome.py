@@ -185,17 +185,6 @@ def _template(failure: str) -> str:
     return _NAMES_AND_NUMBERS.sub("", failure)
 
 
-def essence_of(text: str, asked: Mapping[str, Any] | None = None) -> str:
-    r"""Give the lines of a failure that say what failed, at most three.
-
-    Quoted names stay, and numbers that were asked for: order 7 is not order 8.
-
-    >>> essence_of("collected 3 items\n...\nE  KeyError: 'user' in row 9")
-    "E  KeyError: 'user' in row 0"
-    """
-    return _without_numbers(_tell_failure(text), asked)
-
-
 def _tell_failure(text: str) -> str:
     lines = masked_lines(text)
     telling = [line for line in lines if _TELLS_WHY.search(line) and not _looks_like_source(line)]
