@@ -11,7 +11,7 @@ import logging
 import os
 import threading
 from collections import deque
-from collections.abc import Callable, Coroutine, Iterable, Mapping
+from collections.abc import Callable, Collection, Coroutine, Mapping
 from typing import Any
 from uuid import UUID
 
@@ -24,6 +24,7 @@ MOST_WAITING = 10_000
 """While the broker is away the oldest frames go first; a gap makes readers refetch."""
 
 Deed = Callable[[], Coroutine[Any, Any, None]]
+Waker = Callable[[Collection[UUID]], object]
 
 
 def board_group(project: UUID) -> str:
@@ -116,8 +117,21 @@ def to_groups(build: Callable[[], Mapping[str, dict[str, Any]]]) -> None:
     _to_screens.send(send_all)
 
 
-def wake(run_ids: Iterable[UUID]) -> None:
-    """Wake the requests that wait for these runs, in every web process."""
+_wakers: list[Waker] = []
+
+
+def hear_wakes(waker: Waker) -> None:
+    """Have this process's own wakes call `waker` too; one whose loop is closed is forgotten."""
+    _wakers.append(waker)
+
+
+def wake(run_ids: Collection[UUID]) -> None:
+    """Wake the requests that wait for these runs, in every web process; in this one at once."""
+    for waker in list(_wakers):
+        try:
+            waker(run_ids)
+        except RuntimeError:
+            _wakers.remove(waker)
     message = {"type": "wake", "runs": [run_id.hex for run_id in run_ids]}
     _to_agents.send(lambda: get_channel_layer().group_send(WAKE_GROUP, message))
 

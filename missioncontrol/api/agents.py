@@ -47,7 +47,7 @@ async def post_turns(request: Request) -> Answer:
 async def get_directive(request: Request) -> Answer:
     """Answer the directive now, or the next one newer than `after`; 204: none."""
     run_id = run_of(request)
-    asked_seq = await doorbell.run(lambda: _asked(run_id, request))
+    asked_seq = await doorbell.read(lambda: _asked(run_id, request))
     after, wait_s = _after(request), wait_seconds(request.query("wait"))
     as_agent = request.query("keeper") is None
     standing = await doorbell.moved(
@@ -67,7 +67,7 @@ async def build(run_id: UUID, standing: Standing, *, asked_seq: int | None) -> D
     """Return the directive with the messages that wait."""
     queued: Any = ()
     if standing.queued_messages:
-        queued = await doorbell.run(lambda: directives.queued(run_id))
+        queued = await doorbell.read(lambda: directives.queued(run_id))
     return directives.directive(standing, asked_seq=asked_seq, messages=queued)
 
 

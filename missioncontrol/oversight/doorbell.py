@@ -63,18 +63,26 @@ class Doorbell:
         self._judged: dict[UUID, list[Waiter]] = defaultdict(list)
         self._moved: dict[UUID, set[asyncio.Event]] = defaultdict(set)
         self._desk = ThreadPoolExecutor(4, thread_name_prefix="desk")
+        self._readers = ThreadPoolExecutor(2, thread_name_prefix="reader")
         self._bell = ThreadPoolExecutor(1, thread_name_prefix="bell")
+        self._noting: dict[UUID, asyncio.Task[None]] = {}
         self._tasks: list[asyncio.Task[None]] = []
         self._channel: str | None = None
 
     async def run(self, deed: Callable[[], T]) -> T:
         """Do database work in a thread whose connection is kept."""
+        return await self._do(self._desk, deed)
 
+    async def read(self, deed: Callable[[], T]) -> T:
+        """The same for what only reads: it does not stand behind those who wait to write."""
+        return await self._do(self._readers, deed)
+
+    async def _do(self, desk: ThreadPoolExecutor, deed: Callable[[], T]) -> T:
         def with_connection() -> T:
             close_old_connections()
             return deed()
 
-        return await asyncio.get_running_loop().run_in_executor(self._desk, with_connection)
+        return await asyncio.get_running_loop().run_in_executor(desk, with_connection)
 
     def ring(self, run_id: UUID) -> None:
         """Have detection look at a run."""
@@ -96,7 +104,7 @@ class Doorbell:
 
     async def standing(self, run_id: UUID) -> Standing | None:
         """Read where a run stands now."""
-        return await self.run(lambda: read_standing(run_id))
+        return await self.read(lambda: read_standing(run_id))
 
     async def moved(
         self, run_id: UUID, *, after: int, timeout_s: float, as_agent: bool = True
@@ -109,13 +117,26 @@ class Doorbell:
         until = asyncio.get_running_loop().time() + timeout_s
         with self._watching(run_id) as woken:
             while True:
-                standing = await self.run(
-                    lambda: _look(run_id) if as_agent else read_standing(run_id)
-                )
+                standing = await self.standing(run_id)
+                if standing is not None and standing.on_hold and as_agent:
+                    self._note_waiting(run_id, standing)
                 left = until - asyncio.get_running_loop().time()
                 if standing is None or standing.version > after or left <= 0:
                     return standing
                 await _first(woken, min(left, LOOK_AGAIN_S))
+
+    def _note_waiting(self, run_id: UUID, standing: Standing) -> None:
+        """Note that an agent waits, beside its waiting: a tap must not stand behind the note."""
+        if run_id not in self._noting:
+            self._noting[run_id] = asyncio.create_task(self._note(run_id, standing))
+
+    async def _note(self, run_id: UUID, standing: Standing) -> None:
+        try:
+            await self.run(lambda: _say_it_waits(run_id, standing))
+        except Exception as fault:  # noqa: BLE001 - the next look notes it again
+            logger.warning("doorbell: noting that %s waits: %s", run_id, fault)
+        finally:
+            self._noting.pop(run_id, None)
 
     async def rested(self, run_id: UUID, *, after: int, timeout_s: float) -> Standing | None:
         """Wait beside an agent at rest, of which nothing is held, for its next move or
@@ -134,6 +155,7 @@ class Doorbell:
 
     def _ensure_listening(self) -> None:
         if not self._tasks:
+            broadcast.hear_wakes(self._wake_from(asyncio.get_running_loop()))
             self._tasks = [
                 asyncio.create_task(self._listen()), asyncio.create_task(self._ring_again())
             ]  # fmt: skip
@@ -174,6 +196,10 @@ class Doorbell:
         for run_hex, values in message["runs"].items():
             self._settle(UUID(hex=run_hex), standing_from(values))
         self._pump()
+
+    def _wake_from(self, loop: asyncio.AbstractEventLoop) -> broadcast.Waker:
+        """Return what wakes here without the broker's detour, from any thread."""
+        return lambda run_ids: loop.call_soon_threadsafe(self._wake, run_ids)
 
     def _wake(self, run_ids: Iterable[UUID]) -> None:
         for run_id in run_ids:
@@ -238,14 +264,11 @@ class _Watching:
             del self._moved[self._run_id]
 
 
-def _look(run_id: UUID) -> Standing | None:
-    """Read where a run stands and note that its agent is waiting, if it is."""
-    standing = read_standing(run_id)
-    if standing is not None and standing.status == Status.HOLDING:
+def _say_it_waits(run_id: UUID, standing: Standing) -> None:
+    if standing.status == Status.HOLDING:
         services.note_waiting([run_id], at=now())
-    elif standing is not None and standing.on_hold:
+    else:
         services.note_still_waiting([run_id], at=now())
-    return standing
 
 
 def _ring_worker(runs: list[str], channel: str | None, number: int) -> None:

@@ -53,9 +53,7 @@ async def hook(request: Request) -> Answer:
         await doorbell.run(lambda: services.end_session(run.id, at=now()))
         return Answer(200, b"{}")
     standing = await _ruling(event, run.id, stored.obs)
-    directive = await doorbell.run(
-        lambda: _directive(event, run.id, standing, asked_seq=stored.asked_seq)
-    )
+    directive = await _directive(event, run.id, standing, asked_seq=stored.asked_seq)
     if event.asks is not None:
         event = await doorbell.run(lambda: _with_grant(event, run))
     body = json.dumps(adapter.answer(event, directive)).encode()
@@ -115,14 +113,18 @@ def _still_there(standing: Standing | None) -> Standing:
     return standing
 
 
-def _directive(event: HookEvent, run_id: UUID, standing: Standing, *, asked_seq: int) -> Directive:
+async def _directive(
+    event: HookEvent, run_id: UUID, standing: Standing, *, asked_seq: int
+) -> Directive:
     """Claim the queued messages for this one answer, where the model reads it."""
     directive = directives.directive(standing, asked_seq=asked_seq if event.holds else None)
     skipped = event.denial_is_read and directive.call is CallAction.SKIP
     is_read = (event.takes_messages or skipped) and not standing.forbidden
     if not (standing.queued_messages and is_read):
         return directive
-    claimed = services.claim_messages(run_id, at=now(), agents=_readers(event))
+    claimed = await doorbell.run(
+        lambda: services.claim_messages(run_id, at=now(), agents=_readers(event))
+    )
     told = (WireMessage(id=str(m.id), text=m.text, agent=m.agent) for m in claimed)
     return replace(directive, messages=tuple(told))
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import threading
+import time
+from collections.abc import Callable, Mapping
 
 from django.conf import settings
 from django.db import connection
@@ -21,11 +23,29 @@ def healthz(request: HttpRequest) -> JsonResponse:
 
 
 def readyz(request: HttpRequest) -> JsonResponse:
-    """Answer whether database, broker and worker do their work."""
-    checks = {"database": database, "broker": broker, "worker": worker}
-    found = {name: passes(check) for name, check in checks.items()}
+    """Answer whether database, broker and worker do their work, as seen within a second."""
+    found = readiness.look()
     ready = all(found.values())
     return JsonResponse({"ok": ready, **found}, status=200 if ready else 503)
+
+
+class Readiness:
+    """What the last look found; pinging a worker takes up to a second and one thread."""
+
+    KEPT_S = 1.0
+
+    def __init__(self, checks: Mapping[str, Callable[[], bool]]) -> None:
+        self._checks, self._looking = checks, threading.Lock()
+        self._found: dict[str, bool] = {}
+        self._until = 0.0
+
+    def look(self) -> dict[str, bool]:
+        """Look, unless somebody just did."""
+        with self._looking:
+            if time.monotonic() >= self._until:
+                self._found = {name: passes(check) for name, check in self._checks.items()}
+                self._until = time.monotonic() + self.KEPT_S
+            return self._found
 
 
 def metrics(request: HttpRequest) -> HttpResponse:
@@ -65,3 +85,6 @@ def worker() -> bool:
     """One that detects: a process that only asks a model does not count."""
     answers = app.control.ping(timeout=1.0, limit=1 if settings.JUDGE is None else 2) or []
     return any(not name.startswith("judge@") for answer in answers for name in answer)
+
+
+readiness = Readiness({"database": database, "broker": broker, "worker": worker})
