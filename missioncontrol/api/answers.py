@@ -24,6 +24,8 @@ T = TypeVar("T")
 
 PAGE = 100
 LONGEST_PAGE = 500
+YEARS = range(2000, 2201)
+"""No calendar of ours reaches further, and databases stumble over what lies far outside."""
 LIMITS = re.compile(r"[1-9][0-9]{0,5}")
 
 
@@ -117,7 +119,17 @@ def read_moment(name: str, text: str) -> datetime:
         read = datetime.fromisoformat(text.replace(" ", "+"))
     except ValueError:
         raise InvalidRequest(f"{name}: expected an RFC 3339 time, got {text!r}.") from None
+    if read.year not in YEARS:
+        raise InvalidRequest(f"{name}: expected a time of our days, got {text!r}.", field=name)
     return read if read.tzinfo else read.replace(tzinfo=UTC)
+
+
+def word(request: Request, name: str) -> str | None:
+    """Read a text from the query; no name that was stored holds a NUL."""
+    text = request.query_params.get(name)
+    if text and "\0" in text:
+        raise InvalidRequest(f"{name}: expected a text without NUL characters.", field=name)
+    return text
 
 
 def identity(request: Request, name: str) -> UUID | None:

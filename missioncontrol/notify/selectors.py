@@ -3,14 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from datetime import datetime
 from uuid import UUID
 
-from django.db.models import OuterRef, Q, QuerySet, Subquery
+from django.db.models import Count, Min, OuterRef, Q, QuerySet, Subquery
 
 from missioncontrol.errors import NotFound
 from missioncontrol.notify import rows
 from missioncontrol.notify.models import Channel, Delivery
 from missioncontrol.wire.notices import ChannelRow
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Health:
+    """How well people are reached, over every project."""
+
+    deliveries: dict[str, int]
+    disabled_channels: int
+    oldest_due_s: float
+    """How long the delivery that waits longest has been due; 0: none waits."""
+
 
 TOLD = Q(status__in=["sent", "failed"]) | Q(status="waiting", tries__gt=0)
 """What says something of a channel: somebody was told, or it was tried."""
@@ -29,6 +42,17 @@ def channels(*, projects: Collection[UUID]) -> list[ChannelRow]:
         pk__in=[channel.last for channel in found if channel.last]
     ))}  # fmt: skip
     return [rows.channel_row(channel, last=told.get(channel.last)) for channel in found]
+
+
+def health(*, at: datetime) -> Health:
+    """Count what became of deliveries, and tell how long the outbox is behind."""
+    oldest = Delivery.objects.filter(due_at__lte=at).aggregate(due=Min("due_at"))["due"]
+    by_status = Delivery.objects.order_by().values_list("status").annotate(Count("id"))
+    return Health(
+        deliveries=dict(by_status),
+        disabled_channels=Channel.objects.filter(enabled=False).count(),
+        oldest_due_s=(at - oldest).total_seconds() if oldest else 0.0,
+    )
 
 
 def show_channel(channel: Channel) -> ChannelRow:

@@ -91,6 +91,15 @@ def warn(run: Run, *, kind: str, summary: str, at: datetime) -> None:
     tell(run.project_id, "warning", subject=f"{run.id}:{kind}:{hour}", told=told, at=at, run=run)
 
 
+def ended(run: Run, *, summary: str, at: datetime) -> None:
+    """Tell people that the policy ended a run at once, which asked nobody."""
+    cost, path = run.cost_usd + run.judge_cost_usd, f"/runs/{run.id}"
+    told = content.in_every_language(
+        lambda t: wording.ended(t, summary, name=run.name, path=path, cost=cost)
+    )
+    tell(run.project_id, "warning", subject=f"{run.id}:ended", told=told, at=at, run=run)
+
+
 def near_end(run: Run, ceiling: Mapping[str, Any], *, at: datetime) -> None:
     """Tell people that a ceiling nears its end; of a shared one once, whoever comes near."""
     scope = ceiling["scope"]

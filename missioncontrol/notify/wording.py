@@ -68,6 +68,13 @@ def warned(t: Texts, summary: str, *, name: str, kind: str, path: str, cost: Dec
     return Told(title=titled(title, name), body=body, path=path)
 
 
+def ended(t: Texts, summary: str, *, name: str, path: str, cost: Decimal) -> Told:
+    """Say why a policy ended a run: nobody is asked, people hear of it."""
+    what = bounded(t.sentence(summary), LONGEST_BODY - 75)
+    body = t.ended_by_policy.format(what=what, usd=t.figures.money(cost))
+    return Told(title=titled(t.was_ended, name), body=body, path=path)
+
+
 def titled(text: str, name: str, **filled: str) -> str:
     """Fill a title in; the name in it is cut so that the whole fits a lock screen."""
     taken = len(text.format(name="", **filled))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from guard.nudge import first_error
 from guard.signals import Rung, Signal
 from guard.wire import Escalation, Mode
+from missioncontrol.notify import services as notices
 from missioncontrol.oversight import cards, endings, messages, rows
 from missioncontrol.oversight.models import Decision, Message
 from missioncontrol.runs.journal import Book
@@ -51,11 +52,12 @@ def escalate(book: Book, run: Run, signal: Signal, *, row: Turn, judged: bool) -
 
 
 def end_by_policy(book: Book, run: Run, signal: Signal) -> None:
-    """End the run; its card stays as the record of why."""
+    """End the run and tell people; its card stays as the record of why."""
     if run.open_decision is None:
         cards.open_card(book, run, signal, holds=False, judged=False)
     cards.close_card(book, run, resolution="terminate", by="guard")
     endings.stop_by_policy(book, run, reason=signal.evidence.summary)
+    notices.ended(run, summary=signal.evidence.summary, at=book.at)
 
 
 def _only_told(card: Decision) -> bool:

@@ -11,7 +11,7 @@ from rest_framework.request import Request
 from rest_framework.views import APIView
 
 from missioncontrol.api import auth
-from missioncontrol.api.answers import answer, answer_list, moment
+from missioncontrol.api.answers import YEARS, answer, answer_list, moment, word
 from missioncontrol.api.schema import described
 from missioncontrol.clock import now
 from missioncontrol.errors import InvalidRequest, NotFound
@@ -27,7 +27,6 @@ from missioncontrol.wire.reports import Report, ReportRow
 
 COST_GROUPS = ("day", "agent", "model", "project", "run")
 DAYS_A_PAGE = 31
-YEARS = range(2000, 2201)
 ACCOUNT = ("range", "day", "group_by", "agent", "model", "project")
 
 
@@ -134,8 +133,8 @@ def _account(request: Request) -> CostAccount:
         kind=cast(Any, _choice(request, "range", RANGES)),
         day=read_day(said.get("day")),
         group_by=cast(Any, _choice(request, "group_by", GROUPS)),
-        agent=said.get("agent"),
-        model=said.get("model"),
+        agent=word(request, "agent"),
+        model=word(request, "model"),
     )
     return accounting.account(projects, asked, at=now())
 

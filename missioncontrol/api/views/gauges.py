@@ -6,17 +6,21 @@ Every web process answers the same, so that it does not matter which is asked.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import get_args
 
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
 from prometheus_client.metrics_core import Metric
 from prometheus_client.registry import Collector
 
+from missioncontrol.clock import now
+from missioncontrol.notify.selectors import health
 from missioncontrol.oversight.totals import count_everything
 from missioncontrol.runs.lifecycle import Status
+from missioncontrol.wire.notices import DeliveryStatus
 
 
 class Gauges(Collector):
-    """Runs, cards, the detection's backlog, turns and dollars of every project."""
+    """Runs, cards, backlogs, turns, dollars and how people are reached, of every project."""
 
     def collect(self) -> Iterator[Metric]:
         """Count once for one scrape."""
@@ -32,6 +36,19 @@ class Gauges(Collector):
         yield _counter("cost_usd", "Dollars of agents' model calls.", float(found.cost_usd))
         yield _counter("judge_cost_usd", "Dollars of the judge's.", float(found.judge_cost_usd))
         yield _counter("unpriced_calls", "Model calls without a price.", found.unpriced_calls)
+        yield from self._of_channels()
+
+    def _of_channels(self) -> Iterator[Metric]:
+        """Tell how well people are reached."""
+        found = health(at=now())
+        deliveries = GaugeMetricFamily(
+            "missioncontrol_deliveries", "Notices for one target, by status.", labels=["status"]
+        )
+        for status in get_args(DeliveryStatus):
+            deliveries.add_metric([status], found.deliveries.get(status, 0))
+        yield deliveries
+        yield _gauge("channels_disabled", "Channels switched off.", found.disabled_channels)
+        yield _gauge("delivery_oldest_due_seconds", "How late the outbox is.", found.oldest_due_s)
 
 
 def _gauge(name: str, tells: str, value: float) -> Metric:

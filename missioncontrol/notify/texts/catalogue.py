@@ -102,6 +102,8 @@ class Texts:
     meanwhile: str
     will: Mapping[str, str]
     only_warns: str
+    was_ended: str
+    ended_by_policy: str
 
     # more lines, where there is room
     agent: str

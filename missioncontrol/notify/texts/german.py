@@ -109,6 +109,8 @@ GERMAN = Texts(
         "proceed": "In {time} läuft er weiter.", "stop": "In {time} wird er gestoppt.",
     },
     only_warns="Er läuft weiter: dieser Lauf warnt nur. {what} {usd} insgesamt.",
+    was_ended="{name} wurde beendet",
+    ended_by_policy="Seine Regeln haben ihn beendet. {what} {usd} insgesamt.",
     agent="Agent: {agent}",
     suggested_fix="Vorgeschlagene Korrektur: {fix}",
     read_fix_there="Es gibt eine vorgeschlagene Korrektur: sie steht auf der Karte.",

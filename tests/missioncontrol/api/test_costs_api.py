@@ -151,3 +151,20 @@ def test_everybody_reads_what_their_own_projects_spent_today(
 
 def read_today(client):
     return client.get("/api/v1/costs/today/").json()["results"]
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "costs/?since=0001-01-01T00:00:00%2B14:00",
+        "costs/?until=9999-12-31T23:59:59-14:00",
+        "costs/account/?agent=a%00b",
+        "costs/account/?model=%00",
+        "costs/export/?agent=%00",
+    ],
+)
+def test_what_no_database_takes_is_refused_by_name(as_person, owner, project, query):
+    refused = as_person(owner).get(f"/api/v1/{query}")
+
+    assert (refused.status_code, refused.json()["code"]) == (400, "invalid_request")
+    assert refused.json()["field"] in query

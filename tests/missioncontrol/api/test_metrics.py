@@ -1,10 +1,14 @@
 """What Prometheus scrapes, and who may."""
 
+from datetime import timedelta
+
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
+from missioncontrol.clock import now
 from missioncontrol.runs.lifecycle import Status
-from tests.build import a_run
+from tests.build import a_run, a_stuck_run
+from tests.missioncontrol.notify.build import a_channel
 
 TOKEN = "only for tests"
 pytestmark = pytest.mark.django_db
@@ -60,3 +64,17 @@ def test_without_a_token_there_is_nothing_to_read(client, settings):
     settings.METRICS_TOKEN = ""
 
     assert scrape(client, "").status_code == 404
+
+
+def test_it_tells_how_people_are_reached(client, project):
+    channel = a_channel(project)
+    a_channel(project, enabled=False)
+    a_stuck_run(project)
+    channel.deliveries.update(due_at=now() - timedelta(minutes=5))
+
+    found = read(scrape(client))
+
+    assert found["missioncontrol_deliveries", "waiting"] == 1
+    assert found["missioncontrol_deliveries", "failed"] == 0
+    assert found["missioncontrol_channels_disabled",] == 1
+    assert found["missioncontrol_delivery_oldest_due_seconds",] >= 300

@@ -7,12 +7,15 @@ import json
 import pytest
 
 from guard.turn import Role, Turn
+from missioncontrol.notify import content
+from missioncontrol.notify.models import Notice
 from missioncontrol.oversight import answers, judging, tasks, watches
 from missioncontrol.oversight.directives import directive, queued, standing_of
 from missioncontrol.oversight.models import Decision, Message
 from missioncontrol.oversight.taps import Tap
 from missioncontrol.runs.models import JournalRow, Run
 from tests.build import NOON, a_call, a_project, a_proposal, a_run, after, put, report
+from tests.missioncontrol.notify.build import a_channel
 
 pytestmark = pytest.mark.django_db
 BROKER = {"preset": "broker"}
@@ -111,6 +114,20 @@ def test_a_policy_ends_the_run_at_once():
     assert (said.action, said.call, run.status) == ("stop", "skip", "stopping")
     assert said.reason == event(run, "session.terminated")["reason"]
     assert "5 times" in said.reason
+
+
+def test_people_hear_of_a_run_that_its_policy_ended():
+    project = a_project()
+    a_channel(project)
+
+    run = say(a_run(project, policy=BROKER), 6)
+
+    ended = Notice.objects.get(what="warning")
+    told = content.read(ended.content)
+    assert told.title == "fix-auth-tests was ended"
+    assert told.body.startswith("Its policy ended it. ")
+    assert told.path == f"/runs/{run.id}"
+    assert [delivery.status for delivery in ended.deliveries.all()] == ["waiting"]
 
 
 def test_not_one_more_turn_is_let_through():
