@@ -9,6 +9,7 @@ from typing import Any
 
 from pydantic_core import to_json
 
+from missioncontrol.oversight.cost_csv import FORMULA
 from missioncontrol.wire.history import HistoryRow
 
 COLUMNS = (
@@ -16,8 +17,6 @@ COLUMNS = (
     "turns", "calls", "cost_usd", "judge_cost_usd", "unpriced_calls", "loop_cost_usd",
     "why_kind", "why", "resolution", "by", "recovered",
 )  # fmt: skip
-FORMULA = ("=", "+", "-", "@", "\t", "\r")
-"""What a spreadsheet takes for a formula at the beginning of a cell."""
 
 
 def jsonl(rows: Iterable[HistoryRow]) -> Iterator[bytes]:

@@ -15,8 +15,10 @@ COLUMNS = (
     "cache_read_tokens", "cache_write_tokens", "output_tokens", "runs", "loops", "stops",
     "saved_low_usd", "saved_likely_usd", "saved_high_usd",
 )  # fmt: skip
-FORMULA = ("=", "+", "-", "@", "\t", "\r")
-"""What makes a spreadsheet run a cell instead of showing it."""
+FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "\uff1d", "\uff0b", "\uff0d", "\uff20")
+"""What makes a spreadsheet run a cell instead of showing it; the last four are the wide
+signs of East Asian keyboards, which some read alike.
+"""
 
 
 def account_csv(told: CostAccount) -> str:

@@ -65,6 +65,11 @@ def test_no_cell_is_a_formula(project, as_person, owner):
     assert (row["name"][:2], row["goal"][:2], row["agent"]) == ("'=", "'@", "'-2+3")
 
 
+@pytest.mark.parametrize("begins", ["=", "+", "-", "@", "\t", "\r", "\n", "\uff1d", "\uff20"])
+def test_no_sign_that_some_spreadsheet_runs_begins_a_cell(begins):
+    assert cell(f"{begins}1+1") == f"'{begins}1+1"
+
+
 @given(st.text() | st.none() | st.integers() | st.booleans())
 def test_a_cell_never_begins_like_a_formula(value):
     assert not cell(value).startswith(FORMULA)
