@@ -8,7 +8,7 @@ from xml.etree import ElementTree as ET
 SHARED = Path(__file__).resolve().parent.parent.parent / "shared"
 APT = Path("/usr/bin/apt-cache")
 CAN_INSTALL_CHROMIUM = APT.exists()
-PROXIES = ("nginx", "caddy")
+PACKAGES = {"nginx": "nginx", "caddy": "caddy", "certutil": "libnss3-tools"}
 
 
 def main(reports: list[str]) -> int:
@@ -38,8 +38,8 @@ def is_excused(reason: str) -> bool:
         return not SHARED.is_dir()
     if "chromium" in reason.lower():
         return not CAN_INSTALL_CHROMIUM
-    if proxies := [name for name in PROXIES if f"no {name}" in reason.lower()]:
-        return not any(apt_has(name) for name in proxies)
+    if wanted := [PACKAGES[name] for name in PACKAGES if f"no {name}" in reason.lower()]:
+        return not any(apt_has(package) for package in wanted)
     return "macos" in reason.lower()
 
 
