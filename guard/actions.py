@@ -155,6 +155,13 @@ _WAIT_ANSWER = re.compile(
     r"|scheduled|initiali[sz]ing|waiting)\b"
     r"|\A\W*(?:running|building|provisioning|processing|starting|waiting|scheduled)\W*\Z"
 )
+_WAIT_WORDS = (
+    "pending", "progress", "running", "queued", "ready", "finished", "stat", "phase", "building",
+    "provisioning", "processing", "starting", "waiting", "scheduled",
+)  # fmt: skip
+_QUESTIONS = frozenset(
+    {ActionClass.READ, ActionClass.SEARCH, ActionClass.TEST_RUN, ActionClass.MESSAGE}
+)
 _LONGEST_COMMAND = 4000
 _LONGEST_WAIT_ANSWER = 300
 
@@ -195,7 +202,11 @@ def _classify_arguments(command: str, args: Mapping[str, Any], *, has_path: bool
 
 def _finds(pattern: re.Pattern[str], hints: tuple[str, ...], command: str) -> bool:
     """Search a command, where one of the hints stands in it at all."""
-    return any(map(command.__contains__, hints)) and pattern.search(command) is not None
+    return (
+        command != ""
+        and any(map(command.__contains__, hints))
+        and pattern.search(command) is not None
+    )
 
 
 def _is_command(command: str) -> bool:
@@ -219,7 +230,7 @@ def asks(action: str, tool: str | None, command: str) -> bool:
     >>> asks("other", "update_order", ""), asks("other", "think", "")
     (False, True)
     """
-    if action in {ActionClass.READ, ActionClass.SEARCH, ActionClass.TEST_RUN, ActionClass.MESSAGE}:
+    if action in _QUESTIONS:
         return True
     if action == ActionClass.SHELL_EXEC:
         return _only_reads(command[:_LONGEST_COMMAND])
@@ -256,7 +267,8 @@ def tells_to_wait(tool: str | None, answer: str) -> bool:
     """Tell whether a short answer to a call says that something takes its time."""
     if tool is None or not 0 < len(answer) <= _LONGEST_WAIT_ANSWER:
         return False
-    return _WAIT_ANSWER.search(answer.lower()) is not None
+    low = answer.lower()
+    return any(map(low.__contains__, _WAIT_WORDS)) and _WAIT_ANSWER.search(low) is not None
 
 
 def thinks(tool: str | None) -> bool:

@@ -32,6 +32,8 @@ def mask_places(text: str, args: Mapping[str, Any] | None) -> str:
     if not args or len(text) > _SHORT or PLACES.isdisjoint(args):
         return text
     places = {_place(args[name]) for name in PLACES.intersection(args)}
+    if not any(place in text for place in places):
+        return text
     return _NUMBER.sub(lambda found: "<~>" if found[0] in places else found[0], text)
 
 

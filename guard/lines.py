@@ -111,7 +111,9 @@ def _read_anew(raw: list[str]) -> list[Line]:
 
 def _without_number(line: str, taken: str) -> str:
     """Give a line of a listing without its number, where it was not taken off before."""
-    found = None if taken else _NUMBERED.match(line)
+    if taken or not line[:1].isdigit():
+        return line
+    found = _NUMBERED.match(line)
     return line[found.end() :] if found else line
 
 

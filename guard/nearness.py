@@ -27,6 +27,7 @@ _NUMERIC = re.compile(r"[\d\s:.,;()\[\]-]+")
 
 _DATE = re.compile(r"\d{4}-\d\d")
 _PAGERS = re.compile(r"\b(?:sed -n|head|tail|awk 'NR)")
+_PAGER_HINTS = ("sed -n", "head", "tail", "awk 'NR")
 _NAME = re.compile(r"(?<=/)\w+|[a-z_]{3,}\w*")
 _NAME_OR_NUMBER = re.compile(r"(?<=/)\w+|[a-z_]{3,}\w*|\d+")
 
@@ -142,7 +143,8 @@ def _read(name: str, value: object) -> Argument:
 
 def _names(text: str) -> frozenset[str]:
     # `sed -n 900,950p file` pages by numbers; elsewhere a number is a name.
-    pattern = _NAME if _PAGERS.search(text) else _NAME_OR_NUMBER
+    is_paged = any(map(text.__contains__, _PAGER_HINTS)) and _PAGERS.search(text)
+    pattern = _NAME if is_paged else _NAME_OR_NUMBER
     return frozenset(pattern.findall(text.lower()))
 
 

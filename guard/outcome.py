@@ -63,9 +63,11 @@ _NAMES_AND_NUMBERS = re.compile(
 )
 _BARE_NUMBER = re.compile(r"(?<![\w'\"`])\d+(?![\w'\"`])")
 _PICTURE = re.compile(r"\s*[\[<(](?:screenshot|image|picture)\b[^\n]{0,80}\s*", re.IGNORECASE)
+_BRACKETS = frozenset("[<(")
 _MORE = re.compile(
     r"\"has_?[mM]ore\" ?: ?true|\"next\w{0,20}\" ?: ?(?:\"[^\"]|\d)|\bhas more\b|\bmore results\b"
 )
+_MORE_HINTS = ('ore"', "has more", "more results", '"next')
 _LATE = re.compile(r"timed out|time-?out\b")
 _ESSENTIAL_LINES = 3
 _SUCCEEDS = re.compile(
@@ -77,6 +79,7 @@ _BUSY = re.compile(
     r"|temporarily unavailable"
     r"|econnre(?:set|fused)"
 )
+_BUSY_HINTS = ("429", "too many", "rate", "overload", "50", "unavailable", "connection", "econn")
 
 
 class Outcome(NamedTuple):
@@ -104,8 +107,8 @@ class Outcome(NamedTuple):
     @property
     def has_more(self) -> bool:
         """It says that a next page follows."""
-        hinted = "ore" in self.text or '"next' in self.text
-        return hinted and not self.failed and _MORE.search(self.text) is not None
+        hinted = not self.failed and any(map(self.text.__contains__, _MORE_HINTS))
+        return hinted and _MORE.search(self.text) is not None
 
     @property
     def shape(self) -> str:
@@ -132,7 +135,10 @@ def outcome_of(turn: Turn) -> Outcome | None:
 
 
 def _is_picture(result: str) -> bool:
-    return _PICTURE.fullmatch(result[:_LONGEST_MESSAGE]) is not None
+    return (
+        result[:_LONGEST_MESSAGE].lstrip()[:1] in _BRACKETS
+        and _PICTURE.fullmatch(result[:_LONGEST_MESSAGE]) is not None
+    )
 
 
 def has_timed_out(text: str) -> bool:
@@ -146,7 +152,8 @@ def is_transient(text: str) -> bool:
     >>> is_transient("HTTP 429: too many requests")
     True
     """
-    return _BUSY.search(text[:_FAILURE_HEAD].lower()) is not None
+    head = text[:_FAILURE_HEAD].lower()
+    return any(map(head.__contains__, _BUSY_HINTS)) and _BUSY.search(head) is not None
 
 
 def _holds(error: str, result: str | None) -> bool:

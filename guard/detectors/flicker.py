@@ -10,6 +10,7 @@ import re
 from collections.abc import Sequence
 from itertools import pairwise
 
+from guard.detectors.base import tail_of
 from guard.step import Step
 
 _FIGURE = re.compile(r"\d+(?:\.\d+)?")
@@ -54,20 +55,16 @@ def only_flickers(texts: Sequence[str]) -> bool:
 
 def _row(steps: Sequence[Step], newest: Step) -> list[Step]:
     """The last calls of the agent, as long as all are this one and of one shape."""
-    row: list[Step] = []
+    own = [step for step in steps if step.agent == newest.agent and step.is_call]
+    row = tail_of(own, lambda step: step.request == newest.request and step.outcome is not None)
     text = newest.outcome.text if newest.outcome else ""
-    if len(text) > _LONGEST or (shape := _FIGURE.sub("0", text)) == text:
-        return row
-    for step in reversed(steps):
-        if not step.is_call or step.agent != newest.agent:
-            continue
-        if step.request != newest.request or step.outcome is None:
-            break
-        if _FIGURE.sub("0", step.outcome.text) != shape:
-            break
-        row.append(step)
-    row.reverse()
-    return row
+    if len(row) < _LOOKS or len(text) > _LONGEST or (shape := _FIGURE.sub("0", text)) == text:
+        return []
+    return tail_of(row, lambda step: _shape(step) == shape)
+
+
+def _shape(step: Step) -> str:
+    return _FIGURE.sub("0", step.outcome.text if step.outcome else "")
 
 
 def _goes_one_way(figures: Sequence[float]) -> bool:

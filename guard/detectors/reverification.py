@@ -82,9 +82,9 @@ def _checks(step: Step) -> bool:
         return False
     if step.failed or step.patient:
         return False
-    if step.action != "test_run" and _INLINE.search(step.call[:_SHORT_ANSWER]) is None:
+    if step.news >= NEWS and (outcome.is_long or len(outcome.text) > _SHORT_ANSWER):
         return False
-    return step.news < NEWS or (not outcome.is_long and len(outcome.text) <= _SHORT_ANSWER)
+    return step.action == "test_run" or _INLINE.search(step.call[:_SHORT_ANSWER]) is not None
 
 
 def _share_a_subject(row: Sequence[Step], before: Sequence[Step]) -> bool:

@@ -193,6 +193,7 @@ def on_import() -> dict[str, Any]:
 def main() -> None:
     found = {
         "bench": "the engine, CPU microseconds a turn",
+        "load": os.getloadavg(),
         "recorded_runs": on_recorded_runs(),
         "times_of_peers": times_of_peers(),
         "long_run": over_a_long_run(),
