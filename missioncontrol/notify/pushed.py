@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime
+from decimal import ROUND_HALF_UP, Decimal
 from typing import Any
 
 from missioncontrol.notify import wording
@@ -13,6 +14,10 @@ from missioncontrol.notify.texts import Texts
 LONGEST_TTL_S = 24 * 3600
 UNHELD_TTL_S = 4 * 3600
 """A card that holds nobody is old news after a while."""
+CENT = Decimal("0.01")
+Button = dict[str, Any]
+"""`action` and `title`; `message`: what is injected; `amount`: what is allowed on top;
+`sure`: it cannot be taken back and is asked again, under this title."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,12 +85,12 @@ def of_told(told: Told, t: Texts, *, topic: str, open_cards: int, details: bool)
     return Push(payload=payload, ttl_s=LONGEST_TTL_S, urgency="normal", topic=topic)
 
 
-def buttons_of(card: Card, t: Texts) -> list[dict[str, str]]:
+def buttons_of(card: Card, t: Texts) -> list[Button]:
     """Return at most two answers. A fix is injected only from where it stands in full."""
     fix = wording.fix_in(card, t)
     stands = fix and fix in wording.words_of(card, t, at=card.opened_at).body
     if "inject" in card.actions and card.fix and stands:
-        first = {"action": "inject", "title": t.inject_fix, "message": card.fix}
+        first: Button = {"action": "inject", "title": t.inject_fix, "message": card.fix}
     elif "inject" in card.actions and (card.fix or card.long_fix):
         first = {"action": "open", "title": t.read_fix}
     else:
@@ -93,17 +98,47 @@ def buttons_of(card: Card, t: Texts) -> list[dict[str, str]]:
     return [first, *_offered(card, ("continue", t.proceed))]
 
 
-def _without_fix(card: Card, t: Texts) -> list[dict[str, str]]:
-    """Ending a run cannot be taken back: that is asked on the card itself."""
+def _without_fix(card: Card, t: Texts) -> list[Button]:
+    """Ending a run cannot be taken back: it is asked on the card, or by a second tap."""
     if card.kind == "budget":
-        return [{"action": "open", "title": "Allow more…"}, {"action": "open", "title": "Stop…"}]
+        return _of_budget(card, t)
     if not card.holds:
         return _offered(card, ("pause", t.hold), ("continue", t.proceed))
-    terminate = {"action": "open", "title": t.terminate_there}
+    terminate: Button = {"action": "open", "title": t.terminate_there}
     return [*_offered(card, ("continue", t.proceed)), terminate]
 
 
-def _offered(card: Card, *wanted: tuple[str, str]) -> list[dict[str, str]]:
+def _of_budget(card: Card, t: Texts) -> list[Button]:
+    """What the card itself offers first and last: half its ceiling more, and the end."""
+    buttons: list[Button] = []
+    if "allow_budget" in card.actions and card.ceiling and card.unit:
+        step = budget_step(Decimal(card.ceiling), card.unit)
+        title = t.allow_more.format(amount=_step_words(step, card.unit, t))
+        amount = f"{step:.2f}" if card.unit == "usd" else int(step)
+        allow: Button = {"action": "allow_budget", "title": title, "amount": {card.unit: amount}}
+        buttons.append(allow)
+    if "terminate" in card.actions:
+        buttons.append({"action": "terminate", "title": t.stop, "sure": t.stop_now})
+    return buttons
+
+
+def budget_step(ceiling: Decimal, unit: str) -> Decimal:
+    """Return how much more is offered at a reached ceiling, as the card reckons it.
+
+    >>> [str(budget_step(Decimal(text), "usd")) for text in ("5", "1.50", "0.01")]
+    ['3', '0.75', '0.01']
+    """
+    half = ceiling / 2
+    if unit == "usd" and half < 1:
+        return max(CENT, half.quantize(CENT, ROUND_HALF_UP))
+    return max(Decimal(1), half.quantize(Decimal(1), ROUND_HALF_UP))
+
+
+def _step_words(step: Decimal, unit: str, t: Texts) -> str:
+    return t.figures.round_money(step) if unit == "usd" else t.amount(str(step), unit)
+
+
+def _offered(card: Card, *wanted: tuple[str, str]) -> list[Button]:
     return [
         {"action": action, "title": title} for action, title in wanted if action in card.actions
     ]

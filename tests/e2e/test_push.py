@@ -8,9 +8,10 @@ import pytest
 from playwright.sync_api import expect
 
 from guard import Session
+from tests.contract.conversation import a_turn
 from tests.e2e.conftest import PHONE
 from tests.e2e.pocket import Pocket
-from tests.e2e.stuck import answer_all, the_person_of
+from tests.e2e.stuck import StuckRun, an_agent_of, answer_all, the_person_of
 from tests.installations import wait_for
 from tests.push_service import a_push_service
 
@@ -208,6 +209,66 @@ def test_a_tap_on_a_card_that_moved_on_says_so_and_sends_nothing(pocket, stuck):
     told = pocket.wait_for_shown(tag=run.card["id"])
     assert "Your tap was not sent." in told["body"]
     assert run.next_directive()["action"] == "stop"
+
+
+# --- a budget ----------------------------------------------------------------------------
+
+
+@pytest.fixture
+def overspent(installation):
+    """A run that has spent all of its budget of two dollars, and its card."""
+    agent, person = an_agent_of(installation), the_person_of(installation)
+    run = agent.open_run(name="costly", budget={"usd": "2.00"})
+    reply = agent.post_turns(run, a_turn(cost_usd="2.10"))
+    card = wait_for(lambda: person.card_of(run))
+    return StuckRun(
+        id=run, name="costly", directive=reply.json["directive"], card=card, agent=agent,
+        person=person,
+    )  # fmt: skip
+
+
+def test_more_is_allowed_from_the_lock_screen(pocket, overspent):
+    pocket.receive("card")
+    shown = pocket.wait_for_shown(tag=overspent.card["id"])
+    assert shown["actions"] == ["Allow $1 more", "Stop…"]
+
+    pocket.click(overspent.card["id"], "0")
+
+    assert overspent.next_directive()["action"] == "proceed"
+    made = wait_for(lambda: taps_on(pocket, overspent))
+    assert [one["payload"]["row"]["action"] for one in made] == ["allow_budget"]
+
+
+def test_a_second_tap_on_the_lock_screen_ends_it(pocket, overspent):
+    pocket.receive("card")
+    pocket.wait_for_shown(tag=overspent.card["id"])
+
+    pocket.click(overspent.card["id"], "1")
+    asked = pocket.wait_for_shown(title="Stop costly?")
+    assert asked["actions"] == ["Stop now", "Open card"]
+    assert taps_on(pocket, overspent) == []
+    pocket.click(overspent.card["id"], "0")
+
+    assert overspent.next_directive()["action"] == "stop"
+
+
+def test_more_is_not_allowed_twice(pocket, overspent):
+    pocket.put_away()
+    pocket.receive("card")
+    pocket.wait_for_shown(tag=overspent.card["id"])
+    overspent.answer("finish")
+
+    pocket.click(overspent.card["id"], "0")
+
+    told = pocket.wait_for_shown(title="costly: not sent")
+    assert "Your tap was not sent." in told["body"]
+    assert [one["payload"]["row"]["action"] for one in taps_on(pocket, overspent)] == ["finish"]
+
+
+def taps_on(pocket, run):
+    """Return what people answered to a run, as its journal has it."""
+    found = pocket.installation.get(f"/api/v1/audit/?run={run.id}&type=intervention.made")
+    return [one for one in found["results"] if one["type"] == "intervention.made"]
 
 
 # --- answered elsewhere ----------------------------------------------------------------

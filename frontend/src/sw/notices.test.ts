@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { keeping, readPush, refusal, tapOf } from "./notices";
+import { keeping, question, readPush, refusal, tapOf } from "./notices";
 
 const CARD = {
   type: "card", tag: "d1", title: "fix-auth-tests is held", body: "Same test 4 times.", path: "/decisions/d1",
@@ -39,6 +39,42 @@ describe("a card that is pushed", () => {
     const { about, options } = readPush(CARD);
 
     expect(JSON.parse(JSON.stringify(options.data))).toEqual(JSON.parse(JSON.stringify(about)));
+  });
+});
+
+describe("a budget's card", () => {
+  const { about } = readPush({
+    ...CARD,
+    actions: [
+      { action: "allow_budget", title: "Allow $3 more", amount: { usd: "3.00" } },
+      { action: "terminate", title: "Stop…", sure: "Stop now" },
+    ],
+  });
+
+  it("allows what its button says", () => {
+    expect(tapOf(about, "0", "k")).toMatchObject({ action: "allow_budget", amount: { usd: "3.00" }, decision: "d1", version: 3 });
+    expect(question(about, "0")).toBeNull();
+  });
+
+  it("ends nothing by the first tap, and asks", () => {
+    const asked = question(about, "1");
+
+    expect(tapOf(about, "1", "k")).toBeNull();
+    expect([asked?.title, asked?.options.tag, asked?.options.actions.map(({ title }) => title)]).toEqual([
+      "Stop fix-auth-tests?", "d1", ["Stop now", "Open card"],
+    ]);
+  });
+
+  it("ends it by the second, with the version the card came with", () => {
+    const asked = question(about, "1");
+
+    expect(asked && tapOf(asked.about, "0", "k")).toMatchObject({ action: "terminate", decision: "d1", version: 3, run: "r1" });
+    expect(asked && tapOf(asked.about, "1", "k")).toBeNull();
+  });
+
+  it.each([{ usd: {} }, [3], "3", null])("an amount of another form (%j) is none", (amount) => {
+    const odd = readPush({ ...CARD, actions: [{ action: "allow_budget", title: "More", amount }] });
+    expect(tapOf(odd.about, "0", "k")).not.toMatchObject({ amount });
   });
 });
 

@@ -7,6 +7,10 @@ export interface Button {
   title: string;
   /** What is injected: it stands in full in the notification. */
   message?: string;
+  /** What is allowed on top of a budget. */
+  amount?: Record<string, string | number>;
+  /** It cannot be taken back: it is asked again, and this is the second button. */
+  sure?: string;
 }
 
 /** The notification's own copy of what it is about; it outlives the push. */
@@ -77,7 +81,7 @@ export function readPush(said: unknown): Shown {
 /** The tap behind a button; null: it only opens the card. */
 export function tapOf(about: About, action: string, key: string): Sendable | null {
   const button = action === "" ? undefined : about.buttons[Number(action)];
-  if (!button || button.action === "open" || about.run === null) return null;
+  if (!button || button.action === "open" || button.sure || about.run === null) return null;
   return {
     key,
     run: about.run,
@@ -85,7 +89,24 @@ export function tapOf(about: About, action: string, key: string): Sendable | nul
     decision: about.decision,
     version: about.version,
     message: button.message,
+    amount: button.amount,
   };
+}
+
+/** What is shown after a first tap on what cannot be taken back; null: it asks nothing. */
+export function question(about: About, action: string): Shown | null {
+  const button = action === "" ? undefined : about.buttons[Number(action)];
+  if (!button?.sure) return null;
+  const { sure, ...rest } = button;
+  const t = textsIn(about.language);
+  const actions = [{ ...rest, title: sure }, { action: "open", title: t.toCard }];
+  const { path, language, run, runName: run_name, decision, version } = about;
+  const said = { type: "card", tag: decision, title: t.sure(shortName(about)), body: t.forGood, path, language, run, run_name, version };
+  return readPush({ ...said, actions });
+}
+
+function shortName({ runName: name }: About): string {
+  return name.length > 40 ? `${name.slice(0, 39)}…` : name;
 }
 
 /** What is shown where a tap was not taken. */
@@ -110,12 +131,19 @@ function notice(about: About, title: string, body: string): Shown {
 
 function buttonsOf(said: unknown): Button[] {
   if (!Array.isArray(said)) return [];
-  const read = said.map(recordOf).map(({ action, title, message }) => ({
+  const read = said.map(recordOf).map(({ action, title, message, amount, sure }) => ({
     action: textOf(action),
     title: textOf(title),
     ...(typeof message === "string" && { message }),
+    ...(typeof sure === "string" && sure && { sure }),
+    ...(isAmount(amount) && { amount }),
   }));
   return read.filter(({ action, title }) => action && title).slice(0, 2);
+}
+
+function isAmount(said: unknown): said is Record<string, string | number> {
+  if (typeof said !== "object" || said === null || Array.isArray(said)) return false;
+  return Object.values(said).every((value) => typeof value === "string" || typeof value === "number");
 }
 
 /** Our own pages only. */

@@ -10,6 +10,9 @@ const en = {
   answered: (status: number) => `The server answered ${String(status)}.`,
   stale: "",
   kept: (run: string) => `${run}: kept`,
+  sure: (run: string) => `Stop ${run}?`,
+  forGood: "This cannot be taken back.",
+  toCard: "Open card",
   keptWhy: "No connection. Your tap is sent once when you are back.",
 };
 
@@ -21,6 +24,9 @@ const de: typeof en = {
   answered: (status) => `Der Server antwortete ${String(status)}.`,
   stale: "Die Karte ist inzwischen weiter.",
   kept: (run) => `${run}: aufgehoben`,
+  sure: (run) => `${run} stoppen?`,
+  forGood: "Das lässt sich nicht zurücknehmen.",
+  toCard: "Karte öffnen",
   keptWhy: "Keine Verbindung. Der Tipp wird bei Verbindung einmal gesendet.",
 };
 

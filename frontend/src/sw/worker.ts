@@ -6,7 +6,7 @@
  * until the page asks for it.
  */
 import { acted, sendKept } from "./answering";
-import { readPush, tapOf, type About, type Shown } from "./notices";
+import { question, readPush, tapOf, type About, type Shown } from "./notices";
 import { answerTo, outdated, PREFIX } from "./shell";
 import { renew } from "./subscribing";
 
@@ -89,6 +89,8 @@ async function close(tag: string | undefined): Promise<void> {
 }
 
 async function answer(about: About, action: string): Promise<void> {
+  const asked = question(about, action);
+  if (asked) return show(asked);
   const tap = tapOf(about, action, crypto.randomUUID());
   if (!tap) return open(about.path);
   const said = await acted(tap, about, self.registration);

@@ -93,7 +93,8 @@ class Texts:
     an_hour: str
     used: str
     left: str
-    units: Mapping[str, str]
+    units: Mapping[str, tuple[str, str]]
+    """Of one, and of more."""
     calls_unpriced: str
     unpriced_too: str
     in_the_loop: str
@@ -124,6 +125,7 @@ class Texts:
     terminate_there: str
     allow_more: str
     stop: str
+    stop_now: str
     answered: str
     deeds: Mapping[str, str]
     by_itself: Mapping[str, str]
@@ -138,7 +140,8 @@ class Texts:
         value = Decimal(text)
         if unit == "usd":
             return self.figures.money(value)
-        return f"{self.figures.whole(value)} {self.units.get(unit, unit)}"
+        one, many = self.units.get(unit, (unit, unit))
+        return f"{self.figures.whole(value)} {one if value == 1 else many}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -91,8 +91,8 @@ ENGLISH = Texts(
     used="{spent} of {ceiling}",
     left=": about {time} left",
     units={
-        "tokens": "tokens", "calls": "calls", "turns": "turns", "seconds": "seconds",
-        "failures": "failures",
+        "tokens": ("token", "tokens"), "calls": ("call", "calls"), "turns": ("turn", "turns"),
+        "seconds": ("second", "seconds"), "failures": ("failure", "failures"),
     },
     calls_unpriced="Its calls are unpriced.",
     unpriced_too=", {n} calls unpriced",
@@ -117,7 +117,8 @@ ENGLISH = Texts(
     hold="Hold",
     terminate_there="Terminate…",
     allow_more="Allow {amount} more",
-    stop="Stop",
+    stop="Stop…",
+    stop_now="Stop now",
     answered="{name}: answered",
     deeds={
         "continue": "{by} continued it.", "inject": "{by} injected the fix.",

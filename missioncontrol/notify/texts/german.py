@@ -96,8 +96,9 @@ GERMAN = Texts(
     used="{spent} von {ceiling}",
     left=": noch etwa {time}",
     units={
-        "tokens": "Tokens", "calls": "Aufrufe", "turns": "Schritte", "seconds": "Sekunden",
-        "failures": "Fehler",
+        "tokens": ("Token", "Tokens"), "calls": ("Aufruf", "Aufrufe"),
+        "turns": ("Schritt", "Schritte"), "seconds": ("Sekunde", "Sekunden"),
+        "failures": ("Fehler", "Fehler"),
     },
     calls_unpriced="Seine Aufrufe sind ohne Preis.",
     unpriced_too=", {n} Aufrufe ohne Preis",
@@ -124,7 +125,8 @@ GERMAN = Texts(
     hold="Anhalten",
     terminate_there="Beenden…",
     allow_more="{amount} mehr erlauben",
-    stop="Stoppen",
+    stop="Stoppen…",
+    stop_now="Jetzt stoppen",
     answered="{name}: beantwortet",
     deeds={
         "continue": "{by} ließ ihn weiterlaufen.", "inject": "{by} gab die Korrektur.",

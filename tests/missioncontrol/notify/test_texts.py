@@ -24,7 +24,7 @@ __all__ = ["server"]
 OTHERS = [language for language in CATALOGUES if language != "en"]
 SAME_EVERYWHERE = {
     "language", "figures.dollars", "report.budget", "report.groups.agent", "budget", "an_hour",
-    "agent", "report.title", "report.parts", "units.tokens",
+    "agent", "report.title", "report.parts",
 }  # fmt: skip
 
 

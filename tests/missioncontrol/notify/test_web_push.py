@@ -205,6 +205,40 @@ def test_an_end_is_asked_on_the_card_itself(card):
     ]  # fmt: skip
 
 
+def a_budget_card(card, **said):
+    actions = ("allow_budget", "finish", "terminate")
+    given = {"ceiling": "5.00", "spent": "5.10", "unit": "usd", "scope": "run", **said}
+    return replace(card, kind="budget", fix=None, actions=given.pop("actions", actions), **given)
+
+
+def test_a_budgets_card_offers_what_the_card_itself_does(card):
+    assert pushed.buttons_of(a_budget_card(card), EN) == [
+        {"action": "allow_budget", "title": "Allow $3 more", "amount": {"usd": "3.00"}},
+        {"action": "terminate", "title": "Stop…", "sure": "Stop now"},
+    ]
+
+
+@pytest.mark.parametrize(
+    ("ceiling", "unit", "title", "amount"),
+    [
+        ("1.50", "usd", "0,75\u00a0$ mehr erlauben", {"usd": "0.75"}),
+        ("200000", "tokens", "100.000 Tokens mehr erlauben", {"tokens": 100000}),
+        ("1", "turns", "1 Schritt mehr erlauben", {"turns": 1}),
+        ("3", "failures", "2 Fehler mehr erlauben", {"failures": 2}),
+    ],
+)
+def test_it_allows_half_as_much_again_in_its_own_unit(card, ceiling, unit, title, amount):
+    first = pushed.buttons_of(a_budget_card(card, ceiling=ceiling, unit=unit), texts_in("de"))[0]
+
+    assert (first["title"], first["amount"]) == (title, amount)
+
+
+def test_a_budget_card_that_cannot_be_raised_offers_its_end_only(card):
+    buttons = pushed.buttons_of(a_budget_card(card, actions=("terminate",)), EN)
+
+    assert [one["action"] for one in buttons] == ["terminate"]
+
+
 def test_a_run_that_goes_on_can_be_held(card):
     flagged = replace(card, holds=False, fix=None, actions=("pause", "continue", "terminate"))
 
