@@ -18,6 +18,9 @@ from django.db.models import QuerySet
 from missioncontrol.accounts.models import Browser
 
 IN_SESSION = "browser"
+COOKIE = "mc_browser"
+"""Outlives the session: it says which browser this is when somebody signs in again."""
+COOKIE_AGE = timedelta(days=400)
 SEEN_EVERY = timedelta(minutes=1)
 LONGEST_NAME = 100
 # The first that fits; a browser names its ancestors too.
@@ -73,6 +76,12 @@ def left(browser: str | None, *, to: User) -> None:
     """Forget the browser of somebody else who was here before: its pushes would be seen."""
     if browser:
         Browser.objects.filter(pk=browser).exclude(user=to).delete()
+
+
+def take_up(session: Any, browser: str | None, *, user: User) -> None:
+    """Go on with the browser in which this person was before: its pushes stay theirs."""
+    if browser and Browser.objects.filter(pk=browser, user=user).exists():
+        session[IN_SESSION] = browser
 
 
 def present(session: Any, *, user: User, agent: str, at: datetime) -> Browser:

@@ -35,6 +35,8 @@ def subscribe(
     """
     _check(endpoint, p256dh, auth, vapid_key)
     zone = _zone(time_zone)
+    strangers = Device.objects.filter(endpoint_digest=fingerprint(endpoint))
+    strangers.exclude(user=browser.user).delete()  # with what they chose for it
     known = Device.objects.filter(browser=browser).first()
     kept: dict[str, Any] = {
         "user": browser.user, "browser": browser, "name": browser.name, "kind": browser.kind,

@@ -18,7 +18,7 @@ from tests.push_service import PushService, Subscription
 READY = "navigator.serviceWorker.ready.then(() => !!navigator.serviceWorker.controller)"
 SUBSCRIBE = """said => {
   const made = { endpoint: said.endpoint, options: { applicationServerKey: null },
-                 toJSON: () => said, unsubscribe: async () => true };
+                 toJSON: () => said, unsubscribe: async () => { kept = null; return true; } };
   let kept = null;
   PushManager.prototype.subscribe = async () => (kept = made);
   PushManager.prototype.getSubscription = async () => kept;

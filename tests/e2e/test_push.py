@@ -299,6 +299,27 @@ def test_an_answer_elsewhere_takes_the_notification_away_while_the_app_is_in_sig
     wait_for(lambda: pocket.shown() == [])
 
 
+def test_who_signs_out_leaves_nothing_on_the_lock_screen(pocket, stuck):
+    page = pocket.page
+    page.context.clear_cookies()
+    page.goto(pocket.installation.login_link())
+    page.get_by_role("button", name="Sign in").tap()
+    page.wait_for_url(f"{pocket.installation.url}/")
+    pocket.allow()
+    run = stuck()
+    pocket.receive("card")
+    pocket.wait_for_shown(tag=run.card["id"])
+
+    here = page.get_by_role("listitem").filter(has_text="this one")
+    here.get_by_role("button", name="More about").tap()
+    page.get_by_role("button", name="Sign out here").tap()
+
+    wait_for(lambda: pocket.shown() == [])
+    before = len(pocket.service.pushes_to(pocket.subscription))
+    stuck()
+    assert len(pocket.service.pushes_to(pocket.subscription)) == before
+
+
 def test_the_icon_counts_what_is_open(pocket, stuck, service):
     pocket.page.add_init_script("navigator.setAppBadge = async (n) => { window.onIcon = n; }")
     pocket.open("/")

@@ -3,6 +3,7 @@
  *
  * One board socket a project, and one more for the run that is being looked at.
  */
+import { clearScreen, handOver, hush } from "../push/handover";
 import { csrfToken, ProblemError, read, signOut, write } from "../wire/api";
 import type { AutofixRow, DecisionRow, InterventionRow, Me, Mode, ProjectRow, RunRow } from "../wire/types";
 import { hasEnded } from "../format/words";
@@ -159,6 +160,7 @@ class World {
       this.#me = await read<Me>("me/");
       this.#access = "in";
       if (await this.#memory.enter(this.#me)) this.taps.forgetAll();
+      void handOver(this.#me.user.id);
       await shelf.put("csrf", csrfToken());
       this.#openFeeds();
       await this.#restoreTaps();
@@ -174,6 +176,7 @@ class World {
   /** End the session here; nothing of it stays in this browser. */
   async signOut(): Promise<void> {
     await signOut();
+    await hush();
     this.#leave();
   }
 
@@ -252,6 +255,7 @@ class World {
     this.#access = "out";
     this.#me = null;
     this.taps.forgetAll();
+    void clearScreen();
     void this.#memory.forget();
     this.unwatch();
     for (const feed of this.#feeds.values()) feed.close();

@@ -136,21 +136,33 @@ def asked_from(request: HttpRequest) -> str:
 
 def _enter(request: HttpRequest, link: LoginLink) -> HttpResponse:
     """Sign in; a phone that could take pushes is shown where they are allowed."""
-    before = request.session.get(browsers.IN_SESSION)
+    before = request.session.get(browsers.IN_SESSION) or _browser_before(request)
     login(request, link.user, backend=BACKEND)
     browsers.left(before, to=link.user)
+    browsers.take_up(request.session, before, user=link.user)
     agent = request.headers.get("User-Agent", "")
     browser = browsers.present(request.session, user=link.user, agent=agent, at=clock.now())
     note_browser(link, browser)
     access.record_entry(browser, is_paired=link.code_digest is not None, at=clock.now())
     is_next = link.code_digest is not None or _may_take_pushes(request, browser)
-    return HttpResponseRedirect(PAIRED if is_next else HOME)
+    response = HttpResponseRedirect(PAIRED if is_next else HOME)
+    response.set_signed_cookie(
+        browsers.COOKIE, str(browser.id), max_age=browsers.COOKIE_AGE, httponly=True,
+        samesite="Lax", secure=settings.SESSION_COOKIE_SECURE,
+    )  # fmt: skip
+    return response
 
 
 def _may_take_pushes(request: HttpRequest, browser: Browser) -> bool:
     """A phone that browsers allow notifications on, and that takes none yet."""
     is_secure = request.is_secure() or settings.PUBLIC_URL.startswith("https://")
     return is_secure and browser.kind == "phone" and not hasattr(browser, "device")
+
+
+def _browser_before(request: HttpRequest) -> str | None:
+    """Return the browser that somebody was in here, though their session has ended."""
+    kept = request.get_signed_cookie(browsers.COOKIE, default=None, max_age=browsers.COOKIE_AGE)
+    return str(kept) if kept else None
 
 
 def _refuse(request: HttpRequest) -> HttpResponse:

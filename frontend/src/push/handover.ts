@@ -1,0 +1,53 @@
+/**
+ * A browser that changes hands: what was pushed to one person is not for the next.
+ *
+ * The server forgets a browser's pushes when somebody else signs in there; this is the
+ * browser's half, and holds where the server cannot tell that it is the same browser.
+ */
+const PUSHED_TO = "missioncontrol.pushed-to";
+
+/** Note who is here; whatever another person left on the lock screen goes, and their subscription. */
+export async function handOver(user: string): Promise<void> {
+  const before = stored();
+  store(user);
+  if (before !== null && before !== user) await hush();
+}
+
+/** Nothing is pushed here any more, and nothing that was stays in sight. */
+export async function hush(): Promise<void> {
+  await clearScreen();
+  const made = await (await registration())?.pushManager?.getSubscription();
+  await made?.unsubscribe().catch(() => false); // the server has forgotten it already
+}
+
+/** Take every notification away, and the number on the icon. */
+export async function clearScreen(): Promise<void> {
+  for (const notification of (await (await registration())?.getNotifications()) ?? []) notification.close();
+  if ("clearAppBadge" in navigator) await navigator.clearAppBadge().catch(() => undefined);
+}
+
+async function registration(): Promise<WithPushes | undefined> {
+  return "serviceWorker" in navigator ? navigator.serviceWorker.getRegistration().catch(() => undefined) : undefined;
+}
+
+/** An iPhone that has not added the app has no PushManager. */
+interface WithPushes {
+  pushManager?: PushManager;
+  getNotifications: () => Promise<Notification[]>;
+}
+
+function stored(): string | null {
+  try {
+    return localStorage.getItem(PUSHED_TO);
+  } catch {
+    return null; // storage may be off in private windows
+  }
+}
+
+function store(user: string): void {
+  try {
+    localStorage.setItem(PUSHED_TO, user);
+  } catch {
+    // the server's half holds
+  }
+}

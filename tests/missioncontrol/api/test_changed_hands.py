@@ -1,0 +1,137 @@
+"""A browser that changes hands: its pushes belong to who is signed in there, or to nobody."""
+
+from __future__ import annotations
+
+import pytest
+from django.test import Client
+
+from missioncontrol import clock
+from missioncontrol.accounts import browsers, services
+from missioncontrol.accounts.models import Browser
+from missioncontrol.notify import vapid
+from missioncontrol.notify.models import Delivery, Device
+from tests.build import a_stuck_run
+from tests.missioncontrol.notify.build import deliver_due
+from tests.push_service import PushService
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture(autouse=True)
+def _keyed(settings):
+    settings.VAPID_PRIVATE_KEY = vapid.new_private_key()
+
+
+def enter(client, user):
+    minted = services.mint_login_link(user=user, at=clock.now(), on_get=False)
+    client.post(f"/login/{minted.secret}/")
+
+
+def end_session(client):
+    """Let the session end by itself: its cookie is gone, the browser's stays."""
+    client.session.flush()
+    del client.cookies["sessionid"]
+
+
+def subscribe(client, endpoint=""):
+    made = PushService("https://push.example").subscribe(vapid.public_key())
+    said = {
+        "endpoint": endpoint or made.endpoint, "keys": made.keys, "language": "de",
+        "vapid_key": vapid.public_key(), "time_zone": "Europe/Berlin",
+    }  # fmt: skip
+    answer = client.post(
+        "/api/v1/devices/this/push/", said, content_type="application/json",
+        headers={"X-CSRFToken": client.cookies["csrftoken"].value},
+    )  # fmt: skip
+    assert answer.status_code == 201
+    return said["endpoint"]
+
+
+@pytest.fixture
+def ana(owner):
+    return owner
+
+
+@pytest.fixture
+def bo(operator):
+    return operator
+
+
+@pytest.fixture
+def browser(ana):
+    """Ana's: signed in, taking pushes."""
+    client = Client()
+    enter(client, ana)
+    subscribe(client)
+    return client
+
+
+def test_who_signs_out_is_pushed_nothing_there(browser, project):
+    a_stuck_run(project)
+
+    browser.post("/logout/")
+    deliver_due(at=clock.now())
+
+    assert not Device.objects.exists()
+    assert [(one.status, one.last_error) for one in Delivery.objects.all()] == [
+        ("skipped", "its target was removed")
+    ]
+
+
+def test_who_comes_after_a_session_that_ended_gets_nothing_of_the_one_before(browser, bo):
+    end_session(browser)
+
+    enter(browser, bo)
+
+    assert not Device.objects.exists()
+    assert list(Browser.objects.values_list("user__username", flat=True)) == [bo.username]
+
+
+def test_whose_session_ended_finds_their_browser_and_its_pushes_as_they_were(browser, ana):
+    before = Device.objects.get()
+    end_session(browser)
+
+    enter(browser, ana)
+
+    assert Device.objects.get() == before
+    assert Browser.objects.count() == 1
+    (mine,) = browser.get("/api/v1/devices/").json()["results"]
+    assert (mine["is_this"], mine["push"]["enabled"]) == (True, True)
+
+
+def test_a_browser_signed_out_from_afar_begins_anew(browser, ana):
+    browsers.sign_out(Browser.objects.get().id)
+
+    enter(browser, ana)
+
+    assert not Device.objects.exists()
+    assert Browser.objects.count() == 1
+
+
+def test_what_one_person_chose_for_a_subscription_is_not_the_next_ones(browser, bo):
+    endpoint = "https://push.example/push/shared"
+    subscribe(browser, endpoint)
+    Device.objects.update(show_details=False, enabled=False)
+    other = Client()
+    enter(other, bo)
+
+    subscribe(other, endpoint)
+
+    (device,) = Device.objects.all()
+    assert (device.user, device.show_details, device.enabled) == (bo, True, True)
+
+
+def test_a_made_up_browser_cookie_forgets_nobodys(browser, bo):
+    mine = Browser.objects.get()
+    other = Client()
+    other.cookies[browsers.COOKIE] = f"{mine.id}:forged"
+
+    enter(other, bo)
+
+    assert Device.objects.filter(browser=mine).exists()
+
+
+def test_the_browsers_cookie_is_out_of_reach_of_scripts_and_other_sites(browser):
+    cookie = browser.cookies[browsers.COOKIE]
+
+    assert (cookie["httponly"], cookie["samesite"]) == (True, "Lax")
