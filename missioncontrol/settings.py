@@ -33,10 +33,8 @@ def _vapid_key() -> str:
 VAPID_PRIVATE_KEY = _vapid_key()
 DEBUG = env.flag("MISSIONCONTROL_DEBUG")
 PUBLIC_URL = env.text("MISSIONCONTROL_PUBLIC_URL")
-# Whom a push service may turn to; some refuse a push without an address or with a local one.
-VAPID_SUBJECT = env.text("VAPID_SUBJECT") or (
-    PUBLIC_URL if PUBLIC_URL.startswith("https://") else "mailto:missioncontrol@example.com"
-)
+# Whom a push service may turn to; without it a public https address serves (notify.contact).
+VAPID_SUBJECT = env.text("VAPID_SUBJECT")
 # Where a phone in the same network reaches this; empty: only who is at this machine does.
 PHONE_URL = env.text("MISSIONCONTROL_PHONE_URL") or PUBLIC_URL
 # Whoever reads /metrics sends it as a bearer token; without one there is nothing to read.

@@ -120,7 +120,7 @@ class PushService:
         claims = read_token(said["t"], said["k"])
         assert claims["aud"] == self.url
         assert 0 < claims["exp"] - self.clock() <= 24 * 3600
-        assert claims["sub"].startswith(("mailto:", "https:"))
+        assert claims.get("sub", "https:").startswith(("mailto:", "https:"))
         return claims
 
 

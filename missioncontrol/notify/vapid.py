@@ -15,6 +15,9 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 from django.conf import settings
 from py_vapid import Vapid02
+from py_vapid.jwt import sign
+
+from missioncontrol.notify.contact import Contact, contact_of
 
 TOKEN_LIFE = timedelta(hours=12)
 """Push services take at most 24 hours."""
@@ -53,9 +56,15 @@ def authorization(endpoint: str, *, at: datetime) -> str:
     claims = {
         "aud": f"{service.scheme}://{service.netloc}",
         "exp": int((at + TOKEN_LIFE).timestamp()),
-        "sub": settings.VAPID_SUBJECT,
     }
-    return str(_key().sign(claims)["Authorization"])
+    if subject := contact().subject:
+        claims["sub"] = subject
+    return f"vapid t={sign(claims, _key().private_key)},k={public_key()}"
+
+
+def contact() -> Contact:
+    """Return whom our pushes name."""
+    return contact_of(settings.VAPID_SUBJECT, settings.PUBLIC_URL)
 
 
 def _key() -> Vapid02:

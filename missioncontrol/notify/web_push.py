@@ -22,6 +22,11 @@ from missioncontrol.notify.sealing import unseal
 from missioncontrol.notify.texts import texts_in
 
 GONE = frozenset({404, 410})
+UNTRUSTED = frozenset({400, 401, 403})
+NO_CONTACT = (
+    "some push services, Apple's among them, want to know whom to turn to; set VAPID_SUBJECT "
+    "to mailto:you@your.domain, or --public-url to an https address out there"
+)
 
 
 def send(delivery: Delivery, at: datetime) -> Outcome:
@@ -38,6 +43,8 @@ def send(delivery: Delivery, at: datetime) -> Outcome:
     except outbound.Unsendable as refused:
         return Outcome(failure=f"the push service could not be reached: {refused}")
     outcome = of_status(reply.status)
+    if reply.status in UNTRUSTED and vapid.contact().problem:
+        return replace(outcome, failure=f"{outcome.failure}: {NO_CONTACT}")
     return replace(outcome, is_gone=True) if reply.status in GONE else outcome
 
 

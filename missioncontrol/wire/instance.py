@@ -30,6 +30,11 @@ class InstanceRow:
     public_url: str
     is_secure: bool
     """This request came over https, or the public address is https."""
+    push_contact: str
+    """Whom our pushes name to push services; "": nobody."""
+    push_problem: Literal["none", "form", "local"] | None
+    """Why some push services refuse that: there is none, it is no contact, or no one out there
+    could use it."""
     runs: int
     turns: int
     events: int

@@ -3109,6 +3109,10 @@ export interface components {
             parts: components["schemas"]["PartRow"][];
             /** Public Url */
             public_url: string;
+            /** Push Contact */
+            push_contact: string;
+            /** Push Problem */
+            push_problem: ("none" | "form" | "local") | null;
             /** Python */
             python: string;
             /** Runs */

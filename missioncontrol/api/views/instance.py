@@ -23,6 +23,7 @@ from missioncontrol.api.views import operator
 from missioncontrol.celery import app
 from missioncontrol.errors import Forbidden
 from missioncontrol.history.catching_up import lag
+from missioncontrol.notify import vapid
 from missioncontrol.oversight.totals import count_everything
 from missioncontrol.runs.models import JournalRow
 from missioncontrol.wire.instance import InstanceRow, PartRow
@@ -36,6 +37,7 @@ class Instance(APIView):
         """Show this installation: its parts, where its data is; owners only."""
         if not auth.owned_projects(request):
             raise Forbidden("Only an owner sees where the data is.")
+        contact = vapid.contact()
         counted, disk = count_everything(), shutil.disk_usage(settings.DATA_DIR)
         return answer(
             InstanceRow(
@@ -45,6 +47,7 @@ class Instance(APIView):
                 disk_free_bytes=disk.free, disk_bytes=disk.total,
                 public_url=settings.PUBLIC_URL,
                 is_secure=request.is_secure() or settings.PUBLIC_URL.startswith("https://"),
+                push_contact=contact.subject, push_problem=contact.problem,
                 runs=sum(counted.runs.values()), turns=counted.turns,
                 events=JournalRow.objects.count(), waiting=counted.waiting, unindexed=lag(),
             )

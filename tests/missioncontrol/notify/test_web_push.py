@@ -173,6 +173,42 @@ def test_a_name_of_any_kind_stays_text_and_fits(service, subscribed, project):
     assert len(said["body"]) <= 200
 
 
+def test_a_push_names_the_operator_who_was_configured(service, subscribed, project, settings):
+    settings.VAPID_SUBJECT = "mailto:ops@acme.dev"
+    subscribed()
+    a_stuck_run(project)
+
+    deliver_due()
+
+    assert [one.claims["sub"] for one in service.taken] == ["mailto:ops@acme.dev"]
+
+
+def test_a_push_names_nobody_rather_than_an_address_that_is_made_up(
+    service, subscribed, project, settings
+):
+    settings.VAPID_SUBJECT, settings.PUBLIC_URL = "", "http://192.168.1.7:8765"
+    subscribed()
+    a_stuck_run(project)
+
+    deliver_due()
+
+    assert ["sub" in one.claims for one in service.taken] == [False]
+
+
+def test_a_refusal_says_what_to_set_where_nobody_is_named(service, subscribed, project, settings):
+    settings.VAPID_SUBJECT = settings.PUBLIC_URL = ""
+    subscribed()
+    service.answers = [403]
+    a_stuck_run(project)
+
+    deliver_due()
+
+    delivery = Delivery.objects.get()
+    assert delivery.status == "failed"
+    assert delivery.last_error.startswith("it answered 403: some push services")
+    assert "VAPID_SUBJECT" in delivery.last_error
+
+
 # --- what can be tapped ----------------------------------------------------------------
 
 

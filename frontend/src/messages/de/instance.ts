@@ -26,6 +26,13 @@ const texts: typeof en = {
   https: "HTTPS",
   secure: "ja: installierbar, und Telefone bekommen Benachrichtigungen",
   insecure: "nein: Andere im Netz können mitlesen, und kein Telefon bekommt Benachrichtigungen (up --https)",
+  contact: "Kontakt für Push-Dienste",
+  noContact: "keiner",
+  contactProblem: {
+    none: "Apples Push-Dienst lehnt Pushes ab, die niemanden nennen: VAPID_SUBJECT auf mailto:sie@ihre.domain setzen, oder --public-url auf eine https-Adresse.",
+    form: "VAPID_SUBJECT ist weder mailto:sie@ihre.domain noch eine https-Adresse und wird weggelassen. Apples Push-Dienst lehnt solche Pushes ab.",
+    local: "Diese Adresse erreicht von außen niemand: Apples Push-Dienst lehnt Pushes ab, die sie nennen. VAPID_SUBJECT auf eine andere setzen.",
+  },
   again: "Erneut ansehen",
   ownersOnly: "Nur Eigentümer sehen, wo die Daten sind.",
   failed: "Die Installation antwortet nicht.",

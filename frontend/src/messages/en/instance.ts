@@ -27,6 +27,13 @@ export default source("instance", {
   https: "HTTPS",
   secure: "yes: it can be installed, and phones can be buzzed",
   insecure: "no: this page can be read on the way, and a phone cannot be buzzed (up --https)",
+  contact: "Contact for push services",
+  noContact: "none",
+  contactProblem: {
+    none: "Apple's push service refuses pushes that name nobody: set VAPID_SUBJECT to mailto:you@your.domain, or --public-url to an https address.",
+    form: "VAPID_SUBJECT is neither mailto:you@your.domain nor an https address, and is left out. Apple's push service refuses such pushes.",
+    local: "Nobody outside can reach this address: Apple's push service refuses pushes that name it. Set VAPID_SUBJECT to another.",
+  },
   again: "Look again",
   ownersOnly: "Only an owner sees where the data is.",
   failed: "The instance did not answer.",
