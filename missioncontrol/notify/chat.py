@@ -57,11 +57,14 @@ def body_of(kind: str, words: wording.Words, t: Texts, where: str | None) -> str
 
 
 def literal(kind: str, text: str) -> str:
-    r"""Return a text that a chat shows as it is, and that calls nobody.
+    r"""Return a text that a chat shows as it is, that calls nobody and leads nowhere.
 
-    >>> literal("discord", "[free](https://evil.example) *now*")
-    '\\[free\\]\\(https://evil.example\\) \\*now\\*'
+    Only our own link can be tapped there: an address in a run's name is no more than text.
+
+    >>> literal("discord", "[free](evil.example) *now*")
+    '\\[free\\]\\(evil.example\\) \\*now\\*'
     """
+    text = text.replace("://", f":/{UNSEEN}/")
     if kind == "discord":
         text = DISCORD_MARKS.sub(r"\\\1", text)
     return text if kind in {"email", "ntfy"} else text.replace("@", f"@{UNSEEN}")

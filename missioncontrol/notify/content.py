@@ -5,6 +5,7 @@ Words are made of it when it is sent (`wording`), so that they say how long it w
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -22,6 +23,10 @@ from missioncontrol.wire.budgets import BudgetScope
 from missioncontrol.wire.decisions import DecisionRow, InterventionAction
 
 LONGEST_TEXT = 500
+UNSEEN = re.compile(
+    r"[\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f\u061c\u200b\u200e\u200f\u202a-\u202e"
+    r"\u2060-\u206f\ufeff]"
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -110,8 +115,12 @@ def card_of(row: DecisionRow, run: Run, *, at: datetime) -> Card:
 
 
 def bounded(text: str, most: int) -> str:
-    """Return a text masked, on one line, and cut with an ellipsis."""
-    line = " ".join(redact(text).split())
+    """Return a text masked, on one line, and cut with an ellipsis.
+
+    Signs that turn the reading direction round, or that nobody sees, could make a name say
+    something else on a lock screen: they go.
+    """
+    line = " ".join(UNSEEN.sub("", redact(text)).split())
     return line if len(line) <= most else line[: most - 1].rstrip() + "…"
 
 

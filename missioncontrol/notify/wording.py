@@ -9,7 +9,7 @@ from decimal import Decimal
 from typing import Any
 
 from guard.signals import Kind
-from missioncontrol.notify.content import Card, Told, bounded
+from missioncontrol.notify.content import LONGEST_TEXT, Card, Told, bounded
 from missioncontrol.notify.texts import Texts
 
 LONGEST_TITLE = 32
@@ -156,7 +156,7 @@ def _detail(card: Card, t: Texts, at: datetime) -> str:
     if card.agent:
         lines.append(t.agent.format(agent=card.agent))
     if card.fix:
-        lines.append(t.suggested_fix.format(fix=card.fix))
+        lines.append(t.suggested_fix.format(fix=bounded(card.fix, LONGEST_TEXT)))
     elif card.long_fix:
         lines.append(t.read_fix_there)
     lines.append(_what_comes(card, t, at))

@@ -8,7 +8,7 @@ import pytest
 
 from missioncontrol import outbound
 from missioncontrol.notify.addresses import read_address
-from missioncontrol.notify.models import Delivery
+from missioncontrol.notify.models import Channel, Delivery, Notice
 from tests.build import a_stuck_run
 from tests.missioncontrol.notify.build import a_channel, deliver_due, statuses
 from tests.missioncontrol.notify.internet import an_internet
@@ -147,6 +147,67 @@ def test_what_an_agent_wrote_calls_nobody_and_hides_no_link(internet, project, k
     if kind == "discord":
         assert "[free](" not in text
         assert said.body["flags"] == 4
+
+
+@pytest.mark.parametrize(
+    ("kind", "address"), [("discord", DISCORD), ("slack", SLACK), ("telegram", TELEGRAM)]
+)
+def test_only_our_own_link_can_be_tapped(internet, project, kind, address):
+    a_chat(project, kind, address)
+    a_stuck_run(project, name="see https://evil.example")
+
+    deliver_due()
+
+    text = json.dumps(internet.heard[0].body, ensure_ascii=False)
+    assert "evil.example" in text
+    assert "https://evil" not in text
+    assert "https://mc.example.com/decisions/" in text
+
+
+def test_a_runs_name_adds_no_header_to_a_letter(mailbox, settings, project):
+    settings.NOTIFY_HOSTS = [mailbox.host]
+    a_chat(project, "email", f"mailto://{mailbox.host}?to=ana@example.com&from=mc@example.com")
+    a_stuck_run(project, name="x\r\nBcc: eve@evil.example\u2028\x00\r\n\r\nhello")
+
+    deliver_due()
+
+    (letter,) = mailbox.letters
+    assert letter["Bcc"] is None
+    assert letter["Subject"].startswith("x Bcc: eve@evil.exam")
+    assert letter["To"] == "ana@example.com"
+
+
+def test_a_fix_of_many_lines_cannot_pass_for_ours(mailbox, settings, project):
+    settings.NOTIFY_HOSTS = [mailbox.host]
+    a_chat(project, "email", f"mailto://{mailbox.host}?to=ana@example.com&from=mc@example.com")
+    a_stuck_run(project)
+    notice = Notice.objects.get()
+    notice.content["fix"] = "Do this.\n\nAnswer it here: https://evil.example/decisions/1"
+    notice.save()
+
+    deliver_due()
+
+    lines = mailbox.letters[0].get_content().splitlines()
+    assert [line for line in lines if line.startswith("Answer it here:")] == [
+        f"Answer it here: https://mc.example.com/decisions/{notice.decision}"
+    ]
+    assert "https://evil.example" not in mailbox.letters[0].get_content()
+
+
+def test_no_secret_of_an_address_gets_into_a_log_or_a_row(internet, project, caplog):
+    caplog.set_level("INFO")
+    for kind, address in (("discord", DISCORD), ("slack", SLACK), ("telegram", TELEGRAM)):
+        a_chat(project, kind, address)
+    internet.status = 404
+    a_stuck_run(project)
+
+    deliver_due()
+
+    kept = str(list(Delivery.objects.values())) + str(list(Notice.objects.values()))
+    said = caplog.text + kept + str(list(Channel.objects.values()))
+    assert statuses() == ["failed"] * 3
+    for secret in ("a-Very_Secret-token", "TIiajkdnlazkcOXrIdevi7FQ", "AABBCCDDEEFF"):
+        assert secret not in said
 
 
 def test_a_secret_in_an_agents_words_is_masked(internet, project):

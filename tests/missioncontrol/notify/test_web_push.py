@@ -173,6 +173,16 @@ def test_a_name_of_any_kind_stays_text_and_fits(service, subscribed, project):
     assert len(said["body"]) <= 200
 
 
+def test_a_name_cannot_turn_the_reading_direction_round(service, subscribed, project):
+    mine, _ = subscribed()
+    a_stuck_run(project, name="safe\u202e\u2066gnp.exe\u200b\x07 👩‍🚀")
+
+    deliver_due()
+
+    (said,) = service.pushes_to(mine)
+    assert said["title"].startswith("safegnp.exe 👩‍🚀")
+
+
 def test_a_push_names_the_operator_who_was_configured(service, subscribed, project, settings):
     settings.VAPID_SUBJECT = "mailto:ops@acme.dev"
     subscribed()
