@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from datetime import datetime, time
 from typing import Any
+from uuid import UUID
 from zoneinfo import ZoneInfo
 
 from cryptography.hazmat.primitives.asymmetric import ec
 from django.conf import settings
 from django.db import transaction
+from django.db.models import OuterRef, Q, Subquery
 
 from missioncontrol import outbound
 from missioncontrol.accounts.models import Browser
@@ -21,6 +24,7 @@ from missioncontrol.notify.texts import language_of
 from missioncontrol.notify.web_push import raw
 
 AUTH_BYTES = 16
+FAILED = Q(status="failed") | Q(status="waiting", last_error__gt="")
 
 
 @transaction.atomic
@@ -76,10 +80,31 @@ def change(device: Device, changes: dict[str, Any]) -> None:
     _write(device, changes)
 
 
-def last_sent(devices: list[Device]) -> dict[Any, datetime]:
-    """Return when each device last took a push."""
-    sent = Delivery.objects.filter(device__in=devices, status="sent").order_by("sent_at")
-    return {row.device_id: row.sent_at for row in sent if row.sent_at}
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tried:
+    """What came last of pushing to a device."""
+
+    sent_at: datetime | None = None
+    failed_at: datetime | None = None
+    """Later than `sent_at`, or None: it works again."""
+    error: str = ""
+
+
+def last_tried(devices: list[Device]) -> dict[UUID, Tried]:
+    """Return what came of each device's newest pushes."""
+    mine = Delivery.objects.filter(device=OuterRef("pk"), tries__gt=0).order_by("-id")
+    newest = Device.objects.filter(pk__in=[device.pk for device in devices]).annotate(
+        sent=Subquery(mine.filter(status="sent").values("sent_at")[:1]),
+        failed=Subquery(mine.filter(FAILED).values("created_at")[:1]),
+        error=Subquery(mine.filter(FAILED).values("last_error")[:1]),
+    )
+    return {row.pk: _tried(row) for row in newest}
+
+
+def _tried(row: Any) -> Tried:
+    if row.failed is None or (row.sent is not None and row.sent > row.failed):
+        return Tried(sent_at=row.sent)
+    return Tried(sent_at=row.sent, failed_at=row.failed, error=row.error)
 
 
 def _write(device: Device, changes: dict[str, Any]) -> None:

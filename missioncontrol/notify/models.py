@@ -31,6 +31,7 @@ class Device(models.Model):
     created_at = models.DateTimeField()
     seen_at = models.DateTimeField()
     enabled = models.BooleanField(default=True)
+    hears_reports = models.BooleanField(default=False, help_text="the daily cost report too")
     show_details = models.BooleanField(default=True, help_text="off: pushes carry a title only")
     quiet_from = models.TimeField(null=True)
     quiet_to = models.TimeField(null=True)

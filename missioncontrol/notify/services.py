@@ -38,7 +38,7 @@ def announce(row: DecisionRow, run: Run, *, at: datetime) -> None:
         return
     wait = VERDICT_WAIT if row.status == "judging" else timedelta(0)
     hears = ["hears_decisions", "hears_budgets"] if row.kind == "budget" else ["hears_decisions"]
-    _write(notice, channels=_channels(run.project_id, hears), pushed=True, at=at, wait=wait)
+    _write(notice, channels=_channels(run.project_id, hears), at=at, wait=wait)
 
 
 def refresh(row: DecisionRow, run: Run, *, at: datetime) -> None:
@@ -115,7 +115,7 @@ def near_end(run: Run, ceiling: Mapping[str, Any], *, at: datetime) -> None:
 
 def tell(
     project: UUID, what: str, *, subject: str, told: content.Told, at: datetime,
-    run: Run | None = None, pushed: bool = True,
+    run: Run | None = None,
 ) -> Notice | None:  # fmt: skip
     """Tell people something that asks nothing: `warning`, `budget` or `report`; once a subject.
 
@@ -123,7 +123,7 @@ def tell(
     """
     notice = _new_notice(project, what, subject=subject, told=told, run=run, at=at)
     if notice is not None:
-        _write(notice, channels=_channels(project, [HEARS[what]]), pushed=pushed, at=at)
+        _write(notice, channels=_channels(project, [HEARS[what]]), at=at)
     return notice
 
 
@@ -192,19 +192,17 @@ def _channels(project: UUID, hears: Iterable[str]) -> list[Channel]:
     return list(Channel.objects.filter(wanted, project_id=project, enabled=True))
 
 
-def _devices(project: UUID) -> list[Device]:
-    """Return the devices of the people who may answer in a project."""
+def _devices(project: UUID, what: str) -> list[Device]:
+    """Return the devices of the people who may answer in a project; a report is asked for."""
     people = Membership.objects.filter(project_id=project, role__in=ANSWERERS)
-    return list(
-        Device.objects.filter(user__in=people.values("user"), user__is_active=True, enabled=True)
-    )
+    mine = Device.objects.filter(user__in=people.values("user"), user__is_active=True, enabled=True)
+    return list(mine.filter(hears_reports=True) if what == "report" else mine)
 
 
 def _write(
-    notice: Notice, *, channels: Iterable[Channel], pushed: bool, at: datetime,
-    wait: timedelta = timedelta(0),
-) -> None:  # fmt: skip
-    devices = _devices(notice.project_id) if pushed else []
+    notice: Notice, *, channels: Iterable[Channel], at: datetime, wait: timedelta = timedelta(0)
+) -> None:
+    devices = _devices(notice.project_id, notice.what)
     made = [_to_device(notice, device, at=at, due_at=at + wait) for device in devices]
     for channel in channels:
         step = timedelta(minutes=channel.step_minutes)

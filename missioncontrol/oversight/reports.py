@@ -175,7 +175,7 @@ def _differs(report: CostReport, now: CostSum) -> bool:
 def _tell(report: CostReport, *, at: datetime) -> None:
     subject = f"{report.day.isoformat()} v{report.version}"
     told = told_of(report_of(report), path=path_of(report.id))
-    notices.tell(report.project_id, "report", subject=subject, told=told, at=at, pushed=False)
+    notices.tell(report.project_id, "report", subject=subject, told=told, at=at)
 
 
 def path_of(report: UUID) -> str:

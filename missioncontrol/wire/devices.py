@@ -19,7 +19,12 @@ class PushRow:
     quiet_to: str | None
     time_zone: str
     language: str
+    hears_reports: bool
+    """Told of each day's cost too."""
     last_sent_at: datetime | None
+    last_failed_at: datetime | None
+    """When the push was made that has not arrived, if none has since."""
+    last_error: str | None
     is_current: bool
     """It subscribed with this installation's present key."""
 

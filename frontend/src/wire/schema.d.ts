@@ -2633,6 +2633,11 @@ export interface components {
              */
             enabled: boolean | null;
             /**
+             * Hears Reports
+             * @default null
+             */
+            hears_reports: boolean | null;
+            /**
              * Language
              * @default null
              */
@@ -4320,10 +4325,16 @@ export interface components {
         PushRow: {
             /** Enabled */
             enabled: boolean;
+            /** Hears Reports */
+            hears_reports: boolean;
             /** Is Current */
             is_current: boolean;
             /** Language */
             language: string;
+            /** Last Error */
+            last_error: string | null;
+            /** Last Failed At */
+            last_failed_at: string | null;
             /** Last Sent At */
             last_sent_at: string | null;
             /** Quiet From */

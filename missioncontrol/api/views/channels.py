@@ -11,13 +11,14 @@ from rest_framework.request import Request
 from rest_framework.views import APIView
 
 from missioncontrol.accounts.models import Role
+from missioncontrol.accounts.pace import Pace
 from missioncontrol.accounts.selectors import role_in
 from missioncontrol.api import auth
 from missioncontrol.api.answers import answer, answer_list, answer_page, identity, read_body
 from missioncontrol.api.schema import described
 from missioncontrol.api.views.oversight import named_project
 from missioncontrol.clock import now
-from missioncontrol.errors import Forbidden
+from missioncontrol.errors import Forbidden, TooManyRequests
 from missioncontrol.notify import channels, selectors
 from missioncontrol.notify.models import Channel
 from missioncontrol.notify.rows import delivery_row
@@ -64,6 +65,7 @@ class ChannelPatch:
     language: Language | None = None
 
 
+TESTS = Pace(most=10, in_all=60)
 RULES = ("enabled", "step_minutes", "quiet_from", "quiet_to", "hears", "language")
 
 
@@ -122,6 +124,8 @@ class ChannelTest(APIView):
         """Send a channel a test, quiet hours or not; the delivery says what comes of it."""
         channel = selectors.channel(channel_id, projects=auth.projects_of(request))
         auth.check_may_act(request, channel.project_id)
+        if not TESTS.may(str(request.user.pk)):
+            raise TooManyRequests
         made = channels.send_test(channel, by=auth.name_of(request), at=now())
         return answer(delivery_row(made), status=202)
 

@@ -24,6 +24,7 @@ from missioncontrol.api.schema import described
 from missioncontrol.clock import now
 from missioncontrol.errors import InvalidRequest, NotFound, TooManyRequests, Unavailable
 from missioncontrol.notify import devices, services, vapid
+from missioncontrol.notify.devices import Tried
 from missioncontrol.notify.models import Device
 from missioncontrol.oversight import access
 from missioncontrol.wire.devices import DeviceRow, PairingRow, PushRow, Reach
@@ -63,6 +64,7 @@ class DevicePatch:
     name: str | None = None
     enabled: bool | None = None
     show_details: bool | None = None
+    hears_reports: bool | None = None
     quiet_from: str | None = None
     quiet_to: str | None = None
     time_zone: str | None = None
@@ -255,30 +257,32 @@ def _apply(browser: Browser, asked: DevicePatch) -> None:
 
 
 def _rows(found: list[Browser], this: Browser | None) -> list[DeviceRow]:
-    pushes = [push for browser in found if (push := _push_of(browser))]
-    sent = devices.last_sent(pushes)
-    return [_row(browser, this, sent) for browser in found]
+    tried = devices.last_tried([push for browser in found if (push := _push_of(browser))])
+    return [_row(browser, this, tried) for browser in found]
 
 
-def _row(browser: Browser, this: Browser | None, sent: dict[Any, Any] | None = None) -> DeviceRow:
+def _row(
+    browser: Browser, this: Browser | None, tried: dict[UUID, Tried] | None = None
+) -> DeviceRow:
     device = _push_of(browser)
-    if device and sent is None:
-        sent = devices.last_sent([device])
+    if device and tried is None:
+        tried = devices.last_tried([device])
     return DeviceRow(
         id=browser.id, name=browser.name, kind="phone" if browser.kind == "phone" else "desktop",
         program=browser.program, created_at=browser.created_at, seen_at=browser.seen_at,
         is_this=this is not None and this.id == browser.id,
-        push=_push_row(device, (sent or {}).get(device.id)) if device else None,
+        push=_push_row(device, (tried or {}).get(device.id, Tried())) if device else None,
     )  # fmt: skip
 
 
-def _push_row(device: Device, last_sent_at: Any) -> PushRow:
+def _push_row(device: Device, tried: Tried) -> PushRow:
     return PushRow(
         enabled=device.enabled, show_details=device.show_details,
         quiet_from=device.quiet_from.strftime("%H:%M") if device.quiet_from else None,
         quiet_to=device.quiet_to.strftime("%H:%M") if device.quiet_to else None,
-        time_zone=device.time_zone, language=device.language, last_sent_at=last_sent_at,
-        is_current=device.vapid_key == _push_key(),
+        time_zone=device.time_zone, language=device.language, hears_reports=device.hears_reports,
+        last_sent_at=tried.sent_at, last_failed_at=tried.failed_at,
+        last_error=tried.error or None, is_current=device.vapid_key == _push_key(),
     )  # fmt: skip
 
 

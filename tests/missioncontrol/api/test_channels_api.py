@@ -6,6 +6,7 @@ import json
 
 import pytest
 
+from missioncontrol.api.views.channels import TESTS
 from missioncontrol.notify.models import Channel, Delivery
 from missioncontrol.notify.sealing import unseal
 from missioncontrol.runs.models import JournalRow
@@ -14,6 +15,13 @@ from tests.missioncontrol.notify.build import a_channel, deliver_due
 from tests.missioncontrol.test_outbound import server
 
 pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture(autouse=True)
+def _unhurried():
+    TESTS._tries.clear()
+
+
 __all__ = ["server"]
 
 SLACK = "https://hooks.slack.com/services/T1JJ3T3L2/A1BRTD4JD/TIiajkdnlazkcOXrIdevi7FQ"
@@ -154,6 +162,27 @@ def test_one_whose_secret_key_changed_says_so(as_person, owner, settings):
     client.force_login(owner)
 
     assert client.get("/api/v1/channels/").json()["results"][0]["shown"] is None
+
+
+def test_tests_are_sent_so_many_a_minute_and_no_more(as_person, operator, project):
+    client, channel = as_person(operator), a_channel(project)
+
+    asked = [call(client, "post", f"/api/v1/channels/{channel.id}/test/") for _ in range(11)]
+
+    assert [answer.status_code for answer in asked] == [202] * 10 + [429]
+    assert Delivery.objects.count() == 10
+
+
+def test_a_channel_speaks_a_language_we_have(as_person, owner, project):
+    client = as_person(owner)
+
+    made = add(client, language="de").json()
+    refused = add(client, language="fr")
+
+    assert made["language"] == "de"
+    assert refused.status_code == 400
+    changed = call(client, "patch", f"/api/v1/channels/{made['id']}/", language="en")
+    assert changed.json()["language"] == "en"
 
 
 def test_a_test_says_what_came_of_it(server, settings, as_person, operator, project):

@@ -13,9 +13,10 @@ from missioncontrol.accounts.models import Browser, LoginLink
 from missioncontrol.api.views.devices import PAIRINGS
 from missioncontrol.api.views.signing_in import CODES
 from missioncontrol.clock import now
-from missioncontrol.notify import vapid
-from missioncontrol.notify.models import Device
+from missioncontrol.notify import content, services, vapid
+from missioncontrol.notify.models import Delivery, Device
 from missioncontrol.runs.models import JournalRow
+from tests.build import NOON, after
 from tests.push_service import PushService
 
 pytestmark = pytest.mark.django_db
@@ -79,6 +80,37 @@ def test_a_subscription_that_the_browser_renews_by_itself_keeps_its_language(me)
     answer = me.post("/api/v1/devices/this/push/", renewed, format="json")
 
     assert (answer.status_code, answer.json()["push"]["language"]) == (201, "de")
+
+
+def test_what_did_not_arrive_is_said_until_something_does(me, owner, project):
+    subscribe(me)
+    device = Device.objects.get()
+    services.try_device(device, project=project.id, by="ana", at=NOON)
+    Delivery.objects.update(status="failed", tries=1, last_error="it answered 403")
+
+    (mine,) = devices_of(me)
+    assert (mine["push"]["last_error"], mine["push"]["last_sent_at"]) == ("it answered 403", None)
+    assert mine["push"]["last_failed_at"] is not None
+
+    services.try_device(device, project=project.id, by="ana", at=after(60))
+    Delivery.objects.filter(status="waiting").update(status="sent", tries=1, sent_at=after(61))
+
+    (mine,) = devices_of(me)
+    assert (mine["push"]["last_error"], mine["push"]["last_failed_at"]) == (None, None)
+
+
+def test_the_daily_report_is_pushed_to_who_asked_for_it_only(me, project):
+    subscribe(me)
+    (device,) = devices_of(me)
+    told = content.Told(title="Saturday cost $4.75", body="")
+
+    services.tell(project.id, "report", subject="a day", told=told, at=NOON)
+    assert not Delivery.objects.exists()
+    patch(me, device["id"], hears_reports=True)
+    services.tell(project.id, "report", subject="another", told=told, at=NOON)
+
+    assert [one.what for one in Delivery.objects.all()] == ["report"]
+    assert devices_of(me)[0]["push"]["hears_reports"]
 
 
 def test_its_address_and_keys_are_nowhere_in_the_clear(me):
