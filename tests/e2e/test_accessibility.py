@@ -1,41 +1,25 @@
 """No screen breaks WCAG 2.2 AA, as far as axe can tell: any size, dark and light, any state."""
 
-import json
-import os
-from pathlib import Path
-
 import pytest
 from playwright.sync_api import expect
 
+from tests.e2e import axe
+from tests.e2e.axe import complaints, in_both_themes
 from tests.e2e.conftest import DESKTOP, PHONE
 from tests.e2e.screens import examples, flat_routes, route_kinds, screens, settings_pages
 from tests.e2e.stuck import StuckRun, an_agent_of, answer_all, the_person_of
-from tests.installations import ROOT
 
 pytestmark = pytest.mark.screens
 
-AXE = ROOT / "frontend" / "node_modules" / "axe-core" / "axe.min.js"
-TAGS = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"]
-RUN = """async (tags) => {
-  const { violations, incomplete, passes } = await axe.run(document, {
-    runOnly: { type: "tag", values: tags },
-    resultTypes: ["violations", "incomplete"],
-  });
-  const where = ({ target, html, any, all, none }) => ({
-    target: String(target),
-    html: html.slice(0, 300),
-    why: [...any, ...all, ...none].map(({ message }) => message),
-  });
-  const told = ({ id, help, nodes }) => ({ id, help, nodes: nodes.map(where) });
-  return {
-    violations: violations.map(told),
-    incomplete: incomplete.map(({ id, nodes }) => ({ id, nodes: nodes.length })),
-    passed: passes.length,
-  };
-}"""
 NAMES = list(screens(run="", decision=""))
 SIZES = {"desktop": DESKTOP, "phone": PHONE}
-RESULTS = Path(os.environ.get("CI_RESULTS") or ROOT / "test-results") / "accessibility"
+
+
+@pytest.fixture(scope="module", autouse=True)
+def summary():
+    """All that was looked at, in one file once it is done."""
+    yield
+    axe.write_summary()
 
 
 @pytest.fixture(scope="module")
@@ -75,7 +59,7 @@ def page(browser, installation, size):
             for name, value in installation.cookies().items()
         ]
     )
-    context.add_init_script(path=AXE)
+    context.add_init_script(path=axe.SCRIPT)
     page = context.new_page()
     page.set_default_timeout(60_000)
     yield page
@@ -97,28 +81,6 @@ def visit(page, installation, addresses):
     return visit_one
 
 
-def complaints(page, what, size, theme):
-    """Ask axe; keep what it said for the report, return what it found wrong."""
-    said = page.evaluate(RUN, TAGS)
-    RESULTS.mkdir(parents=True, exist_ok=True)
-    name = f"{what}-{size}-{theme}".replace(" ", "-")
-    (RESULTS / f"{name}.json").write_text(json.dumps(said, indent=1))
-    return [
-        f"{theme}: {rule['id']} at {node['target']}: {'; '.join(node['why'])}"
-        for rule in said["violations"]
-        for node in rule["nodes"]
-    ]
-
-
-def in_both_themes(page, what, size):
-    found = []
-    for theme in ("dark", "light"):
-        page.emulate_media(color_scheme=theme)
-        expect(page.locator(f"html[data-theme={theme}]")).to_have_count(1)
-        found += complaints(page, what, size, theme)
-    return found
-
-
 # --- every screen ------------------------------------------------------------------------
 
 
@@ -138,7 +100,7 @@ def test_a_screen_breaks_no_rule(visit, size, name):
 
 def test_whoever_is_signed_out_reads_what_to_do(browser, installation, size):
     context = browser.new_context(viewport=SIZES[size])
-    context.add_init_script(path=AXE)
+    context.add_init_script(path=axe.SCRIPT)
     page = context.new_page()
     page.goto(installation.url)
     expect(page.get_by_role("heading", level=1)).to_contain_text("sign-in link")
@@ -206,7 +168,7 @@ def test_what_could_not_be_fetched_is_said_without_breaking_a_rule(page, visit, 
 
 def test_a_server_that_is_away_is_said_without_breaking_a_rule(browser, installation, size):
     context = browser.new_context(viewport=SIZES[size], service_workers="block")
-    context.add_init_script(path=AXE)
+    context.add_init_script(path=axe.SCRIPT)
     page = context.new_page()
     page.route("**/api/v1/**", lambda route: route.abort())
     page.goto(installation.url)

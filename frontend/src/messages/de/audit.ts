@@ -31,7 +31,7 @@ const texts: typeof en = {
   note: "Wird eine Zeile geändert oder entfernt, stimmt keine Prüfsumme danach mehr.",
   notFetched: "Das Protokoll konnte nicht geladen werden.",
   notFetchedWhy: "Es ist gespeichert; nur diese Ansicht konnte es nicht lesen. Bei Verbindung erneut ansehen.",
-  nothing: "Noch ist nichts aufgezeichnet.",
+  nothing: "Noch ist nichts aufgezeichnet. Was Menschen, Regeln und Agenten tun, steht hier.",
   more: "Mehr",
   erased: "Der Inhalt wurde gelöscht. Die Zeile stimmt weiterhin.",
   table: {

@@ -72,7 +72,7 @@ const texts: typeof en = {
     before: { day: "Woche davor", week: "Woche davor", month: "Monat davor" },
     total: "Summe mit Prüfer",
     parts: (agents, judge) => `Agenten ${agents} + Prüfer ${judge}`,
-    none: "In diesem Zeitraum wurde kein Modellaufruf gezählt.",
+    none: "In diesem Zeitraum wurde kein Modellaufruf gezählt. Ein Agent, der Token oder Kosten meldet, steht hier.",
     noAgent: "kein Agent genannt",
     noModel: "kein Modell genannt",
     runsLoops: (runs, loops) => `${counted(runs, { one: "Lauf", other: "Läufe" })}, ${counted(loops, { one: "Schleife", other: "Schleifen" })}`,

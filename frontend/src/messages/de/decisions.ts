@@ -6,7 +6,7 @@ const texts: typeof en = {
   queue: "Warteschlange",
   open: (n) => counted(n, { one: "offen", other: "offen" }),
   order: "Angehaltene zuerst, älteste zuerst",
-  nothing: "Nichts braucht eine Antwort.",
+  nothing: "Nichts braucht eine Antwort. Sonst öffnet sich hier eine Karte.",
   endsSoon: "Endet gleich",
   select: "Auswählen",
   selectOne: (run) => `${run} auswählen`,

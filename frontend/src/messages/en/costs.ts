@@ -73,7 +73,7 @@ export default source("costs", {
     before: { day: "Week before", week: "Week before", month: "Month before" },
     total: "Total with judge",
     parts: (agents: string, judge: string) => `agents ${agents} + judge ${judge}`,
-    none: "No model call was counted in this time.",
+    none: "No model call was counted in this time. An agent that reports tokens or money stands here.",
     noAgent: "no agent named",
     noModel: "no model named",
     runsLoops: (runs: number, loops: number) => `${counted(runs, { one: "run", other: "runs" })}, ${counted(loops, { one: "loop", other: "loops" })}`,

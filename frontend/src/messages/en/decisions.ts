@@ -7,7 +7,7 @@ export default source("decisions", {
   queue: "Queue",
   open: (n: number) => counted(n, { one: "open", other: "open" }),
   order: "held first, oldest first",
-  nothing: "Nothing needs you.",
+  nothing: "Nothing needs you. A card opens here when something does.",
   endsSoon: "Ends in a moment",
   select: "Select",
   selectOne: (run: string) => `Select ${run}`,
