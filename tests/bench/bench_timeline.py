@@ -2,8 +2,11 @@
 
 Run `uv run python -m tests.bench.bench_timeline`; prints JSON. Frame times are the gaps
 between animation frames while the list moves by wheel (120 px a tick), by leaps of a
-thousand rows, and by the held key; memory is the heap after a collection. The machine is
-shared by server, workers and browser, and draws without a graphics card.
+thousand rows, and by the held key, on a desk and on a phone; long tasks are those of more
+than 50 ms. The floor is the same movement over an empty page of the same height in the same
+browser, before and after each: what the machine gives. Memory is the heap after a
+collection. The machine is shared by server, workers and browser, and draws without a
+graphics card.
 """
 
 from __future__ import annotations
@@ -22,6 +25,7 @@ from playwright.sync_api import Page, sync_playwright
 
 from tests.contract.conversation import Caller
 from tests.e2e.chromium import FLAGS, chromium
+from tests.e2e.conftest import DESKTOP, PHONE
 from tests.installations import ROOT, an_installation
 
 TURNS = int(os.environ.get("BENCH_TURNS", "100000"))
@@ -37,12 +41,23 @@ PARTS = {
     "search": "turns/found/?q=rare%20words",
     "search_for_nothing": "turns/found/?q=nowhere",
 }
-WATCH = """() => { window.frames_ = []; let last = performance.now();
+SIZES: dict[str, dict[str, Any]] = {
+    "desktop": {"viewport": DESKTOP},
+    "phone": {"viewport": PHONE, "has_touch": True, "is_mobile": True},
+}
+EMPTY = "<body style='margin:0'><div class=record style='height:%dpx'></div></body>"
+WATCH = """() => { window.frames_ = []; window.tasks_ = []; let last = performance.now();
+window.watching = new PerformanceObserver(list => {
+  for (const { duration } of list.getEntries()) window.tasks_.push(duration); });
+window.watching.observe({ type: "longtask" });
 const tick = now => { window.frames_.push(now - last); last = now;
   window.ticking = requestAnimationFrame(tick); };
 window.ticking = requestAnimationFrame(tick); }"""
-STOP = "() => { cancelAnimationFrame(window.ticking); return window.frames_.slice(1); }"
-LEAP = "(list, rows) => { list.scrollTop += rows * 36; }"
+STOP = """() => { cancelAnimationFrame(window.ticking); window.watching.disconnect();
+return { gaps: window.frames_.slice(1), tasks: window.tasks_ }; }"""
+LEAP = """rows => { const list = document.querySelector(".record");
+const port = list.scrollHeight > list.clientHeight + 1 ? list : document.documentElement;
+port.scrollTop += rows * 36; }"""
 ROWS = "document.querySelectorAll('[id^=turn-]').length"
 
 
@@ -60,8 +75,10 @@ def frames(page: Page, move: Any) -> dict[str, Any]:
     """Watch the frames while something moves."""
     page.evaluate(WATCH)
     move()
-    gaps = page.evaluate(STOP)
-    return {"frames": len(gaps), **told(gaps)}
+    seen = page.evaluate(STOP)
+    gaps, tasks = seen["gaps"], seen["tasks"]
+    long = {"long_tasks": len(tasks), "longest_ms": round(max(tasks, default=0.0), 1)}
+    return {"frames": len(gaps), **told(gaps), **long}
 
 
 def heap(page: Page) -> int:
@@ -74,7 +91,7 @@ def heap(page: Page) -> int:
 
 def scroll(page: Page) -> dict[str, Any]:
     """Move the list in the three ways a person has."""
-    page.locator(".record").hover()
+    page.mouse.move(200, 600)
 
     def wheel() -> None:
         for _ in range(TICKS):
@@ -83,7 +100,7 @@ def scroll(page: Page) -> dict[str, Any]:
 
     def leap() -> None:
         for _ in range(TICKS // 4):
-            page.locator(".record").evaluate(LEAP, 1_000)
+            page.evaluate(LEAP, 1_000)
             page.wait_for_timeout(60)
 
     def keys() -> None:
@@ -91,19 +108,21 @@ def scroll(page: Page) -> dict[str, Any]:
             page.keyboard.press("PageUp")
             page.wait_for_timeout(40)
 
-    still = frames(page, lambda: page.wait_for_timeout(2_000))
-    return {
-        "at_rest": still,
-        "wheel": frames(page, wheel),
-        "leaps": frames(page, leap),
-        "page_keys": frames(page, keys),
-    }
+    ways = {"wheel": wheel, "leaps": leap, "page_keys": keys}
+    at_rest = frames(page, lambda: page.wait_for_timeout(2_000))
+    return {"at_rest": at_rest} | {name: frames(page, move) for name, move in ways.items()}
 
 
-def first_rows(page: Page, address: str) -> float:
+def floor(page: Page) -> dict[str, Any]:
+    """Move in the same ways over a page as tall, with nothing on it."""
+    page.set_content(EMPTY % (TURNS * 36))
+    return scroll(page)
+
+
+def first_rows(page: Page, address: str, seq: int) -> float:
     began = time.perf_counter()
     page.goto(address)
-    page.locator("#turn-1 code").wait_for()
+    page.locator(f"#turn-{seq} code").wait_for()
     return (time.perf_counter() - began) * 1000
 
 
@@ -122,22 +141,29 @@ def answers(person: Caller, run: str) -> dict[str, dict[str, float]]:
     }
 
 
-def measure(running: Any, page: Page) -> dict[str, Any]:
+def filled(running: Any) -> str:
+    """Open a run of many turns; returns its id."""
     agent = Caller(running.url, {"Authorization": f"Bearer {running.agent_key}"})
-    cookie = "; ".join(f"{name}={value}" for name, value in running.cookies().items())
     run = agent.open_run(name="migrate-orm-v2")
     fill = [sys.executable, "-m", "tests.long_run", run, str(TURNS)]
     subprocess.run(fill, cwd=ROOT, env=running.own_environment(), check=True)
-    opened = [first_rows(page, f"{running.url}/runs/{run}") for _ in range(ROUNDS)]
+    return run
+
+
+def measure(page: Page, address: str, *, first: int) -> dict[str, Any]:
+    """Open the run, scroll it, and the floor before and after; `first`: a turn in sight."""
+    floors = [floor(page)]
+    opened = [first_rows(page, address, first) for _ in range(ROUNDS)]
     before = heap(page)
     moved = scroll(page)
+    rows, after = page.evaluate(ROWS), heap(page)
+    floors.append(floor(page))
     return {
-        "turns": TURNS,
         "first_rows_ms": told(opened),
         "frames_ms": moved,
-        "rows_in_page": page.evaluate(ROWS),
-        "heap_bytes": {"opened": before, "after_scrolling": heap(page)},
-        "answers_ms": answers(Caller(running.url, {"Cookie": cookie}), run),
+        "floor_ms": floors,
+        "rows_in_page": rows,
+        "heap_bytes": {"opened": before, "after_scrolling": after},
         "load": os.getloadavg(),
     }
 
@@ -149,12 +175,18 @@ def main() -> None:
         sync_playwright() as playwright,
     ):
         browser = playwright.chromium.launch(executable_path=chromium(), args=list(FLAGS))
-        context = browser.new_context(viewport={"width": 1440, "height": 900})
-        context.add_cookies(
-            [{"name": n, "value": v, "url": running.url} for n, v in running.cookies().items()]
-        )
-        found = measure(running, context.new_page())
+        run, cookies = filled(running), running.cookies().items()
+        found: dict[str, Any] = {"turns": TURNS}
+        for size, options in SIZES.items():
+            context = browser.new_context(**options)
+            context.add_cookies([{"name": n, "value": v, "url": running.url} for n, v in cookies])
+            first = 1 if size == "desktop" else TURNS - 2
+            page = context.new_page()
+            found[size] = measure(page, f"{running.url}/runs/{run}", first=first)
+            context.close()
         browser.close()
+        cookie = "; ".join(f"{name}={value}" for name, value in cookies)
+        found["answers_ms"] = answers(Caller(running.url, {"Cookie": cookie}), run)
     print(json.dumps(found, indent=2))
 
 

@@ -40,6 +40,22 @@ def test_it_lists_the_children_with_links_and_what_all_cost(open_page, lead, pho
     expect(page.get_by_role("region", name="Linked runs")).to_contain_text("Started by lead of all")
 
 
+@pytest.mark.parametrize("phone", [False, True])
+def test_lanes_show_who_started_whom(open_page, lead, phone):
+    page = open_page(f"/runs/{lead}", phone=phone)
+    kin = page.get_by_role("region", name="Linked runs")
+
+    kin.get_by_text("Who started whom, and when").click()
+    lanes = kin.get_by_role("list", name="Who started whom, and when").get_by_role("listitem")
+
+    expect(lanes).to_have_count(3)
+    expect(lanes.nth(1)).to_contain_text("started by lead of all")
+    lanes.nth(2).get_by_role("link", name="writer").click()
+    expect(
+        page.get_by_role("heading", name="writer").or_(page.get_by_text("Now / writer")).first
+    ).to_be_visible()
+
+
 def test_a_child_that_is_started_meanwhile_appears(open_page, agent, lead):
     page = open_page(f"/runs/{lead}")
     expect(page.get_by_role("link", name="reader")).to_be_visible()

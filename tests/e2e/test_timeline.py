@@ -420,6 +420,20 @@ def test_hand_offs_are_told_with_what_was_asked(open_page, agent):
     expect(page.get_by_role("region", name="Who works, who hands on")).to_be_visible()
 
 
+def test_a_phone_unfolds_the_charts_and_who_hands_on(open_page, agent, installation):
+    run = seeded(installation, agent, 400)
+    page = open_page(f"/runs/{run}", phone=True)
+    picture = page.get_by_role("img", name="Cost so far", exact=False)
+    expect(picture).to_have_count(0)
+
+    page.get_by_text("Cost and tokens").click()
+    expect(picture.locator("canvas")).to_be_visible()
+    page.get_by_text("Hand-offs 15").click()
+
+    expect(page.get_by_role("region", name="Who works, who hands on")).to_be_visible()
+    assert no_page_is_cut(page)
+
+
 # --- hostile text ------------------------------------------------------------------------
 
 
