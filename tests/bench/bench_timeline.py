@@ -21,7 +21,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from playwright.sync_api import Page, sync_playwright
+from playwright.sync_api import BrowserContext, Page, sync_playwright
 
 from tests.contract.conversation import Caller
 from tests.e2e.chromium import FLAGS, chromium
@@ -113,10 +113,13 @@ def scroll(page: Page) -> dict[str, Any]:
     return {"at_rest": at_rest} | {name: frames(page, move) for name, move in ways.items()}
 
 
-def floor(page: Page) -> dict[str, Any]:
+def floor(context: BrowserContext) -> dict[str, Any]:
     """Move in the same ways over a page as tall, with nothing on it."""
+    page = context.new_page()
     page.set_content(EMPTY % (TURNS * 36))
-    return scroll(page)
+    moved = scroll(page)
+    page.close()
+    return moved
 
 
 def first_rows(page: Page, address: str, seq: int) -> float:
@@ -150,14 +153,16 @@ def filled(running: Any) -> str:
     return run
 
 
-def measure(page: Page, address: str, *, first: int) -> dict[str, Any]:
+def measure(context: BrowserContext, address: str, *, first: int) -> dict[str, Any]:
     """Open the run, scroll it, and the floor before and after; `first`: a turn in sight."""
-    floors = [floor(page)]
+    floors = [floor(context)]
+    page = context.new_page()
     opened = [first_rows(page, address, first) for _ in range(ROUNDS)]
     before = heap(page)
     moved = scroll(page)
     rows, after = page.evaluate(ROWS), heap(page)
-    floors.append(floor(page))
+    page.close()
+    floors.append(floor(context))
     return {
         "first_rows_ms": told(opened),
         "frames_ms": moved,
@@ -181,8 +186,7 @@ def main() -> None:
             context = browser.new_context(**options)
             context.add_cookies([{"name": n, "value": v, "url": running.url} for n, v in cookies])
             first = 1 if size == "desktop" else TURNS - 2
-            page = context.new_page()
-            found[size] = measure(page, f"{running.url}/runs/{run}", first=first)
+            found[size] = measure(context, f"{running.url}/runs/{run}", first=first)
             context.close()
         browser.close()
         cookie = "; ".join(f"{name}={value}" for name, value in cookies)
