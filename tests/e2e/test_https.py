@@ -10,6 +10,8 @@ from playwright.sync_api import expect
 from tests.e2e.conftest import DESKTOP, PHONE
 from tests.installations import an_installation
 
+pytestmark = pytest.mark.https
+
 
 @pytest.fixture(scope="module")
 def house(tmp_path_factory):

@@ -13,6 +13,8 @@ from tests.contract.conversation import Caller
 from tests.installations import an_installation
 from tests.proxies import NAME, Visitor, a_proxy, program
 
+pytestmark = pytest.mark.https
+
 PUBLIC = f"https://{NAME}"
 LARGE = 7 * 1024 * 1024
 

@@ -15,6 +15,8 @@ from tests.e2e.stuck import the_person_of
 from tests.installations import an_installation, wait_for
 from tests.push_service import a_push_service
 
+pytestmark = pytest.mark.https
+
 
 @pytest.fixture
 def service():
