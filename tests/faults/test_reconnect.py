@@ -64,6 +64,13 @@ async def until(claim):
         await asyncio.sleep(0.05)
 
 
+async def ended(tasks):
+    """Let each close its line: the end of the loop would cancel it once more in between."""
+    for task in tasks:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)
+
+
 def an_agent_of(running):
     return Caller(running.url, {"Authorization": f"Bearer {running.agent_key}"})
 
@@ -86,8 +93,7 @@ def test_two_hundred_screens_come_back_when_the_web_process_was_killed(server):
         await until(lambda: all(screen.snapshots >= 2 for screen in screens))
         await asyncio.to_thread(agent.post_turns, run, a_turn("ls"))
         await until(lambda: all("turn.recorded" in screen.heard for screen in screens))
-        for task in watching:
-            task.cancel()
+        await ended(watching)
         return [screen.snapshots for screen in screens]
 
     snapshots = asyncio.run(asyncio.wait_for(story(), 300))
@@ -113,8 +119,7 @@ def test_a_second_web_process_hears_what_the_first_one_took(server):
             await until(lambda: all(screen.snapshots for screen in screens))
             await asyncio.to_thread(agent.post_turns, run, a_turn("ls"))
             await until(lambda: all("meters" in screen.heard for screen in screens))
-            for task in watching:
-                task.cancel()
+            await ended(watching)
             return ["turn.recorded" in screen.heard for screen in screens]
 
         assert asyncio.run(asyncio.wait_for(story(), 120)) == [True, True]
