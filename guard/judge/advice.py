@@ -334,10 +334,11 @@ def _handed_round(case: Case, known: Evidence) -> Advice | None:
     if len(names) < _MANY or 2 * changes < len(case.turns) or any(o.failed for _, o in known):
         return None
     first, others = names[0], _listed(names[1:])
+    follow = "acts on it and does" if len(names[1:]) == 1 else "act on it and do"
     fix = (
         f"Decide it now: {first} raised this and has the say. "
         f"{first} states the decision and the next step; "
-        f"{others} act on it and do not hand it back."
+        f"{others} {follow} not hand it back."
     )
     return Advice(0.75, f"{first} and {others} hand one matter to each other.", fix)
 

@@ -19,12 +19,17 @@ from guard.report.sessions import PLACES, find_sessions, usual_places
 from guard.report.totals import Found, Totals
 from guard.tables import printable
 
+_USUAL_PLACES = ", ".join(f"~/{place}" for place in PLACES.values())
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command line."""
-    places = ", ".join(f"~/{place}" for place in PLACES.values())
     parser.add_argument(
-        "paths", nargs="*", type=Path, metavar="PATH", help=f"folders or files (default: {places})"
+        "paths",
+        nargs="*",
+        type=Path,
+        metavar="PATH",
+        help=f"folders or files (default: {_USUAL_PLACES})",
     )
     which = parser.add_mutually_exclusive_group()
     which.add_argument("--preset", metavar="NAME", help="a preset of `guard replay`")
@@ -76,7 +81,8 @@ def _with_told(paths: list[Path]) -> Iterator[tuple[Path, Told]]:
 def as_text(totals: Totals) -> str:
     """Say it in a page."""
     if not totals.sessions:
-        return f"No sessions found.\n{_not_counted(totals)}"
+        where = f"Agents keep them in {_USUAL_PLACES}; name another place: guard report PATH\n"
+        return f"No sessions found.\n{_not_counted(totals)}{where}"
     parts = [_headline(totals), _not_counted(totals)]
     if totals.loops:
         heading = f"The {len(totals.worst)} worst" if len(totals.worst) > 1 else "It was"

@@ -46,7 +46,7 @@ class Greeting:
     def write_for_person(self, out: TextIO) -> None:
         """Write what a person needs next."""
         guard, where = (
-            ("uv run guard", "in this folder") if is_checkout() else ("guard", "anywhere")
+            ("uv run --no-dev guard", "in this folder") if is_checkout() else ("guard", "anywhere")
         )
         out.write(
             f"\nMission Control serves {self.url}\n\n"

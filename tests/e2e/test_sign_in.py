@@ -39,4 +39,4 @@ def test_a_link_works_once(open_page, installation):
 def test_without_a_session_it_says_where_a_link_comes_from(open_page):
     page = open_page("/login/", signed_in=False)
 
-    assert page.get_by_text("uv run manage.py login_link").is_visible()
+    assert page.get_by_text("uv run --no-dev manage.py login_link").is_visible()

@@ -168,6 +168,17 @@ def test_a_matter_handed_round_is_decided_by_who_raised_it():
     assert "critic and coder act on it" in fix
 
 
+def test_a_matter_between_two_is_told_to_the_other_one():
+    said = [
+        a_message("Who reviews the export?", agent="planner"),
+        a_message("You should.", agent="critic"),
+        a_message("I would rather not.", agent="planner"),
+        a_message("Nor would I.", agent="critic"),
+    ]
+
+    assert fix_for(*said).endswith("critic acts on it and does not hand it back.")
+
+
 def test_hand_overs_by_a_tool_are_hand_overs_too():
     over = [a_call("hand_over", "ok", agent=name, to="the other") for name in ("a", "b", "a", "b")]
 

@@ -225,7 +225,9 @@ def test_sessions_without_a_loop_are_good_news(tmp_path, capsys):
 
 def test_a_folder_without_sessions_is_said_to_be_one(tmp_path, capsys):
     assert report(tmp_path) == 1
-    assert "No sessions found" in capsys.readouterr().out
+    shown = capsys.readouterr().out
+    assert "No sessions found" in shown
+    assert "Agents keep them in ~/.claude/projects, ~/.codex/sessions, ~/.gemini/tmp" in shown
 
 
 @pytest.mark.parametrize("argv", [["nowhere"], [".", "--preset", "brokre"]])

@@ -191,4 +191,4 @@ def _page(
 def _manage_command() -> str:
     """Return how this installation's commands are typed: a checkout or a wheel."""
     is_checkout = (settings.BASE_DIR / "manage.py").is_file()
-    return "uv run manage.py" if is_checkout else "missioncontrol"
+    return "uv run --no-dev manage.py" if is_checkout else "missioncontrol"
