@@ -8,6 +8,7 @@ from datetime import datetime
 from django.contrib.auth import SESSION_KEY
 from django.contrib.auth.models import User
 from django.contrib.sessions.models import Session
+from django.db.models import QuerySet
 
 from missioncontrol.accounts.browsers import IN_SESSION
 from missioncontrol.accounts.models import Browser
@@ -19,19 +20,20 @@ def end_others(user: User, *, kept: str | None, at: datetime) -> int:
     All the others are forgotten, and with them where pushes reached them: also those whose
     session ended by itself.
     """
-    ended: list[str] = []
-    here = ""
-    for session in _live(user, at):
-        if session.session_key == kept:
-            here = session.get_decoded().get(IN_SESSION, "")
-        else:
-            ended.append(session.pk)
-    others = Browser.objects.filter(user=user)
-    others = others.exclude(pk=here) if here else others
+    ended = [session.pk for session in _live(user, at) if session.session_key != kept]
+    others = other_browsers(user, kept=kept)
     forgotten = others.count()
     others.delete()
     Session.objects.filter(pk__in=ended).delete()
     return max(len(ended), forgotten)
+
+
+def other_browsers(user: User, *, kept: str | None) -> QuerySet[Browser]:
+    """Find a person's browsers but the one whose session has the key `kept`."""
+    others = Browser.objects.filter(user=user)
+    session = Session.objects.filter(pk=kept).first()
+    here = session.get_decoded().get(IN_SESSION) if session else None
+    return others.exclude(pk=here) if here else others
 
 
 def _live(user: User, at: datetime) -> Iterator[Session]:

@@ -39,8 +39,9 @@ def subscribe(
     """
     _check(endpoint, p256dh, auth, vapid_key)
     zone = _zone(time_zone)
-    strangers = Device.objects.filter(endpoint_digest=fingerprint(endpoint))
-    strangers.exclude(user=browser.user).delete()  # with what they chose for it
+    before = Device.objects.filter(endpoint_digest=fingerprint(endpoint))
+    # A stranger's, or signed out: it goes with what was chosen for it.
+    before.exclude(user=browser.user, left_at=None).delete()
     known = Device.objects.filter(browser=browser).first()
     kept: dict[str, Any] = {
         "user": browser.user, "browser": browser, "name": browser.name, "kind": browser.kind,

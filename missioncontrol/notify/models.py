@@ -30,6 +30,7 @@ class Device(models.Model):
     vapid_key = models.CharField(max_length=100, help_text="which of our keys it subscribed with")
     created_at = models.DateTimeField()
     seen_at = models.DateTimeField()
+    left_at = models.DateTimeField(null=True, help_text="signed out: told so once, then forgotten")
     enabled = models.BooleanField(default=True)
     hears_reports = models.BooleanField(default=False, help_text="the daily cost report too")
     show_details = models.BooleanField(default=True, help_text="off: pushes carry a title only")

@@ -26,6 +26,8 @@ from missioncontrol.runs import journal
 from missioncontrol.wire.events import NoticeFailed, NoticeSent
 
 MOST_AT_ONCE = 64
+BEHIND = timedelta(seconds=2)
+"""How much later a sign-out is looked at again that waits for another push."""
 JOURNALLED = frozenset({"decision", "warning", "budget", "report", "test"})
 
 
@@ -123,7 +125,7 @@ def _stands_down(delivery: Delivery, *, at: datetime) -> bool:
     if why := _no_longer(delivery):
         mine.update(status="skipped", due_at=None, leased_until=None, last_error=why)
         return True
-    due_at = services.due_for(delivery, at=at)
+    due_at = at + BEHIND if _would_overtake(delivery, at=at) else services.due_for(delivery, at=at)
     if due_at > at:
         mine.update(due_at=due_at, leased_until=None)
     return due_at > at
@@ -133,11 +135,24 @@ def _no_longer(delivery: Delivery) -> str | None:
     if delivery.device is None and delivery.channel is None:
         return "its target was removed"
     target: Any = delivery.device or delivery.channel
+    if delivery.what == "sign_out":
+        return None
+    if delivery.device is not None and delivery.device.left_at is not None:
+        return "its device was signed out"
     if not target.enabled and delivery.what not in {"test", "withdrawal"}:
         return "its target is switched off"
     if delivery.device is not None and not _may_hear(delivery.device, delivery.project_id):
         return "its person is no longer in the project"
     return None
+
+
+def _would_overtake(delivery: Delivery, *, at: datetime) -> bool:
+    """Tell whether a push to a device that was signed out is still on its way there.
+
+    What arrived after the sign-out would stay on its lock screen.
+    """
+    others = Delivery.objects.filter(device=delivery.device_id, leased_until__gt=at)
+    return delivery.what == "sign_out" and others.exclude(pk=delivery.pk).exists()
 
 
 def _may_hear(device: Device, project: UUID) -> bool:
@@ -178,7 +193,8 @@ def _tell_outcome(record: _Record, delivery: Delivery, outcome: Outcome, *, at: 
         record(NoticeFailed, **told, reason=outcome.failure)
     elif delivery.what in JOURNALLED:
         record(NoticeSent, **told)
-    if outcome.is_gone and delivery.device_id is not None:
+    is_over = outcome.is_gone or delivery.what == "sign_out"
+    if is_over and delivery.device_id is not None:
         Device.objects.filter(pk=delivery.device_id).delete()
     elif outcome.failure is None:
         _take_away_if_answered(delivery, at=at)

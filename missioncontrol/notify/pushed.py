@@ -14,6 +14,8 @@ from missioncontrol.notify.texts import Texts
 LONGEST_TTL_S = 24 * 3600
 UNHELD_TTL_S = 4 * 3600
 """A card that holds nobody is old news after a while."""
+SIGNED_OUT_TTL_S = 28 * 24 * 3600
+"""As long as push services keep one: a lost phone may be switched on weeks later."""
 CENT = Decimal("0.01")
 Button = dict[str, Any]
 """`action` and `title`; `message`: what is injected; `amount`: what is allowed on top;
@@ -69,6 +71,21 @@ def of_withdrawal(card: Card, t: Texts, *, outcome: str, by: str, open_cards: in
         "open": open_cards,
     }
     return Push(payload=payload, ttl_s=3600, urgency="normal", topic=card.decision.hex)
+
+
+def of_sign_out(told: Told, t: Texts, *, topic: str) -> Push:
+    """Say that this device was signed out: whatever it shows of ours goes."""
+    payload = {
+        "type": "withdrawn",
+        "everything": True,
+        "language": t.language,
+        "tag": topic,
+        "title": told.title,
+        "body": told.body,
+        "path": told.path,
+        "open": 0,
+    }
+    return Push(payload=payload, ttl_s=SIGNED_OUT_TTL_S, urgency="high", topic=topic)
 
 
 def of_told(told: Told, t: Texts, *, topic: str, open_cards: int, details: bool) -> Push:

@@ -25,6 +25,7 @@ from missioncontrol.wire.decisions import DecisionRow
 VERDICT_WAIT = timedelta(seconds=10)
 """How long a card is kept back for the judge, who may dismiss it or bring a fix."""
 ANSWERERS = (Role.OWNER, Role.OPERATOR)
+WHATEVER_THE_HOUR = frozenset({"test", "withdrawal", "sign_out"})
 HEARS = {"warning": "hears_decisions", "budget": "hears_budgets", "report": "hears_reports"}
 
 
@@ -143,7 +144,7 @@ def try_device(device: Device, *, project: UUID, by: str, at: datetime) -> Deliv
 
 def due_for(delivery: Delivery, *, at: datetime) -> datetime:
     """Return when a delivery may reach its target, wanted at a moment: not in quiet hours."""
-    if delivery.what in {"test", "withdrawal"}:
+    if delivery.what in WHATEVER_THE_HOUR:
         return at
     if delivery.device is not None:
         return _after_quiet(delivery.device, delivery.device.time_zone, at=at)
@@ -195,7 +196,9 @@ def _channels(project: UUID, hears: Iterable[str]) -> list[Channel]:
 def _devices(project: UUID, what: str) -> list[Device]:
     """Return the devices of the people who may answer in a project; a report is asked for."""
     people = Membership.objects.filter(project_id=project, role__in=ANSWERERS)
-    mine = Device.objects.filter(user__in=people.values("user"), user__is_active=True, enabled=True)
+    mine = Device.objects.filter(
+        user__in=people.values("user"), user__is_active=True, enabled=True, left_at=None
+    )
     return list(mine.filter(hears_reports=True) if what == "report" else mine)
 
 

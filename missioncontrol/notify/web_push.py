@@ -53,6 +53,8 @@ def push_of(delivery: Delivery, *, at: datetime) -> pushed.Push:
     device: Any = delivery.device
     notice, t = delivery.notice, texts_in(device.language)
     told = content.read(notice.content, language=device.language)
+    if delivery.what == "sign_out" and isinstance(told, content.Told):
+        return pushed.of_sign_out(told, t, topic=notice.id.hex)
     open_cards = open_cards_of(device)
     if isinstance(told, content.Told):
         return pushed.of_told(

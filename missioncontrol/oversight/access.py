@@ -25,6 +25,8 @@ from missioncontrol.accounts.models import (
 )
 from missioncontrol.accounts.services import Minted
 from missioncontrol.errors import InvalidRequest, NotFound
+from missioncontrol.notify import farewells
+from missioncontrol.notify.models import Device
 from missioncontrol.runs import journal
 from missioncontrol.wire.events import AccessChanged
 
@@ -113,9 +115,14 @@ def record_push(browser: Browser, *, on: bool, at: datetime) -> None:
 
 
 @transaction.atomic
-def sign_out(browser: Browser, *, by: str, at: datetime) -> None:
-    """Sign one browser out, wherever it is; what it shows is closed, what it offered void."""
+def sign_out(browser: Browser, *, by: str, at: datetime, is_here: bool = False) -> None:
+    """Sign one browser out, wherever it is; what it shows is closed, what it offered void.
+
+    `is_here`: it asks itself, and clears its own screen.
+    """
     pairing.withdraw(browser.user)
+    if not is_here:
+        farewells.part_from(Device.objects.filter(browser=browser), at=at)
     browsers.sign_out(browser.id)
     _record(_projects_of(browser.user), f"signed out “{browser.name}”", by=by, at=at)
     _close_sockets(browser.user)
@@ -125,6 +132,8 @@ def sign_out(browser: Browser, *, by: str, at: datetime) -> None:
 def end_other_sessions(*, user: User, kept: str | None, by: str, at: datetime) -> int:
     """Sign a person out everywhere else; return how many browsers that were."""
     pairing.withdraw(user)
+    others = sessions.other_browsers(user, kept=kept)
+    farewells.part_from(Device.objects.filter(browser__in=others), at=at)
     ended = sessions.end_others(user, kept=kept, at=at)
     if ended:
         _record(_projects_of(user), "signed out everywhere else", by=by, at=at)

@@ -12,7 +12,7 @@ DeliveryKind = Literal["push", "discord", "slack", "telegram", "email", "ntfy", 
 Language = Literal["en", "de"]
 """What people are told in: `notify.texts` has a catalogue of each."""
 ChannelHears = Literal["decisions", "budgets", "reports"]
-DeliveryWhat = Literal["decision", "withdrawal", "warning", "budget", "report", "test"]
+DeliveryWhat = Literal["decision", "withdrawal", "warning", "budget", "report", "test", "sign_out"]
 DeliveryStatus = Literal["waiting", "sent", "failed", "withdrawn", "skipped"]
 
 

@@ -320,6 +320,56 @@ def test_who_signs_out_leaves_nothing_on_the_lock_screen(pocket, stuck):
     assert len(pocket.service.pushes_to(pocket.subscription)) == before
 
 
+@pytest.fixture
+def lost(browser, installation, service):
+    """A phone of its own session, to be signed out from a desk."""
+    with a_pocket(browser, installation, service) as mine:
+        mine.page.context.clear_cookies()
+        mine.page.goto(installation.login_link())
+        mine.page.get_by_role("button", name="Sign in").tap()
+        mine.page.wait_for_url(f"{installation.url}/")
+        mine.allow()
+        yield mine
+
+
+def sign_out_the_other(desk):
+    """Sign the newest other browser out, as its person does at a desk."""
+    row = desk.get_by_role("listitem").filter(has=desk.get_by_role("switch", checked=True))
+    row.filter(has_not_text="this one").first.get_by_role("button", name="More about").click()
+    desk.get_by_role("button", name="Sign out ends its session").click()
+
+
+@pytest.mark.screens
+def test_who_is_signed_out_from_afar_shows_nothing_of_its_runs(lost, stuck, open_page):
+    runs = [stuck("first"), stuck("second")]
+    lost.put_away()
+    for run in runs:
+        pushed = lost.service.next_push(lost.subscription, "card")
+        lost.deliver(json.dumps({**pushed, "tag": run.card["id"]}))
+        lost.wait_for_shown(tag=run.card["id"])
+
+    sign_out_the_other(open_page("/settings/devices"))
+    lost.receive("withdrawn")
+
+    shown = lost.wait_for_shown(title="Signed out", silent=True)
+    assert (len(lost.shown()), shown["actions"]) == (1, [])
+    before = len(lost.service.pushes_to(lost.subscription))
+    stuck("third")
+    assert len(lost.service.pushes_to(lost.subscription)) == before
+
+
+@pytest.mark.screens
+def test_who_is_signed_out_in_sight_of_the_app_shows_nothing_at_all(lost, stuck, open_page):
+    run = stuck()
+    lost.receive("card")
+    lost.wait_for_shown(tag=run.card["id"])
+
+    sign_out_the_other(open_page("/settings/devices"))
+    lost.receive("withdrawn")
+
+    wait_for(lambda: lost.shown() == [])
+
+
 def test_the_icon_counts_what_is_open(pocket, stuck, service):
     pocket.page.add_init_script("navigator.setAppBadge = async (n) => { window.onIcon = n; }")
     pocket.open("/")

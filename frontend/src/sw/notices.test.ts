@@ -85,6 +85,12 @@ describe("what is no card", () => {
     expect([options.silent, options.renotify, options.actions, about.decision]).toEqual([true, false, [], "d1"]);
   });
 
+  it("a sign-out takes everything else away, and nothing but that does", () => {
+    expect(readPush({ type: "withdrawn", everything: true, tag: "s", title: "Signed out", open: 0 }).everything).toBe(true);
+    expect([true, 1, "yes"].map((everything) => readPush({ ...CARD, everything }).everything)).toEqual([true, false, false]);
+    expect(readPush(CARD).everything).toBe(false);
+  });
+
   it("a report belongs to no decision", () => {
     expect(readPush({ type: "told", tag: "t", title: "Friday cost $31.10" }).about.decision).toBeNull();
   });

@@ -31,6 +31,8 @@ export interface Shown {
   open: number | null;
   about: About;
   options: Options;
+  /** Whatever else is shown of ours goes: this device was signed out. */
+  everything: boolean;
 }
 
 /** What browsers know and TypeScript's library does not list. */
@@ -61,6 +63,7 @@ export function readPush(said: unknown): Shown {
   return {
     title: textOf(told.title).slice(0, LONGEST.title) || "Mission Control",
     open: typeof told.open === "number" ? told.open : null,
+    everything: told.everything === true,
     about,
     options: {
       body: textOf(told.body).slice(0, LONGEST.body),

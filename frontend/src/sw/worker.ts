@@ -71,6 +71,7 @@ async function fromShell(address: string, request: Request): Promise<Response> {
 async function hear(data: PushMessageData | null): Promise<void> {
   const shown = readPush(parsed(data));
   if (shown.open !== null) await count(shown.open);
+  if (shown.everything) await close(undefined);
   if (shown.about.type === "withdrawn" && (await isLookedAt())) return close(shown.options.tag);
   await show(shown);
 }

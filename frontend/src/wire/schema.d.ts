@@ -461,7 +461,7 @@ export interface paths {
         get?: never;
         put?: never;
         post?: never;
-        /** @description Sign a browser out, wherever it is; no push reaches it any more. */
+        /** @description Sign a browser out, wherever it is; its notifications close, and no more reach it. */
         delete: operations["devices_sign_out"];
         options?: never;
         head?: never;
@@ -2577,7 +2577,7 @@ export interface components {
              * What
              * @enum {string}
              */
-            what: "decision" | "withdrawal" | "warning" | "budget" | "report" | "test";
+            what: "decision" | "withdrawal" | "warning" | "budget" | "report" | "test" | "sign_out";
         };
         /** DetectionRaised */
         DetectionRaised: {

@@ -125,7 +125,7 @@ class OneDevice(APIView):
 
     @described("devices_sign_out", status=204)
     def delete(self, request: Request, device_id: UUID) -> HttpResponse:
-        """Sign a browser out, wherever it is; no push reaches it any more."""
+        """Sign a browser out, wherever it is; its notifications close, and no more reach it."""
         auth.check_by_hand(request)
         browser = _find(request, device_id)
         access.sign_out(browser, by=auth.name_of(request), at=now())

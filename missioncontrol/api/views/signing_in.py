@@ -98,7 +98,7 @@ def sign_out(request: HttpRequest) -> HttpResponse:
     """End this session; its browser is forgotten, and no push reaches it."""
     here = request.session.get(browsers.IN_SESSION)
     if here and (browser := Browser.objects.select_related("user").filter(pk=here).first()):
-        access.sign_out(browser, by=auth.name_of(request), at=clock.now())
+        access.sign_out(browser, by=auth.name_of(request), at=clock.now(), is_here=True)
     logout(request)
     return HttpResponseRedirect("/login/")
 

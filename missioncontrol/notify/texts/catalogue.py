@@ -116,6 +116,8 @@ class Texts:
     # a test
     test_title: str
     test_body: str
+    signed_out_title: str
+    signed_out_body: str
 
     # what can be tapped, and what came of a card
     inject_fix: str

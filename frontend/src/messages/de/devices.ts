@@ -86,7 +86,7 @@ const texts: typeof en = {
     test: "Test senden",
     tested: "Gesendet. Er kommt gleich an.",
     signOut: "Abmelden",
-    signOutSecond: "beendet seine Sitzung; kein Push erreicht es",
+    signOutSecond: "beendet seine Sitzung, schließt seine Benachrichtigungen",
     signOutHere: "Hier abmelden",
   },
 };

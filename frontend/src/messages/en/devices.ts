@@ -87,7 +87,7 @@ export default source("devices", {
     test: "Send a test",
     tested: "Sent. It arrives in a moment.",
     signOut: "Sign out",
-    signOutSecond: "ends its session; no push reaches it",
+    signOutSecond: "ends its session, closes its notifications",
     signOutHere: "Sign out here",
   },
 });
