@@ -12,7 +12,6 @@ from missioncontrol.notify.sealing import unseal
 from missioncontrol.runs.models import JournalRow
 from tests.build import a_project, a_stuck_run
 from tests.missioncontrol.notify.build import a_channel, deliver_due
-from tests.missioncontrol.test_outbound import server
 
 pytestmark = pytest.mark.django_db
 
@@ -21,8 +20,6 @@ pytestmark = pytest.mark.django_db
 def _unhurried():
     TESTS._tries.clear()
 
-
-__all__ = ["server"]
 
 SLACK = "https://hooks.slack.com/services/T1JJ3T3L2/A1BRTD4JD/TIiajkdnlazkcOXrIdevi7FQ"
 ENDPOINTS = [

@@ -11,7 +11,7 @@ from missioncontrol.notify import signing
 from missioncontrol.oversight import controllers
 from missioncontrol.runs.models import Run
 from tests.build import a_run, report
-from tests.missioncontrol.oversight.test_ladder import BROKER, say
+from tests.missioncontrol.oversight.taps import BROKER, say
 
 pytestmark = pytest.mark.django_db
 

@@ -13,10 +13,8 @@ from tests.build import a_stuck_run
 from tests.missioncontrol.notify.build import a_channel, deliver_due, statuses
 from tests.missioncontrol.notify.internet import an_internet
 from tests.missioncontrol.notify.mail import a_mailbox
-from tests.missioncontrol.test_outbound import server
 
 pytestmark = pytest.mark.django_db
-__all__ = ["server"]
 
 DISCORD = "https://discord.com/api/webhooks/123456789012345678/a-Very_Secret-token"
 SLACK = "https://hooks.slack.com/services/T1JJ3T3L2/A1BRTD4JD/TIiajkdnlazkcOXrIdevi7FQ"

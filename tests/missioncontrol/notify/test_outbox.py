@@ -17,10 +17,8 @@ from missioncontrol.oversight.taps import Tap
 from missioncontrol.runs.models import JournalRow, Run
 from tests.build import NOON, a_person, a_project, a_stuck_run, after
 from tests.missioncontrol.notify.build import a_channel, a_device, deliver_due, statuses
-from tests.missioncontrol.test_outbound import server
 
 pytestmark = pytest.mark.django_db
-__all__ = ["server"]
 
 
 @pytest.fixture

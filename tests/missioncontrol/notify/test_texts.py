@@ -17,9 +17,6 @@ from missioncontrol.notify.texts.german_sentences import SENTENCES, sentence
 from tests.build import NOON, a_call, a_project, a_run, a_stuck_run, report
 from tests.missioncontrol.notify.build import a_channel, deliver_due
 from tests.missioncontrol.notify.mail import a_mailbox
-from tests.missioncontrol.test_outbound import server
-
-__all__ = ["server"]
 
 OTHERS = [language for language in CATALOGUES if language != "en"]
 SAME_EVERYWHERE = {

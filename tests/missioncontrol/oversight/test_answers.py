@@ -13,12 +13,12 @@ from missioncontrol.errors import (
     StaleRun,
 )
 from missioncontrol.oversight import answers, rows, services
-from missioncontrol.oversight.directives import directive, queued, standing_of
 from missioncontrol.oversight.models import AllowlistEntry, Decision, Intervention
 from missioncontrol.oversight.taps import Amount, Tap
 from missioncontrol.runs.models import JournalRow
 from missioncontrol.runs.models import Turn as TurnRow
 from tests.build import NOON, a_call, a_proposal, a_run, a_stuck_run, after, report
+from tests.missioncontrol.oversight.taps import asked
 
 pytestmark = pytest.mark.django_db
 
@@ -33,10 +33,6 @@ def tap(run, action, **said):
     )
     run.refresh_from_db()
     return made, is_new
-
-
-def asked(run):
-    return directive(standing_of(run), asked_seq=run.last_seq, messages=queued(run.id))
 
 
 def test_continue_lets_the_held_call_run():

@@ -8,7 +8,7 @@ from missioncontrol.oversight import backtest_rows, backtests, tasks
 from missioncontrol.oversight.models import Backtest, BacktestRun
 from missioncontrol.runs.models import Run
 from tests.build import NOON, a_call, a_proposal, a_run, a_stuck_run, report
-from tests.missioncontrol.oversight.test_answers import tap
+from tests.missioncontrol.oversight.taps import tap
 
 pytestmark = pytest.mark.django_db
 

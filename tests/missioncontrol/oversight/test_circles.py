@@ -10,7 +10,7 @@ from missioncontrol.oversight.circles import KIN_WATCHED, _circles
 from missioncontrol.oversight.models import Decision
 from missioncontrol.runs.models import JournalRow, Run
 from tests.build import NOON, a_call, a_proposal, a_run, put, report
-from tests.missioncontrol.oversight.test_budgets import card, tap
+from tests.missioncontrol.oversight.taps import card, tap
 
 pytestmark = pytest.mark.django_db
 

@@ -18,11 +18,9 @@ from missioncontrol.oversight.taps import Tap
 from missioncontrol.runs.models import JournalRow, Run
 from tests.build import NOON, a_project, a_run, after, put
 from tests.installations import wait_for
-from tests.missioncontrol.oversight.test_ladder import BROKER, say
-from tests.missioncontrol.test_outbound import server
+from tests.missioncontrol.oversight.taps import BROKER, say
 
 pytestmark = pytest.mark.django_db
-__all__ = ["server"]
 
 
 @pytest.fixture

@@ -10,22 +10,15 @@ from guard.turn import Role, Turn
 from missioncontrol.notify import content
 from missioncontrol.notify.models import Notice
 from missioncontrol.oversight import answers, judging, tasks, watches
-from missioncontrol.oversight.directives import directive, queued, standing_of
 from missioncontrol.oversight.models import Decision, Message
 from missioncontrol.oversight.taps import Tap
 from missioncontrol.runs.models import JournalRow, Run
 from tests.build import NOON, a_call, a_project, a_proposal, a_run, after, put, report
 from tests.missioncontrol.notify.build import a_channel
+from tests.missioncontrol.oversight.taps import BROKER, asked, say
 
 pytestmark = pytest.mark.django_db
-BROKER = {"preset": "broker"}
 ERROR = "Traceback (most recent call last):\n  File 'a.py', line 3\nKeyError: 'user'"
-
-
-def say(run: Run, times: int, text: str = "I will look at the parser once more.") -> Run:
-    for _ in range(times):
-        run = report(run, Turn(role=Role.ASSISTANT, content=text, agent="coder"))
-    return run
 
 
 def attempt(run: Run, times: int) -> Run:
@@ -33,10 +26,6 @@ def attempt(run: Run, times: int) -> Run:
         run = report(run, a_call(f"sed -i s/{number}/x/ a.py", error=ERROR, files=("a.py",),
                                  action_class="fix", state="c0ffee"))  # fmt: skip
     return run
-
-
-def asked(run: Run):
-    return directive(standing_of(run), asked_seq=run.last_seq, messages=queued(run.id))
 
 
 def events(run: Run) -> list[str]:

@@ -11,7 +11,7 @@ from missioncontrol.oversight.models import Decision, Intervention
 from missioncontrol.oversight.taps import Tap
 from missioncontrol.runs.models import JournalRow, Run
 from tests.build import NOON, a_project, a_run, a_stuck_run, after, report
-from tests.missioncontrol.oversight.test_ladder import BROKER, say
+from tests.missioncontrol.oversight.taps import BROKER, say
 
 pytestmark = pytest.mark.django_db
 CORRECTION = "The parser lives in src/grammar.py; begin there."

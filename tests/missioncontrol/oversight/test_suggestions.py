@@ -8,7 +8,7 @@ from missioncontrol.oversight import allowlist
 from missioncontrol.oversight.models import AllowlistEntry, Decision
 from missioncontrol.oversight.suggestions import suggestions
 from tests.build import NOON, a_project, a_stuck_run
-from tests.missioncontrol.oversight.test_answers import tap
+from tests.missioncontrol.oversight.taps import tap
 
 pytestmark = pytest.mark.django_db
 

@@ -13,7 +13,7 @@ from missioncontrol.oversight.tree_budgets import spent_by_tree
 from missioncontrol.runs import journal
 from missioncontrol.runs.models import Run
 from tests.build import NOON, a_proposal, a_run, after, put, report
-from tests.missioncontrol.oversight.test_budgets import card, paid, tap, told
+from tests.missioncontrol.oversight.taps import card, paid, tap, told
 
 pytestmark = pytest.mark.django_db
 
