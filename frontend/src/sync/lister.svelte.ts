@@ -2,6 +2,13 @@
 import { pathOf, ProblemError, read } from "../wire/api";
 import type { Page } from "../wire/types";
 
+interface Question {
+  path: string;
+  /** What the first page answers; further pages belong to it. */
+  of: string;
+  isMore: boolean;
+}
+
 export class Lister<Row> {
   #rows = $state.raw<readonly Row[]>([]);
   #next = $state.raw<string | null>(null);
@@ -9,6 +16,9 @@ export class Lister<Row> {
   #loaded = $state.raw(false);
   #failed = $state.raw(false);
   #problem = $state.raw("");
+  #last: Question | null = null;
+  /** The question that the rows answer. */
+  #of = "";
   #asked = 0;
 
   get rows(): readonly Row[] {
@@ -33,32 +43,41 @@ export class Lister<Row> {
   }
 
   load(path: string): Promise<void> {
-    return this.#fetch(path, () => []);
+    return this.#fetch({ path, of: path, isMore: false });
   }
 
   async more(): Promise<void> {
-    if (this.#next) await this.#fetch(pathOf(this.#next), () => this.#rows);
+    if (this.#next) await this.#fetch({ path: pathOf(this.#next), of: this.#of, isMore: true });
   }
 
-  async #fetch(path: string, before: () => readonly Row[]): Promise<void> {
+  /** Ask once more what was asked last. */
+  async again(): Promise<void> {
+    if (this.#last) await this.#fetch(this.#last);
+  }
+
+  async #fetch(question: Question): Promise<void> {
     const asked = ++this.#asked;
+    this.#last = question;
     this.#loading = true;
     try {
-      const page = await read<Page<Row>>(path);
+      const page = await read<Page<Row>>(question.path);
       if (asked !== this.#asked) return;
-      this.#rows = [...before(), ...page.results];
+      this.#rows = question.isMore ? [...this.#rows, ...page.results] : page.results;
+      this.#of = question.of;
       this.#next = page.next;
       this.#loaded = true;
       this.#failed = false;
       this.#problem = "";
     } catch (error) {
-      if (asked === this.#asked) this.#fail(error);
+      if (asked === this.#asked) this.#fail(error, question);
     } finally {
       if (asked === this.#asked) this.#loading = false;
     }
   }
 
-  #fail(error: unknown): void {
+  /** Rows of another question are no answer to this one. */
+  #fail(error: unknown, question: Question): void {
+    if (question.of !== this.#of) [this.#rows, this.#next, this.#loaded] = [[], null, false];
     this.#failed = true;
     this.#problem = error instanceof ProblemError && error.status === 400 ? error.message : "";
   }

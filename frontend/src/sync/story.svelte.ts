@@ -50,6 +50,11 @@ export class Story {
     this.#timer ??= setTimeout(() => void this.#fetch(), wait);
   }
 
+  /** Ask once more what failed, at once. */
+  again(): Promise<void> {
+    return this.#fetch();
+  }
+
   zoom(view: readonly [from: number, to: number] | null): void {
     this.#view = view;
     void this.#fetch();

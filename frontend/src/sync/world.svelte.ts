@@ -35,6 +35,7 @@ class World {
   #chosen = $state.raw<string | null>(storedProject());
   readonly taps: TapQueue;
   readonly #memory = new Memory(shelf);
+  #again: ReturnType<typeof setTimeout> | undefined;
 
   readonly #project = $derived(this.projects.find(({ id }) => id === this.#chosen) ?? null);
   readonly #shownFeeds = $derived(
@@ -266,7 +267,8 @@ class World {
   async #waitForServer(): Promise<void> {
     await this.#recall();
     if (this.#me === null) this.#access = "unreachable";
-    setTimeout(() => void this.enter(), ASK_AGAIN_MS);
+    clearTimeout(this.#again);
+    this.#again = setTimeout(() => void this.enter(), ASK_AGAIN_MS);
   }
 
   async #recall(): Promise<void> {

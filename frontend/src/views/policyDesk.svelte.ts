@@ -1,5 +1,5 @@
 /** The draft of a project's policy: edited, checked, tried on recorded runs, saved. */
-import { ProblemError, read, write } from "../wire/api";
+import { ProblemError, read, UnreachableError, write } from "../wire/api";
 import t from "../messages/en/policies";
 import type { BacktestRow, Page, PolicyCheck, PolicyRule, PolicyVersion, ProjectRow } from "../wire/types";
 import { sameDraft, type Draft, type Tables } from "./policies";
@@ -70,11 +70,14 @@ export class PolicyDesk {
     return this.#backtest?.status === "queued" || this.#backtest?.status === "running";
   }
 
+  /** Read the policy in force; raises where the server does not tell it. */
   async load(): Promise<void> {
+    this.#failure = null;
     const project = await this.#look();
     this.#kept = this.#versions[0]?.text ?? null;
     this.#start(this.#kept ?? project.policy);
     await this.#ask();
+    if (this.#check === null) throw new UnreachableError(t.notChecked);
     this.#loaded = true;
   }
 

@@ -30,7 +30,7 @@ const texts: typeof en = {
   views: { deeds: "Ohne Schritte", people: "Menschen", cards: "Karten", all: "Alles" },
   note: "Wird eine Zeile geändert oder entfernt, stimmt keine Prüfsumme danach mehr.",
   notFetched: "Das Protokoll konnte nicht geladen werden.",
-  notFetchedWhy: "Es ist gespeichert; nur diese Ansicht konnte es nicht lesen. Bei Verbindung erneut ansehen.",
+  notFetchedWhy: "Es ist gespeichert; nur diese Ansicht konnte es nicht lesen.",
   nothing: "Noch ist nichts aufgezeichnet. Was Menschen, Regeln und Agenten tun, steht hier.",
   more: "Mehr",
   erased: "Der Inhalt wurde gelöscht. Die Zeile stimmt weiterhin.",

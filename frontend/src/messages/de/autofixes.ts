@@ -5,7 +5,6 @@ const texts: typeof en = {
   title: "Autokorrekturen",
   notFetched: "Die Autokorrekturen konnten nicht geladen werden.",
   notFetchedWhy: "Was korrigiert wurde, steht im Protokoll.",
-  toAudit: "Zum Protokoll",
   nothing: "Nichts wurde ohne einen Tipp korrigiert.",
   nothingWhy: "Läufe im Modus „Auto“ korrigieren sich selbst; jede Korrektur steht hier mit dem, was folgte.",
   toPolicies: "Zu den Richtlinien",

@@ -4,7 +4,6 @@ import { strong } from "../strong";
 
 const texts: typeof en = {
   failed: "Die Geräte konnten nicht geladen werden.",
-  failedWhy: "Noch einmal versuchen, wenn die Verbindung wieder da ist.",
   problem: "Nicht erreichbar; nichts wurde geändert.",
   here: {
     title: "Benachrichtigungen auf diesem Gerät",

@@ -3,8 +3,6 @@ import type en from "../en/settings";
 const texts: typeof en = {
   title: "Einstellungen",
   pages: { project: "Projekt", keys: "Schlüssel", instance: "Diese Installation", channels: "Kanäle", deliveries: "Zustellungen", devices: "Geräte", device: "Sprache" },
-  notFetched: "Diese Seite konnte nicht geladen werden.",
-  notFetchedWhy: "Bei Verbindung erneut ansehen.",
   toSettings: "Zu den Einstellungen",
   ofItsOwn: "Jedes Projekt hat eigene Einstellungen.",
   loops: "Wenn ein Lauf in eine Schleife gerät",

@@ -37,6 +37,7 @@ export default source("access", {
   noKeys: "No key. Without one no agent can report here.",
   noTokens: "No token yet.",
   past: (n: number) => `Revoked and expired: ${String(n)}`,
+  notRead: "The list could not be fetched.",
   failed: "The server could not be reached; nothing was changed.",
   elsewhere: "Other browsers",
   elsewhereHint: "Ends every session but this one, on every device. Phones have to be paired again; tokens stay.",

@@ -31,7 +31,7 @@ export default source("audit", {
   views: { deeds: "Without turns", people: "People", cards: "Cards", all: "Everything" },
   note: "A row cannot be changed or removed without breaking every hash after it.",
   notFetched: "The journal could not be fetched.",
-  notFetchedWhy: "It is kept; only this screen could not read it. Look again when the connection is back.",
+  notFetchedWhy: "It is kept; only this screen could not read it.",
   nothing: "Nothing has been recorded yet. What people, rules and agents do stands here.",
   more: "More",
   erased: "The payload was erased. The row still verifies.",

@@ -6,7 +6,6 @@ export default source("autofixes", {
   title: "Autofixes",
   notFetched: "The autofixes could not be fetched.",
   notFetchedWhy: "What was injected stands in the journal.",
-  toAudit: "To Audit",
   nothing: "Nothing was injected without a tap.",
   nothingWhy: "Runs in mode auto correct themselves; each correction stands here with what followed.",
   toPolicies: "To Policies",

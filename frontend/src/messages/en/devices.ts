@@ -5,7 +5,6 @@ import { strong } from "../strong";
 
 export default source("devices", {
   failed: "Your devices could not be fetched.",
-  failedWhy: "Look again when the connection is back.",
   problem: "It could not be reached; nothing was changed.",
   here: {
     title: "Notifications on this device",

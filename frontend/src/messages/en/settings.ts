@@ -4,8 +4,6 @@ import { source } from "../speech.svelte";
 export default source("settings", {
   title: "Settings",
   pages: { project: "Project", keys: "Keys", instance: "This instance", channels: "Channels", deliveries: "Deliveries", devices: "Devices", device: "Language" },
-  notFetched: "This page could not be fetched.",
-  notFetchedWhy: "Look again when the connection is back.",
   toSettings: "To Settings",
   ofItsOwn: "Each project has settings of its own.",
   loops: "When a run loops",
