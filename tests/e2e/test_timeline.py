@@ -1,6 +1,7 @@
 """A run's turns in a browser: 100,000 of them, hostile ones, found, filtered, compared."""
 
 import json
+import re
 import subprocess
 import sys
 import time
@@ -209,6 +210,18 @@ def test_a_link_opened_cold_on_a_phone_stays_on_its_turn_while_the_page_loads(
     in_sight(page, seq)
     assert abs(middle_of(page, seq) - before) < 3
     expect(row(page, seq)).to_contain_text(f"{seq + 1}")
+
+
+@pytest.mark.parametrize("phone", [False, True])
+def test_a_link_beyond_the_end_says_so_and_shows_the_last_turn(open_page, short_run, phone):
+    page = open_page(f"/runs/{short_run}/turns/999999", phone=phone)
+
+    said = page.get_by_role("status").filter(has_text="There is no such turn.")
+    expect(said).to_contain_text("The run has 5 turns")
+    in_sight(page, 4)
+    expect(page).to_have_url(re.compile("/turns/4$"))
+    row(page, 2).click()
+    expect(said).to_have_count(0)
 
 
 @pytest.mark.parametrize("phone", [False, True])

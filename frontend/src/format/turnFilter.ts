@@ -15,8 +15,6 @@ export interface Filter {
   only: boolean;
 }
 
-export const EVERYTHING: Filter = { agent: "", tool: "", signal: "", role: "", flagged: false, q: "", only: false };
-
 /** Stands for turns that call no tool. */
 export const TEXT_TURNS = "text";
 

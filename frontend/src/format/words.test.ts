@@ -186,6 +186,7 @@ describe("a turn", () => {
 it("says who works, and splits what is done", () => {
   expect(agentLine(aRun({ model: "claude-sonnet-4-5-20250929" }))).toBe("Claude Code · sonnet-4-5");
   expect([splitDoing("Bash pytest -q"), splitDoing("stop")]).toEqual([["Bash", "pytest -q"], ["stop", ""]]);
+  expect(splitDoing('"I will look at "main" first."')).toEqual(['“I will look at "main" first.”', ""]);
 });
 
 describe("what an agent can do", () => {

@@ -121,8 +121,9 @@ export function burnOf(run: RunRow, now: Date): number {
   return quiet || hasEnded(run) ? 0 : Number(run.burn_usd_per_hour);
 }
 
-/** "Bash pytest -q" as tool and rest. */
+/** "Bash pytest -q" as tool and rest; what it says instead of calling a tool is one quote. */
 export function splitDoing(doing: string): [tool: string, rest: string] {
+  if (/^".*"$/.test(doing)) return [`“${doing.slice(1, -1)}”`, ""];
   const space = doing.indexOf(" ");
   return space < 0 ? [doing, ""] : [doing.slice(0, space), doing.slice(space + 1)];
 }

@@ -1,9 +1,10 @@
 import { describe, expect, it } from "vitest";
 import { aTurn } from "../fixtures/rows";
-import { EVERYTHING, matches, type Filter } from "../format/turnFilter";
+import { filterOf, matches, type Filter } from "../format/turnFilter";
 import type { FoundTurns } from "../wire/types";
 import { Matches } from "./matches.svelte";
 
+const EVERYTHING = filterOf(new URLSearchParams());
 const WORDS: Filter = { ...EVERYTHING, q: "rare" };
 const FLAGGED: Filter = { ...EVERYTHING, flagged: true };
 

@@ -6,8 +6,8 @@ export function burnOfAll(runs: readonly RunRow[], now: Date): number {
   return runs.reduce((total, run) => total + burnOf(run, now), 0);
 }
 
-/** Did this run do anything since midnight here? */
-export function isToday(run: RunRow, now: Date): boolean {
+/** Did this run end since midnight here? */
+export function endedToday(run: RunRow, now: Date): boolean {
   const midnight = new Date(now.getFullYear(), now.getMonth(), now.getDate());
-  return new Date(run.started_at) >= midnight;
+  return run.ended_at !== null && new Date(run.ended_at) >= midnight;
 }

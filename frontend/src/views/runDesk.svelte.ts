@@ -25,6 +25,7 @@ export class RunDesk {
   readonly hits: Matches;
   #folded = $state.raw<ReadonlySet<string>>(new Set());
   #open = $state.raw<number | null>(null);
+  #beyond = $state.raw(false);
 
   readonly #run = $derived.by(() => world.run(this.id));
   readonly #cards = $derived.by(() => [...this.feed.state.decisions.values()]);
@@ -81,6 +82,11 @@ export class RunDesk {
     return this.#open;
   }
 
+  /** The address named a turn after the last one, which stands in for it. */
+  get beyond(): boolean {
+    return this.#beyond;
+  }
+
   turn(seq: number): TurnRow | null {
     return this.feed.state.turns.get(seq) ?? null;
   }
@@ -107,6 +113,16 @@ export class RunDesk {
     const path = seq === null ? runPath(this.id) : turnPath(this.id, seq);
     router.replace(path + query(paramsOf(this.#filter)));
     this.#open = open ? seq : null;
+    this.#beyond = false;
+  }
+
+  /** Choose the last turn where the address names one after it; null: it does not. */
+  comeBack(): number | null {
+    if (this.chosen === null || this.chosen < this.#count) return null;
+    const last = this.#count > 0 ? this.#count - 1 : null;
+    this.choose(last);
+    this.#beyond = true;
+    return last;
   }
 
   toggle(seq: number): void {

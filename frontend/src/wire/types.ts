@@ -21,7 +21,6 @@ export type Meters = Schemas["Meters"];
 export type BudgetState = Schemas["BudgetState"];
 export type Evidence = Schemas["CardEvidence"];
 export type EvidenceTurn = Schemas["EvidenceTurn"];
-export type Verdict = Schemas["VerdictRow"];
 export type Me = Schemas["Me"];
 export type AllowlistRow = Schemas["AllowlistRow"];
 export type AllowlistSuggestion = Schemas["AllowlistSuggestion"];
@@ -69,10 +68,8 @@ export type Snapshot = Schemas["Snapshot"];
 export type MetersFrame = Schemas["MetersFrame"];
 export type BatchFrame = Schemas["BatchFrame"];
 
-export type RunStatus = RunRow["status"];
 export type Mode = RunRow["mode"];
 export type Action = InterventionRow["action"];
-export type AnswerStatus = InterventionRow["status"];
 export type TapePoint = RunRow["tape"][number];
 export type Scope = Schemas["AllowlistRow"]["scope"];
 

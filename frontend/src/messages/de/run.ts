@@ -11,6 +11,7 @@ const texts: typeof en = {
   back: "Zurück",
   answer: "Antworten",
   columns: { turn: "Schritt", time: "Zeit", agent: "Agent", what: "Was er tat", result: "Ergebnis", tokens: "Tokens", cost: "Kosten" },
+  beyond: (n) => `Diesen Schritt gibt es nicht. Der Lauf hat ${counted(n, { one: "Schritt", other: "Schritte" })}${n > 0 ? "; der letzte ist gewählt" : ""}.`,
   turn: (n) => `Schritt ${n}`,
   turnOf: (n, all) => `Schritt ${n} von ${all}`,
   you: "Mensch:",

@@ -121,7 +121,9 @@ const texts: typeof en = {
   notChanged: "Nicht geändert.",
   notChangedWhy: (why) => `Nicht geändert: ${why}`,
   chart: {
-    notFetched: "Das Bild konnte nicht geladen werden; die Tabelle hat seine Zahlen.",
+    coming: "Das Bild wird gezeichnet …",
+    notFetched: "Das Bild konnte nicht geladen werden.",
+    tableHasIt: "Die Tabelle hat seine Zahlen.",
     asTable: "Als Tabelle",
     titleAsTable: (title) => `${title}, als Tabelle`,
   },

@@ -12,6 +12,7 @@ export default source("run", {
   back: "Back",
   answer: "Answer",
   columns: { turn: "Turn", time: "Time", agent: "Agent", what: "What it did", result: "Result", tokens: "Tokens", cost: "Cost" },
+  beyond: (n: number) => `There is no such turn. The run has ${counted(n, { one: "turn", other: "turns" })}${n > 0 ? "; the last one is chosen" : ""}.`,
   turn: (n: string) => `Turn ${n}`,
   turnOf: (n: string, all: string) => `Turn ${n} of ${all}`,
   you: "You:",

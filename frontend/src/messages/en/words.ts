@@ -123,7 +123,9 @@ export default source("words", {
   notChanged: "Not changed.",
   notChangedWhy: (why: string) => `Not changed: ${why}`,
   chart: {
-    notFetched: "The picture could not be fetched; the table has its figures.",
+    coming: "The picture is being drawn…",
+    notFetched: "The picture could not be fetched.",
+    tableHasIt: "The table has its figures.",
     asTable: "As a table",
     titleAsTable: (title: string) => `${title}, as a table`,
   },
