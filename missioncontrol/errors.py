@@ -36,6 +36,10 @@ class MissionControlError(Exception):
         """Return further members of the problem document."""
         return {}
 
+    def headers(self) -> dict[str, str]:
+        """Return what else the answer's head says."""
+        return {}
+
 
 class SettingInvalid(MissionControlError):
     code = "setting_invalid"
@@ -156,8 +160,15 @@ class TooManyRequests(MissionControlError):
     status = 429
     title = "Too many requests"
 
-    def __init__(self) -> None:
-        super().__init__("Too many tries. Wait a minute.")
+    def __init__(self, *, wait_s: int) -> None:
+        super().__init__(f"Too many tries. Wait {wait_s} s.")
+        self.wait_s = wait_s
+
+    def extra(self) -> dict[str, Any]:
+        return {"wait_s": self.wait_s}
+
+    def headers(self) -> dict[str, str]:
+        return {"Retry-After": str(self.wait_s)}
 
 
 class Unavailable(MissionControlError):

@@ -53,8 +53,9 @@ def server_error(request: HttpRequest) -> HttpResponse:
 
 def _document(error: MissionControlError) -> HttpResponse:
     return HttpResponse(
-        to_json(document(error)), status=error.status, content_type="application/problem+json"
-    )
+        to_json(document(error)), status=error.status, content_type="application/problem+json",
+        headers=error.headers(),
+    )  # fmt: skip
 
 
 def _of_framework(error: exceptions.APIException) -> MissionControlError:

@@ -11,6 +11,10 @@ from tests.e2e.conftest import DESKTOP, PHONE
 from tests.installations import an_installation
 
 pytestmark = pytest.mark.https
+PIXEL = (
+    "Mozilla/5.0 (Linux; Android 15; Pixel 9) AppleWebKit/537.36 (KHTML, like Gecko) "
+    "Chrome/142.0.0.0 Mobile Safari/537.36"
+)
 
 
 @pytest.fixture(scope="module")
@@ -84,7 +88,7 @@ def test_a_phone_is_paired_by_the_code_on_the_desk(browser, house):
     assert link.startswith(house.line["https_url"])
 
     hand = browser.new_context(
-        viewport=PHONE, has_touch=True, is_mobile=True, ignore_https_errors=True
+        viewport=PHONE, has_touch=True, is_mobile=True, ignore_https_errors=True, user_agent=PIXEL
     )
     phone = hand.new_page()
     phone.goto(link)
@@ -96,6 +100,14 @@ def test_a_phone_is_paired_by_the_code_on_the_desk(browser, house):
     expect(page.get_by_role("heading", name="is paired.")).to_be_visible()
     expect(devices).to_have_count(before + 1)
     expect(phone.get_by_text("This address uses a certificate this machine made.")).to_be_visible()
+    asked = []
+    page.on("request", lambda request: asked.append(request.url))
+    page.reload()
+    expect(devices).to_have_count(before + 1)
+    expect(page.get_by_alt_text("a link that signs in once")).to_have_count(0)
+    assert [url for url in asked if url.endswith("/pairings/")] == []
+    page.get_by_role("button", name="Show the code").click()
+    expect(page.get_by_alt_text("a link that signs in once")).to_be_visible()
     hand.close()
     desk.close()
 

@@ -1,8 +1,9 @@
 /** A test sent to a channel, followed until something came of it. */
 import { exactTime } from "../format/time";
 import t from "../messages/en/channels";
-import { ProblemError, read, write } from "../wire/api";
+import { read, write } from "../wire/api";
 import type { DeliveryRow } from "../wire/types";
+import { refused } from "./refused";
 
 const ASK_EVERY_MS = 600;
 const MOST_ASKS = 50;
@@ -40,7 +41,7 @@ export class ChannelTrial {
       this.#row = await write<DeliveryRow>("POST", `channels/${channel}/test/`, {});
       await this.#follow(this.#row.id);
     } catch (error) {
-      this.#wrong = error instanceof ProblemError ? error.message : t.unreachable;
+      this.#wrong = refused(error, t.unreachable);
     } finally {
       this.#busy = false;
     }

@@ -15,6 +15,11 @@ export class ProblemError extends Error {
     this.code = textOf(body.code) ?? "";
     this.body = body;
   }
+
+  /** In how many seconds the same may be asked again; null: the server did not say. */
+  get waitS(): number | null {
+    return typeof this.body.wait_s === "number" ? this.body.wait_s : null;
+  }
 }
 
 export interface WriteOptions {

@@ -18,7 +18,7 @@ from missioncontrol.api.answers import answer, answer_list, answer_page, identit
 from missioncontrol.api.schema import described
 from missioncontrol.api.views.oversight import named_project
 from missioncontrol.clock import now
-from missioncontrol.errors import Forbidden, TooManyRequests
+from missioncontrol.errors import Forbidden
 from missioncontrol.notify import channels, selectors
 from missioncontrol.notify.models import Channel
 from missioncontrol.notify.rows import delivery_row
@@ -66,6 +66,8 @@ class ChannelPatch:
 
 
 TESTS = Pace(most=10, in_all=60)
+RETRIES = Pace(most=20, in_all=120)
+"""Each is up to eight calls to somebody else's server."""
 RULES = ("enabled", "step_minutes", "quiet_from", "quiet_to", "hears", "language")
 
 
@@ -124,8 +126,7 @@ class ChannelTest(APIView):
         """Send a channel a test, quiet hours or not; the delivery says what comes of it."""
         channel = selectors.channel(channel_id, projects=auth.projects_of(request))
         auth.check_may_act(request, channel.project_id)
-        if not TESTS.may(str(request.user.pk)):
-            raise TooManyRequests
+        TESTS.check(str(request.user.pk))
         made = channels.send_test(channel, by=auth.name_of(request), at=now())
         return answer(delivery_row(made), status=202)
 
@@ -166,6 +167,7 @@ class DeliveryRetry(APIView):
         mine = auth.projects_of(request)
         delivery = selectors.delivery(delivery_id, projects=mine)
         auth.check_may_act(request, delivery.project_id)
+        RETRIES.check(str(request.user.pk))
         channels.try_again(delivery, at=now())
         return answer(delivery_row(selectors.delivery(delivery_id, projects=mine)), status=202)
 

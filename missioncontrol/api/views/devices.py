@@ -22,7 +22,7 @@ from missioncontrol.api import auth
 from missioncontrol.api.answers import answer, answer_list, read_body
 from missioncontrol.api.schema import described
 from missioncontrol.clock import now
-from missioncontrol.errors import InvalidRequest, NotFound, TooManyRequests, Unavailable
+from missioncontrol.errors import InvalidRequest, NotFound, Unavailable
 from missioncontrol.notify import devices, services, vapid
 from missioncontrol.notify.devices import Tried
 from missioncontrol.notify.models import Device
@@ -174,8 +174,7 @@ class TryDevice(APIView):
         project = memberships_of(_person(request)).first()
         if device is None or project is None:
             raise NotFound("A browser that takes pushes")
-        if not TESTS.may(str(request.user.pk)):
-            raise TooManyRequests
+        TESTS.check(str(request.user.pk))
         services.try_device(device, project=project.project_id, by=auth.name_of(request), at=now())
         return HttpResponse(status=202)
 
@@ -187,8 +186,7 @@ class Pairings(APIView):
     def post(self, request: Request) -> HttpResponse:
         """Make a link and a code that sign one phone in, once, within ten minutes."""
         auth.check_by_hand(request)
-        if not PAIRINGS.may(str(request.user.pk)):
-            raise TooManyRequests
+        PAIRINGS.check(str(request.user.pk))
         base = _address_for_phones(request)
         if not base:
             raise Unavailable(

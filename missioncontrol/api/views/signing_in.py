@@ -85,7 +85,9 @@ def pair(request: HttpRequest) -> HttpResponse:
         return _page(request, "accounts/pair.html", PAIR)
     if not CODES.may(asked_from(request)):
         told = {**PAIR, "problem": "Too many tries. Wait a minute, then type it again."}
-        return _page(request, "accounts/pair.html", told, status=HTTPStatus.TOO_MANY_REQUESTS)
+        refused = _page(request, "accounts/pair.html", told, status=HTTPStatus.TOO_MANY_REQUESTS)
+        refused["Retry-After"] = str(CODES.wait_s(asked_from(request)))
+        return refused
     link = pairing.redeem_code(code=request.POST.get("code", ""), at=clock.now())
     if link:
         return _enter(request, link)

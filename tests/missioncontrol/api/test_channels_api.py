@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from missioncontrol.api.views.channels import TESTS
+from missioncontrol.api.views.channels import RETRIES, TESTS
 from missioncontrol.notify.models import Channel, Delivery
 from missioncontrol.notify.sealing import unseal
 from missioncontrol.runs.models import JournalRow
@@ -19,6 +19,7 @@ pytestmark = pytest.mark.django_db
 @pytest.fixture(autouse=True)
 def _unhurried():
     TESTS._tries.clear()
+    RETRIES._tries.clear()
 
 
 SLACK = "https://hooks.slack.com/services/T1JJ3T3L2/A1BRTD4JD/TIiajkdnlazkcOXrIdevi7FQ"
@@ -212,6 +213,21 @@ def test_a_failed_delivery_shows_why_and_is_tried_again(server, as_person, opera
 
     assert client.get("/api/v1/deliveries/?status=failed").json()["results"] == []
     assert len(server.heard) == 2
+
+
+def test_deliveries_are_tried_again_so_many_a_minute_and_no_more(
+    as_person, operator, owner, failed
+):
+    path, client = f"/api/v1/deliveries/{failed.id}/retry/", as_person(operator)
+    asked = [call(client, "post", path) for _ in range(21)]
+
+    assert [answer.status_code for answer in asked] == [202] + [409] * 19 + [429]
+    refused = asked[-1]
+    wait_s = refused.json()["wait_s"]
+    assert refused.json()["code"] == "too_many_requests"
+    assert 1 <= wait_s <= 60
+    assert refused["Retry-After"] == str(wait_s)
+    assert call(as_person(owner), "post", path).status_code == 409
 
 
 def test_what_was_sent_or_answered_is_not_tried_again(as_person, operator, failed):
