@@ -15,6 +15,9 @@ from missioncontrol.up.supervisor import Command
 
 WORKER_CHILDREN = 2
 JUDGE_THREADS = 8
+MOST_SENT = 64 * 1024 * 1024
+"""Bytes. Daphne closes a socket that sends more than a megabyte in one message; a board of a
+thousand runs is two. Incoming frames keep their limit: nobody has to tell us much."""
 CELERY = [sys.executable, "-m", "celery", "-A", "missioncontrol.celery"]
 
 
@@ -29,6 +32,7 @@ def web(data: DataDir, listener: socket.socket, secure: tls.Served | None = None
         name="web",
         argv=[
             *(sys.executable, "-m", "daphne", "--verbosity", "0", "--no-server-name"),
+            *("--websocket-max-message-size", str(MOST_SENT)),
             *("--endpoint", _endpoint(listener), *also, "missioncontrol.asgi:application"),
         ],
         log=data.logs / "web.log",
