@@ -5,6 +5,7 @@ fails loudly, by name.
 from __future__ import annotations
 
 import os
+from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qsl, unquote, urlsplit
@@ -14,6 +15,7 @@ from missioncontrol.errors import SettingInvalid
 if TYPE_CHECKING:
     from guard.judge import JudgeModel, LLMJudge
 
+LONGEST_DAYS = 36_500
 _YES = {"1", "true", "yes", "on"}
 _NO = {"0", "false", "no", "off", ""}
 
@@ -44,6 +46,14 @@ def number(name: str, default: int) -> int:
         return int(value)
     except ValueError:
         raise SettingInvalid(name, value, "a whole number") from None
+
+
+def days(name: str, default: int) -> timedelta | None:
+    """Read how many days something is kept, at most a hundred years; None (0): for ever."""
+    count = number(name, default)
+    if not 0 <= count <= LONGEST_DAYS:
+        raise SettingInvalid(name, str(count), f"days, 1 to {LONGEST_DAYS}, or 0: for ever")
+    return timedelta(days=count) if count else None
 
 
 def share(name: str, default: float) -> float:

@@ -116,6 +116,8 @@ are not public.
 """
 NOTIFY_HOSTS = env.words("MISSIONCONTROL_NOTIFY_HOSTS")
 """The same for a project's channels: a mail server, ntfy or web hook inside the house."""
+KEEP_DELIVERIES = env.days("MISSIONCONTROL_KEEP_DELIVERIES_DAYS", 90)
+"""How long it is kept what became of each delivery; None: for ever."""
 JUDGE = env.judge("MISSIONCONTROL_JUDGE")
 """The model that judges; None: the local judge does."""
 JUDGE_QUEUE = env.text("MISSIONCONTROL_PREFIX", "mc") + "-judge"
@@ -140,6 +142,7 @@ CELERY_BROKER_TRANSPORT_OPTIONS = {
 CELERY_BEAT_SCHEDULE = {
     "sweep": {"task": "missioncontrol.oversight.tasks.sweep", "schedule": 2.0},
     "deliver": {"task": "missioncontrol.notify.tasks.sweep", "schedule": 2.0},
+    "forget": {"task": "missioncontrol.notify.tasks.prune", "schedule": 900.0},
     "anchor": {"task": "missioncontrol.oversight.tasks.anchor", "schedule": 60.0},
     "report": {"task": "missioncontrol.oversight.tasks.report", "schedule": 60.0},
     "correct": {"task": "missioncontrol.oversight.tasks.correct_reports", "schedule": 900.0},

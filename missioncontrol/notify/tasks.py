@@ -8,10 +8,11 @@ from concurrent.futures import ThreadPoolExecutor
 from uuid import UUID
 
 from celery import shared_task
+from django.conf import settings
 from django.db import connection
 
 from missioncontrol.clock import now
-from missioncontrol.notify import outbox
+from missioncontrol.notify import outbox, retention
 
 logger = logging.getLogger(__name__)
 
@@ -31,6 +32,19 @@ def sweep() -> None:
     """Deliver what is due: a lost ring, another try, a later step; every 2 s."""
     connection.close_if_unusable_or_obsolete()
     carry(None)
+
+
+@shared_task(ignore_result=True)
+def prune() -> None:
+    """Forget what became of old deliveries; every 15 min."""
+    connection.close_if_unusable_or_obsolete()
+    prune_now()
+
+
+def prune_now() -> None:
+    """Forget them, unless they are kept for ever."""
+    if settings.KEEP_DELIVERIES is not None:
+        retention.prune(at=now(), keep=settings.KEEP_DELIVERIES)
 
 
 def carry(delivery_ids: Sequence[UUID] | None) -> None:

@@ -40,5 +40,7 @@ class InstanceRow:
     events: int
     waiting: int
     """Observations stored and not judged yet."""
+    keep_deliveries_days: int | None
+    """How long it is kept what became of each delivery; None: for ever."""
     unindexed: int
     """Runs with words that cannot be found yet."""

@@ -3110,6 +3110,8 @@ export interface components {
             events: number;
             /** Is Secure */
             is_secure: boolean;
+            /** Keep Deliveries Days */
+            keep_deliveries_days: number | null;
             /** Parts */
             parts: components["schemas"]["PartRow"][];
             /** Public Url */

@@ -50,6 +50,7 @@ class Instance(APIView):
                 push_contact=contact.subject, push_problem=contact.problem,
                 runs=sum(counted.runs.values()), turns=counted.turns,
                 events=JournalRow.objects.count(), waiting=counted.waiting, unindexed=lag(),
+                keep_deliveries_days=settings.KEEP_DELIVERIES and settings.KEEP_DELIVERIES.days,
             )
         )  # fmt: skip
 

@@ -233,6 +233,13 @@ def test_an_owner_sees_the_parts_and_where_the_data_is(as_person, owner, project
     assert (told["runs"], told["events"], told["unindexed"]) == (1, 1, 1)
     assert 0 < told["disk_free_bytes"] <= told["disk_bytes"]
     assert told["is_secure"] is False
+    assert told["keep_deliveries_days"] == 90
+
+
+def test_an_installation_that_forgets_no_delivery_says_so(as_person, owner, settings):
+    settings.KEEP_DELIVERIES = None
+
+    assert as_person(owner).get("/api/v1/instance/").json()["keep_deliveries_days"] is None
 
 
 def test_others_do_not_see_the_instance(as_person, operator, viewer):

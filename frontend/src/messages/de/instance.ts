@@ -1,4 +1,5 @@
 import type en from "../en/instance";
+import { counted } from "../plural";
 
 const texts: typeof en = {
   title: "Diese Installation",
@@ -16,6 +17,9 @@ const texts: typeof en = {
   diskOf: (free, all) => `${free} von ${all}`,
   holds: "Inhalt",
   runs: (runs, turns, events) => `${runs} Läufe, ${turns} Schritte, ${events} Zeilen im Protokoll`,
+  deliveries: "Zustellungen",
+  keptDays: (days) => `nach ${counted(days, { one: "Tag", other: "Tagen" })} vergessen; das Protokoll behält sie`,
+  keptForEver: "für immer aufbewahrt",
   behind: "Rückstand",
   nothing: "keiner",
   waiting: (n) => `${n} Beobachtungen zu prüfen`,

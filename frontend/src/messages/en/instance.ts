@@ -1,4 +1,5 @@
 /** Settings: this installation. */
+import { counted } from "../plural";
 import { source } from "../speech.svelte";
 
 export default source("instance", {
@@ -17,6 +18,9 @@ export default source("instance", {
   diskOf: (free: string, all: string) => `${free} of ${all}`,
   holds: "It holds",
   runs: (runs: string, turns: string, events: string) => `${runs} runs, ${turns} turns, ${events} rows of the journal`,
+  deliveries: "Deliveries",
+  keptDays: (days: number) => `forgotten ${counted(days, { one: "day", other: "days" })} after they were made; the audit log keeps them`,
+  keptForEver: "kept for ever",
   behind: "Behind",
   nothing: "nothing",
   waiting: (n: string) => `${n} observations to judge`,
