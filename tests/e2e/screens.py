@@ -8,12 +8,17 @@ from __future__ import annotations
 
 import re
 
+from playwright.sync_api import Page, expect
+
 from tests.installations import ROOT
 
 SOURCES = ROOT / "frontend" / "src"
 
 NOT_SCREENS = {"kit"}
 """The kit of parts exists in development only."""
+
+WITH_CARDS = {"now", "decisions", "decision", "run"}
+"""Where a held run stands as a card."""
 
 
 def examples(*, run: str, decision: str) -> dict[str, str]:
@@ -35,6 +40,15 @@ def screens(*, run: str, decision: str) -> dict[str, str]:
         f"settings {slug}".strip(): f"/settings/{slug}".rstrip("/") for slug in settings_pages()
     }
     return examples(run=run, decision=decision) | flat | settings
+
+
+def stands(page: Page, name: str, *, loading: str = "Loading") -> Page:
+    """Wait until a screen stands: its title, its cards, nothing that is still `loading`."""
+    page.locator("h1").first.wait_for()
+    if name in WITH_CARDS:
+        page.get_by_role("article").first.wait_for()
+    expect(page.get_by_role("status", name=loading)).to_have_count(0)
+    return page
 
 
 def flat_routes() -> list[str]:

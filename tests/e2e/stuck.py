@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 from uuid import uuid4
@@ -79,6 +81,18 @@ def answer_all(person: Caller) -> None:
     """End every run that waits for an answer."""
     for card in person.get("/api/v1/decisions/?status=open&limit=500")["results"]:
         person.tap(card["run"], "terminate")
+
+
+@contextmanager
+def several_stuck(installation: Installation, name: str, *, count: int) -> Iterator[StuckRun]:
+    """Let so many held runs of one name stand on the board, and no other; gives the first."""
+    agent, person = an_agent_of(installation), the_person_of(installation)
+    answer_all(person)
+    first, *_ = [StuckRun.begin(agent, person, name) for _ in range(count)]
+    try:
+        yield first
+    finally:
+        answer_all(person)
 
 
 def _judged(card: dict[str, Any]) -> dict[str, Any] | None:

@@ -6,8 +6,8 @@ from playwright.sync_api import expect
 from tests.e2e import axe
 from tests.e2e.axe import complaints, in_both_themes
 from tests.e2e.conftest import DESKTOP, PHONE
-from tests.e2e.screens import examples, flat_routes, route_kinds, screens, settings_pages
-from tests.e2e.stuck import StuckRun, an_agent_of, answer_all, the_person_of
+from tests.e2e.screens import examples, flat_routes, route_kinds, screens, settings_pages, stands
+from tests.e2e.stuck import several_stuck
 
 pytestmark = pytest.mark.screens
 
@@ -25,11 +25,8 @@ def summary():
 @pytest.fixture(scope="module")
 def stuck_run(installation):
     """The first of five held runs, for all that is looked at here: rows, sides and a list."""
-    agent, person = an_agent_of(installation), the_person_of(installation)
-    answer_all(person)
-    first, *_ = [StuckRun.begin(agent, person, "nightly") for _ in range(5)]
-    yield first
-    answer_all(person)
+    with several_stuck(installation, "nightly", count=5) as first:
+        yield first
 
 
 @pytest.fixture(scope="module")
@@ -72,11 +69,7 @@ def visit(page, installation, addresses):
 
     def visit_one(name):
         page.goto(installation.url + addresses[name])
-        page.locator("h1").first.wait_for()
-        if name in ("now", "decisions", "decision", "run"):
-            page.get_by_role("article").first.wait_for()
-        expect(page.get_by_role("status", name="Loading")).to_have_count(0)
-        return page
+        return stands(page, name)
 
     return visit_one
 

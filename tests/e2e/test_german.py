@@ -5,8 +5,8 @@ import re
 import pytest
 from playwright.sync_api import expect
 
-from tests.e2e.screens import screens
-from tests.e2e.stuck import StuckRun, an_agent_of, answer_all, the_person_of
+from tests.e2e.screens import screens, stands
+from tests.e2e.stuck import several_stuck
 
 pytestmark = pytest.mark.screens
 
@@ -37,11 +37,8 @@ SAID = f"""() => {{
 
 @pytest.fixture(scope="module")
 def stuck_run(installation):
-    agent, person = an_agent_of(installation), the_person_of(installation)
-    answer_all(person)
-    first, *_ = [StuckRun.begin(agent, person, "nachts") for _ in range(2)]
-    yield first
-    answer_all(person)
+    with several_stuck(installation, "nachts", count=2) as first:
+        yield first
 
 
 @pytest.fixture
@@ -50,11 +47,7 @@ def visit(open_page, stuck_run):
 
     def visit_one(name, **options):
         page = open_page(addresses[name], phone=True, locale="de-DE", **options)
-        page.locator("h1").first.wait_for()
-        if name in ("now", "decisions", "decision", "run"):
-            page.get_by_role("article").first.wait_for()
-        expect(page.get_by_role("status", name="Wird geladen")).to_have_count(0)
-        return page
+        return stands(page, name, loading="Wird geladen")
 
     return visit_one
 

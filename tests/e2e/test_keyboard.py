@@ -6,8 +6,8 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.contract.conversation import a_turn
-from tests.e2e.screens import screens
-from tests.e2e.stuck import StuckRun, an_agent_of, answer_all, the_person_of
+from tests.e2e.screens import screens, stands
+from tests.e2e.stuck import StuckRun, several_stuck
 
 pytestmark = pytest.mark.screens
 
@@ -55,13 +55,11 @@ WALK = """() => {
 
 @pytest.fixture(scope="module")
 def stuck_run(installation):
-    agent, person = an_agent_of(installation), the_person_of(installation)
-    answer_all(person)
-    first, _ = [StuckRun.begin(agent, person, "keys") for _ in range(2)]
     usage = {"input": 900, "output": 20}
-    agent.post_turns(agent.open_run(name="house"), a_turn("ls", model="keys-model", usage=usage))
-    yield first
-    answer_all(person)
+    with several_stuck(installation, "keys", count=2) as first:
+        house = first.agent.open_run(name="house")
+        first.agent.post_turns(house, a_turn("ls", model="keys-model", usage=usage))
+        yield first
 
 
 @pytest.fixture
@@ -70,11 +68,7 @@ def visit(open_page, stuck_run):
 
     def visit_one(name, **options):
         page = open_page(addresses[name], reduced_motion="reduce", **options)
-        page.locator("h1").first.wait_for()
-        if name in ("now", "decisions", "decision", "run"):
-            page.get_by_role("article").first.wait_for()
-        expect(page.get_by_role("status", name="Loading")).to_have_count(0)
-        return page
+        return stands(page, name)
 
     return visit_one
 

@@ -5,8 +5,8 @@ import re
 import pytest
 from playwright.sync_api import expect
 
-from tests.e2e.screens import screens
-from tests.e2e.stuck import StuckRun, an_agent_of, answer_all, the_person_of
+from tests.e2e.screens import screens, stands
+from tests.e2e.stuck import StuckRun, several_stuck
 
 pytestmark = pytest.mark.screens
 
@@ -36,11 +36,8 @@ TOO_WIDE = """() => {
 
 @pytest.fixture(scope="module")
 def stuck_run(installation):
-    agent, person = an_agent_of(installation), the_person_of(installation)
-    answer_all(person)
-    first, *_ = [StuckRun.begin(agent, person, "reach") for _ in range(3)]
-    yield first
-    answer_all(person)
+    with several_stuck(installation, "reach", count=3) as first:
+        yield first
 
 
 @pytest.fixture
@@ -48,12 +45,7 @@ def visit(open_page, stuck_run):
     addresses = screens(run=stuck_run.id, decision=stuck_run.card["id"])
 
     def visit_one(name, **options):
-        page = open_page(addresses[name], **options)
-        page.locator("h1").first.wait_for()
-        if name in ("now", "decisions", "decision", "run"):
-            page.get_by_role("article").first.wait_for()
-        expect(page.get_by_role("status", name="Loading")).to_have_count(0)
-        return page
+        return stands(open_page(addresses[name], **options), name)
 
     return visit_one
 
