@@ -6,10 +6,36 @@ import subprocess
 from functools import cache
 
 NAMES = ("chromium", "chromium-browser", "google-chrome")
+# The list under its address bar is a web page of its own in every window, and half of what
+# a window costs; another waits for a page that may never come.
+UNUSED = (
+    "SpareRendererForSitePerProcess",
+    "WebUIOmniboxAimPopup",
+    "WebUIOmniboxFullPopup",
+    "WebUIOmniboxPopup",
+)
+# Of two such flags only the last counts: what Playwright switches off stays off.
+OFF_BY_PLAYWRIGHT = (
+    "AimEnabled",
+    "AvoidCorsURLLoaderRestartOnRedirect",
+    "AvoidUnnecessaryBeforeUnloadCheckSync",
+    "DestroyProfileOnBrowserClose",
+    "HttpsFirstBalancedModeAutoEnable",
+    "HttpsUpgrades",
+    "LensOverlay",
+    "MediaRouter",
+    "NetworkTimeServiceQuerying",
+    "OptimizationHints",
+    "PaintHolding",
+    "PreconnectToSearch",
+    "TcpPortRandomizationWin",
+    "ThirdPartyStoragePartitioning",
+)
 # Without these it calls home at every start; as root it needs no sandbox to run at all.
 FLAGS = (
     "--disable-background-networking",
     "--disable-component-update",
+    f"--disable-features={','.join(OFF_BY_PLAYWRIGHT + UNUSED)}",
     "--disable-gpu",
     "--disable-quic",
     "--disable-sync",
