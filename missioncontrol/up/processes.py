@@ -18,7 +18,8 @@ JUDGE_THREADS = 8
 MOST_SENT = 64 * 1024 * 1024
 """Bytes. Daphne closes a socket that sends more than a megabyte in one message; a board of a
 thousand runs is two. Incoming frames keep their limit: nobody has to tell us much."""
-CELERY = [sys.executable, "-m", "celery", "-A", "missioncontrol.celery"]
+# Checking the system would import every address and serializer, which no worker uses.
+CELERY = [sys.executable, "-m", "celery", "-A", "missioncontrol.celery", "--skip-checks"]
 
 
 def web(data: DataDir, listener: socket.socket, secure: tls.Served | None = None,
