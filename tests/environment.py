@@ -10,8 +10,14 @@ import atexit
 import os
 import shutil
 import subprocess
+import sys
 import tempfile
 from pathlib import Path
+
+# Images of containers often forbid it; but this run starts dozens of Pythons, and each would
+# compile all of Django again.
+sys.dont_write_bytecode = False
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 HERE = Path(tempfile.mkdtemp(prefix="mc-tests-"))
 atexit.register(shutil.rmtree, HERE, ignore_errors=True)
