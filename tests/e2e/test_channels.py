@@ -28,7 +28,7 @@ def receiver():
     with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as running:
         running.heard, running.status = [], 204
         running.url = f"http://127.0.0.1:{running.server_address[1]}/told?key=very-secret"
-        thread = threading.Thread(target=running.serve_forever, args=(0.05,), daemon=True)
+        thread = threading.Thread(target=running.serve_forever, args=(0.005,), daemon=True)
         thread.start()
         yield running
         running.shutdown()
@@ -106,6 +106,7 @@ def test_a_card_is_told_and_its_later_step_is_withdrawn_when_it_is_answered(
     assert [said["event"] for said in receiver.heard] == ["notice.decision"]
 
 
+@pytest.mark.screens
 def test_an_address_that_is_none_is_refused_in_words_and_nothing_is_added(open_page):
     page = open_page("/settings/channels", phone=True)
     page.get_by_role("button", name="Add a channel").click()
@@ -117,6 +118,7 @@ def test_an_address_that_is_none_is_refused_in_words_and_nothing_is_added(open_p
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
 
 
+@pytest.mark.screens
 def test_a_channel_is_switched_off_changed_and_removed_by_a_second_tap(open_page, receiver):
     page = open_page("/settings/channels", phone=True)
     add_channel(page, receiver, name="ops")

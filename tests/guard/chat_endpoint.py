@@ -66,7 +66,7 @@ class ChatServer:
         self._server = _Server(("127.0.0.1", 0), handler)
         self._server.daemon_threads = True
         self._thread = threading.Thread(
-            target=self._server.serve_forever, args=(0.05,), daemon=True
+            target=self._server.serve_forever, args=(0.005,), daemon=True
         )
 
     @property

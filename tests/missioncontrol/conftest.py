@@ -28,7 +28,7 @@ def server():
         running.heard, running.status = [], 204
         running.host = f"127.0.0.1:{running.server_address[1]}"
         running.url = f"http://{running.host}"
-        thread = threading.Thread(target=running.serve_forever, args=(0.02,), daemon=True)
+        thread = threading.Thread(target=running.serve_forever, args=(0.005,), daemon=True)
         thread.start()
         yield running
         running.shutdown()

@@ -62,7 +62,7 @@ class LoopbackServer:
         self._server = _QuietServer(("127.0.0.1", self.port), Handler)
         self._server.daemon_threads = True
         self.port = self._server.server_port
-        threading.Thread(target=self._server.serve_forever, args=(0.02,), daemon=True).start()
+        threading.Thread(target=self._server.serve_forever, args=(0.005,), daemon=True).start()
 
     def stop(self) -> None:
         if self._server is not None:

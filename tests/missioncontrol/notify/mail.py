@@ -59,7 +59,7 @@ class Mailbox(socketserver.ThreadingTCPServer):
 def a_mailbox() -> Iterator[Mailbox]:
     """Serve until the block ends."""
     with Mailbox() as mailbox:
-        thread = threading.Thread(target=mailbox.serve_forever, args=(0.02,), daemon=True)
+        thread = threading.Thread(target=mailbox.serve_forever, args=(0.005,), daemon=True)
         thread.start()
         yield mailbox
         mailbox.shutdown()
