@@ -61,6 +61,7 @@ def test_a_card_shows_what_repeated_what_it_cost_and_the_four_answers(desktop, s
         expect(card.get_by_role("button", name=answer)).to_be_enabled()
 
 
+@pytest.mark.screens
 def test_a_card_says_on_both_screens_that_the_agent_gave_up_waiting(open_page, stuck):
     run = stuck()
     run.agent.poll(run.id, run.directive["version"], wait=1)  # it waited, and is gone
@@ -107,6 +108,7 @@ def test_what_a_person_writes_on_a_phone_is_what_the_agent_reads(open_page, stuc
     assert texts == ["The file is token.py."]
 
 
+@pytest.mark.screens
 def test_a_fix_that_can_be_injected_from_a_phones_run_page_stands_there_in_full(open_page, stuck):
     run = stuck()
     page = open_page(f"/runs/{run.id}", phone=True)
@@ -115,6 +117,7 @@ def test_a_fix_that_can_be_injected_from_a_phones_run_page_stands_there_in_full(
     expect(run.on(page)).to_contain_text(run.card["verdict"]["fix"])
 
 
+@pytest.mark.screens
 def test_every_button_of_a_card_is_large_enough_for_a_thumb(open_page, stuck):
     run = stuck()
     page = open_page(f"/decisions/{run.card['id']}", phone=True)
@@ -127,6 +130,7 @@ def test_every_button_of_a_card_is_large_enough_for_a_thumb(open_page, stuck):
     assert small == []
 
 
+@pytest.mark.screens
 def test_a_card_fits_the_width_of_a_phone(open_page, stuck):
     run = stuck()
     page = open_page(f"/decisions/{run.card['id']}", phone=True)
@@ -168,6 +172,7 @@ def test_i_injects_what_the_judge_proposed(on_board):
     assert texts == [run.card["verdict"]["fix"]]
 
 
+@pytest.mark.screens
 def test_t_counts_down_before_it_ends_the_run(on_board):
     run, page, card = on_board()
 
@@ -197,6 +202,7 @@ def test_t_twice_ends_the_run_at_once(on_board):
     assert run.next_directive()["action"] == "stop"
 
 
+@pytest.mark.screens
 def test_a_key_in_a_field_is_a_letter(on_run):
     run, _, card = on_run()
     field = card.get_by_role("textbox")
@@ -229,6 +235,7 @@ def test_a_tap_on_a_card_that_moved_on_is_refused_and_says_who_answered(on_run):
 # --- the run's page --------------------------------------------------------------------
 
 
+@pytest.mark.screens
 def test_the_run_page_lists_the_turns_in_order(on_run):
     _, page, _ = on_run()
 
@@ -237,6 +244,7 @@ def test_the_run_page_lists_the_turns_in_order(on_run):
     expect(numbers).to_have_text(["1", "2", "3"])
 
 
+@pytest.mark.screens
 def test_the_card_sets_the_repeated_turns_side_by_side(on_run):
     _, _, card = on_run()
 
@@ -260,6 +268,7 @@ def test_the_mode_switch_changes_the_runs_mode(on_run, person):
 # --- the inbox -------------------------------------------------------------------------
 
 
+@pytest.mark.screens
 def test_the_inbox_lists_the_oldest_first(open_page, stuck):
     first, second = stuck("first"), stuck("second")
 
@@ -271,6 +280,7 @@ def test_the_inbox_lists_the_oldest_first(open_page, stuck):
     )
 
 
+@pytest.mark.screens
 def test_j_and_k_walk_the_inbox(open_page, stuck):
     first, second = stuck("first"), stuck("second")
     page = open_page("/decisions")

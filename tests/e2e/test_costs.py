@@ -9,6 +9,8 @@ from playwright.sync_api import expect
 
 from tests.installations import ROOT, an_installation
 
+pytestmark = pytest.mark.screens
+
 
 @pytest.fixture(scope="module")
 def installation(tmp_path_factory):

@@ -79,6 +79,7 @@ def test_a_swipe_to_the_right_continues_on_release(open_page, stuck):
     expect(item(page, run)).to_have_count(0)
 
 
+@pytest.mark.screens
 def test_a_swipe_that_is_taken_back_sends_nothing(open_page, stuck):
     run = stuck()
     page = open_page("/decisions", phone=True)
@@ -105,6 +106,7 @@ def test_a_swipe_to_the_left_shows_terminate_and_waits_for_a_tap(open_page, stuc
     assert run.next_directive()["action"] == "stop"
 
 
+@pytest.mark.screens
 def test_keys_reach_both_answers_of_a_swipe(open_page, stuck):
     run = stuck()
     page = open_page("/decisions", phone=True)
@@ -219,6 +221,7 @@ def test_who_only_watched_sees_who_answered_and_what(open_page, ana, stuck):
     expect(run.on(mine)).to_have_count(0)
 
 
+@pytest.mark.screens
 def test_after_an_answer_the_next_card_is_there_at_once(open_page, stuck):
     first, second = stuck("one"), stuck("two")
     page = open_page(f"/decisions/{first.card['id']}", phone=True)

@@ -7,6 +7,8 @@ from playwright.sync_api import expect
 
 from tests.contract.conversation import a_turn
 
+pytestmark = pytest.mark.screens
+
 FETCHED = {
     "/history": "**/api/v1/runs/**",
     "/costs": "**/api/v1/costs/account/**",

@@ -50,6 +50,7 @@ def test_a_run_is_found_by_a_word_of_one_of_its_turns(open_page, told, phone):
     assert fits(page)
 
 
+@pytest.mark.screens
 def test_a_token_becomes_a_pill_and_is_dropped_again(open_page, told):
     page = open_page("/history")
     line = page.get_by_label("Search runs")
@@ -67,6 +68,7 @@ def test_a_token_becomes_a_pill_and_is_dropped_again(open_page, told):
     expect(drop).to_have_count(0)
 
 
+@pytest.mark.screens
 def test_a_line_that_cannot_be_read_says_what_was_expected(open_page):
     page = open_page("/history?q=cost:much")
 
@@ -116,6 +118,7 @@ def test_a_journal_row_opens_to_before_and_after(open_page, person, installation
     assert fits(page)
 
 
+@pytest.mark.screens
 def test_the_journals_filters_stand_in_the_address(open_page, person, installation):
     person.ask("PATCH", f"/api/v1/projects/{installation.project}/", {"hold_limit": 3600})
     page = open_page("/audit")
@@ -149,6 +152,7 @@ def test_a_key_is_shown_once_works_and_is_revoked(open_page, installation, phone
     assert fits(page)
 
 
+@pytest.mark.screens
 def test_the_instance_says_that_its_parts_work(open_page):
     page = open_page("/settings/instance")
 

@@ -38,6 +38,7 @@ def test_an_ended_run_begins_again_with_the_persons_text(open_page, ended, agent
     assert [one["text"] for one in said.json["directive"]["messages"]] == [CORRECTION]
 
 
+@pytest.mark.screens
 def test_the_link_leads_to_the_fresh_run_on_a_phone_too(open_page, ended, person):
     page = open_page(f"/runs/{ended}", phone=True)
     panel = page.get_by_role("region", name="Restart")
@@ -51,6 +52,7 @@ def test_the_link_leads_to_the_fresh_run_on_a_phone_too(open_page, ended, person
     expect(page.get_by_role("region", name="Restart")).to_have_count(0)
 
 
+@pytest.mark.screens
 def test_a_run_that_goes_on_offers_no_restart(open_page, agent):
     run = agent.open_run(name="healthy")
     agent.post_turns(run, STUCK)

@@ -40,6 +40,7 @@ def test_it_lists_the_children_with_links_and_what_all_cost(open_page, lead, pho
     expect(page.get_by_role("region", name="Linked runs")).to_contain_text("Started by lead of all")
 
 
+@pytest.mark.screens
 @pytest.mark.parametrize("phone", [False, True])
 def test_lanes_show_who_started_whom(open_page, lead, phone):
     page = open_page(f"/runs/{lead}", phone=phone)

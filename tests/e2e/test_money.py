@@ -47,6 +47,7 @@ def test_today_stands_against_the_days_budget(open_page, installation, agent, bu
     expect(page.get_by_role("meter", name=USED)).to_be_visible()
 
 
+@pytest.mark.screens
 def test_without_a_budget_today_stands_alone(open_page, agent, installation):
     agent.post_turns(agent.open_run(name="spender"), a_turn("ls", cost_usd="1.25"))
 
@@ -68,6 +69,7 @@ def test_what_is_spent_meanwhile_shows_without_a_reload(open_page, agent, instal
     expect(page.locator(".money")).to_contain_text(drawn(spent(installation)))
 
 
+@pytest.mark.screens
 def test_what_has_no_price_is_said_and_in_no_amount(open_page, agent, installation):
     usage = {"input": 900, "output": 20}
     agent.post_turns(agent.open_run(name="house"), a_turn("ls", model="house-model", usage=usage))
@@ -89,6 +91,7 @@ def test_the_bar_says_what_the_costs_page_says(open_page, installation, agent):
     expect(page.get_by_role("main").locator(".page")).to_contain_text(told)
 
 
+@pytest.mark.screens
 def test_a_stop_of_today_is_told_on_now_and_leads_to_how_it_is_estimated(open_page, stuck):
     run = stuck()
     run.answer("terminate")

@@ -74,6 +74,7 @@ def test_a_value_that_cannot_hold_is_named_where_it_stands(clean, at_policies):
     expect(editor(page)).not_to_contain_text("Mend")
 
 
+@pytest.mark.screens
 def test_the_text_of_a_file_and_the_form_are_one_draft(clean, at_policies):
     page = at_policies()
 
@@ -92,6 +93,7 @@ def test_the_text_of_a_file_and_the_form_are_one_draft(clean, at_policies):
     expect(rule(page, "Exact repeat times in a row")).to_have_value("7")
 
 
+@pytest.mark.screens
 def test_on_a_phone_it_is_in_the_menu_and_nothing_is_cut_off(clean, open_page):
     page = open_page("/", phone=True)
 
@@ -105,6 +107,7 @@ def test_on_a_phone_it_is_in_the_menu_and_nothing_is_cut_off(clean, open_page):
     assert box["height"] >= 44
 
 
+@pytest.mark.screens
 def test_g_then_p_goes_there(desktop):
     expect(desktop.get_by_role("heading", name="Now")).to_be_visible()
     desktop.keyboard.press("g")

@@ -106,6 +106,7 @@ def test_a_card_is_one_notification_that_says_why_and_what_it_costs(pocket, stuc
     assert pocket.service.refused == []
 
 
+@pytest.mark.screens
 def test_a_name_of_any_kind_is_text_there(pocket, stuck):
     run = stuck(HOSTILE)
 
@@ -134,12 +135,14 @@ def test_a_german_phone_reads_german_on_its_lock_screen(german_pocket, stuck):
     german_pocket.wait_for_shown(body="you hat ihn beendet.")
 
 
+@pytest.mark.screens
 def test_a_push_that_nobody_can_read_still_shows_something(pocket):
     pocket.deliver("not json")
 
     assert pocket.wait_for_shown(title="Mission Control")["data"]["path"] == "/"
 
 
+@pytest.mark.screens
 def test_a_test_notification_arrives(pocket):
     pocket.page.get_by_role("button", name="Send a test").first.tap()
 
@@ -175,6 +178,7 @@ def test_continue_on_the_lock_screen_frees_the_waiting_agent(pocket, waiting):
     assert pushed["version"] == card["version"]
 
 
+@pytest.mark.screens
 def test_a_fix_is_injected_word_for_word(pocket, stuck):
     run = stuck()
     pushed = pocket.receive("card")
@@ -187,6 +191,7 @@ def test_a_fix_is_injected_word_for_word(pocket, stuck):
     assert [message["text"] for message in run.next_directive()["messages"]] == ["Use token.py."]
 
 
+@pytest.mark.screens
 def test_a_long_fix_is_read_on_the_card_first(pocket, stuck):
     run = stuck()
     pocket.receive("card")
@@ -252,6 +257,7 @@ def test_a_second_tap_on_the_lock_screen_ends_it(pocket, overspent):
     assert overspent.next_directive()["action"] == "stop"
 
 
+@pytest.mark.screens
 def test_more_is_not_allowed_twice(pocket, overspent):
     pocket.put_away()
     pocket.receive("card")
@@ -288,6 +294,7 @@ def test_an_answer_elsewhere_replaces_the_notification_silently(pocket, stuck):
     assert len(pocket.shown()) == 1
 
 
+@pytest.mark.screens
 def test_an_answer_elsewhere_takes_the_notification_away_while_the_app_is_in_sight(pocket, stuck):
     run = stuck()
     pocket.receive("card")
@@ -370,6 +377,7 @@ def test_who_is_signed_out_in_sight_of_the_app_shows_nothing_at_all(lost, stuck,
     wait_for(lambda: lost.shown() == [])
 
 
+@pytest.mark.screens
 def test_the_icon_counts_what_is_open(pocket, stuck, service):
     pocket.page.add_init_script("navigator.setAppBadge = async (n) => { window.onIcon = n; }")
     pocket.open("/")

@@ -35,6 +35,7 @@ def test_an_entry_is_removed_by_a_second_tap(open_page, allowed):
     expect(row).to_have_count(0)
 
 
+@pytest.mark.screens
 def test_on_a_phone_the_allowlist_is_in_the_menu_and_nothing_is_cut_off(open_page, allowed):
     page = open_page("/", phone=True)
 
@@ -69,6 +70,7 @@ def test_a_days_ceiling_is_set_and_the_rest_is_left(open_page, person, installat
     assert (project["budgets"]["day"], project["unanswered"]) == ({"usd": "60"}, "proceed")
 
 
+@pytest.mark.screens
 def test_what_cannot_be_a_setting_is_said_and_nothing_is_saved(open_page, person, installation):
     page = open_page("/settings")
     before = person.get(f"/api/v1/projects/{installation.project}/")
@@ -80,6 +82,7 @@ def test_what_cannot_be_a_setting_is_said_and_nothing_is_saved(open_page, person
     assert person.get(f"/api/v1/projects/{installation.project}/") == before
 
 
+@pytest.mark.screens
 def test_the_page_of_autofixes_says_what_going_on_means(open_page):
     page = open_page("/autofixes")
 

@@ -1,5 +1,7 @@
 """Coming in and going out, as a person does it."""
 
+import pytest
+
 
 def test_a_tap_on_the_one_button_signs_in(open_page, installation):
     page = open_page("/login/", signed_in=False, phone=True)
@@ -13,6 +15,7 @@ def test_a_tap_on_the_one_button_signs_in(open_page, installation):
     assert cookies["sessionid"]["sameSite"] == "Lax"
 
 
+@pytest.mark.screens
 def test_the_button_is_large_enough_for_a_thumb(open_page, installation):
     page = open_page("/login/", signed_in=False, phone=True)
     page.goto(installation.login_link())
