@@ -32,6 +32,11 @@ def browser():
         running.close()
 
 
+def forbidden(said):
+    """Return what the browser says of something that the page's own policy forbids."""
+    return [said] if "Content Security Policy" in said else []
+
+
 @pytest.fixture
 def open_page(browser, installation):
     """Open signed-in pages: `open_page("/", phone=True)`; console errors fail the test."""
@@ -53,6 +58,7 @@ def open_page(browser, installation):
         page = context.new_page()
         page.set_default_timeout(60_000)
         page.on("pageerror", lambda error: complaints.append(str(error)))
+        page.on("console", lambda said: complaints.extend(forbidden(said.text)))
         page.goto(installation.url + path)
         return page
 
