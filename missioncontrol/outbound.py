@@ -27,6 +27,7 @@ TIMEOUT_S = 10.0
 LONGEST_CALL_S = 15.0
 """How long a call may take, however often the other side says a little."""
 MOST_READ = 65_536
+NOT_PUBLIC = "it leads to an address that is not public"
 _OWN = ipaddress.ip_network("64:ff9b::/96")
 """Addresses that a gateway translates to IPv4: they say nothing of where they lead."""
 _INSIDE = tuple(
@@ -138,6 +139,26 @@ def is_public(address: str) -> bool:
     return known.is_global and not known.is_multicast
 
 
+def check_host(host: str, port: int | None, *, private_hosts: Collection[str]) -> None:
+    """Refuse a host that lies inside, as far as this machine knows.
+
+    For calls that a proxy of the environment may make: our `Watch` sees the proxy alone. What
+    cannot be looked up here is the proxy's to decide.
+
+    Raises:
+        Unsendable: it is an address that is not public, or a name of one.
+    """
+    named = {name.lower() for name in private_hosts}
+    if {host.lower(), f"{host.lower()}:{port}"} & named:
+        return
+    if not all(is_public(address) for address, _ in _addresses_of([_in_url(host)])):
+        raise Unsendable(NOT_PUBLIC)
+
+
+def _in_url(host: str) -> str:
+    return f"[{host}]" if ":" in host else host
+
+
 @dataclass(slots=True)
 class Watch:
     """Where a library that calls out by itself may connect to, and what it was refused."""
@@ -152,7 +173,7 @@ class Watch:
         host, port = str(address[0]), int(address[1])
         if self.allowed & {(host, port), (host, None)} or _is_public(host):
             return
-        self.refused = "it leads to an address that is not public"
+        self.refused = NOT_PUBLIC
         raise PermissionError(self.refused)
 
 

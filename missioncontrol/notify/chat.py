@@ -36,6 +36,10 @@ def send(delivery: Delivery, at: datetime) -> Outcome:
     service = addresses.service_of(channel.kind, unseal(channel.address), link=where)
     if service is None:
         return Outcome(failure="its address cannot be read: enter it again", is_final=True)
+    try:
+        _check_place(channel.kind, service)
+    except outbound.Unsendable as refused:
+        return Outcome(failure=str(refused))
     with outbound.only_public(private_hosts=settings.NOTIFY_HOSTS) as watch:
         text = body_of(channel.kind, words, t, where)
         if channel.kind == "email" and isinstance(told, content.Told) and told.html:
@@ -68,6 +72,13 @@ def literal(kind: str, text: str) -> str:
     if kind == "discord":
         text = DISCORD_MARKS.sub(r"\\\1", text)
     return text if kind in {"email", "ntfy"} else text.replace("@", f"@{UNSEEN}")
+
+
+def _check_place(kind: str, service: Any) -> None:
+    """A server of one's own choosing is looked up here too: a proxy may be in between."""
+    if addresses.CHATS[kind].has_own_host:
+        host, port, _ = addresses.destination(kind, service)
+        outbound.check_host(host, port, private_hosts=settings.NOTIFY_HOSTS)
 
 
 def _notify(service: Any, title: str, body: str) -> Any:

@@ -25,6 +25,7 @@ from cryptography.x509.oid import NameOID
 REPLIES: dict[str, bytes] = {
     "discord.com": b"",
     "hooks.slack.com": b"ok",
+    "ntfy.beyond.test": b"{}",
     "api.telegram.org": b'{"ok":true,"result":{"message_id":1}}',
 }
 

@@ -250,6 +250,28 @@ def test_a_host_inside_is_not_called(server, settings, project):
     assert Delivery.objects.get().last_error == "it leads to an address that is not public"
 
 
+@pytest.mark.parametrize("host", ["10.0.0.7", "169.254.169.254", "127.0.0.1", "localhost"])
+def test_a_proxy_is_not_asked_for_a_host_inside(internet, settings, project, host):
+    settings.NOTIFY_HOSTS = []
+    a_chat(project, "ntfy", f"ntfys://{host}/my-topic")
+    a_stuck_run(project)
+
+    deliver_due()
+
+    assert internet.heard == []
+    assert Delivery.objects.get().last_error == "it leads to an address that is not public"
+
+
+def test_a_name_that_only_the_proxy_knows_is_the_proxys_to_judge(internet, project):
+    a_chat(project, "ntfy", "ntfys://ntfy.beyond.test/my-topic")
+    a_stuck_run(project)
+
+    deliver_due()
+
+    assert [said.host for said in internet.heard] == ["ntfy.beyond.test"]
+    assert statuses() == ["sent"]
+
+
 def test_a_mail_server_inside_is_not_called(mailbox, settings, project):
     settings.NOTIFY_HOSTS = [mailbox.host]
     a_chat(project, "email", f"mailto://{mailbox.host}?to=ana@example.com&from=mc@example.com")
