@@ -23,6 +23,8 @@ COOKIE = "mc_browser"
 COOKIE_AGE = timedelta(days=400)
 SEEN_EVERY = timedelta(minutes=1)
 LONGEST_NAME = 100
+UNNAMED = "a browser"
+"""One that tells nothing of itself; the screens say it in their language."""
 # The first that fits; a browser names its ancestors too.
 _SYSTEMS = (
     ("iPhone", "iPhone", "phone"), ("iPad", "iPad", "phone"), ("Android", "Android", "phone"),
@@ -55,11 +57,11 @@ def describe(agent: str) -> Described:
     system, kind = next(
         ((name, kind) for part, name, kind in _SYSTEMS if part in agent), ("", "desktop")
     )
-    browser = next((name for part, name in _PROGRAMS if part in agent), "a browser")
+    browser = next((name for part, name in _PROGRAMS if part in agent), "")
     model = _MODEL.search(agent)
     named = model[1] if model and model[1] != "K" else system  # K: Chrome tells no model any more
-    program = f"{system}, {browser}" if system else browser
-    return Described(name=named or browser, kind=kind, program=program)
+    program = ", ".join(part for part in (system, browser) if part)
+    return Described(name=named or browser or UNNAMED, kind=kind, program=program)
 
 
 def remember(session: Any, *, user: User, agent: str, at: datetime) -> Browser:

@@ -12,6 +12,8 @@ from django.db.models import QuerySet
 from missioncontrol.errors import InvalidRequest, NotFound
 from missioncontrol.history.language import read_query
 from missioncontrol.history.models import SavedView
+from missioncontrol.runs import journal
+from missioncontrol.wire.events import PolicyChanged
 from missioncontrol.wire.history import SavedViewRow
 
 MOST_VIEWS = 50
@@ -23,14 +25,14 @@ def views_of(user: User, *, projects: list[UUID]) -> QuerySet[SavedView]:
     return SavedView.objects.filter(user=user, project_id__in=projects).order_by("id")
 
 
-def save_view(*, user: User, project: UUID, name: str, q: str, at: datetime) -> SavedView:
-    """Keep a line of search under a name; the same name again replaces it.
+def save_view(*, user: User, project: UUID, name: str, q: str, by: str, at: datetime) -> SavedView:
+    """Keep a line of search under a name; the same name again replaces it. It is on record.
 
     Raises:
         InvalidRequest: the name is empty or long, the line cannot be read, or there
             are too many.
     """
-    name = " ".join(name.replace("\0", "").split())
+    name, q = " ".join(name.replace("\0", "").split()), q.replace("\0", "")
     if not 0 < len(name) <= LONGEST_NAME:
         raise InvalidRequest(f"name: expected 1 to {LONGEST_NAME} characters.", field="name")
     read_query(q, at=at)
@@ -39,7 +41,11 @@ def save_view(*, user: User, project: UUID, name: str, q: str, at: datetime) -> 
         raise InvalidRequest(f"At most {MOST_VIEWS} views; remove one first.", field="name")
     try:
         with transaction.atomic():
-            return _kept(mine, user, project, name, q.replace("\0", ""), at)
+            old = mine.filter(name=name).values_list("q", flat=True).first()
+            view = _kept(mine, user, project, name, q, at)
+            before = None if old is None else {"q": old}
+            _record(view, before=before, after={"q": view.q}, by=by, at=at)
+            return view
     except IntegrityError:  # the same name from two windows at once
         return mine.get(name=name)
 
@@ -54,14 +60,28 @@ def _kept(
     return view
 
 
-def remove_view(view_id: UUID, *, user: User) -> None:
-    """Forget a view.
+@transaction.atomic
+def remove_view(view_id: UUID, *, user: User, by: str, at: datetime) -> None:
+    """Forget a view; that it was there is on record.
 
     Raises:
         NotFound: this person has no such view.
     """
-    if not SavedView.objects.filter(pk=view_id, user=user).delete()[0]:
+    view = SavedView.objects.filter(pk=view_id, user=user).first()
+    if view is None or not SavedView.objects.filter(pk=view.pk).delete()[0]:
         raise NotFound("The view")
+    _record(view, before={"q": view.q}, after=None, by=by, at=at)
+
+
+def _record(
+    view: SavedView, *, before: dict[str, str] | None, after: dict[str, str] | None, by: str,
+    at: datetime,
+) -> None:  # fmt: skip
+    if before != after:
+        journal.record_for_project(
+            view.project_id, PolicyChanged, by=by, at=at, what=f"the saved view “{view.name}”",
+            before=before, after=after,
+        )  # fmt: skip
 
 
 def view_row(view: SavedView) -> SavedViewRow:

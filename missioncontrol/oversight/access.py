@@ -7,7 +7,8 @@ its person belongs to, for it opens all of them.
 from __future__ import annotations
 
 from collections.abc import Collection
-from datetime import datetime
+from datetime import datetime, time
+from typing import Any
 from uuid import UUID
 
 from django.contrib.auth.models import User
@@ -25,10 +26,10 @@ from missioncontrol.accounts.models import (
 )
 from missioncontrol.accounts.services import Minted
 from missioncontrol.errors import InvalidRequest, NotFound
-from missioncontrol.notify import farewells
+from missioncontrol.notify import devices, farewells
 from missioncontrol.notify.models import Device
 from missioncontrol.runs import journal
-from missioncontrol.wire.events import AccessChanged
+from missioncontrol.wire.events import AccessChanged, PolicyChanged
 
 LONGEST_NAME = 100
 MOST_LIVE = 50
@@ -112,6 +113,54 @@ def record_push(browser: Browser, *, on: bool, at: datetime) -> None:
     what = "had pushes sent to" if on else "ended the pushes to"
     by = _name_of(browser.user)
     _record(_projects_of(browser.user), f"{what} “{browser.name}”", by=by, at=at)
+
+
+@transaction.atomic
+def change_device(browser: Browser, changes: dict[str, Any], *, by: str, at: datetime) -> None:
+    """Name a browser, or change how pushes reach it; what changed is put on record.
+
+    Raises:
+        InvalidRequest: the name is empty, the browser takes no pushes, or says what is wrong.
+    """
+    device = Device.objects.filter(browser=browser).first()
+    before = _chosen(browser, device)
+    name = changes.get("name", browser.name).strip()
+    if not name:
+        raise InvalidRequest("name: it is empty.", field="name")
+    browsers.rename(browser, name)
+    if device is not None:
+        devices.change(device, {**changes, "name": browser.name})
+    elif changes.keys() - {"name"}:
+        raise InvalidRequest("This browser takes no pushes.")
+    _record_choice(browser, before, _chosen(browser, device), by=by, at=at)
+
+
+def _chosen(browser: Browser, device: Device | None) -> dict[str, Any]:
+    """Return what a person chose for a browser, as it is put on record."""
+    if device is None:
+        return {"name": browser.name}
+    return {
+        "name": browser.name, "enabled": device.enabled, "show_details": device.show_details,
+        "hears_reports": device.hears_reports, "quiet_from": _clock(device.quiet_from),
+        "quiet_to": _clock(device.quiet_to), "time_zone": device.time_zone,
+        "language": device.language,
+    }  # fmt: skip
+
+
+def _clock(at: time | None) -> str:
+    return at.strftime("%H:%M") if at else ""
+
+
+def _record_choice(
+    browser: Browser, before: dict[str, Any], after: dict[str, Any], *, by: str, at: datetime
+) -> None:
+    moved = [name for name in after if after[name] != before[name]]
+    for project_id in _projects_of(browser.user) if moved else ():
+        journal.record_for_project(
+            project_id, PolicyChanged, by=by, at=at, what=f"the device “{before['name']}”",
+            before={name: before[name] for name in moved},
+            after={name: after[name] for name in moved},
+        )  # fmt: skip
 
 
 @transaction.atomic

@@ -35,8 +35,10 @@ class DeviceRow:
 
     id: UUID
     name: str
+    """`a browser`, in English, where it told nothing of itself."""
     kind: Literal["phone", "desktop"]
     program: str
+    """System and browser; empty where it told neither."""
     created_at: datetime
     seen_at: datetime
     is_this: bool

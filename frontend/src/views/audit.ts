@@ -37,8 +37,8 @@ const DEEDS: Record<string, (payload: Payload) => string> = {
   "budget.crossed": (payload) => t.did.reached(text(payload.ceiling), text(payload.unit)),
   "session.terminated": () => t.did.ended,
   "allowlist.changed": (payload) => t.did.allowlist(text(payload.change), text(payload.pattern)),
-  "policy.changed": (payload) => t.did.changed(words(payload.what)),
-  "access.changed": (payload) => text(payload.what) || t.did.access,
+  "policy.changed": change,
+  "access.changed": (payload) => (text(payload.what) ? t.did.accessed(text(payload.what)) : t.did.access),
   "chain.anchored": () => t.did.anchored,
   "notice.sent": (payload) => t.did.notice(text(payload.channel)),
   "notice.failed": (payload) => t.did.noticeFailed(text(payload.channel)),
@@ -46,6 +46,17 @@ const DEEDS: Record<string, (payload: Payload) => string> = {
 
 export function didWords(row: AuditRow): string {
   return DEEDS[row.type]?.(row.payload ?? {}) ?? row.type;
+}
+
+const THINGS = { channel: "channel", device: "device", "saved view": "view" } as const;
+const THING = /^the (channel|device|saved view) “?(.*?)”?$/s;
+
+/** What has a name was added, changed or removed; a setting is always changed. */
+function change(payload: Payload): string {
+  const [, kind, name = ""] = THING.exec(text(payload.what)) ?? [];
+  if (kind !== "channel" && kind !== "device" && kind !== "saved view") return t.did.changed(words(payload.what));
+  const say = payload.before === null ? t.did.added : payload.after === null ? t.did.removed : t.did.altered;
+  return say(t.things[THINGS[kind]](name));
 }
 
 function ruling(verdict: Payload): string {

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
-from typing import Any, cast
+from typing import cast
 from urllib.parse import urlsplit
 from uuid import UUID
 
@@ -120,7 +120,9 @@ class OneDevice(APIView):
     def patch(self, request: Request, device_id: UUID) -> HttpResponse:
         """Name a browser, or change how pushes reach it."""
         browser = _find(request, device_id)
-        _apply(browser, read_body(request, DevicePatch))
+        asked = asdict(read_body(request, DevicePatch))
+        changes = {name: value for name, value in asked.items() if value is not None}
+        access.change_device(browser, changes, by=auth.name_of(request), at=now())
         return answer(_row(_find(request, device_id), _this(request)))
 
     @described("devices_sign_out", status=204)
@@ -238,20 +240,6 @@ def _find(request: Request, device_id: UUID) -> Browser:
 
 def _push_of(browser: Browser) -> Device | None:
     return getattr(browser, "device", None)
-
-
-def _apply(browser: Browser, asked: DevicePatch) -> None:
-    changes: dict[str, Any] = {k: v for k, v in asdict(asked).items() if v is not None}
-    name = changes.get("name", browser.name).strip()
-    if not name:
-        raise InvalidRequest("name: it is empty.", field="name")
-    browsers.rename(browser, name)
-    device = _push_of(browser)
-    if device is None:
-        if set(changes) - {"name"}:
-            raise InvalidRequest("This browser takes no pushes.")
-        return
-    devices.change(device, {**changes, "name": browser.name})
 
 
 def _rows(found: list[Browser], this: Browser | None) -> list[DeviceRow]:

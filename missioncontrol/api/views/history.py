@@ -79,7 +79,7 @@ class SavedViews(APIView):
         asked = read_body(request, NewView)
         kept = saved_views.save_view(
             user=_person(request), project=_project(request, asked.project), name=asked.name,
-            q=asked.q, at=now(),
+            q=asked.q, by=auth.name_of(request), at=now(),
         )  # fmt: skip
         return answer(saved_views.view_row(kept), status=201)
 
@@ -90,7 +90,8 @@ class OneSavedView(APIView):
     @described("views_remove", status=204)
     def delete(self, request: Request, view_id: UUID) -> HttpResponse:
         """Forget one of your views."""
-        saved_views.remove_view(view_id, user=_person(request))
+        person, by = _person(request), auth.name_of(request)
+        saved_views.remove_view(view_id, user=person, by=by, at=now())
         return HttpResponse(status=204)
 
 

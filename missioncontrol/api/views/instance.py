@@ -37,7 +37,7 @@ class Instance(APIView):
         """Show this installation: its parts, where its data is; owners only."""
         if not auth.owned_projects(request):
             raise Forbidden("Only an owner sees where the data is.")
-        contact = vapid.contact()
+        contact, keep = vapid.contact(), settings.KEEP_DELIVERIES
         counted, disk = count_everything(), shutil.disk_usage(settings.DATA_DIR)
         return answer(
             InstanceRow(
@@ -50,7 +50,7 @@ class Instance(APIView):
                 push_contact=contact.subject, push_problem=contact.problem,
                 runs=sum(counted.runs.values()), turns=counted.turns,
                 events=JournalRow.objects.count(), waiting=counted.waiting, unindexed=lag(),
-                keep_deliveries_days=settings.KEEP_DELIVERIES and settings.KEEP_DELIVERIES.days,
+                keep_deliveries_days=keep.days if keep else None,
             )
         )  # fmt: skip
 

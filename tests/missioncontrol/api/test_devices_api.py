@@ -9,6 +9,7 @@ from django.test import Client
 from rest_framework.test import APIClient
 
 from missioncontrol.accounts import services as accounts
+from missioncontrol.accounts.browsers import describe
 from missioncontrol.accounts.models import Browser, LoginLink
 from missioncontrol.api.views.devices import PAIRINGS
 from missioncontrol.api.views.signing_in import CODES
@@ -240,6 +241,21 @@ def test_signing_out_forgets_the_browser(owner):
     assert browser.get("/api/v1/me/").status_code in {401, 403}
 
 
+@pytest.mark.parametrize(
+    ("agent", "name", "program"),
+    [
+        ("curl/8.11", "a browser", ""),
+        ("", "a browser", ""),
+        ("Mozilla/5.0 (X11; Linux x86_64) Gecko/1", "Linux", "Linux"),
+        ("Mozilla/5.0 (Plan9) Firefox/140", "Firefox", "Firefox"),
+    ],
+)
+def test_a_browser_is_called_what_it_tells_of_itself(agent, name, program):
+    told = describe(agent)
+
+    assert (told.name, told.program) == (name, program)
+
+
 def by_link(browser, user):
     link = accounts.mint_login_link(user=user, at=now())
     return browser.post(f"/login/{link.secret}/")
@@ -317,6 +333,44 @@ def test_a_phone_that_was_paired_is_on_record(me, project):
     Client(headers={"User-Agent": PIXEL}).post("/pair/", {"code": offer(me)["code"]})
 
     assert deeds(project) == ["paired “Pixel 9”"]
+
+
+def choices(project):
+    rows = JournalRow.objects.filter(type="policy.changed", project=project).order_by("seq")
+    told = [json.loads(row.payload) for row in rows]
+    return [(one["what"], one["before"], one["after"]) for one in told]
+
+
+def test_what_is_chosen_for_a_device_is_on_record_with_what_was_before(me, project):
+    device = subscribe(me).json()["id"]
+    was = devices_of(me)[0]["name"]
+    patch(me, device, name="Ana's Pixel", quiet_from="22:00", quiet_to="07:00")
+    patch(me, device, name="Ana's Pixel", enabled=True)
+    patch(me, device, enabled=False, show_details=False)
+
+    assert choices(project) == [
+        (
+            f"the device “{was}”",
+            {"name": was, "quiet_from": "", "quiet_to": ""},
+            {"name": "Ana's Pixel", "quiet_from": "22:00", "quiet_to": "07:00"},
+        ),
+        (
+            "the device “Ana's Pixel”",
+            {"enabled": True, "show_details": True},
+            {"enabled": False, "show_details": False},
+        ),
+    ]
+    assert me.get("/api/v1/audit/verify/").json()["ok"]
+
+
+def test_what_was_refused_changes_nothing_and_is_not_on_record(me, project):
+    (mine,) = devices_of(me)
+
+    assert patch(me, mine["id"], name="Desk", enabled=False).status_code == 400
+    assert patch(me, mine["id"], name="  ").status_code == 400
+
+    assert devices_of(me)[0]["name"] == mine["name"]
+    assert choices(project) == []
 
 
 # --- pairing ---------------------------------------------------------------------------

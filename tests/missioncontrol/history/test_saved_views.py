@@ -1,8 +1,11 @@
 """Saved views are one person's own."""
 
+import json
+
 import pytest
 
 from missioncontrol.history import saved_views
+from missioncontrol.runs.models import JournalRow
 from tests.build import NOON, a_person, a_project
 
 pytestmark = pytest.mark.django_db
@@ -74,12 +77,50 @@ def test_a_line_that_cannot_be_read_is_not_kept(as_person, owner):
 def test_views_are_bounded(project):
     someone = a_person("kim", project, "viewer")
     for n in range(saved_views.MOST_VIEWS):
-        saved_views.save_view(user=someone, project=project.id, name=str(n), q="", at=NOON)
+        saved_views.save_view(
+            user=someone, project=project.id, name=str(n), q="", by="ana", at=NOON
+        )
 
     with pytest.raises(saved_views.InvalidRequest):
-        saved_views.save_view(user=someone, project=project.id, name="more", q="", at=NOON)
+        saved_views.save_view(
+            user=someone, project=project.id, name="more", q="", by="ana", at=NOON
+        )
 
 
 def test_an_agent_has_no_views(as_agent, client):
     assert as_agent.get(PATH).status_code == 403
     assert client.get(PATH).status_code == 401
+
+
+# --- on the record -----------------------------------------------------------------------
+
+
+def deeds(project):
+    rows = JournalRow.objects.filter(type="policy.changed", project=project).order_by("seq")
+    told = [json.loads(row.payload) for row in rows]
+    return [(one["what"], one["before"], one["after"]) for one in told]
+
+
+def test_a_view_kept_changed_and_forgotten_is_on_record(as_person, owner, project):
+    client = as_person(owner)
+    view = keep(client).json()["id"]
+    keep(client)
+    keep(client, q="cost:>6")
+    client.delete(f"{PATH}{view}/")
+
+    what = "the saved view “Over $5”"
+    assert deeds(project) == [
+        (what, None, {"q": "cost:>5"}),
+        (what, {"q": "cost:>5"}, {"q": "cost:>6"}),
+        (what, {"q": "cost:>6"}, None),
+    ]
+    assert client.get("/api/v1/audit/verify/").json()["ok"]
+
+
+def test_what_was_refused_is_not_on_record(as_person, owner, operator, project):
+    view = keep(as_person(owner)).json()["id"]
+
+    as_person(operator).delete(f"{PATH}{view}/")
+    keep(as_person(owner), name="")
+
+    assert len(deeds(project)) == 1

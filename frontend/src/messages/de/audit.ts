@@ -1,6 +1,28 @@
 import type en from "../en/audit";
 import { counted } from "../plural";
 
+/** What the record says of access, in English, as it is said here; what is not known stays as it is. */
+const ACCESS: readonly (readonly [RegExp, (name: string, key: string) => string])[] = [
+  [/^made the agent key “(.*)” \((.*)\)$/s, (name, key) => `erstellte den Agentenschlüssel „${name}“ (${key})`],
+  [/^revoked the agent key “(.*)” \((.*)\)$/s, (name, key) => `widerrief den Agentenschlüssel „${name}“ (${key})`],
+  [/^made the personal token “(.*)” \((.*)\)$/s, (name, key) => `erstellte das persönliche Token „${name}“ (${key})`],
+  [/^revoked the personal token “(.*)” \((.*)\)$/s, (name, key) => `widerrief das persönliche Token „${name}“ (${key})`],
+  [/^paired “(.*)”$/s, (name) => `koppelte „${name}“`],
+  [/^signed in “(.*)” by a link$/s, (name) => `meldete „${name}“ mit einem Link an`],
+  [/^had pushes sent to “(.*)”$/s, (name) => `ließ Benachrichtigungen an „${name}“ senden`],
+  [/^ended the pushes to “(.*)”$/s, (name) => `beendete die Benachrichtigungen an „${name}“`],
+  [/^signed out “(.*)”$/s, (name) => `meldete „${name}“ ab`],
+  [/^signed out everywhere else$/, () => "meldete sich überall sonst ab"],
+];
+
+function accessed(sentence: string): string {
+  for (const [pattern, say] of ACCESS) {
+    const found = pattern.exec(sentence);
+    if (found) return say(found[1] === "a browser" ? "ein Browser" : (found[1] ?? ""), found[2] ?? "");
+  }
+  return sentence;
+}
+
 const texts: typeof en = {
   title: "Protokoll",
   notChecked: "Die Kette konnte nicht geprüft werden.",
@@ -48,6 +70,11 @@ const texts: typeof en = {
     this: "Diese Zeile",
     run: "Lauf",
   },
+  things: {
+    channel: (name) => `den Kanal „${name}“`,
+    device: (name) => `das Gerät „${name}“`,
+    view: (name) => `die gespeicherte Ansicht „${name}“`,
+  },
   did: {
     opened: "eröffnete den Lauf",
     moved: "änderte den Stand des Laufs",
@@ -73,7 +100,11 @@ const texts: typeof en = {
     ended: "beendete den Lauf",
     allowlist: (change, pattern) => `${change} „${pattern}“`,
     changed: (what) => `änderte ${what}`,
+    added: (thing) => `fügte ${thing} hinzu`,
+    removed: (thing) => `entfernte ${thing}`,
+    altered: (thing) => `änderte ${thing}`,
     access: "änderte den Zugang",
+    accessed: (sentence) => accessed(sentence),
     anchored: "verknüpfte die Ketten der Läufe",
     notice: (channel) => `sendete eine Nachricht über ${channel}`,
     noticeFailed: (channel) => `konnte keine Nachricht über ${channel} senden`,

@@ -61,6 +61,7 @@ const texts: typeof en = {
     title: "Geräte",
     count: (n) => counted(n, { one: "angemeldeter Browser", other: "angemeldete Browser" }),
     switchHint: "der Schalter gilt für Push auf dem jeweiligen Gerät",
+    called: (name) => (name === "a browser" ? "ein Browser" : name),
     thisOne: "dieses",
     now: "jetzt",
     seen: (span) => `vor ${span}`,

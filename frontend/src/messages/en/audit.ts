@@ -49,6 +49,11 @@ export default source("audit", {
     this: "This row",
     run: "Run",
   },
+  things: {
+    channel: (name: string) => `the channel “${name}”`,
+    device: (name: string) => `the device “${name}”`,
+    view: (name: string) => `the saved view “${name}”`,
+  },
   did: {
     opened: "opened the run",
     moved: "moved the run",
@@ -74,7 +79,11 @@ export default source("audit", {
     ended: "ended the run",
     allowlist: (change: string, pattern: string) => `${change} “${pattern}”`,
     changed: (what: string) => `changed ${what}`,
+    added: (thing: string) => `added ${thing}`,
+    removed: (thing: string) => `removed ${thing}`,
+    altered: (thing: string) => `changed ${thing}`,
     access: "changed access",
+    accessed: (sentence: string) => sentence,
     anchored: "tied the runs’ chains together",
     notice: (channel: string) => `sent a notice by ${channel}`,
     noticeFailed: (channel: string) => `could not send a notice by ${channel}`,

@@ -62,6 +62,7 @@ export default source("devices", {
     title: "Your devices",
     count: (n: number) => counted(n, { one: "signed-in browser", other: "signed-in browsers" }),
     switchHint: "the switch is for push on that device",
+    called: (name: string) => name,
     thisOne: "this one",
     now: "now",
     seen: (span: string) => `${span} ago`,
