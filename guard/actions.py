@@ -55,7 +55,9 @@ _THINKS = frozenset(
 )
 _TESTS = frozenset({"test", "tests", "pytest", "jest", "unittest", "verify"})
 _HANDS_OVER = frozenset({"handoff", "transfer", "delegate", "handover", "escalate", "route"})
-_PATH_KEYS = ("path", "file_path", "filepath", "filename", "file", "notebook_path", "target_file")
+_PATH_KEYS = frozenset(
+    {"path", "file_path", "filepath", "filename", "file", "notebook_path", "target_file"}
+)
 
 # With a path, these say what the file is to hold.
 _TEXTS = frozenset(
@@ -184,7 +186,7 @@ def classify(tool: str | None, command: str, args: Mapping[str, Any]) -> ActionC
     if tool in {"str_replace_editor", "str_replace_based_edit_tool"}:
         verb = str(args.get("command", ""))
         return ActionClass.READ if verb == "view" else ActionClass.FILE_EDIT
-    has_path = any(key in args for key in _PATH_KEYS)
+    has_path = not _PATH_KEYS.isdisjoint(args)
     named = _classify_name(words, has_path=has_path)
     if named is not ActionClass.OTHER or words & (_HANDS_OVER | _THINKS):
         return named
@@ -265,8 +267,11 @@ def waits_by_call(tool: str | None, command: str, args: Mapping[str, Any] | None
 
 def tells_to_wait(tool: str | None, answer: str) -> bool:
     """Tell whether a short answer to a call says that something takes its time."""
-    if tool is None or not 0 < len(answer) <= _LONGEST_WAIT_ANSWER:
-        return False
+    return tool is not None and 0 < len(answer) <= _LONGEST_WAIT_ANSWER and _speaks_of_wait(answer)
+
+
+@functools.lru_cache(maxsize=512)
+def _speaks_of_wait(answer: str) -> bool:
     low = answer.lower()
     return any(map(low.__contains__, _WAIT_WORDS)) and _WAIT_ANSWER.search(low) is not None
 
@@ -330,6 +335,7 @@ def _words(tool: str) -> frozenset[str]:
     return frozenset(word.lower() for word in _NAME_WORDS.findall(tool[:200]))
 
 
+@functools.lru_cache(maxsize=1024)
 def _classify_name(words: frozenset[str], *, has_path: bool) -> ActionClass:
     if "patch" in words or (words & _EDITS and (has_path or words & _FILES or len(words) == 1)):
         return ActionClass.FILE_EDIT

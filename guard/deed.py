@@ -42,6 +42,7 @@ class Deed:
         hands_over: It passes the matter to another agent.
         shows: A message that holds a deed or what came of one, not talk alone.
         meaning: The text whose likeness counts: the request, or the message.
+        words: The words of `meaning`.
         terms: What a message tells (`guard.talk.terms_of`); a call's only where it
             hands over, or thinks.
         chant: What a message says over and over within itself, or None.
@@ -53,6 +54,7 @@ class Deed:
     call: str
     request: str
     meaning: str
+    words: frozenset[str]
     arguments: Arguments = field(default_factory=Arguments)
     command: str = ""
     asks: bool = False
@@ -64,14 +66,6 @@ class Deed:
     shows: bool = False
     terms: frozenset[str] = frozenset()
     chant: str | None = None
-    _words: frozenset[str] | None = None
-
-    @property
-    def words(self) -> frozenset[str]:
-        """The words of its meaning, read when first asked for."""
-        if self._words is None:
-            self._words = word_set(self.meaning)
-        return self._words
 
 
 _calls = Memo[tuple[str, str | None], Deed](_REMEMBERED)
@@ -100,6 +94,7 @@ def _read_call(turn: Turn, tool: str, call: str, args: Mapping[str, Any]) -> Dee
         call=call,
         request=request,
         meaning=request,
+        words=word_set(request),
         arguments=read_arguments(args),
         command=command,
         asks=asks(action, tool, command),
@@ -125,6 +120,7 @@ def _read_message(turn: Turn) -> Deed:
         call=call,
         request=call,
         meaning=meaning,
+        words=word_set(meaning),
         asks=asks(turn.action_class or ActionClass.MESSAGE, None, ""),
         shows=shows_work(said),
         terms=terms_of(meaning),

@@ -154,7 +154,8 @@ def _was_asked_alike(step: Step, outcome: Outcome, before: Sequence[Step]) -> bo
 
 def _is_elsewhere(step: Step, old: Step) -> bool:
     """Each names something that the other does not."""
-    return bool(step.names - old.names) and bool(old.names - step.names)
+    names, others = step.names, old.names
+    return not names <= others and not others <= names
 
 
 def _weigh_verbatim(step: Step, same: Sequence[Step], before: Sequence[Step]) -> float:
@@ -186,11 +187,22 @@ def _edited_since(old: Step, before: Sequence[Step]) -> bool:
 def _weigh_failure(step: Step, before: Sequence[Step]) -> float:
     kin = [old for old in before if old.failure == step.failure]
     if kin:
-        near = max(0.0 if _is_elsewhere(step, old) else step.nearness(old) for old in kin)
+        near = _nearest(step, kin)
         return 0.8 + (0.3 if near >= NEAR else 0.0 if near >= ALIKE else -0.35)
     template = step.outcome.template if step.outcome else None
     same_shape = any(old.outcome and old.outcome.template == template for old in before)
     return 0.4 if template and same_shape else 0.0
+
+
+def _nearest(step: Step, kin: Sequence[Step]) -> float:
+    """Give how near the nearest is to a step; from `NEAR` on, how near one of them is."""
+    nearest = 0.0
+    for old in reversed(kin):
+        if not _is_elsewhere(step, old):
+            nearest = max(nearest, step.nearness(old))
+        if nearest >= NEAR:
+            break
+    return nearest
 
 
 def _fade(step: Step, before: Sequence[Step]) -> float:

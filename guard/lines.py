@@ -56,12 +56,10 @@ class Lines:
 
     def _learn(self, unknown: set[str]) -> dict[str, Line]:
         old = self._old
-        learnt = {line: old[line] for line in unknown if line in old}
+        learnt = {line: old[line] for line in old.keys() & unknown}
         unread = unknown.difference(learnt) if learnt else unknown
-        # One sign beyond ASCII makes every look at a text ten times as slow.
-        plain = set(filter(str.isascii, unread))
-        for lines in filter(None, (plain, unread - plain)):
-            learnt.update(zip(lines, _read_anew(list(lines)), strict=True))
+        for lines in _by_script(unread):
+            learnt.update(zip(lines, _read_anew(lines), strict=True))
         return learnt
 
 
@@ -97,22 +95,33 @@ def _read_lines(text: str) -> tuple[Line, ...]:
     return tuple(_lines.read(raw))
 
 
+def _by_script(lines: set[str]) -> list[list[str]]:
+    """Part them: one sign beyond ASCII makes every look at a text ten times as slow."""
+    if "".join(lines).isascii():
+        return [list(lines)] if lines else []
+    plain = set(filter(str.isascii, lines))
+    return [list(part) for part in (plain, lines - plain) if part]
+
+
 def _read_anew(raw: list[str]) -> list[Line]:
     """Read lines; a listing's numbers, more than all others, need not be looked at."""
-    numbers = [found[0] if (found := _LISTED.match(line)) else "" for line in raw]
+    numbers = [
+        found[0] if line[0].isdigit() and (found := _LISTED.match(line)) else "" for line in raw
+    ]
     cores = list(map(str.removeprefix, raw, numbers))
     masked = mask_lines(cores)
     if masked is cores:
         return _read(raw, cores, cores)
-    bare = list(map(_without_number, masked, numbers))
+    bare = [
+        _without_number(line) if not taken and line[:1].isdigit() else line
+        for line, taken in zip(masked, numbers, strict=True)
+    ]
     shapes = zero_digits("\n".join(bare)).split("\n")
     return _read(list(map(str.__add__, numbers, masked)), bare, shapes)
 
 
-def _without_number(line: str, taken: str) -> str:
-    """Give a line of a listing without its number, where it was not taken off before."""
-    if taken or not line[:1].isdigit():
-        return line
+def _without_number(line: str) -> str:
+    """Give a line of a listing without its number."""
     found = _NUMBERED.match(line)
     return line[found.end() :] if found else line
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import functools
 import math
 import re
+from itertools import filterfalse
 from zlib import crc32
 
 _WORD = re.compile(r"\w+|[^\w\s]{2,}")
@@ -16,6 +17,7 @@ _WORD = re.compile(r"\w+|[^\w\s]{2,}")
 _SIGNS = {code: chr(code).isalnum() or chr(code) == "_" for code in range(128)}
 _WITHOUT_MARKS = bytes(code if _SIGNS.get(code) else 32 for code in range(256))
 _WITHOUT_WORDS = bytes(32 if _SIGNS.get(code) else code for code in range(256))
+_MARKS = frozenset(chr(code) for code, is_sign in _SIGNS.items() if not is_sign)
 _BUCKETS = (1 << 20) - 1
 _LONGEST = 900
 _PAIR_WEIGHT = 0.3
@@ -78,9 +80,9 @@ def word_set(text: str) -> frozenset[str]:
         return frozenset(_WORD.findall(bounded))
     # A fifth of the expression's cost.
     signs = bounded.encode()
-    marks = signs.translate(_WITHOUT_WORDS).decode().split()
     words = signs.translate(_WITHOUT_MARKS).decode().split()
-    return frozenset(words).union([mark for mark in marks if len(mark) > 1])
+    words += filterfalse(_MARKS.__contains__, signs.translate(_WITHOUT_WORDS).decode().split())
+    return frozenset(words)
 
 
 def _bounded(text: str) -> str:

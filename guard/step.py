@@ -93,6 +93,7 @@ class Step:
     action: str = field(init=False)
     is_call: bool = field(init=False)
     call: str = field(init=False)
+    words: frozenset[str] = field(init=False)
     edits: bool = field(init=False)
     thinks: bool = field(init=False)
     hands_over: bool = field(init=False)
@@ -113,6 +114,7 @@ class Step:
         self.verb, self.action, self.call = deed.verb, deed.action, deed.call
         self.is_call, self.edits, self.runs = deed.is_call, deed.edits, bool(deed.command)
         self.thinks, self.hands_over = deed.thinks, deed.hands_over
+        self.words = deed.words if self.meaning is deed.meaning else word_set(self.meaning)
         self.failed = outcome is not None and outcome.failed
         self.failure = outcome.failure if outcome else None
         self.outcome_key = outcome.key if outcome else None
@@ -137,12 +139,6 @@ class Step:
     def chant(self) -> str | None:
         """What a message says over and over within itself, or None."""
         return self.deed.chant
-
-    @property
-    def words(self) -> frozenset[str]:
-        """The words of its meaning."""
-        deed = self.deed
-        return deed.words if self.meaning is deed.meaning else word_set(self.meaning)
 
     @property
     def names(self) -> frozenset[str]:

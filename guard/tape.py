@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from guard.similarity import overlap
 from guard.step import Step
 
 _SPAN = 8
@@ -42,11 +41,11 @@ def _share(step: Step, old: Step) -> float:
 
 
 def _most_alike(step: Step, others: list[Step], best: float) -> float:
-    """Compare words, where they may be more alike than the best so far."""
+    """Compare words (`similarity.overlap`), where they may be more alike than the best so far."""
     words, size = step.words, len(step.words)
     for old in others:
         theirs = old.words
         share, total = _share(step, old), size + len(theirs)
         if total and share * (2 * min(size, len(theirs)) / total) > best:
-            best = max(best, share * overlap(words, theirs))
+            best = max(best, share * (2 * len(words & theirs) / total))
     return best

@@ -39,7 +39,10 @@ class Trail:
         steps: Every remembered step.
         calls: The tool calls among them.
         weights: What each step does to the suspicion.
+        last: The newest step; there is none before the first.
     """
+
+    last: Step
 
     def __init__(self, span: int) -> None:
         self._span = span
@@ -59,11 +62,6 @@ class Trail:
         """All that is remembered is of one agent."""
         return len(self._own) < 2  # noqa: PLR2004 - one
 
-    @property
-    def last(self) -> Step:
-        """The newest step."""
-        return self.steps[-1]
-
     def clear(self) -> None:
         """Forget all: a person stepped in."""
         self.steps.clear()
@@ -76,6 +74,7 @@ class Trail:
         own = self.of_agent(step.agent)
         self.weights.append(weigh(step, self.steps, own.calls))
         self.steps.append(step)
+        self.last = step
         self._proposed += step.proposed
         self._own.setdefault(step.agent, own).take(step)
         if step.is_call:
@@ -106,6 +105,7 @@ class Trail:
         old = self.steps[index]
         self._proposed += step.proposed - old.proposed
         self.steps[index] = step
+        self.last = self.steps[-1]
         before = self.steps[:index]
         calls = [one for one in before if one.is_call and one.agent == step.agent]
         self.weights[index] = weigh(step, before, calls)
@@ -134,7 +134,7 @@ class Trail:
             self._own.setdefault(step.agent, Own()).take(step)
 
     def _place(self, wanted: Step) -> int:
-        return next(place for place, step in enumerate(self.steps) if step is wanted)
+        return self.steps.index(wanted)
 
 
 def _completes(turn: Turn, step: Step) -> bool:

@@ -110,8 +110,12 @@ def mask_lines(lines: list[str]) -> list[str]:
     >>> mask_lines(["no figures", "ready in 0.3s"])
     ['no figures', 'ready in <~>']
     """
-    shapes = shape_of("\n".join(lines)).split("\n")
-    numbered = [place for place, shape in enumerate(shapes) if _may_hold_digit(shape)]
+    whole = shape_of("\n".join(lines))
+    shapes = whole.split("\n")
+    if whole.isascii():
+        numbered = [place for place, shape in enumerate(shapes) if "0" in shape]
+    else:
+        numbered = [place for place, shape in enumerate(shapes) if _may_hold_digit(shape)]
     if not numbered:
         return lines
     masked = lines.copy()
@@ -195,7 +199,12 @@ def _suspects(shape: str) -> list[str]:
     """
     if len(_plain_shapes) > _MOST_SHAPES:
         _plain_shapes.clear()
-    unknown = set(filter(_may_hold_digit, shape.split())).difference(_plain_shapes)
+    words = shape.split()
+    if shape.isascii():
+        numbered = [word for word in words if "0" in word]
+    else:
+        numbered = list(filter(_may_hold_digit, words))
+    unknown = set(numbered).difference(_plain_shapes)
     suspects = list(filter(_may_be_volatile, unknown))
     _plain_shapes.update(unknown.difference(suspects))
     return suspects + [hint for hint in _TEMPORARY if hint in shape]

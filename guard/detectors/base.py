@@ -86,7 +86,12 @@ def tail_of(steps: Sequence[Step], belongs: Callable[[Step], bool]) -> list[Step
 
 def once_each(steps: Iterable[Step]) -> tuple[str, ...]:
     """Give the calls of steps as text, each once, in order of appearance."""
-    return tuple(dict.fromkeys(step.call for step in steps))
+    return tuple(dict.fromkeys([step.call for step in steps]))
+
+
+def turns_of(steps: Iterable[Step]) -> tuple[int, ...]:
+    """Give the numbers of steps, in their order."""
+    return tuple([step.seq for step in steps])
 
 
 def name_the_deed(step: Step) -> str:

@@ -6,7 +6,7 @@ import functools
 from collections.abc import Sequence
 from typing import ClassVar
 
-from guard.detectors.base import Detector, View, once_each
+from guard.detectors.base import Detector, View, once_each, turns_of
 from guard.policy import Policy
 from guard.signals import Evidence, Kind, Rung, Signal
 from guard.step import Step
@@ -64,7 +64,7 @@ class Broker(Detector):
             kind=self.kind,
             score=min(1.0, similar / rule.warn),
             rung=Rung.STOP if ends else Rung.ESCALATE,
-            turns=tuple(step.seq for step in alike),
+            turns=turns_of(alike),
             evidence=Evidence(
                 summary=f"It said nearly the same as just before {_times(similar)} in a row.",
                 calls=once_each(alike),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import ClassVar
 
-from guard.detectors.base import Detector, View, name_the_answer, name_the_deed, once_each
+from guard.detectors.base import Detector, View, name_the_answer, name_the_deed, once_each, turns_of
 from guard.detectors.flicker import flickering
 from guard.policy import Policy
 from guard.signals import Evidence, Kind, Signal
@@ -55,7 +55,7 @@ class ExactRepeat(Detector):
             detector=self.name,
             kind=self.kind,
             score=min(1.0, len(repeats) / limit),
-            turns=tuple(step.seq for step in repeats),
+            turns=turns_of(repeats),
             evidence=Evidence(
                 summary=summary,
                 calls=once_each(repeats),

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from hashlib import sha256
 from typing import ClassVar
 
-from guard.detectors.base import Detector, View, once_each
+from guard.detectors.base import Detector, View, once_each, turns_of
 from guard.policy import Policy
 from guard.policy.sections import FingerprintRule
 from guard.signals import Evidence, Kind, Rung, Signal
@@ -71,7 +71,7 @@ class Fingerprint(Detector):
             kind=self.kind,
             score=min(1.0, count / escalate),
             rung=Rung.STOP if ends else Rung.ESCALATE,
-            turns=tuple(step.seq for step in streak),
+            turns=turns_of(streak),
             evidence=Evidence(
                 summary=_summarise(streak),
                 calls=once_each(streak),

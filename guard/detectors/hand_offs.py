@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import ClassVar
 
-from guard.detectors.base import Detector, View, once_each
+from guard.detectors.base import Detector, View, once_each, turns_of
 from guard.policy import Policy
 from guard.signals import Evidence, Kind, Signal
 from guard.step import Step
@@ -56,7 +56,7 @@ class HandOffs(Detector):
             detector=self.name,
             kind=self.kind,
             score=min(1.0, rounds / limit),
-            turns=tuple(step.seq for step in talk),
+            turns=turns_of(talk),
             evidence=Evidence(
                 summary=_summarise(talk),
                 calls=once_each(talk),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import ClassVar
 
-from guard.detectors.base import Detector, View, once_each
+from guard.detectors.base import Detector, View, once_each, turns_of
 from guard.policy import Policy
 from guard.signals import Evidence, Kind, Signal
 from guard.step import Step
@@ -52,15 +52,17 @@ class KCycle(Detector):
 
     def _look(self, steps: Sequence[Step], period: int) -> Signal | None:
         again = _count_again(steps, period)
+        if again < period:
+            return None
         tail = steps[-(again + period) :]
-        if again < period or len({step.request for step in tail}) == 1:
+        if len({step.request for step in tail}) == 1:
             return None
         needed = self._needed(tail, period)
         return Signal(
             detector=self.name,
             kind=self.kind,
             score=min(1.0, len(tail) / needed),
-            turns=tuple(step.seq for step in tail),
+            turns=turns_of(tail),
             evidence=Evidence(
                 summary=f"It went through the same {period} turns {len(tail) / period:.1f} times \
 and came out where it began."

@@ -12,7 +12,7 @@ from itertools import chain, combinations
 from typing import ClassVar
 from zlib import crc32
 
-from guard.detectors.base import Detector, View, once_each
+from guard.detectors.base import Detector, View, once_each, turns_of
 from guard.policy import Policy
 from guard.signals import Evidence, Kind, Signal
 from guard.similarity import Vector, cosine
@@ -103,7 +103,7 @@ class LoopGuard(Detector):
             detector=self.name,
             kind=kind,
             score=1.0,
-            turns=tuple(step.seq for step in steps),
+            turns=turns_of(steps),
             evidence=Evidence(
                 summary=summary,
                 calls=once_each(steps),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import ClassVar
 
-from guard.detectors.base import Detector, View, once_each, tail_of
+from guard.detectors.base import Detector, View, once_each, tail_of, turns_of
 from guard.policy import Policy
 from guard.signals import Evidence, Kind, Signal
 from guard.step import Step
@@ -37,10 +37,10 @@ class Monologue(Detector):
     def examine(self, view: View) -> Signal | None:
         """Look at what was said last."""
         newest = view.trail.last
-        if newest.chant is not None:
-            return self._chants(newest, newest.chant)
         if newest.is_call and not newest.thinks:
             return None
+        if newest.chant is not None:
+            return self._chants(newest, newest.chant)
         talk = tail_of(last_talk(view.trail.steps), lambda step: step.agent == newest.agent)
         fresh, share, messages = self._limits(view.trail, talk)
         empty = empty_tail(talk, fresh=fresh, share=share, least=messages - 1)
@@ -65,7 +65,7 @@ class Monologue(Detector):
             detector=self.name,
             kind=self.kind,
             score=min(1.0, len(talk) / limit),
-            turns=tuple(step.seq for step in talk),
+            turns=turns_of(talk),
             evidence=Evidence(
                 summary=f"It sent {len(talk)} messages in a row and said nothing new in them.",
                 calls=once_each(talk),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import ClassVar
 
-from guard.detectors.base import Detector, View, once_each, says_again
+from guard.detectors.base import Detector, View, once_each, says_again, turns_of
 from guard.policy import Policy
 from guard.signals import Evidence, Kind, Signal
 from guard.similarity import cosine
@@ -57,7 +57,7 @@ class PingPong(Detector):
             detector=self.name,
             kind=self.kind,
             score=min(1.0, rounds / limit),
-            turns=tuple(step.seq for step in tail),
+            turns=turns_of(tail),
             evidence=Evidence(
                 summary=_summarise(tail, rounds),
                 calls=once_each(tail),

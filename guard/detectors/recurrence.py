@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import ClassVar
 
-from guard.detectors.base import Detector, View, name_the_answer, name_the_deed, once_each
+from guard.detectors.base import Detector, View, name_the_answer, name_the_deed, once_each, turns_of
 from guard.policy import Policy
 from guard.signals import Evidence, Kind, Signal
 from guard.step import Step
@@ -45,7 +45,7 @@ class Recurrence(Detector):
         same = [step for step in again if step.outcome_key == key]
         if len(same) < 2:  # noqa: PLR2004 - once is no repeat
             return None
-        start = next(place for place, step in enumerate(steps) if step is same[0])
+        start = steps.index(same[0])
         later = [step for step in steps[start + 1 :] if step.is_call or step.agent != newest.agent]
         if len(later) < len(same):
             return None  # nothing stands between: exact_repeat's
@@ -86,7 +86,7 @@ class Recurrence(Detector):
             detector=self.name,
             kind=self.kind,
             score=min(1.0, len(same) / limit),
-            turns=tuple(step.seq for step in same),
+            turns=turns_of(same),
             evidence=Evidence(
                 summary=f"It {name_the_deed(newest)} {len(same)} times, with other steps between, \
 and got {name_the_answer(newest)}.",
@@ -111,6 +111,6 @@ def _edited_each_time(later: Sequence[Step], same: Sequence[Step]) -> bool:
     for step in later:
         if step.edits and step.acted:
             since = True
-        elif any(step is repeat for repeat in same):
+        elif step in same:
             edited, since = edited + since, False
     return edited >= len(same) - 1

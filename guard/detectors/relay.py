@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from guard.detectors.base import Detector, View, once_each
+from guard.detectors.base import Detector, View, once_each, turns_of
 from guard.nearness import NEAR
 from guard.policy import Policy
 from guard.signals import Evidence, Kind, Signal
@@ -62,7 +62,7 @@ class Relay(Detector):
             detector=self.name,
             kind=self.kind,
             score=min(1.0, len(row) / limit),
-            turns=tuple(end.seq for end in ends),
+            turns=turns_of(ends),
             evidence=Evidence(
                 summary=f"{len(row)} agents, one after another, ended on the same failure.",
                 calls=once_each(ends),

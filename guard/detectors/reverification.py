@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from typing import ClassVar
 
-from guard.detectors.base import Detector, View, once_each
+from guard.detectors.base import Detector, View, once_each, turns_of
 from guard.detectors.targets import name_other_targets
 from guard.policy import Policy
 from guard.signals import Evidence, Kind, Signal
@@ -52,7 +52,7 @@ class Reverification(Detector):
             detector=self.name,
             kind=self.kind,
             score=min(1.0, len(row) / self._rule.checks),
-            turns=tuple(step.seq for step in row),
+            turns=turns_of(row),
             evidence=Evidence(
                 summary=f"It checked the same thing {len(row)} times in different ways; it holds, \
 and nothing was changed between.",

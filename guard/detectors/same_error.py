@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from operator import itemgetter
 from typing import ClassVar
 
-from guard.detectors.base import Detector, View, once_each, tail_of
+from guard.detectors.base import Detector, View, once_each, tail_of, turns_of
 from guard.detectors.targets import aim_elsewhere, changed_something, name_other_targets
 from guard.nearness import ALIKE, NEAR
 from guard.policy import Policy
@@ -38,6 +38,8 @@ class SameError(Detector):
         if not newest.failed or not newest.is_answered:
             return None
         calls = view.trail.of_agent(newest.agent).answered
+        if _is_one_request([step for step in calls if step.failed]):
+            return None  # exact_repeat's, as each of the rows below would be
         row = tail_of(calls, lambda step: step.failed)
         same, rule = _same(row), self._rule
         found = [
@@ -64,7 +66,7 @@ class SameError(Detector):
             detector=self.name,
             kind=self.kind,
             score=score,
-            turns=tuple(step.seq for step in steps),
+            turns=turns_of(steps),
             evidence=Evidence(
                 summary=_summarise(steps),
                 calls=once_each(steps),

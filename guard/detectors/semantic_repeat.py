@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from itertools import combinations
 from typing import ClassVar
 
-from guard.detectors.base import Detector, View, name_the_answer, once_each
+from guard.detectors.base import Detector, View, name_the_answer, once_each, turns_of
 from guard.detectors.targets import name_other_targets
 from guard.embedding import likeness_by
 from guard.policy import Policy
@@ -58,7 +58,7 @@ class SemanticRepeat(Detector):
             detector=self.name,
             kind=self.kind,
             score=1.0,
-            turns=tuple(step.seq for step in window),
+            turns=turns_of(window),
             evidence=Evidence(
                 summary=_summarise(window),
                 calls=once_each(window),

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from operator import itemgetter
 from typing import ClassVar
 
-from guard.detectors.base import Detector, View, once_each, tail_of
+from guard.detectors.base import Detector, View, once_each, tail_of, turns_of
 from guard.detectors.targets import aim_elsewhere, name_other_targets
 from guard.evidence import complains, is_refusal
 from guard.nearness import NEAR
@@ -78,7 +78,7 @@ class Stagnation(Detector):
             detector=self.name,
             kind=self.kind,
             score=score,
-            turns=tuple(step.seq for step in steps),
+            turns=turns_of(steps),
             evidence=Evidence(
                 summary=f"It asked {len(steps)} times in different ways and got {answer}.",
                 calls=once_each(steps),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import ClassVar
 
-from guard.detectors.base import Detector, View, once_each
+from guard.detectors.base import Detector, View, once_each, turns_of
 from guard.detectors.unanswered import asked_in_vain
 from guard.evidence import Weight
 from guard.policy import Policy
@@ -68,7 +68,7 @@ back is not known.",
             detector=self.name,
             kind=self.kind,
             score=score,
-            turns=tuple(step.seq for step in steps),
+            turns=turns_of(steps),
             evidence=Evidence(
                 summary=summary, calls=once_each(steps), repeats=len(steps), limit=limit
             ),

@@ -42,7 +42,8 @@ def changed_something(step: Step) -> bool:
 def _differ(names: Sequence[frozenset[str]]) -> bool:
     if not names:
         return False
-    common = frozenset.intersection(*names)
-    own = [each - common for each in names]
-    spared = len(own) > _FEW
-    return all(own) and len(set(own)) >= len(own) - spared
+    common = len(frozenset.intersection(*names))
+    if common in map(len, names):
+        return False  # it names nothing of its own
+    spared = len(names) > _FEW
+    return len(set(names)) >= len(names) - spared

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from guard.detectors.base import View, once_each
+from guard.detectors.base import View, once_each, turns_of
 from guard.detectors.stall import add_up
 from guard.evidence import MUCH_NEWS
 from guard.policy import Policy
@@ -73,7 +73,7 @@ def _signal(steps: Sequence[Step], summary: str) -> Signal:
         detector=NAME,
         kind=Kind.SUSPICION,
         score=_SCORE,
-        turns=tuple(step.seq for step in steps),
+        turns=turns_of(steps),
         evidence=Evidence(summary=summary, calls=once_each(steps), repeats=len(steps)),
     )
 
