@@ -55,6 +55,7 @@ _THINKS = frozenset(
 )
 _TESTS = frozenset({"test", "tests", "pytest", "jest", "unittest", "verify"})
 _HANDS_OVER = frozenset({"handoff", "transfer", "delegate", "handover", "escalate", "route"})
+_LEARNS, _TALKS = _READS | _THINKS, _HANDS_OVER | _THINKS
 _PATH_KEYS = frozenset(
     {"path", "file_path", "filepath", "filename", "file", "notebook_path", "target_file"}
 )
@@ -181,14 +182,14 @@ def classify(tool: str | None, command: str, args: Mapping[str, Any]) -> ActionC
     words = _words(tool)
     if (statement := _statement_of(args)) is not None:
         return ActionClass.SEARCH if statement in _SQL_ASKS else ActionClass.OTHER
-    if command and (words & _SHELLS or words & _RUNS):
+    if command and _read_name(tool).runs:
         return _classify_command(command[:_LONGEST_COMMAND])
     if tool in {"str_replace_editor", "str_replace_based_edit_tool"}:
         verb = str(args.get("command", ""))
         return ActionClass.READ if verb == "view" else ActionClass.FILE_EDIT
     has_path = not _PATH_KEYS.isdisjoint(args)
     named = _classify_name(words, has_path=has_path)
-    if named is not ActionClass.OTHER or words & (_HANDS_OVER | _THINKS):
+    if named is not ActionClass.OTHER or not words.isdisjoint(_TALKS):
         return named
     return _classify_arguments(command[:_LONGEST_COMMAND], args, has_path=has_path)
 
@@ -236,9 +237,7 @@ def asks(action: str, tool: str | None, command: str) -> bool:
         return True
     if action == ActionClass.SHELL_EXEC:
         return _only_reads(command[:_LONGEST_COMMAND])
-    return (
-        tool is not None and action == ActionClass.OTHER and bool(_words(tool) & (_READS | _THINKS))
-    )
+    return tool is not None and action == ActionClass.OTHER and _read_name(tool).learns
 
 
 def waits(
@@ -316,6 +315,8 @@ class _Name(NamedTuple):
     thinks: bool
     hands_over: bool
     waits: bool
+    runs: bool
+    learns: bool
 
 
 @functools.lru_cache(maxsize=1024)
@@ -327,6 +328,8 @@ def _read_name(tool: str) -> _Name:
         thinks=bool(words & _THINKS),
         hands_over=passes or bool(words & _HANDS_OVER),
         waits=asks_of_jobs or (bool(words & _WAIT_NAMES) and "git" not in words),
+        runs=bool(words & (_SHELLS | _RUNS)),
+        learns=bool(words & _LEARNS),
     )
 
 

@@ -108,7 +108,8 @@ def _read_anew(raw: list[str]) -> list[Line]:
     numbers = [
         found[0] if line[0].isdigit() and (found := _LISTED.match(line)) else "" for line in raw
     ]
-    cores = list(map(str.removeprefix, raw, numbers))
+    is_listing = any(numbers)
+    cores = list(map(str.removeprefix, raw, numbers)) if is_listing else raw
     masked = mask_lines(cores)
     if masked is cores:
         return _read(raw, cores, cores)
@@ -117,7 +118,7 @@ def _read_anew(raw: list[str]) -> list[Line]:
         for line, taken in zip(masked, numbers, strict=True)
     ]
     shapes = zero_digits("\n".join(bare)).split("\n")
-    return _read(list(map(str.__add__, numbers, masked)), bare, shapes)
+    return _read(list(map(str.__add__, numbers, masked)) if is_listing else masked, bare, shapes)
 
 
 def _without_number(line: str) -> str:

@@ -149,9 +149,9 @@ def _names(text: str) -> frozenset[str]:
 
 
 def _flatten(value: object) -> str:
-    if isinstance(value, _NESTED):
-        return " ".join(texts_in({"": value})) or canonical_json(value)
     # Whole numbers within reason need no writer; a giant one must not be printed.
     if isinstance(value, int) and -_GIANT < value < _GIANT:
         return str(value)
+    if isinstance(value, _NESTED):
+        return " ".join(texts_in({"": value})) or canonical_json(value)
     return canonical_json(value)

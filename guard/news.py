@@ -7,7 +7,7 @@ stuck repetition does not: the strongest single signal there is (FINDINGS 2).
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from guard.lines import read_lines
@@ -82,25 +82,21 @@ def texts_in(args: Mapping[str, Any] | None) -> list[str]:
     ['x', 'y']
     """
     found: list[str] = []
-    for value in (args or {}).values():
-        if type(value) is str:
-            found.append(value)
-        else:
-            _gather(value, found, 1)
+    if args:
+        _gather(args.values(), found, 1)
     return found
 
 
-def _gather(value: object, found: list[str], depth: int) -> None:
-    if isinstance(value, str):
-        found.append(value)
-    elif isinstance(value, _SCALARS) or depth == _DEEPEST:
-        return
-    elif isinstance(value, _MAPPINGS):
-        for inner in value.values():
-            _gather(inner, found, depth + 1)
-    elif isinstance(value, _SEQUENCES):
-        for inner in value:
-            _gather(inner, found, depth + 1)
+def _gather(values: Iterable[object], found: list[str], depth: int) -> None:
+    for value in values:
+        if isinstance(value, str):
+            found.append(value)
+        elif isinstance(value, _SCALARS) or depth == _DEEPEST:
+            continue
+        elif isinstance(value, _MAPPINGS):
+            _gather(value.values(), found, depth + 1)
+        elif isinstance(value, _SEQUENCES):
+            _gather(value, found, depth + 1)
 
 
 def _prints(text: str) -> dict[int, int]:

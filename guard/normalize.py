@@ -23,7 +23,8 @@ _DEEPEST = 40
 _LONGEST_INT = 14_000
 
 _WRITER = json.JSONEncoder(ensure_ascii=False, sort_keys=True, separators=(",", ":"), default=str)
-_quoted, _make_writer = json.encoder.encode_basestring, json.encoder.c_make_encoder
+_quoted = json.encoder.encode_basestring
+_make_writer = json.encoder.c_make_encoder  # type: ignore[attr-defined]
 # The writer within `_WRITER`, which makes one anew for each value: half of a call's cost.
 # It is not asked to look out for circles; the depth of its recursion ends them.
 _write_parts: Callable[[object, int], Iterable[str]] = (

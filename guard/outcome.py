@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Mapping
 from hashlib import blake2b
@@ -17,7 +18,7 @@ from guard.volatile import mask_failure, zero_digits
 
 _HEAD = 4000
 _COMPARED = 12_000
-_REMEMBERED = 64
+_REMEMBERED, _HEADS = 64, 256
 _SORTED_LINES = 40
 _SAMPLE, _SAMPLES = 512, 64
 _FAILURE_HEAD = 600
@@ -143,7 +144,7 @@ def _is_picture(result: str) -> bool:
 
 def has_timed_out(text: str) -> bool:
     """Tell whether a failure is that no answer came in time."""
-    return _LATE.search(text[:_FAILURE_HEAD].lower()) is not None
+    return _is_late(text[:_FAILURE_HEAD])
 
 
 def is_transient(text: str) -> bool:
@@ -152,8 +153,19 @@ def is_transient(text: str) -> bool:
     >>> is_transient("HTTP 429: too many requests")
     True
     """
-    head = text[:_FAILURE_HEAD].lower()
-    return any(map(head.__contains__, _BUSY_HINTS)) and _BUSY.search(head) is not None
+    return _is_busy(text[:_FAILURE_HEAD])
+
+
+# Asked of the same failures again and again.
+@functools.lru_cache(maxsize=_HEADS)
+def _is_late(head: str) -> bool:
+    return _LATE.search(head.lower()) is not None
+
+
+@functools.lru_cache(maxsize=_HEADS)
+def _is_busy(head: str) -> bool:
+    low = head.lower()
+    return any(map(low.__contains__, _BUSY_HINTS)) and _BUSY.search(low) is not None
 
 
 def _holds(error: str, result: str | None) -> bool:
@@ -201,8 +213,6 @@ def _tell_failure(text: str) -> str:
 
 def _without_numbers(failure: str, asked: Mapping[str, Any] | None) -> str:
     """Write numbers that were not asked for as 0."""
-    if not _BARE_NUMBER.search(failure):
-        return failure
     named = frozenset(_BARE_NUMBER.findall(canonical_json(asked)))
     return _BARE_NUMBER.sub(lambda found: found[0] if found[0] in named else "0", failure)
 

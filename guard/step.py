@@ -307,8 +307,9 @@ def _is_patient(
         return deed.waits or tells_to_wait(tool, outcome.text if outcome else "")
     # A service that is late is waited for; a command of one's own hangs. And "the
     # service is not running" is a failure, not something to wait for.
-    late = not deed.command and has_timed_out(outcome.text)
-    return deed.waits or is_transient(outcome.text) or late
+    if deed.waits or is_transient(outcome.text):
+        return True
+    return not deed.command and has_timed_out(outcome.text)
 
 
 def _has_improved(outcome: Outcome | None, earlier: Sequence[Step]) -> bool:

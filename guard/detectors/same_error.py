@@ -42,13 +42,14 @@ class SameError(Detector):
             return None  # exact_repeat's, as each of the rows below would be
         row = tail_of(calls, lambda step: step.failed)
         same, rule = _same(row), self._rule
+        unedited, edited = _insists(calls)
         found = [
             self._hold(same, rule.in_a_row),
             self._hold(_near(same), rule.near),
             self._hold(_refusals(row), rule.refusals),
             self._hold(_variants(calls), rule.variants),
-            self._hold(_insists(calls), rule.in_a_row),
-            self._hold(_insists(calls, edited=True), rule.variants),
+            self._hold(unedited, rule.in_a_row),
+            self._hold(edited, rule.variants),
         ]
         best = max(found, key=itemgetter(0))
         return self._signal(*best) if best[0] else None
@@ -119,18 +120,24 @@ def _variants(calls: Sequence[Step]) -> list[Step]:
     return variants
 
 
-def _insists(calls: Sequence[Step], *, edited: bool = False) -> list[Step]:
-    """The same failure of one command, whatever was read (or edited) between: it was no cure."""
+def _insists(calls: Sequence[Step]) -> tuple[list[Step], list[Step]]:
+    """The same failure of one command, whatever was read between; and whatever was edited."""
     verb, failure = calls[-1].verb, calls[-1].failure
     failures: list[Step] = []
+    unedited: int | None = None
     for step in reversed(calls):
         if step.verb == verb:
             if step.failure != failure:
                 break
             failures.append(step)
-        elif not edited and step.acted and changed_something(step):
-            break
-    failures.reverse()
+        elif unedited is None and step.acted and changed_something(step):
+            unedited = len(failures)
+    whole = _of_one_thing(failures[::-1])
+    return (whole if unedited is None else _of_one_thing(failures[:unedited][::-1])), whole
+
+
+def _of_one_thing(failures: list[Step]) -> list[Step]:
+    """Let go what is one request, or each for another thing."""
     return [] if _is_one_request(failures) or aim_elsewhere(failures) else failures
 
 
