@@ -5,9 +5,12 @@ import re
 import pytest
 from playwright.sync_api import expect
 
+from tests.contract.conversation import a_turn
 from tests.e2e import axe
 from tests.e2e.axe import in_both_themes
 from tests.e2e.conftest import DESKTOP, PHONE
+from tests.e2e.line import Line
+from tests.e2e.stuck import StuckRun, an_agent_of, the_person_of
 from tests.installations import an_installation
 
 pytestmark = pytest.mark.screens
@@ -36,6 +39,21 @@ def installation(tmp_path_factory):
     axe.write_summary()
 
 
+@pytest.fixture(scope="module")
+def quiet(tmp_path_factory):
+    """One whose runs have all ended and whose cards are all answered."""
+    with an_installation(tmp_path_factory.mktemp("quiet")) as running:
+        agent, person = an_agent_of(running), the_person_of(running)
+        run = agent.open_run(name="done before")
+        agent.post_turns(run, a_turn("ls", cost_usd="0.4"))
+        agent.ask("PATCH", f"/api/v1/runs/{run}/", {"status": "completed"})
+        held = StuckRun.begin(agent, person, "held before")
+        held.answer("continue")
+        held.next_directive()
+        agent.ask("PATCH", f"/api/v1/runs/{held.id}/", {"status": "completed"})
+        yield running
+
+
 @pytest.fixture(params=list(SIZES))
 def size(request):
     return request.param
@@ -43,16 +61,27 @@ def size(request):
 
 @pytest.fixture
 def visit(open_page, size):
-    def visit_one(path, meanwhile=None):
+    def visit_one(path, meanwhile=None, *, cut=False, at=None):
         page = open_page("/no/such/page", phone=size == "phone", reduced_motion="reduce")
         page.context.add_init_script(path=axe.SCRIPT)
         if meanwhile:
             page.route("**/api/v1/**", meanwhile)
-        page.goto(re.sub("/no/such/page$", path, page.url))
+        if cut:
+            Line(page).sever()
+        if at:
+            sign_in(page, at)
+        page.goto((at.url if at else re.sub("/no/such/page$", "", page.url)) + path)
         expect(page.get_by_role("status", name="Loading")).to_have_count(0)
         return page
 
     return visit_one
+
+
+def sign_in(page, installation):
+    cookies = installation.cookies().items()
+    page.context.add_cookies(
+        [{"name": name, "value": value, "url": installation.url} for name, value in cookies]
+    )
 
 
 def refusing(status):
@@ -82,3 +111,47 @@ def test_an_answer_that_is_an_error_is_said(visit, size, path, status):
     expect(page.get_by_text(NOT_FETCHED).first).to_be_visible()
 
     assert in_both_themes(page, f"{path.strip('/')} {status}", size) == []
+
+
+@pytest.mark.parametrize("path", ["/", "/decisions"])
+def test_a_board_with_nothing_but_history_says_what_happened_last(visit, quiet, size, path):
+    page = visit(path, at=quiet)
+    main = page.get_by_role("main")
+    expect(main).to_contain_text("Nothing needs you.")
+    expect(main).to_contain_text(re.compile(r"Nothing is running\..* you continued held before"))
+
+    name = f"history only {path.strip('/') or 'now'}"
+    assert in_both_themes(page, name, size) == []
+
+
+def test_a_journal_without_a_row_says_so(visit, size):
+    page = visit("/audit", meanwhile=no_rows)
+    expect(page.get_by_role("main")).to_contain_text("Nothing has been recorded yet.")
+
+    assert in_both_themes(page, "empty audit", size) == []
+
+
+def test_filters_that_no_row_of_the_journal_matches_are_dropped_by_a_link(visit, size):
+    page = visit("/audit?by=Nobody")
+    expect(page.get_by_role("link", name="Drop the filters")).to_be_visible()
+
+    assert in_both_themes(page, "audit none", size) == []
+    page.get_by_role("link", name="Drop the filters").click()
+    expect(page.get_by_text("signed in").first).to_be_visible()
+
+
+@pytest.mark.parametrize("path", ["/", "/decisions", "/decisions/none", "/runs/none"])
+def test_offline_without_any_last_state_says_that_nothing_is_known(visit, size, path):
+    page = visit(path, cut=True)
+    expect(page.get_by_text("Nothing is known here yet.")).to_be_visible()
+    expect(page.get_by_role("status", name="Loading")).to_have_count(0)
+
+    assert in_both_themes(page, f"nothing known {path.strip('/') or 'now'}", size) == []
+
+
+def no_rows(route):
+    """Answer the journal's list with no row at all."""
+    if "/audit/?" in route.request.url or route.request.url.endswith("/audit/"):
+        route.fulfill(json={"results": [], "next": None})
+    else:
+        route.continue_()

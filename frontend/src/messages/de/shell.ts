@@ -37,6 +37,7 @@ const texts: typeof en = {
   lostAgo: (span) => `Verbindung seit ${span} unterbrochen. Neuer Versuch läuft.`,
   figuresMayBeOld: "Die Zahlen können veraltet sein.",
   offlineSince: (at) => `Offline seit ${at}.`,
+  nothingKnown: "Hier ist noch nichts bekannt. Der Bildschirm füllt sich von selbst, sobald die Verbindung wieder da ist.",
   lastKnown: "Letzter bekannter Stand. Eine Antwort wird aufgehoben und bei Verbindung einmal gesendet.",
   unreachable: "Mission Control ist nicht erreichbar.",
   unreachableWhy: "Läuft manage.py up? Diese Seite versucht es alle 3 Sekunden wieder.",

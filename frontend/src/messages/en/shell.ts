@@ -38,6 +38,7 @@ export default source("shell", {
   lostAgo: (span: string) => `Connection lost ${span} ago. Trying again.`,
   figuresMayBeOld: "Figures may be old.",
   offlineSince: (at: string) => `Offline since ${at}.`,
+  nothingKnown: "Nothing is known here yet. This screen fills by itself when you are back.",
   lastKnown: "Last known state. A tap is kept and sent once when you are back.",
   unreachable: "Mission Control cannot be reached.",
   unreachableWhy: "Is manage.py up running? This page tries again every 3 seconds.",
