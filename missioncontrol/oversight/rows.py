@@ -111,6 +111,7 @@ def autofix_row(fix: Autofix, run: Run, *, delivered_at: datetime | None) -> Aut
         recovered=fix.recovered,
         judged_at=fix.judged_at,
         turns_after=fix.turns_after,
+        kind=fix.decision.kind,
     )
 
 

@@ -55,7 +55,7 @@ def interventions(run: Run) -> list[InterventionRow]:
 def autofixes(*, projects: Collection[UUID]) -> QuerySet[Autofix]:
     """Find autofixes, newest first."""
     found = Autofix.objects.filter(run__project_id__in=projects)
-    return found.select_related("run", "message").order_by("-id")
+    return found.select_related("run", "message", "decision").order_by("-id")
 
 
 def allowlist(*, projects: Collection[UUID]) -> QuerySet[AllowlistEntry]:

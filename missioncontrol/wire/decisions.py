@@ -158,3 +158,5 @@ class AutofixRow:
     """None: not known yet."""
     judged_at: datetime | None
     turns_after: int
+    kind: str = ""
+    """What the card was of, such as `exact_repeat`; empty in events of before it was told."""

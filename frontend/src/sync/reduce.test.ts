@@ -401,7 +401,7 @@ describe("autofixes", () => {
   const row = {
     id: "fix-1", project: PROJECT, run: "run-1", run_name: "fix-auth-tests", decision: "decision-1",
     text: "look in lib", applied_at: NOON, delivered_at: null, recovered: null, judged_at: null,
-    turns_after: 0,
+    turns_after: 0, kind: "same_error",
   };
 
   it("are fetched beside the snapshot, which has none", () => {

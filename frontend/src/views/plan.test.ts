@@ -6,7 +6,7 @@ import type { Loop, Pin } from "./timeline";
 const loop = (decision: string, from: number, to: number): Loop => ({ decision, kind: "exact_repeat", from, to, open: true, title: "", detail: "" });
 const fix = {
   id: "fix-1", project: "p", run: "run-1", run_name: "r", decision: "d", text: "t",
-  applied_at: "", delivered_at: null, recovered: null, judged_at: null, turns_after: 1,
+  applied_at: "", delivered_at: null, recovered: null, judged_at: null, turns_after: 1, kind: "same_error",
 };
 const pin = (key: string): Pin => ({ kind: "fix", key, at: "", fix });
 const lines = (parts: Parts) => {

@@ -50,7 +50,7 @@ it("describes a loop whose turns are far away as its card remembers it", () => {
 
 describe("an autofix", () => {
   const fix: AutofixRow = {
-    id: "fix-1", project: "p", run: "run-1", run_name: "r", decision: "d", text: "t",
+    id: "fix-1", project: "p", run: "run-1", run_name: "r", decision: "d", text: "t", kind: "same_error",
     applied_at: at(5), delivered_at: null, recovered: null, judged_at: null, turns_after: 1,
   };
 

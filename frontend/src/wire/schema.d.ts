@@ -1703,6 +1703,11 @@ export interface components {
             /** Judged At */
             judged_at: string | null;
             /**
+             * Kind
+             * @default
+             */
+            kind: string;
+            /**
              * Project
              * Format: uuid
              */

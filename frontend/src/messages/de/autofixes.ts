@@ -13,6 +13,8 @@ const texts: typeof en = {
   judged: (wentOn, judged) => `${String(wentOn)} von ${String(judged)} beurteilten`,
   notJudged: (n) => `; ${String(n)} noch nicht beurteilt`,
   quote: (text) => `„${text}“`,
+  byKind: "Nach Anlass",
+  of: (wentOn, judged) => `${String(wentOn)} von ${String(judged)}`,
   theCard: "zur Karte",
   more: "Mehr",
   note: "„Weitergekommen“ heißt: kein neuer Alarm und neue Information binnen 5 Schritten. Soll der Text vorher zu sehen sein, den Lauf oder das Projekt von „Auto“ auf „Anhalten“ stellen.",

@@ -14,6 +14,8 @@ export default source("autofixes", {
   judged: (wentOn: number, judged: number) => `${String(wentOn)} of ${String(judged)} judged`,
   notJudged: (n: number) => `; ${String(n)} not judged yet`,
   quote: (text: string) => `“${text}”`,
+  byKind: "By what had tripped",
+  of: (wentOn: number, judged: number) => `${String(wentOn)} of ${String(judged)}`,
   theCard: "the card",
   more: "More",
   note: "“Went on” means: no new trip and new information within 5 turns. Would you have liked to see the text first? Switch the run or the project from auto to pause.",
