@@ -6,14 +6,18 @@ screen, so that they work in every language.
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 from playwright.sync_api import Page
 
+from tests.contract.conversation import Caller, a_turn
 from tests.e2e.crowd import HOSTILE
 from tests.e2e.stuck import StuckRun, an_agent_of, the_person_of
+from tests.installations import ROOT, wait_for
 
 Deed = Callable[[Page], object]
 
@@ -38,11 +42,41 @@ class Scene:
     """What stands on the board while the states are photographed."""
 
     runs: list[StuckRun]
+    parked: StuckRun
+    differing: str
+    """A card whose two turns were not answered alike."""
     over_budget: str
     ended: str
 
 
 LONG = "reconcile-invoices-of-the-third-quarter-with-the-ledger-after-the-migration"
+
+
+PARK = """
+from django.utils import timezone
+from missioncontrol.oversight import services
+services.park("{run}", at=timezone.now())
+"""
+
+
+def park(running: Any, run: str) -> None:
+    """Put a held run off, as Claude Code does when its session ends in a hold."""
+    subprocess.run(
+        [sys.executable, "manage.py", "shell", "-v", "0", "-c", PARK.format(run=run)],
+        cwd=ROOT,
+        env=running.own_environment(),
+        check=True,
+    )
+
+
+def fail_differently(agent: Caller) -> str:
+    """Fail three times at one call, each time after another while; return the run."""
+    run = agent.open_run(name="flaky-upload")
+    for seconds in ("0.31", "0.29"):
+        error = f"1 failed in {seconds}s: timeout after 30 s at port 4{seconds[2:]}1"
+        agent.post_turns(run, a_turn("pytest tests/upload -q", error=error, cost_usd="0.25"))
+    agent.post_turns(run, a_turn("pytest tests/upload -q", phase="proposed"))
+    return run
 
 
 def set_scene(running: Any) -> Scene:
@@ -79,7 +113,10 @@ def set_scene(running: Any) -> Scene:
     for channel in person.get("/api/v1/channels/")["results"]:
         person.ask("POST", f"/api/v1/channels/{channel['id']}/test/", {})
     person.ask("POST", "/api/v1/views/", {**told, "name": "Codex, dear", "q": "agent:codex"})
-    return Scene(runs=runs, over_budget=over, ended=ended)
+    parked = StuckRun.begin(agent, person, "nightly-release", mark=" ")
+    park(running, parked.id)
+    differing = wait_for(lambda: person.card_of(fail_differently(agent)))["id"]
+    return Scene(runs=runs, parked=parked, differing=differing, over_budget=over, ended=ended)
 
 
 def states(scene: Scene, *, report: str, login_link: str) -> dict[str, State]:
@@ -94,6 +131,8 @@ def states(scene: Scene, *, report: str, login_link: str) -> dict[str, State]:
         "decision, no fix": State(path=card),
         "decision, being written": State(path=card, deed=write_fix),
         "decision, terminating": State(path=card, deed=terminate, after=press("z"), size="desktop"),
+        "decision, parked": State(path=f"/decisions/{scene.parked.card['id']}"),
+        "decision, what differs": State(path=f"/decisions/{scene.differing}"),
         "decision, gone": State(path="/decisions/00000000-0000-7000-8000-000000000000"),
         "run, over budget": State(path=f"/runs/{scene.over_budget}"),
         "run, ended": State(path=f"/runs/{scene.ended}"),

@@ -41,7 +41,7 @@ def test_today_stands_against_the_days_budget(open_page, installation, agent, bu
 
     page = open_page("/", phone=phone)
 
-    told, rest = re.escape(drawn(spent(installation))), r"(?:\s+\+ unpriced)?\s+of \$900,000"
+    told, rest = re.escape(drawn(spent(installation))), r"\s+of \$900,000"
     words = f"{told}{rest} today" if phone else f"Today {told}{rest}"
     expect(page.locator(".money")).to_have_text(re.compile(words))
     expect(page.get_by_role("meter", name=USED)).to_be_visible()

@@ -63,10 +63,12 @@ const FONT = "11px system-ui, -apple-system, sans-serif";
 const STRONG = "600 11px system-ui, -apple-system, sans-serif";
 const HEADROOM = 1.12;
 const MOST_ROWS = 120;
-/** Ground around words, so that no line runs through them. */
-const HALO = 4;
+/** So far the ground of words reaches beyond them. */
+const GROUND = 3;
 /** Room for half a word at either end of the x axis. */
 const SIDE = 12;
+/** As wide as a sign of the axis is, or a bit wider. */
+const SIGN = 6.5;
 /** More bars than these stand too close for an edge. */
 const MOST_EDGED = 120;
 
@@ -131,7 +133,7 @@ export function optionsOf(now: () => Picture, doings: Doings, color: (token: str
   const { sync, lines } = now();
   const pathOf = (line: Line) => (line.shape === "bars" ? paths.bars : line.shape === "steps" ? paths.steps : undefined);
   return {
-    padding: [4, SIDE, 0, SIDE],
+    padding: [4, sideFor(now(), -1), 0, sideFor(now(), 0)],
     legend: { show: false },
     cursor: cursorOf(sync, doings, color),
     scales: {
@@ -147,6 +149,13 @@ export function optionsOf(now: () => Picture, doings: Doings, color: (token: str
       ...(doings.zoom ? { setSelect: [(plot: uPlot) => zoomTo(plot, doings)] } : {}),
     },
   };
+}
+
+/** Room for half of the outermost word. Charts of one cursor begin at one place, whatever they say. */
+export function sideFor({ xTicks, xWords, sync }: Pick<Picture, "xTicks" | "xWords" | "sync">, place: 0 | -1): number {
+  const tick = xTicks?.at(place);
+  if (sync !== null || tick === undefined) return SIDE;
+  return Math.max(SIDE, Math.ceil((xWords(tick).length * SIGN) / 2));
 }
 
 /** Bars stand whole: half a step of room on either side. */
@@ -246,8 +255,9 @@ function drawTags(plot: uPlot, tags: readonly Tag[], color: (token: string) => s
     const below = tag.dot ? 15 : -10;
     const aside = tag.dot ? 8 : 0;
     const place = x + (tag.align === "right" ? -aside : aside) * devicePixelRatio;
-    ctx.strokeStyle = color("--surface");
-    write(ctx, tag.words, place, y + below * devicePixelRatio, color(tag.strong ? "--ink" : "--ink-3"), tag.strong ? STRONG : FONT, tag.align ?? "left", HALO);
+    const at = y + below * devicePixelRatio;
+    ground(ctx, tag, place, at, color("--surface"));
+    write(ctx, tag.words, place, at, color(tag.strong ? "--ink" : "--ink-3"), tag.strong ? STRONG : FONT, tag.align ?? "left");
     ctx.restore();
   }
 }
@@ -262,12 +272,24 @@ function dot(ctx: CanvasRenderingContext2D, x: number, y: number, fill: string, 
   ctx.stroke();
 }
 
-function write(ctx: CanvasRenderingContext2D, words: string, x: number, y: number, ink: string, font: string, align: CanvasTextAlign, halo = 0): void {
-  ctx.font = font.replace("11px", `${String(11 * devicePixelRatio)}px`);
+/** Ground under words, so that no line runs through them. */
+function ground(ctx: CanvasRenderingContext2D, { words, strong, align }: Tag, x: number, y: number, surface: string): void {
+  ctx.font = scaled(strong ? STRONG : FONT);
+  const wide = ctx.measureText(words).width;
+  const [edge, tall] = [GROUND * devicePixelRatio, 11 * devicePixelRatio];
+  ctx.fillStyle = surface;
+  ctx.beginPath();
+  ctx.roundRect((align === "right" ? x - wide : x) - edge, y - tall, wide + 2 * edge, tall + edge, edge);
+  ctx.fill();
+}
+
+function write(ctx: CanvasRenderingContext2D, words: string, x: number, y: number, ink: string, font: string, align: CanvasTextAlign): void {
+  ctx.font = scaled(font);
   ctx.textAlign = align;
   ctx.fillStyle = ink;
-  ctx.lineWidth = halo * devicePixelRatio;
-  ctx.lineJoin = "round";
-  if (halo > 0) ctx.strokeText(words, x, y);
   ctx.fillText(words, x, y);
+}
+
+function scaled(font: string): string {
+  return font.replace("11px", `${String(11 * devicePixelRatio)}px`);
 }
