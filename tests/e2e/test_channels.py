@@ -64,7 +64,9 @@ def test_a_channel_is_added_and_its_test_arrives(open_page, receiver):
     assert "very-secret" not in page.content()
 
 
-def test_a_test_that_fails_says_why_and_is_tried_again(open_page, receiver):
+def test_a_test_that_fails_says_why_and_is_tried_again_not_too_often(
+    open_page, installation, receiver
+):
     receiver.status = 404
     page = open_page("/settings/channels")
     add_channel(page, receiver, name="duty")
@@ -81,6 +83,24 @@ def test_a_test_that_fails_says_why_and_is_tried_again(open_page, receiver):
     page.get_by_role("button", name="Sent").click()
     expect(page.get_by_role("row").filter(has_text="duty")).to_contain_text("delivered")
     assert len(receiver.heard) == 2
+
+    # Not a test of its own: whoever comes after it within a minute could try nothing again.
+    receiver.status = 404
+    page.get_by_role("link", name="Channels").click()
+    page.get_by_role("button", name="Send a test to duty").click()
+    expect(page.get_by_text("The test was not delivered: it answered 404.")).to_be_visible()
+    ask_until_refused(the_person_of(installation))
+    page.get_by_role("link", name="Deliveries").click()
+    page.get_by_role("button", name="Failed").click()
+    page.get_by_role("row").filter(has_text="duty").get_by_role("button", name="Try again").click()
+    expect(page.get_by_role("alert")).to_contain_text("Too many tries in one minute. Try again in")
+
+
+def ask_until_refused(person):
+    """Try the newest failed delivery again until it is too often."""
+    failed = person.get("/api/v1/deliveries/?status=failed")["results"][0]["id"]
+    asked = (person.ask("POST", f"/api/v1/deliveries/{failed}/retry/", {}) for _ in range(30))
+    assert 429 in (answer.status for answer in asked)
 
 
 def test_a_card_is_told_and_its_later_step_is_withdrawn_when_it_is_answered(
