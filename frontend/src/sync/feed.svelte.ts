@@ -5,6 +5,7 @@
  * last known state stays and is marked with the time it was true.
  */
 import { waitBefore } from "./backoff";
+import { canWait, GATHER_MS } from "./gather";
 import { EMPTY, reduce, type Frame, type LiveState } from "./reduce";
 
 export type Link =
@@ -38,6 +39,8 @@ export class Feed {
   #timer: ReturnType<typeof setTimeout> | undefined;
   #attempt = 0;
   #heardAt = Date.now();
+  #gathered: Frame[] = [];
+  #gathering: ReturnType<typeof setTimeout> | undefined;
   #resyncedAt = 0;
   #closed = false;
   #askedFor = new Set<string>();
@@ -85,6 +88,7 @@ export class Feed {
   close(): void {
     this.#closed = true;
     clearTimeout(this.#timer);
+    clearTimeout(this.#gathering);
     removeEventListener("online", this.#wake);
     document.removeEventListener("visibilitychange", this.#wake);
     this.#drop();
@@ -111,10 +115,20 @@ export class Feed {
     if (socket !== this.#socket) return;
     const frame: Frame = JSON.parse(text);
     this.#heardAt = Date.now();
-    this.#state = reduce(this.#state, frame);
+    this.#gathered.push(frame);
+    if (!canWait(frame)) this.#show();
+    else this.#gathering ??= setTimeout(() => this.#show(), GATHER_MS);
     if (frame.type === "snapshot") this.#arrive();
-    else this.#mendGaps();
     if (concernsProject(frame)) this.#on.projectChanged?.();
+  }
+
+  /** Take in what has gathered, in the order it was heard. */
+  #show(): void {
+    clearTimeout(this.#gathering);
+    this.#gathering = undefined;
+    this.#state = this.#gathered.reduce(reduce, this.#state);
+    this.#gathered = [];
+    this.#mendGaps();
   }
 
   #arrive(): void {

@@ -1,0 +1,19 @@
+/** What of the socket may be shown together with what comes right after it. Pure. */
+import type { Frame } from "./reduce";
+
+/** A busy board hears fifty frames a second; drawing each would leave no time to scroll. */
+export const GATHER_MS = 100;
+
+/** Turns and their figures can wait a moment; what a person may have to answer cannot. */
+export function canWait(frame: Frame): boolean {
+  switch (frame.type) {
+    case "batch":
+      return frame.events.every(canWait);
+    case "meters":
+    case "turn.recorded":
+    case "turn.completed":
+      return true;
+    default:
+      return false;
+  }
+}
