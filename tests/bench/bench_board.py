@@ -270,7 +270,7 @@ Tells = Callable[[Shown, dict[str, Any]], bool]
 
 def counts(shown: Shown, event: dict[str, Any]) -> bool:
     """Every turn of ours costs a cent."""
-    return float(shown.dollars.strip("$")) * 100 > event["turn_seq"] + 0.5
+    return bool(float(shown.dollars.strip("$")) * 100 > event["turn_seq"] + 0.5)
 
 
 def moved_so(shown: Shown, event: dict[str, Any]) -> bool:

@@ -8,8 +8,8 @@ calls is kept in line. *Restarted*: the whole of `up` ends and starts; the port 
 *Alone*: the same with one screen. *Cut*: one screen's line is dropped, the server stands.
 
 The clock starts when the server answers `/healthz` again (for *cut*, at the drop) and stops
-when a screen has its snapshot; what is negative was in line before it. The floor is the same
-number of sockets opened at the same moment on the standing server. *Within* counts the
+when a screen has its snapshot; what is negative had it before. The floor is the same number of
+sockets opened at the same moment, and one alone, on the standing server. *Within* counts the
 snapshots that came at most so close to each other.
 """
 
@@ -147,9 +147,11 @@ async def until(claim: Callable[[], bool]) -> None:
 
 async def caught_up(page: Page, left: float) -> float:
     """Return when a page had its first snapshot after that moment."""
-    since = "since => window.snapshots.find(at => at > since)"
-    await page.wait_for_function(since, arg=left * 1000, timeout=60_000)
-    return float(await page.evaluate(since, left * 1000)) / 1000
+    while True:
+        at = await page.evaluate("since => window.snapshots.find(at => at > since)", left * 1000)
+        if at:
+            return float(at) / 1000
+        await asyncio.sleep(0.05)
 
 
 def spread(took: list[float]) -> dict[str, float]:
@@ -192,13 +194,18 @@ def from_to(took: list[float]) -> dict[str, int]:
 # --- the whole -------------------------------------------------------------------------
 
 
-async def at_once(running: Any) -> dict[str, Any]:
-    """Open as many sockets in one moment: what the server can do."""
-    screens = [Screen(running) for _ in range(SCREENS)]
+async def at_once(running: Any, count: int) -> list[float]:
+    """Open so many sockets in one moment: what the standing server can do."""
+    screens = [Screen(running) for _ in range(count)]
     began = time.time()
     await asyncio.gather(*(screen.listen(once=True) for screen in screens))
-    took = [screen.snapshots[0] - began for screen in screens]
-    return {"sockets_ms": spread(took), **within(took)}
+    return [screen.snapshots[0] - began for screen in screens]
+
+
+async def floors(running: Any) -> dict[str, Any]:
+    took = await at_once(running, SCREENS)
+    alone = [(await at_once(running, 1))[0] for _ in range(CUTS)]
+    return {"floor": {"sockets_ms": spread(took), **within(took)}, "floor_alone_ms": spread(alone)}
 
 
 async def cut(screen: Screen) -> dict[str, float]:
@@ -233,13 +240,13 @@ async def opened_pages(browser: Browser, running: Any) -> list[Page]:
         await context.add_init_script(NOTE)
         page = await context.new_page()
         await page.goto(running.url)
-        await page.wait_for_function("window.snapshots.length > 0")
+        await caught_up(page, 0)
         pages.append(page)
     return pages
 
 
 async def measure(running: Any, browser: Browser) -> dict[str, Any]:
-    found: dict[str, Any] = {"floor": await at_once(running)}
+    found = await floors(running)
     pages = await opened_pages(browser, running)
     screens = [Screen(running) for _ in range(SCREENS)]
     watching = await watched(screens)
