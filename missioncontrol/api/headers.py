@@ -42,7 +42,8 @@ def policy_of(request: Any) -> str:
     hosts = {urlsplit(settings.PUBLIC_URL).netloc}
     with suppress(DisallowedHost):  # such a request is refused anyway
         hosts.add(request.get_host())
-    named = sorted(host for host in hosts if host)
+    # A policy has no way to write an IPv6 address: browsers would complain, and leave it out.
+    named = sorted(host for host in hosts if host and not host.startswith("["))
     return POLICY.format(sockets="".join(f" ws://{host} wss://{host}" for host in named))
 
 

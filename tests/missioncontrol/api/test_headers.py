@@ -28,8 +28,10 @@ def test_behind_a_proxy_that_keeps_its_name_to_itself_the_public_one_is_called_t
     assert "wss://mc.example.org" in called
 
 
-@pytest.mark.parametrize("host", ["evil.example", "evil.example; script-src *", "a b", ""])
-def test_a_name_that_is_not_ours_is_in_no_policy(host):
+@pytest.mark.parametrize(
+    "host", ["[::1]:8765", "evil.example", "evil.example; script-src *", "a b", ""]
+)
+def test_a_name_that_is_not_ours_or_cannot_be_written_is_in_no_policy(host):
     assert policy(headers={"Host": host})["connect-src"] == ["'self'"]
 
 
