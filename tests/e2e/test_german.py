@@ -45,16 +45,17 @@ def stuck_run(installation):
 def visit(open_page, stuck_run):
     addresses = screens(run=stuck_run.id, decision=stuck_run.card["id"])
 
-    def visit_one(name, **options):
-        page = open_page(addresses[name], phone=True, locale="de-DE", **options)
+    def visit_one(name, *, phone=True):
+        page = open_page(addresses[name], phone=phone, locale="de-DE")
         return stands(page, name, loading="Wird geladen")
 
     return visit_one
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_nothing_overflows_in_german(visit, name):
-    page = visit(name)
+@pytest.mark.parametrize("phone", [True, False])
+def test_nothing_overflows_in_german(visit, name, phone):
+    page = visit(name, phone=phone)
 
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
     assert page.evaluate(CUT_OFF) == []

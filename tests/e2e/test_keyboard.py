@@ -13,6 +13,7 @@ pytestmark = pytest.mark.screens
 
 NAMES = list(screens(run="", decision=""))
 MOST_STEPS = 500
+WHERE = {"desk": {}, "German phone": {"phone": True, "locale": "de-DE"}}
 # A group of radio buttons is one stop; its own arrows go through it.
 WALK = """() => {
   window.walked = new Set();
@@ -68,7 +69,7 @@ def visit(open_page, stuck_run):
 
     def visit_one(name, **options):
         page = open_page(addresses[name], reduced_motion="reduce", **options)
-        return stands(page, name)
+        return stands(page, name, loading="Wird geladen" if "locale" in options else "Loading")
 
     return visit_one
 
@@ -87,8 +88,9 @@ def walk(page):
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_tab_gets_to_everything_and_what_has_the_focus_is_seen(visit, name):
-    page = visit(name)
+@pytest.mark.parametrize("where", WHERE)
+def test_tab_gets_to_everything_and_what_has_the_focus_is_seen(visit, where, name):
+    page = visit(name, **WHERE[where])
 
     stops = walk(page)
 
