@@ -14,7 +14,7 @@ FAILURE = "ModuleNotFoundError: no module 'app.tokens'"
 @pytest.fixture
 def lead(agent):
     """Open a run with two children that have spent something."""
-    run = agent.open_run(name="lead of all")
+    run = agent.open_run(name="chief")
     for name in ("reader", "writer"):
         child = agent.open_run(name=name, agent=name, parent=run)
         agent.post_turns(child, a_turn("ls", agent=name, result="a.py", cost_usd="0.25"))
@@ -37,7 +37,7 @@ def test_it_lists_the_children_with_links_and_what_all_cost(open_page, lead, pho
     photograph(page, f"kin-{'phone' if phone else 'desktop'}")
 
     kin.get_by_role("link", name="writer").click()
-    expect(page.get_by_role("region", name="Linked runs")).to_contain_text("Started by lead of all")
+    expect(page.get_by_role("region", name="Linked runs")).to_contain_text("Started by chief")
 
 
 @pytest.mark.screens
@@ -50,7 +50,7 @@ def test_lanes_show_who_started_whom(open_page, lead, phone):
     lanes = kin.get_by_role("list", name="Who started whom, and when").get_by_role("listitem")
 
     expect(lanes).to_have_count(3)
-    expect(lanes.nth(1)).to_contain_text("started by lead of all")
+    expect(lanes.nth(1)).to_contain_text("started by chief")
     lanes.nth(2).get_by_role("link", name="writer").click()
     expect(
         page.get_by_role("heading", name="writer").or_(page.get_by_text("Now / writer")).first
