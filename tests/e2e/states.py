@@ -53,9 +53,10 @@ LONG = "reconcile-invoices-of-the-third-quarter-with-the-ledger-after-the-migrat
 
 
 PARK = """
+from uuid import UUID
 from django.utils import timezone
 from missioncontrol.oversight import services
-services.park("{run}", at=timezone.now())
+services.park(UUID("{run}"), at=timezone.now())
 """
 
 
