@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { faint, kindOf, middleTick, stacked, tableOf, topOf, type Line } from "./chart";
+import { faint, kindOf, middleTick, sideFor, stacked, tableOf, topOf, type Line } from "./chart";
 
 const line = (label: string, values: (number | null)[], more: Partial<Line> = {}): Line => ({ label, values, color: "--d1", ...more });
 const words = { xWords: (x: number) => `turn ${String(x)}`, yWords: (y: number) => `$${String(y)}` };
@@ -39,6 +39,13 @@ test("new figures are no new chart, another line is", () => {
 
   expect(kindOf({ sync: null, lines: [line("a", [2, 3])] })).toBe(one);
   expect(kindOf({ sync: null, lines: [line("a", [1]), line("b", [1])] })).not.toBe(one);
+});
+
+test("the outermost words of the axis have room, and charts that share a cursor begin at one place", () => {
+  const wide = { xTicks: [0, 9], xWords: (x: number) => (x === 0 ? "1. November" : "24"), sync: null };
+
+  expect([sideFor(wide, 0), sideFor(wide, -1)]).toEqual([36, 12]);
+  expect([sideFor({ ...wide, sync: "run" }, 0), sideFor({ ...wide, xTicks: null }, 0)]).toEqual([12, 12]);
 });
 
 test("a faint colour is half way to the ground it stands on", () => {
