@@ -102,8 +102,8 @@ class Arguments(dict[str, Argument]):
 
 def read_arguments(args: Mapping[str, object] | None) -> Arguments:
     """Read the first arguments of a call; nested values count as one text each."""
-    first = islice((args or {}).items(), _MOST)
-    return Arguments([(str(name), _read(str(name), value)) for name, value in first])
+    first = islice(args.items(), _MOST) if args else ()
+    return Arguments([(name := str(key), _read(name, value)) for key, value in first])
 
 
 def nearness(one: Arguments, other: Arguments, *, acts: bool) -> float:

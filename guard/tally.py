@@ -77,10 +77,10 @@ class Tally:
 
     def take(self, turn: Turn, *, failed: bool | None) -> None:
         """Count a turn; `failed` is None where the outcome is unknown."""
-        self._count_time(turn)
-        meters = self._meters_of(turn)
+        if turn.ts is not None:
+            self._count_time(turn.ts)
         price_told = self._new_price(turn)
-        for meter in meters:
+        for meter in self._meters_of(turn):
             if price_told is not None:
                 meter.take_price(*price_told)
             if not turn.is_proposed:
@@ -104,11 +104,10 @@ class Tally:
             del self._agents[next(name for name in self._agents if name not in self._named)]
         return [self._run, own]
 
-    def _count_time(self, turn: Turn) -> None:
-        if turn.ts is None or turn.ts.tzinfo is None:
-            return
-        self._started_at = self._started_at or turn.ts
-        self._last_at = turn.ts
+    def _count_time(self, now: datetime) -> None:
+        if now.tzinfo is not None:
+            self._started_at = self._started_at or now
+            self._last_at = now
 
     def _new_price(self, turn: Turn) -> tuple[int, Decimal] | None:
         """Give tokens and dollars of a model call that was not counted before."""

@@ -45,7 +45,9 @@ def _most_alike(step: Step, others: list[Step], best: float) -> float:
     words, size = step.words, len(step.words)
     for old in others:
         theirs = old.words
-        share, total = _share(step, old), size + len(theirs)
-        if total and share * (2 * min(size, len(theirs)) / total) > best:
-            best = max(best, share * (2 * len(words & theirs) / total))
+        total, fewer = size + len(theirs), min(size, len(theirs))
+        if fewer and 2 * fewer / total > best:
+            likeness = 2 * len(words & theirs) / total
+            if likeness > best:
+                best = max(best, _share(step, old) * likeness)
     return best
