@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Mapping
 from typing import Any
@@ -31,7 +32,12 @@ def mask_places(text: str, args: Mapping[str, Any] | None) -> str:
     """
     if not args or len(text) > _SHORT or PLACES.isdisjoint(args):
         return text
-    places = {_place(args[name]) for name in PLACES.intersection(args)}
+    return _mask(text, frozenset([_place(args[name]) for name in PLACES.intersection(args)]))
+
+
+# An answer is read for what failed and for what is new, and often comes again.
+@functools.lru_cache(maxsize=64)
+def _mask(text: str, places: frozenset[str]) -> str:
     if not any(place in text for place in places):
         return text
     return _NUMBER.sub(lambda found: "<~>" if found[0] in places else found[0], text)

@@ -7,9 +7,10 @@ compared. Page 2 and page 3 are different questions; the same body put at line
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Mapping
-from itertools import islice
+from itertools import chain, islice
 
 from guard.answer import PLACES
 from guard.news import texts_in
@@ -30,6 +31,12 @@ _PAGERS = re.compile(r"\b(?:sed -n|head|tail|awk 'NR)")
 _PAGER_HINTS = ("sed -n", "head", "tail", "awk 'NR")
 _NAME = re.compile(r"(?<=/)\w+|[a-z_]{3,}\w*")
 _NAME_OR_NUMBER = re.compile(r"(?<=/)\w+|[a-z_]{3,}\w*|\d+")
+# They are looked for in one token at a time, since most tokens of a run come again.
+_TOKEN = re.compile(r"[/\w]\w*")
+_APART = bytes(code if chr(code).isalnum() or chr(code) in "/_" else 32 for code in range(256))
+_TOKENS = 8192
+_names_in = functools.lru_cache(maxsize=_TOKENS)(_NAME.findall)
+_names_and_numbers_in = functools.lru_cache(maxsize=_TOKENS)(_NAME_OR_NUMBER.findall)
 
 NEAR = 0.7
 """From here on two requests are near-equal."""
@@ -144,8 +151,16 @@ def _read(name: str, value: object) -> Argument:
 def _names(text: str) -> frozenset[str]:
     # `sed -n 900,950p file` pages by numbers; elsewhere a number is a name.
     is_paged = any(map(text.__contains__, _PAGER_HINTS)) and _PAGERS.search(text)
-    pattern = _NAME if is_paged else _NAME_OR_NUMBER
-    return frozenset(pattern.findall(text.lower()))
+    find = _names_in if is_paged else _names_and_numbers_in
+    return frozenset(chain.from_iterable(map(find, _tokens(text.lower()))))
+
+
+def _tokens(text: str) -> list[str]:
+    """Give the words of a text, each with the slash before it."""
+    if not text.isascii():
+        return _TOKEN.findall(text)
+    # A third of the expression's cost.
+    return text.replace("/", " /").encode().translate(_APART).decode().split()
 
 
 def _flatten(value: object) -> str:

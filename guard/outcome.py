@@ -179,7 +179,7 @@ def _read(text: str, *, is_error: bool, asked: Mapping[str, Any] | None) -> Outc
         outcome = _read_answer(text, is_error=is_error)
         if len(text) <= _COMPARED:
             _known.keep((text, is_error), outcome)
-    if outcome.failure is None or not _BARE_NUMBER.search(outcome.failure):
+    if outcome.failure is None or not _has_bare_number(outcome.failure):
         return outcome
     failure = _without_numbers(outcome.failure, asked)
     return outcome._replace(failure=failure, template=_template(failure))
@@ -200,6 +200,12 @@ def _read_answer(text: str, *, is_error: bool) -> Outcome:
     )
 
 
+@functools.lru_cache(maxsize=_HEADS)
+def _has_bare_number(failure: str) -> bool:
+    return _BARE_NUMBER.search(failure) is not None
+
+
+@functools.lru_cache(maxsize=_HEADS)
 def _template(failure: str) -> str:
     return _NAMES_AND_NUMBERS.sub("", failure)
 

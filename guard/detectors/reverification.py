@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Sequence
 from typing import ClassVar
@@ -84,7 +85,12 @@ def _checks(step: Step) -> bool:
         return False
     if step.news >= NEWS and (outcome.is_long or len(outcome.text) > _SHORT_ANSWER):
         return False
-    return step.action == "test_run" or _INLINE.search(step.call[:_SHORT_ANSWER]) is not None
+    return step.action == "test_run" or _is_inline(step.call)
+
+
+@functools.lru_cache(maxsize=512)
+def _is_inline(call: str) -> bool:
+    return _INLINE.search(call[:_SHORT_ANSWER]) is not None
 
 
 def _share_a_subject(row: Sequence[Step], before: Sequence[Step]) -> bool:
