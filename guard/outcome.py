@@ -108,8 +108,7 @@ class Outcome(NamedTuple):
     @property
     def has_more(self) -> bool:
         """It says that a next page follows."""
-        hinted = not self.failed and any(map(self.text.__contains__, _MORE_HINTS))
-        return hinted and _MORE.search(self.text) is not None
+        return not self.failed and _tells_of_more(self.text)
 
     @property
     def shape(self) -> str:
@@ -154,6 +153,11 @@ def is_transient(text: str) -> bool:
     True
     """
     return _is_busy(text[:_FAILURE_HEAD])
+
+
+@functools.lru_cache(maxsize=_HEADS)
+def _tells_of_more(text: str) -> bool:
+    return any(map(text.__contains__, _MORE_HINTS)) and _MORE.search(text) is not None
 
 
 # Asked of the same failures again and again.

@@ -65,7 +65,7 @@ class Panel:
         for seat in self._seats_for(turn):
             signal = seat.detector.examine(view)
             # A completion may arrive after later turns: what they show was said then.
-            if signal and view.seq in signal.turns:
+            if signal is not None and view.seq in signal.turns:
                 yield self._mark(signal, seat.rungs.rung_of(signal))
 
     def forget(self) -> None:

@@ -217,7 +217,7 @@ def read_step(
         moves=deed.moves and not (nature and nature.retry is Retry.NONE),
         nudged=nudged,
         fresh=not earlier,
-        untried=all(step.failed for step in earlier),
+        untried=not earlier or all(step.failed for step in earlier),
         improved=improved,
         terms=terms,
         new_terms=_count_new(terms, before) if terms else 0,
