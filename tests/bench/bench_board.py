@@ -19,6 +19,7 @@ from __future__ import annotations
 import asyncio
 import itertools
 import json
+import math
 import multiprocessing
 import os
 import random
@@ -231,7 +232,7 @@ class Heard:
         return {
             "turn_told_ms": many(self._until_shown(turns, counts)),
             "turn_heard_ms": many([at - at_of(event) for at, event in turns]),
-            "state_told_ms": many(self._until_shown(moves, moved_so)),
+            "state_told_ms": many(self._until_shown(before_the_next(moves), moved_so)),
             "state_heard_ms": many([at - at_of(event) for at, event in moves]),
             "meters_frames": rhythm([at for at, one in self._frames if one["type"] == "meters"]),
             "paints": self._paints(),
@@ -246,7 +247,8 @@ class Heard:
             if not stood or not stood[0].dollars:
                 continue
             later = itertools.takewhile(lambda one: one.dollars, (o for o in row if o.at > began))
-            told_at = (one.at for one in later if tells(one, event))
+            ends = event.get("next_at", math.inf)
+            told_at = (one.at for one in later if one.at < ends and tells(one, event))
             took += [at - began for at in itertools.islice(told_at, 1)]
         return took
 
@@ -275,6 +277,16 @@ def counts(shown: Shown, event: dict[str, Any]) -> bool:
 
 def moved_so(shown: Shown, event: dict[str, Any]) -> bool:
     return shown.moved is True
+
+
+def before_the_next(moves: list[tuple[float, Any]]) -> list[tuple[float, Any]]:
+    """Say of each when its run moved next: not every move changes what a row shows."""
+    nexts: dict[str, float] = {}
+    kept = []
+    for heard, event in reversed(moves):
+        kept.append((heard, {**event, "next_at": nexts.get(event["run"], math.inf)}))
+        nexts[event["run"]] = at_of(event)
+    return kept[::-1]
 
 
 def at_of(event: dict[str, Any]) -> float:
