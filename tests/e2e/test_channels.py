@@ -1,38 +1,23 @@
 """A channel is added in the browser, tested, and what failed is tried again."""
 
 import json
-import threading
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 from playwright.sync_api import expect
 
 from tests.e2e.stuck import StuckRun, an_agent_of, the_person_of
+from tests.receiver import a_receiver
 
 
 @pytest.fixture
 def receiver():
-    """A web hook outside: it answers `status` and keeps what it heard."""
-
-    class Handler(BaseHTTPRequestHandler):
-        def do_POST(self):
-            body = self.rfile.read(int(self.headers["Content-Length"]))
-            self.server.heard.append(json.loads(body))
-            self.send_response(self.server.status)
-            self.send_header("Content-Length", "0")
-            self.end_headers()
-
-        def log_message(self, *_):
-            pass
-
-    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as running:
-        running.heard, running.status = [], 204
-        running.url = f"http://127.0.0.1:{running.server_address[1]}/told?key=very-secret"
-        thread = threading.Thread(target=running.serve_forever, args=(0.005,), daemon=True)
-        thread.start()
+    """A web hook outside."""
+    with a_receiver() as running:
         yield running
-        running.shutdown()
-        thread.join()
+
+
+def told(receiver):
+    return [json.loads(body) for _, _, body in receiver.heard]
 
 
 @pytest.fixture(autouse=True)
@@ -47,7 +32,7 @@ def add_channel(page, receiver, *, name: str, minutes: str = "0") -> None:
     page.get_by_role("button", name="Add a channel").click()
     page.get_by_role("radiogroup", name="Where").get_by_text("Web hook").click()
     page.get_by_label("Name").fill(name)
-    page.get_by_label("Address").fill(receiver.url)
+    page.get_by_label("Address").fill(f"{receiver.url}/told?key=very-secret")
     page.get_by_label("It is told").fill(minutes)
     page.get_by_role("button", name="Add channel").click()
     expect(page.get_by_role("listitem").filter(has_text=name).last).to_be_visible()
@@ -60,7 +45,7 @@ def test_a_channel_is_added_and_its_test_arrives(open_page, receiver):
     page.get_by_role("button", name="Send a test to ops").click()
 
     expect(page.get_by_text("The test was delivered at")).to_be_visible()
-    assert [said["title"] for said in receiver.heard] == ["A test from Mission Control"]
+    assert [said["title"] for said in told(receiver)] == ["A test from Mission Control"]
     assert "very-secret" not in page.content()
 
 
@@ -123,7 +108,7 @@ def test_a_card_is_told_and_its_later_step_is_withdrawn_when_it_is_answered(
 
     page.reload()
     expect(row).to_contain_text("answered before")
-    assert [said["event"] for said in receiver.heard] == ["notice.decision"]
+    assert [said["event"] for said in told(receiver)] == ["notice.decision"]
 
 
 @pytest.mark.screens
