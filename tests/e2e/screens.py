@@ -17,6 +17,9 @@ SOURCES = ROOT / "frontend" / "src"
 NOT_SCREENS = {"kit"}
 """The kit of parts exists in development only."""
 
+FITS = "(({ scrollWidth, clientWidth }) => scrollWidth <= clientWidth)(document.documentElement)"
+"""Nothing is wider than the screen. Not `innerWidth`: a phone's grows with what is too wide."""
+
 WITH_CARDS = {"now", "decisions", "decision", "run"}
 """Where a held run stands as a card."""
 

@@ -5,6 +5,7 @@ import json
 import pytest
 from playwright.sync_api import expect
 
+from tests.e2e.screens import FITS
 from tests.e2e.stuck import StuckRun, an_agent_of, the_person_of
 from tests.receiver import a_receiver
 
@@ -120,7 +121,7 @@ def test_an_address_that_is_none_is_refused_in_words_and_nothing_is_added(open_p
     page.get_by_role("button", name="Add channel").click()
 
     expect(page.get_by_text("address: expected slack://")).to_be_visible()
-    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    assert page.evaluate(FITS)
 
 
 @pytest.mark.screens

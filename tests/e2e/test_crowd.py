@@ -11,7 +11,7 @@ from tests.installations import wait_for
 pytestmark = pytest.mark.screens
 
 MOST_ROWS = 80
-WIDTHS = "[document.documentElement.scrollWidth, innerWidth]"
+WIDTHS = "[document.documentElement.scrollWidth, document.documentElement.clientWidth]"
 
 
 @pytest.fixture(scope="module")

@@ -5,7 +5,7 @@ import re
 import pytest
 from playwright.sync_api import expect
 
-from tests.e2e.screens import screens, stands
+from tests.e2e.screens import FITS, screens, stands
 from tests.e2e.stuck import several_stuck
 
 pytestmark = pytest.mark.screens
@@ -57,8 +57,16 @@ def visit(open_page, stuck_run):
 def test_nothing_overflows_in_german(visit, name, phone):
     page = visit(name, phone=phone)
 
-    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    assert page.evaluate(FITS)
     assert page.evaluate(CUT_OFF) == []
+
+
+def test_cards_are_selected_on_a_german_phone_without_overflow(visit):
+    page = visit("decisions")
+    page.get_by_role("button", name="Auswählen").tap()
+
+    expect(page.get_by_role("button", name="Fertig")).to_be_visible()
+    assert page.evaluate(FITS)
 
 
 @pytest.mark.parametrize("name", ["now", "decisions", "decision", "run", "settings", "lost"])

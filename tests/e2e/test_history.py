@@ -8,6 +8,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.contract.conversation import Caller, a_turn
+from tests.e2e.screens import FITS
 from tests.installations import wait_for
 
 HOSTILE = "<img src=x onerror=alert(1)> =HYPERLINK('http://x')"
@@ -31,7 +32,7 @@ def told(agent, person, word):
 
 
 def fits(page):
-    return page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    return page.evaluate(FITS)
 
 
 @pytest.mark.parametrize("phone", [False, True], ids=["desktop", "phone"])

@@ -29,13 +29,13 @@ MOVING = "document.getAnimations().filter((a) => a.effect.getTiming().duration >
 TOO_WIDE = """() => {
   const scrolls = (one) => one !== null && (scrolls(one.parentElement)
     || ["auto", "scroll"].includes(getComputedStyle(one).overflowX) && one.localName !== "html");
-  const out = (one) => one.getBoundingClientRect().right > innerWidth + 1;
+  const out = (one) => one.getBoundingClientRect().right > document.documentElement.clientWidth + 1;
   const all = [...document.querySelectorAll("main *")].filter(out);
   const told = (found) => found.map((one) => one.outerHTML.slice(0, 120)).slice(0, 4);
   // Where the page itself is clipped, nothing scrolls to what stands out of it.
   const cut = all.filter((one) => one.matches(".panel, article, section, ul, .btn"))
     .filter((one) => !scrolls(one.parentElement));
-  return document.documentElement.scrollWidth > innerWidth
+  return document.documentElement.scrollWidth > document.documentElement.clientWidth
     ? ["wider than the screen", ...told(all)] : told(cut);
 }"""
 

@@ -5,6 +5,8 @@ from uuid import uuid4
 import pytest
 from playwright.sync_api import expect
 
+from tests.e2e.screens import FITS
+
 
 @pytest.fixture
 def allowed(person, installation):
@@ -43,7 +45,7 @@ def test_on_a_phone_the_allowlist_is_in_the_menu_and_nothing_is_cut_off(open_pag
     page.get_by_role("link", name="Allowlist").click()
 
     expect(page.get_by_text(allowed)).to_be_visible()
-    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    assert page.evaluate(FITS)
 
 
 def test_costs_name_who_spent_it(open_page, agent, person):

@@ -11,6 +11,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.contract.conversation import a_turn
+from tests.e2e.screens import FITS
 from tests.installations import ROOT, wait_for
 from tests.long_run import NEEDLES, TRIPS
 
@@ -120,7 +121,7 @@ def first_in_sight(page):
 
 
 def no_page_is_cut(page):
-    return page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    return page.evaluate(FITS)
 
 
 # --- 100,000 turns --------------------------------------------------------------------

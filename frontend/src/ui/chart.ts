@@ -65,6 +65,8 @@ const HEADROOM = 1.12;
 const MOST_ROWS = 120;
 /** So far the ground of words reaches beyond them. */
 const GROUND = 3;
+/** Tags whose points are this close in height would stand in each other's way. */
+const TAG_ROOM = 16;
 /** Room for half a word at either end of the x axis. */
 const SIDE = 12;
 /** As wide as a sign of the axis is, or a bit wider. */
@@ -252,7 +254,7 @@ function drawTags(plot: uPlot, tags: readonly Tag[], color: (token: string) => s
     ctx.save();
     ctx.setLineDash([]);
     if (tag.dot) dot(ctx, x, y, color("--d1"), color("--surface"));
-    const below = tag.dot ? 15 : -10;
+    const below = belowPoint(plot, tag, tags);
     const aside = tag.dot ? 8 : 0;
     const place = x + (tag.align === "right" ? -aside : aside) * devicePixelRatio;
     const at = y + below * devicePixelRatio;
@@ -260,6 +262,14 @@ function drawTags(plot: uPlot, tags: readonly Tag[], color: (token: string) => s
     write(ctx, tag.words, place, at, color(tag.strong ? "--ink" : "--ink-3"), tag.strong ? STRONG : FONT, tag.align ?? "left");
     ctx.restore();
   }
+}
+
+/** How far below its point a tag's words stand. Left of a sum that grows, the line lies below: they stand above it, unless another's words do. */
+function belowPoint(plot: uPlot, tag: Tag, tags: readonly Tag[]): number {
+  if (!tag.dot) return -10;
+  const height = ({ y }: Tag): number => plot.valToPos(y, "y");
+  const isFree = tags.every((other) => other === tag || Math.abs(height(other) - height(tag)) > TAG_ROOM);
+  return tag.align === "right" && isFree ? -9 : 15;
 }
 
 function dot(ctx: CanvasRenderingContext2D, x: number, y: number, fill: string, ring: string): void {

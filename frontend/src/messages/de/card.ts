@@ -1,5 +1,5 @@
 import type en from "../en/card";
-import { counted } from "../plural";
+import { counted, form } from "../plural";
 
 const texts: typeof en = {
   answers: {
@@ -132,7 +132,7 @@ const texts: typeof en = {
   timesInLoop: (n, cost) => `${String(n)}\u2011mal${cost === null ? "" : ` · ${cost} in der Schleife`}`,
   inLoopTurns: "in der Schleife · Schritte",
   turns: "Schritte",
-  turnsRange: (range) => `Schritte ${range}`,
+  turnsRange: (count, range) => `${form(count, { one: "Schritt", other: "Schritte" })} ${range}`,
   open: "Öffnen",
   back: "Zurück zu den Entscheidungen",
   nextCard: "Nächste Karte",

@@ -1,5 +1,5 @@
 /** Cards: what is asked of a person, and the answers. */
-import { counted } from "../plural";
+import { counted, form } from "../plural";
 import { source } from "../speech.svelte";
 
 export default source("card", {
@@ -133,7 +133,7 @@ export default source("card", {
   timesInLoop: (n: number, cost: string | null) => `${counted(n, { one: "time", other: "times" })}${cost === null ? "" : ` · ${cost} in the loop`}`,
   inLoopTurns: "in the loop · turns",
   turns: "Turns",
-  turnsRange: (range: string) => `turns ${range}`,
+  turnsRange: (count: number, range: string) => `${form(count, { one: "turn", other: "turns" })} ${range}`,
   open: "Open",
   back: "Back to decisions",
   nextCard: "Next card",
