@@ -11,8 +11,8 @@ export default defineConfig({
     manifest: true,
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
-    // What five chunks share is one file: a screen is a few requests, not forty.
-    rolldownOptions: { output: { codeSplitting: { groups: [{ name: "parts", minShareCount: 5 }] } } },
+    // What four chunks share is one file: a screen is a few requests, not forty.
+    rolldownOptions: { output: { codeSplitting: { groups: [{ name: "parts", minShareCount: 4 }] } } },
   },
   server: {
     proxy: {

@@ -1,5 +1,5 @@
 /** Why a write was not taken, in the language of the screen where we have the words. */
-import t from "../messages/en/settings";
+import t from "../messages/en/shell";
 import { ProblemError } from "../wire/api";
 
 export function refused(error: unknown, unreachable: string): string {

@@ -4,7 +4,6 @@ const texts: typeof en = {
   title: "Einstellungen",
   pages: { project: "Projekt", keys: "Schlüssel", instance: "Diese Installation", channels: "Kanäle", deliveries: "Zustellungen", devices: "Geräte", device: "Sprache" },
   toSettings: "Zu den Einstellungen",
-  tooMany: (seconds) => `Zu viele Versuche in einer Minute. In ${String(seconds)}\u00a0s geht es wieder.`,
   ofItsOwn: "Jedes Projekt hat eigene Einstellungen.",
   loops: "Wenn ein Lauf in eine Schleife gerät",
   newRuns: "Neue Läufe beginnen mit",

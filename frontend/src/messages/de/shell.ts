@@ -46,6 +46,7 @@ const texts: typeof en = {
   toNow: "Zu „Jetzt“",
   screenFailed: "Diese Ansicht konnte nicht geladen werden.",
   screenFailedWhy: "Die Verbindung brach ab, oder Mission Control wurde inzwischen aktualisiert.",
+  tooMany: (seconds) => `Zu viele Versuche in einer Minute. In ${String(seconds)}\u00a0s geht es wieder.`,
   tryAgain: "Erneut versuchen",
   asking: "Wird geladen …",
   failedAgain: (at) => `Um ${at} noch einmal versucht, vergeblich.`,

@@ -5,7 +5,6 @@ export default source("settings", {
   title: "Settings",
   pages: { project: "Project", keys: "Keys", instance: "This instance", channels: "Channels", deliveries: "Deliveries", devices: "Devices", device: "Language" },
   toSettings: "To Settings",
-  tooMany: (seconds: number) => `Too many tries in one minute. Try again in ${String(seconds)} s.`,
   ofItsOwn: "Each project has settings of its own.",
   loops: "When a run loops",
   newRuns: "New runs begin in",

@@ -47,6 +47,7 @@ export default source("shell", {
   toNow: "To Now",
   screenFailed: "This screen could not be loaded.",
   screenFailedWhy: "The connection broke off, or Mission Control was updated meanwhile.",
+  tooMany: (seconds: number) => `Too many tries in one minute. Try again in ${String(seconds)} s.`,
   tryAgain: "Try again",
   asking: "Asking…",
   failedAgain: (at: string) => `Tried again at ${at}, in vain.`,
