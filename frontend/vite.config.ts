@@ -11,8 +11,10 @@ export default defineConfig({
     manifest: true,
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
-    // What four chunks share is one file: a screen is a few requests, not forty.
-    rolldownOptions: { output: { codeSplitting: { groups: [{ name: "parts", minShareCount: 4 }] } } },
+    // What five chunks share is one file: a screen is a few requests, not forty.
+    rolldownOptions: {
+      output: { codeSplitting: { groups: [{ name: "parts", minShareCount: 5 }] } },
+    },
   },
   server: {
     proxy: {
@@ -23,6 +25,7 @@ export default defineConfig({
   test: {
     environment: "node",
     include: ["src/**/*.test.ts"],
+    setupFiles: ["src/messages/spoken.ts"],
     coverage: {
       include: ["src/sync/reduce.ts"],
       thresholds: { branches: 100, lines: 100, functions: 100 },

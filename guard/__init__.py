@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from guard.budget import Budget, Spent
+    from guard.detectors.corrections import Correction
     from guard.engine import Engine
     from guard.errors import GuardError, PolicyInvalid, Stopped
     from guard.nature import Retry, ToolNature
@@ -32,6 +33,7 @@ _LAZY: dict[str, str] = {
     "Assessment": "guard.signals",
     "AsyncSession": "guard.sdk.aio",
     "Budget": "guard.budget",
+    "Correction": "guard.detectors.corrections",
     "Engine": "guard.engine",
     "Escalation": "guard.wire",
     "Evidence": "guard.signals",
@@ -59,6 +61,7 @@ __all__ = [
     "Assessment",
     "AsyncSession",
     "Budget",
+    "Correction",
     "Engine",
     "Escalation",
     "Evidence",

@@ -10,15 +10,20 @@ from collections.abc import Sequence
 # Name -> (module with `add_arguments(parser)` and `run(args) -> int`, help).
 COMMANDS: dict[str, tuple[str, str]] = {
     "replay": ("guard.replay", "run the engine over recorded runs, no server"),
-    "explain": ("guard.explain.command", "say why a turn was or was not flagged"),
+    "explain": ("guard.explain.command", "explain why a turn was or was not flagged"),
     "report": ("guard.report.command", "find loops in past sessions, and what they cost"),
     "bench": ("guard.bench.command", "measure policies on labelled runs"),
-    "connect": ("guard.connect", "write the hook settings of an agent"),
-    "disconnect": ("guard.disconnect", "take the hook settings of an agent out again"),
-    "doctor": ("guard.doctor", "check the hook settings of an agent"),
-    "run": ("guard.running.command", "run any agent command, to end, pause or steer it"),
-    "outbox": ("guard.sdk.outbox_command", "turns that wait for a server: list them, send them"),
-    "hook": ("guard.hook", "forward an agent's hook call; agents call this"),
+    "fit": ("guard.bench.fit", "fit the weights of the stuck score on labelled runs"),
+    "connect": ("guard.connect.command", "write the hook settings of an agent"),
+    "disconnect": ("guard.connect.disconnect", "remove the hook settings of an agent"),
+    "key": ("guard.connect.setup_code", "exchange a set-up code for an agent key"),
+    "doctor": ("guard.connect.doctor", "check the hook settings of an agent"),
+    "run": (
+        "guard.running.command",
+        "run an agent command so that it can be paused, steered and ended",
+    ),
+    "outbox": ("guard.sdk.outbox_command", "list or send the turns queued for a server"),
+    "hook": ("guard.hooks.command", "forward an agent's hook call; agents call this"),
 }
 
 

@@ -2,25 +2,31 @@
 
 from __future__ import annotations
 
-from guard.answer import mask_places
-from guard.budget import Spent
-from guard.detectors import View
-from guard.events import Emit, Emitter, Reset, events_of
-from guard.heard import Heard
-from guard.judge.suspicion import Suspicion
-from guard.news import LineMemory, texts_in
-from guard.open_calls import OpenCalls
-from guard.panel import Panel
-from guard.policy import DEFAULT_POLICY, Policy
-from guard.react import as_call, is_report
-from guard.signals import Assessment
-from guard.step import NEWS, Step, read_step
-from guard.tally import Tally, Told
-from guard.tape import Tape
-from guard.trail import Trail
-from guard.turn import Role, Turn
+from collections.abc import Iterable, Sequence
+from typing import Literal
 
-_SPAN = 40
+from guard.budget import KnownUsage, Spent, UsageMeter
+from guard.detectors import PolicyDetectors, View
+from guard.detectors.corrections import Correction, Corrections
+from guard.detectors.history import History
+from guard.detectors.score import evidence_limit, stuck_score
+from guard.detectors.suspicion import Suspicion
+from guard.events import Emit, Emitter, Reset, events_of
+from guard.policy import DEFAULT_POLICY, Policy
+from guard.reading.action import Action, read_action
+from guard.reading.attempts import Kind, ReadTurn, TurnReader, as_call
+from guard.reading.news import BRIEF, FEW, LineMemory, TermMemory, texts_in
+from guard.reading.normalize import mask_places
+from guard.reading.outcome import outcome_of
+from guard.reading.step import NEWS, Step, read_step
+from guard.signals import Assessment, Signal
+from guard.signals import Kind as SignalKind
+from guard.turn import Turn
+
+_ALMOST = 0.99
+_WORDS = frozenset({Kind.PERSON, Kind.NUDGE, Kind.NOISE})
+SPAN = 40
+"""Attempts that are remembered."""
 _NEWS_SPAN = 88
 
 
@@ -29,8 +35,9 @@ class Engine:
 
     Feed it every turn in order of observation; it answers each with an
     Assessment. What it says follows from the last `WINDOW` turns and the resets
-    among them alone (a budget's meter apart, which the caller may pass), so an
-    engine can be rebuilt by feeding it those and resetting where it was reset.
+    among them alone, so an engine can be rebuilt by feeding it those and resetting
+    where it was reset. Two things apart: a budget's meter, which the caller may pass,
+    and complaints of longer ago, which a rebuilt engine hears as new.
 
     >>> from guard.turn import Role, Turn
     >>> engine = Engine()
@@ -39,7 +46,7 @@ class Engine:
     [False, False, True]
     """
 
-    WINDOW: int = _SPAN + _NEWS_SPAN
+    WINDOW: int = SPAN + _NEWS_SPAN
 
     def __init__(
         self,
@@ -47,7 +54,7 @@ class Engine:
         *,
         emit: Emit | None = None,
         suspects: bool = False,
-        span: int = _SPAN,
+        span: int = SPAN,
     ) -> None:
         """Start afresh, with the detectors this policy names.
 
@@ -60,18 +67,26 @@ class Engine:
             span: How many turns detectors look back on, 8 to 1000; `WINDOW` is for the
                 default. More where several runs share an engine.
         """
-        self._panel = Panel(policy)
+        self._detectors = PolicyDetectors(policy)
+        self._corrections = Corrections()
         self._suspicion = Suspicion(policy) if suspects else None
         self._emit = Emitter(emit)
-        self._trail = Trail(span)
-        self._open = OpenCalls()
+        self._history = History(span)
+        self._reader = TurnReader()
         self._lines = LineMemory(_NEWS_SPAN)
-        self._tally = Tally(policy.budget)
-        self._tape = Tape()
+        self._terms = TermMemory(_NEWS_SPAN)
+        self._meter = UsageMeter(policy.budget)
+        self._limit = evidence_limit(policy)
         self._turns = 0
         self._since = 0
-        self._heard = Heard(_NEWS_SPAN)
         self._nudged = False
+        self._session: str | None = None
+        self._asked: tuple[Turn, Action] | None = None
+
+    @property
+    def history(self) -> History:
+        """The remembered steps; to be read, not changed."""
+        return self._history
 
     def observe(self, turn: Turn, *, spent: Spent | None = None) -> Assessment:
         """Take the next turn, or the completion of a proposed one.
@@ -81,111 +96,173 @@ class Engine:
             spent: What the run has used, this turn included; None: the engine
                 counts by itself.
         """
-        turn = as_call(turn)
-        place = None if turn.is_proposed else self._trail.find_proposal(turn)
+        if turn.session is not None and turn.session != self._session:
+            if self._session is not None:
+                self._start_afresh("session")
+            self._session = turn.session
+        place = None if turn.is_proposed else self._history.find_proposal(turn)
         if place is None:
             self._turns += 1
-        if (turn.role is Role.USER and not is_report(turn)) or turn.role is Role.SYSTEM:
-            return self._told(turn, self._hear(turn))
-        seq, place, shown = self._place(turn, place)
-        step, changed = self._read(shown, place)
-        similarity = self._tape.likeness(step)
+            seq = self._number(turn)
+            read = self._reader.take(turn, seq)
+            if read.kind in _WORDS:
+                return self._assessed(turn, self._take_words(read))
+            shown = read.turn
+            if read.kind is Kind.ANSWER:
+                place = self._history.place_of(read.call)
+        else:
+            read = ReadTurn(Kind.ACTION, turn)
+            seq, shown = self._history.steps[place].seq, turn
+        step, changed = self._read(shown, place, read.times)
         step = self._remember(step, place)
-        self._tally.take(turn, failed=step.failed if step.outcome else None)
-        meter = Told(spent) if spent else self._tally
-        view = View(seq=step.seq, trail=self._trail, meter=meter)
-        signals = tuple(self._panel.examine(view, turn))
+        self._meter.take(turn, failed=step.failed if step.outcome else None)
+        meter = KnownUsage(spent) if spent else self._meter
+        view = View(seq=step.seq, history=self._history, meter=meter)
+        signals = tuple(self._detectors.examine(view, turn))
+        if self._corrections and (again := self._corrections.examine(step)):
+            signals = (again, *signals)
+        evidence = self._history.evidence
         assessment = Assessment(
             seq=seq,
-            similarity=similarity,
+            score=self._score(signals, evidence),
             changed=changed,
+            stuck=round(stuck_score(evidence), 3),
             signals=signals,
             suspicion=self._suspicion.examine(view, signals) if self._suspicion else None,
         )
-        return self._told(turn, assessment)
+        return self._assessed(turn, assessment)
 
-    def _place(self, turn: Turn, place: int | None) -> tuple[int, int | None, Turn]:
-        """Give the turn's number, which step it completes, and how it is read.
+    def reset(self, *, corrected: Iterable[Correction] = ()) -> None:
+        """Start all streaks afresh: a person stepped in, or it was no loop.
 
-        A tool's turn that answers an open call is read as that call's result.
+        Args:
+            corrected: Calls that were answered with a correction: the same request of
+                the same agent trips at its first reappearance, until something new was
+                done, a person spoke or the next reset.
         """
-        if place is not None:
-            return self._trail.steps[place].seq, place, turn
-        seq = self._number(turn)
-        call = self._open.answered_by(turn)
-        if call is not None and (answered := self._trail.place_of(call.seq)) is not None:
-            return seq, answered, call
-        self._open.note(turn, seq)
-        return seq, None, turn
+        self._start_afresh("host")
+        self._corrections.take((one, self._read_alone(one.call)) for one in corrected)
 
-    def reset(self) -> None:
-        """Start all streaks afresh: a person stepped in, or it was no loop."""
-        self._forget()
-        self._emit(Reset(why="host"))
+    @property
+    def is_correcting(self) -> bool:
+        """A correction is in force."""
+        return bool(self._corrections)
 
-    def _told(self, turn: Turn, assessment: Assessment) -> Assessment:
+    def _assessed(self, turn: Turn, assessment: Assessment) -> Assessment:
         """Tell the host what was seen, if it listens."""
         if self._emit:
             for event in events_of(turn, assessment):
                 self._emit(event)
         return assessment
 
+    def _start_afresh(self, why: Literal["session", "host"]) -> None:
+        self._reader.clear(messages=True)
+        self._forget()
+        self._emit(Reset(why=why))
+
     def _forget(self) -> None:
-        self._panel.forget()
-        self._trail.clear()
-        self._open.clear()
-        self._tally.forgive_failures()
+        self._detectors.forget()
+        self._history.clear()
+        self._terms.clear()
+        self._reader.clear()
+        self._meter.forgive_failures()
+        self._corrections.take(())
         self._since = self._turns + 1
 
-    def _hear(self, turn: Turn) -> Assessment:
-        """Take what a person or the system says; a person resets all streaks."""
-        seq = self._number(turn)
-        self._tally.take(turn, failed=None)
-        if turn.role is Role.USER:
-            self._nudged = self._heard.is_nudge(turn.content or "", at=self._turns)
-            if not self._nudged:
-                self._forget()
-                self._emit(Reset(why="user"))
+    def _take_words(self, read: ReadTurn) -> Assessment:
+        """Take what is no attempt; new words of a person reset all streaks."""
+        turn = read.turn
+        self._meter.take(turn, failed=None)
+        if read.kind is not Kind.NOISE:
+            self._nudged = read.kind is Kind.NUDGE
+        if read.kind is Kind.PERSON:
+            self._forget()
+            self._emit(Reset(why="user"))
         self._lines.note(turn.content or "", self._turns)
-        return Assessment(seq=seq, similarity=0.0, changed=True)
+        return Assessment(seq=self._number(turn), score=0.0, changed=read.kind is Kind.PERSON)
 
     def _number(self, turn: Turn) -> int:
         return turn.seq if turn.seq is not None else self._turns - 1
 
-    def _read(self, turn: Turn, place: int | None) -> tuple[Step, bool]:
-        steps = self._trail.steps
+    def _read(self, turn: Turn, place: int | None, refusals: int) -> tuple[Step, bool]:
+        steps = self._history.steps
         before = steps if place is None else steps[:place]
         # What the agent wrote itself is entered first: its echo is no news.
         if written := _written(turn):
             self._lines.note("\n".join(written), self._turns)
+        action = self._read_action(turn)
+        if turn.tool is not None:
+            self._terms.note(action.words, self._turns)
         news, ever_new = self._lines.weigh(_came_back(turn), self._turns, since=self._since)
-        nature = self._panel.nature_of(turn)
+        outcome, gained = outcome_of(turn), 1.0
+        if outcome is not None:
+            gained = self._terms.weigh(outcome.terms, self._turns)
+        if gained < FEW and outcome is not None and len(outcome.terms) >= BRIEF:
+            news = ever_new = 0.0
+        nature = self._detectors.nature_of(turn)
         nudged, self._nudged = self._nudged, False
         step = read_step(
             turn,
             seq=self._number(turn),
+            outcome=outcome,
             news=news,
+            gained=gained,
             before=before,
+            action=action,
             nature=nature,
             nudged=nudged,
-            verbatim=self._panel.reads_verbatim,
+            keep_verbatim=self._detectors.reads_verbatim,
+            refusals=refusals,
         )
-        if step.is_call:
-            self._heard.saw_deed()
         if nature and nature.progress_key:
             ever_new = min(ever_new, step.news)
         changed = step.fresh if step.proposed else ever_new >= NEWS or step.acted or step.improved
         return step, changed
 
+    def _read_action(self, turn: Turn) -> Action:
+        """Read a call once: its completion, most often next, asks for what was proposed."""
+        asked, self._asked = self._asked, None
+        if asked is not None and _asks_the_same(turn, asked[0]):
+            return asked[1]
+        action = read_action(turn)
+        if turn.is_proposed:
+            self._asked = turn, action
+        return action
+
+    def _score(self, signals: Sequence[Signal], evidence: float) -> float:
+        """Say how near a card is; what is sure and asks nobody stays below."""
+        if any(signal.trips for signal in signals):
+            return 1.0
+        own = [signal.score for signal in signals if signal.kind is not SignalKind.BUDGET]
+        return round(min(_ALMOST, max([evidence / self._limit, *own])), 3)
+
+    def _read_alone(self, turn: Turn) -> Step:
+        """Read a call for what it asks, whatever came of it or stood before it."""
+        call, nature = as_call(turn), self._detectors.nature_of(turn)
+        return read_step(
+            call,
+            seq=0,
+            outcome=outcome_of(call),
+            news=0.0,
+            gained=0.0,
+            before=(),
+            nature=nature,
+            keep_verbatim=False,
+        )
+
     def _remember(self, step: Step, place: int | None) -> Step:
         if place is None:
-            self._trail.add(step)
-            self._tape.take(step)
+            self._history.add(step)
             return step
-        step.seq = self._trail.steps[place].seq
-        self._trail.put(place, step)
-        self._tape.put(step)
+        step.seq = self._history.steps[place].seq
+        self._history.put(place, step)
         return step
+
+
+def _asks_the_same(turn: Turn, other: Turn) -> bool:
+    if turn.key is None or turn.key != other.key or turn.tool != other.tool:
+        return False
+    return turn.args == other.args and turn.action_class == other.action_class
 
 
 def _written(turn: Turn) -> list[str]:

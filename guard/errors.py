@@ -39,9 +39,16 @@ class Stopped(GuardError):
 
 
 class ServerAway(GuardError):
-    """Mission Control did not answer: refused, timed out, cut off."""
+    """Mission Control did not answer: refused, timed out, cut off.
+
+    `retry_after_s`: in how many seconds it wants to be asked again, where it said so.
+    """
 
     code = "server_away"
+
+    def __init__(self, reason: str, *, retry_after_s: float | None = None) -> None:
+        self.retry_after_s = retry_after_s
+        super().__init__(reason)
 
 
 class ServerRefused(GuardError):
@@ -92,7 +99,7 @@ class PolicyInvalid(GuardError, ValueError):
     def under(self, path: str) -> PolicyInvalid:
         """Give the same complaint about a table that stands at `path`."""
         return PolicyInvalid(
-            f"{path}.{self.field}",
+            ".".join(part for part in (path, self.field) if part),
             self.expected,
             self.got,
             [other.under(path) for other in self.others],

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Literal
 
-from guard.signals import Assessment, Rung, Signal
+from guard.signals import Assessment, Severity, Signal
 from guard.turn import Turn
 from guard.wire import Directive, Message
 
@@ -46,9 +46,9 @@ class Tripped:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reset:
-    """Every streak starts afresh: a person spoke, or the host said so."""
+    """Every streak starts afresh: a person spoke, another session began, or the host said so."""
 
-    why: Literal["user", "host"]
+    why: Literal["user", "session", "host"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -119,10 +119,10 @@ def events_of(turn: Turn, assessment: Assessment) -> Iterator[Event]:
     for signal in assessment.signals:
         if signal.trips:
             yield Tripped(signal=signal)
-        elif signal.first and signal.rung is Rung.OBSERVE and signal.score >= 1.0:
+        elif signal.first and signal.severity is Severity.OBSERVE and signal.score >= 1.0:
             yield Shadowed(signal=signal)
-        elif signal.first and signal.rung in {Rung.OBSERVE, Rung.NUDGE}:
-            yield Nudged(signal=signal, told=signal.rung is Rung.NUDGE)
+        elif signal.first and signal.severity in {Severity.OBSERVE, Severity.NUDGE}:
+            yield Nudged(signal=signal, told=signal.severity is Severity.NUDGE)
 
 
 class Emitter:

@@ -1,14 +1,22 @@
-"""Tokens to dollars, with cache tiers. Unknown models have no price, never $0."""
+"""Tokens to dollars, with cache tiers. Unknown models have no price, never $0.
+
+The prices are those of genai-prices, which comes with `missioncontrol-guard[prices]`.
+Without it nothing has a price but what the agent prices itself; one warning says so.
+"""
 
 from __future__ import annotations
 
 import functools
+import logging
 from collections.abc import Iterable
 from datetime import datetime
 from decimal import Decimal
+from importlib.util import find_spec
 from typing import Any
 
 from guard.turn import Turn, Usage
+
+logger = logging.getLogger(__name__)
 
 # Vendors' own names for themselves -> the names genai-prices knows.
 _PROVIDERS = {
@@ -77,12 +85,22 @@ def _price_turn(turn: Turn, paid: set[str]) -> Decimal | None:
 
 @functools.lru_cache(maxsize=4096)
 def _priced(usage: Usage, model: str, provider: str | None, day: datetime | None) -> Decimal | None:
+    if not _has_prices():
+        return None
     for known_provider in dict.fromkeys((_provider_name(provider), None)):
         try:
             return _calculate(usage, model, known_provider, day)
         except (LookupError, ValueError):
             continue
     return None
+
+
+@functools.cache
+def _has_prices() -> bool:
+    if find_spec("genai_prices") is not None:
+        return True
+    logger.warning("genai-prices is not installed: tokens have no price (the extra `prices`)")
+    return False
 
 
 def _provider_name(provider: str | None) -> str | None:

@@ -1,123 +1,313 @@
-"""Mask secrets in text before it is stored or shown."""
+"""Mask secrets in text before it is stored or shown.
+
+An agent may send any text, so the time is bounded by its length alone: a text is
+shortened before it is masked, and no rule reads a character more than a few times.
+"""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any, cast
 
 MASK = "[masked]"
+LONGEST = 1_048_576
+"""Characters of a text that are masked and kept whole."""
+_SHORTEST = 6
+_EDGE = 4_096
+"""Characters given up beside a cut, where a secret may be broken; a key has 3,300."""
 
-# Substring tests cost 0.1 to 0.5 us a kilobyte each, the expressions a hundred
-# times that: an expression runs only where one of its hints stands in the
-# lower-cased text. Group 1 (and 2) of an expression is kept, the rest masked.
-# Every repetition is bounded, so that no text takes more than linear time.
-_Rule = tuple[tuple[str, ...], re.Pattern[str]]
 
-_VALUE = r"(?!\[masked\]|[<$%{(\[])[^\s\"',;)}\]]"
-_WORDS = (
-    r"(?:secret|token|passwd|password|passphrase|api[_-]?key|access[_-]?key|private[_-]?key"
-    r"|secret[_-]?key|credentials?)"
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rule:
+    """One form of secret; what its group `value` matches is masked.
+
+    A pattern begins with a literal, which `re` looks for as fast as `str.find`, and
+    takes up possessively what it reads: both keep hostile text linear.
+
+    Attributes:
+        hint: The pattern runs only where this stands in the lower-cased text.
+        pattern: Reads the text, or the lower-cased text where `folded`.
+        proves: Tells a secret from what only looks like one.
+    """
+
+    hint: str
+    pattern: re.Pattern[str]
+    folded: bool = False
+    proves: Callable[[re.Match[str]], bool] | None = None
+
+
+def _has_digit(match: re.Match[str]) -> bool:
+    return _DIGIT.search(match["value"]) is not None
+
+
+def _has_sign(match: re.Match[str]) -> bool:
+    """A value that is only a word of prose or code ("token: str") is no secret."""
+    return _SIGN.search(match["value"]) is not None and _is_told(match)
+
+
+def _is_told(match: re.Match[str]) -> bool:
+    """Tell a value from a type, a remark or stars in its place."""
+    return match["value"] not in _NO_VALUES and bool(match["value"].strip("*•.x"))
+
+
+def _is_password(match: re.Match[str]) -> bool:
+    """Tell a password from a variable."""
+    return _is_told(match) and not _NAMED.search(match["value"])
+
+
+def _in_settings(match: re.Match[str]) -> bool:
+    """Tell a connection string, "Server=db;Password=…;Encrypt=yes", from a statement."""
+    before = match.string[max(0, match.start() - 8) : match.start()].rstrip()
+    return before.endswith(";") or _NEXT_SETTING.match(match.string, match.end()) is not None
+
+
+def _given_to(command: str) -> Callable[[re.Match[str]], bool]:
+    """Tell an option of this command from the same letter after another."""
+    # Not the command: `find -name mysql -print`, `docker run --name=mysql -p 3306:3306`.
+    called = re.compile(
+        rf"{command}(?<!name[ =]{command})(?<!host[ =]{command})(?<!-[a-z] {command})"
+    )
+
+    def proves(match: re.Match[str]) -> bool:
+        begins = max(0, match.start() - _LONGEST_COMMAND)
+        before = match.string[begins : match.start()]
+        if command not in before:
+            return False
+        before = before.replace("\\\n", "  ")
+        return called.search(before, max(map(before.rfind, "\n;|&")) + 1) is not None
+
+    return proves
+
+
+_LONGEST_COMMAND = 400
+_DIGIT = re.compile(r"\d")
+_SIGN = re.compile(r"[\d!@#$%^&*~+/]")
+_NEXT_SETTING = re.compile(r";\s{0,3}[a-z][a-z ]{1,40}=")
+_NAMED = re.compile(r"passw|secret|token|[a-z]\.[a-z]|_|^[/.~]|[<({\[]")
+_NO_VALUES = frozenset(
+    {
+        "any",
+        "auto",
+        "bool",
+        "boolean",
+        "bytes",
+        "changed",
+        "char",
+        "correct",
+        "default",
+        "deny",
+        "disabled",
+        "empty",
+        "enabled",
+        "expired",
+        "failed",
+        "false",
+        "file",
+        "field",
+        "hidden",
+        "incorrect",
+        "input",
+        "integer",
+        "invalid",
+        "missing",
+        "never",
+        "none",
+        "null",
+        "number",
+        "object",
+        "optional",
+        "prompt",
+        "read",
+        "required",
+        "reset",
+        "rejected",
+        "string",
+        "text",
+        "true",
+        "undefined",
+        "unset",
+        "updated",
+        "username",
+        "value",
+        "varchar",
+        "wrong",
+    }
 )
 
-_RULES: tuple[_Rule, ...] = (
-    (
-        ("private key",),
-        re.compile(
-            r"(-----BEGIN [A-Z ]{0,20}PRIVATE KEY-----)"
-            r"(?:(?!-----)[\s\S])*(-----END [A-Z ]{0,20}PRIVATE KEY-----)?"
+
+def _value(shortest: int) -> str:
+    """Match a value that is no reference ("$KEY", "<key>") and no call ("get_key()")."""
+    return rf"(?P<value>(?![<$%{{(\[])[^\s\"',;)}}\](\[{{<]{{{shortest},}}+)(?![(\[])"
+
+
+_IS = r"\\{0,3}[\"']?[ \t]{0,3}(?:=>|[=:])[ \t]{0,3}\\{0,3}[\"']?"
+
+
+def _key(prefix: str, body: str, *, hint: str = "", digit: bool = False) -> Rule:
+    """Return the rule of a vendor's key, which begins like no other word."""
+    return Rule(
+        hint=hint or prefix.replace("\\", "").lower(),
+        pattern=re.compile(rf"(?P<value>{prefix}(?<![A-Za-z0-9]{prefix}){body})"),
+        proves=_has_digit if digit else None,
+    )
+
+
+def _folded(hint: str, pattern: str, proves: Callable[[re.Match[str]], bool] | None = None) -> Rule:
+    return Rule(hint=hint, pattern=re.compile(pattern), folded=True, proves=proves)
+
+
+_KEYS: tuple[Rule, ...] = (
+    _key("sk-", r"[A-Za-z0-9_-]{16,}+", digit=True),
+    _key("mc_", r"[A-Za-z0-9_-]{16,}+", digit=True),
+    _key("mcu_", r"[A-Za-z0-9_-]{16,}+", digit=True),
+    _key("[srp]k_live_", r"[A-Za-z0-9]{10,}+", hint="k_live_"),
+    _key("[srp]k_test_", r"[A-Za-z0-9]{10,}+", hint="k_test_"),
+    _key("gh[pousr]_", r"[A-Za-z0-9]{20,}+", hint="gh"),
+    _key("github_pat_", r"\w{20,}+"),
+    _key("glpat-", r"[\w-]{16,}+"),
+    _key("xox[abeoprs]-", r"[A-Za-z0-9-]{10,}+", hint="xox"),
+    _key("xapp-", r"[A-Za-z0-9-]{10,}+"),
+    _key("AKIA", r"[A-Z0-9]{16}"),
+    _key("ASIA", r"[A-Z0-9]{16}"),
+    _key("AIza", r"[\w-]{30,}+"),
+    _key(r"ya29\.", r"[\w-]{20,}+"),
+    Rule(
+        hint="eyj",
+        pattern=re.compile(r"(?P<value>eyJ(?<![\w-]eyJ)[\w-]{8,}+\.eyJ[\w-]{8,}+\.[\w-]{4,}+)"),
+    ),
+    _key("hf_", r"[A-Za-z0-9]{20,}+"),
+    _key("npm_", r"[A-Za-z0-9]{30,}+"),
+    _key("pypi-", r"[\w-]{30,}+"),
+    _key("dop_v1_", r"[0-9a-f]{32,}+"),
+    _key(r"SG\.", r"[\w-]{16,}+\.[\w-]{16,}+"),
+    _key("shpat_", r"[0-9a-f]{20,}+"),
+    _key("gsk_", r"[A-Za-z0-9]{20,}+"),
+    _key("csk-", r"[a-z0-9]{20,}+", hint="sk-"),
+    _key("xai-", r"[A-Za-z0-9]{20,}+"),
+    _key("r8_", r"[A-Za-z0-9]{20,}+"),
+    # A Telegram bot's token, alone or in an address: the bot's number stays.
+    Rule(hint=":aa", pattern=re.compile(r":(?P<value>AA(?<=\d{6}:AA)[\w-]{30,}+)")),
+    Rule(
+        hint="private",
+        pattern=re.compile(
+            r"-----BEGIN [A-Z ]{0,20}PRIVATE KEY-----"
+            r"(?P<value>[^-]*+(?:-(?!----)[^-]*+)*+)(?:-----END [A-Z ]{0,20}PRIVATE KEY-----)?"
         ),
     ),
-    (
-        (
-            "sk-",
-            "k_live",
-            "k_test",
-            "mc_",
-            "mcu_",
-            "ghp_",
-            "gho_",
-            "ghu_",
-            "ghs_",
-            "ghr_",
-            "github_pat_",
-            "glpat-",
-            "xox",
-            "akia",
-            "asia",
-            "aiza",
-            "ya29.",
-            "eyj",
-            "hf_",
-            "npm_",
-            "pypi-",
-            "dop_v1_",
-            "sg.",
-            "shpat_",
-            "gsk_",
-            "csk-",
-            "xai-",
-            "r8_",
-        ),
-        re.compile(
-            r"(?<![A-Za-z0-9])()(?:"
-            r"sk-(?:ant-|proj-|or-|svcacct-)?(?=[A-Za-z_-]{0,200}\d)[A-Za-z0-9_-]{16,}"
-            r"|[srp]k_(?:live|test)_[A-Za-z0-9]{10,}"
-            r"|mcu?_(?=[A-Za-z_-]{0,200}\d)[A-Za-z0-9_-]{16,}"
-            r"|gh[pousr]_[A-Za-z0-9]{20,}|github_pat_\w{20,}|glpat-[\w-]{16,}"
-            r"|xox[abeoprs]-[A-Za-z0-9-]{10,}"
-            r"|(?:AKIA|ASIA)[A-Z0-9]{16}"
-            r"|AIza[\w-]{30,}|ya29\.[\w-]{20,}"
-            r"|(?<![\w-])eyJ[\w-]{8,4000}\.eyJ[\w-]{8,8000}\.[\w-]{4,}"
-            r"|hf_[A-Za-z0-9]{20,}|npm_[A-Za-z0-9]{30,}|pypi-[\w-]{30,}|dop_v1_[0-9a-f]{32,}"
-            r"|SG\.[\w-]{16,100}\.[\w-]{16,}|shpat_[0-9a-f]{20,}|gsk_[A-Za-z0-9]{20,}"
-            r"|csk-[a-z0-9]{20,}|xai-[A-Za-z0-9]{20,}|r8_[A-Za-z0-9]{20,}"
-            r")"
-        ),
-    ),
-    (
-        ("bearer ", "basic "),
-        re.compile(r"(?i)\b((?:bearer|basic) {1,3})(?=[A-Za-z._~+/=-]{0,200}\d)[\w.~+/=-]{12,}"),
-    ),
+)
+
+_ADDRESSES: tuple[Rule, ...] = (
     # user:password@host; the user's name stays.
-    (("://",), re.compile(r"(://[^\s/:@'\"]{0,100}:)[^\s/@'\"]{1,200}(?=@)")),
-    (("cookie:",), re.compile(r"(?i)(cookie: ?)[^\r\n]{8,}")),
-    (
-        ("--password", "--token", "--api-key", "--secret"),
-        re.compile(
-            r"(?i)(--(?:password|token|api-key|secret)[= ][\"']?)(?!\[masked\])[^\s\"']{4,}"
-        ),
+    _folded(
+        "://",
+        r"://[^\s/:@'\"]{0,100}+:(?P<value>(?!\d{1,5}[?#,])[^\s/'\"]{1,200})(?=@)",
     ),
+    _folded(
+        "hooks.slack.com",
+        r"hooks\.slack\.com/(?:services|workflows|triggers)/(?P<value>[\w/-]{8,}+)",
+    ),
+    _folded(
+        "discord",
+        r"discord(?:app)?\.com/api/(?:v\d{1,2}/)?webhooks/\d{5,25}+/(?P<value>[\w-]{20,}+)",
+    ),
+    _folded("sig=", r"sig=(?<=[?&;]sig=)(?P<value>[\w%+/=-]{20,}+)"),
 )
 
-# Words like "key" and "token" fill code and prose: one quick look for a secret's
-# name that is being assigned spares the three slow expressions.
-_ASSIGNED = re.compile(
-    r"(?:secret|token|passw(?:or)?d|passphrase|key|credentials?)[a-z0-9_]{0,30}"
-    r"[\"']?[ \t]{0,3}[=:]"
-)
-# name=value, name: value, "name": value. A value that is only a word of prose or
-# code ("token: str", "password = None") is no secret.
-_ASSIGNMENTS: tuple[re.Pattern[str], ...] = (
-    re.compile(
-        rf"(?i)({_WORDS}[\"']?[ \t]{{0,3}}(?:=>|[=:])[ \t]{{0,3}}[\"']?)"
-        rf"(?=[^\s\"',;]{{0,100}}[\d!@#$%^&*~+/]){_VALUE}{{6,}}"
+_COMMANDS: tuple[Rule, ...] = (
+    _folded("bearer ", r"bearer(?<!\wbearer) {1,3}(?P<value>[\w.~+/=-]{12,}+)", _has_digit),
+    _folded("basic ", r"basic(?<!\wbasic) {1,3}(?P<value>[\w.~+/=-]{12,}+)", _has_digit),
+    _folded("cookie:", r"cookie: ?(?P<value>[^\r\n]{8,}+)"),
+    _folded(
+        "--",
+        r"--(?:password|passphrase|token|api-key|secret)[= ][\"']?"
+        r"(?P<value>(?![<$%{(\[-])[^\s\"']{4,}+)",
     ),
+    _folded(
+        "curl",
+        r"-(?:u(?<=\s-u) ?|-(?:proxy-)?user[= ])[\"']?[^\s:\"'/]{1,100}+:"
+        r"(?P<value>[^\s\"'$<{%][^\s\"']*+)",
+        _given_to("curl"),
+    ),
+    *(
+        _folded(
+            command,
+            r"-p(?<=\s-p)[\"']?(?P<value>(?!\d{1,5}:)[^\s\"'$<{-][^\s\"']{2,}+)",
+            _given_to(command),
+        )
+        for command in ("mysql", "mariadb")
+    ),
+    _folded("sshpass", r"sshpass -p [\"']?(?P<value>[^\s\"'$<{-][^\s\"']*+)"),
+    _folded(
+        "machine",
+        r"machine\s{1,20}+\S{1,200}+\s{1,20}+login\s{1,20}+\S{1,200}+\s{1,20}+"
+        r"password\s{1,20}+(?P<value>\S{1,1000}+)",
+    ),
+)  # fmt: skip
+
+
+def _assigned(name: str, hint: str) -> tuple[Rule, ...]:
+    """Return the rules of a name that says secret: name=value, name: value, "name": "value"."""
+    return (
+        _folded(hint, name + _IS + _value(6), _has_sign),
+        _folded(
+            hint,
+            name + r"\\{0,3}[\"'][ \t]{0,3}:[ \t]{0,3}\\{0,3}[\"']"
+            r"(?P<value>[^\"'\\\n]{4,}+)(?=\\{0,3}[\"'])",
+            _is_told,
+        ),
+    )
+
+
+_ASSIGNMENTS: tuple[Rule, ...] = (
+    *_assigned("secret(?:[_-]?key)?", "secret"),
+    *_assigned("token", "token"),
+    *_assigned("passw(?:or)?d", "passw"),
+    *_assigned("passphrase", "passphrase"),
+    *_assigned("api[_-]?key", "api"),
+    *_assigned("access[_-]?key", "access"),
+    *_assigned("account[_-]?key", "account"),
+    *_assigned("private[_-]?key", "private"),
+    *_assigned("credentials?", "credential"),
+    # A line of its own, a query, an option; quoted after "=".
+    _folded("passw", rf"passw(?:or)?d: {{1,3}}{_value(4)}[ \t]{{0,8}}(?=[\r\n]|\Z)", _is_password),
+    _folded("passw", rf"passw(?:or)?d={_value(4)}(?=\s|\Z)", _is_password),
+    _folded(
+        "passw",
+        r"passw(?:or)?d[ \t]{0,3}=[ \t]{0,3}\\{0,3}[\"'](?P<value>[^\s\"'\\]{4,}+)(?=\\{0,3}[\"'])",
+        _is_password,
+    ),
+    _folded("passw", r"password=(?P<value>[^;\"'\n]{1,200}+)", _in_settings),
+    _folded("pwd", r"pwd=(?P<value>[^;\"'\n]{1,200}+)", _in_settings),
     # The environment's way of writing: any value counts, "API_KEY=hunter".
-    re.compile(
-        r"((?:SECRET|TOKEN|PASSWORD|PASSWD|API_?KEY|ACCESS_KEY|PRIVATE_KEY)"
-        rf"(?:_[A-Z0-9_]{{1,30}})?=[\"']?){_VALUE}{{4,}}"
+    *(
+        Rule(
+            hint=hint,
+            pattern=re.compile(rf"{name}(?:_[A-Z0-9_]{{1,30}}+)?=[\"']?{_value(4)}"),
+        )
+        for hint, name in (
+            ("secret", "SECRET"),
+            ("token", "TOKEN"),
+            ("passw", "PASSW(?:OR)?D"),
+            ("api", "API_?KEY"),
+            ("access", "ACCESS_KEY"),
+            ("private", "PRIVATE_KEY"),
+        )
     ),
-    re.compile(
-        rf"(?i)({_WORDS}[\"'][ \t]{{0,3}}:[ \t]{{0,3}}\")(?!\[masked\])[^\"\\\n]{{4,}}(?=\")"
-    ),
-)
+    Rule(hint="pwd", pattern=re.compile(rf"MYSQL_PWD=[\"']?{_value(1)}")),
+)  # fmt: skip
+
+RULES: tuple[Rule, ...] = (*_KEYS, *_ADDRESSES, *_COMMANDS, *_ASSIGNMENTS)
+_BY_HINT = {rule.hint: tuple(one for one in RULES if one.hint == rule.hint) for rule in RULES}
 
 
 def redact(text: str) -> str:
     """Mask the secrets in a text and keep what stands around them.
 
-    Known vendors' keys, bearer tokens, private keys, passwords in addresses,
-    AWS keys, cookies, and assignments to names that say secret.
+    Known vendors' keys and hooks, bearer tokens, private keys, passwords in addresses,
+    connection strings and commands, cookies, and assignments to names that say secret.
+    Of a text longer than `LONGEST` the head and the tail are kept.
 
     >>> redact("export OPENAI_API_KEY=abcd1234 && run")
     'export OPENAI_API_KEY=[masked] && run'
@@ -126,28 +316,63 @@ def redact(text: str) -> str:
     >>> redact("the token count grew")
     'the token count grew'
     """
-    lowered = text.lower()
-    for hints, rule in _RULES:
-        for hint in hints:
-            if hint in lowered:
-                text = rule.sub(_mask, text)
-                break
-    if _ASSIGNED.search(lowered):
-        for rule in _ASSIGNMENTS:
-            text = rule.sub(_mask, text)
+    if len(text) < _SHORTEST:
+        return text
+    text = shortened(text)
+    folded = _fold(text)
+    for hint, rules in _BY_HINT.items():
+        if hint in folded:
+            for rule in rules:
+                masked = _masked(rule, text, folded)
+                if masked is not text:
+                    text, folded = masked, _fold(masked)
     return text
 
 
-def _mask(match: re.Match[str]) -> str:
-    tail = match.group(2) if match.re.groups > 1 else None
-    return f"{match.group(1)}{MASK}{tail or ''}"
+def shortened(text: str) -> str:
+    """Cut the middle out of a text longer than `LONGEST`, and say so in its place.
+
+    What stands beside the cut goes with it, for half a secret is not known for one.
+    """
+    if len(text) <= LONGEST:
+        return text
+    head, tail = text[: LONGEST // 2], text[-LONGEST // 2 :]
+    head = head[: max(head.rfind("\n", -_EDGE), head.rfind(" ", -_EDGE), 0) or -_EDGE]
+    first_line = tail.find("\n", 0, _EDGE)
+    tail = tail[_EDGE if first_line < 0 else first_line :]
+    ends, begins = tail.find("PRIVATE KEY-----"), tail.find("-----BEGIN")
+    if ends >= 0 and not 0 <= begins < ends:
+        tail = tail[ends:]
+    left_out = len(text) - len(head) - len(tail)
+    return f"{head}\n[… {left_out:,} characters left out …]\n{tail}"
+
+
+def _fold(text: str) -> str:
+    """Lower a text so that every character keeps its place; one alone would become two."""
+    return text.replace("İ", "i").lower()
+
+
+def _masked(rule: Rule, text: str, folded: str) -> str:
+    parts: list[str] = []
+    done = 0
+    for match in rule.pattern.finditer(folded if rule.folded else text):
+        if rule.proves is None or rule.proves(match):
+            start, end = match.span("value")
+            parts += (text[done:start], MASK)
+            done = end
+    return "".join((*parts, text[done:])) if parts else text
 
 
 _SECRET_NAME = re.compile(
     r"(?i)(?:^|[_-]|(?<=[a-z])(?=[A-Z]))(?:secret|passwd|password|passphrase|api[_-]?key"
-    r"|access[_-]?key|private[_-]?key|authorization|(?:auth|access|refresh|bearer|api)[_-]?token)$"
+    r"|access[_-]?key|private[_-]?key|account[_-]?key|authorization"
+    r"|(?:auth|access|refresh|bearer|api)[_-]?token)$"
 )
+_LONGEST_NAME = 40
+_SHORT_NAME = 12
 _DEEPEST = 60
+_COMMANDS_WITH_OPTIONS = frozenset({"curl", "mysql", "mariadb", "sshpass"})
+_LONGEST_OPTION = 30
 
 
 def redact_json(value: Any) -> Any:
@@ -166,13 +391,52 @@ def _redact_value(value: object, depth: int) -> Any:
         # Nothing real nests like this, and what cannot be looked at is not kept.
         return MASK if isinstance(value, dict | list | tuple) else value
     if isinstance(value, dict):
-        return {key: _redact_field(key, inner, depth) for key, inner in value.items()}
+        return {
+            _redact_name(name): _redact_field(name, inner, depth) for name, inner in value.items()
+        }
     if isinstance(value, list | tuple):
-        return [_redact_value(inner, depth + 1) for inner in value]
+        return _redact_words(value, depth)
     return value
 
 
+def _redact_words(words: list[Any] | tuple[Any, ...], depth: int) -> list[Any]:
+    """Mask a list's texts; a command's words as if they stood in one line.
+
+    What a rule must see besides a word is the command it is given to and the option before
+    it; a word is read with these two and no more, so that a long list takes its length.
+    """
+    masked: list[Any] = []
+    command = option = ""
+    for word in words:
+        if isinstance(word, str):
+            masked.append(
+                _redact_word(word, "".join(f"{one} " for one in (command, option) if one))
+            )
+            name = word[-_LONGEST_OPTION:].rpartition("/")[2]
+            command = name if name in _COMMANDS_WITH_OPTIONS else command
+            option = word if word.startswith("-") and len(word) < _LONGEST_OPTION else ""
+        else:
+            masked.append(_redact_value(word, depth + 1))
+            option = ""
+    return masked
+
+
+def _redact_word(word: str, before: str) -> str:
+    masked = redact(before + word)
+    # Where what stands before is masked too, it held a secret of its own.
+    return masked[len(before) :] if masked.startswith(before) else redact(word)
+
+
+def _redact_name(name: object) -> object:
+    """Few names are long enough to hold a secret."""
+    return redact(name) if isinstance(name, str) and len(name) > _SHORT_NAME else name
+
+
+def _says_secret(name: str) -> bool:
+    return _SECRET_NAME.search(name[-_LONGEST_NAME:]) is not None
+
+
 def _redact_field(name: object, value: object, depth: int) -> Any:
-    if isinstance(value, str) and value and isinstance(name, str) and _SECRET_NAME.search(name):
+    if isinstance(value, str) and value and isinstance(name, str) and _says_secret(name):
         return MASK
     return cast("Any", _redact_value(value, depth + 1))

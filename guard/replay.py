@@ -12,7 +12,7 @@ import sys
 import time
 import tomllib
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -22,14 +22,42 @@ from guard.errors import GuardError, PolicyInvalid
 from guard.formats import Recording, read_recording
 from guard.judge import Judge
 from guard.judge.court import Court
-from guard.policy import DEFAULT_POLICY, Policy
-from guard.presets import PRESETS
+from guard.policy import DEFAULT_POLICY, Action, Card, Control, Policy, RunState, decide
+from guard.policy.presets import PRESETS, find_preset
 from guard.pricing import price_turns
-from guard.signals import Assessment, Rung, Signal
-from guard.tables import table
+from guard.printing import table
+from guard.reading.embedding import check_installed
+from guard.signals import Assessment, Signal
 from guard.turn import Turn
+from guard.wire import Mode
 
 KEY_VARIABLE = "MISSIONCONTROL_JUDGE_KEY"
+
+FREE = RunState(mode=Mode.PAUSE, has_judge=True)
+HELD = RunState(mode=Mode.PAUSE, control=Control.HELD, card=Card.ASKS)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Alarm:
+    """A card that would open.
+
+    Attributes:
+        index: Position of the turn.
+        detector: What opens it.
+        kind: What sort of trouble it names.
+        summary: Its evidence in one sentence.
+        until: Position of the turn at which the agent got on by itself; None: it did not.
+    """
+
+    index: int
+    detector: str
+    kind: str
+    summary: str
+    until: int | None = None
+
+    def as_row(self) -> dict[str, Any]:
+        """Give the fields of one alarm, as `--json` prints them."""
+        return {"index": self.index, "detector": self.detector, "kind": self.kind}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,6 +78,8 @@ class Replayed:
             an alarm, None where the cost is not known.
         us_per_turn: CPU microseconds the engine took for a turn, on average.
         alarm: The signal of the first alarm.
+        alarms: Every alarm: the next card opens once the agent has brought something
+            new, as if a person had let it go on then.
         us: Those microseconds, turn by turn.
         judge_calls: How often a model was asked, where one judges.
         judge_cost_usd: What that cost; None: a call has no price.
@@ -66,13 +96,14 @@ class Replayed:
     wasted_usd: Decimal | None
     us_per_turn: float
     alarm: Signal | None = None
+    alarms: tuple[Alarm, ...] = ()
     us: tuple[float, ...] = ()
     judge_calls: int = 0
     judge_cost_usd: Decimal | None = None
     stand_ins: int = 0
 
     def as_row(self) -> dict[str, Any]:
-        """Give the contract's line."""
+        """Give the line of one run, as `--json` prints it."""
         return {
             "run": self.run,
             "turns": self.turns,
@@ -83,6 +114,7 @@ class Replayed:
             "cost_usd": _money(self.cost_usd),
             "wasted_usd": _money(self.wasted_usd),
             "us_per_turn": round(self.us_per_turn, 1),
+            "alarms": [alarm.as_row() for alarm in self.alarms],
             **self._judged(),
         }
 
@@ -100,9 +132,28 @@ class _Watch:
     first_alarm: int | None = None
     first_stop: int | None = None
     alarm: Signal | None = None
+    alarms: list[Alarm] = field(default_factory=list)
+    is_open: bool = False
     recovered_at: int | None = None
     us: list[float] = field(default_factory=list)
     seen: dict[int, Turn] = field(default_factory=dict)
+
+    def open(self, position: int, signal: Signal) -> None:
+        """Open a card on this signal."""
+        kind, summary = signal.kind.value, signal.evidence.summary
+        self.alarms.append(
+            Alarm(index=position, detector=signal.detector, kind=kind, summary=summary)
+        )
+        self.is_open = True
+        if self.alarm is None:
+            self.first_alarm, self.alarm = position, signal
+
+    def close(self, position: int) -> None:
+        """Close the card: the agent got on by itself."""
+        self.alarms[-1] = replace(self.alarms[-1], until=position)
+        self.is_open = False
+        if self.recovered_at is None:
+            self.recovered_at = position
 
 
 def replay(
@@ -127,6 +178,7 @@ def replay(
         wasted_usd=_wasted(costs, watch),
         us_per_turn=sum(watch.us) / max(1, len(turns)),
         alarm=watch.alarm,
+        alarms=tuple(watch.alarms),
         us=tuple(watch.us),
         judge_calls=len(court.calls),
         judge_cost_usd=court.cost_usd if judge else None,
@@ -139,21 +191,27 @@ def _step(engine: Engine, watch: _Watch, position: int, turn: Turn) -> None:
     assessment = engine.observe(turn)
     watch.us.append((time.thread_time_ns() - started) / 1000)
     watch.seen[assessment.seq] = turn
-    trip = assessment.trip
-    if watch.alarm is not None:
-        # The card is open and nobody answers: of later trips only an end counts.
-        if watch.recovered_at is None and _brings_news(assessment, turn):
-            watch.recovered_at = position
-    elif trip is None:
-        if watch.court.confirms(assessment.suspicion, watch.seen, at=position):
-            watch.first_alarm, watch.alarm = position, assessment.suspicion
+    if watch.is_open and assessment.trip is None:
+        # Nobody answers the card: it stands until the agent gets on by itself.
+        if _brings_news(assessment, turn):
+            watch.close(position)
+            engine.reset()
         return
-    elif watch.court.dismisses(trip, watch.seen):
-        engine.reset()
-        return
-    else:
-        watch.first_alarm, watch.alarm = position, trip
-    if watch.first_stop is None and trip is not None and trip.rung is Rung.STOP:
+    for action, signal in decide(HELD if watch.is_open else FREE, assessment):
+        if action is Action.QUESTION:
+            if watch.court.confirms(signal, watch.seen, at=position):
+                watch.open(position, signal)
+        elif not action.is_quiet:
+            _answer(engine, watch, position, action, signal)
+
+
+def _answer(engine: Engine, watch: _Watch, position: int, action: Action, trip: Signal) -> None:
+    if not watch.is_open:
+        if watch.court.dismisses(trip, watch.seen):
+            engine.reset()
+            return
+        watch.open(position, trip)
+    if action is Action.STOP and watch.first_stop is None:
         watch.first_stop = position
 
 
@@ -271,10 +329,10 @@ def choose_policy(preset: str | None, path: Path | None) -> Policy:
     """
     if path is not None:
         return read_policy(path)
-    name = preset or "default"
-    if name not in PRESETS:
-        raise PolicyInvalid("preset", f"one of {', '.join(PRESETS)}", name)
-    return PRESETS[name]
+    found = find_preset(preset or "default")
+    if found is None:
+        raise PolicyInvalid("preset", f"one of {', '.join(PRESETS)}", preset)
+    return found
 
 
 def read_policy(path: Path) -> Policy:
@@ -290,7 +348,9 @@ def read_policy(path: Path) -> Policy:
         raise PolicyInvalid("policy", "a readable file", str(path)) from error
     except ValueError as error:
         raise PolicyInvalid("policy", f"JSON or TOML ({error})", str(path)) from error
-    return Policy.from_mapping(values)
+    policy = Policy.from_mapping(values)
+    check_installed(values)
+    return policy
 
 
 def _read_either(text: str) -> Any:

@@ -7,7 +7,11 @@ from enum import IntEnum, StrEnum
 
 
 class Kind(StrEnum):
-    """What sort of trouble a signal names; words the card and the API use."""
+    """What sort of trouble a signal names; words the card and the API use.
+
+    `semantic_repeat` is named by rules of other systems alone, `reverification` by
+    decisions of before there were five rules.
+    """
 
     EXACT_REPEAT = "exact_repeat"
     SEMANTIC_REPEAT = "semantic_repeat"
@@ -31,7 +35,7 @@ class Evidence:
     Attributes:
         summary: One sentence in the present or past tense, subject "It":
             "It ran the same test 4 times and got the same error."
-        calls: The repeated calls as canonical text (`guard.normalize.call_text`),
+        calls: The repeated calls as canonical text (`guard.reading.normalize.call_text`),
             each once, in order of first appearance. An allowlist entry made
             from a card is exactly these.
         repeats: How often it was seen, the proposed call included.
@@ -60,8 +64,8 @@ class Evidence:
     whose: str | None = None
 
 
-class Rung(IntEnum):
-    """What a tripping signal asks for: the steps of the ladder, lowest first."""
+class Severity(IntEnum):
+    """What a tripping signal asks for: from a quiet note up to the end."""
 
     OBSERVE = -1
     """Noted only: what would have happened."""
@@ -81,10 +85,10 @@ class Signal:
 
     Attributes:
         score: In [0, 1]; the signal trips at 1.0, below it is a nudge.
-        rung: What it asks for once it trips.
+        severity: What it asks for once it trips.
         turns: `seq` of the turns it rests on, oldest first, this one included.
-        first: The streak has not been on this rung before.
-        kin: Turns of linked runs that it rests on as well, as (run id, `seq`), oldest first.
+        first: The streak has not had this severity before.
+        linked_turns: Those of linked runs likewise, as (run id, `seq`), oldest first.
     """
 
     detector: str
@@ -92,13 +96,13 @@ class Signal:
     score: float
     turns: tuple[int, ...]
     evidence: Evidence
-    rung: Rung = Rung.ASK
+    severity: Severity = Severity.ASK
     first: bool = True
-    kin: tuple[tuple[str, int], ...] = ()
+    linked_turns: tuple[tuple[str, int], ...] = ()
 
-    def on(self, rung: Rung, *, first: bool) -> Signal:
-        """Give this signal on a rung."""
-        if rung is self.rung and first is self.first:
+    def on(self, severity: Severity, *, first: bool) -> Signal:
+        """Give this signal with a severity."""
+        if severity is self.severity and first is self.first:
             return self
         return Signal(
             detector=self.detector,
@@ -106,34 +110,39 @@ class Signal:
             score=self.score,
             turns=self.turns,
             evidence=self.evidence,
-            rung=rung,
+            severity=severity,
             first=first,
-            kin=self.kin,
+            linked_turns=self.linked_turns,
         )
 
     @property
     def trips(self) -> bool:
         """The detector is sure: a card may open on this."""
-        return self.score >= 1.0 and self.rung >= Rung.ESCALATE
+        return self.score >= 1.0 and self.severity >= Severity.ESCALATE
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Assessment:
     """All that the engine says of one observation.
 
-    `similarity` in [0, 1] is the turn's likeness to the turns before it and
-    `changed` tells whether it brought something new: the two points of the tape.
-    `suspicion` trips never: it is worth a question to a judge who can read.
+    Attributes:
+        seq: The turn.
+        score: How near the run is to a card, in [0, 1]; 1 opens one.
+        changed: The turn brought something new.
+        stuck: The stuck score (`guard.detectors.score`) alone, in [0, 1), whatever the policy.
+        signals: What detectors say, the surest of each.
+        suspicion: It is worth a question to a judge who can read, and trips never.
     """
 
     seq: int
-    similarity: float
+    score: float
     changed: bool
+    stuck: float = 0.0
     signals: tuple[Signal, ...] = field(default=())
     suspicion: Signal | None = None
 
     @property
     def trip(self) -> Signal | None:
-        """The tripping signal of the highest rung; the registry's order breaks ties."""
+        """The tripping signal of the highest severity; the registry's order breaks ties."""
         tripping = [signal for signal in self.signals if signal.trips]
-        return max(tripping, key=lambda signal: signal.rung, default=None)
+        return max(tripping, key=lambda signal: signal.severity, default=None)

@@ -1,6 +1,6 @@
 """What a detector may see: one step of one agent.
 
-The shape is the public contract's *Turn*. It is a plain standard-library
+The shape is the API's *Turn*. It is a plain standard-library
 dataclass, so that `import guard` stays light inside any agent; edges that need
 validation build a pydantic ``TypeAdapter`` over it.
 """
@@ -38,7 +38,7 @@ _PROPOSED = Phase.PROPOSED
 
 
 class ActionClass(StrEnum):
-    """What kind of deed a turn is, unless the caller names a class of its own."""
+    """What kind of action a turn is, unless the caller names a class of its own."""
 
     FILE_EDIT = "file_edit"
     TEST_RUN = "test_run"
@@ -88,7 +88,8 @@ class Turn:
     A `done` turn with the `key` of a proposed one completes it: one turn, one
     `seq`. `seq` is the reader's numbering (the server's, or the position in a
     file), never the client's. `nature` is what the caller says of the tool's
-    repeats; it wins over the policy's.
+    repeats; it wins over the policy's. With another `session` than the turns
+    before named, everything starts afresh.
     """
 
     role: Role
@@ -111,6 +112,7 @@ class Turn:
     ts: datetime | None = None
     seq: int | None = None
     nature: ToolNature | None = None
+    session: str | None = None
 
     @property
     def is_proposed(self) -> bool:

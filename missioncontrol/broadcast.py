@@ -7,114 +7,154 @@ threads and views neither open a connection a call nor wait for one (2 to 5 ms).
 from __future__ import annotations
 
 import asyncio
+import json
 import logging
 import os
 import threading
 from collections import deque
-from collections.abc import Callable, Collection, Coroutine, Mapping
-from typing import Any
+from collections.abc import Callable, Collection, Coroutine, Mapping, Sequence
+from typing import Any, Generic, TypeVar
 from uuid import UUID
 
-from channels.layers import get_channel_layer
+from django.conf import settings
+from redis.asyncio import Redis
+from redis.asyncio.retry import Retry
+from redis.backoff import NoBackoff
 
 logger = logging.getLogger(__name__)
 
-WAKE_GROUP = "wake"
 MOST_WAITING = 10_000
 """While the broker is away the oldest frames go first; a gap makes readers refetch."""
+SCREENS_EVERY_S = 0.02
+"""How long the publisher gathers what screens hear, once it has told them something."""
 
-Deed = Callable[[], Coroutine[Any, Any, None]]
+T = TypeVar("T")
+Frame = dict[str, Any]
+"""What a commit brought a group: see `new_frame`."""
+Build = Callable[[Collection[str]], Mapping[str, Frame]]
+"""Makes the frames of these groups: of those that somebody listens to."""
 Waker = Callable[[Collection[UUID]], object]
+
+
+def channel(kind: str, name: str) -> str:
+    """Name a channel of this installation at the broker."""
+    return f"{settings.BROKER_PREFIX}:{kind}:{name}"
 
 
 def board_group(project: UUID) -> str:
     """Name the group of a project's boards."""
-    return f"board.{project.hex}"
+    return channel("board", project.hex)
 
 
-def pages_group(project: UUID) -> str:
-    """Name the group of the pages of a project's runs: whole turns, by run.
+def run_group(run: UUID) -> str:
+    """Name the group of a run's pages: they hear whole turns."""
+    return channel("run", run.hex)
 
-    One group for all of them, so that a commit over many runs is one message.
+
+def person_channel(user: int) -> str:
+    """Name the channel of a person's sockets, whatever they show."""
+    return channel("person", str(user))
+
+
+def wake_channel() -> str:
+    """Name the channel of whoever keeps requests waiting."""
+    return channel("wake", "all")
+
+
+def new_frame() -> Frame:
+    """Return a frame to fill: events as JSON texts, meters by run.
+
+    `at_once`: a person may have to answer; what is left waits for others like it.
     """
-    return f"pages.{project.hex}"
+    return {"events": [], "meters": {}, "at_once": False}
 
 
-def person_group(user: int) -> str:
-    """Name the group of a person's sockets, whatever they show."""
-    return f"person.{user}"
-
-
-def check_access(user: int) -> None:
-    """Have a person's sockets look again whether they may stay open."""
-    to_groups(lambda: {person_group(user): {"type": "access.changed"}})
-
-
-def empty_frame() -> dict[str, Any]:
-    """Return a frame to fill: events as JSON texts, meters and parts by run."""
-    return {"type": "live.frame", "events": [], "meters": {}, "runs": {}}
-
-
-class _Courier:
+class _Publisher(Generic[T]):
     """A sending thread, started at first use and again after a fork.
 
-    One deed at a time: what is handed over first is heard first.
+    What is handed over first is heard first; what waits is sent together.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, publish: Callable[[Redis, Sequence[T]], Coroutine[Any, Any, None]]) -> None:
+        self._publish = publish
         self._lock = threading.Lock()
         self._pid: int | None = None
         self._loop: asyncio.AbstractEventLoop
-        self._waiting: deque[Deed]
+        self._waiting: deque[T]
 
-    def send(self, deed: Deed) -> None:
+    def send(self, message: T) -> None:
         loop = self._running_loop()
-        loop.call_soon_threadsafe(self._take, loop, deed)
+        loop.call_soon_threadsafe(self._take, loop, message)
 
     def _running_loop(self) -> asyncio.AbstractEventLoop:
         with self._lock:
             if self._pid != os.getpid():
                 self._loop = asyncio.new_event_loop()
                 self._waiting = deque(maxlen=MOST_WAITING)
-                self._carrying: asyncio.Task[None] | None = None
+                self._publishing: asyncio.Task[None] | None = None
+                # Once more at once: the connection may have been idle for too long.
+                self._broker = Redis.from_url(settings.BROKER_URL, retry=Retry(NoBackoff(), 1))
                 threading.Thread(target=self._loop.run_forever, daemon=True).start()
                 self._pid = os.getpid()
             return self._loop
 
-    def _take(self, loop: asyncio.AbstractEventLoop, deed: Deed) -> None:
-        self._waiting.append(deed)
-        if self._carrying is None or self._carrying.done():
-            self._carrying = loop.create_task(self._carry())
+    def _take(self, loop: asyncio.AbstractEventLoop, message: T) -> None:
+        self._waiting.append(message)
+        if self._publishing is None or self._publishing.done():
+            self._publishing = loop.create_task(self._send_waiting())
 
-    async def _carry(self) -> None:
+    async def _send_waiting(self) -> None:
         while self._waiting:
-            await _quietly(self._waiting.popleft())
+            messages = list(self._waiting)
+            self._waiting.clear()
+            try:
+                await self._publish(self._broker, messages)
+            except Exception as fault:  # noqa: BLE001 - the broker may be away; readers refetch
+                logger.warning("broadcast failed: %s", fault)
 
 
-async def _quietly(deed: Deed) -> None:
-    try:
-        await deed()
-    except Exception as fault:  # noqa: BLE001 - the broker may be away; readers refetch
-        logger.warning("broadcast failed: %s", fault)
+async def _tell_agents(broker: Redis, messages: Sequence[tuple[str, dict[str, Any]]]) -> None:
+    for name, message in messages:
+        await broker.publish(name, json.dumps(message))
 
 
-_to_screens = _Courier()
-_to_agents = _Courier()
+async def _tell_screens(broker: Redis, news: Sequence[tuple[Collection[str], Build]]) -> None:
+    """Make and send the frames that somebody listens to, and gather what comes next.
+
+    Who subscribes after this look reads a state that has all of it: a socket reads
+    once it is subscribed, and this was committed before we looked.
+    """
+    named = sorted({group for groups, _ in news for group in groups})
+    listeners = await broker.pubsub_numsub(*named)
+    listened = {group for group, (_, count) in zip(named, listeners, strict=True) if count}
+    for groups, build in news:
+        if heard := listened.intersection(groups):
+            for group, frame in build(heard).items():
+                await broker.publish(group, json.dumps(frame))
+    await asyncio.sleep(SCREENS_EVERY_S)
+
+
+_to_screens = _Publisher(_tell_screens)
+_to_agents = _Publisher(_tell_agents)
 """A verdict does not queue behind what the screens hear."""
 
 
-def to_groups(build: Callable[[], Mapping[str, dict[str, Any]]]) -> None:
-    """Send each group its message, in order, without waiting.
+def to_groups(groups: Collection[str], build: Build) -> None:
+    """Send each of these groups that has listeners its frame, in order, without waiting.
 
     `build` runs in the sending thread: a writer holds no lock while it is shown.
     """
+    _to_screens.send((groups, build))
 
-    async def send_all() -> None:
-        layer = get_channel_layer()
-        for group, message in build().items():
-            await layer.group_send(group, message)
 
-    _to_screens.send(send_all)
+def to_channel(name: str, message: dict[str, Any]) -> None:
+    """Send `message` to whoever hears this channel, without waiting."""
+    _to_agents.send((name, message))
+
+
+def check_access(user: int) -> None:
+    """Have a person's sockets look again whether they may stay open."""
+    to_channel(person_channel(user), {"type": "access.changed"})
 
 
 _wakers: list[Waker] = []
@@ -132,10 +172,5 @@ def wake(run_ids: Collection[UUID]) -> None:
             waker(run_ids)
         except RuntimeError:
             _wakers.remove(waker)
-    message = {"type": "wake", "runs": [run_id.hex for run_id in run_ids]}
-    _to_agents.send(lambda: get_channel_layer().group_send(WAKE_GROUP, message))
-
-
-def to_channel(channel: str, message: dict[str, Any]) -> None:
-    """Send `message` to one process's reply channel, without waiting."""
-    _to_agents.send(lambda: get_channel_layer().send(channel, message))
+    runs = [run_id.hex for run_id in run_ids]
+    to_channel(wake_channel(), {"type": "wake", "runs": runs})

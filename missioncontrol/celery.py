@@ -1,4 +1,4 @@
-"""The Celery application. Workers run detection; the broker is a doorbell."""
+"""The Celery application. Workers run detection; the broker only carries messages."""
 
 from __future__ import annotations
 
@@ -11,8 +11,14 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "missioncontrol.settings")
 app = Celery("missioncontrol")
 app.config_from_object("django.conf:settings", namespace="CELERY")
 # Celery's Django fixup closes the connection around every task: 4.5 ms a verdict
-# on PostgreSQL instead of 28 (DESIGN 5). Tasks drop stale connections themselves.
+# on PostgreSQL instead of 28. Tasks drop stale connections themselves.
 app.conf.CELERY_DB_REUSE_MAX = 1_000_000
 app.autodiscover_tasks(
-    ["missioncontrol.oversight", "missioncontrol.history", "missioncontrol.notify"]
+    [
+        "missioncontrol.audit",
+        "missioncontrol.detection",
+        "missioncontrol.history",
+        "missioncontrol.notify",
+        "missioncontrol.reports",
+    ]
 )

@@ -5,9 +5,12 @@
     ├── InvalidRequest          400  the body or a parameter could not be read
     ├── NotSignedIn             401  no key, token or session
     ├── Forbidden               403  a role or a project setting says no
+    │   └── ProjectArchived     403  the project can only be read
     ├── NotFound                404  does not exist, for you
     ├── WrongMethod             405  the address has another method
     ├── NoSuchMove              409  the run's status has no such move
+    ├── AgentsWaiting           409  the project's agents wait for answers
+    ├── LastOwner               409  the project would have no owner left
     ├── StaleRun                409  the run moved on since you looked
     ├── StalePolicy             409  the project's policy moved on since you looked
     ├── ActionUnavailable       409  this card does not offer that answer
@@ -77,6 +80,17 @@ class Forbidden(MissionControlError):
     title = "Not allowed"
 
 
+class ProjectArchived(Forbidden):
+    code = "project_archived"
+    title = "The project is archived"
+
+    def __init__(self) -> None:
+        super().__init__(
+            "This project is archived: it can only be read, and its keys refuse agents, "
+            "until an owner brings it back."
+        )
+
+
 class NotFound(MissionControlError):
     code = "not_found"
     status = 404
@@ -99,6 +113,25 @@ class NoSuchMove(MissionControlError):
 
     def __init__(self, status: str, move: str) -> None:
         super().__init__(f"A run that is {status} cannot {move}.")
+
+
+class AgentsWaiting(MissionControlError):
+    code = "agents_waiting"
+    status = 409
+    title = "Agents wait for an answer"
+
+    def __init__(self, runs: int) -> None:
+        which = "A run of this project waits" if runs == 1 else f"{runs} of its runs wait"
+        super().__init__(f"{which} for a person. Answer or end what waits, then archive it.")
+
+
+class LastOwner(MissionControlError):
+    code = "last_owner"
+    status = 409
+    title = "A project needs an owner"
+
+    def __init__(self) -> None:
+        super().__init__("Nobody else owns this project. Make somebody an owner first.")
 
 
 class StaleRun(MissionControlError):
@@ -175,3 +208,10 @@ class Unavailable(MissionControlError):
     code = "unavailable"
     status = 503
     title = "Not now; send it again"
+
+    def __init__(self, detail: str, *, wait_s: int = 1) -> None:
+        super().__init__(detail)
+        self.wait_s = wait_s
+
+    def headers(self) -> dict[str, str]:
+        return {"Retry-After": str(self.wait_s)}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from uuid import UUID
 
 from uuid_utils.compat import uuid7
@@ -10,3 +11,9 @@ from uuid_utils.compat import uuid7
 def new_id() -> UUID:
     """Return a new UUIDv7 as a standard-library UUID."""
     return uuid7()
+
+
+def earlier(made: UUID, *, by: timedelta) -> UUID:
+    """Return the id that would have been made so much earlier: its first 48 bits are the time."""
+    milliseconds = by // timedelta(milliseconds=1)
+    return UUID(int=max(0, made.int - (milliseconds << 80)))

@@ -94,9 +94,9 @@ def post(
     try:
         with _reach(parts.scheme, host, port, address, deadline) as connection:
             connection.request("POST", path, body=body, headers=dict(headers))
-            answer = connection.getresponse()
-            answer.read(MOST_READ)
-            return Reply(status=answer.status)
+            response = connection.getresponse()
+            response.read(MOST_READ)
+            return Reply(status=response.status)
     except (OSError, http.client.HTTPException, ValueError) as error:
         if time.monotonic() >= deadline:
             raise Unsendable(f"{host} took longer than {LONGEST_CALL_S:g} s") from error

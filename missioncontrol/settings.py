@@ -5,7 +5,7 @@ from __future__ import annotations
 import secrets
 from pathlib import Path
 
-from missioncontrol import env
+from missioncontrol import env, memory
 
 VERSION = "0.1.0"
 BASE_DIR = Path(__file__).resolve().parent.parent
@@ -22,6 +22,10 @@ def _secret_key() -> str:
 
 
 SECRET_KEY = _secret_key()
+# What a former secret sealed or signed in with goes on; `manage.py rotate_secret` keeps the last.
+SECRET_KEY_FALLBACKS = env.words("MISSIONCONTROL_SECRET_KEY_FALLBACKS") or env.kept_lines(
+    DATA_DIR / "secret.key.old"
+)
 
 
 def _vapid_key() -> str:
@@ -52,6 +56,12 @@ INSTALLED_APPS = [
     "missioncontrol.accounts",
     "missioncontrol.runs",
     "missioncontrol.notify",
+    "missioncontrol.costs",
+    "missioncontrol.decisions",
+    "missioncontrol.detection",
+    "missioncontrol.projects",
+    "missioncontrol.audit",
+    "missioncontrol.reports",
     "missioncontrol.oversight",
     "missioncontrol.history",
     "missioncontrol.api",
@@ -59,7 +69,8 @@ INSTALLED_APPS = [
 ]
 
 MIDDLEWARE = [
-    # The outermost: a service worker runs under the policy WhiteNoise's answer came with.
+    "missioncontrol.api.cookies.OwnCookies",
+    # Outside of WhiteNoise: a service worker runs under the policy WhiteNoise's answer came with.
     "missioncontrol.api.headers.SecurityHeaders",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
@@ -90,16 +101,27 @@ DATABASES = {
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 AUTH_USER_MODEL = "auth.User"
 
+BODY_LIMIT = env.number("MISSIONCONTROL_BODY_LIMIT", 8 * 1024 * 1024)
+"""Bytes of one request of an agent; `api.limits` holds to this and to what follows."""
+STRANGER_BODY_LIMIT = env.number("MISSIONCONTROL_STRANGER_BODY_LIMIT", 512 * 1024)
+"""Bytes of one request without an agent's key: people's are far smaller."""
+KEY_LIMITS = env.counts(
+    "MISSIONCONTROL_KEY_LIMITS", {"runs": 3_000, "turns": 60_000, "otlp": 12_000, "taps": 1_200}
+)
+"""Requests a minute of one key, token or session; 0: any number. Far above what one needs."""
+ADDRESS_LIMITS = env.counts(
+    "MISSIONCONTROL_ADDRESS_LIMITS", {kind: 4 * most for kind, most in KEY_LIMITS.items()}
+)
+"""The same of one address, whatever keys it sends."""
+MOST_OPENINGS = env.number("MISSIONCONTROL_MOST_OPENINGS", 64)
+"""Runs that may be opened at once; who comes then is told to come again (503)."""
+TRUSTED_PROXIES = env.networks("MISSIONCONTROL_TRUSTED_PROXIES")
+"""Whose `X-Forwarded-For` is believed; nobody's, unless it is named."""
+
 REDIS_URL = env.text("REDIS_URL", "redis://127.0.0.1:6379/0")
-CHANNEL_LAYERS = {
-    "default": {
-        "BACKEND": "channels_redis.pubsub.RedisPubSubChannelLayer",
-        "CONFIG": {
-            "hosts": [REDIS_URL.replace("redis+socket://", "unix://")],
-            "prefix": env.text("MISSIONCONTROL_PREFIX", "mc"),
-        },
-    }
-}
+BROKER_URL = REDIS_URL.replace("redis+socket://", "unix://")
+BROKER_PREFIX = env.text("MISSIONCONTROL_PREFIX", "mc")
+"""How names at the broker begin: several installations may share one."""
 
 CELERY_BROKER_URL = REDIS_URL.replace("unix://", "redis+socket://")
 CELERY_TASK_IGNORE_RESULT = True
@@ -107,45 +129,63 @@ CELERY_TASK_ACKS_LATE = True
 CELERY_TASK_REJECT_ON_WORKER_LOST = True
 CELERY_WORKER_PREFETCH_MULTIPLIER = 1
 CELERY_WORKER_HIJACK_ROOT_LOGGER = False
-CELERY_TASK_DEFAULT_QUEUE = env.text("MISSIONCONTROL_PREFIX", "mc") + "-oversight"
+CELERY_TASK_DEFAULT_QUEUE = f"{BROKER_PREFIX}-oversight"
+WORKERS = env.number("MISSIONCONTROL_WORKERS", 2)
+"""Among how many detecting workers runs are divided; web and `up` must agree."""
+DETECT_QUEUES = [f"{BROKER_PREFIX}-detect-{number}" for number in range(max(1, WORKERS))]
+"""Each run's turns wait in one of them, so that one worker sees them all."""
+DETECTOR_MEMORY = env.number(
+    "MISSIONCONTROL_DETECTOR_MEMORY_MB", 0
+) * 1_000_000 or memory.of_machine() // 4 // len(DETECT_QUEUES)
+"""Bytes of a detecting process up to which it keeps more engines."""
 # Of several installations on one broker, each asks its own workers whether they live.
-CELERY_CONTROL_EXCHANGE = env.text("MISSIONCONTROL_PREFIX", "mc") + "-control"
+CELERY_CONTROL_EXCHANGE = f"{BROKER_PREFIX}-control"
 CONTROLLER_HOSTS = env.words("MISSIONCONTROL_CONTROLLER_HOSTS")
 """Hosts, with or without a port, that a controller's webhook may lead to although they
 are not public.
 """
 NOTIFY_HOSTS = env.words("MISSIONCONTROL_NOTIFY_HOSTS")
 """The same for a project's channels: a mail server, ntfy or web hook inside the house."""
+AUDIT_HEADS = env.directory("MISSIONCONTROL_AUDIT_HEADS", DATA_DIR / "audit")
+"""Where the heads of the audit log are kept beside the database; worker and web share it."""
+AUDIT_KEYS = env.words("MISSIONCONTROL_AUDIT_KEYS") + env.kept_lines(DATA_DIR / "audit.keys")
+"""Public keys that signed the audit log before the secret key was changed."""
+AUDIT_SEND_TO = env.text("MISSIONCONTROL_AUDIT_SEND_TO")
+"""An https address that each new head is posted to; empty: it stays here."""
+KEEP_BACKUPS = env.number("MISSIONCONTROL_KEEP_BACKUPS", 3)
+"""How many backups `up` keeps of those it makes before migrating; 0: it makes none."""
 KEEP_DELIVERIES = env.days("MISSIONCONTROL_KEEP_DELIVERIES_DAYS", 90)
 """How long it is kept what became of each delivery; None: for ever."""
 JUDGE = env.judge("MISSIONCONTROL_JUDGE")
 """The model that judges; None: the local judge does."""
-JUDGE_QUEUE = env.text("MISSIONCONTROL_PREFIX", "mc") + "-judge"
+JUDGE_QUEUE = f"{BROKER_PREFIX}-judge"
 if JUDGE is not None:
     # A model takes seconds: its questions wait in a queue of their own, not before
-    # detection. `up` gives it a process; a worker that names no queue serves both.
+    # detection. `up` gives it a process.
     CELERY_TASK_ROUTES = {
-        f"missioncontrol.oversight.tasks.{name}": {"queue": JUDGE_QUEUE}
+        f"missioncontrol.detection.tasks.{name}": {"queue": JUDGE_QUEUE}
         for name in ("judge", "answer")
     }
-    CELERY_TASK_QUEUES = {
-        name: {"exchange": name, "routing_key": name}
-        for name in (CELERY_TASK_DEFAULT_QUEUE, JUDGE_QUEUE)
-    }
+CELERY_TASK_QUEUES = {  # a worker that names none serves them all
+    name: {"exchange": name, "routing_key": name}
+    for name in (CELERY_TASK_DEFAULT_QUEUE, *DETECT_QUEUES, *([JUDGE_QUEUE] if JUDGE else []))
+}
 CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
 CELERY_BROKER_TRANSPORT_OPTIONS = {
     "visibility_timeout": 30,
-    # By default an abandoned message is looked for every 100 s (DESIGN 5).
+    # By default an abandoned message is looked for every 100 s.
     "unacked_restore_interval": 2,
     "unacked_restore_throttle": 1,
 }
 CELERY_BEAT_SCHEDULE = {
-    "sweep": {"task": "missioncontrol.oversight.tasks.sweep", "schedule": 2.0},
+    "sweep": {"task": "missioncontrol.detection.tasks.sweep", "schedule": 2.0},
+    "lose_silent": {"task": "missioncontrol.detection.tasks.lose_silent", "schedule": 60.0},
     "deliver": {"task": "missioncontrol.notify.tasks.sweep", "schedule": 2.0},
     "forget": {"task": "missioncontrol.notify.tasks.prune", "schedule": 900.0},
-    "anchor": {"task": "missioncontrol.oversight.tasks.anchor", "schedule": 60.0},
-    "report": {"task": "missioncontrol.oversight.tasks.report", "schedule": 60.0},
-    "correct": {"task": "missioncontrol.oversight.tasks.correct_reports", "schedule": 900.0},
+    "anchor": {"task": "missioncontrol.audit.tasks.anchor", "schedule": 60.0},
+    "report": {"task": "missioncontrol.reports.tasks.report", "schedule": 60.0},
+    "correct": {"task": "missioncontrol.reports.tasks.correct_reports", "schedule": 900.0},
+    "forget_words": {"task": "missioncontrol.audit.tasks.forget_words", "schedule": 60.0},
     # One that waits longer than that is void: the next is due.
     "index": {
         "task": "missioncontrol.history.tasks.index",
@@ -164,7 +204,7 @@ REST_FRAMEWORK = {
     "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
     "DEFAULT_PARSER_CLASSES": ["rest_framework.parsers.JSONParser"],
     "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
-    "EXCEPTION_HANDLER": "missioncontrol.api.problems.answer",
+    "EXCEPTION_HANDLER": "missioncontrol.api.problems.handle_error",
     "UNAUTHENTICATED_USER": None,
 }
 SPECTACULAR_SETTINGS = {
@@ -187,10 +227,23 @@ WHITENOISE_IMMUTABLE_FILE_TEST = r"^/assets/"
 WHITENOISE_MIMETYPES = {".webmanifest": "application/manifest+json"}
 STATIC_URL = "static/"
 
+# Cookies know no ports: Django's own names are those of every other Django on this machine.
+# `missioncontrol.origin` says what browsers call them over HTTPS.
+SESSION_COOKIE_NAME = "mc_session"
+CSRF_COOKIE_NAME = "mc_csrf"
+SESSION_ENGINE = "missioncontrol.accounts.session_store"
 SESSION_COOKIE_HTTPONLY = True
 SESSION_COOKIE_SAMESITE = "Lax"
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = _SECURE
 SESSION_COOKIE_AGE = 30 * 24 * 3600
+# `check --deploy` asks for these; why they are as they are stands in docs/security.md.
+SILENCED_SYSTEM_CHECKS = [
+    "security.W002",  # `api.headers.SecurityHeaders` sends frame-ancestors and X-Frame-Options
+    "security.W004",  # HSTS is the proxy's: a name in a local network may serve something else
+    "security.W008",  # so is leading HTTP to HTTPS; without a proxy, loopback is plain
+    # Secure where --public-url says https; `SecurityHeaders` adds it to what https asked for.
+    *(["security.W012", "security.W016"] if not _SECURE else []),
+]
 SECURE_REFERRER_POLICY = "same-origin"
 SECURE_CONTENT_TYPE_NOSNIFF = True
 X_FRAME_OPTIONS = "DENY"

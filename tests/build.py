@@ -11,7 +11,7 @@ from django.contrib.auth.models import User
 
 from guard.turn import Phase, Role, Turn
 from missioncontrol.accounts.models import Membership, Project
-from missioncontrol.oversight import judging, pipeline
+from missioncontrol.detection import judging, pipeline
 from missioncontrol.runs.ingest import Arrival, Stored, store
 from missioncontrol.runs.models import Run
 from missioncontrol.runs.services import OpenRun, open_run

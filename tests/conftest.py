@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
 from asgiref.sync import SyncToAsync
 from django.contrib.auth.models import User
-from django.db import connections
-from hypothesis import HealthCheck, settings
+from django.db import connection, connections
+from hypothesis import settings
 from rest_framework.test import APIClient
 
+import tests.examples  # noqa: F401 - the profiles
 from missioncontrol.accounts import services as accounts
-from missioncontrol.accounts.models import Project
+from missioncontrol.accounts.models import Project, Reach
 from tests.build import NOON, a_person, a_project
 from tests.installations import an_installation
 
-# A busy machine is no finding: no test of ours asserts on time.
-settings.register_profile("suite", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("suite")
 
 
@@ -60,35 +60,83 @@ def as_person():
 
 @pytest.fixture
 def as_agent(project) -> APIClient:
-    """Return a client that sends the project's agent key."""
-    secret = accounts.mint_agent_key(project=project, name="test", at=NOON).secret
+    """Return a client that sends an agent key for the whole project."""
+    made = accounts.mint_agent_key(project=project, name="test", at=NOON, reach=Reach.PROJECT)
     client = APIClient()
-    client.credentials(HTTP_AUTHORIZATION=f"Bearer {secret}")
+    client.credentials(HTTP_AUTHORIZATION=f"Bearer {made.secret}")
     return client
+
+
+NOT_SLOW = "not slow and "
+"""How the marks of `addopts` begin."""
+
+
+def pytest_configure(config):
+    """Run what somebody names, slow or not."""
+    if config.args_source is config.ArgsSource.ARGS:
+        config.option.markexpr = config.option.markexpr.removeprefix(NOT_SLOW)
+
+
+OWN_PASS = {"faults", "agents", "bench", "long", "screens", "https"}
+"""Marks of what runs in a pass of its own (pyproject.toml)."""
+
+
+def pytest_itemcollected(item):
+    """Mark as slow what starts a whole server or a browser, and has no pass of its own."""
+    whole = "installation" in item.fixturenames or "e2e" in item.path.parts
+    if whole and not marks(item) & OWN_PASS:
+        item.add_marker(pytest.mark.slow)
+
+
+NO_PASS = {"bench", "long"}
+"""Marks of what only a person starts."""
+
+
+def pytest_deselected(items):
+    """Tell .ci/skips.py what this pass leaves to the others; each process leaves the same."""
+    results = os.environ.get("CI_RESULTS")
+    if results and os.environ.get("PYTEST_XDIST_WORKER", "gw0") == "gw0":
+        left = {reported(item) for item in items if not marks(item) & NO_PASS}
+        with (Path(results) / "deselected.txt").open("a") as told:
+            told.writelines(f"{name}\n" for name in sorted(left))
+
+
+def marks(item):
+    return {mark.name for mark in item.iter_markers()}
+
+
+def reported(item):
+    """Return its name as a JUnit report has it, without parameters."""
+    path, *names = item.nodeid.partition("[")[0].split("::")
+    return ".".join([path.removesuffix(".py").replace("/", "."), *names[:-1]]) + f"::{names[-1]}"
 
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(items):
     """Begin with what takes long, in any order: else one process ends long after the other."""
-    items.sort(key=lambda item: not LONG & set(item.path.parts))
+    items.sort(key=lambda item: ("e2e" not in item.path.parts, not LONG & set(item.path.parts)))
 
 
-LONG = {"e2e", "contract", "sdk", "property", "otlp", "test_up.py"}
+LONG = {"attack", "e2e", "contract", "sdk", "property", "otlp", "test_up.py"}
 """Folders and files whose tests wait for servers and browsers, or try many examples."""
 
 
 @pytest.fixture(scope="session")
-def django_db_setup(django_db_setup):
-    """Close the connection of the thread that async tests do their queries in."""
+def django_db_setup(django_db_setup, django_db_blocker):
+    """Close the connections of threads: a database that somebody reads is not dropped."""
     yield
     SyncToAsync.single_thread_executor.submit(connections.close_all).result()
+    if connection.vendor == "postgresql":
+        with django_db_blocker.unblock(), connection.cursor() as cursor:
+            cursor.execute(
+                "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
+                " WHERE datname = current_database() AND pid <> pg_backend_pid()"
+            )
 
 
 @pytest.fixture(scope="session")
 def django_db_modify_db_settings(django_db_modify_db_settings_parallel_suffix: None) -> None:
     """Give each test process a database; SQLite's in a file, as threads of a server need it."""
-    from django.db import connection
-
     if connection.vendor == "sqlite":
         from tests.environment import HERE
 

@@ -19,6 +19,10 @@ from uuid import uuid4
 ROOT = Path(__file__).resolve().parent.parent
 SETTINGS = "missioncontrol.settings"
 
+PATIENCE_S = 300.0
+"""How long a test waits for what it knows will come: a machine of two noisy cores may need
+minutes, and one that is quick never waits so long."""
+
 
 class DidNotStart(Exception):
     """`up` ended before it served; the text is its standard error."""
@@ -90,7 +94,7 @@ class Installation:
         """End it; returns its exit code."""
         if self.process.poll() is None:
             self.process.send_signal(by)
-        code = self.process.wait(timeout=30)
+        code = self.process.wait(timeout=PATIENCE_S)
         self.process.stdout.close()
         return code
 
@@ -138,7 +142,7 @@ class Installation:
 
     def get(self, path):
         """GET as the signed-in person; returns the parsed JSON."""
-        with self._signed_in().open(self.url + path, timeout=30) as answer:
+        with self._signed_in().open(self.url + path, timeout=PATIENCE_S) as answer:
             return json.load(answer)
 
     def ask(self, method, path, body, *, key=None, wait=None):
@@ -154,15 +158,15 @@ class Installation:
                 **prefer,
             },
         )
-        with urllib.request.urlopen(request, timeout=70) as answer:
-            return answer.status, json.load(answer)
+        with urllib.request.urlopen(request, timeout=PATIENCE_S) as response:
+            return response.status, json.load(response)
 
     def _signed_in(self):
         if self._opener is None:
             self._jar = http.cookiejar.CookieJar()
             cookies = urllib.request.HTTPCookieProcessor(self._jar)
             self._opener = urllib.request.build_opener(cookies)
-            self._opener.open(self.line["login_url"], timeout=30).close()
+            self._opener.open(self.line["login_url"], timeout=PATIENCE_S).close()
         return self._opener
 
 
@@ -197,11 +201,11 @@ def a_database():
             server.execute(f"DROP DATABASE {name} WITH (FORCE)")
 
 
-def wait_for(claim, *, seconds=60.0):
-    """Wait until a claim holds; returns what it answered."""
+def wait_for(claim, *, seconds=PATIENCE_S, told=lambda: ""):
+    """Wait until a claim holds; returns what it answered. Else `told` says what there was."""
     deadline = time.monotonic() + seconds
     while not (answer := claim()):
-        assert time.monotonic() < deadline, "it did not come true in time"
+        assert time.monotonic() < deadline, f"it did not come true in time {told()}"
         time.sleep(0.02)
     return answer
 
@@ -215,6 +219,10 @@ def read_proc(pid, name):
         return Path(f"/proc/{pid}/{name}").read_bytes()
     except OSError:
         return b""
+
+
+def is_zombie(pid):
+    return read_proc(pid, "stat").rpartition(b")")[2].split()[:1] == [b"Z"]
 
 
 def group_of(pid):

@@ -35,10 +35,10 @@ SHIFT = 25
 COST = Decimal("0.0004")
 
 
-def similarity_of(seq: int) -> float:
-    """Return how alike a turn was: low, but for those that tripped."""
+def score_of(seq: int) -> float:
+    """Return how near a card a turn was: low, but for those that tripped."""
     place = seq % PERIOD
-    return 0.97 if place == TRIPS else (place * 37 % 80) / 100
+    return 1.0 if place == TRIPS else (place * 37 % 80) / 100
 
 
 def _stem(run: Any, place: int) -> dict[str, Any]:
@@ -55,7 +55,7 @@ def _stem(run: Any, place: int) -> dict[str, Any]:
         "content": None if tool else words,
         "error": "ModuleNotFoundError: no module 'app.tokens'" if trips else None,
         "action_class": kind, "usage": usage, "cost_usd": COST,
-        "similarity": similarity_of(place), "changed": place % 7 == 0,
+        "score": score_of(place), "changed": place % 7 == 0,
         "detector": "same_error" if trips else None, "digest": "",
     }  # fmt: skip
 
@@ -116,7 +116,7 @@ def _follow(run: Any, last: int) -> None:
     from missioncontrol.runs.models import Run
 
     turns = last + 1
-    tape = [[similarity_of(seq), seq % PERIOD % 7 == 0] for seq in range(max(0, turns - 44), turns)]
+    tape = [[score_of(seq), seq % PERIOD % 7 == 0] for seq in range(max(0, turns - 44), turns)]
     Run.objects.filter(pk=run.pk).update(
         last_seq=last, last_obs=turns, detected_obs=turns, streak_obs=turns, done_turns=turns,
         judged_turns=turns, tool_calls=turns * 4 // 5, cost_usd=COST * turns, started_at=BEGAN,

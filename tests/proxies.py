@@ -5,6 +5,7 @@ from __future__ import annotations
 import http.client
 import json
 import os
+import random
 import re
 import shutil
 import socket
@@ -104,8 +105,11 @@ def program(name: str) -> str | None:
 
 
 def a_free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as found:
-        return int(found.getsockname()[1])
+    """Find a port that nobody has; below those that the kernel gives to connections."""
+    for port in random.sample(range(20_000, 32_000), 1000):
+        if not listens(port):
+            return port
+    raise AssertionError("every port is taken")
 
 
 def listens(port: int) -> bool:
@@ -129,15 +133,15 @@ class Visitor:
         if self.cookies:
             given["Cookie"] = self.cookie
         wire.request(method, path, data, given)
-        answer = wire.getresponse()
-        text = answer.read().decode()
+        response = wire.getresponse()
+        text = response.read().decode()
         wire.close()
-        self._keep(answer.headers.get_all("Set-Cookie") or [])
-        return SimpleNamespace(status=answer.status, headers=answer.headers, text=text)
+        self._keep(response.headers.get_all("Set-Cookie") or [])
+        return SimpleNamespace(status=response.status, headers=response.headers, text=text)
 
     def write(self, method: str, path: str, body: object) -> SimpleNamespace:
         """Write as the page does."""
-        token = self.cookies["csrftoken"]
+        token = self.cookies["__Host-mc_csrf"]
         return self.ask(method, path, body, **{"X-CSRFToken": token, "Origin": f"https://{NAME}"})
 
     def wire(self) -> socket.socket:

@@ -5,16 +5,17 @@ import App from "./App.svelte";
 import { speech } from "./messages/speech.svelte";
 import { installation } from "./push/register.svelte";
 import { router } from "./router.svelte";
-import { world } from "./sync/world.svelte";
+import { appState } from "./sync/appState.svelte";
 import { media } from "./ui/media.svelte";
-import { fetchAhead } from "./views/screens";
+import { fetchAhead } from "./views/shell/screens";
 
 const target = document.getElementById("app");
 if (!target) throw new Error("index.html has no #app");
-void world.enter();
+void appState.enter();
 if (import.meta.env.PROD) void installation.begin();
+// Nothing is drawn before its words are here.
+const spoken = speech.begin();
 // A chunk that cannot be had is told of by the screen itself.
 fetchAhead(router.route, media.isPhone).catch(() => undefined);
-// Whoever reads another language never sees the first one.
-await speech.begin();
+await spoken;
 export default mount(App, { target });

@@ -27,6 +27,30 @@ def session_process(program: str, *, unless: str) -> int | None:
     return None
 
 
+def calling_agent(program: str) -> int | None:
+    """Find the agent's process above us, whether it serves one session or many.
+
+    Its program may be an interpreter's script: `node …/bundle/gemini.js`.
+    """
+    return _calling(program)[0] or None
+
+
+def calling_command(program: str) -> list[str]:
+    """Return the command line of the agent above us; empty: there is none."""
+    return _calling(program)[1]
+
+
+def _calling(program: str) -> tuple[int, list[str]]:
+    for pid, command in _ancestors(os.getppid()):
+        if any(_is(program, PurePath(word)) for word in command[:2]):
+            return pid, command
+    return 0, []
+
+
+def _is(program: str, path: PurePath) -> bool:
+    return path.stem == program or f"{program}-code" in path.parts
+
+
 def _ancestors(pid: int) -> Iterator[tuple[int, list[str]]]:
     for _ in range(HIGHEST):
         if pid <= 1:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, Protocol
 
 from guard.adapters.hook import HookEvent
 from guard.adapters.said import HookSaid
-from guard.adapters.timing import HOOK_HOLD_S
+from guard.sdk.timing import HOOK_HOLD_S
 from guard.wire import Directive
 
 Body = Mapping[str, Any]
@@ -28,9 +28,30 @@ def no_finding(_folder: Path) -> tuple[Finding, ...]:
     return ()
 
 
+class Session(Protocol):
+    """A session that can be spoken to from beside it, without its hooks.
+
+    Each call answers whether it was done; nothing is raised.
+    """
+
+    def stop(self) -> bool: ...
+
+    def say(self, words: str) -> bool: ...
+
+
+def out_of_reach(_body: Mapping[str, Any]) -> Session | None:
+    """Speak to no session: its hooks alone do."""
+    return None
+
+
 def never(told: Mapping[str, Any]) -> bool:
     """Say no, whatever is told."""
     return False
+
+
+def asks_nobody(_event: HookEvent) -> float | None:
+    """Keep no question of an agent's open: its own person is asked, at its terminal."""
+    return None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -125,7 +146,12 @@ class Adapter:
         misses: Say whether a body tells of a path that is not there; our forwarder
             then lists the files again.
         started_by: The environment variable in which the agent says how it was started.
+        program: Its executable's name, by which our forwarder finds it above itself; "":
+            nobody stands by its sessions.
+        reach: Return the session of a hook body where it can be spoken to from beside it.
         idle_event: Our name for the event `guard hook AGENT --idle` sends; "": it has none.
+        asks_for_s: Say how many seconds a permission question may be kept open for an
+            answer from here; None: the agent asks its own person only once we have answered.
         rests: Say from the environment whether a session lives on while it rests, so that
             our forwarder may wait beside it.
     """
@@ -146,5 +172,8 @@ class Adapter:
     vias: tuple[Literal["http", "command"], ...] = ("command",)
     misses: Callable[[Body], bool] = never
     started_by: str = ""
+    program: str = ""
+    reach: Callable[[Body], Session | None] = out_of_reach
     idle_event: str = ""
+    asks_for_s: Callable[[HookEvent], float | None] = asks_nobody
     rests: Callable[[Mapping[str, str]], bool] = never

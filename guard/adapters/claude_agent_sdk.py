@@ -17,10 +17,10 @@ from typing import Any, Self
 from guard.adapters import claude_code
 from guard.adapters.counts import anthropic_usage
 from guard.adapters.hook import HookEvent
-from guard.adapters.timing import HOOK_HOLD_S
 from guard.errors import FrameworkMissing, Stopped
 from guard.sdk.aio import AsyncSession
 from guard.sdk.conversation import Go
+from guard.sdk.timing import HOOK_HOLD_S
 from guard.turn import Role, Turn
 from guard.wire import CallAction, Directive, DirectiveAction, Message
 

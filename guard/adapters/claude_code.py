@@ -7,7 +7,7 @@ counts: they come over OTLP, or from the transcript, where our forwarder reads t
 from __future__ import annotations
 
 import json
-from typing import Any
+from typing import Any, Literal
 
 from guard.adapters import claude_code_permission
 from guard.adapters.base import Answer, Body
@@ -28,6 +28,7 @@ HOOKS = (
     "PermissionRequest",
     "PostToolUse",
     "PostToolUseFailure",
+    "Notification",
     "Stop",
     "SessionEnd",
 )
@@ -93,7 +94,30 @@ def read(body: Body) -> HookEvent:
         takes_messages=_takes_messages(name, body),
         ends=name == "SessionEnd",
         stop_hook_active=body.get("stop_hook_active") is True,
+        presence=_presence(name, body),
     )
+
+
+def _presence(name: str, body: Body) -> Literal["idle", "waiting"] | None:
+    """Tell a session that rests, and one that asks its person; turns tell of work.
+
+    Claude Code tells of a question that stood for six seconds, of rest after sixty.
+    """
+    if name == "Notification":
+        return _NOTIFIED.get(text(body, "notification_type"))
+    return _RESTS.get(name)
+
+
+_NOTIFIED: dict[str, Literal["idle", "waiting"]] = {
+    "permission_prompt": "waiting",
+    "elicitation_dialog": "waiting",
+    "idle_prompt": "idle",
+}
+_RESTS: dict[str, Literal["idle", "waiting"]] = {
+    "SessionStart": "idle",
+    "Stop": "idle",
+    "PermissionRequest": "waiting",
+}
 
 
 def _takes_messages(name: str, body: Body) -> bool:

@@ -8,8 +8,9 @@ from collections.abc import Mapping
 from guard.adapters import claude_code
 from guard.adapters import claude_code_settings as settings
 from guard.adapters.base import Adapter, Body, Finding, Hooks, SettingsWriter
+from guard.adapters.claude_code_permission import asks_for_s
 from guard.adapters.claude_code_usage import EVENT, look_up
-from guard.adapters.timing import HOOK_HOLD_S
+from guard.sdk.timing import HOOK_HOLD_S
 
 
 def abilities(hooks: Hooks) -> tuple[Finding, ...]:
@@ -21,6 +22,7 @@ def abilities(hooks: Hooks) -> tuple[Finding, ...]:
         Finding(what="hold", works=patient, because=_hold_reason(holding)),
         Finding(what="inject", works=bool(holding), because=_inject_reason(hooks)),
         Finding(what="terminate", works=bool(holding), because="at the next hook"),
+        *_permit_findings(hooks.get(settings.ASKS) or {}),
         Finding(what="cost", works=bool(_cost_reason(hooks)), because=_cost_reason(hooks) or NONE),
     )
 
@@ -32,6 +34,20 @@ def _hold_reason(holding: Hooks) -> str:
     minutes = int(holding.get("timeout") or 0) // 60
     return f"before a tool runs, up to {minutes} min; without the server, tools {away}"
 
+
+def _permit_findings(asking: Hooks) -> tuple[Finding, ...]:
+    """Say whether its permission questions can be answered from elsewhere.
+
+    Through the forwarder they cannot, which is no fault of the settings.
+    """
+    if asking.get("type") != "http":
+        return ()
+    minutes = int(asking.get("timeout") or 0) // 60
+    because = f"here or at its terminal, up to {minutes} min" if minutes else CONNECT_AGAIN
+    return (Finding(what="permit", works=bool(minutes), because=because),)
+
+
+CONNECT_AGAIN = "only at its terminal; run `guard connect claude-code` again"
 
 NONE = "nothing tells of it; run `guard connect claude-code` again"
 
@@ -77,6 +93,7 @@ ADAPTER = Adapter(
     read=claude_code.read,
     answer=claude_code.answer,
     capabilities=claude_code.capabilities,
+    program="claude",
     settings=SettingsWriter(
         path=settings.path,
         connected=settings.connected,
@@ -90,5 +107,6 @@ ADAPTER = Adapter(
     misses=misses,
     started_by=settings.STARTED_BY,
     idle_event=claude_code.IDLE,
+    asks_for_s=asks_for_s,
     rests=rests,
 )

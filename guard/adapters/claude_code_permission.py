@@ -1,7 +1,9 @@
-"""Claude Code's question whether a call is permitted, answered from the allowlist. Pure.
+"""Claude Code's question whether a call is permitted: from the allowlist, or by people. Pure.
 
 Checked against Claude Code 2.1.330: a rule added for the session lets the same command
-run without another question.
+run without another question. Its dialog stands at the terminal while our hook waits, and
+the first answer wins; refused there, or left, our request is cut, permitted there it stays
+open. A hook that answers nothing, or fails, leaves the dialog as it is.
 """
 
 from __future__ import annotations
@@ -14,16 +16,44 @@ from guard.wire import Directive, DirectiveAction
 WILD = frozenset("*()\\\n\r")
 """A command with one of these is no literal in a rule of Claude Code's: `rm *` as a rule
 would permit `rm anything`."""
+GIVES_UP_EARLY_S = 60.0
+"""We answer nothing so long before the hook's time-out: then it is known who ended it."""
+HEADLESS_S = 120.0
+"""`claude -p` has no dialog and denies by itself: it is not kept from that for long."""
+AT_A_TERMINAL = "cli"
+"""How Claude Code says that a person sits at it."""
+OWN = frozenset({"AskUserQuestion", "ExitPlanMode"})
+"""These ask their person for more than a yes."""
+DENIED = "A person denied this call in Mission Control."
+
+
+def asks_for_s(event: HookEvent) -> float | None:
+    """Say how long people may be asked from here; None: not at all.
+
+    Of hosts other than a terminal it is not known whether they show their dialog meanwhile.
+    """
+    waits_s = event.said.answer_s
+    if event.asks is None or waits_s is None or event.asks.tool in OWN:
+        return None
+    left_s = max(waits_s - GIVES_UP_EARLY_S, waits_s / 2)
+    if event.said.is_headless:
+        return min(left_s, HEADLESS_S)
+    return left_s if event.said.entry == AT_A_TERMINAL else None
 
 
 def answer(event: HookEvent, directive: Directive) -> dict[str, Any]:
-    """Permit what people allowlisted, end what they ended; else leave it to the person.
+    """Say what people said, permit what they allowlisted, end what they ended; else nothing.
 
     The rule lives as long as the session, and is never wider than the call on the card.
     """
     if directive.action is DirectiveAction.STOP:
         reason = directive.reason or "Stopped by Mission Control."
         return _decision({"behavior": "deny", "message": reason, "interrupt": True})
+    if event.answered == "deny":
+        said = f"{DENIED} {event.answer_text}" if event.answer_text else DENIED
+        return _decision({"behavior": "deny", "message": said})
+    if event.answered == "allow_once":
+        return _decision({"behavior": "allow"})
     if event.grant is None:
         return {}
     rule = exact_rule(event) if event.grant == "session" else None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -30,6 +31,9 @@ USAGE_AFTER = frozenset({"PostToolUse", "Stop"})
 """Where only the transcript tells what was used, it is read again after these."""
 
 WITH_MATCHER = frozenset({"PreToolUse", "PermissionRequest", "PostToolUse", "PostToolUseFailure"})
+
+ASKS = "PermissionRequest"
+"""Where people may answer in the place of who sits at the terminal."""
 
 STARTED_BY = "CLAUDE_CODE_ENTRYPOINT"
 """Claude Code sets it: "cli" where a person sits at it, "sdk-cli" for `claude -p`."""
@@ -106,6 +110,9 @@ BESIDE = {IDLE: AT_REST, EVENT: FOR_USAGE}
 def _hook(event: str, wiring: Wiring) -> dict[str, Any]:
     ours = _command_hook if _is_forwarded(event, wiring) else _http_hook
     timeout_s = START_TIMEOUT_S if event == "SessionStart" else REPORT_TIMEOUT_S
+    if event == ASKS and wiring.via == "http":
+        asking = _http_hook(wiring, timeout_s=wiring.hold_s, answer_s=wiring.hold_s)
+        return asking | {"onFailure": "continue"}  # the dialog stands at the terminal
     if event in HOLDING:
         blocks = "block" if wiring.fail == "closed" else "continue"
         return ours(wiring, timeout_s=wiring.hold_s) | {"onFailure": blocks}
@@ -116,8 +123,8 @@ def _is_forwarded(event: str, wiring: Wiring) -> bool:
     return wiring.via == "command" or event in THROUGH_FORWARDER
 
 
-def _http_hook(wiring: Wiring, *, timeout_s: int) -> dict[str, Any]:
-    told = wiring.said(entry=f"${STARTED_BY}")
+def _http_hook(wiring: Wiring, *, timeout_s: int, answer_s: int | None = None) -> dict[str, Any]:
+    told = replace(wiring.said(entry=f"${STARTED_BY}"), answer_s=answer_s)
     return {
         "type": "http",
         "url": wiring.url.rstrip("/") + HOOK_PATH,

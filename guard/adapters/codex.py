@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import json
 import re
-from typing import Any
+from typing import Any, Literal
 
 from guard.adapters.base import Answer, Body
 from guard.adapters.fields import mapping, names, text, whole
@@ -19,7 +19,7 @@ from guard.adapters.hook import HookEvent, ModelCall
 from guard.adapters.reading import Reader, named_subagent, read_call, read_head, read_turns
 from guard.adapters.wording import NO_MORE, NOT_RUN, STILL_HELD, STOPPED, texts_of
 from guard.formats.fields import read_time
-from guard.kin import kin_of
+from guard.sdk.lineage import parent_of
 from guard.turn import Phase, Role, Turn, Usage
 from guard.wire import CallAction, Directive, DirectiveAction
 
@@ -30,6 +30,7 @@ HOOKS = (
     "SessionStart",
     "UserPromptSubmit",
     "PreToolUse",
+    "PermissionRequest",
     "PostToolUse",
     "Stop",
     "SessionEnd",
@@ -44,18 +45,25 @@ def capabilities(event: HookEvent) -> dict[str, Any]:
     """Say what can truly be done to a Codex session through its hooks.
 
     It is ended by a signal to its process, which our forwarder sends when it is
-    told to at the next hook; where no process of its own is known (an IDE's
+    told to at the next hook; a session in Codex's daemon by our process beside it, which
+    interrupts its turn (`guard.adapters.codex_daemon`). Where no process of its own is known
+    (an IDE's
     server holds many sessions), nothing ends it.
     """
-    is_known = event.agent_pid or event.kept
+    is_known = event.agent_pid or event.kept or event.daemon
     ends = {"terminate": "signal"} if is_known else {"terminate": "not", "why": _NO_PROCESS}
     return {
         "hold": True,
-        "inject": [*(["now"] if event.steered else []), "at_next_tool", "at_stop"],
+        "inject": _moments(event),
         "cost": "transcript" if event.forwarded else "not",
         "away": "waits" if event.forwarded else "runs",
         **ends,
     }
+
+
+def _moments(event: HookEvent) -> list[str]:
+    now = ["now"] if event.steered or event.daemon else []
+    return [*now, "at_next_tool", "at_stop", *(["when_idle"] if event.daemon else [])]
 
 
 _NO_PROCESS = {
@@ -82,7 +90,7 @@ def read(body: Body) -> HookEvent:
     """
     name, session = read_head(body, agent="Codex")
     told = mapping(body.get("guard"))
-    parent, relation = kin_of(body)
+    parent, relation = parent_of(body)
     return HookEvent(
         client=CLIENT,
         name=name,
@@ -104,7 +112,17 @@ def read(body: Body) -> HookEvent:
         steered=told.get("steered") is True,
         parent_key=parent,
         relation=relation,
+        presence=_PRESENCE.get(name),
+        daemon=told.get("daemon") is True,
     )
+
+
+_PRESENCE: dict[str, Literal["idle", "waiting"]] = {
+    "SessionStart": "idle",
+    "PermissionRequest": "waiting",
+    "Stop": "idle",
+}
+"""Codex shows its question once our hook has answered, so it is never answered by us."""
 
 
 def _takes_messages(name: str, body: Body) -> bool:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from guard.adapters import codex, codex_rollout
+from guard.adapters import codex, codex_daemon, codex_rollout
 from guard.adapters import codex_settings as settings
 from guard.adapters.ancestry import session_process
 from guard.adapters.base import Adapter, Finding, Hooks, SettingsWriter
 from guard.adapters.codex_examine import ask_trust, try_forwarder
-from guard.adapters.timing import HOOK_HOLD_S
 from guard.running.linking import kept_facts
+from guard.sdk.timing import HOOK_HOLD_S
 
 TRUST = (
     "Codex runs no hook that you have not reviewed: start `codex`, type /hooks, and trust "
@@ -21,7 +21,9 @@ TRUST = (
 def look_up(body: dict[str, Any]) -> dict[str, Any]:
     """Add what the rollout tells, and which process is this session's own."""
     pid = session_process(codex.CLIENT, unless="app-server")
-    told = {"pid": pid} if pid else {}
+    told: dict[str, Any] = {"pid": pid} if pid else {}
+    if codex_daemon.socket_of_daemon():
+        told["daemon"] = True
     return {"guard": codex_rollout.look_up(body) | told | kept_facts()}
 
 
@@ -33,7 +35,7 @@ def abilities(hooks: Hooks) -> tuple[Finding, ...]:
     told = {
         "observe": ("PostToolUse" in hooks, "each tool call"),
         "hold": (int(holding.get("timeout") or 0) >= HOOK_HOLD_S, _hold_reason(holding)),
-        "inject": (bool(holding), "at next tool, at stop; under `guard run -- codex exec` at once"),
+        "inject": (bool(holding), INJECT),
         "terminate": (bool(holding), TERMINATE),
         "cost": ({"PostToolUse", "Stop"} <= hooks.keys(), "token counts from the rollout file"),
     }
@@ -51,9 +53,13 @@ def _hold_reason(holding: Hooks) -> str:
     return f"before a tool runs, up to {minutes} min, over a server's restart"
 
 
+INJECT = (
+    "at next tool, at stop; at once, and when idle, on Codex's own screen; at once under "
+    "`guard run -- codex exec`"
+)
 TERMINATE = (
-    "by a signal to its process at the next hook; under `guard run` at once; not inside an "
-    "IDE, whose sessions share a process"
+    "Codex's own screen at once, its turn is interrupted; `codex exec` by a signal to its process "
+    "at the next hook, under `guard run` at once; not inside an IDE, whose sessions share a process"
 )
 
 
@@ -66,6 +72,8 @@ ADAPTER = Adapter(
     read=codex.read,
     answer=codex.answer,
     capabilities=codex.capabilities,
+    program="codex",
+    reach=codex_daemon.reach,
     settings=SettingsWriter(
         path=settings.path,
         connected=settings.connected,

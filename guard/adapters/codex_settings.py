@@ -15,9 +15,9 @@ from typing import Any
 from guard.adapters import matcher_groups
 from guard.adapters.base import Hooks, Settings, Wiring
 from guard.adapters.codex import CLIENT, HOLDING, HOOKS
-from guard.adapters.timing import REPORT_HOOK_S
+from guard.sdk.timing import REPORT_HOOK_S
 
-WITH_MATCHER = frozenset({"PreToolUse", "PostToolUse"})
+WITH_MATCHER = frozenset({"PreToolUse", "PermissionRequest", "PostToolUse"})
 END_S = 3
 """Codex gives the hook at a session's end no longer."""
 

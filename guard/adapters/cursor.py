@@ -87,6 +87,7 @@ def read(body: Body) -> HookEvent:
         ends=name == "sessionEnd",
         stop_hook_active=name == "stop" and bool(whole(body.get("loop_count"))),
         forwarded=isinstance(body.get("guard"), dict),
+        presence="idle" if name in {"sessionStart", "stop"} else None,
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from guard.adapters import cursor
 from guard.adapters import cursor_settings as settings
 from guard.adapters.base import Adapter, Body, Finding, Hooks, SettingsWriter
-from guard.adapters.timing import HOOK_HOLD_S
+from guard.sdk.timing import HOOK_HOLD_S
 
 UNVERIFIED = (
     "UNVERIFIED: this adapter was written after Cursor's documentation; nobody has seen it "

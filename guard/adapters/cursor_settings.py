@@ -12,7 +12,7 @@ from typing import Any
 
 from guard.adapters.base import Hooks, Settings, Wiring
 from guard.adapters.cursor import CLIENT, HOLDING, HOOKS, LOOP_LIMIT
-from guard.adapters.timing import REPORT_HOOK_S
+from guard.sdk.timing import REPORT_HOOK_S
 
 OURS = f" hook {CLIENT}"
 VERSION = 1

@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from typing import Any
+from typing import Any, Literal
 
 from guard.adapters.base import Answer, Body
 from guard.adapters.fields import mapping, names, text
@@ -30,6 +30,7 @@ HOOKS = (
     "AfterTool",
     "AfterModel",
     "AfterAgent",
+    "Notification",
     "SessionEnd",
 )
 """The events `guard connect` subscribes to."""
@@ -83,7 +84,15 @@ def read(body: Body) -> HookEvent:
         outcome_of=alike(body) if name == "AfterTool" else "",
         shown_to_model=_tool_error(body) or "",
         forwarded=isinstance(body.get("guard"), dict),
+        presence=_presence(name, body),
     )
+
+
+def _presence(name: str, body: Body) -> Literal["idle", "waiting"] | None:
+    """Tell a session that rests, and one that asks its person; turns tell of work."""
+    if name == "Notification" and text(body, "notification_type") == "ToolPermission":
+        return "waiting"
+    return "idle" if name in {"SessionStart", "AfterAgent"} else None
 
 
 def _takes_messages(name: str, body: Body) -> bool:

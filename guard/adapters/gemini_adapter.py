@@ -65,6 +65,7 @@ ADAPTER = Adapter(
     read=gemini.read,
     answer=gemini.answer,
     capabilities=gemini.capabilities,
+    program="gemini",
     settings=SettingsWriter(
         path=settings.path,
         connected=settings.connected,

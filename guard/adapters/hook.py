@@ -54,6 +54,8 @@ class HookEvent:
         said: How this hook is wired.
         grant: Set by the server where `asks`: people allow this call, for once or for
             the rest of the session.
+        answered: Set by the server where `asks`: what people said to this very question.
+        answer_text: With "deny": what the model is to read.
         stop_hook_active: The agent goes on only because a stop hook made it.
         outcome_of: This is how a call ended, and the agent gives calls no id: what
             the key of its proposal begins with.
@@ -66,6 +68,9 @@ class HookEvent:
         relation: How: that run's agent started it, or a person went on from there.
         kept: It runs under `guard run`, which ends it.
         steered: `guard run` puts messages before its model; hooks need not.
+        presence: What the session does from now on, where this event tells it and its
+            turns do not: rest until a prompt, or wait for its person's permission.
+        daemon: Our process beside it can speak to the server that holds the session.
     """
 
     client: str
@@ -90,15 +95,24 @@ class HookEvent:
     idles: bool = False
     said: HookSaid = field(default_factory=HookSaid)
     grant: Literal["once", "session"] | None = None
+    answered: Literal["allow_once", "deny"] | None = None
+    answer_text: str = ""
     parent_key: str | None = None
     relation: Literal["child", "forked"] = "child"
     kept: bool = False
     steered: bool = False
+    presence: Literal["idle", "waiting"] | None = None
+    daemon: bool = False
 
     @property
     def is_probe(self) -> bool:
         """`guard doctor` asks whether anyone is there: answer, store nothing."""
         return self.name == PROBE
+
+    @property
+    def stands_by(self) -> bool:
+        """Our process beside the session speaks, not the session."""
+        return self.name == BESIDE
 
     @property
     def parks_after_s(self) -> float | None:
@@ -129,5 +143,8 @@ class HookEvent:
 
 PROBE = "Probe"
 """The event name `guard doctor` sends; no agent has one of this name."""
+
+BESIDE = "Beside"
+"""The event name of our own process that stands by a session (`guard.hooks.beside`)."""
 
 NAME_CHARS = 60

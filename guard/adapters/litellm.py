@@ -122,7 +122,8 @@ class MissionControl(CustomLogger):
 
     def _run(self, key: str, messages: Sequence[Any]) -> _Run:
         if key not in self._runs:
-            told = {"run_key": key, "goal": _opening(messages)} | self._opening
+            told: dict[str, Any] = {"run_key": key, "goal": _opening(messages), "heartbeat": False}
+            told |= self._opening
             self._runs[key] = _Run(AsyncSession(**told))
             if len(self._runs) > MOST_RUNS:
                 self._runs.popitem(last=False)

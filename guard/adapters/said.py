@@ -25,6 +25,8 @@ class HookSaid:
         timeout_s: Seconds after which the agent gives up on this hook.
         entry: How the agent was started, in its own word: "cli", "sdk-cli".
         defer_s: Seconds of holding after which a headless session is parked.
+        answer_s: Seconds that the hook of a permission question waits for an answer; None:
+            it only reports.
     """
 
     via: str = ""
@@ -32,6 +34,7 @@ class HookSaid:
     timeout_s: float | None = None
     entry: str = ""
     defer_s: float | None = None
+    answer_s: float | None = None
 
     @property
     def is_headless(self) -> bool:
@@ -53,6 +56,7 @@ class HookSaid:
             timeout_s=_seconds(told.get("timeout")),
             entry=told.get("entry", ""),
             defer_s=_seconds(told.get("defer")),
+            answer_s=_seconds(told.get("answer")),
         )
 
     def headers(self) -> dict[str, str]:
@@ -71,6 +75,7 @@ class HookSaid:
             "timeout": "" if self.timeout_s is None else f"{self.timeout_s:g}",
             "entry": self.entry,
             "defer": "" if self.defer_s is None else f"{self.defer_s:g}",
+            "answer": "" if self.answer_s is None else f"{self.answer_s:g}",
         }
         return "; ".join(f"{name}={value}" for name, value in told.items() if value)
 

@@ -7,14 +7,14 @@ import json
 import logging
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from guard.bench.cases import Ruling, count_agreement, read_cases, rule_on
-from guard.bench.choose import GRID, PENALTY, LeftOut, grid_points, leave_one_out, policy_at
 from guard.bench.labels import Corpus, read_corpus
-from guard.bench.recombine import try_points
+from guard.bench.oracle import ask_all
+from guard.bench.questions import leave_one_source_out, read_all
 from guard.bench.scores import (
     SLACK,
     Outcome,
@@ -24,13 +24,12 @@ from guard.bench.scores import (
     score,
     score_by,
 )
-from guard.bench.trials import TURN_COUNTS, count_turns, try_policies
+from guard.bench.trials import TURN_COUNTS, count_turns, try_forms, try_policies
 from guard.errors import GuardError
 from guard.policy import Policy
-from guard.presets import PRESETS
-from guard.progress import progress
+from guard.policy.presets import PRESETS
+from guard.printing import printable, progress, table
 from guard.replay import choose_policy
-from guard.tables import printable, table
 
 _FIGURES = (
     "stuck", "found", "early", "missed", "healthy", "false", "FA/1k", "delay", "p90", "us/turn",
@@ -46,7 +45,8 @@ class Benched:
     slack: int
     name: str
     trials: Mapping[str, Sequence[Trial]]
-    left_out: Sequence[LeftOut] | None
+    forms: Mapping[str, Sequence[Trial]]
+    ablated: Mapping[str, Sequence[Trial]]
 
     @property
     def own(self) -> Sequence[Trial]:
@@ -61,6 +61,24 @@ class Benched:
         }
         return {**rules, **counted}
 
+    def by_form(self) -> dict[str, Score]:
+        """Score the looked-at policy on the same runs told in other forms."""
+        return {name: score(trials, slack=self.slack) for name, trials in self.forms.items()}
+
+    def by_ablation(self) -> dict[str, Score]:
+        """Score the looked-at policy with each of its rules switched off, one at a time."""
+        return {name: score(trials, slack=self.slack) for name, trials in self.ablated.items()}
+
+    def lost_without(self, name: str) -> list[str]:
+        """Name the runs whose loop is found no more under such a policy."""
+        found = {_label(trial) for trial in self.own if trial.outcome(self.slack) is Outcome.FOUND}
+        still = {
+            _label(trial)
+            for trial in self.ablated[name]
+            if trial.outcome(self.slack) is Outcome.FOUND
+        }
+        return [run for _, run in sorted(found - still)]
+
     def by_source(self) -> dict[str, Score]:
         """Score the looked-at policy source by source."""
         return score_by(self.own, lambda labelled: labelled.source, slack=self.slack)
@@ -73,6 +91,10 @@ class Benched:
         """Give the runs that were missed, alarmed early or falsely."""
         fine = {Outcome.FOUND, Outcome.QUIET}
         return [trial for trial in self.own if trial.outcome(self.slack) not in fine]
+
+
+def _label(trial: Trial) -> tuple[str, str]:
+    return trial.labelled.source, trial.labelled.run
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -91,9 +113,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help=f"turns by which labelled starts may be off (default {SLACK})",
     )  # fmt: skip
     parser.add_argument(
-        "--leave-one-out", action="store_true",
-        help="choose thresholds without each source in turn, score them on it",
-    )  # fmt: skip
+        "--forms", action="store_true", help="also the same runs told in every other form"
+    )
+    parser.add_argument(
+        "--oracle",
+        action="store_true",
+        help="only how often a judge is asked, with one that knows the labels in its place",
+    )
+    parser.add_argument(
+        "--ablate", action="store_true", help="only the chosen policy, and it without each rule"
+    )
     parser.add_argument(
         "--cases", type=Path, metavar="DIR", help="also count agreement with other projects' cases"
     )
@@ -104,6 +133,9 @@ def run(args: argparse.Namespace) -> int:
     # Some rules log every loop they see: that would drown the tables.
     logging.getLogger("guard").addHandler(logging.NullHandler())
     try:
+        if args.path and args.oracle:
+            sys.stdout.write(_ask(args))
+            return 0
         benched = _bench(args) if args.path else None
         rulings = _rule(args.cases, _choose(args)[1]) if args.cases else None
     except GuardError as error:
@@ -127,12 +159,57 @@ def _bench(args: argparse.Namespace) -> Benched:
     corpus = read_corpus(args.path)
     # Two names for one policy would be measured twice.
     rest = {name: policy for name, policy in PRESETS.items() if policy != base}
-    trials = try_policies(corpus.runs, {chosen: base, **rest})
-    left_out = None
-    if args.leave_one_out:
-        points = {point: policy_at(base, point) for point in grid_points(base)}
-        left_out = leave_one_out(try_points(corpus.runs, points), slack=args.slack)
-    return Benched(corpus=corpus, slack=args.slack, name=chosen, trials=trials, left_out=left_out)
+    off = {
+        f"without {rule}": replace(base, detectors=tuple(r for r in base.detectors if r != rule))
+        for rule in base.detectors
+    }
+    trials = try_policies(corpus.runs, {chosen: base, **(off if args.ablate else rest)})
+    ablated = {name: trials.pop(name) for name in off} if args.ablate else {}
+    forms = try_forms(corpus.runs, base) if args.forms else {}
+    return Benched(
+        corpus=corpus, slack=args.slack, name=chosen, trials=trials, forms=forms, ablated=ablated
+    )
+
+
+def _ask(args: argparse.Namespace) -> str:
+    """Measure what is asked with the oracle in the judge's place, and tell it."""
+    policy = _choose(args)[1]
+    runs = read_corpus(args.path).runs
+    reach, careful = ask_all(runs, policy), ask_all(runs, policy, careful=True)
+    left_out = leave_one_source_out(read_all(runs, policy), policy)
+    if args.json:
+        sources = {name: one.as_row() for name, one in reach.by_source().items()}
+        told = {**reach.as_row(), "by_source": sources, "careful": careful.as_row()}
+        told["leave_one_source_out"] = left_out
+        return json.dumps(told, indent=1) + "\n"
+    named = {"all": reach, **reach.by_source()}
+    rows = [(name, *_reach_cells(one.as_row())) for name, one in named.items()]
+    rows += [
+        ("chosen without the source", *_reach_cells(left_out)),
+        ("all, sure once evident", *_reach_cells(careful.as_row())),
+        ("chosen so, sure once evident", *_reach_cells(left_out["careful"])),
+    ]
+    heads = ("source", "asked/1k", "stretches", "reached", "stuck", "found", "macro")
+    return (
+        "A judge that knows the labels: questions per 1,000 healthy turns; stuck stretches asked\n"
+        "about within two attempts of being evident; stuck runs found with its answers.\n\n"
+        f"{table(heads, rows)}"
+    )
+
+
+def _reach_cells(row: Mapping[str, Any]) -> tuple[str, ...]:
+    shares = {
+        name: "-" if row[name] is None else f"{row[name]:.0%}"
+        for name in ("reached_share", "macro")
+    }
+    return (
+        f"{row['questions_per_1000']:.1f}",
+        str(row["stretches"]),
+        shares["reached_share"],
+        str(row["stuck"]),
+        str(row["found"]),
+        shares["macro"],
+    )
 
 
 def _choose(args: argparse.Namespace) -> tuple[str, Policy]:
@@ -160,8 +237,13 @@ def _as_json(benched: Benched, *, runs: bool) -> dict[str, Any]:
         "by_kind": _rows(benched.by_kind()),
         "macro_average": macro_average(by_source.values()).as_row(),
     }
-    if benched.left_out is not None:
-        found["leave_one_out"] = _left_out_as_json(benched.left_out, benched.slack)
+    if benched.forms:
+        found["by_form"] = _rows(benched.by_form())
+    if benched.ablated:
+        found["ablation"] = {
+            name: {**one.as_row(), "lost": benched.lost_without(name)}
+            for name, one in benched.by_ablation().items()
+        }
     if runs:
         found["wrong"] = [_trial_as_json(trial, benched.slack) for trial in benched.wrong()]
     return found
@@ -171,26 +253,13 @@ def _rows(scores: Mapping[str, Score]) -> dict[str, Any]:
     return {name: one.as_row() for name, one in scores.items()}
 
 
-def _left_out_as_json(left_out: Sequence[LeftOut], slack: int) -> dict[str, Any]:
-    return {
-        "objective": f"found - {PENALTY} * (false + early), on the other sources",
-        "grid": {name: list(values) for name, values in GRID.items()},
-        "by_source": {one.source: {"chosen": one.chosen, **one.score.as_row()} for one in left_out},
-        "all": _together(left_out, slack).as_row(),
-        "macro_average": macro_average(one.score for one in left_out).as_row(),
-    }
-
-
-def _together(left_out: Sequence[LeftOut], slack: int) -> Score:
-    return score((trial for one in left_out for trial in one.trials), slack=slack)
-
-
 def _trial_as_json(trial: Trial, slack: int) -> dict[str, Any]:
     return {
         "run": trial.labelled.run,
         "outcome": trial.outcome(slack).value,
         "loop_start": trial.labelled.loop_start,
         "alarm": trial.alarm,
+        "false_alarms": trial.false_alarms(slack),
         "detector": trial.detector,
         "summary": trial.summary,
         "label": trial.labelled.rationale,
@@ -220,8 +289,12 @@ def _as_text(benched: Benched, *, runs: bool) -> str:
         f"{benched.name}, by kind of loop\n",
         _scores("kind", benched.by_kind()),
     ]
-    if benched.left_out is not None:
-        parts.append(_left_out_as_text(benched.left_out, benched.slack))
+    if benched.forms:
+        parts += [f"{benched.name}, in other forms\n", _scores("form", benched.by_form())]
+    if benched.ablated:
+        parts += [f"{benched.name}, without each rule\n", _scores("rules", benched.by_ablation())]
+        losses = ((name, benched.lost_without(name)) for name in benched.ablated)
+        parts.append("".join(f"{name} it loses {len(lost)} runs\n" for name, lost in losses))
     if runs:
         parts.append(_wrong_as_text(benched))
     return "\n".join(parts)
@@ -259,19 +332,6 @@ def _cells(one: Score) -> tuple[str, ...]:
 
 def _figure(value: float | None, form: str) -> str:
     return "-" if value is None else format(value, form)
-
-
-def _left_out_as_text(left_out: Sequence[LeftOut], slack: int) -> str:
-    heads = ("left out", *_FIGURES[:9], *(name.partition(".")[2] for name in GRID))
-    rows = [
-        (one.source, *_cells(one.score)[:9], *(f"{value:g}" for value in one.chosen.values()))
-        for one in left_out
-    ]
-    together = ("all", *_cells(_together(left_out, slack))[:9], *("" for _ in GRID))
-    return (
-        f"leave one source out: thresholds chosen on the others by found - {PENALTY} x "
-        "(false + early)\n\n" + table(heads, [*rows, together])
-    )
 
 
 def _wrong_as_text(benched: Benched) -> str:

@@ -13,6 +13,25 @@ from guard.formats.fields import read_text
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Stretch:
+    """One stuck part of a run, in positions of its file, ends included.
+
+    Attributes:
+        start: The first vain attempt.
+        evident: The third: from here on a careful reader is sure.
+        end: The last; None: to the run's end.
+    """
+
+    start: int
+    evident: int
+    end: int | None
+
+    def holds(self, position: int, *, slack: int) -> bool:
+        """Tell whether a turn lies in it, give or take `slack` turns."""
+        return self.start - slack <= position and (self.end is None or position <= self.end + slack)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Labelled:
     """One recorded run and what a reader said of it.
 
@@ -21,6 +40,8 @@ class Labelled:
         source: Where it comes from; runs of one source are alike.
         path: The turn file.
         loop_start: First turn of the main stuck stretch; None: healthy.
+        stretches: Every stuck stretch that is told, in order.
+        weak: Turns where an alarm is arguable: two vain attempts only.
         kind: What sort of loop it is; "healthy" for a healthy run.
         rationale: Why the reader says so.
     """
@@ -31,6 +52,19 @@ class Labelled:
     loop_start: int | None
     kind: str
     rationale: str
+    stretches: tuple[Stretch, ...] = ()
+    weak: frozenset[int] = frozenset()
+
+    def stretch_at(self, position: int, *, slack: int) -> Stretch | None:
+        """Give the stuck stretch in which a turn lies, give or take `slack` turns."""
+        return next((one for one in self.parts if one.holds(position, slack=slack)), None)
+
+    @property
+    def parts(self) -> tuple[Stretch, ...]:
+        """Its stuck stretches; where only a start is known, all from there on."""
+        if self.stretches or self.loop_start is None:
+            return self.stretches
+        return (Stretch(start=self.loop_start, evident=self.loop_start, end=None),)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -108,4 +142,28 @@ def _read(header: Mapping[str, Any], path: Path) -> Labelled | None:
         if looping
         else "healthy",
         rationale=read_text(label.get("rationale")) or "",
+        stretches=_stretches(label) if looping else (),
+        weak=frozenset(turn for turn in _list(label.get("weak")) if isinstance(turn, int)),
+    )
+
+
+def _list(value: object) -> list[Any]:
+    return value if isinstance(value, list) else []
+
+
+def _stretches(label: Mapping[str, Any]) -> tuple[Stretch, ...]:
+    """Give every stretch that is told; else the main one, to the run's end."""
+    listed = [one for one in _list(label.get("stretches")) if isinstance(one, dict)]
+    found = [_stretch(one.get("start"), one.get("evident"), one.get("end")) for one in listed]
+    main = _stretch(label.get("loop_start"), label.get("evident_at"), None)
+    return tuple(one for one in found or [main] if one is not None)
+
+
+def _stretch(start: object, evident: object, end: object) -> Stretch | None:
+    if not isinstance(start, int):
+        return None
+    return Stretch(
+        start=start,
+        evident=evident if isinstance(evident, int) else start,
+        end=end if isinstance(end, int) else None,
     )

@@ -15,10 +15,13 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-from guard.bench.labels import Labelled
+from guard.bench.labels import Labelled, Stretch
 
 SLACK = 2
 """Turns by which labelled loop starts may be off (the corpus's own estimate)."""
+
+
+_Z = 1.96
 
 
 class Outcome(StrEnum):
@@ -38,33 +41,55 @@ class Trial:
     Attributes:
         labelled: The run.
         turns: How many of its turns could be read.
-        alarm: Position of the first turn at which a card would open.
-        detector: What opened it.
+        alarms: Positions of every turn at which a card would open, oldest first.
+        detector: What opened the first.
         summary: Its evidence in one sentence.
         us: CPU microseconds the engine took, turn by turn.
     """
 
     labelled: Labelled
     turns: int
-    alarm: int | None
+    alarms: tuple[int, ...] = ()
     detector: str | None = None
     summary: str = ""
     us: tuple[float, ...] = ()
 
+    @property
+    def alarm(self) -> int | None:
+        """The first alarm."""
+        return self.alarms[0] if self.alarms else None
+
+    def found_at(self, slack: int = SLACK) -> int | None:
+        """Give the first alarm inside a stuck stretch."""
+        return next((at for at in self.alarms if self._stretch(at, slack)), None)
+
+    def false_alarms(self, slack: int = SLACK) -> list[int]:
+        """Give the alarms outside every stuck stretch, the arguable ones left out."""
+        weak = self.labelled.weak
+        return [at for at in self.alarms if at not in weak and not self._stretch(at, slack)]
+
     def outcome(self, slack: int = SLACK) -> Outcome:
-        """Hold the alarm against the label; `slack` in turns."""
-        start = self.labelled.loop_start
-        if start is None:
-            return Outcome.QUIET if self.alarm is None else Outcome.FALSE
-        if self.alarm is None:
-            return Outcome.MISSED
-        return Outcome.FOUND if self.alarm >= start - slack else Outcome.EARLY
+        """Hold the alarms against the label; `slack` in turns."""
+        false = bool(self.false_alarms(slack))
+        if not self.labelled.parts:
+            return Outcome.FALSE if false else Outcome.QUIET
+        if self.found_at(slack) is not None:
+            return Outcome.FOUND
+        return Outcome.EARLY if false else Outcome.MISSED
+
+    def delay(self, slack: int = SLACK) -> int | None:
+        """Give the turns from where the loop was evident to the alarm that found it."""
+        found = self.found_at(slack)
+        stretch = None if found is None else self._stretch(found, slack)
+        return None if found is None or stretch is None else found - stretch.evident
 
     @property
     def healthy_turns(self) -> int:
-        """Turns in which an alarm would be false: all, or those before the loop."""
-        start = self.labelled.loop_start
-        return self.turns if start is None else start
+        """Turns in which an alarm would be false: those outside every stuck stretch."""
+        return sum(self._stretch(at, 0) is None for at in range(self.turns))
+
+    def _stretch(self, at: int, slack: int) -> Stretch | None:
+        return self.labelled.stretch_at(at, slack=slack)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,11 +97,13 @@ class Score:
     """What a policy is worth on some runs.
 
     Attributes:
-        found: Stuck runs alarmed at or after their labelled start (less the slack).
-        early: Stuck runs alarmed before it: false alarms too.
+        found: Stuck runs with an alarm inside a stuck stretch (give or take the slack).
+        early: Stuck runs alarmed outside all of them only.
         false: Healthy runs alarmed.
-        healthy_turns: Turns of healthy runs and healthy parts of stuck ones.
-        delay_median: Turns from the labelled start to the alarm; None: none found.
+        false_alarms: Every alarm outside a stuck stretch, of stuck runs too.
+        on_last_turn: How many of these stand on a run's last turn: a log's end, no loop.
+        healthy_turns: Turns outside every stuck stretch.
+        delay_median: Turns from where it was evident to the alarm; None: none found.
         us_median: CPU microseconds a turn; None: not measured.
     """
 
@@ -86,6 +113,8 @@ class Score:
     missed: int
     healthy: int
     false: int
+    false_alarms: int
+    on_last_turn: int
     healthy_turns: int
     delay_median: float | None
     delay_p90: float | None
@@ -99,20 +128,28 @@ class Score:
 
     @property
     def fa_per_1000(self) -> float:
-        """False and early alarms per 1,000 healthy turns."""
-        return 1000 * (self.false + self.early) / max(1, self.healthy_turns)
+        """False alarms per 1,000 healthy turns."""
+        return 1000 * self.false_alarms / max(1, self.healthy_turns)
+
+    @property
+    def found_interval(self) -> tuple[float, float] | None:
+        """95 % interval of the share found (Wilson, 1927); None: there are no stuck runs."""
+        return wilson(self.found, self.stuck) if self.stuck else None
 
     def as_row(self) -> dict[str, Any]:
         """Give plain JSON values."""
-        share = self.found_share
+        share, interval = self.found_share, self.found_interval
         return {
             "stuck": self.stuck,
             "found": self.found,
             "found_share": None if share is None else round(share, 3),
+            "found_interval": None if interval is None else [round(end, 3) for end in interval],
             "early": self.early,
             "missed": self.missed,
             "healthy": self.healthy,
             "false": self.false,
+            "false_alarms": self.false_alarms,
+            "on_last_turn": self.on_last_turn,
             "healthy_turns": self.healthy_turns,
             "false_alarms_per_1000": round(self.fa_per_1000, 2),
             "delay_median": self.delay_median,
@@ -126,7 +163,8 @@ def score(trials: Iterable[Trial], *, slack: int = SLACK) -> Score:
     """Count what a policy found, missed and cried wolf about."""
     trials = list(trials)
     counts = Counter(trial.outcome(slack) for trial in trials)
-    delays = _delays(trials, slack)
+    delays = sorted(delay for trial in trials if (delay := trial.delay(slack)) is not None)
+    wrong = [(trial.turns - 1, at) for trial in trials for at in trial.false_alarms(slack)]
     us = sorted(took for trial in trials for took in trial.us)
     return Score(
         stuck=counts[Outcome.FOUND] + counts[Outcome.EARLY] + counts[Outcome.MISSED],
@@ -135,6 +173,8 @@ def score(trials: Iterable[Trial], *, slack: int = SLACK) -> Score:
         missed=counts[Outcome.MISSED],
         healthy=counts[Outcome.FALSE] + counts[Outcome.QUIET],
         false=counts[Outcome.FALSE],
+        false_alarms=len(wrong),
+        on_last_turn=sum(last == at for last, at in wrong),
         healthy_turns=sum(trial.healthy_turns for trial in trials),
         delay_median=statistics.median(delays) if delays else None,
         delay_p90=quantile(delays, 0.9),
@@ -193,14 +233,16 @@ def quantile(ordered: Sequence[float], share: float) -> float | None:
     return ordered[max(0, math.ceil(share * len(ordered)) - 1)] if ordered else None
 
 
-def _delays(trials: Iterable[Trial], slack: int) -> list[int]:
-    return sorted(
-        trial.alarm - trial.labelled.loop_start
-        for trial in trials
-        if trial.outcome(slack) is Outcome.FOUND
-        and trial.alarm is not None
-        and trial.labelled.loop_start is not None
-    )
+def wilson(found: int, of: int) -> tuple[float, float]:
+    """Give the 95 % interval of a share (Wilson, 1927).
+
+    >>> [round(end, 2) for end in wilson(9, 10)]
+    [0.6, 0.98]
+    """
+    share, square = found / of, _Z * _Z
+    middle = share + square / (2 * of)
+    spread = _Z * math.sqrt(share * (1 - share) / of + square / (4 * of * of))
+    return (middle - spread) / (1 + square / of), (middle + spread) / (1 + square / of)
 
 
 def _rounded(value: float | None) -> float | None:

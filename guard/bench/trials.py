@@ -3,13 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 
+from guard.bench.forms import FORMS
 from guard.bench.labels import Labelled
 from guard.bench.scores import Trial
-from guard.formats import read_recording
+from guard.formats import Recording, read_recording
 from guard.policy import Policy
-from guard.progress import progress
+from guard.printing import progress
+from guard.reading.normalize import canonical_json
 from guard.replay import replay
+from guard.turn import Role
+
+IDENTICAL_CALLS = "three identical calls"
+"""The rule of OpenCode and Cline: the same tool and arguments, three times in a row."""
+_IDENTICAL = 3
 
 TURN_COUNTS = (10, 25, 30)
 """The plain rule that stands beside every figure: alarm at this turn."""
@@ -23,16 +31,17 @@ def try_policies(
     Raises:
         UnreadableRecording: a labelled run has no readable turn file.
     """
-    trials: dict[str, list[Trial]] = {name: [] for name in policies}
+    trials: dict[str, list[Trial]] = {name: [] for name in (*policies, IDENTICAL_CALLS)}
     for labelled in progress(runs, total=len(runs), what="runs"):
         recording = read_recording(labelled.path)
+        trials[IDENTICAL_CALLS].append(_count_identical(labelled, recording))
         for name, policy in policies.items():
             replayed = replay(recording, policy)
             trials[name].append(
                 Trial(
                     labelled=labelled,
-                    turns=replayed.turns,
-                    alarm=replayed.first_alarm,
+                    turns=len(recording.turns),
+                    alarms=tuple(alarm.index for alarm in replayed.alarms),
                     detector=replayed.detector,
                     summary=replayed.alarm.evidence.summary if replayed.alarm else "",
                     us=replayed.us,
@@ -41,13 +50,52 @@ def try_policies(
     return trials
 
 
+def try_forms(runs: Sequence[Labelled], policy: Policy) -> dict[str, list[Trial]]:
+    """Replay each run under one policy, told in every form; labels stay what they are.
+
+    Raises:
+        UnreadableRecording: a labelled run has no readable turn file.
+    """
+    trials: dict[str, list[Trial]] = {name: [] for name in FORMS}
+    for labelled in progress(runs, total=len(runs), what="runs in every form"):
+        recording = read_recording(labelled.path)
+        for name, tell in FORMS.items():
+            told = tell(recording.turns)
+            replayed = replay(replace(recording, turns=tuple(one.turn for one in told)), policy)
+            alarms = [told[alarm.index].origin for alarm in replayed.alarms]
+            trials[name].append(
+                Trial(labelled=labelled, turns=len(recording.turns), alarms=tuple(alarms))
+            )
+    return trials
+
+
+def _count_identical(labelled: Labelled, recording: Recording) -> Trial:
+    """Give what the rule "three identical calls in a row" does on a run."""
+    alarms, row = [], 0
+    last: tuple[str, str] | None = None
+    for place, turn in enumerate(recording.turns):
+        if turn is None or turn.tool is None or turn.role is Role.TOOL:
+            continue
+        call = turn.tool, canonical_json(turn.args)
+        row = row + 1 if call == last else 1
+        last = call
+        if row == _IDENTICAL:
+            alarms.append(place)
+    return Trial(
+        labelled=labelled,
+        turns=len(recording.turns),
+        alarms=tuple(alarms),
+        detector=IDENTICAL_CALLS,
+    )
+
+
 def count_turns(trials: Iterable[Trial], at: int) -> list[Trial]:
     """Give what the rule "alarm at turn `at`" does on the same runs."""
     return [
         Trial(
             labelled=trial.labelled,
             turns=trial.turns,
-            alarm=at if trial.turns > at else None,
+            alarms=(at,) if trial.turns > at else (),
             detector=f"turn {at}",
         )
         for trial in trials

@@ -1,47 +1,154 @@
-"""The detectors, by name. The order breaks ties between equal scores.
+"""The rules, by name. The order breaks ties between equal scores.
 
-A spent budget comes first: no correction and no allowlist entry makes money.
+A spent budget comes first: no correction and no allowlist entry makes money. The
+rules of other systems (`guard.contrib`) are imported where a policy names one.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any, NamedTuple
+
 from guard.detectors.base import Detector, View
-from guard.detectors.broker import Broker
 from guard.detectors.budget import BudgetCeiling
-from guard.detectors.exact_repeat import ExactRepeat
-from guard.detectors.fingerprint import Fingerprint
-from guard.detectors.hand_offs import HandOffs
-from guard.detectors.k_cycle import KCycle
-from guard.detectors.loopguard import LoopGuard
-from guard.detectors.monologue import Monologue
-from guard.detectors.ping_pong import PingPong
-from guard.detectors.ralph import Ralph
-from guard.detectors.recurrence import Recurrence
-from guard.detectors.relay import Relay
-from guard.detectors.reverification import Reverification
-from guard.detectors.same_error import SameError
-from guard.detectors.semantic_repeat import SemanticRepeat
+from guard.detectors.errors import Errors
+from guard.detectors.repeat import Repeat
 from guard.detectors.stagnation import Stagnation
 from guard.detectors.stall import Stall
+from guard.detectors.talk import Talk
+from guard.nature import ToolNature
+from guard.policy import DETECTOR_NAMES, Policy
+from guard.policy.document import EscalationRule
+from guard.signals import Kind, Severity, Signal
+from guard.turn import Turn
+
+_KEPT = 500
+"""Pairs of tool and agent whose policy is remembered; a run has few."""
 
 DETECTORS: dict[str, type[Detector]] = {
     "budget": BudgetCeiling,
-    "exact_repeat": ExactRepeat,
-    "semantic_repeat": SemanticRepeat,
-    "ping_pong": PingPong,
-    "k_cycle": KCycle,
-    "same_error": SameError,
-    "recurrence": Recurrence,
+    "repeat": Repeat,
+    "errors": Errors,
     "stagnation": Stagnation,
-    "monologue": Monologue,
-    "hand_offs": HandOffs,
-    "relay": Relay,
-    "reverification": Reverification,
+    "talk": Talk,
     "stall": Stall,
-    "broker": Broker,
-    "fingerprint": Fingerprint,
-    "ralph": Ralph,
-    "loopguard": LoopGuard,
 }
 
-__all__ = ["DETECTORS", "Detector", "View"]
+
+def detector_named(name: str) -> type[Detector]:
+    """Give a rule by the name that a policy has for it."""
+    if name in DETECTORS:
+        return DETECTORS[name]
+    found: type[Detector] = import_module(f"guard.contrib.{name}").DETECTOR
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class ActiveRule:
+    """A detector, and how its signals escalate."""
+
+    detector: Detector
+    escalation: EscalationRule
+
+
+class LastSignal(NamedTuple):
+    """What was last said of a matter: on which turns, and at which look."""
+
+    turns: tuple[int, ...]
+    look: int
+
+    def is_same(self, signal: Signal, look: int) -> bool:
+        """It goes on: on some of the same turns, or without a pause."""
+        return look - self.look <= 1 or not set(signal.turns).isdisjoint(self.turns)
+
+
+class PolicyDetectors:
+    """Every detector a policy names; tools and agents may have their own.
+
+    It remembers of each detector the turns it last spoke of, to tell the first
+    signal of a streak from the next: two entries for each detector and severity.
+    """
+
+    def __init__(self, policy: Policy) -> None:
+        self._policy = policy
+        self._everyone = _rules(policy)
+        reads = any(rule.detector.reads_verbatim for rule in self._everyone)
+        # Tables of a tool or an agent may name other detectors.
+        self.reads_verbatim = reads or bool(policy.tool or policy.agent)
+        self._scoped: dict[tuple[str | None, str | None], list[ActiveRule]] = {}
+        self._natures: dict[str | None, ToolNature | None] = {}
+        self._last: dict[tuple[str, Severity, bool], LastSignal] = {}
+        self._looks = 0
+
+    def nature_of(self, turn: Turn) -> ToolNature | None:
+        """Give what the turn, then the policy, says of its tool; None: nothing."""
+        declared = self._declared(turn.tool) if self._policy.tool else None
+        return turn.nature.over(declared) if turn.nature else declared
+
+    def examine(self, view: View, turn: Turn) -> Iterator[Signal]:
+        """Have each detector look; its signals get their severity."""
+        self._looks += 1
+        for rule in self._rules_for(turn):
+            signal = rule.detector.examine(view)
+            # A completion may arrive after later turns: what they show was said then.
+            if signal is not None and view.seq in signal.turns:
+                yield self._mark(signal, rule.escalation.severity_of(signal))
+
+    def forget(self) -> None:
+        """Start every streak afresh."""
+        self._last.clear()
+
+    def _mark(self, signal: Signal, severity: Severity) -> Signal:
+        """Give a signal its severity; tell the first of a streak there from those that follow.
+
+        Several detectors near their limits on the same turns are one matter: the
+        agent is told once. A trip is each detector's own.
+        """
+        is_sure = signal.score >= 1.0
+        if not is_sure and severity > Severity.NUDGE:
+            return signal.on(severity, first=signal.first)
+        whose = signal.detector if is_sure or signal.kind is Kind.BUDGET else ""
+        last = self._last.get((whose, severity, is_sure))
+        self._last[whose, severity, is_sure] = LastSignal(signal.turns, self._looks)
+        again = last is not None and last.is_same(signal, self._looks)
+        return signal.on(severity, first=signal.first and not again)
+
+    def _rules_for(self, turn: Turn) -> list[ActiveRule]:
+        if not self._policy.tool and not self._policy.agent:
+            return self._everyone
+        whose = (turn.tool, turn.agent)
+        if whose not in self._scoped:
+            _make_room(self._scoped)
+            scoped = self._policy.for_step(tool=turn.tool, agent=turn.agent)
+            self._scoped[whose] = self._everyone if scoped is self._policy else _rules(scoped)
+        return self._scoped[whose]
+
+    def _declared(self, tool: str | None) -> ToolNature | None:
+        if tool not in self._natures:
+            _make_room(self._natures)
+            self._natures[tool] = self._policy.nature_of(tool)
+        return self._natures[tool]
+
+
+def _rules(policy: Policy) -> list[ActiveRule]:
+    named = [name for name in DETECTOR_NAMES if name in policy.detectors]
+    return [ActiveRule(detector_named(name)(policy), policy.escalation_of(name)) for name in named]
+
+
+def _make_room(known: dict[Any, Any]) -> None:
+    """Bound a memory that names from outside fill."""
+    if len(known) >= _KEPT:
+        known.clear()
+
+
+__all__ = [
+    "DETECTORS",
+    "DETECTOR_NAMES",
+    "ActiveRule",
+    "Detector",
+    "PolicyDetectors",
+    "View",
+    "detector_named",
+]

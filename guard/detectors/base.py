@@ -1,41 +1,32 @@
-"""What every detector is: a pure look at the run's last steps."""
+"""What every rule is: a pure look at the run's last steps."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import ClassVar, Protocol
+from typing import ClassVar
 
-from guard.budget import Spent
+from guard.budget import KnownUsage, Spent, UsageMeter
+from guard.detectors.history import History
 from guard.policy import Policy
-from guard.signals import Kind, Signal
-from guard.similarity import cosine
-from guard.step import Step
-from guard.trail import Trail
-
-
-class Meter(Protocol):
-    """Tells what a run has used."""
-
-    @property
-    def spent(self) -> Spent:
-        """What the run has used so far."""
+from guard.reading.step import Step
+from guard.signals import Evidence, Kind, Signal
 
 
 @dataclass(slots=True, kw_only=True)
 class View:
-    """What a detector looks at: the steps since a person spoke, and the meter.
+    """What a rule looks at: the steps since a person spoke, and the meter.
 
     Attributes:
         seq: The observed turn.
-        trail: Steps, oldest first; never empty.
+        history: Steps, oldest first; never empty.
         meter: What the run has used, to be read by those who ask.
     """
 
     seq: int
-    trail: Trail
-    meter: Meter
+    history: History
+    meter: UsageMeter | KnownUsage
 
     @property
     def spent(self) -> Spent:
@@ -46,34 +37,67 @@ class View:
 class Detector(ABC):
     """One idea of what a loop is.
 
-    A detector keeps no state: what it says follows from the view alone, so the
-    same steps give the same signal, and a cleared trail is a fresh start.
+    It keeps no state: what it says follows from the view alone, so the same steps
+    give the same signal, and a cleared history is a fresh start.
     """
 
     name: ClassVar[str]
-    kind: ClassVar[Kind]
     reads_verbatim: ClassVar[bool] = False
-    """It reads the turns' own words (`Step.said`)."""
+    """It reads the turns' own words (`Step.verbatim`)."""
 
     @abstractmethod
     def __init__(self, policy: Policy) -> None:
-        """Take the thresholds that concern this detector."""
+        """Take the thresholds that concern this rule."""
 
     @abstractmethod
     def examine(self, view: View) -> Signal | None:
         """Look at the newest step; a signal below 1.0 is a nudge."""
 
+    def signal(
+        self,
+        kind: Kind,
+        steps: Sequence[Step],
+        summary: str,
+        *,
+        limit: int,
+        repeats: int | None = None,
+        score: float | None = None,
+        similarity: float | None = None,
+        threshold: float | None = None,
+    ) -> Signal:
+        """Say what these steps are; how sure follows from how many there may be.
 
-_REWORDED = 4
+        Args:
+            kind: What sort of trouble it is.
+            steps: What it rests on, oldest first.
+            summary: One sentence, subject "It".
+            limit: At how many repeats it trips.
+            repeats: How many there are; None: as many as steps.
+            score: In [0, 1]; None: the share of the limit that is reached.
+            similarity: In [0, 1], lowest pairwise.
+            threshold: What `similarity` is held against.
+        """
+        count = len(steps) if repeats is None else repeats
+        return Signal(
+            detector=self.name,
+            kind=kind,
+            score=min(1.0, count / limit) if score is None else score,
+            turns=tuple([step.seq for step in steps]),
+            evidence=Evidence(
+                summary=summary,
+                calls=once_each(steps),
+                repeats=count,
+                limit=limit,
+                similarity=similarity,
+                threshold=threshold,
+            ),
+        )
 
 
-def says_again(earlier: Step, later: Step, threshold: float) -> bool:
-    """Tell whether a message says what another said, in these words or nearly."""
-    if earlier.request == later.request:
-        return True
-    if len(later.terms - earlier.terms) > _REWORDED:
-        return False
-    return cosine(earlier.vector, later.vector) >= threshold
+def surest(signals: Iterable[Signal | None]) -> Signal | None:
+    """Give the signal with the highest score; of equals the first."""
+    found = [signal for signal in signals if signal is not None]
+    return max(found, key=lambda signal: signal.score, default=None)
 
 
 def tail_of(steps: Sequence[Step], belongs: Callable[[Step], bool]) -> list[Step]:
@@ -94,21 +118,55 @@ def turns_of(steps: Iterable[Step]) -> tuple[int, ...]:
     return tuple([step.seq for step in steps])
 
 
-def name_the_deed(step: Step) -> str:
-    """Say in words what kind of deed is repeated: "ran the same test"."""
-    return _DEEDS.get(step.action, "made the same call")
+def compare_answers(steps: Sequence[Step]) -> str:
+    """Say whether these steps were answered alike or the same.
+
+    Rules compare answers without their times, numbers and ids; a person who reads
+    the turns does not, and must not be told what they do not show.
+    """
+    said = {step.outcome.text for step in steps if step.outcome is not None}
+    return "the same answer" if len(said) <= 1 else "nearly the same answer"
 
 
-_DEEDS = {
-    "file_edit": "made the same edit",
-    "message": "said the same",
-    "read": "read the same thing",
-    "search": "made the same search",
-    "shell_exec": "ran the same command",
-    "test_run": "ran the same test",
-}
+# --- do like requests ask for the same thing, or each for another? ---------------------
+#
+# Arguments are compared one by one, and equal ones skipped: three tables counted
+# with one long query are three questions, three wordings of one search are not.
+
+_FEW = 3
 
 
-def name_the_answer(step: Step) -> str:
-    """Say in words what came back: "the same error"."""
-    return "the same error" if step.failed else "the same answer"
+def name_other_targets(steps: Sequence[Step]) -> bool:
+    """Tell whether every call names something that none of the others does.
+
+    Of more than three, one may ask again for what another did.
+    """
+    return _differ([step.names for step in steps])
+
+
+def aim_elsewhere(steps: Sequence[Step]) -> bool:
+    """Tell whether every call is for another thing, whatever an action says of it.
+
+    A question is told by all its words. An action's target stands in its short
+    arguments (a path, an id); its text may be worded in any way.
+    """
+    return _differ(
+        [step.names if step.asks or step.runs else step.arguments.targets for step in steps]
+    )
+
+
+def changed_something(step: Step) -> bool:
+    """Tell an effective edit, by its name or by the text that it carries."""
+    if not step.acted:
+        return False
+    return step.edits or any(one.is_body and " " in one.text for one in step.arguments.values())
+
+
+def _differ(names: Sequence[frozenset[str]]) -> bool:
+    if not names:
+        return False
+    common = len(frozenset.intersection(*names))
+    if common in map(len, names):
+        return False  # it names nothing of its own
+    spared = len(names) > _FEW
+    return len(set(names)) >= len(names) - spared

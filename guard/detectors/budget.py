@@ -7,6 +7,7 @@ from typing import ClassVar
 from guard.budget import Budget, Crossing, Spent, nearest
 from guard.detectors.base import Detector, View
 from guard.policy import Policy
+from guard.reading.quoting import named
 from guard.signals import Evidence, Kind, Signal
 
 OWNERS = {
@@ -34,7 +35,7 @@ class BudgetCeiling(Detector):
         """Hold the meter against the ceilings."""
         if self._budget is None:
             return None
-        return weigh(self._budget, view.spent, seq=view.seq, agent=view.trail.last.agent)
+        return weigh(self._budget, view.spent, seq=view.seq, agent=view.history.last.agent)
 
 
 def weigh(
@@ -79,9 +80,9 @@ def weigh(
 
 
 def _summarise(found: Crossing, scope: str, whose: str | None) -> str:
-    who = OWNERS[scope].format(whose=whose) if scope in OWNERS else "It"
+    who = OWNERS[scope].format(whose=whose and named(whose)) if scope in OWNERS else "It"
     if found.agent is not None:
-        who = f"Agent {found.agent} of this run"
+        who = f"Agent {named(found.agent)} of this run"
     if not found.reached:
         return f"{who} has used {found.share:.0%} of its budget."
     if found.unit == "usd":

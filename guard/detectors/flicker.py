@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 from guard.detectors.base import tail_of
-from guard.step import Step
+from guard.reading.step import Step
 
 _FIGURE = re.compile(r"\d+(?:\.\d+)?")
 _LOOKS = 10

@@ -1,27 +1,45 @@
-"""Different questions that teach nothing: the same answer, or one known already."""
+"""Different questions that teach nothing: the same answer, one known already, or none seen."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from operator import itemgetter
+from itertools import islice
 from typing import ClassVar
 
-from guard.detectors.base import Detector, View, once_each, tail_of, turns_of
-from guard.detectors.targets import aim_elsewhere, name_other_targets
-from guard.evidence import complains, is_refusal
-from guard.nearness import NEAR
+from guard.detectors.base import (
+    Detector,
+    View,
+    aim_elsewhere,
+    compare_answers,
+    name_other_targets,
+    surest,
+    tail_of,
+)
 from guard.policy import Policy
-from guard.signals import Evidence, Kind, Signal
-from guard.step import NEWS, Step
+from guard.reading.arguments import ALIKE, NEAR
+from guard.reading.similarity import word_set
+from guard.reading.step import NEWS, Step
+from guard.signals import Kind, Signal
 
 _PATIENCE = 2
 _FEW = 3
 _HEAD = 400
+_ID = re.compile(r"(?=\D*\d)\w{6,}")
 _FIGURE = re.compile(r"\d+")
+_ACKNOWLEDGEMENT = 200
+_SUCCEEDS = re.compile(r"\b(?:success|succeeded|done|saved|applied|ok\b|has been \w+ed)")
+_COMPLAINS = re.compile(
+    r"please (?:choose|enter|select|provide|specify|use|try|correct|fill)|\b(?:in|not a? ?)valid\b"
+    r"|\bmust (?:be|have|contain|match)\b|\b(?:is|are) required\b|\bincorrect\b|\bnot allowed\b"
+)
 
-Held = tuple[float, Sequence[Step], int, str]
-"""Steps against a limit: the score, 0.0 where they are none of ours; and what came back."""
+_NEW_NAMES = 0.2
+"""So many new names a call, on average, are none."""
+_NAMES = 3
+"""Calls with fewer names than this, on average, tell nothing: a game's moves."""
+_AGAIN = 2
+_GAIN = 100
 
 
 class Stagnation(Detector):
@@ -32,60 +50,64 @@ class Stagnation(Detector):
     them that grow by themselves; questions whose answers held nothing the run had
     not seen. Other acts are not meant: equal acknowledgements of them are a batch.
 
-    Source: stella's stagnation rung; request polarity of FINDINGS 2.5.
+    Where no results are known, what is asked still tells: whoever gets on names
+    something it had not named; whoever is stuck asks for what it asked for, in any
+    order and any wording.
+
+    Source: stella's stagnation rung.
     """
 
     name: ClassVar[str] = "stagnation"
-    kind: ClassVar[Kind] = Kind.STAGNATION
 
     def __init__(self, policy: Policy) -> None:
         self._rule = policy.stagnation
 
     def examine(self, view: View) -> Signal | None:
         """Look at the questions the run ends with."""
-        newest = view.trail.last
+        newest = view.history.last
+        if _is_unanswered(newest):
+            return self._unanswered(view.history.of_agent(newest.agent).calls)
         if newest.news >= NEWS or not newest.is_answered:
             return None
         if newest.outcome is not None and newest.outcome.has_more:
             return None
-        calls = view.trail.of_agent(newest.agent).answered
-        look = self._questions if newest.asks or newest.runs else self._deeds
-        best = max(look(calls), key=itemgetter(0), default=None)
-        return self._signal(*best) if best and best[0] else None
+        calls = view.history.of_agent(newest.agent).answered
+        look = self._questions if newest.asks or newest.runs else self._actions
+        return surest(look(calls))
 
-    def _deeds(self, calls: Sequence[Step]) -> Iterator[Held]:
+    def _unanswered(self, own: Sequence[Step]) -> Signal | None:
+        count = self._rule.without_results
+        row = own[-count:]
+        if len(row) < count or not all(_is_unanswered(step) for step in row):
+            return None
+        if sum(len(step.names) for step in row) < _NAMES * count:
+            return None
+        if not _asks_again(own, row) and not _rewords(row):
+            return None
+        summary = f"Its last {count} calls ask for nothing that it had not asked for; what came \
+back is not known."
+        return self.signal(Kind.STAGNATION, row, summary, limit=count)
+
+    def _actions(self, calls: Sequence[Step]) -> Iterator[Signal | None]:
         yield self._hold(_unmoved(calls), self._rule.near, "the same refusal")
 
-    def _questions(self, calls: Sequence[Step]) -> Iterator[Held]:
+    def _questions(self, calls: Sequence[Step]) -> Iterator[Signal | None]:
         last = calls[-_FEW:]
         if len(last) == _FEW and len({step.outcome_key for step in last}) == 1:
             same, near = _one_matter(_same_answer(calls)), _one_matter(_near(calls))
-            yield self._hold(same, self._rule.questions, "the same answer")
-            yield self._hold(near, self._rule.near, "the same answer")
+            yield self._hold(same, self._rule.questions, compare_answers(same))
+            yield self._hold(near, self._rule.near, compare_answers(near))
         if not any(step.fresh for step in last):
             yield self._hold(_known(calls), self._rule.known, "nothing it did not know")
 
-    def _hold(self, steps: Sequence[Step], limit: int, answer: str) -> Held:
-        """Hold steps against a limit: the score, 0.0 where they are none of ours."""
+    def _hold(self, steps: Sequence[Step], limit: int, answer: str) -> Signal | None:
+        """Hold steps against a limit; None where they are few, or one call: `repeat` names it."""
         if len(steps) < _FEW or len({(step.request, step.outcome_key) for step in steps}) == 1:
-            return 0.0, steps, limit, answer  # exact_repeat's
+            return None
         if any(step.patient for step in steps):
             limit *= _PATIENCE
-        return min(1.0, len(steps) / limit), steps, limit, answer
-
-    def _signal(self, score: float, steps: Sequence[Step], limit: int, answer: str) -> Signal:
-        return Signal(
-            detector=self.name,
-            kind=self.kind,
-            score=score,
-            turns=turns_of(steps),
-            evidence=Evidence(
-                summary=f"It asked {len(steps)} times in different ways and got {answer}.",
-                calls=once_each(steps),
-                repeats=len(steps),
-                limit=limit,
-            ),
-        )
+        summary = f"It asked {len(steps)} times in different ways and got {answer}."
+        return self.signal(Kind.STAGNATION, steps, summary, limit=limit)
 
 
 def _same_answer(calls: Sequence[Step]) -> list[Step]:
@@ -97,10 +119,20 @@ def _one_matter(steps: Sequence[Step]) -> Sequence[Step]:
     """Let a batch go: lookups that each name another thing."""
     if len(steps) < _FEW or not name_other_targets(steps):
         return steps
-    if steps[-1].action != "search":
+    if steps[-1].action_class != "search" or _are_told_apart(steps):
         return ()
     # Other words that all find nothing count half; one figure found again does not.
     return steps if _tells_something(steps[-1]) else steps[len(steps) // 2 :]
+
+
+def _are_told_apart(steps: Sequence[Step]) -> bool:
+    """Each was told another id, beside its own words given back; a duration is none."""
+    told = [
+        frozenset(filter(_ID.fullmatch, word_set(step.outcome.text) - step.words))
+        for step in steps
+        if step.outcome
+    ]
+    return len(set(told)) > 1
 
 
 def _tells_something(step: Step) -> bool:
@@ -122,19 +154,67 @@ def _near(calls: Sequence[Step]) -> list[Step]:
 
 
 def _unmoved(calls: Sequence[Step]) -> list[Step]:
-    """Deeds on one thing that are all told the same at length: refused, in whatever words."""
+    """Actions on one thing that are all told the same at length: refused, in whatever words."""
     newest = calls[-1]
     verb, key = newest.verb, newest.outcome_key
-    own = [step for step in calls if step.verb == verb]
-    if newest.outcome is None or not all(step.outcome_key == key for step in own[-_FEW:]):
+    last = islice((step for step in reversed(calls) if step.verb == verb), _FEW)
+    if newest.outcome is None or any(step.outcome_key != key for step in last):
         return []
+    own = [step for step in calls if step.verb == verb]
     same = tail_of(own, lambda step: step.outcome_key == key)
     if len(same) < _FEW:
         return []
-    if complains(newest.outcome):
-        return same
-    return same if is_refusal(newest.outcome) and not aim_elsewhere(same) else []
+    head = newest.outcome.text[:_HEAD].lower()
+    if _COMPLAINS.search(head):
+        return same  # a page or a form asks for something else: "enter a valid date"
+    # The same at length for several actions, and told as no success, refuses them.
+    refuses = newest.outcome.is_long and len(newest.outcome.text) > _ACKNOWLEDGEMENT
+    refuses = refuses and _SUCCEEDS.search(head) is None
+    return same if refuses and not aim_elsewhere(same) else []
 
 
 def _known(calls: Sequence[Step]) -> list[Step]:
     return tail_of(calls, lambda step: step.asks and step.news < NEWS and not step.fresh)
+
+
+# --- calls of which nobody knows what came back ------------------------------------
+
+
+def _is_unanswered(step: Step) -> bool:
+    return step.is_call and not step.outcome_known and not step.proposed and not step.stays_patient
+
+
+def _asks_again(own: Sequence[Step], row: Sequence[Step]) -> bool:
+    """Nothing is named that was not named before, and some calls are old ones."""
+    again = sum(not step.fresh for step in row)
+    return again >= _AGAIN and _named_anew(own, row) <= _NEW_NAMES * len(row)
+
+
+def _rewords(row: Sequence[Step]) -> bool:
+    """One call in ever other words, for one thing; where numbers move, it goes on."""
+    newest = row[-1]
+    if any(step.nearness(newest) < ALIKE or _moves_on(step) for step in row):
+        return False
+    shapes = {_FIGURE.sub("0", step.request) for step in row}
+    return 2 * len(shapes) > len(row) and not name_other_targets(row)
+
+
+def _named_anew(own: Sequence[Step], row: Sequence[Step]) -> int:
+    """Count what the calls of the row name that no call before them did."""
+    known = frozenset[str]().union(*(step.names for step in own[: -len(row)]))
+    anew = 0
+    for step in row:
+        anew += _gain(step, known)
+        known |= step.names
+    return anew
+
+
+def _gain(step: Step, known: frozenset[str]) -> int:
+    if step.edits and step.fresh:
+        return _GAIN  # another change may do; only what came of it would tell
+    return len(step.names - known) or _moves_on(step)
+
+
+def _moves_on(step: Step) -> bool:
+    """Another page, another part of a file."""
+    return step.fresh and any(one.is_place for one in step.arguments.values())

@@ -1,1 +1,1 @@
-"""Why a turn was or was not flagged, detector by detector, rung by rung."""
+"""Why a turn was or was not flagged: its attempts, the score, and what each rule says."""

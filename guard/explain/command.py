@@ -8,18 +8,17 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from guard.detectors.score import Weight
 from guard.errors import GuardError
-from guard.explain.reasons import Explanation, Finding, Result, explain
-from guard.explain.vetoes import Veto
+from guard.explain.reasons import Explanation, Result, explain
 from guard.formats import read_recording
 from guard.policy import Policy
+from guard.printing import printable, table
+from guard.reading.step import NEWS, Step
 from guard.replay import choose_policy
-from guard.signals import Rung, Signal
-from guard.step import NEWS, Step
-from guard.tables import printable, table
+from guard.signals import Severity, Signal
 
 _SHOWN = 8
-_MANY = 4
 _RESULTS = {
     Result.ALARM: "flagged: a card opens",
     Result.OPEN: "flagged, while a card was open already",
@@ -75,14 +74,21 @@ def as_mapping(found: Explanation) -> dict[str, Any]:
         "turn": found.place,
         "result": found.result.value,
         "remembered_since": {"turn": found.since, "why": found.began},
-        "similarity": found.assessment.similarity,
+        "score": found.assessment.score,
         "changed": found.assessment.changed,
         "step": _step_as_mapping(found.step) if found.step else None,
         "most_alike": {"turn": found.nearest.seq, "likeness": found.nearest.likeness}
         if found.nearest
         else None,
-        "evidence": round(found.evidence, 2),
-        "detectors": [_finding_as_mapping(finding) for finding in found.findings],
+        "stuck": round(found.score, 3),
+        "attempts": [
+            _attempt_as_mapping(step, weight)
+            for step, weight in zip(found.steps, found.weights, strict=True)
+        ],
+        "detectors": [
+            {"detector": one.detector, "signal": _signal_as_mapping(one.signal)}
+            for one in found.findings
+        ],
         "suspicion": _signal_as_mapping(found.assessment.suspicion),
         "judge": {
             "loop": found.verdict.loop,
@@ -99,7 +105,7 @@ def _step_as_mapping(step: Step) -> dict[str, Any]:
     return {
         "agent": step.agent,
         "call": step.call,
-        "action": step.action,
+        "action": step.action_class,
         "proposed": step.proposed,
         "outcome_known": step.outcome_known,
         "failed": step.failed,
@@ -113,18 +119,15 @@ def _step_as_mapping(step: Step) -> dict[str, Any]:
     }
 
 
-def _finding_as_mapping(finding: Finding) -> dict[str, Any]:
+def _attempt_as_mapping(step: Step, weight: Weight) -> dict[str, Any]:
     return {
-        "detector": finding.detector,
-        "signal": _signal_as_mapping(finding.signal),
-        "held_back_by": [
-            {
-                "veto": list(veto.kinds),
-                "turns": list(veto.turns),
-                "without": _signal_as_mapping(veto.without),
-            }
-            for veto in finding.vetoes
-        ],
+        "turn": step.seq,
+        "request": step.call or step.meaning,
+        "answer": _came(step),
+        "repeats": weight.repeats or None,
+        "brings": weight.brings or None,
+        "gain": weight.gain,
+        "keep": weight.keep,
     }
 
 
@@ -134,7 +137,7 @@ def _signal_as_mapping(signal: Signal | None) -> dict[str, Any] | None:
     evidence = signal.evidence
     return {
         "score": round(signal.score, 3),
-        "rung": signal.rung.name.lower() if signal.score >= 1.0 else _below(signal),
+        "rung": signal.severity.name.lower() if signal.score >= 1.0 else _below(signal),
         "turns": list(signal.turns),
         "repeats": evidence.repeats,
         "limit": evidence.limit,
@@ -152,7 +155,7 @@ def as_text(found: Explanation, policy: Policy) -> str:
     head = f"turn {found.place} of {printable(found.run)}: {_RESULTS[found.result]}"
     if found.step is None:
         return head
-    parts = [head, "", *_reading(found), "", _steps(found), _findings(found), ""]
+    parts = [head, "", *_reading(found), "", _attempts(found), _findings(found), ""]
     return "\n".join([*parts, *_conclusion(found, policy)])
 
 
@@ -161,8 +164,10 @@ def _reading(found: Explanation) -> list[str]:
     if step is None:
         return []
     who = printable(step.agent) or "the agent"
-    deed = "is about to" if step.proposed else "did"
-    what = f"{deed}: {printable(step.call)}" if step.is_call else f"said: {printable(step.meaning)}"
+    action = "is about to" if step.proposed else "did"
+    what = (
+        f"{action}: {printable(step.call)}" if step.is_call else f"said: {printable(step.meaning)}"
+    )
     remembered = f"remembered: {len(found.steps)} turns since turn {found.since}, {found.began}"
     return [f"{who} {what}", *_answer(step), _likeness(found), remembered]
 
@@ -187,19 +192,24 @@ def _likeness(found: Explanation) -> str:
     return f"most alike: turn {found.nearest.seq}, {found.nearest.likeness:g} of 1; {changed}"
 
 
-def _steps(found: Explanation) -> str:
+def _attempts(found: Explanation) -> str:
+    """Show the last attempts: what each asked, got, repeated and brought, and what it counts."""
+    pairs = list(zip(found.steps, found.weights, strict=True))
     rows = [
         (
             str(step.seq),
             printable(step.call or step.meaning, longest=50),
             _came(step),
-            f"{step.news:.0%}",
-            ", ".join(_marks(step)) or "-",
+            weight.repeats.replace("_", " ") or "-",
+            ", ".join(
+                [*([weight.brings.replace("_", " ")] if weight.brings else []), *_marks(step)]
+            )
+            or "-",
             f"x{weight.keep:g} +{weight.gain:g}",
         )
-        for step, weight in list(zip(found.steps, found.weights, strict=True))[-_SHOWN:]
+        for step, weight in pairs[-_SHOWN:]
     ]
-    return table(("turn", "what", "came back", "news", "progress or patience", "evidence"), rows)
+    return table(("turn", "request", "answer", "repeats", "brings", "score"), rows)
 
 
 def _came(step: Step) -> str:
@@ -211,37 +221,24 @@ def _came(step: Step) -> str:
 
 
 def _marks(step: Step) -> list[str]:
-    marks = {
-        "acted": step.acted,
-        "fewer failures": step.improved,
-        "patient": step.patient,
-        "first asked": step.is_call and step.fresh,
-    }
+    marks = {"an action": step.acted, "fewer failures": step.improved, "patience": step.patient}
     return [name for name, holds in marks.items() if holds]
 
 
 def _findings(found: Explanation) -> str:
-    telling = [one for one in found.findings if one.signal or one.vetoes]
-    silent = [one.detector for one in found.findings if not one.signal and not one.vetoes]
-    lines = [line for finding in telling for line in _finding(finding)]
-    if silent:
-        lines.append(f"silent, and nothing holds them back: {', '.join(silent)}")
-    return "\n".join(lines)
+    silent = [one.detector for one in found.findings if not one.signal]
+    lines = [_finding(one.detector, one.signal) for one in found.findings if one.signal]
+    return "\n".join([*lines, *([f"silent: {', '.join(silent)}"] if silent else [])])
 
 
-def _finding(finding: Finding) -> list[str]:
-    signal = finding.signal
-    if signal is None:
-        lines = [f"{finding.detector}: silent"]
-    else:
-        rung = signal.rung.name.lower() if signal.score >= 1.0 else _below(signal)
-        said = printable(signal.evidence.summary)
-        lines = [f"{finding.detector}: {_measure(signal)}, rung {rung}: {said}"]
-    return lines + [f"    {_veto(veto)}" for veto in finding.vetoes]
+def _finding(detector: str, signal: Signal) -> str:
+    severity = signal.severity.name.lower() if signal.score >= 1.0 else _below(signal)
+    said = printable(signal.evidence.summary)
+    return f"{detector} ({signal.kind}): {_measure(signal)}, severity {severity}: {said}"
 
 
 def _below(signal: Signal) -> str:
-    return "nudge" if signal.rung is Rung.NUDGE else "observe"
+    return "nudge" if signal.severity is Severity.NUDGE else "observe"
 
 
 def _measure(signal: Signal) -> str:
@@ -254,21 +251,14 @@ def _measure(signal: Signal) -> str:
     return said
 
 
-def _veto(veto: Veto) -> str:
-    latest = ", ".join(str(seq) for seq in veto.turns[-_MANY:])
-    more = "..., " if len(veto.turns) > _MANY else ""
-    where = f" (turn {more}{latest})" if veto.turns else ""
-    return f"held back: {veto.says}{where}; without that: {_measure(veto.without)}"
-
-
 def _conclusion(found: Explanation, policy: Policy) -> list[str]:
     lines = []
     if "stall" in policy.detectors:
-        lines.append(f"evidence: {found.evidence:.1f} of {policy.stall.evidence:g}")
+        lines.append(f"stuck score: {found.score:.2f}, asks from {policy.sensitivity:g}")
     if suspicion := found.assessment.suspicion:
         lines.append(f"worth a question to a model: {printable(suspicion.evidence.summary)}")
     if trip := found.assessment.trip:
-        lines.append(f"trips: {trip.detector}, rung {trip.rung.name.lower()}")
+        lines.append(f"trips: {trip.detector}, severity {trip.severity.name.lower()}")
     if found.verdict:
         ruling = "a loop" if found.verdict.loop else "no loop"
         lines.append(f"judge: {ruling}. {printable(found.verdict.reason, longest=400)}")

@@ -6,18 +6,15 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
-from guard.detectors import View
-from guard.detectors.stall import add_up
+from guard.detectors import ActiveRule, PolicyDetectors, View
+from guard.detectors.score import Weight
 from guard.engine import Engine
-from guard.evidence import Weight
-from guard.explain.vetoes import Veto, find_vetoes
 from guard.formats import Recording
 from guard.judge import Verdict
 from guard.judge.court import Court
-from guard.panel import Panel, Seat
 from guard.policy import DEFAULT_POLICY, Policy
+from guard.reading.step import Step
 from guard.signals import Assessment, Signal
-from guard.step import Step
 from guard.turn import Role, Turn
 
 
@@ -39,21 +36,10 @@ class Result(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finding:
-    """What one detector says of the turn.
-
-    Attributes:
-        signal: On its rung; None: silent.
-        vetoes: What holds it back.
-    """
+    """What one rule says of the turn: a signal with its severity, or None where it is silent."""
 
     detector: str
     signal: Signal | None
-    vetoes: tuple[Veto, ...]
-
-    @property
-    def score(self) -> float:
-        """In [0, 1], 0 where silent."""
-        return self.signal.score if self.signal else 0.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,9 +61,9 @@ class Explanation:
         began: Why memory begins there.
         step: What the engine read; None where somebody spoke to the agent.
         steps: What is remembered, oldest first, the turn included.
-        weights: What each of them does to the evidence of `stall`.
-        evidence: That evidence, added up.
-        findings: Every detector of the policy, in its order.
+        weights: What each of them does to the stuck score.
+        score: The stuck score, in [0, 1).
+        findings: Every rule of the policy, in its order.
         verdict: The local judge's ruling on a trip, where one was asked for.
     """
 
@@ -91,7 +77,7 @@ class Explanation:
     nearest: Nearest | None = None
     steps: tuple[Step, ...] = ()
     weights: tuple[Weight, ...] = ()
-    evidence: float = 0.0
+    score: float = 0.0
     findings: tuple[Finding, ...] = ()
     verdict: Verdict | None = None
 
@@ -123,23 +109,23 @@ def find_telling(recording: Recording, policy: Policy = DEFAULT_POLICY) -> int |
 # --- the run, moment by moment ------------------------------------------------
 
 
-class _Witness(Panel):
-    """Remembers what the panel was last shown."""
+class _Witness(PolicyDetectors):
+    """Remembers what the detectors were last shown."""
 
     view: View | None = None
-    seats: tuple[Seat, ...] = ()
+    rules: tuple[ActiveRule, ...] = ()
 
     def examine(self, view: View, turn: Turn) -> Iterator[Signal]:
-        self.view, self.seats = view, tuple(self._seats_for(turn))
+        self.view, self.rules = view, tuple(self._rules_for(turn))
         return super().examine(view, turn)
 
 
 class _Watched(Engine):
-    """An engine whose panel can be asked what it saw."""
+    """An engine whose detectors can be asked what they saw."""
 
     def __init__(self, policy: Policy) -> None:
         super().__init__(policy, suspects=True)
-        self._panel = self.witness = _Witness(policy)
+        self._detectors = self.witness = _Witness(policy)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -215,27 +201,25 @@ def _explain(moment: _Moment, recording: Recording) -> Explanation:
     view = moment.witness.view
     if view is None or moment.result is Result.HEARD:
         return bare
-    trail = view.trail
-    step = next(step for step in trail.steps if step.seq == moment.assessment.seq)
+    history = view.history
+    step = next(step for step in history.steps if step.seq == moment.assessment.seq)
     return replace(
         bare,
         step=step,
-        nearest=_nearest(step, trail.steps),
-        steps=tuple(trail.steps),
-        weights=tuple(trail.weights),
-        evidence=add_up(trail.weights),
-        findings=tuple(_find(seat, view) for seat in moment.witness.seats),
+        nearest=_nearest(step, history.steps),
+        steps=tuple(history.steps),
+        weights=tuple(history.weights),
+        score=moment.assessment.stuck,
+        findings=tuple(_find(rule, view) for rule in moment.witness.rules),
     )
 
 
-def _find(seat: Seat, view: View) -> Finding:
-    found = seat.detector.examine(view)
-    signal = seat.rungs.place(found) if found and view.seq in found.turns else None
-    return Finding(
-        detector=seat.detector.name,
-        signal=signal,
-        vetoes=tuple(find_vetoes(seat.detector, view, signal)),
-    )
+def _find(rule: ActiveRule, view: View) -> Finding:
+    found = rule.detector.examine(view)
+    if found is None or view.seq not in found.turns:
+        return Finding(detector=rule.detector.name, signal=None)
+    signal = found.on(rule.escalation.severity_of(found), first=found.first)
+    return Finding(detector=rule.detector.name, signal=signal)
 
 
 def _nearest(step: Step, steps: Sequence[Step]) -> Nearest | None:

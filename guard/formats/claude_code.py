@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from guard.formats.fields import read_args, read_count, read_text, read_time
+from guard.formats.parallel import tell_apart
 from guard.formats.recording import Recording
 from guard.turn import Role, Turn, Usage
 
@@ -33,7 +34,9 @@ def read(rows: Iterable[Mapping[str, Any] | None], *, stem: str) -> Recording:
             malformed += 1
         else:
             reader.take(row)
-    return Recording(run=reader.session or stem, turns=tuple(reader.turns), malformed=malformed)
+    return Recording(
+        run=reader.session or stem, turns=tell_apart(reader.turns), malformed=malformed
+    )
 
 
 class _Reader:
@@ -43,9 +46,11 @@ class _Reader:
         self.session: str | None = None
         self.turns: list[Turn] = []
         self._places: dict[str, int] = {}
+        self._chains: dict[str, str] = {}
+        self._sides = 0
 
     def take(self, row: Mapping[str, Any]) -> None:
-        message = row.get("message")
+        message, side = row.get("message"), self._side(row)
         if not isinstance(message, dict):
             return
         self.session = self.session or read_text(row.get("sessionId"))
@@ -56,16 +61,34 @@ class _Reader:
             return
         blocks = [block for block in blocks if isinstance(block, dict)]
         if row.get("type") == "assistant":
-            self._take_assistant(row, message, blocks)
+            self._take_assistant(row, message, blocks, agent=read_text(row.get("agentId")) or side)
         elif row.get("type") == "user":
             self._take_user(row, blocks)
 
+    def _side(self, row: Mapping[str, Any]) -> str | None:
+        """Name the sub-agent a record is of; those without an id by the chain they stand in."""
+        if not row.get("isSidechain"):
+            return None
+        chain = self._chains.get(read_text(row.get("parentUuid")) or "")
+        if chain is None:
+            self._sides += "parentUuid" in row
+            chain = f"side {self._sides}" if self._sides > 1 else "side"
+        if own := read_text(row.get("uuid")):
+            self._chains[own] = chain
+        return chain
+
     def _take_assistant(
-        self, row: Mapping[str, Any], message: Mapping[str, Any], blocks: list[dict[str, Any]]
+        self,
+        row: Mapping[str, Any],
+        message: Mapping[str, Any],
+        blocks: list[dict[str, Any]],
+        *,
+        agent: str | None,
     ) -> None:
         base = Turn(
             role=Role.ASSISTANT,
-            agent=read_text(row.get("agentId")) or ("side" if row.get("isSidechain") else None),
+            session=read_text(row.get("sessionId")),
+            agent=agent,
             call_id=read_text(message.get("id")),
             model=read_text(message.get("model")),
             provider="anthropic",
@@ -96,7 +119,8 @@ class _Reader:
         )
         is_machine = row.get("isMeta") or row.get("isCompactSummary") or row.get("isSidechain")
         if said and not is_machine and not said.startswith(_SPOKEN_BY_MACHINES):
-            self._add(Turn(role=Role.USER, content=said, ts=read_time(row.get("timestamp"))))
+            session, at = read_text(row.get("sessionId")), read_time(row.get("timestamp"))
+            self._add(Turn(role=Role.USER, session=session, content=said, ts=at))
 
     def _take_result(self, block: Mapping[str, Any]) -> None:
         place = self._places.get(str(block.get("tool_use_id")))

@@ -58,6 +58,7 @@ def read_turn(row: Mapping[str, Any], *, seq: int | None = None) -> Turn | None:
         ts=read_time(row.get("ts")),
         seq=seq,
         nature=read_nature(row.get("nature")),
+        session=read_text(row.get("session")),
     )
 
 

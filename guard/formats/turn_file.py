@@ -7,6 +7,7 @@ from itertools import chain, islice
 from typing import Any
 
 from guard.formats.fields import read_text, read_texts, read_turn
+from guard.formats.parallel import tell_apart
 from guard.formats.recording import Recording
 
 Row = Mapping[str, Any]
@@ -31,7 +32,7 @@ def read(rows: Iterable[Row | None], *, stem: str) -> Recording:
     )
     return Recording(
         run=_run_name(header) or stem,
-        turns=turns,
+        turns=tell_apart(turns),
         malformed=sum(turn is None for turn in turns),
         workspace=read_texts(header.get("workspace")),
         goal=read_text(header.get("goal")),

@@ -21,6 +21,7 @@ class Case:
             gets them as context. May overlap `turns`.
         workspace: Paths of the files that exist, relative to the project.
         goal: What the run is for, where someone said.
+        order: What was last said in the user's name.
     """
 
     signal: Signal
@@ -28,6 +29,7 @@ class Case:
     history: tuple[Turn, ...] = ()
     workspace: tuple[str, ...] = ()
     goal: str | None = None
+    order: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,121 +1,22 @@
-"""How failures say what is wrong: the file, tool, column or test they name."""
+"""How failures say what is wrong: the file, tool, column or test they name.
+
+The regular expressions stand in `complaints.toml`.
+"""
 
 from __future__ import annotations
 
+import functools
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator
 from typing import NamedTuple
+
+from guard.judge.texts import read_texts
+from guard.reading.quoting import is_name
 
 _LONGEST_QUOTE = 160
 _READ_HEAD = 4_000
 
-_MISSING_PATH = (
-    re.compile(r"(?i)ENOENT[^\n]{0,80}['\"]([^'\"\n]{1,300})['\"]"),
-    re.compile(r"(?i)no such file or directory:? ['\"`]([^'\"`\n]{1,300})['\"`]"),
-    re.compile(
-        r"(?i)(?:file|path|directory) ['\"`]?([^\s'\"`:]{1,300})['\"`]? "
-        r"(?:does not|doesn't) exist"
-    ),
-    re.compile(r"(?i)['\"`]([^'\"`\n]{1,300})['\"`]:? (?:no such file|does not exist|not found)"),
-    re.compile(
-        r"(?i)(?:cannot|can't|could not) (?:open|access|find|stat|read)(?: file)? "
-        r"['\"`]?([^\s'\"`:]{1,300})"
-    ),
-    re.compile(r"(?i)(?:^|\s)([^\s'\"`:]{1,300}): no such file or directory"),
-)
-_SAYS_MISSING = re.compile(
-    r"(?i)no such file|does not exist|doesn't exist|file not found|not found: |enoent"
-    r"|cannot find the|could not find (?:the )?(?:file|path)|path not found|filenotfounderror"
-    r"|(?:file|path|directory|document) [^\n]{0,200}not found|^\S{1,200} not found"
-    r"|\A\W{0,4}(?:error: )?not found\W{0,4}\Z"
-)
-_MISSING_MODULE = re.compile(
-    r"(?i)(?:no module named|cannot find module|module not found:? .{0,20}resolve) "
-    r"['\"]?([\w./@-]{1,200})"
-)
-_UNKNOWN_TOOL = (
-    re.compile(
-        r"(?i)(?:unknown|invalid|unrecognized|no such) (?:tool|function)(?: available| name)?[:\s]"
-        r"\s{0,3}['\"`]?([\w.:-]{1,80})"
-    ),
-    re.compile(
-        r"(?i)\b(?:tool|function) ['\"`]?([\w.:-]{1,80})['\"`]? "
-        r"(?:not found|does not exist|doesn't exist|is not (?:available|registered|a valid|known))"
-    ),
-    re.compile(r"(?i)there is no (?:tool|function) (?:named |called )?['\"`]?([\w.:-]{1,80})"),
-)
-_TOOLS_OFFERED = re.compile(
-    r"(?i)(?:available|valid|known) (?:tools|functions)(?: are)?:? ([^\n]{1,600})"
-)
-_SUGGESTED = re.compile(r"(?i)did you mean:? ['\"`]?([^'\"`?\n]{1,80})")
 _WORD = re.compile(r"[\w.:-]{2,80}")
-
-# What is missing by name: what it is called, how failures say it, what to do.
-_MISSING_NAMES: tuple[tuple[str, re.Pattern[str], str], ...] = (
-    (
-        "column",
-        re.compile(
-            r"(?i)(?:(?:unknown|no such|invalid) column:?(?: name)?:? ['\"`\[]?([\w.]{1,80})"
-            r"|column ['\"`]?([\w.]{1,80})['\"`]? (?:does not exist|not found))"
-        ),
-        "List the table's columns first and use one of them.",
-    ),
-    (
-        "table",
-        re.compile(
-            r"(?i)(?:no such table:? ['\"`]?([\w.]{1,80})"
-            r"|(?:relation|table) ['\"`]([\w.]{1,80})['\"`] (?:does not|doesn't) exist)"
-        ),
-        "List the tables first and use one of them.",
-    ),
-    (
-        "command",
-        re.compile(
-            r"(?i)(?:(?:^|[\s:])([\w.+-]{1,60}): (?:command )?not found\s*$"
-            r"|command not found: ([\w.+-]{1,60})"
-            r"|['\"]([\w.+-]{1,60})['\"] is not recognized as)",
-            re.MULTILINE,
-        ),
-        "Use a program that is installed, or install this one.",
-    ),
-    (
-        "option",
-        re.compile(
-            r"(?i)(?:unrecognized|unknown|no such|invalid|unexpected) "
-            r"(?:arguments?|options?|flags?):? ['\"`]?(-{1,2}[\w-]{1,60})"
-        ),
-        "Leave it out, or look the options up with --help.",
-    ),
-    (
-        "attribute",
-        re.compile(r"has no attribute ['\"](\w{1,80})['\"]"),
-        "Look at what the object has before you use it.",
-    ),
-    (
-        "key",
-        re.compile(r"KeyError: ['\"]?([^'\"\n]{1,80})"),
-        "Print the keys that are there and use one of them.",
-    ),
-    (
-        "name",
-        re.compile(r"name ['\"](\w{1,80})['\"] is not defined"),
-        "Define or import it before it is used.",
-    ),
-)
-_NO_MATCH = re.compile(
-    r"(?i)(?:string|text|pattern|old_str\w*|search block|context|hunk)[^\n]{0,80}"
-    r"(?:not found|did not match|does not match|no match|not unique|failed)"
-    r"|no replacement was performed|patch does not apply"
-)
-_FAILED_TEST = (
-    re.compile(r"^FAILED ([^\s(]\S{0,199})", re.MULTILINE),
-    re.compile(r"^(\S{1,160}::\S{1,120}) FAILED", re.MULTILINE),
-    re.compile(r"^\s{0,8}--- FAIL: (\S{1,120})", re.MULTILINE),
-    re.compile(r"^(?:FAIL|ERROR): (\w{1,120}) \(", re.MULTILINE),
-    re.compile(r"^test (\S{1,120}) \.\.\. FAILED", re.MULTILINE),
-    re.compile(r"^\s{0,8}[●✕✗\u00d7] ([^\n]{3,120})", re.MULTILINE),
-    re.compile(r"\b\d+ failed: (\w[\w.:/\[\]-]{2,120})"),
-)
 
 
 class MissingName(NamedTuple):
@@ -132,18 +33,17 @@ def unknown_tool(text: str) -> str | None:
     >>> unknown_tool("Error: unknown tool 'read_files'")
     'read_files'
     """
-    return _first_match(_UNKNOWN_TOOL, text)
+    return _first_match("unknown_tool", text)
 
 
 def offered_tools(text: str) -> list[str]:
     """Give the tools that a refusal offers instead."""
-    offered = _TOOLS_OFFERED.search(text)
-    return _WORD.findall(offered.group(1)) if offered else []
+    return _WORD.findall(_first_match("tools_offered", text) or "")
 
 
 def missing_module(text: str) -> str | None:
     """Name the module that cannot be imported."""
-    return _first_match((_MISSING_MODULE,), text)
+    return _first_match("missing_module", text)
 
 
 def missing_name(text: str) -> MissingName | None:
@@ -153,30 +53,28 @@ def missing_name(text: str) -> MissingName | None:
     'usr'
     """
     head = text[:_READ_HEAD]
-    for what, pattern, remedy in _MISSING_NAMES:
-        if not (match := pattern.search(head)):
-            continue
-        name = next(group for group in match.groups() if group)
-        if suggested := _SUGGESTED.search(head):
-            told = f"The error suggests {suggested.group(1).strip()}: use that."
-            return MissingName(what, name, told)
-        return MissingName(what, name, remedy)
+    for told in read_texts("complaints.toml")["missing_name"]:
+        if match := _compile(told["pattern"]).search(head):
+            name = next(group for group in match.groups() if group)
+            suggested = (_first_match("suggested", head) or "").strip()
+            use = f"The error suggests {suggested}: use that." if is_name(suggested) else None
+            return MissingName(told["what"], name, use or told["remedy"])
     return None
 
 
 def says_missing(text: str) -> bool:
     """Tell whether a failure says that a file is not there."""
-    return _SAYS_MISSING.search(text) is not None
+    return any(_matches("says_missing", text))
 
 
 def missing_path(text: str) -> str | None:
     """Name the file that a failure says is not there."""
-    return _first_match(_MISSING_PATH, text)
+    return _first_match("missing_path", text)
 
 
 def says_no_match(text: str) -> bool:
     """Tell whether an edit failed since its old text is not in the file."""
-    return _NO_MATCH.search(text) is not None
+    return any(_matches("no_match", text))
 
 
 def failed_tests(text: str) -> frozenset[str]:
@@ -185,7 +83,7 @@ def failed_tests(text: str) -> frozenset[str]:
     >>> sorted(failed_tests("FAILED tests/test_a.py::test_b - assert 1 == 2"))
     ['tests/test_a.py::test_b']
     """
-    names = [name for pattern in _FAILED_TEST for name in pattern.findall(text)]
+    names = [match.group(1) for match in _matches("failed_test", text)]
     return frozenset(name.strip().rstrip(" -")[:_LONGEST_QUOTE] for name in names)
 
 
@@ -214,8 +112,15 @@ def cut(line: str, longest: int = _LONGEST_QUOTE) -> str:
     return line[:longest].rstrip(" .")
 
 
-def _first_match(patterns: Sequence[re.Pattern[str]], text: str) -> str | None:
-    for pattern in patterns:
-        if match := pattern.search(text):
-            return match.group(1).rstrip(".:")
-    return None
+def _first_match(name: str, text: str) -> str | None:
+    match = next(_matches(name, text), None)
+    return match.group(1).rstrip(".:") if match else None
+
+
+def _matches(name: str, text: str) -> Iterator[re.Match[str]]:
+    """Give every match of the patterns of this name, pattern by pattern."""
+    for pattern in read_texts("complaints.toml")[name]:
+        yield from _compile(pattern).finditer(text)
+
+
+_compile = functools.cache(re.compile)

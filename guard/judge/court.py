@@ -1,6 +1,6 @@
 """A judge in the same process, for one run: trips, and a few suspicions, come before it.
 
-The server does the same with tasks and rows (`missioncontrol.oversight.judging`).
+The server does the same with tasks and rows (`missioncontrol.detection.judging`).
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from guard.judge.case import Case, Judge, JudgeCall, Verdict
 from guard.judge.heuristics import rule
 from guard.policy import Policy
 from guard.signals import Signal
-from guard.turn import Turn
+from guard.turn import Role, Turn
 
 HISTORY_TURNS = 24
 
@@ -67,9 +67,9 @@ class Court:
         """Rule on a trip; None: this policy's trips come before no judge."""
         return self._rule_on(self._case(trip, seen)) if self._judged else None
 
-    def confirms(self, suspicion: Signal | None, seen: Mapping[int, Turn], *, at: int) -> bool:
+    def confirms(self, suspicion: Signal, seen: Mapping[int, Turn], *, at: int) -> bool:
         """Tell whether a suspicion is a loop for sure; asks a model, and seldom."""
-        if suspicion is None or self._judge is None or not self._is_due(at):
+        if self._judge is None or not self._is_due(at):
             return False
         self._asked_at = at
         ruling = self._judge.ask(self._case(suspicion, seen))
@@ -90,10 +90,12 @@ class Court:
 
     def _case(self, signal: Signal, seen: Mapping[int, Turn]) -> Case:
         numbers = list(seen)[-HISTORY_TURNS:]
+        said = (turn.content for turn in reversed([*seen.values()]) if turn.role is Role.USER)
         return Case(
             signal=signal,
             turns=tuple(replace(seen[seq], seq=seq) for seq in signal.turns if seq in seen),
             history=tuple(replace(seen[seq], seq=seq) for seq in numbers),
             workspace=self._workspace,
             goal=self._goal,
+            order=next(said, None),
         )

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from itertools import pairwise
 
-from guard.actions import waits
 from guard.detectors.flicker import only_flickers
 from guard.judge.advice import advise
 from guard.judge.case import Case, Verdict
-from guard.news import LineMemory
-from guard.normalize import command_of
-from guard.outcome import Outcome, outcome_of
+from guard.reading.classify import waits
+from guard.reading.news import LineMemory
+from guard.reading.normalize import command_of
+from guard.reading.outcome import Outcome, outcome_of
 from guard.signals import Kind
 from guard.turn import Turn
 

@@ -9,32 +9,9 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 
-logger = logging.getLogger(__name__)
+from guard.judge.texts import read_texts
 
-# Files that do the same job in another ecosystem, the likeliest first.
-_EQUIVALENTS: tuple[tuple[str, ...], ...] = (
-    (
-        "pyproject.toml", "package.json", "Cargo.toml", "go.mod", "pom.xml", "build.gradle",
-        "build.gradle.kts", "Gemfile", "composer.json", "mix.exs", "setup.py", "setup.cfg",
-        "requirements.txt", "Pipfile", "deno.json", "CMakeLists.txt",
-    ),
-    (
-        "uv.lock", "poetry.lock", "Pipfile.lock", "package-lock.json", "yarn.lock",
-        "pnpm-lock.yaml", "Cargo.lock", "go.sum", "Gemfile.lock", "composer.lock",
-        "requirements.txt",
-    ),
-    ("README.md", "README.rst", "README.txt", "README", "readme.md", "docs/index.md"),
-    ("CHANGELOG.md", "CHANGELOG.rst", "CHANGES.md", "CHANGES.rst", "HISTORY.md", "NEWS.md"),
-    ("Makefile", "justfile", "Taskfile.yml", "noxfile.py", "tox.ini", "Rakefile"),
-    ("Dockerfile", "Containerfile", "compose.yaml", "docker-compose.yml"),
-    ("docker-compose.yml", "docker-compose.yaml", "compose.yaml", "compose.yml"),
-    ("pytest.ini", "pyproject.toml", "tox.ini", "setup.cfg", "jest.config.js", "vitest.config.ts"),
-    ("tsconfig.json", "jsconfig.json"),
-    (".env", ".env.example", ".env.sample", "settings.py", "config.py"),
-    ("main.py", "__main__.py", "app.py", "manage.py", "cli.py"),
-    ("index.js", "index.ts", "main.js", "main.ts", "app.js", "src/index.js", "src/main.ts"),
-    ("LICENSE", "LICENSE.md", "LICENSE.txt", "COPYING"),
-)  # fmt: skip
+logger = logging.getLogger(__name__)
 
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 _CLOSE_ENOUGH = 0.62
@@ -104,7 +81,7 @@ def is_listed(wanted: str, workspace: Iterable[str]) -> bool:
 
 def _equivalent(target: str, paths: list[str]) -> Match | None:
     name = PurePosixPath(target).name.lower()
-    for group in _EQUIVALENTS:
+    for group in read_texts("paths.toml")["equivalents"]:
         if name not in {PurePosixPath(member).name.lower() for member in group}:
             continue
         for member in group:

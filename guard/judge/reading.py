@@ -9,6 +9,7 @@ from typing import Any
 
 from guard.errors import GuardError
 from guard.judge.case import Verdict
+from guard.reading.quoting import without_hidden
 from guard.redact import redact
 
 LONGEST_REASON = 1_000
@@ -21,7 +22,6 @@ _THOUGHT = re.compile(
     re.IGNORECASE,
 )
 _END_OF_THOUGHT = re.compile(r"</(?:think|thinking|thought|reasoning|reflection)>", re.IGNORECASE)
-_UNSEEN = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]")
 _HALVES = re.compile(r"[\ud800-\udfff]")
 
 
@@ -164,5 +164,5 @@ def _field(said: dict[str, Any], name: str) -> Any:
 
 
 def _shown(text: str, longest: int) -> str:
-    clean = redact(_UNSEEN.sub("", _HALVES.sub("�", text))).strip()
+    clean = redact(without_hidden(_HALVES.sub("�", text))).strip()
     return clean if len(clean) <= longest else clean[: longest - 1].rstrip() + "…"

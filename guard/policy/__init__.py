@@ -2,27 +2,44 @@
 
 from __future__ import annotations
 
-from guard.policy.allowing import AllowPattern, is_allowed
-from guard.policy.core import DEFAULT_POLICY, Policy
-from guard.policy.deciding import Response, decide
-from guard.policy.sections import (
+from guard.policy.deciding import (
+    Action,
+    AllowPattern,
+    Card,
+    Control,
+    Effect,
+    RunState,
+    decide,
+    is_allowed,
+)
+from guard.policy.document import (
+    DEFAULT_POLICY,
     DETECTOR_NAMES,
-    ExactRepeat,
+    Errors,
     JudgeRule,
-    PingPong,
-    SemanticRepeat,
+    Policy,
+    Repeat,
+    Stagnation,
+    Talk,
+    schema,
 )
 
 __all__ = [
     "DEFAULT_POLICY",
     "DETECTOR_NAMES",
+    "Action",
     "AllowPattern",
-    "ExactRepeat",
+    "Card",
+    "Control",
+    "Effect",
+    "Errors",
     "JudgeRule",
-    "PingPong",
     "Policy",
-    "Response",
-    "SemanticRepeat",
+    "Repeat",
+    "RunState",
+    "Stagnation",
+    "Talk",
     "decide",
     "is_allowed",
+    "schema",
 ]

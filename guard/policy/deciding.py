@@ -1,58 +1,213 @@
-"""What is done about a loop: an assessment and a mode give a response."""
+"""What is done about a loop: how a mode answers it, and which calls people let repeat."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from enum import StrEnum
+from fnmatch import fnmatchcase
+from typing import Literal, NamedTuple
 
-from guard.signals import Assessment, Kind, Rung
+from guard.signals import Assessment, Kind, Severity, Signal
 from guard.wire import Mode
 
 
-class Response(StrEnum):
-    """What follows from an assessment."""
+class Action(StrEnum):
+    """What is done about a signal."""
 
-    GO_ON = "go_on"
+    NOTE = "note"
+    """It is written down: what a rule in `observe` would have done."""
+    NUDGE = "nudge"
+    """The agent is told what repeats; nobody is asked."""
+    QUESTION = "question"
+    """A model is asked whether this suspicion is a loop."""
+    ALLOW = "allow"
+    """People allowed that call to repeat: its count begins again."""
     WARN = "warn"
+    """People are told; the agent goes on."""
     FLAG = "flag"
+    """A card opens; the agent goes on."""
     HOLD = "hold"
+    """A card opens; the agent waits for its answer."""
     FIX = "fix"
+    """As `hold`, and the judge's correction is given in its place, if it has one."""
     ESCALATE = "escalate"
     """A card as in `flag`, and the agent is asked for another strategy."""
     STOP = "stop"
     """The run ends by the policy; not one more turn is let through."""
 
+    @property
+    def is_quiet(self) -> bool:
+        """Nobody is asked, and nothing else is kept from being done."""
+        return self in {Action.NOTE, Action.NUDGE}
 
+
+class Control(StrEnum):
+    """Who has a run in hand."""
+
+    FREE = "free"
+    """Nobody: its agent works."""
+    HELD = "held"
+    """Its open card."""
+    PAUSED = "paused"
+    """A person, whose answer comes first."""
+    TOLD_WHOLE = "told whole"
+    """It had ended before its turns were told."""
+    OUT_OF_REACH = "out of reach"
+    """It has ended, or is being ended."""
+
+
+class Card(StrEnum):
+    """What a run's open card asks of people."""
+
+    NONE = "none"
+    TELLS = "tells"
+    """Nothing: its agent was asked for another strategy and goes on."""
+    ASKS = "asks"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunState:
+    """What an answer depends on, besides what the engine says of the turn.
+
+    Attributes:
+        mode: The run's mode.
+        control: Who has it in hand.
+        card: Its open card.
+        is_finishing: It was asked to finish: its last turns are let through.
+        fix_failed: In `auto`, a correction for this trouble did not help.
+        knows_budget: People were told of every ceiling that it has reached.
+        has_judge: There is a model to ask about suspicions.
+    """
+
+    mode: Mode
+    control: Control = Control.FREE
+    card: Card = Card.NONE
+    is_finishing: bool = False
+    fix_failed: bool = False
+    knows_budget: bool = False
+    has_judge: bool = False
+
+    @property
+    def is_free(self) -> bool:
+        """Nobody has it in hand, and nobody is asked about it."""
+        return self.control is Control.FREE and self.card is Card.NONE
+
+
+class Effect(NamedTuple):
+    """One thing to do about one signal."""
+
+    action: Action
+    signal: Signal
+
+
+_HOLDING = frozenset({Mode.PAUSE, Mode.AUTO})
 _ANSWERS = {
-    Mode.WARN: Response.WARN,
-    Mode.FLAG: Response.FLAG,
-    Mode.PAUSE: Response.HOLD,
-    Mode.AUTO: Response.FIX,
+    Mode.WARN: Action.WARN,
+    Mode.FLAG: Action.FLAG,
+    Mode.PAUSE: Action.HOLD,
+    Mode.AUTO: Action.FIX,
 }
 
 
-def decide(assessment: Assessment, mode: Mode, *, card_open: bool, fix_failed: bool) -> Response:
-    """Say what a run in this mode does about an assessment.
+def decide(
+    state: RunState,
+    assessment: Assessment,
+    *,
+    allows: Callable[[Signal], bool] = lambda _: False,
+) -> tuple[Effect, ...]:
+    """Say what is done about an assessment, in this order. Pure.
 
-    The mode bounds the rung: in `warn` nothing but a warning follows, in `flag` no run
-    is held or ended. An end is the one answer that an open card does not keep back.
+    The mode bounds the severity: in `warn` nothing but a warning follows, in `flag` no run
+    is held or ended. With a card open, an end by the policy still comes, and what needs
+    a person takes the place of a card that only told them.
 
     Args:
+        state: The run, as it stands before this turn's answer.
         assessment: What the engine said of the turn.
-        mode: The run's mode.
-        card_open: A decision of the run is open already: nothing opens twice.
-        fix_failed: In `auto`, a correction for this trouble did not help.
+        allows: Whether people allowed every call that a signal rests on. Asked only
+            about what would have been done.
     """
-    trip = assessment.trip
-    if trip is None:
-        return Response.GO_ON
-    if trip.rung is Rung.STOP and mode in {Mode.PAUSE, Mode.AUTO}:
-        return Response.STOP
-    if card_open:
-        return Response.GO_ON
-    if trip.rung is Rung.ESCALATE and mode is not Mode.WARN:
-        return Response.ESCALATE
-    answer = _ANSWERS[mode]
+    effects: list[Effect] = []
+    if state.is_free:
+        quiet = [signal for signal in assessment.signals if _is_quiet(signal)]
+        effects += [Effect(_QUIET[one.severity], one) for one in quiet if not allows(one)]
+    trip, suspicion = assessment.trip, assessment.suspicion
+    if state.is_finishing:
+        return tuple(effects)
+    if trip is not None:
+        if _may_answer(state, trip) and (action := _answer_to(state, trip, allows)):
+            effects.append(Effect(action, trip))
+    elif suspicion is not None and state.has_judge and state.is_free and not allows(suspicion):
+        effects.append(Effect(Action.QUESTION, suspicion))
+    return tuple(effects)
+
+
+_QUIET = {Severity.NUDGE: Action.NUDGE, Severity.OBSERVE: Action.NOTE}
+
+
+def _is_quiet(signal: Signal) -> bool:
+    """Nobody is asked about it, and it was not said before in its streak."""
+    is_observed = signal.severity is Severity.OBSERVE and signal.score >= 1.0
+    return signal.first and (signal.severity is Severity.NUDGE or is_observed)
+
+
+def _may_answer(state: RunState, trip: Signal) -> bool:
+    """Whoever has the run in hand comes first, unless this asks for more than the open card."""
+    if state.card is Card.NONE:
+        return state.control in {Control.FREE, Control.TOLD_WHOLE}
+    if state.mode not in _HOLDING:
+        return False
+    if trip.severity is Severity.STOP:
+        return state.control in {Control.FREE, Control.HELD}
+    is_free = state.control is Control.FREE
+    return trip.severity is Severity.ASK and is_free and state.card is Card.TELLS
+
+
+def _answer_to(state: RunState, trip: Signal, allows: Callable[[Signal], bool]) -> Action | None:
+    is_budget = trip.kind is Kind.BUDGET
+    if allows(trip):
+        return Action.ALLOW
+    if state.control is Control.TOLD_WHOLE:
+        answer = Action.WARN
+    elif trip.severity is Severity.STOP and state.mode in _HOLDING:
+        answer = Action.STOP
+    elif trip.severity is Severity.ESCALATE and state.mode is not Mode.WARN:
+        answer = Action.ESCALATE
+    else:
+        answer = _ANSWERS[state.mode]
+    if answer is Action.WARN and is_budget and state.knows_budget:
+        return None  # a ceiling stays reached: it was said once, until it is raised
     # No correction makes money: a spent budget always waits for a person.
-    if answer is Response.FIX and (fix_failed or trip.kind is Kind.BUDGET):
-        return Response.HOLD
+    if answer is Action.FIX and (state.fix_failed or is_budget):
+        return Action.HOLD
     return answer
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AllowPattern:
+    """Calls a person allows to repeat: canonical call text, or a glob over it."""
+
+    pattern: str
+    match: Literal["exact", "glob"] = "exact"
+
+    def covers(self, call: str) -> bool:
+        """Tell whether this canonical call text is meant.
+
+        >>> AllowPattern(pattern='Bash {"command":"pytest*', match="glob").covers(
+        ...     'Bash {"command":"pytest -q"}')
+        True
+        """
+        return call == self.pattern if self.match == "exact" else fnmatchcase(call, self.pattern)
+
+
+def is_allowed(signal: Signal, patterns: Iterable[AllowPattern]) -> bool:
+    """Tell whether people allowed every call this signal rests on.
+
+    A budget is never allowed by a pattern: its card offers `allow_budget`.
+    """
+    calls = signal.evidence.calls
+    if signal.kind is Kind.BUDGET or not calls:
+        return False
+    known = tuple(patterns)
+    return all(any(pattern.covers(call) for pattern in known) for call in calls)

@@ -1,37 +1,294 @@
-"""A policy as people write it: tables in TOML or JSON, for all runs or for some.
+"""The policy itself: which rules look, how strict they are, for all runs or for some.
 
-A table under `task_type`, `tool` or `agent` sets fields for those alone. Where
-several speak, the narrowest wins: agent > tool > task type > the policy itself,
-and within one of them a full name wins over a pattern ("mcp__*").
+A setting is an annotated field: its range and its meaning make the reader, the errors, the
+JSON schema, the form and the tables of `docs/detectors.md`. A table under `task_type`,
+`tool` or `agent` sets fields for those alone. Where several speak, the narrowest wins:
+agent > tool > task type > the policy itself, and within one of them a full name wins
+over a pattern ("mcp__*").
 """
 
 from __future__ import annotations
 
-import functools
 import json
 import tomllib
 from collections.abc import Iterable, Mapping
-from dataclasses import fields, is_dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from fnmatch import fnmatchcase
-from typing import TYPE_CHECKING, Any
+from importlib import import_module
+from typing import Annotated, Any
 
 from guard.budget import Budget
 from guard.errors import PolicyInvalid
 from guard.nature import ToolNature
-from guard.policy.ladder import Rungs
-from guard.policy.reading import Problems, check_known, read_section, types_of
-from guard.policy.sections import DETECTOR_NAMES
+from guard.policy.fields import (
+    TABLE,
+    Problems,
+    Section,
+    Within,
+    check_names,
+    fields_of,
+    read_table,
+    schema_of,
+)
+from guard.policy.renamed import CONTRIB, DEFAULT_DETECTORS, FITTED_AT, SCOPES, renewed
+from guard.reading.embedding import FORMS, HASHING, is_embedding
+from guard.signals import Severity, Signal
 
-if TYPE_CHECKING:
-    from guard.policy.core import Policy
-
-SCOPES = ("task_type", "tool", "agent")
+DETECTOR_NAMES = (*DEFAULT_DETECTORS, *CONTRIB)
+RULES = ("repeat", "errors", "stagnation", "talk", "judge")
+"""The sections of thresholds."""
 EVERY = "every"
+ESCALATING = (EVERY, *DETECTOR_NAMES)
+NUDGE_AT = 0.6
+"""The second of three repeats."""
 MOST_TABLES = 200
 """Of one scope: each new tool is held against all of their names."""
 _BASES = ("extends", "preset")
 """Either names the policy that the rest of the document is read over."""
-_NATURE = tuple(one.name for one in fields(ToolNature))
+_OF_A_CALL = ("detectors", "ladder", "contrib", *RULES[:-1])
+_OF_A_TOOL = tuple(fields_of(ToolNature))
+
+Tables = Mapping[str, dict[str, Any]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Repeat(Section):
+    """When the same again is a loop."""
+
+    calls: Annotated[int, Within(2, 50), "the same call with the same outcome, so often"] = 3
+    without_results: Annotated[int, Within(2, 50), "the same, where only requests are known"] = 4
+    polls: Annotated[int, Within(2, 50), "the same, of a call that waits for something"] = 8
+    rounds: Annotated[int, Within(2, 10), "rounds of two turns that alternate"] = 2
+    cycles: Annotated[int, Within(2, 10), "rounds of a longer series of turns"] = 3
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Errors(Section):
+    """When failing the same way is a loop."""
+
+    same: Annotated[int, Within(3, 50), "the same failure in a row, whatever is asked"] = 5
+    near: Annotated[int, Within(3, 50), "the same failure of nearly the same request"] = 4
+    variants: Annotated[int, Within(3, 50), "failing variants of one command"] = 7
+    refused: Annotated[int, Within(3, 50), "the same refusal of different commands"] = 4
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stagnation(Section):
+    """When questions that teach nothing are a loop."""
+
+    questions: Annotated[int, Within(3, 50), "different questions with the same answer"] = 6
+    near: Annotated[int, Within(3, 50), "nearly the same question with the same answer"] = 5
+    known: Annotated[int, Within(3, 50), "questions whose answers were all known"] = 8
+    without_results: Annotated[
+        int, Within(4, 40), "calls that ask for nothing new, where only requests are known"
+    ] = 8
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Talk(Section):
+    """When talk that says nothing new is a loop."""
+
+    messages: Annotated[int, Within(2, 50), "messages of one agent that say nothing new"] = 4
+    rounds: Annotated[int, Within(2, 10), "rounds of several agents that add nothing"] = 3
+    fresh: Annotated[float, Within(0, 50), "new terms a message that still are nothing"] = 2.5
+    new_terms: Annotated[
+        float, Within(0, 1, above=True), "share of new terms among all that still is nothing"
+    ] = 0.35
+    embedding: Annotated[str, "what tells messages alike: " + FORMS] = HASHING
+
+    def __post_init__(self) -> None:
+        Section.__post_init__(self)
+        if not is_embedding(self.embedding):
+            raise PolicyInvalid("embedding", FORMS, self.embedding)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JudgeRule(Section):
+    """When a judge is asked though no rule tripped, and what its answer does."""
+
+    suspicions: Annotated[bool, "whether a model is asked at all"] = True
+    every: Annotated[int, Within(1, 1000), "at most one such question in so many turns"] = 10
+    confidence: Annotated[
+        float, Within(0, 1, above=True), "how sure it must be of a loop to open a card"
+    ] = 0.8
+    drought: Annotated[int, Within(4, 40), "attempts in vain before it is asked"] = 8
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EscalationRule(Section):
+    """How one rule's signals, or (`every`) those of all, escalate; None: as the rule asks.
+
+    observe -> nudge -> escalate -> ask -> stop: higher ones may follow at higher counts.
+    """
+
+    nudge: Annotated[str, ("observe", "tell"), "what is done below the trip"] | None = None
+    nudge_at: (
+        Annotated[float, Within(0, 1, above=True), "from which share of the way to the trip"] | None
+    ) = None
+    trip: (
+        Annotated[str, tuple(one.name.lower() for one in Severity), "the severity of a trip"] | None
+    ) = None
+    escalate_at: (
+        Annotated[int, Within(2, 1000), "from so many repeats another strategy is asked for"] | None
+    ) = None
+    ask_at: Annotated[int, Within(2, 1000), "from so many a person"] | None = None
+    stop_at: Annotated[int, Within(2, 1000), "from so many the run ends"] | None = None
+
+    def severity_of(self, signal: Signal) -> Severity:
+        """Give a signal's severity: by its count where one is reached, else by the trip.
+
+        A rule below its own limit never escalates: patience comes first.
+        """
+        if signal.score < 1.0:
+            if signal.score < (self.nudge_at or NUDGE_AT):
+                return signal.severity
+            return Severity.NUDGE if self.nudge == "tell" else Severity.OBSERVE
+        steps = {"STOP": self.stop_at, "ASK": self.ask_at, "ESCALATE": self.escalate_at}
+        repeats = signal.evidence.repeats
+        reached = (Severity[name] for name, at in steps.items() if at and repeats >= at)
+        return next(reached, Severity[self.trip.upper()] if self.trip else signal.severity)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Policy(Section):
+    """Which rules look, how strict they are, and what a run may use.
+
+    >>> DEFAULT_POLICY.repeat.calls
+    3
+    """
+
+    detectors: Annotated[tuple[str, ...], DETECTOR_NAMES, "the rules that look"] = DEFAULT_DETECTORS
+    sensitivity: Annotated[
+        float, Within(0.5, 0.99), "the stuck score from which people are asked: less asks earlier"
+    ] = FITTED_AT
+    repeat: Repeat = field(default_factory=Repeat)
+    errors: Errors = field(default_factory=Errors)
+    stagnation: Stagnation = field(default_factory=Stagnation)
+    talk: Talk = field(default_factory=Talk)
+    judged: Annotated[bool, "whether a judge hears a loop first"] = True
+    judge: JudgeRule = field(default_factory=JudgeRule)
+    budget: Budget | None = None
+    ladder: Annotated[Mapping[str, EscalationRule], ESCALATING] = field(default_factory=dict)
+    contrib: Tables = field(default_factory=dict)
+    task_type: Tables = field(default_factory=dict)
+    tool: Tables = field(default_factory=dict)
+    agent: Tables = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        Section.__post_init__(self)
+        problems = Problems()
+        for name, known in (("ladder", ESCALATING), ("contrib", CONTRIB)):
+            with problems.under(name):
+                check_names(getattr(self, name), known)
+        for name in CONTRIB:
+            if name in self.contrib and name in self.detectors:
+                with problems.under(f"contrib.{name}"):
+                    read_table(self.contrib[name], import_module(f"guard.contrib.{name}").Rule())
+        for scope in SCOPES:
+            with problems.under(scope):
+                self._check_tables(scope)
+        problems.complain()
+
+    @classmethod
+    def from_mapping(cls, mapping: Mapping[str, Any]) -> Policy:
+        """Read a policy from parsed JSON or TOML; what is absent is default.
+
+        Raises:
+            PolicyInvalid: says which field is wrong and what was expected.
+
+        >>> Policy.from_mapping({"repeat": {"calls": 5}}).repeat.calls
+        5
+        >>> Policy.from_mapping({"repeat": {"calls": "many"}})
+        Traceback (most recent call last):
+        ...
+        guard.errors.PolicyInvalid: policy field 'repeat.calls': expected a whole number \
+from 2 to 50, got 'many'
+        """
+        if not isinstance(mapping, Mapping):
+            raise PolicyInvalid("policy", TABLE, mapping)
+        policy, today, problems = DEFAULT_POLICY, renewed(mapping), Problems()
+        for name in reversed(_BASES):
+            with problems.under(name):
+                policy = _preset(today[name]) if today.get(name) else policy
+        with problems.under(""):
+            policy = read_table(today, policy, (*_BASES, *fields_of(cls)))
+        problems.complain()
+        used = {name: policy.contrib[name] for name in policy.contrib if name in policy.detectors}
+        return replace(policy, contrib=used)
+
+    @classmethod
+    def from_text(cls, text: str) -> Policy:
+        r"""Read a policy from the text of a TOML or JSON file.
+
+        Raises:
+            PolicyInvalid: names every wrong field, with what was expected.
+
+        >>> Policy.from_text('[tool."get_job"]\nretry = "poll"').nature_of("get_job").retry.value
+        'poll'
+        """
+        return cls.from_mapping(parse(text))
+
+    def as_mapping(self) -> dict[str, Any]:
+        """Give plain JSON values, so that `from_mapping` reads the same policy."""
+        return dict(json.loads(json.dumps(asdict(self), default=str)))
+
+    def for_run(self, task_type: str | None) -> Policy:
+        """Give the policy of a run: what its task type sets is set.
+
+        >>> policy = Policy.from_mapping({"task_type": {"research": {"repeat": {"rounds": 4}}}})
+        >>> policy.for_run("research").repeat.rounds, policy.for_run("coding").repeat.rounds
+        (4, 2)
+        """
+        tables = matching(self.task_type, task_type) if task_type else []
+        return _apply(replace(self, task_type={}), tables) if tables else self
+
+    def for_step(self, *, tool: str | None, agent: str | None) -> Policy:
+        """Give the policy of one step: its tool's tables, then its agent's.
+
+        The same object where no table speaks of them.
+        """
+        tables = matching(self.tool, tool) if tool else []
+        tables += matching(self.agent, agent) if agent else []
+        return _apply(replace(self, tool={}, agent={}), tables) if tables else self
+
+    def nature_of(self, tool: str | None) -> ToolNature | None:
+        """Give what this policy says of a tool's repeats; None: nothing."""
+        found: ToolNature | None = None
+        for table in matching(self.tool, tool) if tool else ():
+            if nature := _nature_in(table):
+                found = read_table(nature, ToolNature()).over(found)
+        return found
+
+    def escalation_of(self, detector: str) -> EscalationRule:
+        """Give how a rule escalates: its own table over that of `every`."""
+        every, own = self.ladder.get(EVERY, EscalationRule()), self.ladder.get(detector)
+        return read_table(asdict(own), every) if own else every
+
+    def _check_tables(self, scope: str) -> None:
+        tables, problems = getattr(self, scope), Problems()
+        if len(tables) > MOST_TABLES:
+            raise PolicyInvalid("", f"at most {MOST_TABLES} tables", len(tables))
+        bare = replace(self, contrib={}, task_type={}, tool={}, agent={}) if tables else self
+        known = {"tool": (*_OF_A_CALL, *_OF_A_TOOL), "agent": _OF_A_CALL}.get(scope) or [
+            name for name in fields_of(type(self)) if name not in SCOPES
+        ]
+        for name, table in tables.items():
+            with problems.under(name):
+                read_table(table, bare, known)
+            if scope == "tool" and isinstance(table, Mapping):
+                with problems.under(name):
+                    read_table(_nature_in(table), ToolNature())
+        problems.complain()
+
+
+DEFAULT_POLICY = Policy()
+
+
+def schema() -> dict[str, Any]:
+    """Give the JSON schema of a policy."""
+    found = schema_of(Policy)
+    found["properties"] |= {name: {"type": "string"} for name in _BASES}
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **found}
 
 
 def parse(text: str) -> dict[str, Any]:
@@ -47,157 +304,27 @@ def parse(text: str) -> dict[str, Any]:
     return dict(parsed)
 
 
-def read_document(base: Policy, mapping: Mapping[str, Any]) -> Policy:
-    """Read a whole policy over a base: the default, or what it `extends`.
-
-    Raises:
-        PolicyInvalid: names every wrong field, with what was expected.
-    """
-    if not isinstance(mapping, Mapping):
-        raise PolicyInvalid("policy", "a table of fields", mapping)
-    problems = Problems()
-    told = {name: table for name, table in mapping.items() if name not in _BASES}
-    for name in _BASES:
-        base = _preset(name, mapping.get(name), problems) or base
-    check_known(told, (*_BASES, *_names(type(base))), "", problems)
-    values = read_fields(base, told, "", problems)
-    for scope in SCOPES:
-        values[scope] = {**getattr(base, scope), **_tables(told.get(scope), scope, problems)}
-        check_tables(base, scope, values[scope], problems)
-    problems.complain()
-    return replace(base, **values)
-
-
-def read_fields(
-    base: Policy, table: Mapping[str, Any], path: str, problems: Problems
-) -> dict[str, Any]:
-    """Read the fields a table sets, beside those of `base`; scopes apart."""
-    values: dict[str, Any] = {}
-    if (names := table.get("detectors")) is not None:
-        values["detectors"] = _read_detectors(names, f"{path}detectors", problems)
-    shape: Any = type(base)
-    for name in sections(shape):
-        if (section := table.get(name)) is not None:
-            values[name] = read_section(section, getattr(base, name), f"{path}{name}", problems)
-    if (ladder := table.get("ladder")) is not None:
-        values["ladder"] = _read_ladder(base, ladder, f"{path}ladder", problems)
-    if (budget := table.get("budget")) is not None:
-        values["budget"] = _read_budget(budget, path, problems)
-    if (judged := table.get("judged")) is not None:
-        values["judged"] = _read_judged(base, judged, f"{path}judged", problems)
-    return values
-
-
-def check_tables(base: Policy, scope: str, tables: Mapping[str, Any], problems: Problems) -> None:
-    """Note what is wrong with the tables of one scope."""
-    if len(tables) > MOST_TABLES:
-        problems.note(scope, f"at most {MOST_TABLES} tables", len(tables))
-        return
-    for name, table in tables.items():
-        path = f"{scope}.{name}"
-        if not isinstance(table, Mapping):
-            problems.note(path, "a table of fields", table)
-            continue
-        check_known(table, allowed_in(type(base), scope), f"{path}.", problems)
-        read_fields(base, table, f"{path}.", problems)
-        if scope == "tool":
-            read_nature(table, path, problems)
-
-
-def apply_tables(policy: Policy, tables: Iterable[Mapping[str, Any]]) -> Policy:
-    """Set what these tables say, each over the one before."""
-    for table in tables:
-        policy = replace(policy, **read_fields(policy, table, "", Problems()))
-    return policy
-
-
 def matching(tables: Mapping[str, Any], name: str) -> list[Mapping[str, Any]]:
     """Give the tables that speak of a name: patterns first, the full name last."""
     patterns = [key for key in tables if key != name and fnmatchcase(name, key)]
     return [tables[key] for key in (*patterns, *([name] if name in tables else []))]
 
 
-def read_nature(table: Mapping[str, Any], path: str, problems: Problems) -> ToolNature | None:
-    """Read what a tool's table says of its repeats; None: nothing."""
-    told = {name: table[name] for name in _NATURE if name in table}
-    return read_section(told, ToolNature(), path, problems) if told else None
+def _apply(policy: Policy, tables: Iterable[Mapping[str, Any]]) -> Policy:
+    for table in tables:
+        with Problems().under(""):  # each is right by itself; two that clash stop no run
+            policy = read_table(table, policy, table)
+    return policy
 
 
-@functools.cache
-def sections(policy: Any) -> tuple[str, ...]:
-    """Name every field of a policy that is a table of thresholds."""
-    made = {one.name: one.default_factory for one in fields(policy)}
-    return tuple(name for name, factory in made.items() if is_dataclass(factory))
+def _nature_in(table: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: table[name] for name in _OF_A_TOOL if name in table}
 
 
-def allowed_in(policy: type, scope: str) -> tuple[str, ...]:
-    """Name what a scope may set: a run everything, a single call what detectors read."""
-    if scope == "task_type":
-        return tuple(name for name in _names(policy) if name not in SCOPES)
-    detectors = tuple(name for name in sections(policy) if name in DETECTOR_NAMES)
-    nature = _NATURE if scope == "tool" else ()
-    return ("detectors", "ladder", *detectors, *nature)
+def _preset(name: object) -> Policy:
+    from guard.policy.presets import PRESETS, find_preset
 
-
-def _names(policy: type) -> tuple[str, ...]:
-    return tuple(types_of(policy))
-
-
-def _preset(field: str, name: object, problems: Problems) -> Policy | None:
-    if name is None:
-        return None
-    from guard.presets import PRESETS
-
-    if not isinstance(name, str) or name not in PRESETS:
-        problems.note(field, f"one of {', '.join(PRESETS)}", name)
-        return None
-    return PRESETS[name]
-
-
-def _tables(tables: object, scope: str, problems: Problems) -> dict[str, Any]:
-    if tables is None:
-        return {}
-    if not isinstance(tables, Mapping):
-        problems.note(scope, "a table for each name", tables)
-        return {}
-    return {str(name): table for name, table in tables.items()}
-
-
-def _read_detectors(names: object, path: str, problems: Problems) -> tuple[str, ...]:
-    if not isinstance(names, list | tuple):
-        problems.note(path, "a list of detector names", names)
-        return DETECTOR_NAMES
-    for name in names:
-        if name not in DETECTOR_NAMES:
-            problems.note(path, f"names out of {', '.join(DETECTOR_NAMES)}", name)
-    return tuple(name for name in names if name in DETECTOR_NAMES)
-
-
-def _read_ladder(base: Policy, tables: object, path: str, problems: Problems) -> dict[str, Rungs]:
-    if not isinstance(tables, Mapping):
-        problems.note(path, "a table for each detector, or for `every`", tables)
-        return dict(base.ladder)
-    check_known(tables, (EVERY, *DETECTOR_NAMES), f"{path}.", problems)
-    read = {
-        name: read_section(table, base.ladder.get(name, Rungs()), f"{path}.{name}", problems)
-        for name, table in tables.items()
-    }
-    return {**base.ladder, **read}
-
-
-def _read_judged(base: Policy, judged: object, path: str, problems: Problems) -> bool:
-    if not isinstance(judged, bool):
-        problems.note(path, "true or false", judged)
-        return base.judged
-    return judged
-
-
-def _read_budget(budget: object, path: str, problems: Problems) -> Budget | None:
-    if not isinstance(budget, Mapping):
-        problems.note(f"{path}budget", "a table of ceilings", budget)
-        return None
-    try:
-        return Budget.from_mapping(budget)
-    except PolicyInvalid as error:
-        problems.take(error, path.rstrip("."))
-        return None
+    found = find_preset(name) if isinstance(name, str) else None
+    if found is None:
+        raise PolicyInvalid("", f"one of {', '.join(PRESETS)}", name)
+    return found

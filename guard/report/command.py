@@ -12,12 +12,11 @@ from pathlib import Path
 from guard.errors import GuardError
 from guard.formats import read_recording
 from guard.policy import DEFAULT_POLICY, Policy
-from guard.progress import progress
+from guard.printing import printable, progress
 from guard.replay import choose_policy
 from guard.report.loops import Told, look_through
 from guard.report.sessions import PLACES, find_sessions, usual_places
 from guard.report.totals import Found, Totals
-from guard.tables import printable
 
 _USUAL_PLACES = ", ".join(f"~/{place}" for place in PLACES.values())
 

@@ -12,8 +12,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from guard.ending import GRACE_S, end_tree
 from guard.errors import GuardError
+from guard.running.ending import GRACE_S, end_tree
 
 ANSWERS_WITHIN_S = 60.0
 

@@ -10,7 +10,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from guard.ending import GRACE_S, end_tree, signal_tree
+from guard.running.ending import GRACE_S, end_tree, signal_tree
 
 FORWARDED = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGUSR1)
 """What we are sent is meant for the command."""

@@ -13,15 +13,14 @@ import signal
 import sys
 import tempfile
 import threading
-from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from guard.adapters.codex import CLIENT
 from guard.adapters.codex_settings import is_ours
 from guard.adapters.fields import mapping, text
 from guard.adapters.hook import HookEvent
-from guard.keys import Connection
 from guard.running import linking
 from guard.running.app_server import AppServer, AppServerFailed, Notice
 from guard.running.codex_exec import Task
@@ -30,6 +29,7 @@ from guard.running.codex_usage import Ledger, usage_told
 from guard.running.codex_voice import Voice
 from guard.running.desk import Desk
 from guard.running.reporting import Reporter
+from guard.sdk.keys import Connection
 from guard.turn import Turn
 from guard.wire import Directive, DirectiveAction, Message
 
@@ -43,9 +43,10 @@ SIGNALLED = 128
 
 @dataclass(frozen=True, slots=True)
 class Heard:
-    """A directive that arrived."""
+    """A directive that arrived; `obeyed` once it was done."""
 
     directive: Directive
+    obeyed: threading.Event = field(default_factory=threading.Event)
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,13 +141,17 @@ class Driver:
         )
 
     def _hear(self, directive: Directive) -> None:
-        self._inbox.put(Heard(directive))
+        heard = Heard(directive)
+        self._inbox.put(heard)
+        # The next question tells the server that a hold is kept: not while work goes on.
+        heard.obeyed.wait()
 
     # --- what comes in -----------------------------------------------------------
 
     def _take(self, event: Notice | Heard | Signalled) -> None:
         if isinstance(event, Heard):
             self._obey(event.directive)
+            event.obeyed.set()
         elif isinstance(event, Signalled):
             self._end(SIGNALLED + event.number)
         elif not event.method:
@@ -157,14 +162,16 @@ class Driver:
     def _notice(self, notice: Notice) -> None:
         self._voice.heard(notice.method, notice.params)
         if notice.method == "turn/completed":
-            self._turn_over(text(mapping(notice.params.get("turn")), "status"))
+            self._turn_over(mapping(notice.params.get("turn")))
         elif not self._hooked and notice.method == "item/completed":
             self._tell(self._ledger.turn(turn_of(mapping(notice.params.get("item")))))
         elif not self._hooked and notice.method == "thread/tokenUsage/updated":
             used = replace(usage_told(notice.params), model=self._model)
             self._tell(self._ledger.used(used))
 
-    def _turn_over(self, status: str) -> None:
+    def _turn_over(self, turn: Mapping[str, Any]) -> None:
+        if self._turn not in {None, text(turn, "id")}:
+            return  # an interrupted one, told after the next was begun
         self._turn = None
         self._tell(self._ledger.rest())
         if self._paused:
@@ -174,7 +181,7 @@ class Driver:
         if left and directive and directive.action is not DirectiveAction.STOP:
             self._give(left)
         else:
-            self._status = 0 if status == "completed" else 1
+            self._status = 0 if text(turn, "status") == "completed" else 1
 
     def _tell(self, turns: Iterable[Turn]) -> None:
         for turn in turns:
@@ -213,7 +220,7 @@ class Driver:
     def _look_again(self) -> None:
         directive = self._reporter.directive_now()
         if directive is not None:
-            self._hear(directive)
+            self._inbox.put(Heard(directive))
 
     def _give(self, messages: list[Message]) -> None:
         """Put texts before the model now: into its turn, or as its next one."""

@@ -55,7 +55,7 @@ class Ledger:
     """Joins turns with the model calls behind them.
 
     A call's use is told just after what came of it, so the agent's last turns wait
-    for it; each deed answers the turns that are complete.
+    for it; each call answers the turns that are complete.
     """
 
     def __init__(self) -> None:

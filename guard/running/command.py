@@ -12,12 +12,12 @@ from typing import Any
 
 from guard.adapters import ADAPTERS
 from guard.errors import ConnectRefused, GuardError, ServerAway
-from guard.keys import USER_WIDE, Connection, connection_for
 from guard.running import codex_exec, linking
 from guard.running.child import Child
 from guard.running.desk import Desk
 from guard.running.keeper import Keeper
 from guard.sdk.conversation import new_key
+from guard.sdk.keys import USER_WIDE, Connection, connection_for
 from guard.sdk.transport import Endpoint
 
 PROGRAMS = {"claude": "claude-code", "codex": "codex", "gemini": "gemini", "cursor-agent": "cursor"}
@@ -42,13 +42,13 @@ CAPABILITIES = {
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command line."""
     parser.usage = "guard run [options] -- COMMAND…"
-    parser.add_argument("--name", help="what people call this run; default: the command")
+    parser.add_argument("--name", help="name of the run; default: the command")
     parser.add_argument("--url", help="Mission Control's address; default $MISSIONCONTROL_URL")
     parser.add_argument("--key", help="the project's agent key; default $MISSIONCONTROL_KEY")
     parser.add_argument(
         "--fail",
         choices=("open", "closed"),
-        help="while Mission Control is away: run anyway (open) or do not start (closed)",
+        help="while Mission Control is down: run anyway (open) or do not start (closed)",
     )
     parser.add_argument("command_line", nargs="+", metavar="COMMAND", help="what to run")
 
@@ -87,7 +87,9 @@ def wanted(args: argparse.Namespace, client: str | None) -> Connection:
     url = args.url or os.environ.get("MISSIONCONTROL_URL") or (standing.url if standing else "")
     key = args.key or os.environ.get("MISSIONCONTROL_KEY") or (standing.key if standing else "")
     if not url or not key:
-        raise ConnectRefused("Say where: --url and --key, or MISSIONCONTROL_URL and _KEY.")
+        raise ConnectRefused(
+            "Give --url and --key, or set MISSIONCONTROL_URL and MISSIONCONTROL_KEY."
+        )
     try:
         Endpoint.of(url, key)
     except ValueError as error:

@@ -10,8 +10,8 @@ from urllib.parse import quote, urlencode
 from guard.adapters.codex import CLIENT
 from guard.adapters.hook import PROBE
 from guard.errors import ServerAway, ServerRefused
-from guard.keys import Connection
 from guard.sdk.exchange import Answer, Request
+from guard.sdk.keys import Connection
 from guard.sdk.transport import HttpTransport
 from guard.sdk.wording import SUCCESSES, body_of, directive_of, turn_json
 from guard.turn import Turn
@@ -96,7 +96,7 @@ NO_CONTENT = 204
 SERVER_FAULT = 500
 
 
-def insisting(deed: Callable[[], Any], *, until: Callable[[], bool]) -> Any:
+def insisting(call: Callable[[], Any], *, until: Callable[[], bool]) -> Any:
     """Do it again while the server is away, until it worked or nobody wants it more.
 
     Raises:
@@ -104,7 +104,7 @@ def insisting(deed: Callable[[], Any], *, until: Callable[[], bool]) -> Any:
     """
     while not until():
         try:
-            return deed()
+            return call()
         except ServerAway:
             time.sleep(AGAIN_S)
         except ServerRefused as error:

@@ -116,8 +116,8 @@ class Keeper:
         self._kept.pause()
         return True
 
-    def _insist(self, deed: Callable[[], Any]) -> Any:
-        return insisting(deed, until=self._over.is_set)
+    def _insist(self, call: Callable[[], Any]) -> Any:
+        return insisting(call, until=self._over.is_set)
 
     def _stop(self, reason: str) -> None:
         if self.ended_for is None:
@@ -125,13 +125,13 @@ class Keeper:
             sys.stderr.write(f"guard run: {reason}\n")
             self._kept.end()
 
-    def _in_background(self, deed: Any, *args: Any) -> None:
-        threading.Thread(target=_quietly, args=(deed, *args), daemon=True).start()
+    def _in_background(self, call: Any, *args: Any) -> None:
+        threading.Thread(target=_quietly, args=(call, *args), daemon=True).start()
 
 
-def _quietly(deed: Any, *args: Any) -> None:
+def _quietly(call: Any, *args: Any) -> None:
     """A server that says no must not disturb the command."""
     try:
-        deed(*args)
+        call(*args)
     except ServerRefused as error:
         sys.stderr.write(f"guard run: {error}\n")

@@ -24,7 +24,7 @@ class Reporter:
     Args:
         desk: Asks the server.
         opening: The body of `POST runs/`.
-        hear: Called with each directive, in a thread of its own.
+        hear: Called with each directive, in a thread of its own; returns once it is obeyed.
         pauses: The agent waits here while it is held, and not in its own hooks.
     """
 
@@ -33,7 +33,7 @@ class Reporter:
         pauses: bool,
     ) -> None:  # fmt: skip
         self._desk, self._opening, self._hear, self._pauses = desk, opening, hear, pauses
-        self._deeds: queue.Queue[Callable[[], None] | None] = queue.Queue()
+        self._calls: queue.Queue[Callable[[], None] | None] = queue.Queue()
         self._over = threading.Event()
         self._run_id: str | None = None
         with contextlib.suppress(ServerAway, ServerRefused):  # else when it is back
@@ -43,11 +43,11 @@ class Reporter:
 
     def turn(self, turn: Turn) -> None:
         """Tell a turn."""
-        self._deeds.put(lambda: self._desk.take_turns(self._run_id or "", [turn]))
+        self._calls.put(lambda: self._desk.take_turns(self._run_id or "", [turn]))
 
     def delivered(self, message_id: str) -> None:
         """Tell that a message reached the model."""
-        self._deeds.put(lambda: self._desk.delivered(self._run_id or "", message_id))
+        self._calls.put(lambda: self._desk.delivered(self._run_id or "", message_id))
 
     def directive_now(self) -> Directive | None:
         """Read the directive; None: nobody can be asked."""
@@ -59,8 +59,8 @@ class Reporter:
 
     def finish(self, said: str) -> None:
         """Tell what is left, and that the run is over unless it is known."""
-        self._deeds.put(lambda: self._desk.say_ended(self._run_id or "", said))
-        self._deeds.put(None)
+        self._calls.put(lambda: self._desk.say_ended(self._run_id or "", said))
+        self._calls.put(None)
         if self._run_id is not None:
             self._telling.join(LAST_WORDS_S)
         self._over.set()
@@ -74,8 +74,8 @@ class Reporter:
         told = {"capabilities": self._opening["capabilities"]}
         self._insist(lambda: self._desk.change(run["id"], **told))
         threading.Thread(target=self._listen, daemon=True).start()
-        while (deed := self._deeds.get()) is not None:
-            self._insist(deed)
+        while (call := self._calls.get()) is not None:
+            self._insist(call)
 
     def _listen(self) -> None:
         after, held = None, False
@@ -88,8 +88,8 @@ class Reporter:
     def _next(self, after: int | None, *, as_agent: bool) -> Directive | None:
         return self._desk.next_directive(self._run_id or "", after=after, as_agent=as_agent)
 
-    def _insist(self, deed: Callable[[], Any]) -> Any:
+    def _insist(self, call: Callable[[], Any]) -> Any:
         try:
-            return insisting(deed, until=self._over.is_set)
+            return insisting(call, until=self._over.is_set)
         except ServerRefused:
             return None  # one turn that cannot be taken must not cost the rest

@@ -12,10 +12,10 @@ from typing import Any, Literal, Self
 
 from guard.errors import ServerAway
 from guard.events import Emit
-from guard.kin import environment_under
 from guard.sdk.conversation import Fail, Go, new_key
 from guard.sdk.current import enter, leave
 from guard.sdk.exchange import Answer, AsyncTransport, Do, Flow, Request, Step, T, Wait
+from guard.sdk.lineage import environment_under
 from guard.sdk.opening import (
     Outboxes,
     address,
@@ -28,7 +28,8 @@ from guard.sdk.opening import (
     with_messages,
 )
 from guard.sdk.session import Session, Twin
-from guard.sdk.transport import AsyncHttpTransport, HttpTransport
+from guard.sdk.streams import AsyncHttpTransport
+from guard.sdk.transport import HttpTransport
 from guard.turn import Role
 from guard.wire import Escalation, Mode
 
@@ -62,6 +63,7 @@ class AsyncSession:
         emit: Emit | None = None,
         outbox: Outboxes = None,
         ask: bool = True,
+        heartbeat: bool = True,
         **opening: Any,
     ) -> None:
         self.agent = agent
@@ -70,15 +72,17 @@ class AsyncSession:
         self._outer: Any = None
         self._twin: Session | None = None
         self._on_escalation = on_escalation
-        where = self._where = address(url, key)
+        where = address(url, key)
         self._transport = transport or AsyncHttpTransport(*where)
+        self._beside_the_loop = HttpTransport(*where)
         self._loop: asyncio.AbstractEventLoop | None = None
+        beats = self._send_for_courier if transport else self._beside_the_loop.send
         told = opening_of(
             name=name, agent=agent, goal=goal, workspace=workspace, run_key=run_key, mode=mode
         )
         self._conversation = conversation_of(
             told | opening, where, send=self._send_for_courier, fail=fail, emit=emit,
-            outbox=outbox, asks=ask,
+            outbox=outbox, asks=ask, beats=beats if heartbeat else None,
         )  # fmt: skip
 
     @property
@@ -124,8 +128,7 @@ class AsyncSession:
         """Say that the run is over."""
         await self._drive(self._conversation.end(status))
         await self._transport.close()
-        if self._twin is not None:
-            self._twin.hang_up()
+        self._beside_the_loop.close()
 
     def is_here(self) -> bool:
         """This session's connections belong to the running event loop."""
@@ -136,7 +139,7 @@ class AsyncSession:
         if self._twin is None:
             self._twin = Twin(
                 self._conversation,
-                HttpTransport(*self._where),
+                self._beside_the_loop,
                 agent=self.agent,
                 unread=self.unread,
             )

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from guard.errors import ServerAway, ServerRefused
 from guard.events import Away, Back, Delivered, Emitter, Opened, Tripped
@@ -22,8 +22,12 @@ from guard.sdk.delivery import Delivery, Send, post
 from guard.sdk.exchange import Request
 from guard.sdk.outbox import Outbox, leftovers
 from guard.sdk.outbox_file import MOST_CHARS, Record
+from guard.sdk.pulse import pulse
 from guard.sdk.wording import body_of, cut, turn_json
 from guard.turn import Turn
+
+if TYPE_CHECKING:
+    from guard.detectors.corrections import Correction
 
 logger = logging.getLogger("guard")
 
@@ -43,14 +47,14 @@ class Memory:
 
     def note(self, turn: Turn) -> None:
         """Remember a turn; of a long text its ends."""
-        self._turns.append(
-            replace(
+        if any(text and len(text) > MOST_CHARS for text in (turn.content, turn.result, turn.error)):
+            turn = replace(
                 turn,
                 content=cut(turn.content, MOST_CHARS),
                 result=cut(turn.result, MOST_CHARS),
                 error=cut(turn.error, MOST_CHARS),
             )
-        )
+        self._turns.append(turn)
 
     def before(self, turn: Turn) -> list[Turn]:
         """Give what came before this observation of a turn."""
@@ -70,11 +74,18 @@ class Alone:
         opening: What opens the run.
         folder: The project's folder for outbox and rules; None: nothing is kept.
         send: Carries a request in the courier's thread.
+        beats: Carries the signs of life, in a thread of theirs; None: there are none.
         emit: The host's callback.
     """
 
     def __init__(
-        self, *, opening: Mapping[str, Any], folder: Path | None, send: Send, emit: Emitter
+        self,
+        *,
+        opening: Mapping[str, Any],
+        folder: Path | None,
+        send: Send,
+        emit: Emitter,
+        beats: Send | None = None,
     ) -> None:
         self.away = False
         self.run_id: str | None = None
@@ -83,6 +94,7 @@ class Alone:
         self._opening = opening
         self._folder = folder
         self._send = send
+        self._beats = beats
         self._emit = emit
         self._lock = threading.RLock()
         self._guard: Any = None
@@ -92,14 +104,14 @@ class Alone:
 
     # --- going and coming ----------------------------------------------------
 
-    def leave(self, reason: str, *, doing: str) -> None:
+    def leave(self, away: ServerAway, *, doing: str) -> None:
         """The server is away: say so once an outage, and have the courier look for it."""
         with self._lock:
             is_news, self.away = not self.away, True
         if is_news:
-            logger.warning("Mission Control is not there (%s): %s", reason, doing)
-            self._emit(Away(reason=reason))
-        self._courier.call()
+            logger.warning("Mission Control is not there (%s): %s", away, doing)
+            self._emit(Away(reason=str(away)))
+        self._courier.call(later=is_news, retry_after_s=away.retry_after_s)
 
     def arrive(self, run_id: str) -> None:
         """The run stands on the server."""
@@ -109,6 +121,21 @@ class Alone:
             self.run_id = run_id
         self._emit(Opened(run=run_id))
         self._courier.call()
+        if self._beats is not None:
+            pulse.start(self)
+
+    def beat(self) -> bool:
+        """Say that this process lives; False: the server takes no such word from us."""
+        if self._beats is None:
+            return False
+        try:
+            post(self._beats, "POST", f"runs/{self.run_id}/presence/", {})
+        except ServerAway as away:
+            logger.debug("a sign of life was not heard: %s", away)
+        except ServerRefused as refused:
+            logger.debug("no signs of life are wanted: %s", refused)
+            return False
+        return True
 
     def hurry(self) -> None:
         """Look now whether the server is back; blocks for a few seconds at most."""
@@ -130,6 +157,7 @@ class Alone:
 
     def close(self) -> None:
         """Deliver what can be delivered at once, and let go."""
+        pulse.stop(self)
         if self.outbox is not None:
             self.outbox.tell_dropped()
         self._courier.dismiss(CLOSE_S, last_try=self.has_mail)
@@ -147,8 +175,9 @@ class Alone:
 
     def keep_turn(self, turn: Turn) -> bool:
         """Keep a turn for later; False: the server came back, tell it yourself."""
-        told = turn if turn.ts is not None else replace(turn, ts=datetime.now(UTC))  # noqa: TID251
-        return self.keep({"turn": turn_json(told)})
+        told = turn_json(turn)
+        told.setdefault("ts", datetime.now(UTC).isoformat())  # noqa: TID251
+        return self.keep({"turn": told})
 
     def keep(self, record: Record) -> bool:
         """Keep a record for later; False: the server came back."""
@@ -204,12 +233,12 @@ class Alone:
             nudges: tuple[str, ...] = self._guard.take_nudges() if self._guard else ()
         return nudges
 
-    def settle(self, *, allowed: Iterable[str] = ()) -> None:
+    def settle(self, *, allowed: Iterable[str] = (), corrected: Iterable[Correction] = ()) -> None:
         """Start streaks afresh: somebody answered."""
         with self._lock:
             self.memory.forget()
             if self._guard is not None:
-                self._guard.forget()
+                self._guard.forget(corrected=corrected)
                 self._guard.allow(allowed)
 
     @property

@@ -24,7 +24,15 @@ from guard.events import Directed, Emitter, Ended, Messaged
 from guard.sdk.alone import Alone
 from guard.sdk.exchange import Answer, Do, Flow, Request, Wait
 from guard.sdk.stand_in import UNREACHABLE, Fail, Go, StandIn, new_key
-from guard.sdk.wording import body_of, directive_of, is_passing, turn_json
+from guard.sdk.wording import (
+    AGAIN_WITHIN_S,
+    body_of,
+    comes_again_in,
+    directive_of,
+    is_passing,
+    pause_of,
+    turn_json,
+)
 from guard.turn import Turn
 from guard.wire import CallAction, Directive, DirectiveAction, Escalation
 
@@ -79,7 +87,7 @@ class Conversation:
         """The run's id on the server; None while it was never reached."""
         return self.alone.run_id
 
-    # --- flows, one a deed ---------------------------------------------------
+    # --- flows, one a call ---------------------------------------------------
 
     def open(self) -> Flow[None]:
         """Open the run, or find it again; quietly none if the server is away."""
@@ -184,9 +192,14 @@ class Conversation:
         return directive
 
     def _ask(self, request: Request) -> Flow[Mapping[str, Any]]:
+        left_s = AGAIN_WITHIN_S
         answer = _got((yield request))
+        while (pause_s := comes_again_in(answer, left_s=left_s)) is not None:
+            yield Wait(seconds=pause_s)
+            left_s -= pause_s
+            answer = _got((yield request))
         if is_passing(answer.status):
-            raise ServerAway(f"it answered {answer.status}")
+            raise ServerAway(f"it answered {answer.status}", retry_after_s=answer.retry_after_s)
         body = body_of(answer)
         self._refused = False
         return body
@@ -233,6 +246,7 @@ class Conversation:
     def _asked_till_answered(self, request: Request) -> Flow[Answer]:
         away_s, pause_s = 0.0, 0.25
         while True:
+            wait_s = pause_s
             try:
                 answer = _got((yield request))
             except ServerAway as error:
@@ -243,8 +257,9 @@ class Conversation:
                 if not is_passing(answer.status):
                     self.alone.hurry_soon()
                     return answer
-            yield Wait(seconds=pause_s)
-            away_s, pause_s = away_s + pause_s, min(pause_s * 2, ASK_AGAIN_S)
+                wait_s = pause_of(pause_s, answer.retry_after_s)
+            yield Wait(seconds=wait_s)
+            away_s, pause_s = away_s + wait_s, min(pause_s * 2, ASK_AGAIN_S)
 
     # --- verdicts and messages -----------------------------------------------
 
@@ -291,7 +306,9 @@ class Conversation:
         while self._unmarked:
             message_id = self._unmarked[0]
             path = f"runs/{self.run_id}/messages/{quote(message_id, safe='')}/delivered/"
-            _got((yield Request(method="POST", path=path, body={})))
+            answer = _got((yield Request(method="POST", path=path, body={})))
+            if is_passing(answer.status):
+                raise ServerAway(f"it answered {answer.status}", retry_after_s=answer.retry_after_s)
             with self._lock:
                 self._unmarked[:] = [kept for kept in self._unmarked if kept != message_id]
 
@@ -304,10 +321,10 @@ class Conversation:
     def _unreachable(self) -> str:
         return UNREACHABLE if self.fail == "closed" else ""
 
-    def _note_away(self, error: Exception, *, held: bool = False) -> None:
+    def _note_away(self, error: ServerAway, *, held: bool = False) -> None:
         """Go on alone; a held call waits instead, and is told of by its next one."""
         doing = "a held call waits for it" if held else MEANWHILE[self.fail]
-        self.alone.leave(str(error), doing=doing)
+        self.alone.leave(error, doing=doing)
 
     def _note_refused(self, error: ServerRefused) -> None:
         """Say so once, not at every call."""

@@ -8,6 +8,7 @@ import threading
 from collections.abc import Callable
 
 from guard.errors import ServerAway, ServerRefused
+from guard.sdk.wording import pause_of
 
 logger = logging.getLogger("guard")
 
@@ -20,7 +21,8 @@ class Courier:
 
     Args:
         errand: Does all there is to do; may be repeated. `ServerAway` has it tried
-            again later, `ServerRefused` not before somebody calls anew.
+            again later, not before the server wants it, `ServerRefused` not before
+            somebody calls anew.
         leave: Called when the courier is dismissed and has stopped.
     """
 
@@ -32,13 +34,22 @@ class Courier:
         self._wanted = False
         self._dismissed = False
         self._hurried = False
-        self._tries = 0
+        self._later_s = 0.0
+        self._begun = 0
+        self._ended = 0
         self._refused = False
 
-    def call(self) -> None:
-        """Have the errand run soon. A courier that backs off is not hurried."""
+    def call(self, *, later: bool = False, retry_after_s: float | None = None) -> None:
+        """Have the errand run soon. A courier that backs off is not hurried.
+
+        Args:
+            later: The server has just been away or busy: not before a first pause,
+            retry_after_s: nor before it wants to be asked again.
+        """
         with self._lock:
             self._wanted = True
+            if later:
+                self._later_s = pause_of(FIRST_PAUSE_S, retry_after_s)
             alive = self._thread is not None and self._thread.is_alive()  # a fork leaves it behind
             if not alive and not self._dismissed:
                 self._start()
@@ -52,12 +63,15 @@ class Courier:
             self._thread = None
 
     def hurry(self, timeout_s: float) -> None:
-        """Have it tried now, and wait until it was, at most `timeout_s` seconds."""
+        """Have it tried now, and wait until it was, at most `timeout_s` seconds.
+
+        A try that is already under way began before whatever the caller knows.
+        """
         self.call()
         with self._lock:
-            before, self._hurried = self._tries, True
+            begun, self._hurried = self._begun, True
             self._lock.notify_all()
-            self._lock.wait_for(lambda: self._tries > before or not self._thread, timeout_s)
+            self._lock.wait_for(lambda: self._ended > begun or not self._thread, timeout_s)
 
     def dismiss(self, timeout_s: float, *, last_try: bool) -> None:
         """Let it go, after one last try; one that takes longer ends by itself."""
@@ -73,16 +87,24 @@ class Courier:
     def _work(self) -> None:
         pause_s = FIRST_PAUSE_S
         while self._goes_on():
-            if self._tried():
+            away = self._tried()
+            if away is None:
                 pause_s = FIRST_PAUSE_S
                 continue
-            self._wait(pause_s * random.uniform(0.8, 1.2))  # noqa: S311 - to spread callers
+            own_s = pause_s * random.uniform(0.8, 1.2)  # noqa: S311 - to spread callers
+            with self._lock:
+                self._pause(pause_of(own_s, away.retry_after_s))
             pause_s = min(pause_s * 2, LONGEST_PAUSE_S)
 
     def _goes_on(self) -> bool:
         with self._lock:
+            if self._later_s:
+                later_s, self._later_s = self._later_s, 0.0
+                self._pause(later_s)
+            self._hurried = False  # a try begins, or none is wanted: no later pause is cut short
             if self._wanted and not self._dismissed:
                 self._wanted = False
+                self._begun += 1
                 return True
             self._thread = None
             leaves = self._dismissed
@@ -91,30 +113,29 @@ class Courier:
             self._leave()
         return False
 
-    def _tried(self) -> bool:
-        """Try once; False: it must be tried again."""
-        done = True
+    def _tried(self) -> ServerAway | None:
+        """Try once; returns why it must be tried again, None: it need not."""
+        failure: ServerAway | None = None
         try:
             self._errand()
             self._refused = False
-        except ServerAway:
-            done = False
+        except ServerAway as away:
+            failure = away
         except ServerRefused as refused:
             self._say_refused(refused)
         except Exception:
             logger.exception("delivering to Mission Control failed; the agent goes on")
         with self._lock:
-            self._tries += 1
-            self._wanted = self._wanted or not done
+            self._ended += 1
+            self._wanted = self._wanted or failure is not None
             self._lock.notify_all()
-        return done
+        return failure
 
     def _say_refused(self, refused: ServerRefused) -> None:
         if not self._refused:
             logger.warning("%s; what waits for it is kept", refused)
         self._refused = True
 
-    def _wait(self, seconds: float) -> None:
-        with self._lock:
-            self._lock.wait_for(lambda: self._hurried or self._dismissed, seconds)
-            self._hurried = False
+    def _pause(self, seconds: float) -> None:
+        """Wait with the lock, which is free meanwhile, unless somebody is in a hurry."""
+        self._lock.wait_for(lambda: self._hurried or self._dismissed, seconds)

@@ -123,7 +123,7 @@ def post(send: Send, method: str, path: str, body: Any, *, wait_s: int = 0) -> A
     )
     answer = send(request)
     if is_passing(answer.status):
-        raise ServerAway(f"it answered {answer.status}")
+        raise ServerAway(f"it answered {answer.status}", retry_after_s=answer.retry_after_s)
     return body_of(answer)
 
 

@@ -27,10 +27,14 @@ class Request:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
-    """Status and parsed JSON; None where the body is empty or no JSON."""
+    """Status and parsed JSON; None where the body is empty or no JSON.
+
+    `retry_after_s`: when to come again, where the server says so.
+    """
 
     status: int
     body: Any = None
+    retry_after_s: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

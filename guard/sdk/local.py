@@ -7,12 +7,13 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Literal
 
+from guard.detectors.corrections import Correction
 from guard.engine import Engine
 from guard.judge.court import Court
-from guard.nudge import nudge_text
-from guard.policy import AllowPattern, Response, decide, is_allowed
+from guard.judge.nudge import nudge_text
+from guard.policy import Action, AllowPattern, Effect, RunState, decide, is_allowed
 from guard.sdk.rules import Rules
-from guard.signals import Assessment, Rung, Signal
+from guard.signals import Signal
 from guard.turn import Role, Turn
 
 logger = logging.getLogger("guard")
@@ -69,7 +70,6 @@ class LocalGuard:
         self._court = Court(rules.policy, workspace=tuple(workspace), goal=goal)
         self._allowed = list(rules.allowed)
         self._seen: dict[int, Turn] = {}
-        self._fixed = False
         self._pending: Finding | None = None
         self._nudges: list[str] = []
         for turn in recent:
@@ -95,56 +95,45 @@ class LocalGuard:
         taken, self._nudges = tuple(self._nudges), []
         return taken
 
-    def forget(self) -> None:
+    def forget(self, *, corrected: Iterable[Correction] = ()) -> None:
         """Start all streaks afresh: somebody answered."""
-        self._engine.reset()
-        self._pending, self._fixed = None, False
+        self._engine.reset(corrected=corrected)
+        self._pending = None
 
     def allow(self, calls: Iterable[str]) -> None:
         """Never ask about these calls again."""
         self._allowed += [AllowPattern(pattern=call) for call in calls]
 
-    def _observe(self, turn: Turn) -> Assessment:
+    def _observe(self, turn: Turn) -> Effect | None:
+        """Look at a turn and take its nudges; return what else is to be done."""
         assessment = self._engine.observe(turn)
         self._seen[assessment.seq] = turn
         while len(self._seen) > REMEMBERED:
             del self._seen[next(iter(self._seen))]
-        for signal in assessment.signals:
-            if signal.first and signal.rung is Rung.NUDGE and not self._allows(signal):
+        state = RunState(mode=self.rules.mode, fix_failed=self._engine.is_correcting)
+        effects = decide(state, assessment, allows=lambda one: is_allowed(one, self._allowed))
+        for action, signal in effects:
+            if action is Action.NUDGE:
                 turns = [self._seen[seq] for seq in signal.turns if seq in self._seen]
                 self._nudges.append(nudge_text(signal, turns))
-        return assessment
-
-    def _allows(self, signal: Signal) -> bool:
-        return is_allowed(signal, self._allowed)
+        return next((one for one in effects if not one.action.is_quiet), None)
 
     def _find(self, turn: Turn) -> Finding | None:
-        assessment = self._observe(turn)
-        trip = assessment.trip
-        if trip is None:
+        effect = self._observe(turn)
+        if effect is None:
             return None
-        if self._allows(trip):
+        action, trip = effect
+        verdict = None if action is Action.ALLOW else self._court.rules(trip, self._seen)
+        if action is Action.ALLOW or (verdict is not None and not verdict.loop):
             self.forget()
             return None
-        verdict = self._court.rules(trip, self._seen)
-        if verdict is not None and not verdict.loop:
-            self.forget()
-            return None
-        return self._finding(turn, assessment, trip, fix=verdict.fix if verdict else None)
-
-    def _finding(
-        self, turn: Turn, assessment: Assessment, trip: Signal, *, fix: str | None
-    ) -> Finding | None:
-        response = decide(
-            assessment, self.rules.mode, card_open=False, fix_failed=self._fixed or not fix
-        )
+        fix = verdict.fix if verdict else None
         found = Finding(action="ask", signal=trip)
-        if response is Response.STOP:
+        if action is Action.STOP:
             return replace(found, action="stop")
-        if response is Response.FIX and turn.is_proposed:
-            self._fixed = True
-            return replace(found, action="fix", text=fix or "")
-        if response in {Response.HOLD, Response.FIX}:
+        if action is Action.FIX and fix and turn.is_proposed:
+            return replace(found, action="fix", text=fix)
+        if action in {Action.HOLD, Action.FIX}:
             return found
         if trip.first:
             logger.warning("while Mission Control is away: %s", trip.evidence.summary)

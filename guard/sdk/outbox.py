@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from guard.sdk.outbox_file import Batch, OutboxFile, Record, read_records, written
+from guard.sdk.outbox_file import AskedFor, Batch, OutboxFile, Record, read_records, written
 
 logger = logging.getLogger("guard")
 
@@ -79,6 +79,7 @@ class Outbox:
         self._most_bytes = most_bytes
         self._most_turns = most_turns
         self._lock = threading.RLock()
+        self._asked_for = AskedFor()
         self._file: OutboxFile | None = None
         self._turns = 0
         self.dropped = 0
@@ -130,7 +131,7 @@ class Outbox:
         file = self._own_file()
         if file is None:
             return False
-        line = written(record)
+        line = written(record, self._asked_for)
         room = self._most_bytes - (RESERVE if is_turn else 0)
         if file.size + len(line) > room or (is_turn and self._turns >= self._most_turns):
             self._complain("is full: newer turns are dropped")

@@ -16,7 +16,7 @@ from guard.sdk.transport import HttpTransport
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command line."""
     parser.add_argument(
-        "deed", nargs="?", choices=("list", "send"), default="list", help="default: list"
+        "action", nargs="?", choices=("list", "send"), default="list", help="default: list"
     )
     parser.add_argument("--url", help="the server; default $MISSIONCONTROL_URL")
     parser.add_argument("--key", help="the project's agent key; default $MISSIONCONTROL_KEY")
@@ -31,7 +31,7 @@ def run(args: argparse.Namespace) -> int:
     if root is None:
         sys.stderr.write("guard outbox: it is switched off\n")
         return 0
-    if args.deed == "list":
+    if args.action == "list":
         sys.stdout.write(listing(root))
         return 0
     try:
@@ -49,7 +49,7 @@ def listing(root: Path) -> str:
         for one in found
         if one.files
     ]
-    return "".join(lines) or "Nothing waits.\n"
+    return "".join(lines) or "Nothing is queued.\n"
 
 
 def send(root: Path, url: str, key: str) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import functools
 import json
 import os
 import secrets
@@ -12,7 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from guard.redact import redact_json
+from guard.reading.memo import Memo
+from guard.redact import redact, redact_json
 from guard.sdk.wording import cut
 
 try:
@@ -27,6 +29,11 @@ Record = Mapping[str, Any]
 MOST_CHARS = 8_000
 """Of one text of a turn; its middle is cut. Masking costs 30 us a kilobyte."""
 LONGEST_LINE = 256 * 1024
+_OURS = frozenset({"key", "role", "phase", "ts"})
+"""What the session itself writes of a turn, and what holds no word of its host."""
+_NAMES = frozenset({"agent", "tool", "model", "provider"})
+"""What is the same turn after turn."""
+_UNDER_WAY = 16
 BATCH_BYTES = 1024 * 1024
 
 
@@ -108,22 +115,67 @@ def _locked(descriptor: int) -> bool:
     return True
 
 
-def written(record: Record) -> bytes:
-    """Write a record as one line: secrets masked, long texts cut."""
-    line = _line(_shortened(record, MOST_CHARS))
+class AskedFor:
+    """Arguments of the calls under way, masked: their completions are not masked anew.
+
+    So a call is told as it was proposed, whatever its host does to the arguments since.
+    """
+
+    def __init__(self) -> None:
+        self._masked = Memo[str, tuple[Any, Any]](_UNDER_WAY)
+
+    def masked(self, turn: Record) -> Any:
+        """Give a turn's arguments, long texts cut and secrets masked."""
+        key, args = turn.get("key") or "", turn["args"]
+        known = self._masked.find(key)
+        if known is not None and known[0] is args:
+            return known[1]
+        masked = redact_json(_shortened(args, MOST_CHARS))
+        self._masked.keep(key, (args, masked))
+        return masked
+
+
+def written(record: Record, asked_for: AskedFor | None = None) -> bytes:
+    """Write a record as one line: secrets masked, long texts cut.
+
+    Args:
+        record: What is written.
+        asked_for: The calls of the same session.
+    """
+    turn = record.get("turn")
+    masked = _masked_turn(turn, asked_for or AskedFor()) if turn else None
+    line = _line({"turn": masked} if masked else redact_json(_shortened(record, MOST_CHARS)))
     if len(line) > LONGEST_LINE:
-        line = _line(_shortened(record, 500))
+        line = _line(redact_json(_shortened(record, 500)))
     return line if len(line) <= LONGEST_LINE else _line(_without_args(record))
 
 
+def _masked_turn(turn: Record, asked_for: AskedFor) -> Record:
+    told = {}
+    for name, value in turn.items():
+        if name in _OURS:
+            told[name] = value
+        elif name == "args":
+            told[name] = asked_for.masked(turn)
+        elif name in _NAMES:
+            told[name] = _masked_name(cut(str(value), MOST_CHARS) or "")
+        else:
+            told[name] = redact_json(_shortened(value, MOST_CHARS))
+    return told
+
+
+_masked_name = functools.lru_cache(maxsize=256)(redact)
+_encode = json.JSONEncoder(default=str, separators=(",", ":")).encode
+
+
 def _line(record: Record) -> bytes:
-    text = json.dumps(redact_json(record), default=str, separators=(",", ":"))
-    return text.encode() + b"\n"
+    return _encode(record).encode() + b"\n"
 
 
 def _without_args(record: Record) -> Record:
     turn = {name: part for name, part in record.get("turn", {}).items() if name != "args"}
-    return _shortened({**record, "turn": turn}, 500)  # type: ignore[no-any-return]
+    bare: Record = redact_json(_shortened({**record, "turn": turn}, 500))
+    return bare
 
 
 def _shortened(value: Any, most: int) -> Any:

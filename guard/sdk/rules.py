@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any, Literal, Self
 
 from guard.errors import PolicyInvalid
-from guard.keys import write_private
 from guard.policy import DEFAULT_POLICY, AllowPattern, Policy
+from guard.sdk.keys import write_private
 from guard.wire import Mode
 
 logger = logging.getLogger("guard")
@@ -78,7 +78,7 @@ def save_rules(folder: Path, body: Mapping[str, Any]) -> None:
     """Keep rules for a process that starts while the server is away."""
     try:
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-        write_private(folder / FILE, json.dumps(body))
+        write_private(folder / FILE, json.dumps(body).encode())
     except OSError as error:
         logger.debug("the rules cannot be kept: %s", error)
 

@@ -10,10 +10,10 @@ from typing import Any, Literal, Self
 
 from guard.errors import ServerAway
 from guard.events import Emit
-from guard.kin import environment_under
 from guard.sdk.conversation import Conversation, Fail, Go, new_key
 from guard.sdk.current import enter, leave
 from guard.sdk.exchange import Do, Flow, Step, T, Transport, Wait
+from guard.sdk.lineage import environment_under
 from guard.sdk.opening import (
     Outboxes,
     address,
@@ -72,6 +72,8 @@ class Session:
             `~/.local/state/missioncontrol/outbox`.
         ask: While the server is away, ask on the terminal, where there is one, what
             shall become of a call; False: do what the project says of unanswered cards.
+        heartbeat: Say every 20 seconds that this process lives, so that a killed one is missed
+            within a minute; False: for a process that speaks for agents elsewhere.
         opening: Further fields of `POST runs/`: `task_type`, `policy`, `budget`, `parent`, …
             Without a parent the one in `$MISSIONCONTROL_PARENT_RUN` is taken, if any.
     """
@@ -93,6 +95,7 @@ class Session:
         emit: Emit | None = None,
         outbox: Outboxes = None,
         ask: bool = True,
+        heartbeat: bool = True,
         **opening: Any,
     ) -> None:
         self.agent = agent
@@ -107,7 +110,7 @@ class Session:
         )
         self._conversation = conversation_of(
             told | opening, where, send=self._transport.send, fail=fail, emit=emit, outbox=outbox,
-            asks=ask,
+            asks=ask, beats=self._transport.send if heartbeat else None,
         )  # fmt: skip
 
     @property

@@ -103,7 +103,7 @@ class StandIn:
 
     def _ask(self, turn: Turn, found: Finding) -> Flow[Choice | None]:
         """Ask at the terminal, until it is answered, too late, or the server is back."""
-        from guard.normalize import headline
+        from guard.reading.normalize import headline
         from guard.sdk.terminal import Question, ask
 
         question = Question(
@@ -126,12 +126,22 @@ class StandIn:
             "message": choice.message, "reason": found.reason, "calls": list(found.calls),
         }  # fmt: skip
         self.alone.keep({"choice": told})
-        self.alone.settle(allowed=found.calls if choice.action == "allowlist" else ())
+        self._settle(turn, found, choice)
         if choice.action == "terminate":
             raise Stopped(f"{found.reason} {ENDED_BY[by]}")
         if choice.action == "inject":
             return Go(turn=turn, run=False, text=choice.message or "")
         return Go(turn=turn)
+
+    def _settle(self, turn: Turn, found: Finding, choice: Choice) -> None:
+        """Start streaks afresh; what was allowed or corrected is remembered."""
+        from guard.detectors.corrections import Correction
+
+        corrected = Correction(call=turn, turns=found.signal.turns)
+        self.alone.settle(
+            allowed=found.calls if choice.action == "allowlist" else (),
+            corrected=[corrected] if choice.action == "inject" else (),
+        )
 
 
 def new_key() -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Mapping
 from dataclasses import asdict, fields
 from typing import Any
@@ -14,16 +15,24 @@ from guard.wire import CallAction, Directive, DirectiveAction, Escalation, Messa
 SUCCESSES = range(200, 300)
 
 TOO_MANY = 429
+SHORTEST_PAUSE_S = 0.25
+AGAIN_WITHIN_S = 6.0
+"""How long a caller is kept in all by a server that is there and says when to come again."""
+LONGEST_RETRY_S = 300.0
+"""What a server that would be left alone for hours is left alone for."""
 SERVER_ERROR = 500
 
 MOST_CHARS = 200_000
 """Of one text; a request may have 8 MB in all."""
 
 
+# Numbering is the server's.
+_NAMES = tuple(field.name for field in fields(Turn) if field.name != "seq")
+
+
 def turn_json(turn: Turn) -> dict[str, Any]:
     """Write a turn; what it does not say is left out."""
-    written = {field.name: getattr(turn, field.name) for field in fields(turn)}
-    del written["seq"]  # numbering is the server's
+    written = {name: getattr(turn, name) for name in _NAMES}
     for name in ("content", "result", "error"):
         written[name] = cut(written[name])
     if turn.usage is not None:
@@ -46,6 +55,24 @@ def cut(text: str | None, most: int = MOST_CHARS) -> str | None:
 def is_passing(status: int) -> bool:
     """What a proxy or a server just starting says; none speaks for the run."""
     return status >= SERVER_ERROR or status == TOO_MANY
+
+
+def comes_again_in(answer: Answer, *, left_s: float) -> float | None:
+    """Return how long to wait before asking again; None: not at all, or not within `left_s`."""
+    if not is_passing(answer.status) or answer.retry_after_s is None:
+        return None
+    pause_s = _spread(max(answer.retry_after_s, SHORTEST_PAUSE_S))
+    return pause_s if pause_s <= left_s else None
+
+
+def pause_of(own_s: float, retry_after_s: float | None) -> float:
+    """Return how long to wait before asking again: one's own pause, or as long as was said."""
+    return max(own_s, _spread(min(retry_after_s or 0.0, LONGEST_RETRY_S)))
+
+
+def _spread(seconds: float) -> float:
+    """Return up to a quarter more than was said: a crowd does not come back as one."""
+    return seconds * random.uniform(1.0, 1.25)  # noqa: S311 - no secret
 
 
 def body_of(answer: Answer) -> Mapping[str, Any]:

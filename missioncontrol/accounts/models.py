@@ -47,18 +47,53 @@ class Project(models.Model):
         default=dict, help_text="of models, in dollars a million tokens: its own"
     )
     daily_report = models.BooleanField(default=True, help_text="of what each day cost")
+    keep_words_days = models.PositiveIntegerField(
+        default=0, help_text="how long turns of ended runs keep their words; 0: for ever"
+    )
     event_seq = models.IntegerField(default=-1)
     head = models.CharField(max_length=64, default="0" * 64)
     created_at = models.DateTimeField()
+    archived_at = models.DateTimeField(null=True, help_text="since then it can only be read")
 
 
 class Membership(models.Model):
     project = models.ForeignKey(Project, on_delete=models.CASCADE)
     user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE)
     role = models.CharField(max_length=8, choices=Role.choices)
+    joined_at = models.DateTimeField(null=True, help_text="null: before this was noted")
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["project", "user"], name="one_membership")]
+
+
+class Invitation(models.Model):
+    """A link that lets one person into a project, once, with or without an account."""
+
+    id = models.UUIDField(primary_key=True, default=new_id)
+    project = models.ForeignKey(Project, on_delete=models.CASCADE)
+    digest = models.CharField(max_length=64, unique=True)
+    role = models.CharField(max_length=8, choices=Role.choices)
+    note = models.CharField(max_length=100, default="", help_text="whom it is for")
+    invited_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+"
+    )
+    created_at = models.DateTimeField()
+    expires_at = models.DateTimeField()
+    revoked_at = models.DateTimeField(null=True)
+    used_at = models.DateTimeField(null=True)
+    used_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+"
+    )
+
+
+class Reach(models.TextChoices):
+    """Which runs of its project an agent key speaks for."""
+
+    OWN = "own"
+    """Those it opened itself."""
+    AGENT = "agent"
+    """Those of the agent it names."""
+    PROJECT = "project"
 
 
 class AgentKey(models.Model):
@@ -69,10 +104,27 @@ class AgentKey(models.Model):
     name = models.CharField(max_length=100)
     digest = models.CharField(max_length=64, unique=True)
     prefix = models.CharField(max_length=12)
+    # Keys made before there was a choice go on reaching what they reached.
+    reach = models.CharField(max_length=7, choices=Reach.choices, default=Reach.PROJECT)
+    agent = models.CharField(
+        max_length=100, default="", help_text="whose runs it reaches, where `reach` is `agent`"
+    )
     created_at = models.DateTimeField()
     created_by = models.CharField(max_length=150, default="")
     last_used_at = models.DateTimeField(null=True, help_text="to the minute")
     revoked_at = models.DateTimeField(null=True)
+
+
+class SetupCode(models.Model):
+    """Stands in a command line for a key: `guard connect --once` exchanges it for one, once."""
+
+    id = models.UUIDField(primary_key=True, default=new_id)
+    project = models.ForeignKey(Project, on_delete=models.CASCADE)
+    digest = models.CharField(max_length=64, unique=True)
+    created_by = models.CharField(max_length=150)
+    expires_at = models.DateTimeField()
+    used_at = models.DateTimeField(null=True)
+    used_on = models.CharField(max_length=100, default="", help_text="as its machine calls itself")
 
 
 class Scope(models.TextChoices):

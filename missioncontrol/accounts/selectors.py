@@ -22,12 +22,6 @@ def memberships_of(user: User) -> QuerySet[Membership]:
     )
 
 
-def role_in(user: User, project_id: UUID) -> str | None:
-    """Return what a person may do in a project; None for a stranger."""
-    mine = Membership.objects.filter(user=user, project_id=project_id)
-    return mine.values_list("role", flat=True).first()
-
-
 def find_project_owned_by(user: User, *, name: str) -> Project | None:
     """Return the oldest project of that name this person belongs to."""
     mine = Project.objects.filter(membership__user=user, name=name)
@@ -44,8 +38,10 @@ def find_personal_token(secret: str, *, at: datetime) -> PersonalToken | None:
     """Return the live personal token behind this text; its person is active."""
     live = PersonalToken.objects.filter(
         Q(expires_at=None) | Q(expires_at__gt=at),
-        digest=digest(secret), revoked_at=None, user__is_active=True,
-    )  # fmt: skip
+        digest=digest(secret),
+        revoked_at=None,
+        user__is_active=True,
+    )
     return live.select_related("user").first()
 
 

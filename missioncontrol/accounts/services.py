@@ -18,6 +18,7 @@ from missioncontrol.accounts.models import (
     Membership,
     PersonalToken,
     Project,
+    Reach,
     Role,
     Scope,
 )
@@ -60,31 +61,41 @@ def ensure_local_owner() -> User:
 def create_project(*, name: str, owner: User, at: datetime, mode: Mode = Mode.PAUSE) -> Project:
     """Open a project with its first owner."""
     project = Project.objects.create(name=name, mode=mode, created_at=at)
-    Membership.objects.create(project=project, user=owner, role=Role.OWNER)
+    Membership.objects.create(project=project, user=owner, role=Role.OWNER, joined_at=at)
     return project
 
 
-def mint_agent_key(*, project: Project, name: str, at: datetime, by: str = "") -> Minted[AgentKey]:
-    """Make a key that lets an agent report to this project."""
+def mint_agent_key(
+    *, project: Project, name: str, at: datetime, by: str = "", reach: Reach = Reach.OWN,
+    agent: str = "",
+) -> Minted[AgentKey]:  # fmt: skip
+    """Make a key that lets an agent report to this project, on the runs it reaches."""
     token = new_token(AGENT_PREFIX)
-    return Minted(row=_keep_agent_key(project, name, token, at, by=by), secret=token.text)
+    row = _keep_agent_key(project, name, token, at, by=by, reach=reach, agent=agent)
+    return Minted(row=row, secret=token.text)
 
 
 def adopt_agent_key(*, project: Project, name: str, secret: str, at: datetime) -> AgentKey:
-    """Accept a key made earlier and kept in a file; known keys stay as they are."""
+    """Accept a key made earlier and kept in a file; known keys stay as they are.
+
+    It speaks for the whole project, like the one each start prints.
+    """
     token = kept(secret)
     known = AgentKey.objects.select_related("project").filter(digest=token.digest).first()
-    return known or _keep_agent_key(project, name, token, at)
+    return known or _keep_agent_key(project, name, token, at, reach=Reach.PROJECT)
 
 
 def _keep_agent_key(
-    project: Project, name: str, token: Token, at: datetime, *, by: str = ""
-) -> AgentKey:
+    project: Project, name: str, token: Token, at: datetime, *, by: str = "", reach: Reach,
+    agent: str = "",
+) -> AgentKey:  # fmt: skip
     return AgentKey.objects.create(
         project=project,
         name=name,
         digest=token.digest,
         prefix=token.prefix,
+        reach=reach,
+        agent=agent,
         created_at=at,
         created_by=by,
     )

@@ -12,6 +12,7 @@ from django.db.models import QuerySet
 
 from missioncontrol.accounts.browsers import IN_SESSION
 from missioncontrol.accounts.models import Browser
+from missioncontrol.accounts.session_store import hashed
 
 
 def end_others(user: User, *, kept: str | None, at: datetime) -> int:
@@ -20,7 +21,8 @@ def end_others(user: User, *, kept: str | None, at: datetime) -> int:
     All the others are forgotten, and with them where pushes reached them: also those whose
     session ended by itself.
     """
-    ended = [session.pk for session in _live(user, at) if session.session_key != kept]
+    here = hashed(kept) if kept else None
+    ended = [session.pk for session in _live(user, at) if session.pk != here]
     others = other_browsers(user, kept=kept)
     forgotten = others.count()
     others.delete()
@@ -31,7 +33,7 @@ def end_others(user: User, *, kept: str | None, at: datetime) -> int:
 def other_browsers(user: User, *, kept: str | None) -> QuerySet[Browser]:
     """Find a person's browsers but the one whose session has the key `kept`."""
     others = Browser.objects.filter(user=user)
-    session = Session.objects.filter(pk=kept).first()
+    session = Session.objects.filter(pk=hashed(kept)).first() if kept else None
     here = session.get_decoded().get(IN_SESSION) if session else None
     return others.exclude(pk=here) if here else others
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Awaitable, Callable
 from typing import Any
@@ -10,74 +11,95 @@ from uuid import UUID
 from pydantic import TypeAdapter
 
 from guard.wire import Directive, Refusal, TurnsReply
-from missioncontrol.api.bell import doorbell, writer
-from missioncontrol.api.endpoint import Answer, Request, wait_seconds
+from missioncontrol.api.endpoint import Request, Response, wait_seconds
 from missioncontrol.api.reading import read_turns
+from missioncontrol.api.web_process import beside, dispatcher, store
 from missioncontrol.clock import now
+from missioncontrol.decisions import directives, presence, sessions
+from missioncontrol.decisions.directives import ControlState
 from missioncontrol.errors import InvalidRequest, NotFound
-from missioncontrol.oversight import directives, services
-from missioncontrol.oversight.directives import Standing
+from missioncontrol.runs import selectors
 from missioncontrol.runs.ingest import Arrival, Stored
-from missioncontrol.runs.models import Run, Turn
+from missioncontrol.runs.models import Turn
 
 _replies: TypeAdapter[TurnsReply] = TypeAdapter(TurnsReply)
 _directives: TypeAdapter[Directive] = TypeAdapter(Directive)
 
 WAIT = re.compile(r'(?i)(?:^|[,;])\s*wait\s*=\s*"?(\d+(?:\.\d+)?)')
 
+KEEPER_LATE_S = 20.0
+"""Between two requests of a keeper, a restart of its server included."""
+
 Sent = Callable[[], Awaitable[None]]
 
 
-async def post_turns(request: Request) -> Answer:
+async def post_turns(request: Request) -> Response:
     """Store turns; with `Prefer: wait=S`, answer once they have been judged."""
     run_id = run_of(request)
-    turns, refused = read_turns(request.body)
-    stored = await writer.put(Arrival(run=run_id, project=request.project, turns=turns))
+    size = len(request.body)
+    turns, refused = await beside(lambda: read_turns(request.body), size=size)
+    arrival = Arrival(run=run_id, project=request.project, turns=turns, key=request.key)
+    stored = await store(arrival, size=size)
     wait_s = _preferred_wait(request)
     if wait_s is None:
-        doorbell.ring(run_id)
-        return await _reply(stored, refused, directives.standing_of(stored.run), judged=False)
-    standing = await doorbell.judged(run_id, obs=stored.obs, timeout_s=wait_s)
-    if standing is None:
-        standing = await doorbell.standing(run_id) or directives.standing_of(stored.run)
-    judged = standing.detected_obs >= stored.obs
-    return await _reply(stored, refused, standing, judged=judged, waited=wait_s)
+        dispatcher.dispatch(run_id, root=stored.run.root)
+        return await _reply(stored, refused, directives.control_state_of(stored.run), judged=False)
+    control = await dispatcher.judged(
+        run_id, obs=stored.obs, timeout_s=wait_s, root=stored.run.root
+    )
+    if control is None:
+        control = await dispatcher.control_state(run_id) or directives.control_state_of(stored.run)
+    judged = control.detected_obs >= stored.obs
+    return await _reply(stored, refused, control, judged=judged, waited=wait_s)
 
 
-async def get_directive(request: Request) -> Answer:
+async def get_directive(request: Request) -> Response:
     """Answer the directive now, or the next one newer than `after`; 204: none."""
     run_id = run_of(request)
-    asked_seq = await doorbell.read(lambda: _asked(run_id, request))
+    asked_seq = await dispatcher.read(lambda: _asked(run_id, request))
     after, wait_s = _after(request), wait_seconds(request.query("wait"))
     as_agent = request.query("keeper") is None
-    standing = await doorbell.moved(
-        run_id, after=-1 if after is None else after, as_agent=as_agent,
+    if not as_agent and wait_s:
+        for_s = wait_s + KEEPER_LATE_S  # its open request is a sign of its life
+        await dispatcher.run(lambda: _vouch(run_id, for_s=for_s, witness="keeper"))
+    control = await dispatcher.moved(
+        run_id,
+        after=-1 if after is None else after,
+        as_agent=as_agent,
         timeout_s=wait_s if after is not None else 0,
-    )  # fmt: skip
-    if standing is None:
+    )
+    if control is None:
         raise NotFound("The run")
-    if after is not None and standing.version <= after:
-        return Answer(204)
-    directive = await build(run_id, standing, asked_seq=asked_seq)
-    sent = told(run_id, standing) if as_agent or standing.forbidden else None
-    return Answer(200, _directives.dump_json(directive), sent=sent)
+    if after is not None and control.version <= after:
+        return Response(204)
+    directive = await build(run_id, control, asked_seq=asked_seq)
+    sent = told(run_id, control) if as_agent or control.forbidden else None
+    return Response(200, _directives.dump_json(directive), sent=sent)
 
 
-async def build(run_id: UUID, standing: Standing, *, asked_seq: int | None) -> Directive:
+async def post_presence(request: Request) -> Response:
+    """Take an agent's process's word that it lives; it is missed if it stops giving it."""
+    run_id = run_of(request)
+    await dispatcher.read(lambda: selectors.check_reach(run_id, request.key))
+    await dispatcher.run(lambda: _vouch(run_id, for_s=presence.PROMISE_S, witness="sdk"))
+    return Response(200, json.dumps({"again_within_s": presence.PROMISE_S}).encode())
+
+
+async def build(run_id: UUID, control: ControlState, *, asked_seq: int | None) -> Directive:
     """Return the directive with the messages that wait."""
     queued: Any = ()
-    if standing.queued_messages:
-        queued = await doorbell.read(lambda: directives.queued(run_id))
-    return directives.directive(standing, asked_seq=asked_seq, messages=queued)
+    if control.queued_messages:
+        queued = await dispatcher.read(lambda: directives.queued(run_id))
+    return directives.directive(control, asked_seq=asked_seq, messages=queued)
 
 
-def told(run_id: UUID, standing: Standing) -> Sent | None:
+def told(run_id: UUID, control: ControlState) -> Sent | None:
     """Return what notes that a person's answer left, if one is on its way."""
-    if standing.unconfirmed is None or standing.on_hold:
+    if control.unconfirmed is None or control.on_hold:
         return None
 
     async def note() -> None:
-        await doorbell.run(lambda: services.note_answered(run_id, at=now()))
+        await dispatcher.run(lambda: sessions.note_answered(run_id, at=now()))
 
     return note
 
@@ -95,10 +117,10 @@ def run_of(request: Request) -> UUID:
 
 
 async def _reply(
-    stored: Stored, refused: tuple[Refusal, ...], standing: Standing, *, judged: bool,
+    stored: Stored, refused: tuple[Refusal, ...], control: ControlState, *, judged: bool,
     waited: float | None = None,
-) -> Answer:  # fmt: skip
-    directive = await build(stored.run.id, standing, asked_seq=stored.asked_seq)
+) -> Response:  # fmt: skip
+    directive = await build(stored.run.id, control, asked_seq=stored.asked_seq)
     reply = TurnsReply(
         accepted=stored.accepted, duplicates=stored.duplicates, refused=refused,
         last_seq=stored.last_seq, judged=judged, directive=directive,
@@ -107,8 +129,12 @@ async def _reply(
     headers: tuple[tuple[bytes, bytes], ...] = ()
     if waited is not None:
         headers = ((b"preference-applied", f"wait={waited:g}".encode()),)
-    sent = told(stored.run.id, standing) if waited is not None else None
-    return Answer(200, _replies.dump_json(reply), headers=headers, sent=sent)
+    sent = told(stored.run.id, control) if waited is not None else None
+    return Response(200, _replies.dump_json(reply), headers=headers, sent=sent)
+
+
+def _vouch(run_id: UUID, *, for_s: float, witness: str) -> None:
+    presence.vouch(run_id, witness=witness, for_s=for_s, at=now())
 
 
 def _preferred_wait(request: Request) -> float | None:
@@ -129,13 +155,7 @@ def _after(request: Request) -> int | None:
 
 def _asked(run_id: UUID, request: Request) -> int | None:
     """Return the `seq` of the turn asked about: `call` names its key, else the last."""
-    last_seq = (
-        Run.objects.filter(pk=run_id, project_id=request.project)
-        .values_list("last_seq", flat=True)
-        .first()
-    )
-    if last_seq is None:
-        raise NotFound("The run")
+    last_seq = selectors.check_reach(run_id, request.key).last_seq
     key = request.query("call")
     named = Turn.objects.filter(run_id=run_id, key=key) if key else Turn.objects.none()
     return named.values_list("seq", flat=True).first() if key else last_seq

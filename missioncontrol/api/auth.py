@@ -12,23 +12,37 @@ from rest_framework.authentication import BaseAuthentication, SessionAuthenticat
 from rest_framework.permissions import SAFE_METHODS, BasePermission
 from rest_framework.request import Request
 
+from missioncontrol.accounts import people
 from missioncontrol.accounts.models import AgentKey, Membership, Role, Scope
+from missioncontrol.accounts.reach import KeyHolder
 from missioncontrol.accounts.selectors import find_personal_token
 from missioncontrol.accounts.services import note_use
 from missioncontrol.accounts.tokens import AGENT_PREFIX, PERSON_PREFIX, digest
-from missioncontrol.api.keys import find_project
+from missioncontrol.api.keys import find_holder
 from missioncontrol.clock import now
-from missioncontrol.errors import Forbidden, InvalidRequest, NotFound, NotSignedIn
+from missioncontrol.errors import (
+    Forbidden,
+    InvalidRequest,
+    NotFound,
+    NotSignedIn,
+    ProjectArchived,
+)
+from missioncontrol.runs import selectors as runs
 
 WRITERS = frozenset({Role.OWNER, Role.OPERATOR})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AgentCaller:
-    """An agent: it has one project and no name of its own."""
+    """An agent: its key has one project, and reaches some of its runs."""
 
-    project: UUID
+    key: KeyHolder
     is_authenticated: bool = True
+
+    @property
+    def project(self) -> UUID:
+        """The project its key belongs to."""
+        return self.key.project
 
 
 class AgentKeyAuthentication(BaseAuthentication):
@@ -38,10 +52,10 @@ class AgentKeyAuthentication(BaseAuthentication):
         token = _bearer(request)
         if not token.startswith(AGENT_PREFIX):
             return None
-        project = find_project(digest(token))
-        if project is None:
+        key = find_holder(digest(token))
+        if key is None:
             raise NotSignedIn("This agent key is unknown or revoked.")
-        return AgentCaller(project=project), token
+        return AgentCaller(key=key), token
 
     def authenticate_header(self, request: Request) -> str:
         return "Bearer"
@@ -92,8 +106,10 @@ class IsCaller(BasePermission):
         return isinstance(request.user, User | AgentCaller)
 
 
-def projects_of(request: Request) -> list[UUID]:
+def projects_of(request: Request, *, even_archived: bool = True) -> list[UUID]:
     """Return the projects the caller may read, narrowed by `?project=`.
+
+    `even_archived`: those that are archived too, which can always be asked for by name.
 
     Raises:
         NotFound: `?project=` names one that is not theirs.
@@ -101,12 +117,38 @@ def projects_of(request: Request) -> list[UUID]:
     caller = request.user
     if isinstance(caller, AgentCaller):
         return [caller.project]
-    return _narrowed(_memberships(caller), request.query_params.get("project"))
+    wanted = request.query_params.get("project")
+    return _narrowed(_memberships(caller, even_archived=even_archived or bool(wanted)), wanted)
+
+
+def check_reach(request: Request, run_id: UUID) -> None:
+    """Refuse an agent whose key does not reach this run; to it, there is none.
+
+    Raises:
+        NotFound: it is another key's run, or there is none.
+    """
+    if isinstance(request.user, AgentCaller):
+        runs.check_reach(run_id, request.user.key)
 
 
 def writable_projects_of(request: Request) -> list[UUID]:
     """Return the projects in which a person may act."""
-    return _memberships(request.user, roles=WRITERS)
+    return _memberships(request.user, roles=WRITERS, even_archived=False)
+
+
+def the_project(request: Request, named: UUID | None) -> UUID:
+    """Return the project a write is for: the named one, or the only one that is not archived.
+
+    Raises:
+        NotFound: it is not theirs.
+        InvalidRequest: they have several and named none.
+    """
+    if named is not None:
+        return check_belongs(request, named)
+    live = _memberships(request.user, even_archived=False)
+    if len(live) != 1:
+        raise InvalidRequest("project: say which of your projects.", field="project")
+    return live[0]
 
 
 def check_belongs(request: Request, project: UUID) -> UUID:
@@ -126,13 +168,36 @@ def check_may_act(request: Request, project: UUID) -> None:
     Raises:
         NotFound: the project is not theirs at all.
         Forbidden: they may look but not act.
+        ProjectArchived: nobody may, until it is brought back.
     """
+    _check_role(request, project, WRITERS, "A viewer can look but not act.")
+
+
+def check_owns(
+    request: Request, project: UUID, refusal: str, *, even_archived: bool = False
+) -> None:
+    """Refuse whoever does not own a project, in the words of `refusal`.
+
+    Raises:
+        NotFound: the project is not theirs at all.
+        Forbidden: they do not own it.
+        ProjectArchived: nothing in it changes; unless `even_archived`.
+    """
+    _check_role(request, project, frozenset({Role.OWNER}), refusal, even_archived=even_archived)
+
+
+def _check_role(
+    request: Request, project: UUID, roles: frozenset[Role], refusal: str, *,
+    even_archived: bool = False,
+) -> None:  # fmt: skip
     found = Membership.objects.filter(user=cast(Any, request.user), project=project)
-    role = found.values_list("role", flat=True).first()
-    if role is None:
+    mine = found.select_related("project").first()
+    if mine is None:
         raise NotFound("The project")
-    if role not in WRITERS:
-        raise Forbidden("A viewer can look but not act.")
+    if mine.role not in roles:
+        raise Forbidden(refusal)
+    if mine.project.archived_at is not None and not even_archived:
+        raise ProjectArchived
 
 
 def check_by_hand(request: Request) -> None:
@@ -166,30 +231,26 @@ def owned_project(request: Request, named: UUID | None) -> UUID:
 
     Raises:
         NotFound: it is not theirs at all.
-        Forbidden: they do not own it.
+        Forbidden: they do not own it, or it is archived.
         InvalidRequest: they have several and named none.
     """
-    mine = _memberships(request.user)
-    if named is None and len(mine) != 1:
-        raise InvalidRequest("project: say which of your projects.", field="project")
-    project = check_belongs(request, named or mine[0])
-    if project not in owned_projects(request):
-        raise Forbidden("Only an owner makes and revokes keys.")
+    project = the_project(request, named)
+    check_owns(request, project, "Only an owner makes and revokes keys.")
     return project
 
 
 def name_of(request: Request | HttpRequest) -> str:
     """Return the caller's name as the journal writes it."""
     caller = request.user
-    if isinstance(caller, User):
-        return caller.get_full_name() or caller.get_username()
-    return "agent"
+    return people.name_of(caller) if isinstance(caller, User) else "agent"
 
 
-def _memberships(user: Any, roles: frozenset[Role] | None = None) -> list[UUID]:
-    found = Membership.objects.filter(user=user)
-    if roles is not None:
-        found = found.filter(role__in=roles)
+def _memberships(
+    user: Any, roles: frozenset[Role] = frozenset(Role), *, even_archived: bool = True
+) -> list[UUID]:
+    found = Membership.objects.filter(user=user, role__in=roles)
+    if not even_archived:
+        found = found.filter(project__archived_at=None)
     return list(found.values_list("project_id", flat=True))
 
 

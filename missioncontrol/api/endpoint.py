@@ -1,5 +1,5 @@
 """Thin ASGI endpoints: authentication, body limit, problem documents, and a wait
-that ends when the caller hangs up. No Django in the path (DESIGN 3).
+that ends when the caller hangs up. No Django in the path.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ from typing import Any
 from urllib.parse import parse_qs
 from uuid import UUID
 
-from django.conf import settings
-from django.http.request import split_domain_port, validate_host
 from pydantic_core import to_json
 
-from missioncontrol.api import keys, rpc_status
+from missioncontrol import origin
+from missioncontrol.accounts.reach import KeyHolder
+from missioncontrol.accounts.tokens import AGENT_PREFIX, digest
+from missioncontrol.api import keys, limits, peers, rpc_status
 from missioncontrol.errors import (
-    BodyTooLarge,
     InvalidRequest,
     MissionControlError,
     NotSignedIn,
@@ -34,13 +34,15 @@ Scope = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
 Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 
-BODY_LIMIT = 8 * 1024 * 1024
 LONGEST_WAIT_S = 60.0
+HUNG_UP = "the caller hung up"
+"""With what a handler is cancelled whose caller went away; a server that ends says nothing."""
 PROTOBUF = "application/x-protobuf"
+_AGENT = f"bearer {AGENT_PREFIX}"
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class Response:
     """What goes back; `body` is JSON bytes. `sent` runs after it left."""
 
     status: int
@@ -56,8 +58,13 @@ class Request:
 
     scope: Scope
     body: bytes
-    project: UUID
+    key: KeyHolder
     params: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def project(self) -> UUID:
+        """The project its key belongs to."""
+        return self.key.project
 
     def headers(self, name: bytes) -> list[str]:
         """Return every value of a header, in order."""
@@ -69,7 +76,7 @@ class Request:
         return values[-1] if values else None
 
 
-Handler = Callable[[Request], Awaitable[Answer]]
+Handler = Callable[[Request], Awaitable[Response]]
 
 
 async def serve(
@@ -78,16 +85,61 @@ async def serve(
     """Run one handler; stop waiting when the caller hangs up."""
     try:
         check_host(scope)
-        project = await keys.project_of(_bearer(scope))
-        body = await _read_body(scope, receive)
-        answer = await _until_hang_up(handler(Request(scope, body, project, params)), receive)
+        key = await keys.holder_of(bearer(scope))
+        body = await _read_body(bounded(scope, receive))
+        response = await _until_hang_up(handler(Request(scope, body, key, params)), receive)
     except MissionControlError as error:
-        answer = _refusal(scope, error)
+        response = refusal(scope, error)
     except Exception:
         logger.exception("%s %s failed", scope["method"], scope["path"])
-        answer = _refusal(scope, MissionControlError("The server failed; the log says how."))
-    if answer is not None:
-        await _send(send, answer)
+        response = refusal(scope, MissionControlError("The server failed; the log says how."))
+    if response is not None:
+        await _send(send, response)
+
+
+def admit(scope: Scope) -> Callable[[], None]:
+    """Let a request in by its head alone; call what is returned once it is over.
+
+    Raises:
+        TooManyRequests: its address or its key has sent too many.
+        Unavailable: too many of its kind are under way.
+    """
+    kind = limits.kind_of(scope["method"], scope["path"])
+    if kind is None:
+        return _nothing
+    peer = (scope.get("client") or ("", 0))[0]
+    proof = header(scope, b"authorization") or header(scope, b"cookie")
+    limits.limiter.count(
+        kind,
+        address=peers.address_of(peer, header(scope, b"x-forwarded-for")),
+        key=digest(proof.strip()[len("bearer ") :].strip() if _is_bearer(proof) else proof),
+    )
+    return limits.openings.enter() if kind == "runs" else _nothing
+
+
+def _is_bearer(proof: str) -> bool:
+    """Say whether it is a key or token: it is counted by the hash that it is kept as."""
+    return proof.strip().lower().startswith("bearer ")
+
+
+def _nothing() -> None:
+    """Most requests hold no place."""
+
+
+def bounded(scope: Scope, receive: Receive) -> Receive:
+    """Return a `receive` that raises BodyTooLarge past what this caller may send.
+
+    Raises:
+        BodyTooLarge: so much was announced.
+    """
+    announced = header(scope, b"content-length")
+    has_key = bears_agent_key(scope)
+    return limits.bounded(receive, announced, has_key=has_key)
+
+
+async def refuse(error: MissionControlError, scope: Scope, send: Send) -> None:
+    """Answer an error in the caller's words."""
+    await _send(send, refusal(scope, error))
 
 
 async def refuse_method(scope: Scope, send: Send) -> None:
@@ -101,23 +153,26 @@ def check_host(scope: Scope) -> None:
     Raises:
         InvalidRequest: the name is none of the accepted ones.
     """
-    host, _ = split_domain_port(_header(scope, b"host"))
-    if not host or not validate_host(host, settings.ALLOWED_HOSTS):
+    if not origin.is_our_host(header(scope, b"host")):
         raise InvalidRequest("This server does not answer to that Host; see --public-url.")
 
 
-def problem(error: MissionControlError) -> Answer:
+def problem(error: MissionControlError) -> Response:
     """Return an error as application/problem+json (RFC 9457)."""
     body = to_json(document(error))
-    return Answer(error.status, body, content_type=b"application/problem+json")
+    return Response(error.status, body, _lines(error), content_type=b"application/problem+json")
 
 
-def _refusal(scope: Scope, error: MissionControlError) -> Answer:
+def refusal(scope: Scope, error: MissionControlError) -> Response:
     """Answer in the caller's words: who sends protobuf reads a google.rpc.Status."""
-    if _header(scope, b"content-type") != PROTOBUF:
+    if header(scope, b"content-type") != PROTOBUF:
         return problem(error)
     body = rpc_status.status(error.status, str(error))
-    return Answer(error.status, body, content_type=PROTOBUF.encode())
+    return Response(error.status, body, _lines(error), content_type=PROTOBUF.encode())
+
+
+def _lines(error: MissionControlError) -> tuple[tuple[bytes, bytes], ...]:
+    return tuple((name.encode(), value.encode()) for name, value in error.headers().items())
 
 
 def document(error: MissionControlError) -> dict[str, Any]:
@@ -156,15 +211,15 @@ def wait_seconds(text: str | None) -> float:
     return min(max(seconds, 0.0), LONGEST_WAIT_S) if math.isfinite(seconds) else 0.0
 
 
-async def _until_hang_up(work: Awaitable[Answer], receive: Receive) -> Answer | None:
+async def _until_hang_up(work: Awaitable[Response], receive: Receive) -> Response | None:
     task = asyncio.ensure_future(work)
     gone = asyncio.ensure_future(_hang_up(receive))
     try:
         await asyncio.wait({task, gone}, return_when=asyncio.FIRST_COMPLETED)
         return task.result() if task.done() else None
     finally:
-        for leftover in (task, gone):
-            leftover.cancel()
+        task.cancel(HUNG_UP if gone.done() else None)
+        gone.cancel()
 
 
 async def _hang_up(receive: Receive) -> None:
@@ -172,44 +227,50 @@ async def _hang_up(receive: Receive) -> None:
         pass
 
 
-async def _read_body(scope: Scope, receive: Receive) -> bytes:
-    if int(_header(scope, b"content-length") or 0) > BODY_LIMIT:
-        raise BodyTooLarge(f"At most {BODY_LIMIT} bytes a request; send fewer turns at once.")
+async def _read_body(receive: Receive) -> bytes:
     parts: list[bytes] = []
-    size, more = 0, True
+    more = True
     while more:
         message = await receive()
         if message["type"] == "http.disconnect":
             raise InvalidRequest("The caller hung up before the body ended.")
         parts.append(message.get("body", b""))
-        size += len(parts[-1])
-        if size > BODY_LIMIT:
-            raise BodyTooLarge(f"At most {BODY_LIMIT} bytes a request; send fewer turns at once.")
         more = message.get("more_body", False)
     return b"".join(parts)
 
 
-async def _send(send: Send, answer: Answer) -> None:
+async def _send(send: Send, response: Response) -> None:
     headers = [
-        (b"content-type", answer.content_type),
-        (b"content-length", str(len(answer.body)).encode()),
+        (b"content-type", response.content_type),
+        (b"content-length", str(len(response.body)).encode()),
         (b"cache-control", b"no-store"),
-        *answer.headers,
+        *response.headers,
     ]
-    await send({"type": "http.response.start", "status": answer.status, "headers": headers})
-    await send({"type": "http.response.body", "body": answer.body})
-    if answer.sent is not None:
-        await answer.sent()
+    await send({"type": "http.response.start", "status": response.status, "headers": headers})
+    await send({"type": "http.response.body", "body": response.body})
+    if response.sent is not None:
+        await response.sent()
 
 
-def _bearer(scope: Scope) -> str:
-    kind, _, token = _header(scope, b"authorization").partition(" ")
+def bearer(scope: Scope) -> str:
+    """Return the secret of an `Authorization: Bearer` header.
+
+    Raises:
+        NotSignedIn: there is none.
+    """
+    kind, _, token = header(scope, b"authorization").partition(" ")
     if kind.lower() != "bearer" or not token:
         raise NotSignedIn("Send the project's agent key as `Authorization: Bearer mc_…`.")
     return token.strip()
 
 
-def _header(scope: Scope, name: bytes) -> str:
+def bears_agent_key(scope: Scope) -> bool:
+    """Say whether the caller calls itself an agent; its key may be anything yet."""
+    return header(scope, b"authorization")[: len(_AGENT)].lower() == _AGENT
+
+
+def header(scope: Scope, name: bytes) -> str:
+    """Return the first value of a header; empty: there is none."""
     for key, value in scope["headers"]:
         if key == name:
             text: str = value.decode("latin1")

@@ -2,51 +2,79 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
-from uuid import UUID
 
+from missioncontrol.accounts import reach
 from missioncontrol.accounts.models import AgentKey
+from missioncontrol.accounts.reach import KeyHolder
 from missioncontrol.accounts.services import note_use
 from missioncontrol.accounts.tokens import digest
-from missioncontrol.api.bell import doorbell
+from missioncontrol.api.web_process import dispatcher
 from missioncontrol.clock import now
-from missioncontrol.errors import NotSignedIn
+from missioncontrol.errors import NotSignedIn, ProjectArchived
 
 KEPT_S = 5.0
 KEPT_KEYS = 10_000
 
-_known: dict[str, tuple[UUID, float]] = {}
+_known: dict[str, tuple[KeyHolder, float]] = {}
+_looking: dict[str, asyncio.Task[KeyHolder | None]] = {}
+"""One look-up a key, however many requests come when it is forgotten."""
 
 
-async def project_of(token: str) -> UUID:
-    """Return the project of an agent key.
+async def holder_of(token: str) -> KeyHolder:
+    """Return who sends this agent key.
 
     Raises:
         NotSignedIn: the key is unknown or revoked.
+        ProjectArchived: its project takes nothing in.
     """
     hashed, moment = digest(token), time.monotonic()
     known = _known.get(hashed)
     if known is not None and known[1] > moment:
         return known[0]
-    project = await doorbell.run(lambda: find_project(hashed))
-    if project is None:
-        _known.pop(hashed, None)
+    looking = _looking.get(hashed)
+    if looking is None or looking.get_loop() is not asyncio.get_running_loop():
+        looking = _looking[hashed] = asyncio.ensure_future(_look_up(hashed, moment + KEPT_S))
+    holder = await asyncio.shield(looking)  # who hangs up leaves it to the others
+    if holder is None:
         raise NotSignedIn("This agent key is unknown or revoked.")
-    if len(_known) >= KEPT_KEYS:
-        _known.clear()
-    _known[hashed] = (project, moment + KEPT_S)
-    return project
+    return holder
 
 
-def find_project(hashed: str) -> UUID | None:
-    """Look a key up by its hash."""
-    key = AgentKey.objects.filter(digest=hashed, revoked_at__isnull=True).first()
+async def _look_up(hashed: str, until: float) -> KeyHolder | None:
+    mine = asyncio.current_task()
+    try:
+        holder = await dispatcher.run(lambda: find_holder(hashed))
+        if holder is None:
+            _known.pop(hashed, None)
+        elif _looking.get(hashed) is mine:  # not revoked meanwhile
+            if len(_known) >= KEPT_KEYS:
+                _known.clear()
+            _known[hashed] = (holder, until)
+        return holder
+    finally:
+        if _looking.get(hashed) is mine:
+            del _looking[hashed]
+
+
+def find_holder(hashed: str) -> KeyHolder | None:
+    """Look a key up by its hash.
+
+    Raises:
+        ProjectArchived: its project takes nothing in.
+    """
+    live = AgentKey.objects.filter(digest=hashed, revoked_at__isnull=True)
+    key = live.select_related("project").first()
     if key is None:
         return None
+    if key.project.archived_at is not None:
+        raise ProjectArchived
     note_use(key, at=now())
-    return key.project_id
+    return reach.holder_of(key)
 
 
 def forget(hashed: str) -> None:
     """Drop a revoked key here; other processes know it for `KEPT_S` at most."""
     _known.pop(hashed, None)
+    _looking.pop(hashed, None)

@@ -21,12 +21,12 @@ from missioncontrol.errors import (
 )
 
 
-def answer(error: Exception, context: dict[str, Any]) -> HttpResponse | None:
+def handle_error(error: Exception, context: dict[str, Any]) -> HttpResponse | None:
     """Return the problem document of an error; None: not one of ours."""
     known = _known(error)
     if known is None:
         return None
-    return _document(known)
+    return problem_response(known)
 
 
 def _known(error: Exception) -> MissionControlError | None:
@@ -38,24 +38,27 @@ def _known(error: Exception) -> MissionControlError | None:
 
 def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
     """Answer an address that is not there."""
-    return _document(NotFound("That address"))
+    return problem_response(NotFound("That address"))
 
 
 def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
     """Answer a request Django itself refused, such as one for another Host."""
-    return _document(InvalidRequest("The request could not be taken."))
+    return problem_response(InvalidRequest("The request could not be taken."))
 
 
 def server_error(request: HttpRequest) -> HttpResponse:
     """Answer a fault of ours; the log says what it was."""
-    return _document(MissionControlError("The server failed; the log says how."))
+    return problem_response(MissionControlError("The server failed; the log says how."))
 
 
-def _document(error: MissionControlError) -> HttpResponse:
+def problem_response(error: MissionControlError) -> HttpResponse:
+    """Return the problem document of an error of ours."""
     return HttpResponse(
-        to_json(document(error)), status=error.status, content_type="application/problem+json",
+        to_json(document(error)),
+        status=error.status,
+        content_type="application/problem+json",
         headers=error.headers(),
-    )  # fmt: skip
+    )
 
 
 def _of_framework(error: exceptions.APIException) -> MissionControlError:

@@ -13,6 +13,8 @@ from importlib import import_module
 from pkgutil import iter_modules
 from typing import Any, Literal, TypeVar
 
+from django.conf import settings
+from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter, extend_schema
 from pydantic import TypeAdapter
 
@@ -25,6 +27,7 @@ from missioncontrol.wire.problems import Problem
 
 F = TypeVar("F", bound=Callable[..., Any])
 
+PROBLEM = "application/problem+json"
 REF = "#/components/schemas/{model}"
 Mode = Literal["validation", "serialization"]
 _inputs: dict[str, type[Any]] = {}
@@ -37,16 +40,26 @@ def described(
     returns: type[Any] | None = None,
     many: bool = False,
     status: int = 200,
+    or_known: bool = False,
+    files: tuple[str, ...] = (),
     query: tuple[str, ...] = (),
 ) -> Callable[[F], F]:
-    """Say in the schema what a view takes and answers."""
+    """Say in the schema what a view takes and answers.
+
+    `or_known`: with 200 where the same was made before; `files`: a file of these media types.
+    """
     answered = _reference(returns, "serialization") if returns else None
     body = _page_of(answered) if many and answered else answered
+    sent = OpenApiTypes.BINARY if files else body
     return extend_schema(
         operation_id=name,
         auth=[],
         request={"application/json": _reference(takes, "validation")} if takes else None,
-        responses={status: body, "default": _reference(Problem, "serialization")},
+        responses={
+            (status, *files): sent,
+            **({200: body} if or_known else {}),
+            ("default", PROBLEM): _reference(Problem, "serialization"),
+        },
         parameters=[OpenApiParameter(name, str) for name in query],
     )
 
@@ -133,7 +146,7 @@ def _json(reference: dict[str, Any]) -> dict[str, Any]:
 SECURITY_SCHEMES = {
     "agent": {"type": "http", "scheme": "bearer", "description": "a project's agent key, mc_…"},
     "token": {"type": "http", "scheme": "bearer", "description": "a personal token, mcu_…"},
-    "session": {"type": "apiKey", "in": "cookie", "name": "sessionid"},
+    "session": {"type": "apiKey", "in": "cookie", "name": settings.SESSION_COOKIE_NAME},
     "operator": {"type": "http", "scheme": "bearer", "description": "the operator's metrics token"},
 }
 
@@ -142,7 +155,7 @@ _AGENT: list[dict[str, list[str]]] = [{"agent": []}]
 
 
 def _problems() -> dict[str, Any]:
-    body = {"application/problem+json": {"schema": _reference(Problem, "serialization")}}
+    body = {PROBLEM: {"schema": _reference(Problem, "serialization")}}
     return {"default": {"description": "RFC 9457", "content": body}}
 
 
@@ -150,9 +163,12 @@ def _query(name: str, kind: str) -> dict[str, Any]:
     return {"name": name, "in": "query", "schema": {"type": kind}}
 
 
-def _open_to_all(name: str, said: str) -> dict[str, Any]:
-    """Describe an endpoint for operators that needs no sign-in."""
-    answered = {"200": {"description": said, "content": _json({"type": "object"})}}
+def _open_to_all(
+    name: str, said: dict[str, str], kinds: tuple[str, ...] = ("application/json",)
+) -> dict[str, Any]:
+    """Describe an endpoint that needs no sign-in, by what each status says."""
+    content = {kind: {"schema": {"type": "object"}} for kind in kinds}
+    answered = {status: {"description": told, "content": content} for status, told in said.items()}
     return {"get": {"operationId": name, "security": [], "responses": answered}}
 
 
@@ -196,7 +212,9 @@ def _otlp(signal: str, rejected: str) -> dict[str, Any]:
     }
 
 
-PUBLIC = frozenset({"healthz", "readyz", "schema"})
+_OPENAPI = "application/vnd.oai.openapi"
+SCHEMA_KINDS = (_OPENAPI, f"{_OPENAPI}+json", "application/yaml", "application/json")
+PUBLIC = frozenset({"healthz", "readyz", "schema", "setup_codes_exchange"})
 
 THIN_PATHS: dict[str, Any] = {
     "/api/v1/runs/{run_id}/directive/": {
@@ -217,24 +235,47 @@ THIN_PATHS: dict[str, Any] = {
             },
         }
     },
+    "/api/v1/runs/{run_id}/presence/": {
+        "post": {
+            "operationId": "runs_presence",
+            "description": "The agent's process lives. Who says so must say it again within so "
+            "many seconds, else the run is `lost`; who never does is missed after 30 minutes.",
+            "parameters": [_RUN],
+            "security": _AGENT,
+            "responses": {
+                "200": {
+                    "description": "",
+                    "content": _json(
+                        {
+                            "type": "object", "required": ["again_within_s"],
+                            "properties": {"again_within_s": {"type": "number"}},
+                        }
+                    ),
+                },
+                **_problems(),
+            },
+        }
+    },
     "/v1/traces": _otlp("traces", "rejectedSpans"),
     "/v1/logs": _otlp("logs", "rejectedLogRecords"),
     "/v1/metrics": _otlp("metrics", "rejectedDataPoints"),
-    "/healthz": _open_to_all("healthz", "this process serves"),
-    "/readyz": _open_to_all("readyz", "database, broker and worker do their work"),
+    "/healthz": _open_to_all("healthz", {"200": "this process serves"}),
+    "/readyz": _open_to_all(
+        "readyz", {"200": "database, broker and worker do their work", "503": "one does not"}
+    ),
     "/metrics": {
         "get": {
             "operationId": "metrics",
             "description": "What Prometheus scrapes, to whoever sends the operator's token "
-            "(`MISSIONCONTROL_METRICS_TOKEN`).",
+            "(`MISSIONCONTROL_METRICS_TOKEN`); to others, 404.",
             "security": [{"operator": []}],
             "responses": {
                 "200": {"description": "", "content": {"text/plain": {}}},
-                "404": {"description": "another token, or none is set"},
+                **_problems(),
             },
         }
     },
-    "/api/schema/": _open_to_all("schema", "this document"),
+    "/api/schema/": _open_to_all("schema", {"200": "this document"}, SCHEMA_KINDS),
     **{f"/api/v1/hooks/{client}/": _hooks_of(client) for client in ADAPTERS},
 }  # fmt: skip
 
@@ -252,15 +293,14 @@ POST_TURNS: dict[str, Any] = {
                 "required": ["turns"],
                 "properties": {
                     "turns": {
-                        "type": "array", "minItems": 1, "maxItems": 500,
+                        "type": "array",
+                        "minItems": 1,
+                        "maxItems": 500,
                         "items": {"$ref": REF.format(model="Turn")},
                     }
                 },
             }
         ),
     },
-    "responses": {
-        "200": _said("TurnsReply"),
-        **_problems(),
-    },
-}  # fmt: skip
+    "responses": {"200": _said("TurnsReply"), **_problems()},
+}

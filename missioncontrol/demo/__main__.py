@@ -6,10 +6,14 @@ import contextlib
 import logging
 import threading
 
+import django
+
 from guard.runtime import ChatModel
 from missioncontrol.demo.config import Config
 from missioncontrol.demo.endpoint import ScriptedEndpoint
 from missioncontrol.demo.scenes import Stage, play_all
+
+WITH_A_PAST = "healthy"
 
 
 def main() -> None:
@@ -17,9 +21,22 @@ def main() -> None:
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(message)s")
     config = Config.of_environment()
     with contextlib.ExitStack() as stack:
+        threading.Thread(target=_remember, args=(config,), daemon=True).start()
         play_all(Stage(config=config, model=_model(config, stack)))
         with contextlib.suppress(KeyboardInterrupt):
             threading.Event().wait()
+
+
+def _remember(config: Config) -> None:
+    """Give one project a month behind it: nobody can report a past day over the wire."""
+    django.setup()
+    from missioncontrol import clock
+    from missioncontrol.accounts.selectors import find_agent_key
+    from missioncontrol.demo.month import has_past, record_month
+
+    key, at = find_agent_key(config.projects.get(WITH_A_PAST, "")), clock.now()
+    if key is not None and not has_past(key.project, at=at):
+        record_month(key.project, at=at)
 
 
 def _model(config: Config, stack: contextlib.ExitStack) -> ChatModel:

@@ -58,18 +58,18 @@ class _Handler(BaseHTTPRequestHandler):
         """Answer a chat completion request."""
         raw = self.rfile.read(int(self.headers.get("Content-Length") or 0))
         if self.path != "/v1/chat/completions":
-            self._answer(404, {"error": {"message": "not here", "type": "invalid_request_error"}})
+            self._respond(404, {"error": {"message": "not here", "type": "invalid_request_error"}})
             return
         try:
             body = json.loads(raw)
             spoken = speak(hear(body["messages"]))
         except (ValueError, KeyError, TypeError) as error:
-            self._answer(400, {"error": {"message": repr(error), "type": "invalid_request_error"}})
+            self._respond(400, {"error": {"message": repr(error), "type": "invalid_request_error"}})
             return
         time.sleep(spoken.after_s * self.pace)
-        self._answer(200, completion(body, spoken))
+        self._respond(200, completion(body, spoken))
 
-    def _answer(self, status: int, body: dict[str, Any]) -> None:
+    def _respond(self, status: int, body: dict[str, Any]) -> None:
         raw = json.dumps(body).encode()
         self.send_response(status)
         self.send_header("Content-Type", "application/json")

@@ -101,7 +101,7 @@ def speak(heard: Heard) -> Spoken:
 # --- the npm-minded agent ----------------------------------------------------
 
 WRONG = "package.json"
-FILE_NAME = re.compile(r"[\w./-]*\w\.(?:toml|json|cfg|py|md|txt|ya?ml)\b")
+FILE_NAME = re.compile(r"(?<![\w./-])[\w./-]*\w\.(?:toml|json|cfg|py|md|txt|ya?ml)\b")
 VERSION = re.compile(r"""^version\s*=\s*["']([^"']+)["']""", re.MULTILINE)
 
 
@@ -186,7 +186,7 @@ def _decision(heard: Heard) -> str | None:
 # --- the healthy one ---------------------------------------------------------
 
 SHELF = 3
-DOCSTRING = re.compile(r'^[rRuU]?"""\s*(.+?)\s*(?:"""|\n|$)', re.MULTILINE)
+DOCSTRING = re.compile(r'^[rRuU]?"""\s*+(.+)', re.MULTILINE)
 
 
 def librarian(heard: Heard) -> Spoken:
@@ -235,7 +235,7 @@ def _stem(name: str) -> str:
 
 def _purpose(source: str) -> str:
     found = DOCSTRING.search(source)
-    return found[1] if found else "says nothing of itself"
+    return found[1].partition('"""')[0].rstrip() if found else "says nothing of itself"
 
 
 PERSONAS: dict[str, Callable[[Heard], Spoken]] = {

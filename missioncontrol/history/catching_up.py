@@ -7,9 +7,11 @@ that of two who index the same run one is void.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime, timedelta
+from uuid import UUID
 
 from django.db import transaction
 from django.db.models import F, Q, QuerySet
@@ -17,12 +19,16 @@ from django.db.models import F, Q, QuerySet
 from missioncontrol.history import index
 from missioncontrol.history.index import ABOUT_THE_RUN, Document
 from missioncontrol.history.models import IndexedRun
-from missioncontrol.history.texts import run_words, turn_words
-from missioncontrol.runs.models import Run, Turn
+from missioncontrol.history.texts import Field, run_words, texts_beside, turn_words
+from missioncontrol.ids import earlier
+from missioncontrol.runs.journal import update_columns
+from missioncontrol.runs.models import JournalRow, Run, Turn
 
 RUNS_AT_ONCE = 32
-TURNS_AT_ONCE = 100
+OBSERVATIONS_AT_ONCE = 100
 """In one transaction: nobody waits long for SQLite's lock."""
+RUN_COLUMNS = ("name", "goal", "agent", "reason", "last_obs", "event_seq")
+TURN_COLUMNS = ("run", "seq", "tool", "agent", "args", "content", "error", "result", "files")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,16 +41,49 @@ class Slice:
     event_seq: int
 
 
-def index_slice(*, at: datetime) -> bool:
+class News:
+    """Where a process that indexes every second looks: at runs with new rows in the journal.
+
+    Comparing every run's mark would cost more each day. It is done at first and once a
+    minute, for whatever was committed behind the last look.
+    """
+
+    LOOKED_THROUGH_EVERY = timedelta(minutes=1)
+    OVERLAP = timedelta(seconds=10)
+    """A row may be committed after one that was made later."""
+
+    def __init__(self) -> None:
+        self._after = UUID(int=0)
+        self._looked_through_at = datetime.min.replace(tzinfo=UTC)
+
+    def among(self, runs: QuerySet[Run], *, at: datetime) -> QuerySet[Run]:
+        """Return those of the runs that have news."""
+        rows = JournalRow.objects.order_by("-id").values_list("id", flat=True)
+        self._newest = rows.first() or UUID(int=0)
+        self._is_whole = at - self._looked_through_at >= self.LOOKED_THROUGH_EVERY
+        if self._is_whole:
+            return runs
+        news = JournalRow.objects.filter(id__gt=self._after, run__isnull=False)
+        return runs.filter(pk__in=news.values("run_id"))
+
+    def caught_up(self, *, at: datetime) -> None:
+        """Note that nothing is left of what was among the runs."""
+        self._after = earlier(self._newest, by=self.OVERLAP)
+        if self._is_whole:
+            self._looked_through_at = at
+
+
+def index_slice(*, at: datetime, news: News | None = None) -> bool:
     """Index some of what is behind, the longest waiting first; tell whether more is."""
-    behind = list(_behind()[: RUNS_AT_ONCE + 1])
-    taken, left = [], TURNS_AT_ONCE
-    for run in behind[:RUNS_AT_ONCE]:
-        if left > 0:
-            taken.append(_cut(run, most=left))
-            left -= len(taken[-1].documents) - 1
-    _write(taken, at=at)
-    return len(behind) > len(taken) or left <= 0
+    found = _behind() if news is None else news.among(_behind(), at=at)
+    behind = list(found.only(*RUN_COLUMNS)[: RUNS_AT_ONCE + 1])
+    slices = _cut(behind[:RUNS_AT_ONCE])
+    _write(slices, at=at)
+    is_cut = any(one.event_seq != run.event_seq for one, run in zip(slices, behind, strict=False))
+    is_more = is_cut or len(behind) > len(slices)
+    if news is not None and not is_more:
+        news.caught_up(at=at)
+    return is_more
 
 
 def lag() -> int:
@@ -58,26 +97,67 @@ def _behind() -> QuerySet[Run]:
     return found.order_by(F("indexed__at").asc(nulls_first=True), "-id")
 
 
-def _cut(run: Run, *, most: int) -> Slice:
-    """Cut the words of a run's next turns; `run` was read before them."""
-    mark, _ = IndexedRun.objects.get_or_create(run=run)
-    turns = list(Turn.objects.filter(run=run, obs__gt=mark.obs).order_by("obs")[:most])
-    is_all = len(turns) < most
-    about = Document(run=mark.id, part=ABOUT_THE_RUN, words=run_words(run))
-    documents = [Document(run=mark.id, part=t.seq + 1, words=turn_words(t)) for t in turns]
-    return Slice(
-        mark=mark, documents=[about, *documents], obs=turns[-1].obs if turns else mark.obs,
-        event_seq=run.event_seq if is_all else mark.event_seq,
-    )  # fmt: skip
+def _cut(runs: Sequence[Run]) -> list[Slice]:
+    """Cut the words of what is new of the first runs; `runs` were read before it."""
+    marks = _marks(runs)
+    ends, left = {}, OBSERVATIONS_AT_ONCE
+    for run in runs:
+        if left <= 0:
+            break
+        ends[run.id] = min(run.last_obs, marks[run.id].obs + left)
+        left -= ends[run.id] - marks[run.id].obs
+    taken = [run for run in runs if run.id in ends]
+    turns, beside = _new_turns(taken, marks, ends), texts_beside(taken)
+    return [
+        _slice(run, marks[run.id], turns[run.id], beside[run.id], obs=ends[run.id]) for run in taken
+    ]
 
 
-def _write(slices: Sequence[Slice], *, at: datetime) -> None:
-    if not slices:
+def _slice(
+    run: Run, mark: IndexedRun, turns: Iterable[Turn], beside: Iterable[Field], *, obs: int
+) -> Slice:
+    about = Document(run=mark.id, part=ABOUT_THE_RUN, words=run_words(run, beside))
+    new = [Document(run=mark.id, part=turn.seq + 1, words=turn_words(turn)) for turn in turns]
+    event_seq = run.event_seq if obs == run.last_obs else mark.event_seq
+    return Slice(mark=mark, documents=[about, *new], obs=obs, event_seq=event_seq)
+
+
+def _marks(runs: Sequence[Run]) -> dict[UUID, IndexedRun]:
+    wanted = IndexedRun.objects.filter(run__in=runs)
+    marks = {mark.run_id: mark for mark in wanted}
+    new = [IndexedRun(run=run) for run in runs if run.id not in marks]
+    if new:  # somebody else may make the same ones
+        IndexedRun.objects.bulk_create(new, ignore_conflicts=True)
+        marks = {mark.run_id: mark for mark in wanted.all()}
+    return marks
+
+
+def _new_turns(
+    runs: Sequence[Run], marks: Mapping[UUID, IndexedRun], ends: Mapping[UUID, int]
+) -> dict[UUID, list[Turn]]:
+    """Read the turns behind the marks; of a run that is cut, up to its end."""
+    whole = [run for run in runs if ends[run.id] == run.last_obs]
+    found = [Turn.objects.filter(run__in=whole, obs__gt=F("run__indexed__obs"))]
+    found += [
+        Turn.objects.filter(run=run, obs__gt=marks[run.id].obs, obs__lte=ends[run.id])
+        for run in runs
+        if ends[run.id] < run.last_obs
+    ]
+    turns: dict[UUID, list[Turn]] = defaultdict(list)
+    for turn in (turn for some in found for turn in some.only(*TURN_COLUMNS)):
+        turns[turn.run_id].append(turn)
+    return turns
+
+
+def _write(slices: Iterable[Slice], *, at: datetime) -> None:
+    read = {one.mark.id: one for one in slices}
+    if not read:
         return
     with transaction.atomic():
-        for one in slices:
-            unmoved = IndexedRun.objects.filter(
-                pk=one.mark.pk, obs=one.mark.obs, event_seq=one.mark.event_seq
-            )
-            if unmoved.update(obs=one.obs, event_seq=one.event_seq, at=at):
-                index.write(one.documents)
+        marks = IndexedRun.objects.select_for_update().filter(pk__in=read).order_by("pk")
+        known = {run_id: (one.mark.obs, one.mark.event_seq) for run_id, one in read.items()}
+        unmoved = [mark for mark in marks if (mark.obs, mark.event_seq) == known[mark.id]]
+        for mark in unmoved:
+            mark.obs, mark.event_seq, mark.at = read[mark.id].obs, read[mark.id].event_seq, at
+        update_columns(IndexedRun, ("obs", "event_seq", "at"), unmoved)
+        index.write(document for mark in unmoved for document in read[mark.id].documents)

@@ -9,7 +9,7 @@ from typing import Any
 
 from pydantic_core import to_json
 
-from missioncontrol.oversight.cost_csv import FORMULA
+from missioncontrol.reports.cost_csv import FORMULA
 from missioncontrol.wire.history import HistoryRow
 
 COLUMNS = (
@@ -45,8 +45,13 @@ def cell(value: Any) -> str:
 
 
 def _value(row: HistoryRow, column: str) -> Any:
-    names = {"why_kind": "kind", "why": "summary", "resolution": "resolution", "by": "by",
-             "recovered": "recovered"}  # fmt: skip
+    names = {
+        "why_kind": "kind",
+        "why": "summary",
+        "resolution": "resolution",
+        "by": "by",
+        "recovered": "recovered",
+    }
     if column in names:
         return getattr(row.why, names[column])
     return getattr(row, column)

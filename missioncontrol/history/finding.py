@@ -13,16 +13,17 @@ from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet, Sum
 from django.db.models.fields.json import KeyTextTransform
 
 from missioncontrol.accounts.models import Project
+from missioncontrol.decisions.models import SPOKE, Autofix, Decision, Intervention
+from missioncontrol.decisions.rows import OPEN
 from missioncontrol.history import index
 from missioncontrol.history.language import Bounds, Query, Words
 from missioncontrol.history.matching import show_match
 from missioncontrol.history.words import AGENT, TOOL, tag
-from missioncontrol.oversight.models import SPOKE, Autofix, Decision, Intervention
-from missioncontrol.oversight.rows import OPEN
 from missioncontrol.runs.lifecycle import ENDED, Status
 from missioncontrol.runs.models import Run
 from missioncontrol.runs.rows import run_row
 from missioncontrol.runs.selectors import dollars
+from missioncontrol.wire.decisions import PERMISSION
 from missioncontrol.wire.history import HistoryRow, HistoryTotals, WhyRow
 from missioncontrol.wire.runs import RunRow
 
@@ -46,36 +47,45 @@ def narrow(found: QuerySet[Run], query: Query) -> QuerySet[Run]:
 
 def show(runs: Sequence[Run], query: Query, *, at: datetime) -> list[HistoryRow]:
     """Show a page of runs, with why and with where the words matched."""
-    whys, loops = _whys(runs), _loop_costs([run.id for run in runs])
+    whys, loops = whys_of(runs), _loop_costs([run.id for run in runs])
     matches = {run.id: show_match(run, query.texts) for run in runs} if query.texts else {}
     return [
         HistoryRow(
-            **_plain(run_row(run, at=at)), why=whys.get(run.id, NO_CARD),
-            loop_cost_usd=loops.get(run.id), match=matches.get(run.id),
+            **_plain(run_row(run, at=at)),
+            why=whys.get(run.id, NO_CARD),
+            loop_cost_usd=loops.get(run.id),
+            match=matches.get(run.id),
         )
         for run in runs
-    ]  # fmt: skip
+    ]
 
 
 def totals(found: QuerySet[Run]) -> HistoryTotals:
     """Add up every run of a search."""
     found = found.order_by()
     sums = found.aggregate(
-        runs=Count("id"), turns=Sum(F("last_seq") + 1, default=0),
-        cost=Sum("cost_usd", default=Decimal(0)), judge=Sum("judge_cost_usd", default=Decimal(0)),
+        runs=Count("id"),
+        turns=Sum(F("last_seq") + 1, default=0),
+        cost=Sum("cost_usd", default=Decimal(0)),
+        judge=Sum("judge_cost_usd", default=Decimal(0)),
         unpriced_runs=Count("id", filter=Q(unpriced_calls__gt=0)),
-    )  # fmt: skip
+    )
     ids = found.values("id")
-    cards = Decision.objects.filter(run_id__in=ids)
+    cards = Decision.objects.filter(run_id__in=ids).exclude(kind=PERMISSION)
     fixes = Autofix.objects.filter(run_id__in=ids).aggregate(
         autofixes=Count("id"), recovered=Count("id", filter=Q(recovered=True))
     )
     return HistoryTotals(
-        runs=sums["runs"], turns=sums["turns"], cost_usd=dollars(sums["cost"]),
-        judge_cost_usd=dollars(sums["judge"]), unpriced_runs=sums["unpriced_runs"],
-        flagged=cards.values("run_id").distinct().count(), loops=_loops(cards),
-        loop_cost_usd=sum(_costs(cards), Decimal(0)), **fixes,
-    )  # fmt: skip
+        runs=sums["runs"],
+        turns=sums["turns"],
+        cost_usd=dollars(sums["cost"]),
+        judge_cost_usd=dollars(sums["judge"]),
+        unpriced_runs=sums["unpriced_runs"],
+        flagged=cards.values("run_id").distinct().count(),
+        loops=_loops(cards),
+        loop_cost_usd=sum(_costs(cards), Decimal(0)),
+        **fixes,
+    )
 
 
 def _loops(cards: QuerySet[Decision]) -> int:
@@ -92,20 +102,20 @@ def _costs(cards: QuerySet[Decision]) -> Iterable[Decimal]:
 
 def _loop_costs(runs: Sequence[UUID]) -> dict[UUID, Decimal]:
     spent: dict[UUID, Decimal] = {}
-    cards = Decision.objects.filter(run_id__in=runs).exclude(kind="budget")
+    cards = Decision.objects.filter(run_id__in=runs).exclude(kind__in=["budget", PERMISSION])
     for run_id, evidence in cards.values_list("run_id", "evidence"):
         if (cost := evidence.get("cost_usd")) is not None:
             spent[run_id] = spent.get(run_id, Decimal(0)) + Decimal(cost)
     return spent
 
 
-def _whys(runs: Sequence[Run]) -> dict[UUID, WhyRow]:
-    """Return the last card of each run, else who ended it without one."""
+def whys_of(runs: Sequence[Run]) -> dict[UUID, WhyRow]:
+    """Return why each of some runs stands where it stands: its last card, else who ended it."""
     ids = [run.id for run in runs]
     taps = {tap.run_id: tap for tap in Intervention.objects.filter(run_id__in=ids).order_by("id")}
     whys = {run_id: _of_tap(tap) for run_id, tap in taps.items() if tap.action == "terminate"}
-    cards = Decision.objects.filter(run_id__in=ids).select_related("autofix")
-    for card in cards.order_by("id"):
+    cards = Decision.objects.filter(run_id__in=ids).exclude(kind=PERMISSION)
+    for card in cards.select_related("autofix").order_by("id"):
         tap = taps.get(card.run_id)
         if card.run_id not in whys or tap is None or tap.decision_id is not None:
             whys[card.run_id] = _of_card(card, tap)
@@ -114,9 +124,14 @@ def _whys(runs: Sequence[Run]) -> dict[UUID, WhyRow]:
 
 def _of_tap(tap: Intervention) -> WhyRow:
     return WhyRow(
-        kind="", summary="", resolution="terminate", by=tap.by, message=tap.message,
-        recovered=None, turns_after=None,
-    )  # fmt: skip
+        kind="",
+        summary="",
+        resolution="terminate",
+        by=tap.by,
+        message=tap.message,
+        recovered=None,
+        turns_after=None,
+    )
 
 
 def _of_card(card: Decision, tap: Intervention | None) -> WhyRow:
@@ -129,6 +144,7 @@ def _of_card(card: Decision, tap: Intervention | None) -> WhyRow:
         message=tap.message if tap is not None and tap.decision_id == card.id else None,
         recovered=fix.recovered if fix else None,
         turns_after=fix.turns_after if fix else None,
+        turn=max(card.evidence.get("turns") or (), default=None),
     )
 
 
@@ -167,7 +183,7 @@ def _by(name: str) -> Q:
 
 def _is(named: Sequence[str]) -> Q:
     facts = {
-        "flagged": Exists(Decision.objects.filter(run=OuterRef("pk"))),
+        "flagged": Exists(Decision.objects.filter(run=OuterRef("pk")).exclude(kind=PERMISSION)),
         "fixed": Exists(Autofix.objects.filter(run=OuterRef("pk"))),
         "unpriced": Q(unpriced_calls__gt=0),
     }

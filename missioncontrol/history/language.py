@@ -185,4 +185,4 @@ READERS: dict[str, Callable[[str, datetime, tzinfo], Any]] = {
     "since": _moment("since"),
     "until": _moment("until"),
 }
-"""Token -> how its value is read. `frontend/src/history/tokens.ts` knows the same."""
+"""Token -> how its value is read. `frontend/src/views/history/tokens.ts` knows the same."""

@@ -13,7 +13,6 @@ from missioncontrol.errors import InvalidRequest, NotFound
 from missioncontrol.history.language import read_query
 from missioncontrol.history.models import SavedView
 from missioncontrol.runs import journal
-from missioncontrol.wire.events import PolicyChanged
 from missioncontrol.wire.history import SavedViewRow
 
 MOST_VIEWS = 50
@@ -54,9 +53,12 @@ def _kept(
     mine: QuerySet[SavedView], user: User, project: UUID, name: str, q: str, at: datetime
 ) -> SavedView:
     view, _ = mine.update_or_create(
-        user=user, project_id=project, name=name, defaults={"q": q},
+        user=user,
+        project_id=project,
+        name=name,
+        defaults={"q": q},
         create_defaults={"q": q, "created_at": at},
-    )  # fmt: skip
+    )
     return view
 
 
@@ -74,14 +76,16 @@ def remove_view(view_id: UUID, *, user: User, by: str, at: datetime) -> None:
 
 
 def _record(
-    view: SavedView, *, before: dict[str, str] | None, after: dict[str, str] | None, by: str,
+    view: SavedView,
+    *,
+    before: dict[str, str] | None,
+    after: dict[str, str] | None,
+    by: str,
     at: datetime,
-) -> None:  # fmt: skip
+) -> None:
     if before != after:
-        journal.record_for_project(
-            view.project_id, PolicyChanged, by=by, at=at, what=f"the saved view “{view.name}”",
-            before=before, after=after,
-        )  # fmt: skip
+        what = f"the saved view “{view.name}”"
+        journal.record_change(view.project_id, what, before, after, by=by, at=at)
 
 
 def view_row(view: SavedView) -> SavedViewRow:

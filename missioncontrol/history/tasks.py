@@ -8,11 +8,14 @@ from celery import shared_task
 from django.db import connection
 
 from missioncontrol.clock import now
-from missioncontrol.history.catching_up import index_slice
-from missioncontrol.oversight.services import unjudged_runs
+from missioncontrol.history.catching_up import News, index_slice
+from missioncontrol.runs.selectors import unjudged_runs
 
 BUSY_S = 0.25
 """Of every second, at most; the worker is there to detect."""
+
+
+_news = News()
 
 
 @shared_task(ignore_result=True, acks_late=False)
@@ -28,5 +31,5 @@ def index_now() -> None:
     While turns wait to be judged it is one slice a second: about 2 % of a process.
     """
     until = time.monotonic() + BUSY_S
-    while index_slice(at=now()) and time.monotonic() < until and not unjudged_runs():
+    while index_slice(at=now(), news=_news) and time.monotonic() < until and not unjudged_runs():
         pass

@@ -5,11 +5,13 @@ Everything here was masked when it was stored.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Iterator
 from typing import Any
+from uuid import UUID
 
+from missioncontrol.decisions.models import Decision, Intervention, Message
 from missioncontrol.history.words import AGENT, TOOL, shortened, tag, texts_in, words_of
-from missioncontrol.oversight.models import Decision, Intervention, Message
 from missioncontrol.runs.models import Run, Turn
 
 Field = tuple[str, str]
@@ -28,17 +30,30 @@ def turn_texts(turn: Turn) -> Iterator[Field]:
 
 def run_texts(run: Run) -> Iterator[Field]:
     """Yield a run's own texts: what it is, and why it was held or ended."""
+    return _about(run, texts_beside([run])[run.id])
+
+
+def texts_beside(runs: Collection[Run]) -> dict[UUID, list[Field]]:
+    """Read what was said about runs in their cards, messages and interventions."""
+    said: dict[UUID, list[Field]] = defaultdict(list)
+    cards = Decision.objects.filter(run__in=runs).order_by("id")
+    for run, evidence, verdict in cards.values_list("run_id", "evidence", "verdict"):
+        said[run] += [("reason", evidence.get("summary") or ""), ("judge", _ruling(verdict or {}))]
+    messages = Message.objects.filter(run__in=runs).order_by("id")
+    for run, text in messages.values_list("run_id", "text"):
+        said[run].append(("message", text))
+    made = Intervention.objects.filter(run__in=runs).order_by("id")
+    for run, message in made.values_list("run_id", "message"):
+        said[run].append(("reason", message or ""))
+    return said
+
+
+def _about(run: Run, beside: Iterable[Field]) -> Iterator[Field]:
     yield "name", run.name
     yield "goal", run.goal
     yield "agent", run.agent
     yield "reason", run.reason
-    for card in Decision.objects.filter(run=run).order_by("id"):
-        yield "reason", card.evidence.get("summary") or ""
-        yield "judge", _ruling(card.verdict or {})
-    for message in Message.objects.filter(run=run).order_by("id"):
-        yield "message", message.text
-    for made in Intervention.objects.filter(run=run).order_by("id"):
-        yield "reason", made.message or ""
+    yield from beside
 
 
 def turn_words(turn: Turn) -> list[str]:
@@ -47,9 +62,9 @@ def turn_words(turn: Turn) -> list[str]:
     return [*_words(turn_texts(turn)), *filter(None, tags)]
 
 
-def run_words(run: Run) -> list[str]:
-    """Return a run's own words, and its tags."""
-    return [*_words(run_texts(run)), *filter(None, [tag(AGENT, run.agent)])]
+def run_words(run: Run, beside: Iterable[Field]) -> list[str]:
+    """Return a run's own words, those said `beside` it, and its tags."""
+    return [*_words(_about(run, beside)), *filter(None, [tag(AGENT, run.agent)])]
 
 
 def _words(texts: Iterator[Field]) -> Iterator[str]:

@@ -40,7 +40,8 @@ def words_of(text: str) -> list[str]:
 def placed_words(text: str) -> Iterator[tuple[str, int, int]]:
     """Yield each word of a text with where it begins and ends there."""
     for found in _ANY.finditer(text):
-        if word := _plain(found.group()):
+        # Taken apart, a sign may be one of those that are words by themselves.
+        for word in _ANY.findall(_plain(found.group())):
             yield word, found.start(), found.end()
 
 

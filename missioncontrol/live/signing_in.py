@@ -11,20 +11,28 @@ from django.contrib.auth import BACKEND_SESSION_KEY, HASH_SESSION_KEY, SESSION_K
 from django.contrib.auth.models import User
 from django.utils.crypto import constant_time_compare
 
+from missioncontrol import origin
 from missioncontrol.accounts.selectors import find_personal_token
 from missioncontrol.accounts.tokens import PERSON_PREFIX
 from missioncontrol.clock import now
+
+PAGES = {"ws": "http", "wss": "https"}
+"""The scheme of the page that may open such a socket."""
 
 
 def person_of(scope: dict[str, Any]) -> User | None:
     """Return the person behind a socket; None: refused."""
     headers = {name.decode("latin1"): value.decode("latin1") for name, value in scope["headers"]}
+    scheme = scope.get("scheme", "ws")
+    if not origin.is_our_host(headers.get("host", "")):
+        return None
     kind, _, token = headers.get("authorization", "").partition(" ")
     if kind.lower() == "bearer":
         return _by_token(token.strip())
-    if not _is_our_origin(headers):
+    if not _is_our_origin(headers, scheme):
         return None
-    return _by_session(headers.get("cookie", ""))
+    name = origin.cookie_name(settings.SESSION_COOKIE_NAME, scheme)
+    return _by_session(headers.get("cookie", ""), name)
 
 
 def _by_token(token: str) -> User | None:
@@ -34,19 +42,20 @@ def _by_token(token: str) -> User | None:
     return known.user if known else None
 
 
-def _is_our_origin(headers: dict[str, str]) -> bool:
-    """A page of another site may carry our cookie, but not our Origin."""
-    origin = urlsplit(headers.get("origin", ""))
-    return bool(origin.netloc) and (
-        origin.netloc == headers.get("host") or headers["origin"] == settings.PUBLIC_URL
-    )
+def _is_our_origin(headers: dict[str, str], scheme: str) -> bool:
+    """A page of another site may carry our cookie, but not our Origin: scheme, host and port."""
+    ours = {f"{PAGES[scheme]}://{headers.get('host', '')}"}
+    if settings.PUBLIC_URL:
+        public = urlsplit(settings.PUBLIC_URL)
+        ours.add(f"{public.scheme}://{public.netloc}")
+    return headers.get("origin") in ours
 
 
-def _by_session(cookie: str) -> User | None:
+def _by_session(cookie: str, name: str) -> User | None:
     from http.cookies import CookieError, SimpleCookie
 
     try:
-        morsel = SimpleCookie(cookie).get(settings.SESSION_COOKIE_NAME)
+        morsel = SimpleCookie(cookie).get(name)
     except CookieError:
         return None
     if morsel is None:

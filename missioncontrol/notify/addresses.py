@@ -43,16 +43,19 @@ CHATS: dict[str, Kind] = {
         schemes=frozenset({"discord"}),
         expected="discord://ID/TOKEN, or paste the web hook's address "
         "(https://discord.com/api/webhooks/…)",
-        pasted=((r"https://(?:discord|discordapp)\.com/api/webhooks/(\d+)/([\w-]+)/?", r"discord://\1/\2"),),
+        pasted=(
+            (
+                r"https://(?:discord|discordapp)\.com/api/webhooks/(\d+)/([\w-]+)/?",
+                r"discord://\1/\2",
+            ),
+        ),
     ),
     "slack": Kind(
         plugin="slack:NotifySlack",
         schemes=frozenset({"slack"}),
         expected="slack://A/B/C, or paste the web hook's address "
         "(https://hooks.slack.com/services/…)",
-        pasted=(
-            (r"https://hooks\.slack\.com/services/(\w+)/(\w+)/(\w+)/?", r"slack://\1/\2/\3"),
-        ),
+        pasted=((r"https://hooks\.slack\.com/services/(\w+)/(\w+)/(\w+)/?", r"slack://\1/\2/\3"),),
     ),
     "telegram": Kind(
         plugin="telegram:NotifyTelegram",
@@ -75,7 +78,7 @@ CHATS: dict[str, Kind] = {
         pasted=((r"http(s?)://([^/?#]+)/([\w-]{1,64})/?", r"ntfy\1://\2/\3"),),
         has_own_host=True,
     ),
-}  # fmt: skip
+}
 KINDS = (*CHATS, "webhook")
 PLACES = {"discord": "discord.com", "slack": "hooks.slack.com"}
 ALWAYS = {
@@ -223,11 +226,16 @@ def _asset() -> Any:
     from apprise import AppriseAsset
 
     return AppriseAsset(
-        app_id="Mission Control", app_desc="Mission Control",
-        app_url=settings.PUBLIC_URL or "https://localhost", http_redirects=False,
-        image_url_mask="", image_url_logo="", storage_mode="memory", pgp_autogen=False,
+        app_id="Mission Control",
+        app_desc="Mission Control",
+        app_url=settings.PUBLIC_URL or "https://localhost",
+        http_redirects=False,
+        image_url_mask="",
+        image_url_logo="",
+        storage_mode="memory",
+        pgp_autogen=False,
         interpret_emojis=False,
-    )  # fmt: skip
+    )
 
 
 def _listed(names: Sequence[str]) -> str:

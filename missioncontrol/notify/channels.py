@@ -14,7 +14,6 @@ from missioncontrol.notify import addresses, outbox, rows, services
 from missioncontrol.notify.models import Channel, Delivery
 from missioncontrol.notify.sealing import seal
 from missioncontrol.runs import journal
-from missioncontrol.wire.events import PolicyChanged
 
 MOST_CHANNELS = 50
 LONGEST_NAME = 100
@@ -22,18 +21,29 @@ LONGEST_STEP = 24 * 60
 
 
 def add_channel(
-    project: UUID, *, kind: str, name: str, address: str, rules: dict[str, Any], by: str,
+    project: UUID,
+    *,
+    kind: str,
+    name: str,
+    address: str,
+    rules: dict[str, Any],
+    by: str,
     at: datetime,
-) -> Channel:  # fmt: skip
+) -> Channel:
     """Add a way to reach people.
 
     Raises:
         InvalidRequest: says which field is wrong and what was expected.
     """
     channel = Channel(
-        id=new_id(), project_id=project, kind=kind, name=_read_name(name),
-        address=seal(addresses.read_address(kind, address)), created_by=by, created_at=at,
-    )  # fmt: skip
+        id=new_id(),
+        project_id=project,
+        kind=kind,
+        name=_read_name(name),
+        address=seal(addresses.read_address(kind, address)),
+        created_by=by,
+        created_at=at,
+    )
     _apply(channel, rules)
     with transaction.atomic():
         if Channel.objects.filter(project_id=project).count() >= MOST_CHANNELS:
@@ -88,9 +98,15 @@ def send_test(channel: Channel, *, by: str, at: datetime) -> Delivery:
 
 
 RULES = (
-    "enabled", "step_minutes", "quiet_from", "quiet_to", "hears_decisions", "hears_budgets",
-    "hears_reports", "language",
-)  # fmt: skip
+    "enabled",
+    "step_minutes",
+    "quiet_from",
+    "quiet_to",
+    "hears_decisions",
+    "hears_budgets",
+    "hears_reports",
+    "language",
+)
 
 
 def _apply(channel: Channel, rules: dict[str, Any]) -> None:
@@ -140,21 +156,27 @@ def _read_clock(name: str, text: str | None) -> time | None:
 def _told(channel: Channel) -> dict[str, Any]:
     """Return what the chain may say of a channel."""
     return {
-        "name": channel.name, "kind": channel.kind, "enabled": channel.enabled,
-        "step_minutes": channel.step_minutes, "language": channel.language,
-        "quiet_from": str(channel.quiet_from or ""), "quiet_to": str(channel.quiet_to or ""),
+        "name": channel.name,
+        "kind": channel.kind,
+        "enabled": channel.enabled,
+        "step_minutes": channel.step_minutes,
+        "language": channel.language,
+        "quiet_from": str(channel.quiet_from or ""),
+        "quiet_to": str(channel.quiet_to or ""),
         "hears": [heard for heard in rows.HEARD if getattr(channel, f"hears_{heard}")],
-    }  # fmt: skip
+    }
 
 
 def _record(
-    channel: Channel, *, before: dict[str, Any] | None, after: dict[str, Any] | None, by: str,
+    channel: Channel,
+    *,
+    before: dict[str, Any] | None,
+    after: dict[str, Any] | None,
+    by: str,
     at: datetime,
-) -> None:  # fmt: skip
-    journal.record_for_project(
-        channel.project_id, PolicyChanged, by=by, at=at, what=f"the channel {channel.name}",
-        before=before, after=after,
-    )  # fmt: skip
+) -> None:
+    what = f"the channel {channel.name}"
+    journal.record_change(channel.project_id, what, before, after, by=by, at=at)
 
 
 def _why_not(delivery: Delivery) -> str:

@@ -20,9 +20,12 @@ from missioncontrol.notify.texts import CATALOGUES, SOURCE, Texts, language_of
 from missioncontrol.runs import rows
 from missioncontrol.runs.models import Run
 from missioncontrol.wire.budgets import BudgetScope
-from missioncontrol.wire.decisions import DecisionRow, InterventionAction
+from missioncontrol.wire.decisions import AskedCall, DecisionRow, InterventionAction
 
 LONGEST_TEXT = 500
+LONGEST_CALL = 120
+SAYS_NOTHING_MORE = frozenset({"description", "timeout"})
+"""What a command is given besides, and what it does does not hang on."""
 UNSEEN = re.compile(
     r"[\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f\u061c\u200b\u200e\u200f\u202a-\u202e"
     r"\u2060-\u206f\ufeff]"
@@ -57,6 +60,11 @@ class Card:
     spent: str | None
     ceiling: str | None
     unit: str | None
+    asks: str = ""
+    """Of a permission: the command, file or address; one line, cut where it is long."""
+    asks_tool: str = ""
+    asks_whole: bool = False
+    """All that it is asked for stands in `asks`."""
     actions: tuple[InterventionAction, ...]
     opened_at: datetime
     expires_at: datetime | None
@@ -110,8 +118,21 @@ def card_of(row: DecisionRow, run: Run, *, at: datetime) -> Card:
         long_fix=fix is not None and len(fix) > LONGEST_TEXT,
         scope=row.evidence.scope, spent=row.evidence.spent, ceiling=row.evidence.ceiling,
         unit=row.evidence.unit, actions=row.actions, opened_at=row.opened_at,
-        expires_at=row.expires_at, unanswered=row.unanswered,
+        expires_at=row.expires_at, unanswered=row.unanswered, **_asked(row.evidence.asks),
     )  # fmt: skip
+
+
+def _asked(asks: AskedCall | None) -> dict[str, Any]:
+    """Return a call so that nobody allows on a lock screen what does not stand there."""
+    if asks is None:
+        return {}
+    line = bounded(asks.text, LONGEST_CALL)
+    said_all = not asks.cut and asks.details.keys() <= SAYS_NOTHING_MORE
+    return {
+        "asks": line,
+        "asks_tool": bounded(asks.tool, 40),
+        "asks_whole": said_all and bool(line) and line == asks.text,
+    }
 
 
 def bounded(text: str, most: int) -> str:

@@ -29,9 +29,16 @@ FAILED = Q(status="failed") | Q(status="waiting", last_error__gt="")
 
 @transaction.atomic
 def subscribe(
-    browser: Browser, *, endpoint: str, p256dh: str, auth: str, vapid_key: str,
-    time_zone: str, language: str | None, at: datetime,
-) -> Device:  # fmt: skip
+    browser: Browser,
+    *,
+    endpoint: str,
+    p256dh: str,
+    auth: str,
+    vapid_key: str,
+    time_zone: str,
+    language: str | None,
+    at: datetime,
+) -> Device:
     """Have a browser take pushes; its older subscription goes.
 
     Raises:
@@ -44,10 +51,17 @@ def subscribe(
     before.exclude(user=browser.user, left_at=None).delete()
     known = Device.objects.filter(browser=browser).first()
     kept: dict[str, Any] = {
-        "user": browser.user, "browser": browser, "name": browser.name, "kind": browser.kind,
-        "endpoint": seal(endpoint), "p256dh": seal(p256dh), "auth": seal(auth),
-        "vapid_key": vapid_key, "seen_at": at, "time_zone": zone,
-    }  # fmt: skip
+        "user": browser.user,
+        "browser": browser,
+        "name": browser.name,
+        "kind": browser.kind,
+        "endpoint": seal(endpoint),
+        "p256dh": seal(p256dh),
+        "auth": seal(auth),
+        "vapid_key": vapid_key,
+        "seen_at": at,
+        "time_zone": zone,
+    }
     if language is not None:
         kept["language"] = language_of(language)
     if known:

@@ -27,11 +27,14 @@ def send(service: Any, *, subject: str, text: str, html: str) -> Outcome:
     letter = written(service, everybody, subject=subject, text=text, html=html)
     try:
         with AppriseSMTPController(
-            host=service.smtp_host, port=service.port, secure_mode=service.secure_mode,
-            user=service.user, password=service.password,
+            host=service.smtp_host,
+            port=service.port,
+            secure_mode=service.secure_mode,
+            user=service.user,
+            password=service.password,
             verify_certificate=service.verify_certificate,
             socket_connect_timeout=service.socket_connect_timeout,
-        ) as server:  # fmt: skip
+        ) as server:
             taken = server.sendmail(
                 service.from_addr[1], [*everybody, *service.cc], letter.as_string()
             )

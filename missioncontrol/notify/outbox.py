@@ -61,7 +61,7 @@ def deliver(delivery_id: UUID, *, at: datetime) -> None:
 def settle(delivery: Delivery, outcome: Outcome, *, at: datetime) -> None:
     """Write down what came of a try: sent, to be tried again, or failed."""
     again = outcome.failure and not outcome.is_final and delivery.tries < retries.MOST_TRIES
-    with _book_of(delivery, at=at) as record:
+    with _transaction_for(delivery, at=at) as record:
         mine = Delivery.objects.filter(
             pk=delivery.pk, tries=delivery.tries, status__in=["waiting", "withdrawn"]
         )
@@ -71,9 +71,10 @@ def settle(delivery: Delivery, outcome: Outcome, *, at: datetime) -> None:
             )
         elif again:
             mine.filter(status="waiting").update(
-                due_at=retries.next_try(delivery.tries, at), leased_until=None,
+                due_at=retries.next_try(delivery.tries, at),
+                leased_until=None,
                 last_error=outcome.failure,
-            )  # fmt: skip
+            )
             is_mine = 0
         else:
             is_mine = mine.filter(status="waiting").update(
@@ -88,7 +89,7 @@ def retry(delivery: Delivery, *, at: datetime) -> bool:
     mine = Delivery.objects.filter(pk=delivery.pk, status="failed")
     if not mine.update(status="waiting", tries=0, due_at=at, leased_until=None):
         return False
-    services.ring_for([delivery])
+    services.enqueue_on_commit([delivery])
     return True
 
 
@@ -134,15 +135,22 @@ def _stands_down(delivery: Delivery, *, at: datetime) -> bool:
 def _no_longer(delivery: Delivery) -> str | None:
     if delivery.device is None and delivery.channel is None:
         return "its target was removed"
-    target: Any = delivery.device or delivery.channel
     if delivery.what == "sign_out":
         return None
     if delivery.device is not None and delivery.device.left_at is not None:
         return "its device was signed out"
-    if not target.enabled and delivery.what not in {"test", "withdrawal"}:
+    # Whoever was removed, or switched pushes off, is to be rid of the card.
+    return None if delivery.what == "withdrawal" else _not_to_hear(delivery)
+
+
+def _not_to_hear(delivery: Delivery) -> str | None:
+    target: Any = delivery.device or delivery.channel
+    if not target.enabled and delivery.what != "test":
         return "its target is switched off"
-    if delivery.device is not None and not _may_hear(delivery.device, delivery.project_id):
-        return "its person is no longer in the project"
+    if delivery.project.archived_at is not None:
+        return "its project is archived"
+    if delivery.device is not None and not _may_hear(delivery.device, delivery):
+        return "its person no longer answers in the project"
     return None
 
 
@@ -155,20 +163,24 @@ def _would_overtake(delivery: Delivery, *, at: datetime) -> bool:
     return delivery.what == "sign_out" and others.exclude(pk=delivery.pk).exists()
 
 
-def _may_hear(device: Device, project: UUID) -> bool:
-    return Membership.objects.filter(user_id=device.user_id, project_id=project).exists()
+def _may_hear(device: Device, delivery: Delivery) -> bool:
+    """Tell whether a device's person may answer; a test is for whoever belongs there."""
+    mine = Membership.objects.filter(user_id=device.user_id, project_id=delivery.project_id)
+    return (mine if delivery.what == "test" else mine.filter(role__in=services.ANSWERERS)).exists()
 
 
 class _Record:
     """Appends to the chain of the delivery's run, or of its project."""
 
-    def __init__(self, delivery: Delivery, book: journal.Book | None, *, at: datetime) -> None:
-        self._delivery, self._book, self._at = delivery, book, at
+    def __init__(
+        self, delivery: Delivery, tx: journal.RunTransaction | None, *, at: datetime
+    ) -> None:
+        self._delivery, self._tx, self._at = delivery, tx, at
 
     def __call__(self, event: type[Any], **payload: Any) -> None:
-        if self._book is not None:
-            run = self._book.run(self._delivery.notice.run_id)  # type: ignore[arg-type]
-            self._book.record(run, event, by="guard", **payload)
+        if self._tx is not None:
+            run = self._tx.run(self._delivery.notice.run_id)  # type: ignore[arg-type]
+            self._tx.record(run, event, by="guard", **payload)
         else:
             journal.record_for_project(
                 self._delivery.project_id, event, by="guard", at=self._at, **payload
@@ -176,15 +188,15 @@ class _Record:
 
 
 @contextmanager
-def _book_of(delivery: Delivery, *, at: datetime) -> Iterator[_Record]:
+def _transaction_for(delivery: Delivery, *, at: datetime) -> Iterator[_Record]:
     """Hold what the outcome is written under: the run's lock, so that an answer waits."""
     run_id = delivery.notice.run_id
     if run_id is None:
         with transaction.atomic():
             yield _Record(delivery, None, at=at)
     else:
-        with journal.writing([run_id], at=at) as book:
-            yield _Record(delivery, book, at=at)
+        with journal.writing([run_id], at=at) as tx:
+            yield _Record(delivery, tx, at=at)
 
 
 def _tell_outcome(record: _Record, delivery: Delivery, outcome: Outcome, *, at: datetime) -> None:

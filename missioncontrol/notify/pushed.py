@@ -10,6 +10,7 @@ from typing import Any
 from missioncontrol.notify import wording
 from missioncontrol.notify.content import Card, Told
 from missioncontrol.notify.texts import Texts
+from missioncontrol.wire.decisions import PERMISSION
 
 LONGEST_TTL_S = 24 * 3600
 UNHELD_TTL_S = 4 * 3600
@@ -117,12 +118,21 @@ def buttons_of(card: Card, t: Texts) -> list[Button]:
 
 def _without_fix(card: Card, t: Texts) -> list[Button]:
     """Ending a run cannot be taken back: it is asked on the card, or by a second tap."""
+    if card.kind == PERMISSION:
+        return _of_permission(card, t)
     if card.kind == "budget":
         return _of_budget(card, t)
     if not card.holds:
         return _offered(card, ("pause", t.hold), ("continue", t.proceed))
     terminate: Button = {"action": "open", "title": t.terminate_there}
     return [*_offered(card, ("continue", t.proceed)), terminate]
+
+
+def _of_permission(card: Card, t: Texts) -> list[Button]:
+    """A call is allowed only from where it stands in full."""
+    read: Button = {"action": "open", "title": t.read_call}
+    allow = _offered(card, ("allow_once", t.allow_once)) if card.asks_whole else [read]
+    return [*allow, *_offered(card, ("deny", t.deny))]
 
 
 def _of_budget(card: Card, t: Texts) -> list[Button]:

@@ -7,7 +7,7 @@ import hashlib
 import hmac
 from functools import cache
 
-from cryptography.fernet import Fernet, InvalidToken
+from cryptography.fernet import Fernet, InvalidToken, MultiFernet
 from django.conf import settings
 
 
@@ -24,13 +24,14 @@ def seal(text: str) -> str:
 
 
 def unseal(sealed: str) -> str:
-    """Return what was sealed.
+    """Return what was sealed, with today's secret or a former one that is still known.
 
     Raises:
-        Unreadable: with another key, or it was tampered with.
+        Unreadable: with an unknown key, or it was tampered with.
     """
+    boxes = [_box(secret) for secret in (settings.SECRET_KEY, *settings.SECRET_KEY_FALLBACKS)]
     try:
-        return _box(settings.SECRET_KEY).decrypt(sealed.encode()).decode()
+        return MultiFernet(boxes).decrypt(sealed.encode()).decode()
     except InvalidToken:
         raise Unreadable from None
 

@@ -38,9 +38,12 @@ def channels(*, projects: Collection[UUID]) -> list[ChannelRow]:
         .annotate(last=Subquery(newest))
         .order_by("step_minutes", "id")
     )
-    told = {row.id: row for row in _with_notice(Delivery.objects.filter(
-        pk__in=[channel.last for channel in found if channel.last]
-    ))}  # fmt: skip
+    told = {
+        row.id: row
+        for row in _with_notice(
+            Delivery.objects.filter(pk__in=[channel.last for channel in found if channel.last])
+        )
+    }
     return [rows.channel_row(channel, last=told.get(channel.last)) for channel in found]
 
 
@@ -74,9 +77,14 @@ def channel(channel_id: UUID, *, projects: Collection[UUID]) -> Channel:
 
 
 def deliveries(
-    *, projects: Collection[UUID], statuses: Sequence[str] = (), kinds: Sequence[str] = (),
-    channel: UUID | None = None, decision: UUID | None = None, run: UUID | None = None,
-) -> QuerySet[Delivery]:  # fmt: skip
+    *,
+    projects: Collection[UUID],
+    statuses: Sequence[str] = (),
+    kinds: Sequence[str] = (),
+    channel: UUID | None = None,
+    decision: UUID | None = None,
+    run: UUID | None = None,
+) -> QuerySet[Delivery]:
     """Find deliveries, newest first."""
     found = Delivery.objects.filter(project_id__in=projects)
     if statuses:

@@ -1,7 +1,7 @@
 """Write down what people are to hear; `outbox` tells it afterwards.
 
 Called inside the transaction in which it happened, under the run's lock where there is
-one: rows only, and a ring once they are committed.
+one: rows only, queued for a worker once they are committed.
 """
 
 from __future__ import annotations
@@ -16,9 +16,11 @@ from django.db.models import Q
 
 from missioncontrol.accounts.models import Membership, Project, Role
 from missioncontrol.ids import new_id
-from missioncontrol.notify import bell, content, quiet, wording
+from missioncontrol.notify import content, delivery_queue, quiet, wording
 from missioncontrol.notify.models import Channel, Delivery, Device, Notice
+from missioncontrol.notify.texts import Texts
 from missioncontrol.runs import rows
+from missioncontrol.runs.lifecycle import ENDED
 from missioncontrol.runs.models import Run
 from missioncontrol.wire.decisions import DecisionRow
 
@@ -48,11 +50,15 @@ def refresh(row: DecisionRow, run: Run, *, at: datetime) -> None:
     if not Notice.objects.filter(decision=row.id, settled_at=None).update(content=told):
         return
     kept_back = Delivery.objects.filter(
-        notice__decision=row.id, status="waiting", step_minutes=0, due_at__gt=at, tries=0,
+        notice__decision=row.id,
+        status="waiting",
+        step_minutes=0,
+        due_at__gt=at,
+        tries=0,
         due_at__lte=row.opened_at + VERDICT_WAIT,
-    ).select_related("project", "device", "channel")  # fmt: skip
+    ).select_related("project", "device", "channel")
     due = [_hasten(delivery, at=at) for delivery in kept_back]
-    ring_for([delivery for delivery in due if delivery.due_at == at])
+    enqueue_on_commit([delivery for delivery in due if delivery.due_at == at])
 
 
 def withdraw(decision: UUID, *, outcome: str, by: str, at: datetime) -> None:
@@ -69,24 +75,45 @@ def withdraw(decision: UUID, *, outcome: str, by: str, at: datetime) -> None:
     take_away(shown.select_related("notice"), at=at)
 
 
+def silence(user: int, project: UUID, *, at: datetime) -> None:
+    """Have a person's devices hear no more of a project, and take its open cards away."""
+    theirs = Delivery.objects.filter(device__user=user, project=project)
+    waiting = theirs.filter(status="waiting").exclude(what__in=WHATEVER_THE_HOUR)
+    waiting.update(status="withdrawn", due_at=None)
+    shown = theirs.filter(status="sent", what="decision", notice__settled_at=None)
+    take_away(shown.select_related("notice"), at=at)
+
+
 def take_away(shown: Iterable[Delivery], *, at: datetime) -> None:
     """Have devices take away what they show; once, whoever asks."""
     rows = [
         Delivery(
-            id=new_id(), notice=one.notice, project_id=one.project_id, what="withdrawal",
-            kind=one.kind, target=one.target, device_id=one.device_id, created_at=at, due_at=at,
+            id=new_id(),
+            notice=one.notice,
+            project_id=one.project_id,
+            what="withdrawal",
+            kind=one.kind,
+            target=one.target,
+            device_id=one.device_id,
+            created_at=at,
+            due_at=at,
         )
         for one in shown
-    ]  # fmt: skip
+    ]
     Delivery.objects.bulk_create(rows, ignore_conflicts=True)
-    ring_for(rows)
+    enqueue_on_commit(rows)
 
 
 def warn(run: Run, *, kind: str, summary: str, at: datetime) -> None:
-    """Tell people of a trip in a run that only warns: of each kind once an hour."""
-    cost, path = run.cost_usd + run.judge_cost_usd, f"/runs/{run.id}"
+    """Tell people of a trip that asks nothing: of each kind once an hour.
+
+    The run only warns, or was over before its turns were told.
+    """
+    path, is_over = f"/runs/{run.id}", run.status in ENDED
     told = content.in_every_language(
-        lambda t: wording.warned(t, summary, name=run.name, kind=kind, path=path, cost=cost)
+        lambda t: wording.warned(
+            t, summary, name=run.name, kind=kind, path=path, cost=_cost(run, t), is_over=is_over
+        )
     )
     hour = at.astimezone(UTC).strftime("%Y-%m-%dT%H")
     tell(run.project_id, "warning", subject=f"{run.id}:{kind}:{hour}", told=told, at=at, run=run)
@@ -94,11 +121,15 @@ def warn(run: Run, *, kind: str, summary: str, at: datetime) -> None:
 
 def ended(run: Run, *, summary: str, at: datetime) -> None:
     """Tell people that the policy ended a run at once, which asked nobody."""
-    cost, path = run.cost_usd + run.judge_cost_usd, f"/runs/{run.id}"
+    path = f"/runs/{run.id}"
     told = content.in_every_language(
-        lambda t: wording.ended(t, summary, name=run.name, path=path, cost=cost)
+        lambda t: wording.ended(t, summary, name=run.name, path=path, cost=_cost(run, t))
     )
     tell(run.project_id, "warning", subject=f"{run.id}:ended", told=told, at=at, run=run)
+
+
+def _cost(run: Run, t: Texts) -> str:
+    return wording.cost_in_all(run.cost_usd + run.judge_cost_usd, run.unpriced_calls, t)
 
 
 def near_end(run: Run, ceiling: Mapping[str, Any], *, at: datetime) -> None:
@@ -115,9 +146,14 @@ def near_end(run: Run, ceiling: Mapping[str, Any], *, at: datetime) -> None:
 
 
 def tell(
-    project: UUID, what: str, *, subject: str, told: content.Told, at: datetime,
+    project: UUID,
+    what: str,
+    *,
+    subject: str,
+    told: content.Told,
+    at: datetime,
     run: Run | None = None,
-) -> Notice | None:  # fmt: skip
+) -> Notice | None:
     """Tell people something that asks nothing: `warning`, `budget` or `report`; once a subject.
 
     None: it was told before.
@@ -159,16 +195,27 @@ def _after_quiet(target: Device | Channel, zone: str, *, at: datetime) -> dateti
 
 
 def _new_notice(
-    project: UUID, what: str, *, subject: str, told: content.Card | content.Told, at: datetime,
-    run: Run | None = None, decision: UUID | None = None,
-) -> Notice | None:  # fmt: skip
+    project: UUID,
+    what: str,
+    *,
+    subject: str,
+    told: content.Card | content.Told,
+    at: datetime,
+    run: Run | None = None,
+    decision: UUID | None = None,
+) -> Notice | None:
     notice, is_new = Notice.objects.get_or_create(
-        project_id=project, what=what, subject=subject,
+        project_id=project,
+        what=what,
+        subject=subject,
         defaults={
-            "id": new_id(), "run": run, "decision": decision, "content": content.kept(told),
+            "id": new_id(),
+            "run": run,
+            "decision": decision,
+            "content": content.kept(told),
             "at": at,
         },
-    )  # fmt: skip
+    )
     return notice if is_new else None
 
 
@@ -218,22 +265,36 @@ def _write(
 
 def _to_device(notice: Notice, device: Device, *, at: datetime, due_at: datetime) -> Delivery:
     return Delivery(
-        id=new_id(), notice=notice, project=notice.project, what=notice.what, kind="push",
-        target=device.name, device=device, created_at=at, due_at=due_at,
-    )  # fmt: skip
+        id=new_id(),
+        notice=notice,
+        project=notice.project,
+        what=notice.what,
+        kind="push",
+        target=device.name,
+        device=device,
+        created_at=at,
+        due_at=due_at,
+    )
 
 
 def _to_channel(notice: Notice, channel: Channel, *, at: datetime, due_at: datetime) -> Delivery:
     return Delivery(
-        id=new_id(), notice=notice, project=notice.project, what=notice.what, kind=channel.kind,
-        target=channel.name, channel=channel, step_minutes=channel.step_minutes, created_at=at,
+        id=new_id(),
+        notice=notice,
+        project=notice.project,
+        what=notice.what,
+        kind=channel.kind,
+        target=channel.name,
+        channel=channel,
+        step_minutes=channel.step_minutes,
+        created_at=at,
         due_at=due_at,
-    )  # fmt: skip
+    )
 
 
 def _keep(made: list[Delivery]) -> list[Delivery]:
     Delivery.objects.bulk_create(made)
-    ring_for([delivery for delivery in made if delivery.due_at == delivery.created_at])
+    enqueue_on_commit([delivery for delivery in made if delivery.due_at == delivery.created_at])
     return made
 
 
@@ -243,8 +304,8 @@ def _hasten(delivery: Delivery, *, at: datetime) -> Delivery:
     return delivery
 
 
-def ring_for(due: list[Delivery]) -> None:
+def enqueue_on_commit(due: list[Delivery]) -> None:
     """Have these delivered once the transaction is committed."""
     ids = [str(delivery.id) for delivery in due]
     if ids:
-        transaction.on_commit(lambda: bell.ring(ids))
+        transaction.on_commit(lambda: delivery_queue.enqueue(ids))

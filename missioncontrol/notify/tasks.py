@@ -29,7 +29,7 @@ def deliver(delivery_ids: Sequence[str]) -> None:
 
 @shared_task(ignore_result=True)
 def sweep() -> None:
-    """Deliver what is due: a lost ring, another try, a later step; every 2 s."""
+    """Deliver what is due: a lost message, another try, a later step; every 2 s."""
     connection.close_if_unusable_or_obsolete()
     carry(None)
 

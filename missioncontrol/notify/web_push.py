@@ -65,14 +65,19 @@ def push_of(delivery: Delivery, *, at: datetime) -> pushed.Push:
             told, t, outcome=notice.outcome, by=notice.settled_by, open_cards=open_cards
         )
     return pushed.of_card(
-        told, t, step_minutes=delivery.step_minutes, open_cards=open_cards,
-        details=device.show_details, at=at,
-    )  # fmt: skip
+        told,
+        t,
+        step_minutes=delivery.step_minutes,
+        open_cards=open_cards,
+        details=device.show_details,
+        at=at,
+    )
 
 
 def open_cards_of(device: Device) -> int:
     """Count what its person has not answered: the number on the app's icon."""
-    mine = Membership.objects.filter(user_id=device.user_id).values("project")
+    live = Membership.objects.filter(user_id=device.user_id, project__archived_at=None)
+    mine = live.values("project")
     unanswered = Notice.objects.filter(settled_at=None, project__in=mine)
     return unanswered.exclude(decision=None).count()
 

@@ -26,9 +26,12 @@ def send(delivery: Delivery, at: datetime) -> Outcome:
     channel: Any = delivery.channel
     body = json.dumps(payload(delivery, at=at), ensure_ascii=False, default=str).encode()
     headers = signing.headers(
-        body, project=delivery.project_id, event=f"notice.{delivery.what}", delivery=delivery.id,
+        body,
+        project=delivery.project_id,
+        event=f"notice.{delivery.what}",
+        delivery=delivery.id,
         at=at,
-    )  # fmt: skip
+    )
     try:
         reply = outbound.post(
             address_of(channel), body, headers, private_hosts=settings.NOTIFY_HOSTS

@@ -11,12 +11,13 @@ from typing import Any
 from guard.signals import Kind
 from missioncontrol.notify.content import LONGEST_TEXT, Card, Told, bounded
 from missioncontrol.notify.texts import Texts
+from missioncontrol.wire.decisions import PERMISSION
 
 LONGEST_TITLE = 32
 LONGEST_BODY = 200
 LONGEST_FIX_ON_BUTTON = 120
 SHORTEST_NAME = 8
-CIRCLES = frozenset({Kind.PING_PONG, Kind.K_CYCLE, Kind.HAND_OFFS})
+CIRCLING = frozenset({Kind.PING_PONG, Kind.K_CYCLE, Kind.HAND_OFFS})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,14 +35,20 @@ def words_of(content: Card | Told, t: Texts, *, step_minutes: int = 0, at: datet
     """Return what to say at a moment; a later step says that nobody answered."""
     if isinstance(content, Told):
         return Words(
-            title=content.title, body=content.body, detail=content.detail, path=content.path,
+            title=content.title,
+            body=content.body,
+            detail=content.detail,
+            path=content.path,
             needs_answer=False,
-        )  # fmt: skip
+        )
     body = _late(content, t, at) if step_minutes else _body(content, t)
     return Words(
-        title=_title(content, t, late=step_minutes > 0), body=body, detail=_detail(content, t, at),
-        path=f"/decisions/{content.decision}", needs_answer=True,
-    )  # fmt: skip
+        title=_title(content, t, late=step_minutes > 0),
+        body=body,
+        detail=_detail(content, t, at),
+        path=f"/decisions/{content.decision}",
+        needs_answer=True,
+    )
 
 
 def nearing(
@@ -60,18 +67,21 @@ def nearing(
     return Told(title=title, body=f"{used}{rate}{left}.", path=path)
 
 
-def warned(t: Texts, summary: str, *, name: str, kind: str, path: str, cost: Decimal) -> Told:
-    """Say what was seen of a run that goes on: its mode only warns."""
+def warned(
+    t: Texts, summary: str, *, name: str, kind: str, path: str, cost: str, is_over: bool
+) -> Told:
+    """Say what was seen of a run that goes on, its mode only warns, or that is over."""
     what = bounded(t.sentence(summary), LONGEST_BODY - 75)
     title = t.is_over_budget if kind == Kind.BUDGET else _deed(kind, t)
-    body = t.only_warns.format(what=what, usd=t.figures.money(cost))
+    said = t.is_over if is_over else t.only_warns
+    body = said.format(what=what, cost=cost)
     return Told(title=titled(title, name), body=body, path=path)
 
 
-def ended(t: Texts, summary: str, *, name: str, path: str, cost: Decimal) -> Told:
+def ended(t: Texts, summary: str, *, name: str, path: str, cost: str) -> Told:
     """Say why a policy ended a run: nobody is asked, people hear of it."""
     what = bounded(t.sentence(summary), LONGEST_BODY - 75)
-    body = t.ended_by_policy.format(what=what, usd=t.figures.money(cost))
+    body = t.ended_by_policy.format(what=what, cost=cost)
     return Told(title=titled(t.was_ended, name), body=body, path=path)
 
 
@@ -98,32 +108,40 @@ def _an_hour(burn: Decimal, t: Texts) -> str:
 
 
 def cost_of(card: Card, t: Texts) -> str:
-    """Say what a run has cost; what has no known price is a word, never $0."""
-    if card.unpriced_calls and not card.cost_usd:
-        return t.calls_unpriced
-    unpriced = t.unpriced_too.format(n=card.unpriced_calls) if card.unpriced_calls else ""
-    money = t.figures.money
-    loop = "" if card.loop_usd is None else t.in_the_loop.format(usd=money(card.loop_usd))
-    return t.in_all.format(loop=loop, usd=money(card.cost_usd), unpriced=unpriced)
+    """Say what a card's run has cost."""
+    return cost_in_all(card.cost_usd, card.unpriced_calls, t, loop_usd=card.loop_usd)
+
+
+def cost_in_all(
+    cost: Decimal, unpriced_calls: int, t: Texts, *, loop_usd: Decimal | None = None
+) -> str:
+    """Say what a run has cost in a sentence; what is not known is a word, never $0."""
+    if not cost:
+        return t.calls_unpriced if unpriced_calls else t.no_cost
+    unpriced = t.unpriced_too.format(n=unpriced_calls) if unpriced_calls else ""
+    loop = "" if loop_usd is None else t.in_the_loop.format(usd=t.figures.money(loop_usd))
+    return t.in_all.format(loop=loop, usd=t.figures.money(cost), unpriced=unpriced)
 
 
 def _title(card: Card, t: Texts, *, late: bool) -> str:
     if late:
         return titled(t.still_held if card.holds else t.still_open, card.run_name)
+    if card.kind == PERMISSION:
+        return titled(t.is_asking, card.run_name)
     if card.kind == Kind.BUDGET:
-        return titled(t.reached, card.run_name, limit=_limit(card, t))
+        return titled(
+            t.reached, card.run_name, limit=t.amount(card.ceiling or "0", card.unit or "")
+        )
     return titled(t.is_held if card.holds else _deed(card.kind, t), card.run_name)
 
 
 def _deed(kind: str, t: Texts) -> str:
-    return t.is_circling if kind in CIRCLES else t.is_repeating
-
-
-def _limit(card: Card, t: Texts) -> str:
-    return t.amount(card.ceiling or "0", card.unit or "")
+    return t.is_circling if kind in CIRCLING else t.is_repeating
 
 
 def _body(card: Card, t: Texts) -> str:
+    if card.kind == PERMISSION:
+        return bounded(t.may_it.format(tool=card.asks_tool, call=card.asks), LONGEST_BODY)
     lead = "" if card.holds else t.still_running.format(rate=_an_hour(card.burn_usd_per_hour, t))
     if card.kind == Kind.BUDGET and card.holds:
         lead = t.held_at[card.scope or "run"]
@@ -138,6 +156,8 @@ def _body(card: Card, t: Texts) -> str:
 def _late(card: Card, t: Texts, at: datetime) -> str:
     length = t.figures.minutes((at - card.opened_at).total_seconds())
     waited = t.nobody_answered.format(time=length)
+    if card.kind == PERMISSION:
+        return bounded(f"{waited} {_body(card, t)}", LONGEST_BODY)
     return bounded(
         " ".join(part for part in (waited, _what_comes(card, t, at), cost_of(card, t)) if part),
         LONGEST_BODY,
@@ -145,6 +165,8 @@ def _late(card: Card, t: Texts, at: datetime) -> str:
 
 
 def _what_comes(card: Card, t: Texts, at: datetime) -> str:
+    if card.kind == PERMISSION:
+        return t.terminal_asks_too
     if card.expires_at is None:
         return t.meanwhile
     left = t.figures.minutes((card.expires_at - at).total_seconds())
@@ -152,7 +174,7 @@ def _what_comes(card: Card, t: Texts, at: datetime) -> str:
 
 
 def _detail(card: Card, t: Texts, at: datetime) -> str:
-    lines = [t.sentence(card.what), cost_of(card, t)]
+    lines = [t.sentence(card.what), card.asks or cost_of(card, t)]
     if card.agent:
         lines.append(t.agent.format(agent=card.agent))
     if card.fix:

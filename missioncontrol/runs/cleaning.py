@@ -28,11 +28,11 @@ def storable_text(text: str) -> str:
 
 
 def storable(value: Any) -> Any:
-    """Return JSON that every database stores: no NUL, no NaN, no infinity."""
+    """Return JSON that every database gives back alike: no NUL, no NaN, no infinity, no -0."""
     if isinstance(value, str):
         return storable_text(value)
-    if isinstance(value, float) and not math.isfinite(value):
-        return str(value)
+    if isinstance(value, float):  # PostgreSQL has no zero below zero
+        return value + 0.0 if math.isfinite(value) else str(value)
     if isinstance(value, dict):
         return {storable(name): storable(part) for name, part in value.items()}
     if isinstance(value, list | tuple):
@@ -43,6 +43,11 @@ def storable(value: Any) -> Any:
 def masked_text(text: str | None) -> str | None:
     """Return a storable text without secrets."""
     return redact(storable_text(text)) if text else text
+
+
+def masked_name(text: str | None, most: int) -> str:
+    """Return a storable name without secrets, at most so many characters long."""
+    return (masked_text(text) or "")[:most]
 
 
 def masked_json(value: Any) -> Any:
@@ -61,9 +66,9 @@ def storable_moment(moment: datetime | None) -> datetime | None:
     return known if EARLIEST <= known.year <= LATEST else None
 
 
-SHORT_FIELDS = (
-    "key", "agent", "tool", "state", "action_class", "call_id", "model", "provider",
-)  # fmt: skip
+SHORT_FIELDS = ("key", "agent", "tool", "state", "action_class", "call_id", "model", "provider")
+MASKED_FIELDS = {"agent": 100, "state": 200}
+"""With the length that fits the column: a mask may be longer than what it hides."""
 
 
 def storable_turn(turn: Turn) -> Turn:
@@ -81,7 +86,10 @@ def storable_turn(turn: Turn) -> Turn:
     if turn.nature is not None:
         changes["nature"] = ToolNature.from_mapping(storable(asdict(turn.nature)))
     for name in SHORT_FIELDS:
-        text = getattr(turn, name)
-        if text is not None and (fit := storable_text(text) or None) != text:
-            changes[name] = fit
+        if (text := getattr(turn, name)) is None:
+            continue
+        longest = MASKED_FIELDS.get(name)
+        fit = masked_name(text, longest) if longest else storable_text(text)
+        if fit != text or not fit:
+            changes[name] = fit or None
     return replace(turn, **changes)

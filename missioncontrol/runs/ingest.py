@@ -1,7 +1,7 @@
 """Store turns as they arrive: number them, drop repeats, commit in groups.
 
 `store` is one transaction over everything that arrived together. `Writer` is the
-one thread of a web process that calls it (group commit, DESIGN 3).
+one thread of a web process that calls it (group commit).
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import asyncio
 import logging
 import queue
 import threading
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime
 from typing import Any
@@ -18,17 +18,21 @@ from uuid import UUID
 
 from django.db import close_old_connections
 
-from guard.normalize import action_class, headline
+from guard.reading.normalize import action_class, headline
 from guard.turn import Phase
 from guard.turn import Turn as GuardTurn
+from missioncontrol.accounts.reach import KeyHolder
 from missioncontrol.clock import now
+from missioncontrol.compiled import CompiledQuery
 from missioncontrol.errors import MissionControlError, NotFound
 from missioncontrol.ids import new_id
+from missioncontrol.proof import TURN_SIGNS, turn_digest
 from missioncontrol.runs import journal, rows
 from missioncontrol.runs.cleaning import storable_moment, storable_turn
-from missioncontrol.runs.lifecycle import Move
+from missioncontrol.runs.lifecycle import ENDED
 from missioncontrol.runs.models import Run, Turn
 from missioncontrol.wire.events import TurnCompleted, TurnRecorded
+from missioncontrol.wire.runs import Presence
 
 logger = logging.getLogger(__name__)
 
@@ -37,11 +41,25 @@ BATCH_LIMIT = 64
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Arrival:
-    """Turns of one request, in the client's order."""
+    """Turns of one request, in the client's order.
+
+    `presence` is what the client does once they are told, where it says so.
+    """
 
     run: UUID
     project: UUID
     turns: Sequence[GuardTurn]
+    presence: Presence | None = None
+    is_clean: bool = False
+    """Its turns are masked and storable already."""
+    key: KeyHolder | None = None
+    """Whose turns they are; None: it was looked whether the key reaches the run."""
+
+    def is_for(self, run: Run) -> bool:
+        """Tell whether this is a run that these turns may be told of."""
+        if run.project_id != self.project:
+            return False
+        return self.key is None or self.key.reaches(opened_by=run.opened_by, agent=run.agent)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,46 +82,63 @@ def store(arrivals: Sequence[Arrival], *, at: datetime) -> list[Stored | Mission
     Returns what became of the first ones, if a person waits; of all of them, if not.
     A refused arrival (no such run in its project) does not spoil the others.
     """
-    arrivals = [_storable(arrival) for arrival in arrivals]
-    with journal.writing({arrival.run for arrival in arrivals}, at=at, with_projects=False) as book:
-        desk = _Desk(book, _known_turns(arrivals))
-        outcomes = [desk.take(arrivals[0])]
+    arrivals = [clean(arrival) for arrival in arrivals]
+    with journal.writing({arrival.run for arrival in arrivals}, at=at, with_projects=False) as tx:
+        keys = {turn.key for arrival in arrivals for turn in arrival.turns if turn.key}
+        known = _KNOWN.rows({arrival.run for arrival in arrivals}, keys)
+        batch = _Batch(tx, {(turn.run_id, turn.key or ""): turn for turn in known})
+        outcomes = [batch.take(arrivals[0])]
         for arrival in arrivals[1:]:
             if journal.should_yield():
                 break
-            outcomes.append(desk.take(arrival))
-        desk.write()
+            outcomes.append(batch.take(arrival))
+        batch.write()
     return outcomes
 
 
-def _storable(arrival: Arrival) -> Arrival:
-    return replace(arrival, turns=[storable_turn(turn) for turn in arrival.turns])
+def clean(arrival: Arrival) -> Arrival:
+    """Mask the turns and make them storable, once; large ones before they come to `store`."""
+    if arrival.is_clean:
+        return arrival
+    return replace(arrival, turns=[storable_turn(turn) for turn in arrival.turns], is_clean=True)
 
 
-class _Desk:
+class _Batch:
     """One transaction's new and completed turns."""
 
-    def __init__(self, book: journal.Book, known: dict[tuple[UUID, str], Turn]) -> None:
-        self._book = book
+    def __init__(self, tx: journal.RunTransaction, known: dict[tuple[UUID, str], Turn]) -> None:
+        self._tx = tx
         self._known = known
         self._new: list[Turn] = []
         self._completed: dict[UUID, Turn] = {}
 
     def take(self, arrival: Arrival) -> Stored | MissionControlError:
-        run = self._book.runs.get(arrival.run)
-        if run is None or run.project_id != arrival.project:
+        run = self._tx.runs.get(arrival.run)
+        if run is None or not arrival.is_for(run):
             return NotFound("The run")
         before, asked_seq, duplicates = run.last_obs, run.last_seq, 0
+        first_seq = run.last_seq + 1
         for turn in arrival.turns:
-            taken = self._take_turn(run, turn)
-            duplicates += taken is None
-            asked_seq = self._asked_seq(run, turn, taken)
+            row = self._known.get((run.id, turn.key)) if turn.key else None
+            if row is None:
+                row = self._record(run, turn)
+            elif row.phase == Phase.PROPOSED and not turn.is_proposed:
+                self._complete(run, row, turn)
+            else:
+                duplicates += 1
+            asked_seq = row.seq
         if arrival.turns:
-            self._hear(run, is_news=run.last_obs > before)
+            self._hear(run, is_news=run.last_obs > before, first_seq=first_seq)
+        if arrival.presence is not None and run.status not in ENDED:
+            run.presence = arrival.presence
         return Stored(
-            accepted=run.last_obs - before, duplicates=duplicates, last_seq=run.last_seq,
-            obs=run.last_obs, asked_seq=asked_seq, run=run,
-        )  # fmt: skip
+            accepted=run.last_obs - before,
+            duplicates=duplicates,
+            last_seq=run.last_seq,
+            obs=run.last_obs,
+            asked_seq=asked_seq,
+            run=run,
+        )
 
     def write(self) -> None:
         journal.insert_rows(Turn, self._new)
@@ -112,49 +147,47 @@ class _Desk:
         if stale:
             journal.update_columns(Turn, COMPLETION_COLUMNS, stale)
 
-    def _hear(self, run: Run, *, is_news: bool) -> None:
-        run.last_turn_at = self._book.at
-        if is_news:  # a repeat that an outbox sends late must not revive an ended run
-            self._book.move(run, Move.SPEAK, by="agent", reason="the agent spoke again")
-
-    def _take_turn(self, run: Run, turn: GuardTurn) -> Turn | None:
-        known = self._known.get((run.id, turn.key)) if turn.key else None
-        if known is None:
-            return self._record(run, turn)
-        if known.phase == Phase.PROPOSED and not turn.is_proposed:
-            return self._complete(run, known, turn)
-        return None
-
-    def _asked_seq(self, run: Run, turn: GuardTurn, taken: Turn | None) -> int:
-        if taken is not None:
-            return taken.seq
-        return self._known[run.id, turn.key or ""].seq
+    def _hear(self, run: Run, *, is_news: bool, first_seq: int) -> None:
+        run.last_turn_at = self._tx.at
+        if not is_news:  # a repeat that an outbox sends late must not revive an ended run
+            return
+        run.presence = "working"
+        if run.hold_stands and run.status in ENDED:
+            run.hold_seq = first_seq
+        # Held before detection looks: the answer to this very request says so.
+        self._tx.come_back(run, reason="the agent spoke again")
 
     def _record(self, run: Run, turn: GuardTurn) -> Turn:
         run.last_seq += 1
         run.last_obs += 1
-        row = _turn_of(run, turn, at=self._book.at)
+        row = _turn_of(run, turn, at=self._tx.at)
         self._new.append(row)
         if turn.key:
             self._known[run.id, turn.key] = row
-        _note_doing(run, row)
+        run.doing = headline(rows.guard_turn(row))[:200]
+        run.model = row.model or run.model
+        run.agent = run.agent or row.agent
         self._announce(run, row, TurnRecorded)
         return row
 
-    def _complete(self, run: Run, row: Turn, turn: GuardTurn) -> Turn:
+    def _complete(self, run: Run, row: Turn, turn: GuardTurn) -> None:
         run.last_obs += 1
         row.obs = run.last_obs
-        _fill_outcome(row, turn, at=self._book.at)
+        _fill_outcome(row, turn, at=self._tx.at)
         self._completed[row.id] = row
         self._announce(run, row, TurnCompleted)
-        return row
 
     def _announce(self, run: Run, row: Turn, kind: type[TurnRecorded | TurnCompleted]) -> None:
         shown = rows.turn_row(row, project=run.project_id, brief=True)
-        self._book.record(
-            run, kind, by="agent", live={"turn": shown},
-            turn_id=row.id, turn_seq=row.seq, digest=row.digest,
-        )  # fmt: skip
+        self._tx.record(
+            run,
+            kind,
+            by="agent",
+            live={"turn": shown},
+            turn_id=row.id,
+            turn_seq=row.seq,
+            digest=row.digest,
+        )
 
 
 COMPLETION_COLUMNS = (
@@ -163,13 +196,7 @@ COMPLETION_COLUMNS = (
 )  # fmt: skip
 
 
-def _known_turns(arrivals: Iterable[Arrival]) -> dict[tuple[UUID, str], Turn]:
-    keys = {turn.key for arrival in arrivals for turn in arrival.turns if turn.key}
-    if not keys:
-        return {}
-    runs = {arrival.run for arrival in arrivals}
-    found = Turn.objects.filter(run_id__in=runs, key__in=keys)
-    return {(turn.run_id, turn.key or ""): turn for turn in found}
+_KNOWN = CompiledQuery(lambda runs, keys: Turn.objects.filter(run_id__in=runs, key__in=keys))
 
 
 def _turn_of(run: Run, turn: GuardTurn, *, at: datetime) -> Turn:
@@ -196,18 +223,7 @@ def _fill_outcome(row: Turn, turn: GuardTurn, *, at: datetime) -> None:
     row.usage = asdict(turn.usage) if turn.usage else row.usage
     row.cost_usd = turn.cost_usd if turn.cost_usd is not None else row.cost_usd
     row.done_at = None if turn.is_proposed else at
-    row.digest = journal.payload_digest(journal.canonical(_told(row)), "")
-
-
-def _told(row: Turn) -> dict[str, Any]:
-    names = ("agent", "role", "phase", "tool", "args", "content", "result", "error", "files")
-    return {name: getattr(row, name) for name in names}
-
-
-def _note_doing(run: Run, row: Turn) -> None:
-    run.doing = headline(rows.guard_turn(row))[:200]
-    run.model = row.model or run.model
-    run.agent = run.agent or row.agent
+    row.digest = turn_digest({name: getattr(row, name) for name in TURN_SIGNS})
 
 
 class Writer:
@@ -227,7 +243,9 @@ class Writer:
         Raises:
             NotFound: the run does not exist in the arrival's project.
         """
-        self._ensure_thread()
+        if self._thread is None or not self._thread.is_alive():
+            self._thread = threading.Thread(target=self._work, name="ingest", daemon=True)
+            self._thread.start()
         future: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
         self._queue.put((arrival, future))
         outcome = await future
@@ -235,11 +253,6 @@ class Writer:
             raise outcome
         stored: Stored = outcome
         return stored
-
-    def _ensure_thread(self) -> None:
-        if self._thread is None or not self._thread.is_alive():
-            self._thread = threading.Thread(target=self._work, name="ingest", daemon=True)
-            self._thread.start()
 
     def _work(self) -> None:
         while True:
@@ -261,12 +274,12 @@ class Writer:
             outcomes = [fault]
         stored, left = waiting[: len(outcomes)], waiting[len(outcomes) :]
         loop = waiting[0][1].get_loop()
-        loop.call_soon_threadsafe(_answer, [future for _, future in stored], outcomes)
+        loop.call_soon_threadsafe(_resolve, [future for _, future in stored], outcomes)
         if left:
             self._serve(left)
 
 
-def _answer(futures: Sequence[asyncio.Future[Any]], outcomes: Sequence[Any]) -> None:
+def _resolve(futures: Sequence[asyncio.Future[Any]], outcomes: Sequence[Any]) -> None:
     for future, outcome in zip(futures, outcomes, strict=True):
         if not future.cancelled():
             future.set_result(outcome)

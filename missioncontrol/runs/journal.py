@@ -1,19 +1,17 @@
 """The one writer of run state, and the chain of what happened.
 
-`writing(run_ids)` locks the run rows in id order, lends them out as a Book, and
+`writing(run_ids)` locks the run rows in id order, lends them out as a `RunTransaction`, and
 at the end writes the changed columns and the new events in one transaction;
 after the commit it publishes. A row's hash covers its header, the hash before it
-and a salted digest of its payload (DESIGN 9).
+and a salted digest of its payload.
 """
 
 from __future__ import annotations
 
-import hashlib
 import itertools
-import json
 import secrets
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import fields, replace
 from datetime import datetime
@@ -21,18 +19,27 @@ from functools import cache
 from typing import Any, TypeVar, cast
 from uuid import UUID
 
-from django.db import connection, transaction
+from django.db import DEFAULT_DB_ALIAS, connection, connections, transaction
+from django.db.models import AutoField
 from pydantic import TypeAdapter
 
 from guard.wire import Mode
 from missioncontrol import broadcast
 from missioncontrol.accounts.models import Project
+from missioncontrol.compiled import CompiledQuery
 from missioncontrol.errors import NotFound
+from missioncontrol.proof import canonical, payload_digest, row_hash
 from missioncontrol.runs import lifecycle, rows
 from missioncontrol.runs.lifecycle import ENDED, Move
 from missioncontrol.runs.models import JournalRow, Run
-from missioncontrol.sqlite.turnstile import going_ahead
-from missioncontrol.wire.events import EventHead, RunMoved
+from missioncontrol.sqlite.write_lock import going_ahead
+from missioncontrol.wire.events import (
+    EventHead,
+    PolicyChanged,
+    RunMoved,
+    TurnCompleted,
+    TurnRecorded,
+)
 from missioncontrol.wire.runs import Meters
 
 E = TypeVar("E", bound=EventHead)
@@ -48,6 +55,7 @@ METER_COLUMNS = frozenset(
         "tool_calls",
         "doing",
         "model",
+        "presence",
         "judged_turns",
         "tape",
     }
@@ -57,7 +65,7 @@ DESCRIPTION = frozenset(
     {
         "id", "project_id", "key", "name", "goal", "task_type", "policy", "capabilities",
         "metadata", "workspace", "parent_id", "parent_key", "relation", "root", "lineage",
-        "controller_id", "controller_url", "started_at",
+        "controller_id", "controller_url", "started_at", "opened_by",
     }
 )  # fmt: skip
 """What a run is, told once; written by `runs.services`, never compared."""
@@ -71,7 +79,7 @@ PLAIN_TYPES = frozenset(
 LONG_COLUMNS = ("goal", "metadata", "workspace")
 
 
-class Book:
+class RunTransaction:
     """The locked runs of one transaction, and what is written about them."""
 
     def __init__(self, runs: dict[UUID, Run], *, at: datetime) -> None:
@@ -113,10 +121,21 @@ class Book:
             return False
         run.status = now
         run.ended_at = self.at if now in ENDED else None
+        if now not in ENDED:
+            run.final_ceilings = None
+        elif before not in ENDED:  # what is set later is no ceiling that it had
+            run.final_ceilings = rows.shared_ceilings(run)
         if lifecycle.moves_version(before, now):
             self.bump(run)
         self.moved(run, by=by, reason=reason or move)
         return True
+
+    def come_back(self, run: Run, *, reason: str) -> None:
+        """Take an ended run as heard of again: back into the hold that outlived it, if one did."""
+        if run.hold_stands and run.status in ENDED:
+            self.move(run, Move.RETURN, by="agent", reason="the agent is back in its hold")
+        else:
+            self.move(run, Move.SPEAK, by="agent", reason=reason)
 
     def moved(self, run: Run, *, by: str, reason: str, **answer: Any) -> RunMoved:
         """Record where the run stands, and where a person's answer is."""
@@ -127,6 +146,7 @@ class Book:
             reason=reason,
             mode=Mode(run.mode),
             ended_at=run.ended_at,
+            hold_stands=rows.outlives_session(run),
             **answer,
         )
 
@@ -147,9 +167,15 @@ class Book:
         """
         run.event_seq += 1
         event = event_type(
-            run=run.id, project=run.project_id, seq=run.event_seq, at=self.at, by=by,
-            version=run.version, status=cast(Any, run.status), **payload,
-        )  # fmt: skip
+            run=run.id,
+            project=run.project_id,
+            seq=run.event_seq,
+            at=self.at,
+            by=by,
+            version=run.version,
+            status=cast(Any, run.status),
+            **payload,
+        )
         row = _row_of(event, previous=run.head)
         run.head = row.hash
         self._rows.append(row)
@@ -158,81 +184,99 @@ class Book:
         return event
 
     def close(self) -> None:
-        """Write everything; publish once it is committed."""
-        woken = [run.id for run in self.runs.values() if self._version_moved(run)]
-        metered = [run for run in self.runs.values() if self._meters_moved(run)]
-        self._save_runs()
+        """Write changed columns and new events; publish once it is committed."""
+        woken: list[UUID] = []
+        metered: list[Run] = []
+        batches: dict[tuple[str, ...], list[Run]] = defaultdict(list)
+        for run in self.runs.values():
+            before, now = self._before[run.id], run.__dict__
+            changed = tuple(name for name in STATE_NAMES if now[name] != before[name])
+            if not changed:
+                continue
+            batches[changed].append(run)
+            if "version" in changed:
+                woken.append(run.id)
+            if not METER_COLUMNS.isdisjoint(changed):
+                metered.append(run)
+        for columns, changed_runs in batches.items():  # one statement for the same columns
+            update_columns(Run, columns, changed_runs)
         insert_rows(JournalRow, self._rows)
         if metered or woken or self._rows:
             transaction.on_commit(lambda: self._publish(metered, woken))
 
     def _publish(self, metered: list[Run], woken: list[UUID]) -> None:
-        """Wake who waits, then tell the screens; their frames are built by the courier."""
+        """Wake who waits, then tell the screens; their frames are built by the publisher."""
         if woken:
             broadcast.wake(woken)
-        broadcast.to_groups(lambda: self._frames(metered))
+        groups = {broadcast.board_group(run.project_id) for run in self.runs.values()}
+        groups |= {broadcast.run_group(run_id) for run_id in self.runs}
+        broadcast.to_groups(groups, lambda listened: self._frames(metered, listened))
 
-    def _version_moved(self, run: Run) -> bool:
-        return bool(run.version != self._before[run.id]["version"])
-
-    def _meters_moved(self, run: Run) -> bool:
-        before = self._before[run.id]
-        return any(getattr(run, column) != before[column] for column in METER_COLUMNS)
-
-    def _save_runs(self) -> None:
-        """Update changed columns only, runs with the same ones in one statement."""
-        batches: dict[tuple[str, ...], list[Run]] = defaultdict(list)
-        for run in self.runs.values():
-            before, now = self._before[run.id], run.__dict__
-            changed = tuple(name for name in STATE_NAMES if now[name] != before[name])
-            if changed:
-                batches[changed].append(run)
-        for columns, changed_runs in batches.items():
-            update_columns(Run, columns, changed_runs)
-
-    def _frames(self, metered: list[Run]) -> dict[str, dict[str, Any]]:
-        """Return group -> message: events as JSON texts, meters as plain values."""
-        frames: dict[str, dict[str, Any]] = defaultdict(broadcast.empty_frame)
+    def _frames(
+        self, metered: Iterable[Run], listened: Collection[str]
+    ) -> dict[str, broadcast.Frame]:
+        """Return group -> frame, for groups that somebody listens to."""
+        frames: dict[str, broadcast.Frame] = defaultdict(broadcast.new_frame)
         for project, events in self._events.items():
-            frames[broadcast.board_group(project)]["events"] = [_json(event) for event in events]
+            _add_events(frames, broadcast.board_group(project), listened, events)
         for run_id, events in self._live.items():
-            self._part(frames, self.runs[run_id])["events"] = [_json(event) for event in events]
+            _add_events(frames, broadcast.run_group(run_id), listened, events)
         for run in metered:
-            points = _fresh_points(run, self._before[run.id])
-            told = rows.meters(run, new_points=points, at=self.at)
-            shown = _meters.dump_python(told, mode="json")
-            frames[broadcast.board_group(run.project_id)]["meters"][str(run.id)] = shown
-            self._part(frames, run)["meters"] = {str(run.id): shown}
+            groups = {broadcast.board_group(run.project_id), broadcast.run_group(run.id)}
+            if groups := groups.intersection(listened):
+                points = _fresh_points(run, self._before[run.id])
+                told = rows.meters(run, new_points=points, at=self.at)
+                shown = _meters.dump_python(told, mode="json")
+                for group in groups:
+                    frames[group]["meters"][str(run.id)] = shown
         return dict(frames)
 
-    @staticmethod
-    def _part(frames: dict[str, dict[str, Any]], run: Run) -> dict[str, Any]:
-        """Return one run's part of the frame for the pages of its project's runs."""
-        parts = frames[broadcast.pages_group(run.project_id)]["runs"]
-        part: dict[str, Any] = parts.setdefault(run.id.hex, {"events": [], "meters": {}})
-        return part
+
+def _add_events(
+    frames: dict[str, broadcast.Frame],
+    group: str,
+    listened: Collection[str],
+    events: Iterable[EventHead],
+) -> None:
+    if group in listened:
+        frames[group]["events"] = [_json(event) for event in events]
+        frames[group]["at_once"] = not all(isinstance(event, OF_TURNS) for event in events)
+
+
+OF_TURNS = (TurnRecorded, TurnCompleted)
+"""Events that nobody has to answer: screens hear them a few times a second."""
 
 
 @contextmanager
 def writing(
     run_ids: Iterable[UUID], *, at: datetime, with_projects: bool = True, ahead: bool = False
-) -> Iterator[Book]:
+) -> Iterator[RunTransaction]:
     """Lock runs in id order and lend them out; write and publish at the end.
 
     `with_projects`: their rules are needed too; storing turns goes without.
     `ahead`: a person waits for it; it goes before what the machine has to write.
     """
     with going_ahead(ahead), transaction.atomic():
-        locked = (
-            Run.objects.select_for_update(of=("self",), no_key=True)
-            .prefetch_related(*(["project"] if with_projects else []))
-            .defer(*LONG_COLUMNS)
-            .filter(pk__in=set(run_ids))
-            .order_by("pk")
-        )
-        book = Book({run.id: run for run in locked}, at=at)
-        yield book
-        book.close()
+        locked = _LOCKED.rows(set(run_ids))
+        if with_projects:
+            wanted = {run.project_id for run in locked}
+            projects = {project.id: project for project in _PROJECTS.rows(wanted)}
+            for run in locked:
+                run.project = projects[run.project_id]
+        tx = RunTransaction({run.id: run for run in locked}, at=at)
+        yield tx
+        tx.close()
+
+
+_LOCKED = CompiledQuery(
+    lambda ids: (
+        Run.objects.select_for_update(of=("self",), no_key=True)
+        .defer(*LONG_COLUMNS)
+        .filter(pk__in=ids)
+        .order_by("pk")
+    )
+)
+_PROJECTS = CompiledQuery(lambda ids: Project.objects.filter(pk__in=ids))
 
 
 def should_yield() -> bool:
@@ -262,30 +306,54 @@ def record_for_project(
         project = Project.objects.select_for_update(no_key=True).get(pk=project_id)
         project.event_seq += 1
         event = event_type(
-            run=None, project=project.id, seq=project.event_seq, at=at, by=by,
-            version=0, status=None, **payload,
-        )  # fmt: skip
+            run=None,
+            project=project.id,
+            seq=project.event_seq,
+            at=at,
+            by=by,
+            version=0,
+            status=None,
+            **payload,
+        )
         row = _row_of(event, previous=project.head)
         project.head = row.hash
         project.save(update_fields=["event_seq", "head"])
         row.save(force_insert=True)
-        frame = {**broadcast.empty_frame(), "events": [_json(event)]}
+        frame = {**broadcast.new_frame(), "events": [_json(event)], "at_once": True}
         frames = {broadcast.board_group(project.id): frame}
-        transaction.on_commit(lambda: broadcast.to_groups(lambda: frames))
+        transaction.on_commit(lambda: broadcast.to_groups(frames.keys(), lambda _: frames))
     return event
 
 
+def record_change(
+    project_id: UUID, what: str, before: Any, after: Any, *, by: str, at: datetime, **more: Any
+) -> None:
+    """Append to the project's chain that one of its rules was changed."""
+    record_for_project(
+        project_id, PolicyChanged, by=by, at=at, what=what, before=before, after=after, **more
+    )
+
+
 def insert_rows(model: Any, rows_: Iterable[Any]) -> None:
-    """Insert whole rows with one prepared statement; faster than `bulk_create`."""
-    columns = model._meta.concrete_fields
+    """Insert whole rows with one prepared statement; faster than `bulk_create`.
+
+    A key that the database counts up is its own.
+    """
+    columns = _inserted(model)
     quote = connection.ops.quote_name
     names = ", ".join(quote(field.column) for field in columns)
     marks = ", ".join(["%s"] * len(columns))
     statement = f"INSERT INTO {quote(model._meta.db_table)} ({names}) VALUES ({marks})"  # noqa: S608
-    values = _values(model, None, rows_)
+    values = _values(model, tuple(field.attname for field in columns), rows_)
     if values:
         with connection.cursor() as cursor:
             cursor.executemany(statement, values)
+
+
+@cache
+def _inserted(model: Any) -> tuple[Any, ...]:
+    fields_ = model._meta.concrete_fields
+    return tuple(field for field in fields_ if not isinstance(field, AutoField))
 
 
 def update_columns(model: Any, columns: tuple[str, ...], rows_: Iterable[Any]) -> None:
@@ -302,21 +370,6 @@ def update_columns(model: Any, columns: tuple[str, ...], rows_: Iterable[Any]) -
     values = _values(model, (*columns, primary.attname), rows_)
     with connection.cursor() as cursor:
         cursor.executemany(statement, values)
-
-
-def row_hash(header: dict[str, Any], *, previous: str, digest: str) -> str:
-    """Hash one link of the chain."""
-    return _sha256(canonical({**header, "digest": digest, "previous": previous}))
-
-
-def payload_digest(payload: str, salt: str) -> str:
-    """Hash a payload with its salt, so that an erased one cannot be guessed."""
-    return _sha256(salt + payload)
-
-
-def canonical(value: Any) -> str:
-    """Return the one JSON text of a value."""
-    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
 
 
 def _row_of(event: EventHead, *, previous: str) -> JournalRow:
@@ -342,21 +395,17 @@ def _fresh_points(run: Run, before: dict[str, Any]) -> int:
 
 
 def _columns(run: Run) -> dict[str, Any]:
-    loaded = run.__dict__
-    return {name: _frozen(loaded[name]) for name in STATE_NAMES}
+    """Copy its state, lists as lists of their own: one that grows in place is seen to."""
+    loaded = ((name, run.__dict__[name]) for name in STATE_NAMES)
+    return {name: list(value) if isinstance(value, list) else value for name, value in loaded}
 
 
-def _frozen(value: Any) -> Any:
-    """Copy what may be changed in place, so that a change is seen."""
-    return list(value) if isinstance(value, list) else value
-
-
-def _values(model: Any, names: tuple[str, ...] | None, rows_: Iterable[Any]) -> list[list[Any]]:
+def _values(model: Any, names: tuple[str, ...], rows_: Iterable[Any]) -> list[list[Any]]:
     """Return rows as parameters of a statement; plain columns need no conversion."""
-    columns = _converters(model, names)
+    columns, database = _converters(model, names), connections[DEFAULT_DB_ALIAS]
     return [
         [
-            value if prepare is None or value is None else prepare(value, connection)
+            value if prepare is None or value is None else prepare(value, database)
             for value, prepare in ((row.__dict__[name], prepare) for name, prepare in columns)
         ]
         for row in rows_
@@ -364,16 +413,12 @@ def _values(model: Any, names: tuple[str, ...] | None, rows_: Iterable[Any]) -> 
 
 
 @cache
-def _converters(model: Any, names: tuple[str, ...] | None) -> tuple[tuple[str, Any], ...]:
+def _converters(model: Any, names: tuple[str, ...]) -> tuple[tuple[str, Any], ...]:
     fields_ = {field.attname: field for field in model._meta.concrete_fields}
     return tuple(
-        (name, None if _is_plain(fields_[name]) else fields_[name].get_db_prep_save)
-        for name in names or fields_
+        (name, None if field.get_internal_type() in PLAIN_TYPES else field.get_db_prep_save)
+        for name, field in ((name, fields_[name]) for name in names)
     )
-
-
-def _is_plain(field: Any) -> bool:
-    return field.get_internal_type() in PLAIN_TYPES
 
 
 def _json(event: EventHead) -> str:
@@ -386,7 +431,3 @@ def _adapter(kind: Any) -> TypeAdapter[Any]:
 
 
 _meters: TypeAdapter[Meters] = TypeAdapter(Meters)
-
-
-def _sha256(text: str) -> str:
-    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()

@@ -32,6 +32,7 @@ class Move(StrEnum):
     FAIL = "fail"
     END = "end"
     SPEAK = "speak"
+    RETURN = "return to its hold"
     FALL_SILENT = "fall silent"
 
 
@@ -92,6 +93,7 @@ TABLE: dict[tuple[Status, Move], Status] = {
     (S.COMPLETED, M.FAIL): S.FAILED,
     (S.COMPLETED, M.END): S.COMPLETED,
     (S.COMPLETED, M.SPEAK): S.RUNNING,
+    (S.COMPLETED, M.RETURN): S.HOLDING,  # the hold outlived the session
     (S.FAILED, M.WAIT): S.FAILED,
     (S.FAILED, M.GIVE_UP): S.FAILED,
     (S.FAILED, M.RELEASE): S.FAILED,
@@ -100,6 +102,7 @@ TABLE: dict[tuple[Status, Move], Status] = {
     (S.FAILED, M.FAIL): S.FAILED,
     (S.FAILED, M.END): S.FAILED,
     (S.FAILED, M.SPEAK): S.RUNNING,
+    (S.FAILED, M.RETURN): S.HOLDING,
     (S.TERMINATED, M.HOLD): S.TERMINATED,
     (S.TERMINATED, M.WAIT): S.TERMINATED,
     (S.TERMINATED, M.GIVE_UP): S.TERMINATED,
@@ -109,6 +112,7 @@ TABLE: dict[tuple[Status, Move], Status] = {
     (S.TERMINATED, M.FAIL): S.TERMINATED,
     (S.TERMINATED, M.END): S.TERMINATED,
     (S.TERMINATED, M.SPEAK): S.TERMINATED,
+    (S.TERMINATED, M.RETURN): S.TERMINATED,
     (S.LOST, M.WAIT): S.LOST,
     (S.LOST, M.GIVE_UP): S.LOST,
     (S.LOST, M.RELEASE): S.LOST,
@@ -117,6 +121,7 @@ TABLE: dict[tuple[Status, Move], Status] = {
     (S.LOST, M.FAIL): S.FAILED,
     (S.LOST, M.END): S.COMPLETED,
     (S.LOST, M.SPEAK): S.RUNNING,
+    (S.LOST, M.RETURN): S.HOLDING,
 }
 
 
@@ -134,6 +139,6 @@ def after(status: Status, move: Move) -> Status:
 
 def moves_version(before: Status, now: Status) -> bool:
     """Tell whether a change of status moves the run's version: an end or a
-    comeback does, `holding` <-> `held` does not (CONTRACT, Version).
+    comeback does, `holding` <-> `held` does not.
     """
     return before is not now and ((before in ENDED) != (now in ENDED) or now in ENDED)

@@ -24,6 +24,7 @@ class Run(models.Model):
     key = models.CharField(max_length=200, null=True)
     name = models.CharField(max_length=200)
     agent = models.CharField(max_length=100, default="")
+    opened_by = models.UUIDField(null=True, help_text="the agent key that opened it, if one did")
     goal = models.TextField(default="")
     task_type = models.CharField(max_length=100, default="")
     policy = models.JSONField(null=True)
@@ -31,6 +32,9 @@ class Run(models.Model):
         null=True, help_text="of the project's policy it runs under; null: its own"
     )
     budget = models.JSONField(default=dict)
+    final_ceilings = models.JSONField(
+        null=True, help_text="once it ended: its policy's and project's ceilings at its end"
+    )
     capabilities = models.JSONField(default=dict)
     metadata = models.JSONField(default=dict)
     workspace = models.JSONField(default=list)
@@ -56,6 +60,9 @@ class Run(models.Model):
     version = models.IntegerField(default=0)
     reason = models.TextField(default="", help_text="why it is held or stopped")
     open_decision = models.UUIDField(null=True)
+    open_permissions = models.IntegerField(
+        default=0, help_text="cards on which its agent asks for a permission"
+    )
     unconfirmed = models.UUIDField(
         null=True, help_text="an intervention the agent has not acted on"
     )
@@ -70,20 +77,35 @@ class Run(models.Model):
         default=False, help_text="its process ended in a hold; it goes on when it is resumed"
     )
     hold_expires_at = models.DateTimeField(null=True)
+    hold_stands = models.BooleanField(
+        default=False, help_text="its session ended in a hold: it is held when it comes back"
+    )
     held_since = models.DateTimeField(null=True, help_text="when it was asked to wait")
     held_seconds = models.FloatField(default=0, help_text="of earlier holds: no run time")
     finish_seq = models.IntegerField(
         null=True, help_text="last turn that is let through: it was asked to finish"
     )
 
+    presence = models.CharField(max_length=8, default="working", help_text="a wire.runs.Presence")
+    witness = models.CharField(
+        max_length=32, default="", help_text="which process speaks for its client's"
+    )
+    expected_by = models.DateTimeField(
+        null=True, help_text="a sign of life was promised by then; null: nobody promised"
+    )
     observed_only = models.BooleanField(
         default=False, help_text="told by telemetry alone: there is nothing to hold it by"
     )
 
     last_seq = models.IntegerField(default=-1, help_text="turns")
+    erased_seq = models.IntegerField(default=-1, help_text="turns without words: through")
     last_obs = models.IntegerField(default=0, help_text="observations stored")
     detected_obs = models.IntegerField(default=0, help_text="observations judged")
     streak_obs = models.IntegerField(default=0, help_text="observations forgotten by a reset")
+    corrected = models.JSONField(
+        default=list,
+        help_text="calls answered with a correction, each as the turns it repeats, itself last",
+    )
     hold_seq = models.IntegerField(default=0, help_text="first turn that is being held")
     kin_forgotten = models.JSONField(
         default=dict, help_text="by run of its tree, the observations a reset here forgot"
@@ -120,6 +142,11 @@ class Run(models.Model):
     model = models.CharField(max_length=100, default="")
     tape = models.JSONField(default=list)
     judged_turns = models.IntegerField(default=0)
+    highest_score = models.FloatField(
+        null=True,
+        help_text="stuck score of the turn that was most stuck, in [0, 1); null: none was judged",
+    )
+    highest_score_seq = models.IntegerField(null=True, help_text="that turn")
     recent_costs = models.JSONField(default=list, help_text="[epoch minute, dollars], last 5")
 
     class Meta:
@@ -175,7 +202,7 @@ class Turn(models.Model):
     provider = models.CharField(max_length=50, null=True)
     usage = models.JSONField(null=True)
     cost_usd = models.DecimalField(max_digits=16, decimal_places=6, null=True)
-    similarity = models.FloatField(null=True)
+    score = models.FloatField(null=True, help_text="how near a card, in [0, 1]; 1 opens one")
     changed = models.BooleanField(null=True)
     detector = models.CharField(max_length=50, null=True)
     nature = models.JSONField(null=True, help_text="a guard.nature.ToolNature")

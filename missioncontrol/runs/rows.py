@@ -9,18 +9,19 @@ from datetime import datetime
 from decimal import Decimal
 from typing import Any, cast
 
+from guard.adapters.capabilities import Capabilities
 from guard.budget import UNITS
-from guard.capabilities import Capabilities
 from guard.nature import ToolNature
 from guard.policy.document import matching
-from guard.presets import PRESETS
+from guard.policy.presets import find_preset
 from guard.turn import Phase, Role, Usage
 from guard.turn import Turn as GuardTurn
 from guard.wire import Mode
 from missioncontrol.runs.brief import brief_args, brief_text, is_long
+from missioncontrol.runs.lifecycle import ENDED, FORBIDDEN
 from missioncontrol.runs.models import JournalRow, Run, Turn
 from missioncontrol.wire.budgets import BudgetState
-from missioncontrol.wire.runs import Meters, RunRow, RunStatus, TapePoint
+from missioncontrol.wire.runs import Meters, Presence, RunRow, RunStatus, TapePoint
 from missioncontrol.wire.turns import TurnRow
 
 BURN_MINUTES = 5
@@ -44,6 +45,11 @@ def capabilities_of(run: Run) -> Capabilities:
     return Capabilities.read(run.capabilities)
 
 
+def outlives_session(run: Run) -> bool:
+    """Tell whether an ended run is held again when it comes back."""
+    return run.hold_stands and run.status in ENDED - FORBIDDEN
+
+
 def rules_of(run: Run) -> dict[str, Any]:
     """Return the policy a run follows: its own, else its project's."""
     rules: dict[str, Any] = run.policy or run.project.policy
@@ -51,18 +57,27 @@ def rules_of(run: Run) -> dict[str, Any]:
 
 
 def ceilings_of(run: Run) -> dict[str, Any]:
-    """Return every ceiling in force: the policy's, the project's, then the run's own."""
+    """Return every ceiling in force: the policy's, the project's, then the run's own.
+
+    Of an ended run: those it ended under. One that ended before they were kept shows its own.
+    """
+    base = (run.final_ceilings or {}) if run.status in ENDED else shared_ceilings(run)
+    return {**base, **run.budget}
+
+
+def shared_ceilings(run: Run) -> dict[str, Any]:
+    """Return the ceilings that a run has by its policy and its project, as they are now."""
     rules = rules_of(run)
     told = rules.get("budget") or _preset_ceilings(rules.get("preset") or rules.get("extends"))
     for table in matching(rules.get("task_type") or {}, run.task_type):
         told = table.get("budget") or told
-    return {**told, **run.project.budget, **run.budget}
+    return {**told, **run.project.budget}
 
 
 @functools.cache
 def _preset_ceilings(name: str | None) -> Mapping[str, Any]:
     """Return the ceilings that a policy of this name brings."""
-    preset = PRESETS.get(name) if name else None
+    preset = find_preset(name) if name else None
     if preset is None or preset.budget is None:
         return {}
     told = {unit: getattr(preset.budget, unit) for unit in UNITS}
@@ -85,7 +100,7 @@ def burn_of(run: Run, at: datetime) -> Decimal:
 
 def tape_of(points: list[Any]) -> tuple[TapePoint, ...]:
     """Return stored points as tape points."""
-    return tuple((float(similarity), bool(changed)) for similarity, changed in points)
+    return tuple((float(score), bool(changed)) for score, changed in points)
 
 
 def run_row(run: Run, *, at: datetime) -> RunRow:
@@ -108,7 +123,7 @@ def run_row(run: Run, *, at: datetime) -> RunRow:
         usage_source=cast(Any, run.usage_source or None),
         calls=run.tool_calls,
         burn_usd_per_hour=burn_of(run, at),
-        open_decisions=int(run.open_decision is not None),
+        open_decisions=int(run.open_decision is not None) + run.open_permissions,
         budget=ceilings_of(run),
         budget_state=BudgetState(**run.budget_told[-1]) if run.budget_told else None,
         policy_version=run.policy_version,
@@ -125,6 +140,8 @@ def run_row(run: Run, *, at: datetime) -> RunRow:
         last_turn_at=run.last_turn_at,
         ended_at=run.ended_at,
         seq=run.event_seq,
+        presence=cast(Presence, run.presence),
+        hold_stands=outlives_session(run),
     )
 
 
@@ -142,6 +159,7 @@ def meters(run: Run, *, new_points: int, at: datetime) -> Meters:
         doing=run.doing,
         agent=run.agent,
         model=run.model,
+        presence=cast(Presence, run.presence),
         last_turn_at=run.last_turn_at,
         tape=tape_of(run.tape[-new_points:] if new_points else []),
         judged_turns=run.judged_turns,
@@ -186,7 +204,7 @@ def _whole_turn(turn: Turn, *, project: Any) -> TurnRow:
         model=turn.model,
         usage=Usage(**turn.usage) if turn.usage else None,
         cost_usd=turn.cost_usd,
-        similarity=turn.similarity,
+        score=turn.score,
         changed=turn.changed,
         detector=turn.detector,
         ts=turn.ts,

@@ -11,9 +11,10 @@ from uuid import UUID
 from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet, Sum
 
 from guard.turn import Phase
+from missioncontrol.accounts.reach import KeyHolder
 from missioncontrol.errors import NotFound
-from missioncontrol.runs import journal, rows
-from missioncontrol.runs.models import GENESIS, JournalRow, Run, TelemetryRecord, Turn
+from missioncontrol.runs import rows
+from missioncontrol.runs.models import JournalRow, Run, TelemetryRecord, Turn
 from missioncontrol.wire.audit import AuditRow
 from missioncontrol.wire.runs import RunRow, TreeRow
 from missioncontrol.wire.turns import TelemetryRow
@@ -31,6 +32,19 @@ def find_run(run_id: UUID, *, projects: Collection[UUID]) -> Run:
     """
     run = Run.objects.select_related("project").filter(pk=run_id, project_id__in=projects).first()
     if run is None:
+        raise NotFound("The run")
+    return run
+
+
+def check_reach(run_id: UUID, key: KeyHolder) -> Run:
+    """Return a run, as far as it is needed, that an agent key reaches.
+
+    Raises:
+        NotFound: it is another key's, or there is none.
+    """
+    found = Run.objects.filter(pk=run_id, project_id=key.project)
+    run = found.only("last_seq", "opened_by", "agent").first()
+    if run is None or not key.reaches(opened_by=run.opened_by, agent=run.agent):
         raise NotFound("The run")
     return run
 
@@ -97,16 +111,20 @@ def list_runs(
 
 def show_tree(run: Run, *, at: datetime) -> TreeRow:
     """Show a run with all that belong together with it: the newest, and the sums."""
-    kin = Run.objects.filter(_of_tree(run.id, [run.project_id])).select_related("project")
-    sums = kin.aggregate(**{name: Sum(name) for name in SUMMED}, runs=Count("id"))
-    shown = sorted(kin.order_by("-id")[:TREE_SHOWN], key=lambda one: one.id)
+    relatives = Run.objects.filter(_of_tree(run.id, [run.project_id])).select_related("project")
+    sums = relatives.aggregate(**{name: Sum(name) for name in SUMMED}, runs=Count("id"))
+    shown = sorted(relatives.order_by("-id")[:TREE_SHOWN], key=lambda one: one.id)
     rows_ = tuple(rows.run_row(one, at=at) for one in shown)
     return TreeRow(
-        root=run.root or run.id, runs=rows_, count=sums["runs"],
-        turns=sums["done_turns"], calls=sums["tool_calls"],
-        cost_usd=dollars(sums["cost_usd"]), judge_cost_usd=dollars(sums["judge_cost_usd"]),
+        root=run.root or run.id,
+        runs=rows_,
+        count=sums["runs"],
+        turns=sums["done_turns"],
+        calls=sums["tool_calls"],
+        cost_usd=dollars(sums["cost_usd"]),
+        judge_cost_usd=dollars(sums["judge_cost_usd"]),
         unpriced_calls=sums["unpriced_calls"],
-    )  # fmt: skip
+    )
 
 
 def dollars(amount: Decimal | None) -> Decimal:
@@ -125,11 +143,18 @@ def list_telemetry(run: Run, *, limit: int, after: int | None = None) -> list[Te
     found = TelemetryRecord.objects.filter(run=run, id__gt=after or 0).order_by("id")
     return [
         TelemetryRow(
-            id=one.id, run=run.id, project=run.project_id, name=one.name, agent=one.agent,
-            attributes=one.attributes, turn_key=one.turn_key, began_at=one.began_at, at=one.at,
+            id=one.id,
+            run=run.id,
+            project=run.project_id,
+            name=one.name,
+            agent=one.agent,
+            attributes=one.attributes,
+            turn_key=one.turn_key,
+            began_at=one.began_at,
+            at=one.at,
         )
         for one in found[:limit]
-    ]  # fmt: skip
+    ]
 
 
 def audit_row(row: JournalRow) -> AuditRow:
@@ -149,42 +174,33 @@ def audit_row(row: JournalRow) -> AuditRow:
         previous=row.previous,
         hash=row.hash,
         run_name=getattr(row, "run_name", None),
+        salt=row.salt,
     )
 
 
 def list_journal(
-    *, projects: Collection[UUID], run: UUID | None = None, types: Sequence[str] = (),
-    by: str = "", since: datetime | None = None, until: datetime | None = None,
-) -> QuerySet[JournalRow]:  # fmt: skip
-    """Find journal rows: a run's in order, otherwise newest first."""
+    *,
+    projects: Collection[UUID],
+    run: UUID | None = None,
+    types: Sequence[str] = (),
+    by: str = "",
+    since: datetime | None = None,
+    until: datetime | None = None,
+    oldest_first: bool = False,
+) -> QuerySet[JournalRow]:
+    """Find journal rows: a run's in order, otherwise newest first unless asked."""
     found = JournalRow.objects.filter(project_id__in=projects).annotate(run_name=F("run__name"))
     found = found.filter(by=by) if by else found
     found = found.filter(at__gte=since) if since else found
     found = found.filter(at__lt=until) if until else found
     if types:
         found = found.filter(type__in=types)
-    return found.filter(run_id=run).order_by("seq") if run else found.order_by("-id")
+    if run:
+        return found.filter(run_id=run).order_by("seq")
+    return found.order_by("id" if oldest_first else "-id")
 
 
-def broken_row(chain: QuerySet[JournalRow], *, head: str, last_seq: int) -> tuple[int, str | None]:
-    """Walk one chain up to `last_seq`; return its length and the first broken row.
-
-    `head` and `last_seq` were read together; what was written since is left alone.
-
-    A row is broken when its number, link, hash or payload does not fit; a tail cut
-    off shows as the last row, whose hash is not the chain's head.
-    """
-    previous, count, last = GENESIS, 0, None
-    for row in chain.filter(seq__lte=last_seq).order_by("seq").iterator():
-        if row.seq != count or row.previous != previous or not _holds(row):
-            return count, str(row.id)
-        previous, last, count = row.hash, str(row.id), count + 1
-    return count, None if previous == head else (last or "missing")
-
-
-def _holds(row: JournalRow) -> bool:
-    kept = row.payload is not None and row.salt is not None
-    if kept and journal.payload_digest(row.payload or "", row.salt or "") != row.digest:
-        return False
-    expected = journal.row_hash(rows.header(row), previous=row.previous, digest=row.digest)
-    return expected == row.hash
+def unjudged_runs() -> list[UUID]:
+    """Return runs with observations that no detection has seen."""
+    behind = Run.objects.filter(detected_obs__lt=F("last_obs"))
+    return list(behind.order_by("id").values_list("id", flat=True))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from decimal import Decimal
 from typing import Annotated, Any
@@ -14,13 +14,15 @@ from pydantic import Field
 
 from guard.wire import Mode
 from missioncontrol import outbound
-from missioncontrol.accounts.models import Project
+from missioncontrol.accounts.models import AgentKey, Project, Reach
+from missioncontrol.accounts.reach import KeyHolder
 from missioncontrol.errors import Forbidden, InvalidRequest, NotFound
 from missioncontrol.ids import new_id
-from missioncontrol.runs import journal, kin, rows
-from missioncontrol.runs.cleaning import masked_json, masked_text
-from missioncontrol.runs.journal import Book
-from missioncontrol.runs.kin import Relation
+from missioncontrol.runs import journal, lineage, rows
+from missioncontrol.runs.cleaning import masked_json, masked_name, masked_text
+from missioncontrol.runs.journal import RunTransaction
+from missioncontrol.runs.lifecycle import ENDED, ON_HOLD, Move
+from missioncontrol.runs.lineage import Relation
 from missioncontrol.runs.models import Run
 from missioncontrol.wire.events import RunLinked, RunOpened
 
@@ -58,42 +60,83 @@ class OpenRun:
 
 
 def open_run(
-    project: Project, request: OpenRun, *, by: str, at: datetime, observed_only: bool = False
+    project: Project,
+    request: OpenRun,
+    *,
+    by: str,
+    at: datetime,
+    observed_only: bool = False,
+    opener: KeyHolder | None = None,
 ) -> tuple[Run, bool]:
     """Open a run, or return the one its key already names; True: it is new.
 
     Takes the project's row lock, so that one key never opens two runs.
     `observed_only`: telemetry told of it, and nobody can be answered.
+    `opener`: the agent key it is opened with.
 
     Raises:
-        Forbidden: the agent asks for a mode or policy and the project forbids it.
+        Forbidden: the agent asks for a mode or policy and the project forbids it, or
+            for a run that its agent key does not reach.
         NotFound: `parent` or `controller` is not a run of this project.
         InvalidRequest: `controller` is an address that may not be called.
     """
     known = _by_key(project, request.key)
     if known is not None:
+        _join(known, opener)
         _await_parent(known, request)
         return known, False
+    if opener is not None and opener.reach == Reach.AGENT:
+        request = _named(request, opener)
     _check_choice(project, request)
+    request = _masked(request)
     with journal.holding_project(project.pk):
         known = _by_key(project, request.key)
         if known is not None:
+            _join(known, opener)
             return known, False
-        return _create(project, request, by=by, at=at, observed_only=observed_only), True
+        run = _create(project, request, by=by, at=at, observed_only=observed_only, opener=opener)
+        return run, True
+
+
+def _named(request: OpenRun, opener: KeyHolder) -> OpenRun:
+    """Name the agent that its key is limited to, where the agent did not."""
+    if request.agent not in {"", opener.agent}:
+        raise Forbidden(f"This agent key opens runs of {opener.agent} only.")
+    return replace(request, agent=opener.agent)
+
+
+def _join(run: Run, opener: KeyHolder | None) -> None:
+    """Let a key join a run by the run's key, if it reaches it or nobody else does.
+
+    A run whose key was revoked goes on with the next one: so keys can be rotated.
+    """
+    if opener is None or opener.reaches(opened_by=run.opened_by, agent=run.agent):
+        return
+    living = AgentKey.objects.filter(revoked_at=None)
+    is_anothers = run.opened_by is not None and living.filter(pk=run.opened_by).exists()
+    if opener.reach != Reach.OWN or is_anothers:
+        raise Forbidden("Another agent key opened this run; this one does not reach it.")
+    run.opened_by = opener.key
+    Run.objects.filter(pk=run.pk).update(opened_by=opener.key)
 
 
 def set_workspace(run_id: UUID, paths: Sequence[str]) -> None:
     """Keep the names of the files an agent works among; names only."""
-    Run.objects.filter(pk=run_id).update(workspace=list(paths[:WORKSPACE_LIMIT]))
+    Run.objects.filter(pk=run_id).update(workspace=masked_workspace(paths))
+
+
+def masked_workspace(paths: Sequence[str]) -> list[str]:
+    """Return the names of files as they are kept."""
+    return [masked_text(path) or "" for path in paths[:WORKSPACE_LIMIT]]
 
 
 def describe_run(run_id: UUID, *, name: str, goal: str, at: datetime) -> None:
     """Give a run that was opened by a hook the name its first prompt suggests."""
-    with journal.writing([run_id], at=at) as book:
-        run = book.run(run_id)
-        run.name, run.goal = (masked_text(name) or "run")[:200], masked_text(goal) or ""
+    with journal.writing([run_id], at=at) as tx:
+        run = tx.run(run_id)
+        run.name, run.goal = masked_name(name, 200) or "run", masked_text(goal) or ""
         Run.objects.filter(pk=run_id).update(name=run.name, goal=run.goal)
-        book.moved(run, by="agent", reason="named", name=run.name, goal=run.goal)
+        tx.moved(run, by="agent", reason="named", name=run.name, goal=run.goal)
 
 
 def _by_key(project: Project, key: str | None) -> Run | None:
@@ -107,37 +150,68 @@ def _check_choice(project: Project, request: OpenRun) -> None:
         raise Forbidden("This project does not let agents choose their mode, policy or budget.")
 
 
+def _masked(request: OpenRun) -> OpenRun:
+    """Mask what the agent says of itself, before any lock is taken."""
+    return replace(
+        request,
+        name=masked_name(request.name, 200) or "run",
+        agent=masked_name(request.agent, 100),
+        goal=masked_text(request.goal) or "",
+        task_type=masked_name(request.task_type, 100),
+        metadata=masked_json(request.metadata),
+        capabilities=masked_json(request.capabilities),
+        workspace=tuple(masked_workspace(request.workspace)),
+    )
+
+
 def _choices(request: OpenRun) -> tuple[str, ...]:
     return tuple(name for name in ("mode", "policy", "budget") if getattr(request, name))
 
 
 def _create(
-    project: Project, request: OpenRun, *, by: str, at: datetime, observed_only: bool
+    project: Project,
+    request: OpenRun,
+    *,
+    by: str,
+    at: datetime,
+    observed_only: bool,
+    opener: KeyHolder | None,
 ) -> Run:
     run = Run(
         id=new_id(), project=project, key=request.key or None,
-        name=(masked_text(request.name) or "run")[:200],
-        agent=request.agent[:100], goal=masked_text(request.goal) or "",
-        task_type=request.task_type,
+        opened_by=opener.key if opener else None,
+        name=request.name, agent=request.agent, goal=request.goal, task_type=request.task_type,
         mode=request.mode or project.mode, policy=request.policy,
         policy_version=None if request.policy else project.policy_version,
         budget=request.budget, capabilities=request.capabilities,
-        metadata=masked_json(request.metadata), workspace=list(request.workspace[:WORKSPACE_LIMIT]),
+        metadata=request.metadata, workspace=list(request.workspace),
         parent_key=request.parent_key or "",
         relation=request.relation if request.parent_key else "",
         controller=_controller(project, request), controller_url=_controller_url(request),
         started_at=at, observed_only=observed_only,
     )  # fmt: skip
-    parent = _kin(project, request.parent) or kin.named_parent(project, request.parent_key)
-    with journal.writing([parent.id] if parent else [], at=at) as book:
+    parent = _run_of_project(project, request.parent) or lineage.named_parent(
+        project, request.parent_key
+    )
+    with journal.writing([parent.id] if parent else [], at=at) as tx:
         if parent is not None:
-            kin.make_root(book.run(parent.id))
-            kin.place_under(run, book.run(parent.id), relation=request.relation)
-        _begin(book, run, by=by, chosen=_choices(request))
+            lineage.make_root(tx.run(parent.id))
+            lineage.place_under(run, tx.run(parent.id), relation=request.relation)
+        _begin(tx, run, by=by, chosen=_choices(request))
+        if parent is not None and request.relation == "resumed":
+            _inherit_hold(tx, run, tx.run(parent.id))
     return run
 
 
-def open_successor(book: Book, run: Run, *, key: str, by: str) -> Run:
+def _inherit_hold(tx: RunTransaction, run: Run, parent: Run) -> None:
+    """Hold what goes on from a session that was held: a new name lifts nothing."""
+    is_held = parent.status in ON_HOLD or (parent.hold_stands and parent.status in ENDED)
+    if is_held and rows.capabilities_of(run).hold:
+        run.hold_stands, run.held_since, run.reason = True, tx.at, parent.reason
+        tx.move(run, Move.HOLD, by="guard", reason=parent.reason)
+
+
+def open_successor(tx: RunTransaction, run: Run, *, key: str, by: str) -> Run:
     """Open a fresh run for what another one was about; it takes the other's place.
 
     Its parent is the run it replaces, but it stands in the tree where that one stood:
@@ -147,27 +221,32 @@ def open_successor(book: Book, run: Run, *, key: str, by: str) -> Run:
     whole = Run.objects.get(pk=run.pk)
     fresh = Run(
         id=new_id(), project=run.project, key=key, name=run.name, agent=run.agent,
+        opened_by=run.opened_by,
         goal=whole.goal, task_type=run.task_type, mode=run.mode, policy=run.policy,
         policy_version=run.policy_version, budget=run.budget, capabilities=run.capabilities,
         metadata=whole.metadata, workspace=whole.workspace, parent=run,
         relation="restart", root=run.root if run.lineage else None, lineage=run.lineage,
-        controller_id=run.controller_id, controller_url=run.controller_url, started_at=book.at,
+        controller_id=run.controller_id, controller_url=run.controller_url, started_at=tx.at,
     )  # fmt: skip
-    _begin(book, fresh, by=by, chosen=())
+    _begin(tx, fresh, by=by, chosen=())
     return fresh
 
 
-def _begin(book: Book, run: Run, *, by: str, chosen: tuple[str, ...]) -> None:
+def _begin(tx: RunTransaction, run: Run, *, by: str, chosen: tuple[str, ...]) -> None:
     run.cost_usd = run.judge_cost_usd = UNSPENT
     run.save(force_insert=True)
-    book.adopt(run)
-    row = rows.run_row(run, at=book.at)
-    book.record(run, RunOpened, by=by, row=row, chosen_by_agent=chosen)
+    tx.adopt(run)
+    row = rows.run_row(run, at=tx.at)
+    tx.record(run, RunOpened, by=by, row=row, chosen_by_agent=chosen)
     if run.parent_id:
-        book.record(
-            run, RunLinked, by=by, parent=run.parent_id, relation=run.relation or "child",
+        tx.record(
+            run,
+            RunLinked,
+            by=by,
+            parent=run.parent_id,
+            relation=run.relation or "child",
             root=run.root,
-        )  # fmt: skip
+        )
 
 
 def _await_parent(run: Run, request: OpenRun) -> None:
@@ -180,7 +259,11 @@ def _await_parent(run: Run, request: OpenRun) -> None:
 
 
 def _controller(project: Project, request: OpenRun) -> Run | None:
-    return _kin(project, request.controller) if isinstance(request.controller, UUID) else None
+    return (
+        _run_of_project(project, request.controller)
+        if isinstance(request.controller, UUID)
+        else None
+    )
 
 
 def _controller_url(request: OpenRun) -> str:
@@ -193,7 +276,7 @@ def _controller_url(request: OpenRun) -> str:
     return request.controller
 
 
-def _kin(project: Project, run_id: UUID | None) -> Run | None:
+def _run_of_project(project: Project, run_id: UUID | None) -> Run | None:
     if run_id is None:
         return None
     found = Run.objects.filter(project=project, pk=run_id).first()

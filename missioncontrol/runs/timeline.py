@@ -91,9 +91,13 @@ class TurnFilter:
 
 
 def list_window(
-    run: Run, *, limit: int, after_seq: int | None = None, before_seq: int | None = None,
+    run: Run,
+    *,
+    limit: int,
+    after_seq: int | None = None,
+    before_seq: int | None = None,
     around: int | None = None,
-) -> list[TurnRow]:  # fmt: skip
+) -> list[TurnRow]:
     """Return some turns in order of `seq`, their long texts cut.
 
     `around` puts a turn in the middle of the window.
@@ -157,9 +161,12 @@ def find_turns(run: Run, wanted: TurnFilter, *, before_seq: int | None = None) -
         found = turns.filter(seq__lt=end).order_by("seq")
         seqs, searched_from = list(found.values_list("seq", flat=True)), 0
     return FoundTurns(
-        run=run.id, count=len(seqs), ranges=tuple(_ranges(seqs)),
-        searched_from=searched_from, searched_to=end - 1,
-    )  # fmt: skip
+        run=run.id,
+        count=len(seqs),
+        ranges=tuple(_ranges(seqs)),
+        searched_from=searched_from,
+        searched_to=end - 1,
+    )
 
 
 def _search(turns: QuerySet[Turn], end: int) -> tuple[list[int], int]:
@@ -205,10 +212,13 @@ def count_facets(run: Run) -> RunFacets:
             counted[kind][group[kind]] += group["n"]
     counted["tool"][TEXT_TURNS] += counted["tool"].pop(None, 0)
     return RunFacets(
-        run=run.id, turns=run.last_seq + 1, agents=_most(counted["agent"]),
-        tools=_most(counted["tool"]), roles=_most(counted["role"]),
+        run=run.id,
+        turns=run.last_seq + 1,
+        agents=_most(counted["agent"]),
+        tools=_most(counted["tool"]),
+        roles=_most(counted["role"]),
         signals=_most(counted["detector"]),
-    )  # fmt: skip
+    )
 
 
 def _most(counts: Counter[str | None]) -> tuple[tuple[str, int], ...]:
@@ -232,9 +242,14 @@ def show_series(
     cost_before = turns.filter(seq__lt=first).aggregate(n=Sum("cost_usd"))["n"] if first else None
     found = [_point(one) for one in _buckets(turns, first, last, per)] if last >= first else []
     return RunSeries(
-        run=run.id, from_seq=first, to_seq=last, turns=run.last_seq + 1, turns_a_point=per,
-        cost_before_usd=_dollars(cost_before), points=tuple(found),
-    )  # fmt: skip
+        run=run.id,
+        from_seq=first,
+        to_seq=last,
+        turns=run.last_seq + 1,
+        turns_a_point=per,
+        cost_before_usd=_dollars(cost_before),
+        points=tuple(found),
+    )
 
 
 def _buckets(turns: QuerySet[Turn], first: int, last: int, per: int) -> Any:
@@ -245,15 +260,22 @@ def _buckets(turns: QuerySet[Turn], first: int, last: int, per: int) -> Any:
         .annotate(fresh=fresh, cached=_tokens("cache_read"), output=_tokens("output"))
         .values("bucket")
         .annotate(
-            from_seq=Min("seq"), to_seq=Max("seq"), at=Min("ts"),
-            similarity_max=Max("similarity"), similarity_min=Min("similarity"),
-            moved=Max(_one_if(changed=True)), signals=Count("detector"),
-            failures=Sum(_one_if(error__isnull=False)), cost=Sum("cost_usd"),
-            most_fresh=Max("fresh"), most_cached=Max("cached"), most_output=Max("output"),
+            from_seq=Min("seq"),
+            to_seq=Max("seq"),
+            at=Min("ts"),
+            score_max=Max("score"),
+            score_min=Min("score"),
+            moved=Max(_one_if(changed=True)),
+            signals=Count("detector"),
+            failures=Sum(_one_if(error__isnull=False)),
+            cost=Sum("cost_usd"),
+            most_fresh=Max("fresh"),
+            most_cached=Max("cached"),
+            most_output=Max("output"),
             tokens=Sum(F("fresh") + F("cached") + F("output")),
         )
         .order_by("bucket")
-    )  # fmt: skip
+    )
 
 
 class _Tokens(Func):
@@ -278,7 +300,7 @@ def _one_if(**said: Any) -> Case:
 def _point(one: dict[str, Any]) -> SeriesPoint:
     return SeriesPoint(
         from_seq=one["from_seq"], to_seq=one["to_seq"], at=one["at"],
-        similarity=one["similarity_max"], similarity_least=one["similarity_min"],
+        score=one["score_max"], score_least=one["score_min"],
         changed=bool(one["moved"]), signals=one["signals"], failures=one["failures"],
         cost_usd=_dollars(one["cost"]), fresh=one["most_fresh"], cached=one["most_cached"],
         output=one["most_output"], tokens=one["tokens"],

@@ -13,7 +13,7 @@ from typing import Any
 
 from django.db.backends.sqlite3 import base
 
-from missioncontrol.sqlite import turnstile
+from missioncontrol.sqlite import write_lock
 
 WRITES = ("INSERT", "UPDATE", "DELETE")
 
@@ -28,7 +28,7 @@ class DatabaseWrapper(base.DatabaseWrapper):
 
     def is_awaited(self) -> bool:
         """Tell whether a person waits for the turn that this transaction has."""
-        return not self.is_in_memory_db() and turnstile.is_awaited(self._path)
+        return not self.is_in_memory_db() and write_lock.is_awaited(self._path)
 
     def _start_transaction_under_autocommit(self) -> None:
         self._turn.enter_context(self._next_turn())
@@ -64,7 +64,7 @@ class DatabaseWrapper(base.DatabaseWrapper):
             return execute(sql, params, many, context)
 
     def _next_turn(self) -> AbstractContextManager[None]:
-        return nullcontext() if self.is_in_memory_db() else turnstile.in_turn(self._path)
+        return nullcontext() if self.is_in_memory_db() else write_lock.in_turn(self._path)
 
     @property
     def _path(self) -> str:

@@ -14,7 +14,9 @@ from urllib.parse import urlsplit
 
 from missioncontrol.up.errors import AddressUnknown, PortTaken
 
-BACKLOG = 512
+BACKLOG = 4096
+"""Connections not yet accepted: the kernel drops further ones, which try again a second later."""
+OWN_HOST = "mission-control.localhost"
 # After `kill -9` of a Mission Control its children need a moment to be gone.
 PATIENCE_S = 1.0
 _SIOCGIFADDR = 0x8915
@@ -64,6 +66,15 @@ def url_of(listener: socket.socket, host: str | None = None, *, scheme: str = "h
     return f"{scheme}://{bracketed(host)}:{port}"
 
 
+def page_url(url: str) -> str:
+    """Return where a person on this machine opens the pages of `url`.
+
+    Pages of one host share their cookies whatever their port: on 127.0.0.1 every other
+    program's page would be sent ours. Browsers know names under `localhost` by themselves.
+    """
+    return url.replace("://127.0.0.1:", f"://{OWN_HOST}:", 1)
+
+
 def bracketed(host: str) -> str:
     """Return a host as it stands in a URL or a Host header."""
     return f"[{host}]" if ":" in host else host
@@ -71,7 +82,7 @@ def bracketed(host: str) -> str:
 
 def accepted_hosts(*, asked: str, public_url: str) -> list[str]:
     """Return every Host header we answer: loopback, own names and addresses."""
-    names = ["localhost", "127.0.0.1", "::1", *own_names(), *own_addresses()]
+    names = ["localhost", OWN_HOST, "127.0.0.1", "::1", *own_names(), *own_addresses()]
     if not _is_unspecified(asked):
         names.append(asked)
     if public := urlsplit(public_url).hostname:

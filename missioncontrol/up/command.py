@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING
 
 from missioncontrol import clock, env
 from missioncontrol.up import addresses, frontend, options, processes, schema_stamp, valkey
+from missioncontrol.up.banner import Banner
+from missioncontrol.up.data_dir import DataDir, runtime_dir, write_private
 from missioncontrol.up.errors import BrokerUnreachable, CannotStart, ChildFailed
-from missioncontrol.up.greeting import Greeting
 from missioncontrol.up.options import EVERYWHERE, LOOPBACK, Options
-from missioncontrol.up.places import DataDir, runtime_dir, write_private
 from missioncontrol.up.readiness import wait_until_serving
 from missioncontrol.up.supervisor import Command, Supervisor, shorten_log
 
@@ -59,6 +59,8 @@ class Start:
         self.data.announce("starting")
         listener = addresses.listen(self.asked.host, self.asked.port)
         self.url = addresses.url_of(listener)
+        # Scripts cannot look up the name that browsers know by themselves.
+        self.page_url = self.url if self.asked.json else addresses.page_url(self.url)
         self._secure()
         frontend.ensure_built(cache=self.data.path / "cache", say=say)
         os.umask(0o077)
@@ -67,10 +69,10 @@ class Start:
             self._start_broker(supervisor)
             if schema_stamp.is_current(self.data.path):
                 self._launch_web(supervisor, listener)
-            greeting, later = self._prepare()
+            banner, later = self._prepare()
             schema_stamp.keep(self.data.path)
             self._launch_web(supervisor, listener)
-            self._serve(supervisor, greeting, later)
+            self._serve(supervisor, banner, later)
 
     @contextmanager
     def _supervised(self) -> Iterator[Supervisor]:
@@ -137,7 +139,7 @@ class Start:
             raise ChildFailed("valkey", supervisor.log_of("valkey"), "nothing yet")
         os.environ["REDIS_URL"] = valkey.url_of(socket_path)
 
-    def _prepare(self) -> tuple[Greeting, list[Command]]:
+    def _prepare(self) -> tuple[Banner, list[Command]]:
         """Bring up Django here: the database, the first project, the links."""
         import django
 
@@ -149,7 +151,9 @@ class Start:
 
         database.make_ready(say)
         try:
-            return invite(self.data, self.asked, self.url, phone_url=self.phone_url)
+            return invite(
+                self.data, self.asked, self.url, page_url=self.page_url, phone_url=self.phone_url
+            )
         finally:
             connections.close_all()
 
@@ -163,15 +167,16 @@ class Start:
         if listener.family != socket.AF_INET:
             listener.close()
 
-    def _serve(self, supervisor: Supervisor, greeting: Greeting, later: list[Command]) -> None:
-        self._launch(supervisor, processes.worker(self.data))
+    def _serve(self, supervisor: Supervisor, banner: Banner, later: list[Command]) -> None:
+        for command in (*processes.detectors(self.data), processes.worker(self.data)):
+            self._launch(supervisor, command)
         if not wait_until_serving(supervisor, self.url, must_live=("web",)):
             return
         judging = [processes.judge(self.data)] if env.text("MISSIONCONTROL_JUDGE_URL") else []
         for command in (processes.beat(self.data), *judging, *later):
             self._launch(supervisor, command)
-        self.data.announce("serving", self.url)
-        self._greet(greeting)
+        self.data.announce("serving", self.page_url)
+        self._print_banner(banner)
         supervisor.run()
         say("stopping")
 
@@ -179,11 +184,11 @@ class Start:
         shorten_log(command.log)
         supervisor.start(command)
 
-    def _greet(self, greeting: Greeting) -> None:
+    def _print_banner(self, banner: Banner) -> None:
         if self.asked.json:
-            print(greeting.as_line(), flush=True)
+            print(banner.as_line(), flush=True)
         else:
-            greeting.write_for_person(sys.stdout)
+            banner.write_for_person(sys.stdout)
 
 
 def keep_vapid_key(data: DataDir) -> None:

@@ -4,20 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from django.conf import settings
 from django.core.management import call_command
 from django.db import DatabaseError, connection
 from django.db.migrations.executor import MigrationExecutor
 from django.db.migrations.loader import MigrationLoader
 
+from missioncontrol import clock
+from missioncontrol.up import backups
 from missioncontrol.up.errors import DatabaseNewer, DatabaseUnreachable, MigrationFailed
 
 
 def make_ready(say: Callable[[str], None]) -> None:
-    """Migrate if there is anything to migrate.
+    """Migrate if there is anything to migrate; somebody's data is backed up before.
 
     Raises:
         DatabaseUnreachable: It does not answer, or is no database.
         DatabaseNewer: It was migrated by code newer than this.
+        NotBackedUp: It could not be backed up before.
         MigrationFailed: A step of the migration failed.
     """
     try:
@@ -28,6 +32,9 @@ def make_ready(say: Callable[[str], None]) -> None:
     if unknown := newest_unknown(executor.loader):
         raise DatabaseNewer(unknown)
     if executor.migration_plan(executor.loader.graph.leaf_nodes()):
+        kept = backups.keep_before_migrating(at=clock.now(), most=settings.KEEP_BACKUPS)
+        if kept is not None:
+            say(f"backed up to {kept}")
         say("preparing the database")
         _migrate()
 

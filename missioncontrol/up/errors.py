@@ -7,11 +7,16 @@ CannotStart
 ├── AddressUnknown      --host names no address of this machine
 ├── DatabaseUnreachable DATABASE_URL does not answer
 ├── DatabaseNewer       made by a newer Mission Control
+├── NotBackedUp         no backup could be made before migrating
 ├── BrokerMissing       no Valkey or Redis server to start
 ├── BrokerUnreachable   REDIS_URL does not answer
 ├── NodeMissing         the front end must be built, and nothing can build it
 ├── BuildFailed         npm or vite said no
 └── ChildFailed         one of our processes does not stay up
+
+BackupError
+├── BackupFailed        the database could not be copied
+└── RestoreRefused      the file, or what it would replace, says no
 """
 
 from __future__ import annotations
@@ -97,6 +102,16 @@ class MigrationFailed(CannotStart):
         )
 
 
+class NotBackedUp(CannotStart):
+    code = "not_backed_up"
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(
+            f"The database has to be migrated, and was not backed up before: {reason} Mend that, "
+            "or set MISSIONCONTROL_KEEP_BACKUPS=0 to migrate without a backup."
+        )
+
+
 class BrokerMissing(CannotStart):
     code = "broker_missing"
 
@@ -137,3 +152,18 @@ class ChildFailed(CannotStart):
     def __init__(self, name: str, log: Path, last_line: str) -> None:
         said = f" It said last: {last_line}" if last_line else ""
         super().__init__(f"The {name} process does not stay up.{said} Its log is {log}.")
+
+
+class BackupError(MissionControlError):
+    """A backup or a restoration did not come about; the text says why."""
+
+    code = "backup_error"
+    title = "The backup or restoration did not come about"
+
+
+class BackupFailed(BackupError):
+    code = "backup_failed"
+
+
+class RestoreRefused(BackupError):
+    code = "restore_refused"

@@ -23,8 +23,6 @@ PACKAGE = Path(__file__).resolve().parent.parent
 ROOT = PACKAGE.parent
 SOURCES = ROOT / "frontend"
 BUILT = SOURCES / "dist"
-SHIPPED = PACKAGE / "frontend_dist"
-"""Where a wheel carries the built front end."""
 
 _STAMP = ".built-from"
 _NOT_SOURCES = {"node_modules", "dist", "dist.new", "dist.old", "coverage", "test-results"}
@@ -36,11 +34,6 @@ _PACKAGES = ("package.json", "package-lock.json", ".npmrc")
 def is_checkout() -> bool:
     """Say whether the sources are here; an installed wheel has none."""
     return (SOURCES / "package.json").is_file()
-
-
-def built_dir() -> Path:
-    """Return where the built front end is, or would be."""
-    return BUILT if is_checkout() else SHIPPED
 
 
 def ensure_built(*, cache: Path, say: Callable[[str], None]) -> None:

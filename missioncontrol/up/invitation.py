@@ -5,23 +5,23 @@ from __future__ import annotations
 from missioncontrol import clock
 from missioncontrol.accounts import certificates, services
 from missioncontrol.up import processes
-from missioncontrol.up.greeting import Greeting
+from missioncontrol.up.banner import Banner
+from missioncontrol.up.data_dir import DataDir
 from missioncontrol.up.options import Options
-from missioncontrol.up.places import DataDir
 from missioncontrol.up.supervisor import Command
 from missioncontrol.up.tenants import Tenancy, ensure_demo, ensure_tenancy
 
 
 def invite(
-    data: DataDir, asked: Options, url: str, *, phone_url: str = ""
-) -> tuple[Greeting, list[Command]]:
+    data: DataDir, asked: Options, url: str, *, page_url: str, phone_url: str = ""
+) -> tuple[Banner, list[Command]]:
     """Return what to print, and the processes to start once it serves."""
     tenancy = ensure_tenancy(data, at=clock.now())
-    greeting = Greeting(
+    banner = Banner(
         url=url,
         project=str(tenancy.project),
         agent_key=tenancy.agent_key,
-        login_url=_link(tenancy, asked.public_url or url, on_get=asked.json),
+        login_url=_link(tenancy, asked.public_url or page_url, on_get=asked.json),
         data=data.path,
         demo=asked.demo,
         is_open=asked.lan,
@@ -29,7 +29,7 @@ def invite(
         https_url=phone_url if asked.https else None,
         fingerprint=certificates.fingerprint(data.path) if asked.https else None,
     )
-    return greeting, _demo(data, asked, tenancy, url)
+    return banner, _demo(data, asked, tenancy, url)
 
 
 def _link(tenancy: Tenancy, base: str, *, on_get: bool = False) -> str:

@@ -9,21 +9,21 @@ from pathlib import Path
 
 from missioncontrol import env
 from missioncontrol.up import tls, valkey
+from missioncontrol.up.data_dir import DataDir
 from missioncontrol.up.frontend import ROOT
-from missioncontrol.up.places import DataDir
 from missioncontrol.up.supervisor import Command
 
-WORKER_CHILDREN = 2
 JUDGE_THREADS = 8
 MOST_SENT = 64 * 1024 * 1024
 """Bytes. Daphne closes a socket that sends more than a megabyte in one message; a board of a
-thousand runs is two. Incoming frames keep their limit: nobody has to tell us much."""
+thousand runs is two. What comes in has a limit of its own (`api.daphne_requests`)."""
 # Checking the system would import every address and serializer, which no worker uses.
 CELERY = [sys.executable, "-m", "celery", "-A", "missioncontrol.celery", "--skip-checks"]
 
 
-def web(data: DataDir, listener: socket.socket, secure: tls.Served | None = None,
-        secure_port: int = 0) -> Command:  # fmt: skip
+def web(
+    data: DataDir, listener: socket.socket, secure: tls.Served | None = None, secure_port: int = 0
+) -> Command:
     """Serve on a socket that is open already; no access log, links are secrets.
 
     `secure`: serve phones over HTTPS beside it, on every address.
@@ -66,17 +66,29 @@ def _escaped(path: str) -> str:
     return path.replace("\\", "\\\\").replace(":", r"\:")
 
 
+def detectors(data: DataDir) -> list[Command]:
+    """Detect, each the runs that wait in its queue: nothing else comes between a turn and its
+    verdict.
+    """
+    numbers = range(env.number("MISSIONCONTROL_WORKERS", 2))
+    return [_worker(data, f"detector-{number}", f"detect-{number}") for number in numbers]
+
+
 def worker(data: DataDir) -> Command:
-    """Detect; judge too, where the local judge does."""
+    """Do all else; judge too where the local judge does, and detect for who is silent."""
+    return _worker(data, "worker", "oversight")
+
+
+def _worker(data: DataDir, name: str, queue_name: str) -> Command:
     return Command(
-        name="worker",
+        name=name,
         argv=[
             *CELERY,
-            *("worker", "--pool=prefork", f"--concurrency={WORKER_CHILDREN}"),
-            f"--queues={queue('oversight')}",
+            # One process: no parent that hands each message to a child and back.
+            *("worker", "--pool=solo", f"--queues={queue(queue_name)}", f"--hostname={name}@%h"),
             *("--without-gossip", "--without-mingle", "--loglevel=WARNING"),
         ],
-        log=data.logs / "worker.log",
+        log=data.logs / f"{name}.log",
         env={"MISSIONCONTROL_ROLE": "worker"},
     )
 
@@ -102,7 +114,7 @@ def queue(name: str) -> str:
 
 
 def beat(data: DataDir) -> Command:
-    """Ring the sweeper. Its schedule stays in memory: there is nothing to remember."""
+    """Start the sweeper. Its schedule stays in memory: there is nothing to remember."""
     return Command(
         name="beat",
         argv=[*CELERY, "beat", "--scheduler=celery.beat.Scheduler", "--loglevel=WARNING"],
@@ -112,7 +124,7 @@ def beat(data: DataDir) -> Command:
 
 
 def broker(data: DataDir, server: valkey.ValkeyServer, socket_path: Path) -> Command:
-    """Carry bells and broadcasts; the others need it until they end."""
+    """Carry dispatches and broadcasts; the others need it until they end."""
     return Command(
         name="valkey",
         argv=valkey.command(server, socket_path=socket_path),

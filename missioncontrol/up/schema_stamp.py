@@ -29,6 +29,11 @@ def keep(data: Path) -> None:
     (data / FILE).write_text(_now(data))
 
 
+def forget(data: Path) -> None:
+    """Look again at the next start: another database stands there."""
+    (data / FILE).unlink(missing_ok=True)
+
+
 def _now(data: Path) -> str:
     names = sorted(path.name for path in PACKAGE.glob("*/migrations/[0-9]*.py"))
     database = os.environ.get("DATABASE_URL") or _birth_of(data / "missioncontrol.sqlite3")

@@ -1,6 +1,6 @@
 """Keep our processes running, and end all of them with us.
 
-Every child joins the process group of a *guardian* (see guardian.py), so that
+Every child joins the process group of a *watchdog* (see watchdog.py), so that
 `kill -9` of this process ends them too. A terminal's Ctrl-C reaches this process
 only, which then ends the children in order.
 """
@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from missioncontrol.up import guardian
+from missioncontrol.up import watchdog
 from missioncontrol.up.errors import ChildFailed
 
 STOP_SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
@@ -72,13 +72,13 @@ class Supervisor:
         self._log_checked_at = time.monotonic()
         self._parent = os.getppid()
         self._has_ended = False
-        self._guardian = self._start_guardian(group=0)
-        self._group = self._guardian.pid
+        self._watchdog = self._start_watchdog(group=0)
+        self._group = self._watchdog.pid
 
-    def _start_guardian(self, *, group: int) -> subprocess.Popen[bytes]:
-        """Start the guardian as the leader of a new group (0), or into the old one."""
+    def _start_watchdog(self, *, group: int) -> subprocess.Popen[bytes]:
+        """Start the watchdog as the leader of a new group (0), or into the old one."""
         return subprocess.Popen(
-            [sys.executable, "-I", "-S", guardian.__file__, str(self._alive_r)],
+            [sys.executable, "-I", "-S", watchdog.__file__, str(self._alive_r)],
             pass_fds=(self._alive_r, self._lock_fd),
             process_group=group,
             stdin=subprocess.DEVNULL,
@@ -164,8 +164,8 @@ class Supervisor:
         """Restart what died, once its pause is over; keep the logs small."""
         for child in self._children.values():
             self._tend_child(child, time.monotonic())
-        if self._guardian.poll() is not None:
-            self._guardian = self._start_guardian(group=self._group)
+        if self._watchdog.poll() is not None:
+            self._watchdog = self._start_watchdog(group=self._group)
         if time.monotonic() - self._log_checked_at > LOG_CHECK_S:
             self._log_checked_at = time.monotonic()
             self._shorten_logs()
@@ -197,7 +197,7 @@ class Supervisor:
     def stop(self) -> None:
         """End every child: the ones others need last, what lingers by force.
 
-        The guardian then ends whatever a child left behind.
+        The watchdog then ends whatever a child left behind.
         """
         if self._has_ended:
             return
@@ -207,7 +207,7 @@ class Supervisor:
             self._end(group)
         os.close(self._alive_w)
         with contextlib.suppress(subprocess.TimeoutExpired):
-            self._guardian.wait(timeout=5)
+            self._watchdog.wait(timeout=5)
 
     def _end(self, group: list[Child]) -> None:
         for process in _processes(group):

@@ -10,8 +10,8 @@ from django.contrib.auth.models import User
 
 from guard.wire import Mode
 from missioncontrol.accounts import selectors, services
-from missioncontrol.accounts.models import AgentKey, Project
-from missioncontrol.up.places import DataDir, write_private
+from missioncontrol.accounts.models import AgentKey, Project, Reach
+from missioncontrol.up.data_dir import DataDir, write_private
 
 FIRST_PROJECT = "My project"
 DEMO_MODES = {"npm-minded": Mode.AUTO, "ping-pong": Mode.PAUSE, "healthy": Mode.PAUSE}
@@ -61,7 +61,7 @@ def _ensure_key(
         adopted = services.adopt_agent_key(project=project, name=file, secret=kept, at=at)
         if adopted.revoked_at is None:
             return adopted, kept
-    minted = services.mint_agent_key(project=project, name=file, at=at)
+    minted = services.mint_agent_key(project=project, name=file, at=at, reach=Reach.PROJECT)
     write_private(data.path / file, minted.secret)
     return minted.row, minted.secret
 

@@ -23,7 +23,7 @@ from cryptography.hazmat.primitives.serialization import (
 )
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
-from missioncontrol.up.places import write_private
+from missioncontrol.up.data_dir import write_private
 
 FOLDER = "https"
 AUTHORITY_LIFE = timedelta(days=3650)
@@ -103,10 +103,12 @@ def _found(names: list[str], at: datetime) -> Signer:
     """Make an authority that can sign for nobody but this house."""
     key = ec.generate_private_key(ec.SECP256R1())
     host = next((name for name in names if not _address(name)), "this machine")
-    who = x509.Name([
-        x509.NameAttribute(NameOID.ORGANIZATION_NAME, "Mission Control"),
-        x509.NameAttribute(NameOID.COMMON_NAME, f"Mission Control on {host}"[:64]),
-    ])  # fmt: skip
+    who = x509.Name(
+        [
+            x509.NameAttribute(NameOID.ORGANIZATION_NAME, "Mission Control"),
+            x509.NameAttribute(NameOID.COMMON_NAME, f"Mission Control on {host}"[:64]),
+        ]
+    )
     builder = _begin(who, who, key, at, AUTHORITY_LIFE)
     builder = builder.add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
     builder = builder.add_extension(_limits(names), critical=True)

@@ -1,6 +1,6 @@
 """The embedded broker: a real Valkey or Redis server on a unix socket.
 
-It keeps nothing on disk: the database is the only truth, the broker a doorbell.
+It keeps nothing on disk: the database is the only truth, the broker carries messages.
 """
 
 from __future__ import annotations

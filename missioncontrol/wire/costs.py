@@ -39,9 +39,10 @@ class CostRow:
     """Of these, the ones that no price is known of: they are in no sum."""
     usage: Usage
     """The agents' tokens."""
-    cost_usd: Decimal
+    cost_usd: Decimal | None
+    """None: unpriced; there are calls, and of none of them a price is known."""
     judge_calls: int
-    judge_cost_usd: Decimal
+    judge_cost_usd: Decimal | None
     runs: int = 0
     """How many runs they are of."""
 

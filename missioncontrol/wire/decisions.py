@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
-from typing import Literal
+from typing import Final, Literal
 from uuid import UUID
 
 from missioncontrol.wire.budgets import BudgetScope
@@ -25,10 +25,26 @@ Resolution = Literal[
     "ended",
     "restart",
     "superseded",
+    "allow_once",
+    "deny",
+    "answered",
+    "timed_out",
 ]
 InterventionAction = Literal[
-    "pause", "continue", "terminate", "allowlist", "inject", "allow_budget", "finish", "restart"
+    "pause",
+    "continue",
+    "terminate",
+    "allowlist",
+    "inject",
+    "allow_budget",
+    "finish",
+    "restart",
+    "undo",
+    "allow_once",
+    "deny",
 ]
+PERMISSION: Final = "permission"
+"""The kind of a card on which an agent asks for a permission: it is no loop and holds nobody."""
 InterventionStatus = Literal["asked", "delivered", "acknowledged", "unreachable"]
 
 
@@ -57,6 +73,19 @@ class AllowlistOffer:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class AskedCall:
+    """The call that an agent asks its person's permission for, without secrets."""
+
+    tool: str
+    text: str
+    """The command, or what else the call is about: a file, an address."""
+    details: dict[str, str]
+    """What else it is given."""
+    cut: bool
+    """It is too long to stand here in full."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class CardEvidence:
     summary: str
     turns: tuple[int, ...]
@@ -78,6 +107,8 @@ class CardEvidence:
     """For a budget: whose ceiling it is."""
     whose: str | None = None
     """For a budget: the agent's name, the day, or the id of the run above."""
+    asks: AskedCall | None = None
+    """For a permission: what it is asked for."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

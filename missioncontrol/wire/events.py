@@ -74,6 +74,8 @@ class RunMoved(EventHead):
     unavailable: dict[str, str] | None = None
     actions: tuple[InterventionAction, ...] | None = None
     """Set with `capabilities`: what the run's open card, if there is one, offers now."""
+    hold_stands: bool = False
+    """The run has ended, and is held when it comes back."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -187,6 +189,8 @@ class InterventionMade(EventHead):
     row: InterventionRow
     expires_at: datetime | None = None
     """Set when a pause made the open card one that holds: when it expires."""
+    raised: dict[str, tuple[str | None, str]] | None = None
+    """Set where ceilings of the run were raised: unit -> before and after."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -287,12 +291,49 @@ class AccessChanged(EventHead):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChainAnchored(EventHead):
-    """Heads of runs' chains, tied into the project's: run -> (seq, hash)."""
+    """A checkpoint: heads of runs' chains, tied into the project's: run -> (seq, hash)."""
 
     type: Literal["chain.anchored"] = "chain.anchored"
     heads: dict[str, tuple[int, str]]
     signature: str
-    """Over the heads, with a key that is not in the database."""
+    """With a key that is not in the database: Ed25519 in hex over everything here, the
+    project and the moment. Without `key` (before there was one): over the heads, with the
+    server's secret."""
+    key: str | None = None
+    """The public key, in hex."""
+    head: str | None = None
+    """Hash of the project's row before this one."""
+    head_seq: int | None = None
+    predecessor: str | None = None
+    """Hash of the checkpoint before; empty: this is the first."""
+    number: int | None = None
+    """Of the project's checkpoints, from 1."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AuditAmended(EventHead):
+    """What the log allows, signed: erasing what a run's rows said, putting an older copy back,
+    signing with another key, a project that came from another installation.
+    """
+
+    type: Literal["audit.amended"] = "audit.amended"
+    change: Literal["erased", "restored", "rotated", "imported"]
+    reason: str
+    of_run: UUID | None = None
+    """Whose words were erased: rows and turns up to these; figures of cost are kept."""
+    through_seq: int | None = None
+    turns_through: int | None = None
+    heads_file: str | None = None
+    """Where the file of heads was put aside that knows of what a restored copy lacks."""
+    known: str | None = None
+    """The last checkpoint of that file, and when it was."""
+    successor: str | None = None
+    """The public key that signs from here on; `key` may not any more."""
+    former: str | None = None
+    """The public key that signed where the project came from; it may not any more."""
+    key: str
+    signature: str
+    """Ed25519 in hex, over everything here, the project, the moment and who did it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -335,6 +376,7 @@ Event = Annotated[
     | PolicyChanged
     | AccessChanged
     | ChainAnchored
+    | AuditAmended
     | NoticeSent
     | NoticeFailed,
     Field(discriminator="type"),

@@ -28,6 +28,8 @@ class WhyRow:
     """Of an autofix: whether the agent went on; None: not known, or there was none."""
     turns_after: int | None
     """Of an autofix: turns until that was known."""
+    turn: int | None = None
+    """`seq` of the last turn its card rests on."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,3 +82,93 @@ class SavedViewRow:
     name: str
     q: str
     created_at: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SaidRow:
+    """What a person asked of the agent, its beginning."""
+
+    text: str
+    seq: int | None
+    """The turn that says it; None: the run was opened with it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CallCount:
+    """How many calls of one kind were made."""
+
+    kind: str
+    """An action class: `file_edit`, `test_run`, …"""
+    count: int
+    failed: int
+    """Those that told an error of their own."""
+    last_seq: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FileChange:
+    """A file that calls changed."""
+
+    path: str
+    times: int
+    last_seq: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RanTests:
+    """How often tests ran, and how the last of them ended."""
+
+    runs: int
+    failed: int
+    last_seq: int
+    last_failed: bool
+    failures: int | None
+    """How many tests failed in the last run; None: it does not tell."""
+    last_passed_seq: int | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CommitRow:
+    """A commit the agent made."""
+
+    seq: int
+    text: str
+    hash: str
+    """Shortened; empty: not known."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Work:
+    """What a stretch of a run's turns did."""
+
+    from_seq: int
+    to_seq: int
+    since: datetime
+    """When its first turn was."""
+    calls: tuple[CallCount, ...]
+    """Most first; calls that ran."""
+    cost_usd: Decimal
+    details_from_seq: int
+    """Files, tests and commits are told from this turn on: above `from_seq` in a long run."""
+    files: tuple[FileChange, ...]
+    """The latest changed first, the first of `file_count`."""
+    file_count: int
+    tests: RanTests | None
+    commits: tuple[CommitRow, ...]
+    """Newest first, the first of `commit_count`."""
+    commit_count: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunSummary:
+    """What a run did, made from its turns without a model. Each claim names a turn."""
+
+    run: UUID
+    asked: SaidRow | None
+    last_asked: SaidRow | None
+    """What was said last; None: nothing since `asked`."""
+    whole: Work | None
+    """None: there is no turn yet."""
+    last_hour: Work | None
+    """Up to its last turn; None: the run is younger."""
+    why: WhyRow

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Literal
+from uuid import UUID
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -16,6 +17,49 @@ class PartRow:
     """Kind and version."""
     place: str
     """A file or an address, never with a password."""
+
+
+LimitKind = Literal["runs", "turns", "otlp", "taps"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LimitRow:
+    """How often something may be asked a minute; 0: any number."""
+
+    kind: LimitKind
+    a_key: int
+    an_address: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LimitUse:
+    """What one agent key has taken of a limit, as the web process counts that answers."""
+
+    key: UUID
+    name: str
+    project: str
+    kind: LimitKind
+    a_minute: int
+    """Requests of the last minute."""
+    refused: int
+    """Requests that were refused since the process began."""
+    open_runs: int
+    """Runs that it opened and that have not ended."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LimitsRow:
+    """What may be sent, and which keys of your projects come near it or met it."""
+
+    requests: tuple[LimitRow, ...]
+    body_bytes: int
+    """Of one request of an agent."""
+    person_body_bytes: int
+    """Of one request without an agent's key."""
+    openings: int
+    """Runs that may be opened at once."""
+    users: tuple[LimitUse, ...]
+    """Refused most often first, then by what they took; at most fifty."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,3 +88,4 @@ class InstanceRow:
     """How long it is kept what became of each delivery; None: for ever."""
     unindexed: int
     """Runs with words that cannot be found yet."""
+    limits: LimitsRow

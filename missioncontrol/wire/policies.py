@@ -60,6 +60,17 @@ class PolicyRule:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class PolicyLine:
+    """From which stuck score a policy asks."""
+
+    sensitivity: float
+    """As it is written;"""
+    asks_from: float | None
+    """and what it comes to: more repeats allowed ask later. None: it does not ask by it."""
+    today: float | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class PolicyCheck:
     """What is wrong with a policy; where nothing is, what it would change."""
 
@@ -72,6 +83,51 @@ class PolicyCheck:
     """The same as TOML, as typed where it came as text."""
     rules: tuple[PolicyRule, ...]
     """Every threshold, of today's policy where the checked one is wrong."""
+    line: PolicyLine
+    """Likewise."""
+    from_preset: tuple[PolicyChange, ...]
+    """Against the preset it starts from, likewise."""
+
+
+RunOutcome = Literal["corrected", "continued", "unanswered", "stopped", "unasked"]
+"""What people did: answered its card with a correction or an end, let it go on, did not
+answer, stopped it though nobody had been asked, or were never asked."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunScore:
+    """How stuck one run was."""
+
+    run: UUID
+    run_name: str
+    started_at: datetime
+    score: float | None
+    """Its highest stuck score; None: it was not kept."""
+    turn: int | None
+    """The `seq` of that turn."""
+    outcome: RunOutcome
+    rule: str | None
+    """The detector that asked, where it was a rule and not the score."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PolicyPreset:
+    name: str
+    asks_from: float | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PolicyScores:
+    """What a line over the stuck score would have asked about."""
+
+    project: UUID
+    days: int
+    since: datetime
+    runs: tuple[RunScore, ...]
+    """That began since then, newest first."""
+    left_out: int
+    presets: tuple[PolicyPreset, ...]
+    """Those to choose from, the one that asks least first."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any, Literal
 from uuid import UUID
 
 from guard.wire import Mode
+
+RoleWord = Literal["owner", "operator", "viewer"]
+"""An owner decides all, an operator answers agents, a viewer reads."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProjectRow:
     id: UUID
     name: str
-    role: str
+    role: RoleWord
     mode: Mode
     policy: dict[str, Any]
     policy_version: int
@@ -34,6 +38,10 @@ class ProjectRow:
     agents_choose: bool
     daily_report: bool
     """A cost report is made of each day that ended."""
+    archived_at: datetime | None
+    """Since then it can only be read, and its keys refuse agents."""
+    keep_words_days: int = 0
+    """How many days turns keep their words after their run has ended; 0: for ever."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -17,6 +17,9 @@ RunStatus = Literal[
 ]
 TapePoint = tuple[float, bool]
 KinRelation = Literal["child", "resumed", "forked", "restart"]
+Presence = Literal["working", "idle", "waiting", "gone"]
+"""What the client does while its run has not ended: it works, rests until its next
+prompt, waits for its own person's permission, or is known to be gone."""
 UsageSource = Literal["turns", "transcript", "spans", "logs"]
 
 
@@ -38,9 +41,11 @@ class Meters:
     """The last turn in one line: "Bash pytest -q"."""
     agent: str
     model: str
+    presence: Presence
     last_turn_at: datetime | None
     tape: tuple[TapePoint, ...]
-    """`[similarity, changed]` a judged turn. In a row: the last 44. In a meters
+    """`[score, changed]` a judged turn: how near a card it is in [0, 1], 1 opens
+    one, and whether something changed. In a row: the last 44. In a meters
     frame: from the first point that is new or redrawn to the last; the last one is
     turn number `judged_turns` of the run, so points replace what stood there."""
     judged_turns: int
@@ -94,6 +99,9 @@ class RunRow:
     ended_at: datetime | None
     seq: int
     """`seq` of the run's last journal event."""
+    presence: Presence = "working"
+    hold_stands: bool = False
+    """It ended while it was held, and is held when it comes back; `continue` lifts that."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

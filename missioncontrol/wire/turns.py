@@ -33,7 +33,8 @@ class TurnRow:
     model: str | None
     usage: Usage | None
     cost_usd: Decimal | None
-    similarity: float | None
+    score: float | None
+    """How near a card it is, in [0, 1]; 1 opens one."""
     changed: bool | None
     detector: str | None
     """Set when this turn tripped."""
@@ -80,9 +81,9 @@ class SeriesPoint:
     to_seq: int
     at: datetime
     """Of its first turn."""
-    similarity: float | None
+    score: float | None
     """The highest, in [0, 1]; None: none was judged."""
-    similarity_least: float | None
+    score_least: float | None
     changed: bool
     """Something really changed in at least one of them."""
     signals: int

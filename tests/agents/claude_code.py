@@ -8,6 +8,9 @@ import subprocess
 import sys
 from pathlib import Path
 
+from tests.agents.terminal import Terminal
+from tests.installations import PATIENCE_S
+
 ROOT = Path(__file__).resolve().parents[2]
 INSTALLED = ROOT / ".ci" / "agents" / "node_modules" / "@anthropic-ai"
 
@@ -38,16 +41,24 @@ class ClaudeCode:
             "ANTHROPIC_API_KEY": "dummy",
             "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
             "DISABLE_AUTOUPDATER": "1",
+            # At its end it gives a slow server 2 s for what it used; the rest is never told.
+            "CLAUDE_CODE_OTEL_SHUTDOWN_TIMEOUT_MS": "60000",
             **NOWHERE_ELSE,
         }
         self._started: list[subprocess.Popen[str]] = []
+        self._screens: list[Terminal] = []
         home.mkdir(exist_ok=True)
         project.mkdir(exist_ok=True)
         self._trust_project()
 
     def _trust_project(self) -> None:
         trusted = {str(self.project): {"hasTrustDialogAccepted": True}}
-        written = {"hasCompletedOnboarding": True, "projects": trusted}
+        written = {
+            "hasCompletedOnboarding": True,
+            "theme": "dark",
+            "customApiKeyResponses": {"approved": ["dummy"], "rejected": []},
+            "projects": trusted,
+        }
         (self.home / ".claude.json").write_text(json.dumps(written))
 
     def guard(self, *command: str) -> subprocess.CompletedProcess[str]:
@@ -59,7 +70,7 @@ class ClaudeCode:
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,
-            timeout=30,
+            timeout=PATIENCE_S,
             check=False,
         )
 
@@ -97,6 +108,13 @@ class ClaudeCode:
         process.stdin.flush()
         return process
 
+    def sit_at(self, prompt: str, *, session: str) -> Terminal:
+        """Open its own screen, as a person does who sits at it."""
+        told = ("--session-id", session, "--model", "claude-sonnet-4-5", prompt)
+        screen = Terminal((str(binary()), *told), cwd=self.project, env=self.env)
+        self._screens.append(screen)
+        return screen
+
     def _start(self, *words: str, stdin: int) -> subprocess.Popen[str]:
         claude = binary()
         assert claude is not None
@@ -119,9 +137,11 @@ class ClaudeCode:
 
     def end(self) -> None:
         """End what still runs."""
+        for screen in self._screens:
+            screen.kill()
         for process in self._started:
             if process.poll() is None:
                 process.kill()
             if process.stdin is not None:
                 process.stdin.close()
-            process.wait(10)
+            process.wait(PATIENCE_S)

@@ -4,17 +4,12 @@ import uuid
 
 from tests.agents.messages_api import Reply
 from tests.agents.person import Person
-from tests.installations import wait_for as wait_seconds_for
+from tests.installations import wait_for
 
 CORRECTION = "The file is settings.py; there is one t too few in what you read."
 LOOP = (("Read", {"file_path": "setings.py"}),)
 MOST_REQUESTS = 30
 """A script that nobody stops ends by itself, so that a failing test does too."""
-
-
-def wait_for(claim):
-    """Wait as long as a machine under load may need."""
-    return wait_seconds_for(claim, seconds=60)
 
 
 def reads_the_missing_file(conversation):
@@ -26,10 +21,15 @@ def reads_the_missing_file(conversation):
     return Reply(calls=LOOP)
 
 
-def reads_two_missing_files_at_once(conversation):
-    if CORRECTION in conversation.text or len(conversation.calls()) > MOST_REQUESTS:
+def prints_it_twice_at_once(conversation):
+    """The third time in two calls: whichever comes first is held, and the other one with it."""
+    made = len(conversation.calls())
+    if CORRECTION in conversation.text or made > MOST_REQUESTS:
         return Reply(text="Thank you.")
-    return Reply(calls=(*LOOP, ("Read", {"file_path": "setings.cfg"})))
+    why = ("Look at it.",) if made < 2 else ("Look at it.", "To be sure.")
+    return Reply(
+        calls=tuple(("Bash", {"command": "cat setings.py", "description": one}) for one in why)
+    )
 
 
 def touches_a_file(conversation):

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import queue
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -12,6 +14,8 @@ from pathlib import Path
 from guard.running.app_server import AppServer
 from tests.agents.claude_code import NOWHERE_ELSE, ROOT
 from tests.agents.responses_api import MODEL
+from tests.agents.terminal import Terminal
+from tests.installations import PATIENCE_S, wait_for
 
 INSTALLED = ROOT / ".ci" / "agents" / "node_modules" / "@openai"
 
@@ -48,6 +52,18 @@ def _folder_of_binary() -> list[str]:
     return [str(found.parent)] if found else []
 
 
+def _pids() -> list[int]:
+    return [int(one.name) for one in Path("/proc").iterdir() if one.name.isdecimal()]
+
+
+def _environment(pid: int) -> bytes:
+    """Return what a process was started with; nothing of one that has ended."""
+    try:
+        return Path(f"/proc/{pid}/environ").read_bytes()
+    except OSError:
+        return b""
+
+
 class Codex:
     """One person's Codex: a home, a project, a model endpoint."""
 
@@ -63,6 +79,7 @@ class Codex:
             **NOWHERE_ELSE,
         }
         self._started: list[subprocess.Popen[str]] = []
+        self._screens: list[Terminal] = []
         self.codex_home.mkdir(parents=True, exist_ok=True)
         project.mkdir(exist_ok=True)
         self.config.write_text(
@@ -82,7 +99,7 @@ class Codex:
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,
-            timeout=60,
+            timeout=PATIENCE_S,
             check=False,
         )
 
@@ -132,13 +149,44 @@ class Codex:
         self._started.append(process)
         return process
 
+    def sit_at(self, prompt: str) -> Terminal:
+        """Open its own screen; the session itself lives in Codex's daemon."""
+        screen = Terminal((str(binary()), prompt), cwd=self.project, env=self.env)
+        self._screens.append(screen)
+        return screen
+
+    def processes(self) -> list[int]:
+        """Name every process of this home: the screen, Codex's daemon and its updater, our hooks.
+
+        A daemon is nobody's child; what it was started with tells whose it is.
+        """
+        mine = f"CODEX_HOME={self.codex_home}".encode()
+        return [pid for pid in _pids() if mine in _environment(pid).split(b"\0")]
+
+    def _end_daemon(self) -> None:
+        told = (str(binary()), "app-server", "daemon", "stop")
+        subprocess.run(told, env=self.env, capture_output=True, timeout=PATIENCE_S, check=False)
+        wait_for(self._are_all_killed)
+
+    def _are_all_killed(self) -> bool:
+        """Kill its updater, which outlives it, our process beside it, and what they begin."""
+        left = self.processes()
+        for pid in left:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+        return not left
+
     def said(self) -> str:
         """What it printed."""
         return (self.home / "codex.log").read_text()
 
     def end(self) -> None:
         """End what still runs."""
+        for screen in self._screens:
+            screen.kill()
+        if self._screens:
+            self._end_daemon()
         for process in self._started:
             if process.poll() is None:
                 process.kill()
-            process.wait(10)
+            process.wait(PATIENCE_S)

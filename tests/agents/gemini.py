@@ -10,6 +10,8 @@ import sys
 from pathlib import Path
 
 from tests.agents.claude_code import NOWHERE_ELSE, ROOT
+from tests.agents.terminal import Terminal
+from tests.installations import PATIENCE_S
 
 BUNDLE = ROOT / ".ci/agents/node_modules/@google/gemini-cli/bundle/gemini.js"
 
@@ -39,6 +41,7 @@ class GeminiCli:
             **NOWHERE_ELSE,
         }
         self._started: list[subprocess.Popen[str]] = []
+        self._screens: list[Terminal] = []
         home.mkdir(exist_ok=True)
         project.mkdir(exist_ok=True)
         self._settle()
@@ -65,7 +68,7 @@ class GeminiCli:
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,
-            timeout=60,
+            timeout=PATIENCE_S,
             check=False,
         )
 
@@ -93,6 +96,13 @@ class GeminiCli:
         self._started.append(process)
         return process
 
+    def sit_at(self, prompt: str) -> Terminal:
+        """Open its own screen, as a person does who sits at it."""
+        told = (str(node()), str(BUNDLE), "-m", "gemini-2.5-flash", "-i", prompt)
+        screen = Terminal(told, cwd=self.project, env=self.env)
+        self._screens.append(screen)
+        return screen
+
     def session(self) -> str | None:
         """The session's id, once the client has told it."""
         lines = (line for line in self.said().splitlines() if line.startswith('{"type":"init"'))
@@ -104,7 +114,9 @@ class GeminiCli:
 
     def end(self) -> None:
         """End what still runs."""
+        for screen in self._screens:
+            screen.kill()
         for process in self._started:
             if process.poll() is None:
                 process.kill()
-            process.wait(10)
+            process.wait(PATIENCE_S)

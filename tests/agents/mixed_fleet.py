@@ -168,14 +168,14 @@ class HookedAgent(Looper):
         base = {"session_id": self.session, "cwd": "/fleet", "hook_event_name": event}
         while True:
             try:
-                answer = self.fleet.agent.ask(
+                response = self.fleet.agent.ask(
                     "POST", f"/api/v1/hooks/{self.client}/", base | fields
                 )
             except NO_ANSWER:
                 time.sleep(0.1)
                 continue
-            assert answer.status == 200, (answer.status, answer.json)
-            told = dict(answer.json)
+            assert response.status == 200, (response.status, response.json)
+            told = dict(response.json)
             if told.get("continue") is False:
                 raise Ended
             return told
@@ -368,11 +368,11 @@ class Fleet:
     def _tap(self, row: Json, action: str, told: Json, token: str = "") -> None:
         told = {"key": uuid4().hex, "action": action} | told
         for _ in range(2 if self._chance(0.3) else 1):
-            answer = self.person.ask("POST", f"/api/v1/runs/{row['id']}/interventions/", told)
-            if answer.status == 201:
+            response = self.person.ask("POST", f"/api/v1/runs/{row['id']}/interventions/", told)
+            if response.status == 201:
                 self.taps.append(Tap(row["key"], action, token))
-            self.repeats += answer.status == 200
-            assert answer.status in {200, 201, 409}, (answer.status, answer.json)
+            self.repeats += response.status == 200
+            assert response.status in {200, 201, 409}, (response.status, response.json)
 
     def _chance(self, share: float) -> bool:
         return self._choose.random() < share

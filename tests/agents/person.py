@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from tests.contract.conversation import Caller
-from tests.installations import wait_for
+from tests.installations import PATIENCE_S, wait_for
 
 
 def as_caller(installation: Any) -> Caller:
@@ -46,7 +46,7 @@ class Person:
         address = f"{self.url}/api/v1/{path}"
         request = urllib.request.Request(address, data, headers, method=method)
         try:
-            with urllib.request.urlopen(request, timeout=30) as answer:
+            with urllib.request.urlopen(request, timeout=PATIENCE_S) as answer:
                 return json.loads(answer.read() or b"null")
         except urllib.error.HTTPError as error:
             with error:
@@ -84,9 +84,9 @@ class Person:
 
     def any_card(self, card_id: str) -> dict[str, Any]:
         """Read one card, open or answered."""
-        return dict(next(row for row in self._cards() if row["id"] == card_id))
+        return next(row for row in self.cards() if row["id"] == card_id)
 
-    def _cards(self) -> Iterator[dict[str, Any]]:
+    def cards(self) -> Iterator[dict[str, Any]]:
         """Read every card, oldest first: a fleet before this test may have left hundreds."""
         path: str | None = "decisions/?limit=500"
         while path:
@@ -101,7 +101,7 @@ class Person:
 
     def open_card(self, run_id: str | None) -> dict[str, Any]:
         """Wait for a card on which the agent waits, the judge having ruled."""
-        return dict(wait_for(lambda: self.waiting_on(run_id), seconds=60))
+        return dict(wait_for(lambda: self.waiting_on(run_id)))
 
     def waiting_on(self, run_id: str | None) -> dict[str, Any] | None:
         """Find the card on which a run's agent waits, when it is there."""

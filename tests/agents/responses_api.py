@@ -51,6 +51,16 @@ class Conversation:
         spoke = max((i for i, item in enumerate(items) if _is_models(item)), default=-1)
         return json.dumps(items[spoke + 1 :], ensure_ascii=False)
 
+    def said(self) -> list[str]:
+        """The texts that came to the model as a person's own, oldest first."""
+        return [
+            part["text"]
+            for item in self.body["input"]
+            if item.get("role") == "user"
+            for part in item["content"]
+            if part.get("type") == "input_text"
+        ]
+
     def commands(self) -> list[str]:
         """The shell commands the model called so far, oldest first."""
         return [

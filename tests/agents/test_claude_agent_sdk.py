@@ -70,9 +70,9 @@ def test_a_loop_is_held_corrected_held_again_and_ended(story, person):
 
     person.tap(program.card(person), "terminate")
     assert "ended" in str(program.account()["ended"])
-    assert len(of_the_loop(api)) == 7
+    assert len(of_the_loop(api)) == 5
     wait_for(lambda: person.run(run)["status"] == "terminated")
-    charged(person.run(run), calls=7)
+    charged(person.run(run), calls=5)
 
     greeted = person.run(program.run(person, "greet"))
     assert greeted["status"] == "completed"

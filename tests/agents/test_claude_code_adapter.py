@@ -9,6 +9,7 @@ import pytest
 
 from guard.adapters import claude_code, wording
 from guard.adapters.claude_code import HOOKS, answer, read, response_text
+from guard.adapters.claude_code_permission import asks_for_s
 from guard.adapters.said import HookSaid
 from guard.errors import UnreadableHook
 from guard.turn import Phase, Role
@@ -339,6 +340,36 @@ def test_an_ended_run_is_permitted_nothing():
 
     decision = reply["hookSpecificOutput"]["decision"]
     assert (decision["behavior"], decision["interrupt"]) == ("deny", True)
+
+
+@pytest.mark.parametrize("grant", [None, "session"])
+def test_what_people_answer_is_said_as_it_is(grant):
+    allowed = asked_for("touch it", answered="allow_once", grant=grant)
+    denied = asked_for("touch it", answered="deny", answer_text="Use make.", grant=grant)
+
+    assert allowed["hookSpecificOutput"]["decision"] == {"behavior": "allow"}
+    assert denied["hookSpecificOutput"]["decision"] == {
+        "behavior": "deny",
+        "message": "A person denied this call in Mission Control. Use make.",
+    }
+
+
+@pytest.mark.parametrize(
+    ("said", "tool", "for_s"),
+    [
+        (HookSaid(entry="cli", answer_s=3900), "Bash", 3840),
+        (HookSaid(entry="cli", answer_s=30), "Bash", 15),
+        (HookSaid(entry="sdk-cli", answer_s=3900), "Edit", 120),
+        (HookSaid(entry="claude-vscode", answer_s=3900), "Bash", None),
+        (HookSaid(entry="cli", timeout_s=3900), "Bash", None),
+        (HookSaid(entry="cli", answer_s=3900), "AskUserQuestion", None),
+    ],
+)
+def test_a_question_is_kept_open_only_where_its_dialog_stands_meanwhile(said, tool, for_s):
+    event = read(a_body("PermissionRequest", tool_name=tool, tool_input={"command": "ls"}))
+
+    assert asks_for_s(replace(event, said=said)) == for_s
+    assert asks_for_s(replace(event, said=said, asks=None)) is None
 
 
 # --- parking -------------------------------------------------------------------

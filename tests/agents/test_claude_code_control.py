@@ -14,12 +14,12 @@ from tests.agents.claude_loops import (
     LOOP,
     MOST_REQUESTS,
     looping_with,
+    prints_it_twice_at_once,
     reads_the_missing_file,
-    reads_two_missing_files_at_once,
-    wait_for,
 )
 from tests.agents.messages_api import Reply
 from tests.agents.person import Person
+from tests.installations import PATIENCE_S, wait_for
 
 pytestmark = pytest.mark.agents
 
@@ -65,7 +65,7 @@ def test_a_tap_that_comes_twice_does_nothing_twice(installation, looping, person
 
     first = person.tap(story.card, "inject", message=CORRECTION, key=key)
     again = person.tap(story.card, "inject", message=CORRECTION, key=key)
-    story.process.wait(60)
+    story.process.wait(PATIENCE_S)
 
     assert again["id"] == first["id"]
     assert sum(c.last.count(CORRECTION) for c in story.api.conversations) == 1
@@ -79,12 +79,12 @@ def test_a_second_thought_on_an_answered_card_is_told_it_moved_on(installation, 
     with pytest.raises(AssertionError, match="409"):
         person.tap(story.card, "terminate")
 
-    story.process.wait(60)
+    story.process.wait(PATIENCE_S)
     assert story.process.returncode == 0
 
 
 def test_two_held_calls_are_both_let_go_by_one_tap(installation, looping, person):
-    story = looping(installation, reads_two_missing_files_at_once)
+    story = looping(installation, prints_it_twice_at_once)
 
     def held():
         return [t for t in person.turns(story.run) if t["phase"] == "proposed"]
@@ -94,7 +94,7 @@ def test_two_held_calls_are_both_let_go_by_one_tap(installation, looping, person
     wait_for(lambda: not [t for t in person.turns(story.run)[:8] if t["phase"] == "proposed"])
 
     person.tap(person.open_card(story.run), "terminate")
-    assert story.process.wait(60) is not None
+    assert story.process.wait(PATIENCE_S) is not None
 
 
 @pytest.mark.parametrize("via", ["http", "command"])
@@ -114,7 +114,7 @@ def test_a_tap_after_the_agent_was_killed_says_that_nobody_was_reached(
 def test_a_tap_in_the_moment_the_agent_dies_is_found_out_too(installation, looping, person):
     story = looping(installation, reads_the_missing_file)
     story.process.kill()
-    story.process.wait(10)
+    story.process.wait(PATIENCE_S)
 
     person.tap(story.card, "inject", message=CORRECTION)
 
@@ -139,7 +139,7 @@ def test_the_forwarder_goes_on_waiting_over_a_restart(own_installation, looping)
     assert card["id"] == story.card["id"]
     assert len(story.api.conversations) == 3
     person.tap(card, "inject", message=CORRECTION)
-    assert story.process.wait(60) == 0
+    assert story.process.wait(PATIENCE_S) == 0
     assert CORRECTION in story.api.conversations[3].last
 
 
@@ -156,6 +156,20 @@ def test_the_run_says_what_its_own_hooks_do_while_we_are_away(
 # --- permission ----------------------------------------------------------------------
 
 
+def deny_until_held(person, run):
+    """Deny what it asks permission for, until the guard holds its loop; return that card."""
+
+    def held():
+        for card in person.get("decisions/?status=open&limit=500")["results"]:
+            if card["run"] == run and card["kind"] != "permission":
+                return person.waiting_on(run)
+            if card["run"] == run:
+                person.act(run, "deny", decision=card["id"], version=card["version"])
+        return None
+
+    return wait_for(held)
+
+
 def test_an_allowlisted_call_is_a_rule_the_agent_itself_honours(
     installation, model, claude, person
 ):
@@ -164,7 +178,7 @@ def test_an_allowlisted_call_is_a_rule_the_agent_itself_honours(
     client.connect(installation.url, installation.agent_key)
     process = client.start("Touch it.", session=session, allowed="Read")
     run = wait_for(lambda: person.run_of(f"claude-code:{session}"))["id"]
-    card = person.open_card(run)
+    card = deny_until_held(person, run)
     assert not (client.project / "it-ran").exists()
 
     person.tap(card, "allowlist", scope="run")
@@ -176,7 +190,7 @@ def test_an_allowlisted_call_is_a_rule_the_agent_itself_honours(
 
     wait_for((client.project / "it-ran").exists)  # by the agent's own rule: ours is gone
     person.tap(person.open_card(run), "terminate")
-    assert process.wait(60) is not None
+    assert process.wait(PATIENCE_S) is not None
 
 
 # --- at rest ---------------------------------------------------------------------------
@@ -206,7 +220,7 @@ def test_a_session_that_ends_with_its_answer_is_not_kept_waiting(
     client.connect(installation.url, installation.agent_key)
     session = str(uuid.uuid4())
 
-    assert client.start("Do it.", session=session).wait(60) == 0
+    assert client.start("Do it.", session=session).wait(PATIENCE_S) == 0
 
     run = wait_for(lambda: person.run_of(f"claude-code:{session}"))
     assert run["capabilities"]["inject"] == ["at_next_tool", "at_stop"]
@@ -218,7 +232,7 @@ def test_a_session_that_ends_with_its_answer_is_not_kept_waiting(
 def test_a_long_hold_parks_the_session_until_it_is_resumed(installation, looping, person):
     story = looping(installation, reads_until_corrected, "--defer-after", "2")
 
-    assert story.process.wait(60) == 0
+    assert story.process.wait(PATIENCE_S) == 0
     parked = wait_for(lambda: (card := person.any_card(story.card["id"]))["parked"] and card)
     assert (parked["status"], person.run(story.run)["status"]) == ("open", "holding")
     assert len(story.api.conversations) == 3
@@ -226,7 +240,7 @@ def test_a_long_hold_parks_the_session_until_it_is_resumed(installation, looping
     person.tap(parked, "inject", message=CORRECTION)
     resumed = story.client.resume(story.session)
 
-    assert resumed.wait(60) == 0
+    assert resumed.wait(PATIENCE_S) == 0
     assert CORRECTION in story.api.conversations[3].last
     assert person.answer_to(story.card) in {"delivered", "acknowledged"}
 

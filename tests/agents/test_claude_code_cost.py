@@ -7,7 +7,7 @@ import pytest
 
 from tests.agents.messages_api import USAGE, Reply
 from tests.agents.person import Person
-from tests.installations import wait_for as wait_seconds_for
+from tests.installations import PATIENCE_S, wait_for
 
 pytestmark = pytest.mark.agents
 
@@ -28,11 +28,6 @@ LOG = {
 }
 
 
-def wait_for(claim):
-    """Wait as long as a machine under load may need."""
-    return wait_seconds_for(claim, seconds=90)
-
-
 def works(conversation):
     """Run a command, then two at once, then a subagent; then be done."""
     if "look around" in str(conversation.body["messages"][0]):
@@ -48,7 +43,7 @@ class Worked:
         self.session = str(uuid.uuid4())
         client.env.update(env)
         process = client.start("Do it.", session=self.session)
-        assert process.wait(120) == 0, client.said()
+        assert process.wait(PATIENCE_S) == 0, client.said()
         self.person, key = Person(server), f"claude-code:{self.session}"
         self.calls = len(api.conversations)
         self.run = wait_for(lambda: self.person.run_of(key))["id"]
@@ -106,7 +101,9 @@ def test_a_fork_pays_for_its_own_calls_alone(installation, ready):
     fork = ("--resume", worked.session, "--fork-session")
     session = str(uuid.uuid4())
 
-    assert client.start("And again.", session=session, more=fork).wait(120) == 0, client.said()
+    assert client.start("And again.", session=session, more=fork).wait(PATIENCE_S) == 0, (
+        client.said()
+    )
 
     own = len(api.conversations) - worked.calls
     told = own * USAGE["output_tokens"]

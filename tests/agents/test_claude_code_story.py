@@ -13,14 +13,14 @@ from guard.adapters.wording import NOT_RUN
 from tests.agents.claude_loops import (
     CORRECTION,
     looping_with,
+    prints_it_twice_at_once,
     proposed_and_not_run,
     reads_the_missing_file,
-    reads_two_missing_files_at_once,
     touches_a_file,
-    wait_for,
 )
 from tests.agents.messages_api import Reply
 from tests.agents.person import Person
+from tests.installations import PATIENCE_S, wait_for
 
 pytestmark = pytest.mark.agents
 
@@ -51,8 +51,8 @@ def test_a_loop_is_held_corrected_held_again_and_ended(installation, looping, pe
     asked_so_far = len(story.api.conversations)
     person.tap(second, "terminate")
 
-    assert story.process.wait(60) is not None
-    assert len(story.api.conversations) == asked_so_far == 7
+    assert story.process.wait(PATIENCE_S) is not None
+    assert len(story.api.conversations) == asked_so_far == 5
     wait_for(lambda: person.run(story.run)["status"] == "terminated")
 
 
@@ -60,7 +60,7 @@ def test_the_journal_tells_the_story_in_order(installation, looping, person):
     story = looping(installation, reads_the_missing_file)
     person.tap(story.card, "inject", message=CORRECTION)
     person.tap(person.open_card(story.run), "terminate")
-    story.process.wait(60)
+    story.process.wait(PATIENCE_S)
 
     told = wait_for(
         lambda: "session.terminated" in (events := person.journal(story.run)) and events
@@ -89,7 +89,7 @@ def test_the_judge_knows_the_files_there_are(installation, looping, person):
 
 
 def test_two_held_calls_are_let_go_by_one_tap_and_told_once(installation, looping, person):
-    story = looping(installation, reads_two_missing_files_at_once)
+    story = looping(installation, prints_it_twice_at_once)
 
     def both_held():
         held = [turn for turn in person.turns(story.run) if proposed_and_not_run(turn)]
@@ -97,7 +97,7 @@ def test_two_held_calls_are_let_go_by_one_tap_and_told_once(installation, loopin
 
     wait_for(both_held)
     person.tap(story.card, "inject", message=CORRECTION)
-    story.process.wait(60)
+    story.process.wait(PATIENCE_S)
 
     answered = story.api.conversations[-1].last
     assert answered.count(CORRECTION) == 1
@@ -139,7 +139,7 @@ def test_without_its_server_tools_run_or_are_blocked_as_agreed(
 
     process = client.start("Touch it.", session=str(uuid.uuid4()))
 
-    assert process.wait(60) is not None
+    assert process.wait(PATIENCE_S) is not None
     assert (client.project / "it-ran").exists() is ran
 
 
@@ -170,7 +170,7 @@ def test_the_sub_agents_of_a_session_are_told_apart_in_its_one_run(installation,
     client, session = claude(model(delegates_twice)), str(uuid.uuid4())
     client.connect(installation.url, installation.agent_key)
     process = client.start("delegate please", session=session)
-    assert process.wait(120) == 0, client.said()
+    assert process.wait(PATIENCE_S) == 0, client.said()
 
     person = Person(installation)
     run = person.run_of(f"claude-code:{session}")
@@ -193,7 +193,7 @@ def test_what_a_session_starts_from_its_shell_is_told_whom_it_belongs_to(
     client, session = claude(model(starts_another_agent)), str(uuid.uuid4())
     client.connect(installation.url, installation.agent_key)
     process = client.start("start it", session=session)
-    assert process.wait(120) == 0, client.said()
+    assert process.wait(PATIENCE_S) == 0, client.said()
 
     assert (client.project / "parent").read_text() == f"claude-code:{session}\n"
 
@@ -201,9 +201,9 @@ def test_what_a_session_starts_from_its_shell_is_told_whom_it_belongs_to(
 def test_a_forked_session_belongs_to_the_one_it_was_forked_from(installation, model, claude):
     client, session = claude(model(touches_a_file)), str(uuid.uuid4())
     client.connect(installation.url, installation.agent_key)
-    assert client.start("touch it", session=session).wait(120) == 0, client.said()
+    assert client.start("touch it", session=session).wait(PATIENCE_S) == 0, client.said()
     fork = ("--resume", session, "--fork-session")
-    assert client.start("and again", session=str(uuid.uuid4()), more=fork).wait(120) == 0
+    assert client.start("and again", session=str(uuid.uuid4()), more=fork).wait(PATIENCE_S) == 0
 
     person = Person(installation)
     first = person.run_of(f"claude-code:{session}")

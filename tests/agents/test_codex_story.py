@@ -12,7 +12,7 @@ import pytest
 
 from tests.agents.person import Person
 from tests.agents.responses_api import Reply
-from tests.installations import wait_for as wait_seconds_for
+from tests.installations import PATIENCE_S, wait_for
 
 pytestmark = pytest.mark.agents
 
@@ -22,11 +22,6 @@ ONE_CALL = Decimal("0.00117")
 """By hand, at $1.25, $0.125 and $10 a million: 500 new, 1000 cached, 42 out."""
 MOST_REQUESTS = 30
 """A script that nobody stops ends by itself, so that a failing test does too."""
-
-
-def wait_for(claim):
-    """Wait as long as a machine under load may need."""
-    return wait_seconds_for(claim, seconds=120)
 
 
 def reads_the_missing_file(conversation):
@@ -88,7 +83,7 @@ def test_the_third_identical_call_is_held_and_its_correction_read(installation, 
     assert len(story.api.conversations) == 3
 
     person.tap(story.card, "inject", message=CORRECTION)
-    assert story.process.wait(60) == 0
+    assert story.process.wait(PATIENCE_S) == 0
 
     assert CORRECTION in story.api.conversations[3].last
     assert not any(CORRECTION in c.text for c in story.api.conversations[:3])
@@ -101,7 +96,7 @@ def test_a_held_session_is_ended_by_a_signal_from_its_hook(installation, looping
 
     person.tap(story.card, "terminate")
 
-    assert story.process.wait(60) == -signal.SIGTERM
+    assert story.process.wait(PATIENCE_S) == -signal.SIGTERM
     assert len(story.api.conversations) == 3
     wait_for(lambda: person.run(story.run)["status"] == "terminated")
 
@@ -118,7 +113,7 @@ def test_it_goes_on_waiting_over_a_restart_of_the_server(own_installation, loopi
     assert len(story.api.conversations) == 3
 
     person.tap(card, "inject", message=CORRECTION)
-    assert story.process.wait(60) == 0
+    assert story.process.wait(PATIENCE_S) == 0
     assert CORRECTION in story.api.conversations[3].last
 
 
@@ -132,14 +127,14 @@ def test_without_its_server_tools_run_or_are_blocked_as_agreed(
 
     process = client.start("Touch it.")
 
-    assert process.wait(60) == 0
+    assert process.wait(PATIENCE_S) == 0
     assert (client.project / "it-ran").exists() is ran
 
 
 def test_what_it_cost_is_what_the_endpoint_counted(installation, looping, person):
     story = looping(installation, reads_the_missing_file)
     person.tap(story.card, "inject", message=CORRECTION)
-    assert story.process.wait(60) == 0
+    assert story.process.wait(PATIENCE_S) == 0
 
     asked = len(story.api.conversations)
     counted = wait_for(

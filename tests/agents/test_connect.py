@@ -10,14 +10,18 @@ from typing import Any
 
 import pytest
 
-from guard import connect, disconnect, doctor, hook, keys
 from guard.adapters.base import Wiring
 from guard.adapters.claude_code import HOOKS, IDLE
+from guard.adapters.claude_code_adapter import abilities
 from guard.adapters.claude_code_settings import connected, disconnected, subscribed
 from guard.adapters.claude_code_usage import EVENT
-from guard.adapters.said import HEADER
-from guard.adapters.timing import MARGIN_S
-from guard.keys import Connection, connection_for, remember
+from guard.adapters.said import HEADER, HookSaid
+from guard.connect import command as connect
+from guard.connect import disconnect, doctor
+from guard.hooks import command as hook
+from guard.sdk import keys
+from guard.sdk.keys import Connection, connection_for, remember
+from guard.sdk.timing import MARGIN_S
 from tests.sdk.server import LoopbackServer
 
 KEY = "mc_secret_key_1234567890"
@@ -85,7 +89,7 @@ def test_what_was_there_is_kept():
 
     assert written["permissions"] == THEIRS["permissions"]
     assert written["hooks"]["PreToolUse"][0] == THEIRS["hooks"]["PreToolUse"][0]
-    assert written["hooks"]["Notification"] == THEIRS["hooks"]["Notification"]
+    assert written["hooks"]["Notification"][:-1] == THEIRS["hooks"]["Notification"]
 
 
 def test_connecting_twice_changes_nothing_more():
@@ -116,6 +120,37 @@ def test_settings_of_an_odd_shape_survive():
 
 def test_a_held_call_outlasts_the_servers_hold_limit():
     assert subscribed(with_hooks({}))["PreToolUse"]["timeout"] > 3600
+
+
+def test_a_permission_may_be_answered_as_long_and_leaves_the_dialog_if_we_are_away():
+    asking = subscribed(with_hooks({}, fail="closed"))["PermissionRequest"]
+
+    assert (asking["timeout"], asking["onFailure"]) == (3900, "continue")
+    assert HookSaid.read(asking["headers"][HEADER]).answer_s == 3900
+    others = [hook for name, hook in subscribed(with_hooks({})).items() if "headers" in hook]
+    told = [HookSaid.read(hook["headers"][HEADER]).answer_s for hook in others]
+    assert told.count(None) == len(told) - 1
+
+
+def test_through_the_forwarder_a_permission_is_asked_at_the_terminal():
+    asking = subscribed(with_hooks({}, via="command"))["PermissionRequest"]
+
+    assert (asking["type"], asking["timeout"]) == ("command", 30)
+
+
+@pytest.mark.parametrize(
+    ("asking", "works"),
+    [
+        ({"type": "http", "timeout": 3900}, [True]),
+        ({"type": "http", "timeout": 30}, [False]),
+        ({"type": "command", "timeout": 30}, []),
+    ],
+    ids=["connected now", "connected before", "through the forwarder"],
+)
+def test_the_doctor_knows_whether_a_permission_can_be_answered_from_elsewhere(asking, works):
+    found = abilities({"PermissionRequest": asking})
+
+    assert [finding.works for finding in found if finding.what == "permit"] == works
 
 
 @pytest.mark.parametrize(("fail", "before_a_tool"), [("open", "continue"), ("closed", "block")])
@@ -284,10 +319,10 @@ def test_on_a_terminal_it_asks_first(project, monkeypatch, typed, written):
 
 def test_a_second_connection_of_the_same_agent_is_named(project, capsys):
     guard(connect, "--url", URL, "--key", KEY)
-    assert "connected everywhere as well" not in capsys.readouterr().out
+    assert "also connected for all projects" not in capsys.readouterr().out
 
     connect_in(project)
-    assert "connected everywhere as well" in capsys.readouterr().out
+    assert "also connected for all projects" in capsys.readouterr().out
 
 
 def test_disconnecting_takes_everything_out_again(project, home):
@@ -296,7 +331,7 @@ def test_disconnecting_takes_everything_out_again(project, home):
     assert guard(disconnect, "--project-dir", project) == 0
 
     assert not (project / ".claude" / "settings.local.json").exists()
-    assert KEY not in (home / ".config" / "missioncontrol" / "keys.toml").read_text()
+    assert not (home / ".config").exists()
 
 
 # --- what the project says -------------------------------------------------------

@@ -8,13 +8,15 @@ from pathlib import Path
 
 import pytest
 
-from guard import connect, disconnect, doctor, hook
 from guard.adapters import cursor, wording
 from guard.adapters.base import Wiring
+from guard.adapters.capabilities import Capabilities
 from guard.adapters.cursor import HOOKS, answer, read
 from guard.adapters.cursor_settings import connected, disconnected, subscribed
-from guard.capabilities import Capabilities
+from guard.connect import command as connect
+from guard.connect import disconnect, doctor
 from guard.errors import UnreadableHook
+from guard.hooks import command as hook
 from guard.turn import Phase, Role
 from guard.wire import CallAction, Directive, DirectiveAction, Message
 from tests.sdk.server import LoopbackServer

@@ -1,7 +1,5 @@
 """`manage.py up --demo`, as a newcomer sees it."""
 
-from datetime import datetime, timedelta
-
 import pytest
 
 from tests.agents.person import Person
@@ -27,29 +25,29 @@ def run_named(person, agent):
     return next((row for row in rows if row["agent"] == agent), None)
 
 
-def moment(text):
-    return datetime.fromisoformat(text)
-
-
-def test_two_agents_are_held_within_twenty_seconds_until_a_tap_decides(person):
-    run = wait_for(lambda: run_named(person, "ping-pong"), seconds=60)
+def test_two_agents_are_held_at_their_fourth_hand_over_until_a_tap_decides(person):
+    """Each thinks for 1.2 s, so that a newcomer sees it within twenty."""
+    run = wait_for(lambda: run_named(person, "ping-pong"))
     card = person.open_card(run["id"])
 
-    looped_for = moment(card["opened_at"]) - moment(run["started_at"])
-    assert looped_for < timedelta(seconds=20)
     assert card["kind"] == "ping_pong"
+    asked, *handed_over = person.turns(run["id"])
+    assert asked["role"] == "user"
+    assert [(turn["tool"], turn["phase"]) for turn in handed_over] == [
+        *[("hand_over", "done")] * 3, ("hand_over", "proposed"),
+    ]  # fmt: skip
 
     person.tap(card, "continue")
     person.tap(person.open_card(run["id"]), "inject", message="Use ISO dates.")
 
-    wait_for(lambda: person.run(run["id"])["status"] == "completed", seconds=90)
+    wait_for(lambda: person.run(run["id"])["status"] == "completed")
     assert "Settled" in person.turns(run["id"])[-1]["content"]
 
 
 def test_the_npm_minded_agent_is_put_right_without_a_tap(person):
-    run = wait_for(lambda: run_named(person, "npm-minded"), seconds=60)
+    run = wait_for(lambda: run_named(person, "npm-minded"))
 
-    wait_for(lambda: person.run(run["id"])["status"] == "completed", seconds=90)
+    wait_for(lambda: person.run(run["id"])["status"] == "completed")
 
     paths = [t["args"]["path"] for t in person.turns(run["id"]) if t["tool"] == "read_file"]
     assert paths[:3] == ["package.json"] * 3
@@ -60,10 +58,11 @@ def test_the_npm_minded_agent_is_put_right_without_a_tap(person):
 
 
 def test_the_healthy_run_is_left_alone_and_has_a_price(person):
-    run = wait_for(lambda: run_named(person, "healthy"), seconds=60)
+    run = wait_for(lambda: run_named(person, "healthy"))
 
-    wait_for(lambda: person.run(run["id"])["turns"] >= 5, seconds=90)
+    wait_for(lambda: person.run(run["id"])["turns"] >= 5)
 
     seen = person.run(run["id"])
-    assert (seen["status"], seen["open_decisions"]) == ("running", 0)
+    assert seen["status"] in {"running", "completed"}
+    assert seen["open_decisions"] == 0
     assert float(seen["cost_usd"]) > 0

@@ -13,8 +13,8 @@ import pytest
 from guard.adapters.wording import NOT_RUN
 from guard.pricing import price
 from tests.agents.messages_api import Reply
-from tests.agents.person import Person
-from tests.installations import wait_for
+from tests.agents.person import Person, as_caller
+from tests.installations import PATIENCE_S, wait_for
 
 pytestmark = pytest.mark.agents
 
@@ -33,10 +33,29 @@ def reads_the_missing_file(conversation):
     return Reply(text="Let me look.", calls=LOOP)
 
 
-def reads_two_missing_files_at_once(conversation):
+def reads_it_whatever_is_said(conversation):
+    """Read it again and again, correction or not: Gemini CLI itself gives up at the fifth."""
+    if len(conversation.calls()) > MOST_REQUESTS:
+        return Reply(text="I give up.")
+    return Reply(text="Let me look.", calls=LOOP)
+
+
+def reads_it_twice_at_once(conversation):
+    """The third time in two calls: whichever comes first is held, and the other one with it."""
     if CORRECTION in conversation.text or len(conversation.calls()) > MOST_REQUESTS:
         return Reply(text="Thank you.")
-    return Reply(calls=(*LOOP, ("read_file", {"file_path": "setings.cfg"})))
+    if len(conversation.calls()) < 2:
+        return Reply(calls=LOOP)
+    tool, args = LOOP[0]
+    return Reply(calls=(*LOOP, (tool, {**args, "description": "To be sure."})))
+
+
+def reads_one_file_after_another(conversation):
+    """Never twice the same, whatever is said, and no end to it."""
+    read = len(conversation.calls())
+    if read > MOST_REQUESTS:
+        return Reply(text="I give up.")
+    return Reply(calls=(("read_file", {"file_path": f"part_{read}.py"}),))
 
 
 def touches_a_file(conversation):
@@ -97,16 +116,60 @@ def test_a_loop_is_held_corrected_held_again_and_ended(installation, looping, pe
     asked_so_far = len(story.api.conversations)
     person.tap(second, "terminate")
 
-    assert story.process.wait(120) is not None
-    assert len(story.api.conversations) == asked_so_far == 7
+    assert story.process.wait(PATIENCE_S) is not None
+    assert len(story.api.conversations) == asked_so_far == 5
     wait_for(lambda: person.run(story.run)["status"] == "terminated")
+
+
+def test_a_correction_that_is_ignored_is_enforced_at_the_fourth_call(installation, looping, person):
+    story = looping(installation, reads_it_whatever_is_said)
+    assert len(story.api.conversations) == 3
+
+    person.tap(story.card, "inject", message=CORRECTION)
+    second = wait_for(
+        lambda: (card := person.open_card(story.run))["id"] != story.card["id"] and card
+    )
+
+    assert story.process.poll() is None
+    assert person.run(story.run)["status"] == "held"
+    *before, fourth = [turn for turn in person.turns(story.run) if turn["tool"] == "read_file"]
+    assert [(turn["phase"], turn["skipped"]) for turn in before] == [
+        ("done", False), ("done", False), ("proposed", True),
+    ]  # fmt: skip
+    assert proposed_and_not_run(fourth)
+    assert second["evidence"]["summary"] == "It was corrected and is about to do the same again."
+    assert len(story.api.conversations) == 4
+
+    person.tap(second, "terminate")
+    assert story.process.wait(PATIENCE_S) is not None
+    assert len(story.api.conversations) == 4
+    wait_for(lambda: person.run(story.run)["status"] == "terminated")
+
+
+def test_an_agent_that_is_asked_to_finish_is_ended_after_its_last_turns(own_installation, looping):
+    budget = {"budget": {"calls": 2}}
+    as_caller(own_installation).ask(
+        "PATCH", f"/api/v1/projects/{own_installation.project}/", budget
+    )
+    story = looping(own_installation, reads_one_file_after_another)
+    person = story.person
+    assert story.card["kind"] == "budget"
+    asked_so_far = len(story.api.conversations)
+
+    person.tap(story.card, "finish")
+
+    assert story.process.wait(PATIENCE_S) is not None
+    wait_for(lambda: person.run(story.run)["status"] == "terminated")
+    ran = [turn for turn in person.turns(story.run) if turn["tool"] and not turn["skipped"]]
+    assert len(story.api.conversations) == asked_so_far + 3
+    assert [turn["phase"] for turn in ran] == ["done"] * 4 + ["proposed"]
 
 
 def test_what_it_cost_is_what_the_endpoint_says_it_used(installation, looping, person):
     story = looping(installation, reads_the_missing_file)
     person.tap(story.card, "inject", message=CORRECTION)
     person.tap(person.open_card(story.run), "terminate")
-    story.process.wait(120)
+    story.process.wait(PATIENCE_S)
 
     run = wait_for(lambda: (run := person.run(story.run))["status"] == "terminated" and run)
     used = story.api.total()
@@ -116,7 +179,7 @@ def test_what_it_cost_is_what_the_endpoint_says_it_used(installation, looping, p
         "cache_write_1h": 0, "output": used.output, "reasoning": used.reasoning,
     }  # fmt: skip
     assert f"{sum(calls):.6f}" == f"{float(run['cost_usd']):.6f}"
-    assert (len(calls), run["unpriced_calls"]) == (7, 0)
+    assert (len(calls), run["unpriced_calls"]) == (5, 0)
 
 
 def test_the_judge_knows_the_files_there_are(installation, looping, person):
@@ -128,7 +191,7 @@ def test_the_judge_knows_the_files_there_are(installation, looping, person):
 
 
 def test_two_held_calls_are_let_go_by_one_tap_and_told_once(installation, looping, person):
-    story = looping(installation, reads_two_missing_files_at_once)
+    story = looping(installation, reads_it_twice_at_once)
 
     def both_held():
         held = [turn for turn in person.turns(story.run) if proposed_and_not_run(turn)]
@@ -136,7 +199,7 @@ def test_two_held_calls_are_let_go_by_one_tap_and_told_once(installation, loopin
 
     wait_for(both_held)
     person.tap(story.card, "inject", message=CORRECTION)
-    story.process.wait(120)
+    story.process.wait(PATIENCE_S)
 
     answered = story.api.conversations[-1].last
     assert answered.count(CORRECTION) == 1
@@ -156,12 +219,12 @@ def test_a_call_that_is_let_go_runs(installation, looping, person):
 
 
 def test_a_second_tap_does_nothing_twice(installation, looping, person):
-    story = looping(installation, reads_two_missing_files_at_once)
+    story = looping(installation, reads_it_twice_at_once)
     told = {"message": CORRECTION, "key": uuid.uuid4().hex}
 
     first = person.tap(story.card, "inject", **told)
     again = person.tap(story.card, "inject", **told)
-    story.process.wait(120)
+    story.process.wait(PATIENCE_S)
 
     assert again["id"] == first["id"]
     assert story.api.conversations[-1].text.count(CORRECTION) == 1
@@ -187,19 +250,19 @@ def test_a_message_reaches_the_model_with_a_tools_own_error(
 
     def reads_once(conversation):
         thinking.set()
-        assert may_go_on.wait(120)
+        assert may_go_on.wait(PATIENCE_S)
         return Reply(text="Done.") if conversation.calls() else Reply(calls=LOOP)
 
     api = gemini_model(reads_once)
     client = gemini(api)
     client.connect(installation.url, installation.agent_key)
     process = client.start("Which settings are there?")
-    assert thinking.wait(120)
+    assert thinking.wait(PATIENCE_S)
     run = run_of(person, client)
     person.say(run, CORRECTION)
     may_go_on.set()
 
-    assert process.wait(120) == 0
+    assert process.wait(PATIENCE_S) == 0
     assert api.conversations[1].last.count(CORRECTION) == 1
     assert "File not found" in api.conversations[1].last
 
@@ -226,7 +289,7 @@ def test_without_its_server_tools_run_or_are_blocked_as_agreed(
 
     process = client.start("Touch it.")
 
-    assert process.wait(120) is not None
+    assert process.wait(PATIENCE_S) is not None
     assert (client.project / "it-ran").exists() is ran
 
 

@@ -8,7 +8,7 @@ from decimal import Decimal
 
 import pytest
 
-from guard.ending import is_running
+from guard.running.ending import is_running
 from tests.agents.person import Person
 from tests.agents.responses_api import Reply
 from tests.agents.test_codex_story import (
@@ -17,9 +17,8 @@ from tests.agents.test_codex_story import (
     Looping,
     reads_the_missing_file,
     thread_of,
-    wait_for,
 )
-from tests.installations import read_proc
+from tests.installations import PATIENCE_S, read_proc, wait_for
 
 pytestmark = pytest.mark.agents
 
@@ -73,8 +72,8 @@ def test_a_command_is_ended_with_all_it_started(kept, person):
 
     tap(person, run, "terminate")
 
-    assert process.wait(60) == ENDED
-    assert not any(map(is_running, pids))
+    assert process.wait(PATIENCE_S) == ENDED
+    wait_for(lambda: not any(map(is_running, pids)))
     wait_for(lambda: person.run(run)["status"] == "terminated")
 
 
@@ -90,14 +89,14 @@ def test_a_command_stands_still_while_it_is_paused(kept, person):
     tap(person, run, "continue", version=person.run(run)["version"])
     wait_for(lambda: not is_stopped(pid))
     tap(person, run, "terminate")
-    assert process.wait(60) == ENDED
+    assert process.wait(PATIENCE_S) == ENDED
 
 
 @pytest.mark.parametrize(("code", "status"), [(0, "completed"), (7, "failed")])
 def test_its_exit_status_is_the_commands(kept, person, code, status):
     _, process, run = kept("sh", "-c", f"exit {code}")
 
-    assert process.wait(60) == code
+    assert process.wait(PATIENCE_S) == code
     wait_for(lambda: person.run(run)["status"] == status)
 
 
@@ -163,7 +162,7 @@ def test_a_text_reaches_the_running_turn_and_the_next_model_request(working, per
     wait_for(lambda: "message.delivered" in person.journal(run))
     (client.project / "go-on").touch()
 
-    assert process.wait(60) == 0
+    assert process.wait(PATIENCE_S) == 0
     assert len(api.conversations) == 2
     assert CORRECTION in api.conversations[1].last
 
@@ -174,7 +173,7 @@ def test_ending_interrupts_the_command_that_runs(working, person):
 
     tap(person, run, "terminate")
 
-    assert process.wait(60) == ENDED
+    assert process.wait(PATIENCE_S) == ENDED
     assert len(api.conversations) == 1
     wait_for(lambda: not is_running(command_of(client)))
     wait_for(lambda: person.run(run)["status"] == "terminated")
@@ -189,7 +188,7 @@ def test_without_hooks_a_pause_interrupts_and_going_on_tells_it_to(working, pers
 
     (client.project / "go-on").touch()
     tap(person, run, "inject", message=CORRECTION, version=person.run(run)["version"])
-    assert process.wait(60) == 0
+    assert process.wait(PATIENCE_S) == 0
     assert CORRECTION in api.conversations[-1].last
 
 
@@ -198,10 +197,11 @@ def test_a_loop_is_held_by_its_hooks_and_corrected_once(steered):
     assert len(story.api.conversations) == 3
 
     story.person.tap(story.card, "inject", message=CORRECTION)
-    assert story.process.wait(60) == 0
+    assert story.process.wait(PATIENCE_S) == 0
 
     assert story.api.conversations[-1].text.count(CORRECTION) == 1
-    assert story.person.run(story.run)["usage"]["output"] == 42 * len(story.api.conversations)
+    used = 42 * len(story.api.conversations)
+    wait_for(lambda: story.person.run(story.run)["usage"]["output"] == used)
 
 
 def test_without_hooks_its_own_events_are_its_cost(installation, responses, codex, person):
@@ -211,10 +211,11 @@ def test_without_hooks_its_own_events_are_its_cost(installation, responses, code
         "MISSIONCONTROL_URL": installation.url,
         "MISSIONCONTROL_KEY": installation.agent_key,
     }
-    assert client.start("List.", run=RUN).wait(60) == 0
+    assert client.start("List.", run=RUN).wait(PATIENCE_S) == 0
 
     run = wait_for(lambda: person.run_of(f"codex:{thread_of(client)}"))
-    assert (run["status"], len(api.conversations)) == ("completed", 2)
+    run = wait_for(lambda: (seen := person.run(run["id"]))["status"] == "completed" and seen)
+    assert len(api.conversations) == 2
     assert [turn["tool"] for turn in person.turns(run["id"])] == [None, "Bash", None]
     assert Decimal(run["cost_usd"]) == ONE_CALL * 2
     ended = [line for line in client.said().splitlines() if '"turn.completed"' in line]
@@ -226,7 +227,7 @@ def test_a_signal_to_us_ends_it(working, person):
 
     process.send_signal(signal.SIGTERM)
 
-    assert process.wait(60) == ENDED
+    assert process.wait(PATIENCE_S) == ENDED
     wait_for(lambda: not is_running(command_of(client)))
     wait_for(lambda: person.run(run)["status"] in {"completed", "failed"})
 
@@ -237,4 +238,4 @@ def test_a_person_sees_whose_run_it_is(working, person, installation):
     row = Person(installation).run(run)
     assert (row["agent"], row["name"]) == ("codex", "tidepool: Work.")
     tap(person, run, "terminate")
-    assert process.wait(60) == ENDED
+    assert process.wait(PATIENCE_S) == ENDED

@@ -10,6 +10,7 @@ import pytest
 from tests.agents.claude_loops import CORRECTION, LOOP, MOST_REQUESTS, looping_with
 from tests.agents.messages_api import Reply
 from tests.agents.person import Person
+from tests.installations import PATIENCE_S
 
 pytestmark = pytest.mark.long
 
@@ -34,6 +35,6 @@ def test_a_hold_of_fifteen_minutes_ends_with_the_persons_answer(installation, mo
         assert person.run(story.run)["status"] == "held"
     person.tap(person.open_card(story.run), "inject", message=CORRECTION)
 
-    assert story.process.wait(60) == 0
+    assert story.process.wait(PATIENCE_S) == 0
     assert len(story.api.conversations) == 4
     assert CORRECTION in story.api.conversations[3].last

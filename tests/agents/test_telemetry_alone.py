@@ -10,14 +10,9 @@ from guard.pricing import price
 from tests.agents import messages_api
 from tests.agents.person import Person
 from tests.agents.responses_api import MODEL, USAGE, Reply
-from tests.installations import wait_for as wait_seconds_for
+from tests.installations import PATIENCE_S, wait_for
 
 pytestmark = pytest.mark.agents
-
-
-def wait_for(claim):
-    """Wait as long as a machine under load may need."""
-    return wait_seconds_for(claim, seconds=90)
 
 
 def runs_two_commands(conversation):
@@ -58,7 +53,7 @@ def test_codex_is_a_run_with_its_turns_and_its_cost(installation, responses, cod
     once_only = client.config.read_text().replace('[otel]\nmetrics_exporter = "none"\n', "", 1)
     client.config.write_text(once_only + 'metrics_exporter = "none"\n')
 
-    assert client.start("Run two commands.").wait(120) == 0, client.said()
+    assert client.start("Run two commands.").wait(PATIENCE_S) == 0, client.said()
 
     started = next(line for line in client.said().splitlines() if '"thread.started"' in line)
     key = f"codex:{json.loads(started)['thread_id']}"
@@ -80,7 +75,7 @@ def test_gemini_is_a_run_with_its_turns_and_its_cost(installation, gemini_model,
     file.write_text(json.dumps(json.loads(file.read_text()) | settings))
     client.env["OTEL_EXPORTER_OTLP_HEADERS"] = f"Authorization=Bearer {installation.agent_key}"
 
-    assert client.start("Run two commands.").wait(120) == 0, client.said()
+    assert client.start("Run two commands.").wait(PATIENCE_S) == 0, client.said()
 
     run = run_of(installation, f"gemini:{client.session()}", output=api.total().output)
     costs = [price(used, model="gemini-2.5-flash", provider="google") for used in api.calls()]

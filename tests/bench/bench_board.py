@@ -206,8 +206,8 @@ def tell(screen: Screen, person: Caller) -> dict[str, Any]:
         run = random.choice(screen.page.evaluate(IN_SIGHT)[1:])  # noqa: S311 - any of them
         for action in ("pause", "continue"):
             version = person.get(f"/api/v1/runs/{run}/")["version"]
-            answer = person.tap(run, action, version=version)
-            assert answer.status == 201, answer.json
+            response = person.tap(run, action, version=version)
+            assert response.status == 201, response.json
             screen.page.wait_for_timeout(400)
     screen.going.clear()
     screen.page.wait_for_timeout(500)
@@ -315,9 +315,9 @@ def all_judged(person: Caller, runs: list[str]) -> bool:
 
 def get_stuck(agent: Caller, person: Caller) -> None:
     """Have so many runs held at a card each."""
-    with ThreadPoolExecutor(4) as desk:
+    with ThreadPoolExecutor(4) as pool:
         names = [f"stuck {number:03}" for number in range(CARDS)]
-        list(desk.map(lambda name: agent.get_stuck(agent.open_run(name=name)), names))
+        list(pool.map(lambda name: agent.get_stuck(agent.open_run(name=name)), names))
     place = "/api/v1/decisions/?status=open&limit=500"
     wait_for(lambda: len(person.get(place)["results"]) == CARDS, seconds=60)
 

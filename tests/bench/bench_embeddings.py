@@ -4,7 +4,7 @@
 
 CORPUS holds labelled runs (`guard bench`), by default ../shared/corpus or
 $MISSIONCONTROL_SHARED/corpus. Each embedding is measured at several thresholds:
-alone (`semantic_repeat` the only detector) and within the default engine. An
+alone (`talk` the only rule) and within the default engine. An
 embedding whose package is not installed is told on stderr and left out. Prints
 one JSON object: found, early, false on the corpus and on our own drawings, the
 microseconds (CPU) of a turn and of one comparison of two new texts, and the seconds
@@ -28,16 +28,15 @@ from typing import Any
 from guard.bench.labels import Labelled, read_corpus
 from guard.bench.scores import SLACK, score
 from guard.bench.trials import try_policies
-from guard.embedding import load_likeness
 from guard.errors import EmbeddingMissing
 from guard.formats import Recording, read_recording
-from guard.normalize import call_text
-from guard.policy import DEFAULT_POLICY, Policy
+from guard.policy import DEFAULT_POLICY, Policy, Talk
+from guard.reading.embedding import load_likeness
+from guard.reading.normalize import call_text
 from guard.replay import replay
 from tests.guard.drawings.gallery import open_drawings, sealed_drawings
 
 ROOT = Path(__file__).resolve().parents[2]
-THRESHOLDS = {"hashing": (0.8, 0.86, 0.92), "": (0.86, 0.9, 0.94)}
 MOST_TEXTS = 3_000
 
 
@@ -55,7 +54,7 @@ def main() -> int:
 
 
 def measure(name: str, runs: tuple[Labelled, ...]) -> dict[str, Any] | None:
-    """Measure one embedding at its thresholds; None: it is not installed."""
+    """Measure one embedding; None: it is not installed."""
     started = time.perf_counter()
     try:
         load_likeness(name)("a first", "and a second text")
@@ -64,19 +63,10 @@ def measure(name: str, runs: tuple[Labelled, ...]) -> dict[str, Any] | None:
         return None
     figures: dict[str, Any] = {"first_use_s": round(time.perf_counter() - started, 2)}
     figures["us_comparison"] = _comparison_us(name, runs)
-    for threshold in THRESHOLDS.get(name, THRESHOLDS[""]):
-        whole = _policy(name, threshold)
-        both = {"whole": whole, "alone": replace(whole, detectors=("semantic_repeat",))}
-        figures[str(threshold)] = {
-            how: {**_figures(policy, runs), "drawings": _on_drawings(policy)}
-            for how, policy in both.items()
-        }
+    whole = replace(DEFAULT_POLICY, talk=Talk(embedding=name))
+    for how, policy in {"whole": whole, "alone": replace(whole, detectors=("talk",))}.items():
+        figures[how] = {**_figures(policy, runs), "drawings": _on_drawings(policy)}
     return figures
-
-
-def _policy(name: str, threshold: float) -> Policy:
-    rule = replace(DEFAULT_POLICY.semantic_repeat, embedding=name, threshold=threshold)
-    return replace(DEFAULT_POLICY, semantic_repeat=rule)
 
 
 def _figures(policy: Policy, runs: tuple[Labelled, ...]) -> dict[str, Any]:

@@ -35,8 +35,8 @@ def measure() -> dict[str, Any]:
     from django.db import connection
 
     from missioncontrol.clock import now
+    from missioncontrol.detection import pipeline
     from missioncontrol.history.catching_up import index_slice
-    from missioncontrol.oversight import pipeline
     from tests.build import a_project, a_run, put
 
     call_command("migrate", verbosity=0)

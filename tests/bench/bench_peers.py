@@ -31,8 +31,8 @@ from typing import Any
 from guard.bench.labels import Labelled, read_corpus
 from guard.bench.scores import Score, Trial, score
 from guard.formats import Recording, read_recording
+from guard.printing import table
 from guard.replay import replay
-from guard.tables import table
 from guard.turn import Role, Turn
 from tests.bench.caches import empty_our_caches
 from tests.guard.drawings.drawing import Drawing
@@ -289,7 +289,7 @@ def rate(runs: Sequence[Run], watched: Sequence[Watched]) -> Score:
         Trial(
             labelled=run.labelled,
             turns=sum(turn is not None for turn in run.turns),
-            alarm=one.alarm,
+            alarms=() if one.alarm is None else (one.alarm,),
             us=tuple(us for us in one.us if us is not None),
         )
         for run, one in zip(runs, watched, strict=True)

@@ -3,14 +3,22 @@
 A turn is `before` and `after`. Without a server: it is away all the time, turns go
 through the engine and onto the disk. CPU time of the host's thread, and the wall
 clock, as multiples of the same loop without a session too.
+
+`--against COMMIT` measures that commit's guard and this one in turn, each round in
+processes of their own, beside a floor of the same process: the two lines of a turn
+written as JSON to a file, and nothing else. Medians over the rounds, least and most.
 """
 
 from __future__ import annotations
 
+import argparse
 import json
 import logging
 import os
 import random
+import statistics
+import subprocess
+import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
@@ -20,6 +28,8 @@ from typing import Any
 from guard import Session
 from tests.sdk.server import LoopbackServer
 
+ROOT = Path(__file__).resolve().parents[2]
+ROUNDS = int(os.environ.get("BENCH_ROUNDS", "7"))
 TURNS = int(os.environ.get("BENCH_TURNS", "2000"))
 WORDS = [f"word{n}" for n in range(3000)]
 SIZES = {"200 B": 30, "4 kB": 600, "40 kB": 6000}
@@ -114,6 +124,123 @@ def figures() -> Iterator[tuple[str, dict[str, Any]]]:
         yield "answered at once on loopback, results of 4 kB", there(results(SIZES["4 kB"])[:300])
 
 
-if __name__ == "__main__":
+# --- beside an earlier commit -----------------------------------------------------
+
+
+def writing(file: int) -> Turn:
+    """The least that keeping a turn takes: its two lines, unread and unmasked."""
+
+    def turn(n: int, text: str) -> None:
+        call = {"key": f"{n:032}", "agent": "agent", "role": "assistant", "tool": "read_file"}
+        for outcome in ({"phase": "proposed"}, {"phase": "done", "result": text[:8000]}):
+            line = {"turn": {**call, **outcome, "args": {"path": f"src/module_{n}.py"}}}
+            os.write(file, json.dumps(line).encode() + b"\n")
+
+    return turn
+
+
+def median_us(turn: Turn, texts: list[str]) -> float:
+    """Give the CPU time of the middle turn."""
+    took: list[int] = []
+    for n, text in enumerate(texts):
+        started = time.thread_time_ns()
+        turn(n, text)
+        took.append(time.thread_time_ns() - started)
+    return statistics.median(took) / 1000
+
+
+def one_round() -> dict[str, dict[str, float]]:
+    """Measure each size once, away and with an outbox, beside the floor."""
+    found = {}
+    for size, words in SIZES.items():
+        texts = results(words)
+        with (
+            tempfile.TemporaryDirectory() as folder,
+            tempfile.TemporaryFile() as file,
+            Session("bench", url=NOBODY, key="k", outbox=Path(folder), ask=False) as session,
+        ):
+            turn = guarded(session)
+            for n in range(20):
+                turn(-n, f"warm {n}")
+            us = median_us(turn, texts) - median_us(bare, texts)
+            floor_us = median_us(writing(file.fileno()), texts)
+        found[size] = {"us": us, "floor_us": floor_us, "times_floor": us / floor_us}
+    return found
+
+
+def spread(values: list[float]) -> dict[str, float]:
+    """Give the median, the least and the most."""
+    found = {"median": statistics.median(values), "min": min(values), "max": max(values)}
+    return {name: round(value, 2) for name, value in found.items()}
+
+
+def tree_of(commit: str | None, folder: Path) -> Path:
+    """Lay out a folder to import guard from: a commit's, or this checkout's."""
+    folder.mkdir()
+    (folder / "tests").symlink_to(ROOT / "tests")
+    if commit is None:
+        (folder / "guard").symlink_to(ROOT / "guard")
+        return folder
+    packed = subprocess.run(
+        ["git", "archive", commit, "guard"], cwd=ROOT, check=True, capture_output=True
+    )
+    subprocess.run(["tar", "-x", "-C", folder], input=packed.stdout, check=True)
+    return folder
+
+
+def measured_in(tree: Path) -> dict[str, dict[str, float]]:
+    """Run one round in a process of its own, over the guard of a tree."""
+    told = subprocess.run(
+        [sys.executable, "-m", "tests.bench.bench_sdk", "--round"],
+        cwd=tree,
+        check=True,
+        capture_output=True,
+        text=True,
+    )
+    found: dict[str, dict[str, float]] = json.loads(told.stdout)
+    return found
+
+
+def compared(commit: str) -> dict[str, Any]:
+    """Measure a commit and this checkout in turn."""
+    with tempfile.TemporaryDirectory() as folder:
+        trees = {
+            "before": tree_of(commit, Path(folder) / "before"),
+            "after": tree_of(None, Path(folder) / "after"),
+        }
+        rounds = [{name: measured_in(tree) for name, tree in trees.items()} for _ in range(ROUNDS)]
+    return {
+        size: {
+            **{
+                name: {part: spread([one[name][size][part] for one in rounds]) for part in PARTS}
+                for name in trees
+            },
+            "after_by_before": spread(
+                [one["after"][size]["us"] / one["before"][size]["us"] for one in rounds]
+            ),
+        }
+        for size in SIZES
+    }
+
+
+PARTS = ("us", "floor_us", "times_floor")
+
+
+def main() -> None:
+    """Measure what the command line asks for, and print it."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--against", metavar="COMMIT")
+    parser.add_argument("--round", action="store_true", help=argparse.SUPPRESS)
+    asked = parser.parse_args()
     logging.getLogger("guard").setLevel(logging.ERROR)
-    print(json.dumps({"turns": TURNS, **dict(figures())}, indent=2))
+    if asked.round:
+        print(json.dumps(one_round()))
+    elif asked.against:
+        head = {"turns": TURNS, "rounds": ROUNDS, "against": asked.against}
+        print(json.dumps({**head, **compared(asked.against)}, indent=2))
+    else:
+        print(json.dumps({"turns": TURNS, **dict(figures())}, indent=2))
+
+
+if __name__ == "__main__":
+    main()

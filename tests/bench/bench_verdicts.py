@@ -1,8 +1,12 @@
 """Verdict round trips for 1, 16 and 64 agents, beside a bare Django view under Daphne.
 
 Run `uv run python -m tests.bench.bench_verdicts`; prints JSON. Server, workers and
-the load share the machine's cores: read the figures as ratios to the floor, which is
+the load share the machine's cores: read the figures as ratios to the floors, which are
 measured in the same run, interleaved, several times.
+
+`cpu_ms` is the processor time of all processes of the server for one answer, of its
+PostgreSQL connections too (of a Redis outside not, nor of the client). Its unit is a
+bare ASGI application under Daphne that says hello to the same requests: `cpu_hellos`.
 """
 
 from __future__ import annotations
@@ -15,16 +19,16 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable, Collection
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 from uuid import uuid4
 
-from tests.installations import ROOT, an_installation, wait_for
+from tests.installations import ROOT, all_pids, an_installation, read_proc, wait_for
 
-AGENTS = (1, 16, 64)
+AGENTS = tuple(int(number) for number in os.environ.get("BENCH_AGENTS", "1 16 64").split())
 SECONDS = float(os.environ.get("BENCH_SECONDS", "3"))
 ROUNDS = int(os.environ.get("BENCH_ROUNDS", "3"))
 
@@ -40,6 +44,16 @@ urlpatterns = [path("floor/", lambda request: JsonResponse({"ok": True}))]
 from django.core.asgi import get_asgi_application
 application = get_asgi_application()
 """
+
+HELLO = """
+async def application(scope, receive, send):
+    await send({"type": "http.response.start", "status": 200,
+                "headers": [(b"content-type", b"application/json"), (b"content-length", b"16")]})
+    await send({"type": "http.response.body", "body": b'{"judged": true}'})
+"""
+
+TICK_MS = 1000 / os.sysconf("SC_CLK_TCK")
+Pids = Callable[[], Collection[int]]
 
 
 class Connection:
@@ -122,35 +136,69 @@ class Visitor:
         self._connection.close()
 
 
-async def measure(kind: Any, url: str, key: str, agents: int) -> dict[str, float]:
+class Caller(Agent):
+    """The same client, the same requests, before an application that reads none of them."""
+
+    async def open(self) -> None:
+        await self._connection.open()
+        path = f"/api/v1/runs/{uuid4()}/turns/"
+        self._asking = head("POST", path, Authorization=self._auth, Prefer="wait=30")
+
+
+async def measure(kind: Any, url: str, key: str, agents: int, pids: Pids) -> dict[str, float]:
     """Run so many clients for a while; milliseconds and answers a second."""
     took: list[float] = []
     clients = [kind(url, key) for _ in range(agents)]
     for client in clients:
         await client.open()
-    started = time.perf_counter()
+    used, started = cpu_ms(pids()), time.perf_counter()
     await asyncio.gather(*(client.work(started + SECONDS, took) for client in clients))
-    spent = time.perf_counter() - started
+    spent, used = time.perf_counter() - started, cpu_ms(pids()) - used
     ordered = sorted(took)
     return {
         "p50_ms": round(1000 * ordered[len(ordered) // 2], 2),
         "p99_ms": round(1000 * ordered[int(len(ordered) * 0.99)], 2),
         "per_s": round(len(took) / spent),
+        "cpu_ms": round(used / len(took), 3),
     }
 
 
+def cpu_ms(pids: Collection[int]) -> float:
+    """Return the processor time that these processes have used."""
+    fields = (read_proc(pid, "stat").rpartition(b")")[2].split() for pid in pids)
+    return TICK_MS * sum(int(one[11]) + int(one[12]) for one in fields if one)
+
+
+def pids_of(running: Any) -> Pids:
+    """Return what names the server's processes, and its connections' at PostgreSQL."""
+    database = running.environment.get("DATABASE_URL", "").rpartition("/")[2].encode()
+
+    def named() -> Collection[int]:
+        here = set(running.processes())
+        if database:
+            here |= {pid for pid in all_pids() if serves(pid, database)}
+        return here
+
+    return named
+
+
+def serves(pid: int, database: bytes) -> bool:
+    line = read_proc(pid, "cmdline")
+    return line.startswith(b"postgres: ") and database in line
+
+
 @asynccontextmanager
-async def bare_django() -> AsyncIterator[str]:
-    """Serve the floor under Daphne."""
+async def a_floor(code: str, port: int) -> AsyncIterator[tuple[str, Pids]]:
+    """Serve an application under Daphne."""
     with tempfile.TemporaryDirectory() as place:
-        (Path(place) / "floor.py").write_text(FLOOR)
+        (Path(place) / "floor.py").write_text(code)
         server = await asyncio.create_subprocess_exec(
-            *(sys.executable, "-m", "daphne", "-p", "18731", "-v", "0", "floor:application"),
+            *(sys.executable, "-m", "daphne", "-p", str(port), "-v", "0", "floor:application"),
             cwd=place, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
         )  # fmt: skip
         try:
-            await answering(18731)
-            yield "http://127.0.0.1:18731"
+            await answering(port)
+            yield f"http://127.0.0.1:{port}", lambda: [server.pid]
         finally:
             server.terminate()
             await server.wait()
@@ -167,25 +215,35 @@ async def answering(port: int) -> None:
     raise TimeoutError("the bare view did not start")
 
 
-async def compare(url: str, key: str) -> dict[str, Any]:
+async def compare(running: Any) -> dict[str, Any]:
     found: dict[str, Any] = {}
-    async with bare_django() as bare:
+    ours = (Agent, running.url, running.agent_key)
+    async with a_floor(FLOOR, 18731) as (bare, bare_pids), a_floor(HELLO, 18732) as (hi, hi_pids):
         for agents in AGENTS:
             rounds = [
-                (await measure(Agent, url, key, agents), await measure(Visitor, bare, "", agents))
+                {
+                    "verdict": await measure(*ours, agents, pids_of(running)),
+                    "bare_view": await measure(Visitor, bare, "", agents, bare_pids),
+                    "hello": await measure(Caller, hi, "", agents, hi_pids),
+                }
                 for _ in range(ROUNDS)
             ]
             found[str(agents)] = summary(rounds)
     return found
 
 
-def summary(rounds: list[tuple[dict[str, float], dict[str, float]]]) -> dict[str, Any]:
-    ratios = [ours["p50_ms"] / bare["p50_ms"] for ours, bare in rounds]
-    return {
-        "verdict": {name: spread([ours[name] for ours, _ in rounds]) for name in rounds[0][0]},
-        "bare_view": {name: spread([bare[name] for _, bare in rounds]) for name in rounds[0][0]},
-        "p50_ratio": spread(ratios),
+def summary(rounds: list[dict[str, dict[str, float]]]) -> dict[str, Any]:
+    told: dict[str, Any] = {
+        kind: {name: spread([one[kind][name] for one in rounds]) for name in rounds[0][kind]}
+        for kind in rounds[0]
     }
+    told["p50_ratio"] = ratios(rounds, "p50_ms", "bare_view")
+    told["cpu_hellos"] = ratios(rounds, "cpu_ms", "hello")
+    return told
+
+
+def ratios(rounds: list[dict[str, dict[str, float]]], name: str, floor: str) -> dict[str, float]:
+    return spread([one["verdict"][name] / one[floor][name] for one in rounds])
 
 
 def spread(values: list[float]) -> dict[str, float]:
@@ -206,7 +264,7 @@ def is_ready(running: Any) -> bool:
 def main() -> None:
     with tempfile.TemporaryDirectory() as place, an_installation(Path(place) / "data") as running:
         wait_for(lambda: is_ready(running), seconds=60)
-        found = asyncio.run(compare(running.url, running.agent_key))
+        found = asyncio.run(compare(running))
     database = "postgresql" if os.environ.get("DATABASE_URL") else "sqlite"
     print(json.dumps({"bench": "verdicts", "database": database, "agents": found}, indent=1))
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import functools
 import sys
 
-from guard import volatile
-from guard.lines import Lines
-from guard.memo import Memo
+from guard.reading import volatile
+from guard.reading.lines import Lines
+from guard.reading.memo import Memo
 
 
 def empty_our_caches() -> None:

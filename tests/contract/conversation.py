@@ -6,6 +6,7 @@ import itertools
 import json
 import urllib.error
 import urllib.request
+from collections.abc import Iterator
 from typing import Any
 from uuid import uuid4
 
@@ -37,23 +38,31 @@ class Caller:
             method=method,
         )
         try:
-            with urllib.request.urlopen(request, timeout=70) as answer:
-                return Answer(answer.status, answer.headers, answer.read())
+            with urllib.request.urlopen(request, timeout=70) as response:
+                return Answer(response.status, response.headers, response.read())
         except urllib.error.HTTPError as error:
             with error:
                 return Answer(error.code, error.headers, error.read())
 
     def get(self, path: str) -> Any:
-        answer = self.ask("GET", path)
-        assert answer.status == 200, (answer.status, answer.json)
-        return answer.json
+        response = self.ask("GET", path)
+        assert response.status == 200, (response.status, response.json)
+        return response.json
+
+    def each(self, path: str) -> Iterator[Any]:
+        """GET every row of a list, page by page."""
+        page = self.get(path)
+        yield from page["results"]
+        while page["next"]:
+            page = self.get("/api/v1/" + page["next"].partition("/api/v1/")[2])
+            yield from page["results"]
 
     # --- an agent ------------------------------------------------------------------
 
     def open_run(self, **said: Any) -> str:
-        answer = self.ask("POST", "/api/v1/runs/", {"name": "contract", "agent": "coder", **said})
-        assert answer.status in (200, 201), answer.json
-        return str(answer.json["id"])
+        response = self.ask("POST", "/api/v1/runs/", {"name": "contract", "agent": "coder", **said})
+        assert response.status in (200, 201), response.json
+        return str(response.json["id"])
 
     def post_turns(self, run: str, *turns: Any, wait: int | None = 20) -> Answer:
         prefer = {"Prefer": f"wait={wait}"} if wait is not None else {}
@@ -72,7 +81,7 @@ class Caller:
     # --- a person ------------------------------------------------------------------
 
     def card_of(self, run: str) -> dict[str, Any]:
-        cards = self.get("/api/v1/decisions/?status=open&limit=500")["results"]
+        cards = self.each("/api/v1/decisions/?status=open&limit=500")
         return next(card for card in cards if card["run"] == run)
 
     def tap(self, run: str, action: str, **said: Any) -> Answer:

@@ -63,11 +63,11 @@ def test_a_bad_turn_is_refused_and_the_good_ones_are_kept(agent):
     [b"", b"[]", b"{", b'{"turns": []}', b'{"turns": 7}', b'{"turns": [{"role": "assistant"}]}'],
 )
 def test_a_body_without_any_readable_turn_is_a_400(agent, body):
-    answer = agent.ask("POST", f"/api/v1/runs/{agent.open_run()}/turns/", body)
+    response = agent.ask("POST", f"/api/v1/runs/{agent.open_run()}/turns/", body)
 
-    assert answer.status == 400
-    assert answer.headers["Content-Type"] == "application/problem+json"
-    assert answer.json["code"] == "invalid_request"
+    assert response.status == 400
+    assert response.headers["Content-Type"] == "application/problem+json"
+    assert response.json["code"] == "invalid_request"
 
 
 def test_a_clients_seq_is_ignored(agent, person):
@@ -102,8 +102,8 @@ def test_an_agent_that_polls_is_known_to_be_held_and_a_tap_frees_it(agent, perso
     waiting.join(10)
 
     assert tapped.status == 201
-    (answer,) = answers
-    directive = answer.json
+    (response,) = answers
+    directive = response.json
     assert (directive["action"], directive["call"]) == ("proceed", "skip")
     assert [message["text"] for message in directive["messages"]] == ["Use token.py."]
 
@@ -129,9 +129,9 @@ def test_a_poll_with_nothing_newer_answers_204(agent):
     version = agent.ask("GET", f"/api/v1/runs/{run}/directive/").json["version"]
 
     started = time.monotonic()
-    answer = agent.poll(run, version, wait=1)
+    response = agent.poll(run, version, wait=1)
 
-    assert answer.status == 204
+    assert response.status == 204
     assert time.monotonic() - started > 0.9
 
 
@@ -151,10 +151,10 @@ def test_a_terminated_run_is_answered_with_stop_for_ever(agent, person):
 def test_completed_ends_the_run_and_closes_nothing_that_is_not_there(agent, person):
     run = agent.open_run()
 
-    answer = agent.ask("PATCH", f"/api/v1/runs/{run}/", {"status": "completed"})
+    response = agent.ask("PATCH", f"/api/v1/runs/{run}/", {"status": "completed"})
 
-    assert answer.json["status"] == "completed"
-    assert answer.json["ended_at"] is not None
+    assert response.json["status"] == "completed"
+    assert response.json["ended_at"] is not None
 
 
 def test_the_auto_mode_corrects_without_a_tap(agent, person):
@@ -174,12 +174,12 @@ def test_the_auto_mode_corrects_without_a_tap(agent, person):
 def test_without_a_known_key_nothing_is_taken(nobody, agent, key):
     run = agent.open_run()
 
-    answer = nobody.ask(
+    response = nobody.ask(
         "POST", f"/api/v1/runs/{run}/turns/", {"turns": [a_turn()]}, Authorization=key
     )
 
-    assert answer.status == 401
-    assert answer.json["code"] == "not_signed_in"
+    assert response.status == 401
+    assert response.json["code"] == "not_signed_in"
 
 
 def test_a_run_that_is_not_there_is_a_404(agent):
@@ -188,9 +188,9 @@ def test_a_run_that_is_not_there_is_a_404(agent):
 
 
 def test_a_body_over_the_limit_is_refused(agent):
-    answer = agent.post_turns(agent.open_run(), a_turn(result="x" * 9_000_000))
+    response = agent.post_turns(agent.open_run(), a_turn(result="x" * 9_000_000))
 
-    assert (answer.status, answer.json["code"]) == (413, "body_too_large")
+    assert (response.status, response.json["code"]) == (413, "body_too_large")
 
 
 def test_hostile_text_is_stored_and_served_as_it_is(agent, person):
@@ -223,15 +223,15 @@ def test_a_host_that_is_not_ours_is_refused_on_every_path(agent):
 
 
 def test_an_address_that_is_not_there_is_a_problem_document(agent):
-    answer = agent.ask("GET", "/api/v1/nope/")
+    response = agent.ask("GET", "/api/v1/nope/")
 
-    assert (answer.status, answer.json["code"]) == (404, "not_found")
+    assert (response.status, response.json["code"]) == (404, "not_found")
 
 
 def test_another_method_is_a_405(agent):
-    answer = agent.ask("GET", "/api/v1/hooks/claude-code/")
+    response = agent.ask("GET", "/api/v1/hooks/claude-code/")
 
-    assert (answer.status, answer.json["code"]) == (405, "method_not_allowed")
+    assert (response.status, response.json["code"]) == (405, "method_not_allowed")
 
 
 def test_who_joins_a_run_tells_what_it_can_do(agent):
@@ -248,9 +248,9 @@ def test_who_joins_a_run_tells_what_it_can_do(agent):
 
 
 def test_hooks_of_an_agent_nobody_knows_are_a_404(agent):
-    answer = agent.ask("POST", "/api/v1/hooks/nobody/", {"hook_event_name": "Stop"})
+    response = agent.ask("POST", "/api/v1/hooks/nobody/", {"hook_event_name": "Stop"})
 
-    assert (answer.status, answer.json["code"]) == (404, "not_found")
+    assert (response.status, response.json["code"]) == (404, "not_found")
 
 
 @pytest.mark.parametrize(
@@ -258,26 +258,26 @@ def test_hooks_of_an_agent_nobody_knows_are_a_404(agent):
 )
 def test_prefer_is_read_as_its_rfc_says(agent, said):
     body = {"turns": [a_turn("ls")]}
-    answer = agent.ask("POST", f"/api/v1/runs/{agent.open_run()}/turns/", body, Prefer=said)
+    response = agent.ask("POST", f"/api/v1/runs/{agent.open_run()}/turns/", body, Prefer=said)
 
-    assert answer.headers["Preference-Applied"] == "wait=5"
+    assert response.headers["Preference-Applied"] == "wait=5"
 
 
 @pytest.mark.parametrize("budget", [{"tokens": "1e300000"}, {"usd": "1e-400"}, {"calls": -1}])
 def test_a_budget_nobody_means_is_refused_at_once(agent, budget):
-    answer = agent.ask("POST", "/api/v1/runs/", {"name": "x", "budget": budget})
+    response = agent.ask("POST", "/api/v1/runs/", {"name": "x", "budget": budget})
 
-    assert (answer.status, answer.json["code"]) == (400, "invalid_request")
+    assert (response.status, response.json["code"]) == (400, "invalid_request")
 
 
 def test_a_wait_that_is_no_number_is_no_wait(agent):
-    answer = agent.ask("GET", f"/api/v1/runs/{agent.open_run()}/directive/?wait=nan&after=99")
+    response = agent.ask("GET", f"/api/v1/runs/{agent.open_run()}/directive/?wait=nan&after=99")
 
-    assert answer.status == 204
+    assert response.status == 204
 
 
 @pytest.mark.parametrize("path", ["/metrics", "/v1/nothing"])
 def test_what_is_not_built_yet_is_a_404_and_not_a_page(nobody, path):
-    answer = nobody.ask("GET", path)
+    response = nobody.ask("GET", path)
 
-    assert (answer.status, answer.json["code"]) == (404, "not_found")
+    assert (response.status, response.json["code"]) == (404, "not_found")

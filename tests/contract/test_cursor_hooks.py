@@ -16,9 +16,11 @@ class Session:
 
     def hook(self, event, **fields):
         body = {"conversation_id": self.id, "workspace_roots": ["/tidepool"]} | fields
-        answer = self.agent.ask("POST", "/api/v1/hooks/cursor/", body | {"hook_event_name": event})
-        assert answer.status == 200, answer.json
-        return answer.json
+        response = self.agent.ask(
+            "POST", "/api/v1/hooks/cursor/", body | {"hook_event_name": event}
+        )
+        assert response.status == 200, response.json
+        return response.json
 
     def before(self, path="setings.py"):
         self.calls += 1

@@ -24,8 +24,8 @@ def hold_at_budget(session, person):
     with ThreadPoolExecutor(1) as pool:
         asked = pool.submit(session.before, "Bash", {"command": "make"}, cost_usd=Decimal(1))
         card = wait_for(lambda: open_card(session, person))
-        answer = person.tap(card["run"], "finish", decision=card["id"], version=card["version"])
-        assert answer.status == 201, answer.json
+        response = person.tap(card["run"], "finish", decision=card["id"], version=card["version"])
+        assert response.status == 201, response.json
         return asked.result(timeout=60)
 
 

@@ -24,9 +24,11 @@ class Session:
     def hook(self, event, **fields):
         stamp = f"2026-11-22T06:00:00.{next(self._clock):06}Z"
         body = {"session_id": self.id, "cwd": "/tidepool", "timestamp": stamp} | fields
-        answer = self.agent.ask("POST", "/api/v1/hooks/gemini/", body | {"hook_event_name": event})
-        assert answer.status == 200, answer.json
-        return answer.json
+        response = self.agent.ask(
+            "POST", "/api/v1/hooks/gemini/", body | {"hook_event_name": event}
+        )
+        assert response.status == 200, response.json
+        return response.json
 
     def before(self, path="setings.py", **fields):
         call = {"tool_name": "read_file", "tool_input": {"file_path": path}}
@@ -51,9 +53,11 @@ class Session:
             self.after()
 
     def card(self):
+        mine = self.run()["id"]
+
         def waiting():
             rows = self.person.get("/api/v1/decisions/?status=open&limit=500")["results"]
-            ours = (row for row in rows if row["run"] == self.run()["id"])
+            ours = (row for row in rows if row["run"] == mine)
             return next((r for r in ours if r["agent_waiting"] and r["status"] == "open"), None)
 
         return wait_for(waiting)
@@ -61,8 +65,8 @@ class Session:
     def tap(self, action, **said):
         card = self.card()
         told = {"decision": card["id"], "version": card["version"]} | said
-        answer = self.person.tap(self.run()["id"], action, **told)
-        assert answer.status == 201, answer.json
+        response = self.person.tap(self.run()["id"], action, **told)
+        assert response.status == 201, response.json
 
 
 @pytest.fixture

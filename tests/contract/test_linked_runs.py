@@ -81,11 +81,11 @@ def test_a_budget_of_the_lead_holds_its_child_and_one_tap_lets_both_go(agent, pe
     assert also.json["directive"]["action"] == "hold"
 
     card = person.card_of(child)
-    answer = person.tap(
+    response = person.tap(
         child, "allow_budget", decision=card["id"], version=card["version"], amount={"usd": "5"}
     )
 
-    assert answer.status == 201
+    assert response.status == 201
     assert {a_run(person, run)["status"] for run in (lead, child)} == {"running"}
 
 
@@ -93,9 +93,9 @@ def test_a_hook_that_names_a_parent_opens_its_session_under_it(agent, person):
     lead, session = agent.open_run(), str(uuid4())
     body = {"hook_event_name": "SessionStart", "session_id": session, "source": "startup"}
 
-    answer = agent.ask("POST", "/api/v1/hooks/claude-code/", {**body, "parent_run": lead})
+    response = agent.ask("POST", "/api/v1/hooks/claude-code/", {**body, "parent_run": lead})
 
-    assert answer.status == 200
+    assert response.status == 200
     (row,) = person.get(f"/api/v1/runs/?parent={lead}")["results"]
     assert (row["key"], row["relation"]) == (f"claude-code:{session}", "child")
 

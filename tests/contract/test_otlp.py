@@ -40,9 +40,9 @@ def run_of(person, key):
 def test_json_spans_are_a_run_and_the_answer_is_empty(agent, person):
     session = uuid4().hex
 
-    answer = agent.ask("POST", "/v1/traces", spans(a_tool_span(session)))
+    response = agent.ask("POST", "/v1/traces", spans(a_tool_span(session)))
 
-    assert (answer.status, answer.json) == (200, {})
+    assert (response.status, response.json) == (200, {})
     run = run_of(person, f"my-agent:{session}")
     turns = person.get(f"/api/v1/runs/{run['id']}/turns/")["results"]
     assert [(turn["tool"], turn["args"]) for turn in turns] == [("Bash", {"command": "ls"})]
@@ -91,10 +91,10 @@ def test_bad_records_are_counted_and_named_and_good_ones_kept(agent, person):
     session = uuid4().hex
     bad = {**a_tool_span(session), "traceId": "no id"}
 
-    answer = agent.ask("POST", "/v1/traces", spans(bad, a_tool_span(session), 7))
+    response = agent.ask("POST", "/v1/traces", spans(bad, a_tool_span(session), 7))
 
-    assert answer.status == 200
-    told = answer.json["partialSuccess"]
+    assert response.status == 200
+    told = response.json["partialSuccess"]
     assert told["rejectedSpans"] == "2"
     assert told["errorMessage"].startswith("record 0: traceId must be 32 hexadecimal digits")
     assert run_of(person, f"my-agent:{session}")["turns"] == 1
@@ -120,8 +120,8 @@ def raw(installation, path, body, kind, **headers):
     named = {"Content-Type": kind, "Authorization": f"Bearer {installation.agent_key}", **headers}
     request = urllib.request.Request(f"{installation.url}{path}", body, named, method="POST")
     try:
-        with urllib.request.urlopen(request, timeout=60) as answer:
-            return answer.status, answer.headers["Content-Type"], answer.read()
+        with urllib.request.urlopen(request, timeout=60) as response:
+            return response.status, response.headers["Content-Type"], response.read()
     except urllib.error.HTTPError as error:
         with error:
             return error.code, error.headers["Content-Type"], error.read()
@@ -154,9 +154,9 @@ def test_what_is_no_protobuf_is_refused_with_a_status_in_protobuf(installation):
     ],
 )
 def test_what_cannot_be_taken_is_refused_with_its_reason(agent, body, headers, status, code):
-    answer = agent.ask("POST", "/v1/logs", body, **headers)
+    response = agent.ask("POST", "/v1/logs", body, **headers)
 
-    assert (answer.status, answer.json["code"]) == (status, code)
+    assert (response.status, response.json["code"]) == (status, code)
 
 
 def test_only_posting_is_offered(agent):
@@ -184,9 +184,9 @@ def test_metrics_are_taken_and_not_kept(agent):
     metric = {"name": "gen_ai.client.token.usage", "sum": {"dataPoints": [point]}}
     body = {"resourceMetrics": [{"scopeMetrics": [{"metrics": [metric, {"name": "no data"}]}]}]}
 
-    answer = agent.ask("POST", "/v1/metrics", body)
+    response = agent.ask("POST", "/v1/metrics", body)
 
-    assert answer.json["partialSuccess"]["rejectedDataPoints"] == "1"
+    assert response.json["partialSuccess"]["rejectedDataPoints"] == "1"
 
 
 def test_an_empty_request_is_a_success(installation):
@@ -211,6 +211,6 @@ def test_who_joins_later_takes_the_run_in_hand(agent, person):
 
 
 def test_nobody_sends_without_a_key(nobody):
-    answer = nobody.ask("POST", "/v1/traces", spans(a_tool_span(uuid4().hex)))
+    response = nobody.ask("POST", "/v1/traces", spans(a_tool_span(uuid4().hex)))
 
-    assert answer.status == 401
+    assert response.status == 401

@@ -17,11 +17,13 @@ from channels.testing import WebsocketCommunicator
 
 from guard.turn import Role, Turn, Usage
 from missioncontrol.accounts import services as accounts
+from missioncontrol.costs import linking
+from missioncontrol.decisions import deadlines, interventions, permissions, sessions
+from missioncontrol.decisions.taps import Amount, Tap
+from missioncontrol.detection import judging
 from missioncontrol.live import consumers
 from missioncontrol.live.routing import sockets
-from missioncontrol.oversight import answers, judging, kinship, services
-from missioncontrol.oversight.projects import NewPolicy, change_project
-from missioncontrol.oversight.taps import Amount, Tap
+from missioncontrol.projects.rules import NewPolicy, change_project
 from tests.build import NOON, a_call, a_proposal, a_run, after, report
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -36,7 +38,7 @@ def tap(run, action, *, by="ana", **said):
     run.refresh_from_db()
     if run.open_decision:
         said.setdefault("decision", run.open_decision)
-    answers.intervene(
+    interventions.intervene(
         run.id, Tap(key=f"{action}-{run.version}", action=action, version=run.version, **said),
         projects=[run.project_id], by=by, at=after(60),
     )  # fmt: skip
@@ -57,19 +59,19 @@ def judge(run):
 
 def held_and_corrected(run):
     get_stuck(run)
-    services.note_waiting([run.id], at=after(2))
+    sessions.note_waiting([run.id], at=after(2))
     tap(run, "inject", message="Use token.py.")
-    services.note_answered(run.id, at=after(61))
-    services.claim_messages(run.id, at=after(61))
+    sessions.note_answered(run.id, at=after(61))
+    sessions.claim_messages(run.id, at=after(61))
     report(run, a_call("cat token.py", key="n", result="class Token: ..."), at=after(70))
 
 
 def gave_up_then_terminated(run):
     get_stuck(run)
-    services.note_waiting([run.id], at=after(2))
-    services.give_up_abandoned(at=after(20))
+    sessions.note_waiting([run.id], at=after(2))
+    deadlines.give_up_abandoned(at=after(20))
     tap(run, "terminate")
-    answers.report_end(run.id, "failed", projects=[run.project_id], by="agent", at=after(62))
+    interventions.report_end(run.id, "failed", projects=[run.project_id], by="agent", at=after(62))
 
 
 def allowed(run):
@@ -81,16 +83,16 @@ def allowed(run):
 def paused_and_continued(run):
     report(run, a_call("ls", key="a", result="one\ntwo"))
     tap(run, "pause")
-    services.note_waiting([run.id], at=after(61))
+    sessions.note_waiting([run.id], at=after(61))
     tap(run, "continue")
-    answers.set_mode(run.id, "flag", projects=[run.project_id], by="ana", at=after(63))
+    interventions.set_mode(run.id, "flag", projects=[run.project_id], by="ana", at=after(63))
     get_stuck(run)
     tap(run, "pause")
     tap(run, "continue")
 
 
 def corrected_by_itself(run):
-    answers.set_mode(run.id, "auto", projects=[run.project_id], by="ana", at=NOON)
+    interventions.set_mode(run.id, "auto", projects=[run.project_id], by="ana", at=NOON)
     read = {"role": Role.ASSISTANT, "tool": "Read", "args": {"file_path": "src/tokens.py"}}
     for key in "12":
         report(run, Turn(key=key, error="File does not exist: src/tokens.py", **read))
@@ -107,25 +109,29 @@ def spent_and_allowed_more(run):
     report(run, a_call("pwd", key="b", call_id="m2", **told))
     report(run, a_call("id", key="c", call_id="m3", **told))
     tap(run, "allow_budget", amount=Amount(calls=4))
-    answers.report_end(run.id, "completed", projects=[run.project_id], by="agent", at=after(62))
+    interventions.report_end(
+        run.id, "completed", projects=[run.project_id], by="agent", at=after(62)
+    )
 
 
 def finished_at_its_budget(run):
     report(run, *[a_call(f"cat {n}", key=f"{n}", result=f"line {n}") for n in range(4)])
     report(run, a_proposal("cat 4", key="4", cost_usd=Decimal("0.50")))
-    services.note_waiting([run.id], at=after(2))
+    sessions.note_waiting([run.id], at=after(2))
     tap(run, "finish")
-    services.note_answered(run.id, at=after(61))
-    services.claim_messages(run.id, at=after(61))
+    sessions.note_answered(run.id, at=after(61))
+    sessions.claim_messages(run.id, at=after(61))
     report(run, Turn(role=Role.ASSISTANT, key="5", content="Half is done."), at=after(70))
-    answers.report_end(run.id, "completed", projects=[run.project_id], by="agent", at=after(71))
+    interventions.report_end(
+        run.id, "completed", projects=[run.project_id], by="agent", at=after(71)
+    )
 
 
 def shared_budget_raised(run):
     given = {"project": {"calls": 4}, "agents": {"coder": {"usd": "100"}}}
     change_project(run.project_id, {"budgets": given}, by="ana", at=after(1))
     report(run, *[a_call(f"cat {n}", key=f"{n}", result=f"line {n}") for n in range(4)])
-    services.note_waiting([run.id], at=after(2))
+    sessions.note_waiting([run.id], at=after(2))
     tap(run, "allow_budget", amount=Amount(calls=6))
     report(run, a_call("cat 4", key="4", result="line 4"), at=after(65))
     change_project(run.project_id, {"budgets": {"project": {}}}, by="ana", at=after(66))
@@ -139,17 +145,17 @@ def say(run, times):
 
 def warned_then_ended_by_policy(run):
     say(run, 4)
-    services.claim_messages(run.id, at=after(3))
+    sessions.claim_messages(run.id, at=after(3))
     say(run, 2)
-    answers.report_end(run.id, "failed", projects=[run.project_id], by="agent", at=after(62))
+    interventions.report_end(run.id, "failed", projects=[run.project_id], by="agent", at=after(62))
 
 
 def asked_after_a_warning_and_restarted(run):
     for number in range(5):
         report(run, a_call("make", key=f"m{number}", error="no rule to make target"))
-    services.note_waiting([run.id], at=after(2))
+    sessions.note_waiting([run.id], at=after(2))
     tap(run, "restart", message="The target is called all.")
-    answers.report_end(run.id, "failed", projects=[run.project_id], by="agent", at=after(62))
+    interventions.report_end(run.id, "failed", projects=[run.project_id], by="agent", at=after(62))
 
 
 def nudged_under_a_newer_policy(run):
@@ -157,59 +163,95 @@ def nudged_under_a_newer_policy(run):
     change_project(run.project_id, {"policy": telling}, by="ana", at=after(1))
     for key in "12":
         report(run, a_call(key=key, error="No such file: tokens.py"))
-    services.claim_messages(run.id, at=after(3))
+    sessions.claim_messages(run.id, at=after(3))
 
 
 def found_out_what_it_can(run):
     get_stuck(run)
     told = {"hold": True, "inject": [], "terminate": "not", "why": {"terminate": "Not here."}}
-    services.learn_capabilities(run.id, told, at=after(2))
-    services.learn_capabilities(run.id, {"terminate": "signal"}, at=after(3))
-    services.learn_capabilities(run.id, {"terminate": "signal"}, at=after(4))
+    sessions.learn_capabilities(run.id, told, at=after(2))
+    sessions.learn_capabilities(run.id, {"terminate": "signal"}, at=after(3))
+    sessions.learn_capabilities(run.id, {"terminate": "signal"}, at=after(4))
     tap(run, "terminate")
 
 
 def parked_and_resumed(run):
     get_stuck(run)
-    services.note_waiting([run.id], at=after(2))
-    services.park(run.id, at=after(20))
-    services.end_session(run.id, at=after(21))
-    services.unpark(run.id, at=after(40))
-    services.note_waiting([run.id], at=after(41))
+    sessions.note_waiting([run.id], at=after(2))
+    sessions.park(run.id, at=after(20))
+    sessions.end_session(run.id, at=after(21))
+    sessions.unpark(run.id, at=after(40))
+    sessions.note_waiting([run.id], at=after(41))
     tap(run, "continue")
-    services.note_answered(run.id, at=after(61))
+    sessions.note_answered(run.id, at=after(61))
 
 
 def was_killed_and_came_back(run):
     get_stuck(run)
-    services.note_waiting([run.id], at=after(2))
-    services.give_up_abandoned(at=after(20))
+    sessions.note_waiting([run.id], at=after(2))
+    deadlines.give_up_abandoned(at=after(20))
     tap(run, "continue")
     report(run, a_call("ls", key="n", result="one"), at=after(70))
 
 
 def expired_and_lost(run):
     get_stuck(run)
-    services.expire_unanswered(at=after(3700))
-    services.lose_silent(at=after(9000))
+    deadlines.expire_unanswered(at=after(3700))
+    deadlines.lose_silent(at=after(9000))
+
+
+def told_and_taken_back(run):
+    get_stuck(run)
+    sessions.note_waiting([run.id], at=after(2))
+    tap(run, "inject", message="Use token.py.")
+    tap(run, "undo", undoes=run.interventions.get().key, decision=None)
+    tap(run, "continue")
+
+
+def ended_in_a_hold_that_was_lifted_and_not(run):
+    get_stuck(run)
+    sessions.end_session(run.id, at=after(2))
+    tap(run, "continue")
+    tap(run, "undo", undoes=run.interventions.get().key)
+    report(run, a_proposal("ls", key="n"), at=after(70))
+
+
+def asked_for_permissions(run):
+    report(run, a_proposal("rm one", key="a"), a_proposal("rm two", key="b"))
+    report(run, a_proposal("rm three", key="c"), a_proposal("rm four", key="d"))
+    commands = ("rm one", "rm two", "rm three", "rm four")
+    first, _, third, _ = (
+        permissions.ask(run.id, a_proposal(text), for_s=60, at=after(2)) for text in commands
+    )
+    sessions.learn_capabilities(run.id, {"terminate": "not"}, at=after(3))
+    tap(run, "pause")
+    sessions.note_waiting([run.id], at=after(61))
+    tap(run, "allow_once", decision=first)
+    permissions.note_delivered(run.id, first, at=after(62))
+    tap(run, "continue")
+    report(run, a_call("rm one", key="a", result=""), at=after(63))
+    permissions.follow(run.id, done_seq=1, rests="", at=after(64))
+    tap(run, "deny", decision=third, message="Keep it.")
+    permissions.time_out_unheard(at=after(99))
+    sessions.end_session(run.id, at=after(100))
 
 
 CLIMBING = {
-    "detectors": ["exact_repeat"],
+    "detectors": ["repeat"],
     "judged": False,
-    "ladder": {"exact_repeat": {"escalate_at": 3, "ask_at": 5}},
+    "ladder": {"repeat": {"escalate_at": 3, "ask_at": 5}},
 }
 
 
 def linked_then_held_at_its_trees_budget(run):
     above = a_run(run.project, name="lead", budget={"usd": 10})
-    kinship.link_run(run.id, above.id, projects=[run.project_id], by="agent", at=after(1))
+    linking.link_run(run.id, above.id, projects=[run.project_id], by="agent", at=after(1))
     report(run, a_proposal(key="k1", cost_usd=Decimal(10)), at=after(2))
     tap(run, "allow_budget", amount=Amount(usd=Decimal(5)))
     report(run, a_call(key="k1", result="one file"), at=after(62))
     a_run(run.project, name="reader", parent=run.id)
     tap(above, "terminate")
-    services.end_session(run.id, at=after(70))
+    sessions.end_session(run.id, at=after(70))
 
 
 STORIES = {
@@ -230,7 +272,10 @@ STORIES = {
         (parked_and_resumed, {}),
         (was_killed_and_came_back, {}),
         (expired_and_lost, {}),
+        (told_and_taken_back, {}),
+        (ended_in_a_hold_that_was_lifted_and_not, {}),
         (linked_then_held_at_its_trees_budget, {}),
+        (asked_for_permissions, {}),
     )
 }
 
@@ -266,7 +311,7 @@ async def test_the_recorded_stream_is_what_the_socket_says(name, place, project,
 
 async def listen(path, secret):
     headers = [(b"authorization", f"Bearer {secret}".encode())]
-    socket = WebsocketCommunicator(sockets, path, headers=headers)
+    socket = WebsocketCommunicator(sockets, path, headers=[(b"host", b"testserver"), *headers])
     await socket.connect(timeout=20)
     return socket, json.loads(await socket.receive_from(timeout=20))
 

@@ -29,8 +29,8 @@ class Crowd:
     def of(cls, agent: Caller, count: int, *, name: str = "crowd") -> Crowd:
         """Open so many runs, four at a time."""
         names = [f"{name} {number:04}" for number in range(count)]
-        with ThreadPoolExecutor(4) as desk:
-            return cls(agent, list(desk.map(lambda one: agent.open_run(name=one), names)))
+        with ThreadPoolExecutor(4) as pool:
+            return cls(agent, list(pool.map(lambda one: agent.open_run(name=one), names)))
 
     def work(self, turns: int = 1) -> None:
         """Have every run tell some turns that cost something; nobody waits for verdicts."""
@@ -40,8 +40,8 @@ class Crowd:
             said = [a_turn(f"cat {number}-{n}", cost_usd="0.01") for n in range(turns)]
             self.agent.post_turns(run, *said, wait=None)
 
-        with ThreadPoolExecutor(4) as desk:
-            list(desk.map(tell, enumerate(self.ids)))
+        with ThreadPoolExecutor(4) as pool:
+            list(pool.map(tell, enumerate(self.ids)))
 
     def end(self) -> None:
         """Have all of them completed."""
@@ -49,5 +49,5 @@ class Crowd:
         def close(run: str) -> None:
             self.agent.ask("PATCH", f"/api/v1/runs/{run}/", {"status": "completed"})
 
-        with ThreadPoolExecutor(4) as desk:
-            list(desk.map(close, self.ids))
+        with ThreadPoolExecutor(4) as pool:
+            list(pool.map(close, self.ids))

@@ -68,7 +68,7 @@ def spread(project, dice, *, at):
 
 def loops(run, count, dice, *, at):
     """Cards of a run: a third of them stopped, the others left to themselves."""
-    from missioncontrol.oversight.models import Decision
+    from missioncontrol.decisions.models import Decision
     from missioncontrol.runs.models import Run
 
     length = dice.randint(20, 90)
@@ -79,7 +79,7 @@ def loops(run, count, dice, *, at):
     for n in range(count):
         opened = at + timedelta(minutes=n)
         Decision.objects.create(
-            run=run, status="resolved", kind="exact_repeat", detector="exact_repeat", holds=True,
+            run=run, status="resolved", kind="exact_repeat", detector="repeat", holds=True,
             agent=run.agent, signal={}, version=1, opened_at=opened, resolved_at=opened,
             resolution=resolution, resolved_by="ana",
             evidence=EVIDENCE,
@@ -87,10 +87,10 @@ def loops(run, count, dice, *, at):
 
 
 def report_days(project, *, at):
-    from missioncontrol.oversight import reports
+    from missioncontrol.reports import daily
 
     for back in range(1, DAYS - 7):
-        reports.make(project, (at - timedelta(days=back)).date(), at=at)
+        daily.make(project, (at - timedelta(days=back)).date(), at=at)
 
 
 def main(project_id: str, *wanted: str) -> None:

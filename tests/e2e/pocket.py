@@ -2,7 +2,8 @@
 
 Chromium here has no push service of Google's. The page is given a subscription of ours;
 what our server pushes there, encrypted and signed, is checked and decrypted as a browser
-would, and handed to the real service worker by the same door a browser uses (CDP).
+would, and handed to the real service worker by the same door a browser uses (CDP). Notifications
+are looked at in turn with our page and worker: see frontend/src/push/shown.ts.
 """
 
 from __future__ import annotations
@@ -24,12 +25,14 @@ SUBSCRIBE = """said => {
   PushManager.prototype.getSubscription = async () => kept;
 }"""
 SHOWN = """async () => {
-  const shown = await self.registration.getNotifications();
+  const shown = await navigator.locks.request(
+    "notifications", () => self.registration.getNotifications());
   return shown.map(({ title, body, tag, lang, silent, actions, data }) => (
     { title, body, tag, lang, silent, actions: actions.map(({ title }) => title), data }));
 }"""
 CLICK = """async ({ tag, action }) => {
-  const [notification] = await self.registration.getNotifications({ tag });
+  const [notification] = await navigator.locks.request(
+    "notifications", () => self.registration.getNotifications({ tag }));
   const event = new NotificationEvent("notificationclick", { notification, action });
   const waited = [];
   event.waitUntil = (work) => waited.push(work); // only the browser's own events may wait
@@ -107,7 +110,7 @@ class Pocket:
         def like() -> dict[str, Any] | None:
             return next((n for n in self.shown() if wanted.items() <= n.items()), None)
 
-        found: dict[str, Any] = wait_for(like)
+        found: dict[str, Any] = wait_for(like, told=self.shown)
         return found
 
     def click(self, tag: str, action: str = "") -> None:

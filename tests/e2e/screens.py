@@ -51,6 +51,9 @@ def stands(page: Page, name: str, *, loading: str = "Loading") -> Page:
     if name in WITH_CARDS:
         page.get_by_role("article").first.wait_for()
     expect(page.get_by_role("status", name=loading)).to_have_count(0)
+    if name == "audit":  # its check is made as it opens
+        checking = page.locator("main button:disabled", has_text=re.compile("Verify|rüfen"))
+        expect(checking).to_have_count(0)
     return page
 
 
@@ -70,7 +73,7 @@ def route_kinds() -> set[str]:
 
 def settings_pages() -> list[str]:
     """Return the word behind `/settings/` of each of its pages; the first has none."""
-    slugs = re.findall(r'\{ slug: "([\w-]*)"', _source("views/settingsPages.ts"))
+    slugs = re.findall(r'\{\s*slug: "([\w-]*)"', _source("views/settings/settingsPages.ts"))
     assert "" in slugs, "settingsPages.ts lists no first page"
     return slugs
 

@@ -55,8 +55,8 @@ LONG = "reconcile-invoices-of-the-third-quarter-with-the-ledger-after-the-migrat
 PARK = """
 from uuid import UUID
 from django.utils import timezone
-from missioncontrol.oversight import services
-services.park(UUID("{run}"), at=timezone.now())
+from missioncontrol.decisions import sessions
+sessions.park(UUID("{run}"), at=timezone.now())
 """
 
 

@@ -13,7 +13,7 @@ from playwright.sync_api import Locator, Page, expect
 from tests.contract.conversation import Caller, a_turn
 from tests.installations import Installation, wait_for
 
-expect.set_options(timeout=30_000)
+expect.set_options(timeout=60_000)
 
 ERROR = "FileNotFoundError: No such file: tokens.py"
 
@@ -54,9 +54,9 @@ class StuckRun:
 
     def next_directive(self) -> dict[str, Any]:
         """Wait, as the agent does, for what comes after the hold."""
-        answer = self.agent.poll(self.id, self.directive["version"])
-        assert answer.status == 200
-        return dict(answer.json)
+        response = self.agent.poll(self.id, self.directive["version"])
+        assert response.status == 200
+        return dict(response.json)
 
     def answer(self, action: str) -> None:
         """Answer the card as another person would: over the wire."""

@@ -108,7 +108,7 @@ def test_whoever_is_signed_out_reads_what_to_do(browser, installation, size):
 def test_the_keys_break_no_rule(visit, size):
     page = visit("now")
     page.keyboard.press("?")
-    expect(page.get_by_role("dialog", name="Keys")).to_be_visible()
+    expect(page.get_by_role("dialog", name="Keyboard shortcuts")).to_be_visible()
 
     assert in_both_themes(page, "keys", size) == []
     page.keyboard.press("Escape")
@@ -152,7 +152,7 @@ def test_what_could_not_be_fetched_is_said_without_breaking_a_rule(page, visit, 
     )
     try:
         visit(name)
-        expect(page.get_by_text("could not be fetched").first).to_be_visible()
+        expect(page.get_by_text("could not be loaded").first).to_be_visible()
 
         assert in_both_themes(page, f"{name}-failed", size) == []
     finally:

@@ -5,6 +5,7 @@ import re
 import pytest
 from playwright.sync_api import expect
 
+from tests.contract.conversation import a_turn
 from tests.installations import wait_for
 
 ANSWERS = ("Inject fix", "Continue", "Allowlist", "Terminate")
@@ -74,8 +75,8 @@ def test_what_is_told_to_a_run_without_a_card_is_in_its_next_directive(open_page
     run = agent.open_run(name="tide tables", capabilities={"inject": ["at_next_tool"]})
     page = open_page(f"/runs/{run}")
 
-    page.get_by_label("Tell it something").fill("The flag is --dry-run.")
-    expect(page.get_by_text("It reads this at its next tool call.")).to_be_visible()
+    page.get_by_role("textbox", name="Message the agent").fill("The flag is --dry-run.")
+    expect(page.get_by_text("The agent reads it at its next tool call.")).to_be_visible()
     page.get_by_role("button", name="Send").click()
 
     told = wait_for(lambda: agent.get(f"/api/v1/runs/{run}/directive/")["messages"])
@@ -214,6 +215,22 @@ def test_a_key_in_a_field_is_a_letter(on_run):
     expect(card.get_by_role("button", name=re.compile("^Terminate ?ends"))).to_be_visible()
 
 
+def test_i_spends_nothing_and_the_dollar_key_allows_more(desktop, agent, person):
+    run = agent.open_run(name="spent all", budget={"usd": "1"})
+    agent.post_turns(run, a_turn("make data", cost_usd="1.25"), a_turn(phase="proposed"))
+    card = desktop.get_by_role("article", name="spent all")
+    allow = card.get_by_role("button", name="Allow $0.50 more")
+    expect(allow).to_be_enabled()  # a card that has just come takes no key yet
+
+    desktop.keyboard.press("i")
+    expect(allow).to_be_enabled()
+    assert person.card_of(run)["status"] == "open"
+    desktop.keyboard.press("$")
+
+    expect(card).to_be_hidden()
+    assert person.get(f"/api/v1/runs/{run}/")["budget"]["usd"] == "1.50"
+
+
 # --- somebody was faster ---------------------------------------------------------------
 
 
@@ -227,7 +244,7 @@ def test_a_tap_on_a_card_that_moved_on_is_refused_and_says_who_answered(on_run):
     page.route("**/interventions/", answer_first)
     card.get_by_role("button", name="Inject fix").click()
 
-    notice = page.get_by_role("status").filter(has_text="This card has moved on.")
+    notice = page.get_by_role("status").filter(has_text="This card has changed.")
     expect(notice).to_contain_text("You continued it at")
     assert run.next_directive()["messages"] == []
 
@@ -250,7 +267,7 @@ def test_the_card_sets_the_repeated_turns_side_by_side(on_run):
 
     evidence = card.get_by_role("region", name="Evidence")
 
-    expect(evidence).to_contain_text("Turn 1 beside 2")
+    expect(evidence).to_contain_text("Turns 1 and 2 compared")
     expect(evidence).to_contain_text("No such file: tokens.py")
 
 
@@ -263,6 +280,32 @@ def test_the_mode_switch_changes_the_runs_mode(on_run, person):
 
     expect(modes.get_by_role("radio", name="Flag")).to_be_checked()
     assert person.get(f"/api/v1/runs/{run.id}/")["mode"] == "flag"
+
+
+@pytest.mark.screens
+def test_the_judges_reason_stands_before_what_allowlist_would_add(on_run):
+    _, _, card = on_run()
+
+    reason = card.get_by_text("Local judge: a loop").bounding_box()
+    added = card.get_by_text("Adds to the allowlist").bounding_box()
+
+    assert reason["y"] + reason["height"] <= added["y"]
+
+
+@pytest.mark.screens
+def test_a_message_to_a_run_without_a_card_is_not_called_a_fix(open_page, agent):
+    run = agent.open_run(name="tide tables")
+    agent.post_turns(run, a_turn("make tides"))
+    page = open_page(f"/runs/{run}")
+
+    page.get_by_role("textbox", name="Message the agent").fill("The flag is --dry-run.")
+    page.get_by_role("button", name="Send").click()
+
+    expect(page.get_by_text("gets your message")).to_be_visible()
+    expect(page.get_by_role("region", name="Turns", exact=True)).to_contain_text(
+        "You sent a message"
+    )
+    expect(page.get_by_role("main").get_by_text(re.compile(r"\bfix\b"))).to_have_count(0)
 
 
 # --- the inbox -------------------------------------------------------------------------

@@ -31,10 +31,10 @@ def _no_channels(installation):
 
 def add_channel(page, receiver, *, name: str, minutes: str = "0") -> None:
     page.get_by_role("button", name="Add a channel").click()
-    page.get_by_role("radiogroup", name="Where").get_by_text("Web hook").click()
+    page.get_by_role("radiogroup", name="Type").get_by_text("Webhook").click()
     page.get_by_label("Name").fill(name)
     page.get_by_label("Address").fill(f"{receiver.url}/told?key=very-secret")
-    page.get_by_label("It is told").fill(minutes)
+    page.get_by_label("Delay").fill(minutes)
     page.get_by_role("button", name="Add channel").click()
     expect(page.get_by_role("listitem").filter(has_text=name).last).to_be_visible()
 
@@ -64,7 +64,7 @@ def test_a_test_that_fails_says_why_and_is_tried_again_not_too_often(
     page.get_by_role("button", name="Failed").click()
     row = page.get_by_role("row").filter(has_text="duty")
     expect(row).to_contain_text("it answered 404")
-    row.get_by_role("button", name="Try again").click()
+    row.get_by_role("button", name="Retry").click()
 
     page.get_by_role("button", name="Sent").click()
     expect(page.get_by_role("row").filter(has_text="duty")).to_contain_text("delivered")
@@ -78,7 +78,7 @@ def test_a_test_that_fails_says_why_and_is_tried_again_not_too_often(
     ask_until_refused(the_person_of(installation))
     page.get_by_role("link", name="Deliveries").click()
     page.get_by_role("button", name="Failed").click()
-    page.get_by_role("row").filter(has_text="duty").get_by_role("button", name="Try again").click()
+    page.get_by_role("row").filter(has_text="duty").get_by_role("button", name="Retry").click()
     expect(page.get_by_role("alert")).to_contain_text("Too many tries in one minute. Try again in")
 
 
@@ -86,7 +86,7 @@ def ask_until_refused(person):
     """Try the newest failed delivery again until it is too often."""
     failed = person.get("/api/v1/deliveries/?status=failed")["results"][0]["id"]
     asked = (person.ask("POST", f"/api/v1/deliveries/{failed}/retry/", {}) for _ in range(30))
-    assert 429 in (answer.status for answer in asked)
+    assert 429 in (response.status for response in asked)
 
 
 def test_a_card_is_told_and_its_later_step_is_withdrawn_when_it_is_answered(
@@ -103,7 +103,7 @@ def test_a_card_is_told_and_its_later_step_is_withdrawn_when_it_is_answered(
     expect(row).to_contain_text("if nobody answers in 30 min")
     expect(page.get_by_role("row").filter(has_text="first")).to_contain_text("delivered")
     card = open_page(f"/decisions/{run.card['id']}")
-    expect(card.get_by_text("If nobody answers: boss is told in 29 min.")).to_be_visible()
+    expect(card.get_by_text("If nobody answers: boss is notified in 29 min.")).to_be_visible()
     run.answer("continue")
     expect(card.get_by_text("If nobody answers")).to_have_count(0)
 
@@ -129,10 +129,10 @@ def test_a_channel_is_switched_off_changed_and_removed_by_a_second_tap(open_page
     page = open_page("/settings/channels", phone=True)
     add_channel(page, receiver, name="ops")
 
-    page.get_by_role("switch", name="ops is told").click()
-    expect(page.get_by_text("switched off")).to_be_visible()
+    page.get_by_role("switch", name="Notify ops").click()
+    expect(page.get_by_text("disabled")).to_be_visible()
     page.get_by_role("button", name="Edit ops").click()
-    page.get_by_label("It is told").fill("7")
+    page.get_by_label("Delay").fill("7")
     page.get_by_role("button", name="Save").click()
     expect(page.get_by_text("After 7 min")).to_be_visible()
     page.get_by_role("button", name="Edit ops").click()

@@ -7,6 +7,7 @@ import sys
 import pytest
 from playwright.sync_api import expect
 
+from tests.contract.conversation import a_turn
 from tests.installations import ROOT, an_installation
 
 pytestmark = pytest.mark.screens
@@ -32,7 +33,7 @@ def test_today_stands_against_the_budget_and_who_spent_it(open_page, installatio
     told = installation.get("/api/v1/costs/account/")
 
     expect(page.get_by_role("heading", name="Spent today")).to_be_visible()
-    expect(page.get_by_role("meter", name="the day's budget used")).to_be_visible()
+    expect(page.get_by_role("meter", name="daily budget used", exact=True)).to_be_visible()
     expect(page.get_by_role("img", name=re.compile("Spent so far"))).to_be_visible()
     expect(page.get_by_text("≈").or_(page.get_by_text("nothing stopped")).first).to_be_visible()
     for group in told["groups"]:
@@ -60,7 +61,7 @@ def test_an_agents_row_leads_to_its_models_and_back(open_page):
     page.get_by_role("link", name="Codex").click()
     expect(page).to_have_url(re.compile("agent=codex"))
     expect(page.get_by_role("cell", name="gpt-5-codex")).to_be_visible()
-    page.get_by_role("button", name="Show all again").click()
+    page.get_by_role("button", name="Remove the filter").click()
 
     expect(page).not_to_have_url(re.compile("agent="))
 
@@ -76,19 +77,20 @@ def test_the_figures_of_a_chart_stand_in_a_table(open_page):
 
 
 def test_a_price_that_is_set_prices_what_had_none(open_page, installation):
-    page = open_page("/costs")
+    page = open_page("/costs?by=model")
+    row = page.get_by_role("row", name=re.compile("^qwen3"))
 
-    page.get_by_role("button", name="set one").first.click()
+    row.get_by_role("button", name="set a price").click()
     page.get_by_label(re.compile("^Input")).fill("1")
     page.get_by_label(re.compile("^Output")).fill("5")
-    page.get_by_role("button", name="Set the price").click()
+    page.get_by_role("button", name="Set price").click()
     expect(page.get_by_role("dialog").get_by_role("status")).to_contain_text(
-        "1 call was counted again: $0.01"
+        "1 call recounted: $0.01"
     )
     page.get_by_role("dialog").get_by_role("button", name="Close").click()
 
-    expect(page.get_by_text("unpriced")).to_have_count(0)
-    told = installation.get("/api/v1/costs/account/")
+    expect(row).to_contain_text("$0.01")
+    told = installation.get("/api/v1/costs/account/?model=qwen3")
     assert told["spent"]["unpriced_calls"] == 0
 
 
@@ -97,7 +99,7 @@ def test_the_reports_have_a_list_and_a_page_on_both_sizes(open_page, phone):
     page = open_page("/reports", phone=phone)
 
     expect(page.get_by_role("heading", name="Daily reports")).to_be_visible()
-    expect(page.get_by_text("No day has ended yet.")).to_be_visible()
+    expect(page.get_by_text("No day has been completed yet.")).to_be_visible()
 
 
 def test_the_phone_says_the_figure_first(open_page):
@@ -105,3 +107,15 @@ def test_the_phone_says_the_figure_first(open_page):
 
     expect(page.get_by_text("Saved by stops")).to_be_visible()
     expect(page.get_by_text(re.compile(r"^\$\d+\.\d\d$")).first).to_be_visible()
+
+
+def test_a_model_of_unknown_price_is_unpriced_in_its_row_and_in_the_sum(open_page, agent):
+    run = agent.open_run(name="mystery")
+    agent.post_turns(run, a_turn("ls", model="mystery-1", usage={"input": 1000, "output": 100}))
+
+    page = open_page("/costs?by=agent&model=mystery-1")
+
+    expect(page.get_by_role("row", name=re.compile("^Total with judge"))).to_contain_text(
+        re.compile(r"unpriced.*agents unpriced")
+    )
+    expect(page.locator(".sum .big")).to_have_text("unpriced")

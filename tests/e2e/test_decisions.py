@@ -1,31 +1,10 @@
 """The inbox: swipes, several cards at once, two people at one card."""
 
-import json
-import subprocess
-import sys
-
 import pytest
 from playwright.sync_api import expect
 
-from tests.installations import ROOT, wait_for
-
-MEMBER = """
-import json, sys, django
-django.setup()
-from django.contrib.auth.models import User
-from django.contrib.sessions.backends.db import SessionStore
-from django.contrib.auth import SESSION_KEY, BACKEND_SESSION_KEY, HASH_SESSION_KEY
-from missioncontrol.accounts.models import Membership
-name, project = sys.argv[1:]
-user, _ = User.objects.get_or_create(username=name, first_name=name)
-Membership.objects.get_or_create(user=user, project_id=project, defaults={"role": "operator"})
-kept = SessionStore()
-kept[SESSION_KEY] = str(user.pk)
-kept[BACKEND_SESSION_KEY] = "django.contrib.auth.backends.ModelBackend"
-kept[HASH_SESSION_KEY] = user.get_session_auth_hash()
-kept.save()
-print(json.dumps({"sessionid": kept.session_key}))
-"""
+from tests.e2e.people import a_member
+from tests.installations import wait_for
 
 
 @pytest.fixture
@@ -33,15 +12,11 @@ def ana(installation, open_page):
     """Open pages as Ana, a second member of the project."""
 
     def open_one(path="/", **options):
-        told = subprocess.run(
-            [sys.executable, "-c", MEMBER, "Ana", installation.project],
-            cwd=ROOT, env=installation.own_environment(),
-            capture_output=True, text=True, check=True,
-        )  # fmt: skip
+        cookies = a_member(installation, "Ana")
         page = open_page("/login/", signed_in=False, **options)
         page.context.add_cookies(
             [{"name": n, "value": v, "url": installation.url}
-             for n, v in json.loads(told.stdout).items()]
+             for n, v in cookies.items()]
         )  # fmt: skip
         page.goto(installation.url + path)
         return page
@@ -87,7 +62,7 @@ def test_a_swipe_that_is_taken_back_sends_nothing(open_page, stuck):
 
     drag(page, run, 90)
 
-    expect(page.get_by_text("pull further")).to_have_count(0)
+    expect(page.get_by_text("keep pulling")).to_have_count(0)
     assert run.person.card_of(run.id)["status"] == "open"
 
 
@@ -112,7 +87,7 @@ def test_keys_reach_both_answers_of_a_swipe(open_page, stuck):
     page = open_page("/decisions", phone=True)
     expect(item(page, run)).to_be_visible()
 
-    page.get_by_role("group", name="Answers without a swipe").get_by_role(
+    page.get_by_role("group", name="Answers without swiping").get_by_role(
         "button", name="Continue"
     ).press("Enter")
 
@@ -176,7 +151,7 @@ def test_of_several_the_one_that_moved_on_is_told_by_name(on_line, stuck):
     page.get_by_role("button", name="Continue 2").click()
 
     assert first.next_directive()["action"] == "proceed"
-    expect(page.get_by_text(f"{second.name}: this card has moved on.")).to_be_visible()
+    expect(page.get_by_text(f"{second.name}: this card has changed.")).to_be_visible()
     line.mend()
 
 
@@ -200,7 +175,7 @@ def test_two_people_tap_one_card_and_one_of_them_wins(open_page, ana, stuck, per
     directive = run.next_directive()
     held_back[0].continue_()
 
-    expect(mine.get_by_text("This card has moved on.")).to_be_visible()
+    expect(mine.get_by_text("This card has changed.")).to_be_visible()
     expect(mine.get_by_text("Ana injected a fix it at")).to_be_visible()
     assert [message["text"] for message in directive["messages"]] == [run.card["verdict"]["fix"]]
     made = [row for row in person.get(f"/api/v1/audit/?run={run.id}")["results"]

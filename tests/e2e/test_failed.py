@@ -76,7 +76,7 @@ def test_a_failed_screen_is_fetched_again_by_keyboard_without_a_reload(failing, 
 
     again.focus()
     page.keyboard.press("Enter")
-    expect(alert_of(page)).to_contain_text("in vain")
+    expect(alert_of(page)).to_contain_text("without success")
     expect(again).to_be_focused()
     breakdown.mend()
     page.keyboard.press("Enter")
@@ -108,7 +108,7 @@ def test_rows_that_were_fetched_stay_while_more_of_them_cannot_be(open_page, age
     breakdown = Breakdown(page, re.compile("/api/v1/runs/.*cursor="))
 
     page.get_by_role("button", name="More").click()
-    expect(alert_of(page)).to_contain_text("What stands below was fetched before.")
+    expect(alert_of(page)).to_contain_text("Showing what was loaded before.")
     expect(page.get_by_role("link", name="listed 2")).to_be_visible()
     breakdown.mend()
     page.get_by_role("button", name="Try again").click()
@@ -151,7 +151,7 @@ def test_what_a_turn_was_is_read_again(open_page, agent):
     page = open_page(f"/runs/{run}/turns/0")
     breakdown = Breakdown(page, "**/turns/0/")
     page.get_by_text("JSON", exact=True).click()
-    expect(alert_of(page)).to_contain_text("It could not be read.")
+    expect(alert_of(page)).to_contain_text("It could not be loaded.")
 
     breakdown.mend()
     page.get_by_role("button", name="Try again").click()
@@ -165,7 +165,7 @@ def test_how_a_run_went_is_asked_again_without_another_turn(open_page, agent):
     page = open_page("/no/such/page")
     breakdown = Breakdown(page, "**/series/**")
     page.goto(page.url.replace("/no/such/page", f"/runs/{run}"))
-    expect(alert_of(page)).to_contain_text("How it went could not be fetched.")
+    expect(alert_of(page)).to_contain_text("The chart could not be loaded.")
     asked = breakdown.asked
 
     breakdown.mend()

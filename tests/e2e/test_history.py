@@ -2,6 +2,7 @@
 
 import csv
 import io
+import re
 from uuid import uuid4
 
 import pytest
@@ -58,7 +59,7 @@ def test_a_token_becomes_a_pill_and_is_dropped_again(open_page, told):
 
     line.click()
     page.keyboard.type(f"agent:x{told} ledger")
-    drop = page.get_by_role("button", name=f"Drop agent:x{told}")
+    drop = page.get_by_role("button", name=f"Remove agent:x{told}")
     expect(drop).to_be_visible()
     expect(line).to_have_value("ledger")
     expect(page.get_by_role("link", name="docs")).to_have_count(0)
@@ -87,7 +88,7 @@ def test_a_view_is_kept_shared_by_its_link_and_forgotten(open_page, told):
     other = open_page(chip.get_attribute("href"))
     expect(other.get_by_role("link", name="ledger")).to_be_visible()
 
-    page.get_by_role("button", name="Forget the view").click()
+    page.get_by_role("button", name="Delete the view").click()
     expect(chip).to_have_count(0)
 
 
@@ -109,7 +110,7 @@ def test_a_journal_row_opens_to_before_and_after(open_page, person, installation
     person.ask("PATCH", path, {"hold_limit": 1234})
     person.ask("PATCH", path, {"hold_limit": 3600})
     page = open_page("/audit?view=people", phone=phone)
-    expect(page.get_by_text("The chain is whole.")).to_be_visible()
+    expect(page.get_by_text("Audit log verified.")).to_be_visible()
 
     row = page.get_by_role("listitem" if phone else "row").filter(has_text="changed hold limit")
     row.first.get_by_role("button").click()
@@ -133,16 +134,33 @@ def test_the_journals_filters_stand_in_the_address(open_page, person, installati
 
 
 @pytest.mark.parametrize("phone", [False, True], ids=["desktop", "phone"])
+def test_a_keys_reach_is_chosen_where_it_is_made_and_shown(open_page, installation, phone):
+    name = f"key {uuid4().hex[:6]}"
+    page = open_page("/settings/keys", phone=phone)
+    expect(page.get_by_role("radio", name="its own runs")).to_be_checked()
+    page.get_by_label("Name of the key").fill(name)
+    page.get_by_text("one agent", exact=True).click()
+    page.get_by_label("Name of the agent").fill("reviewer")
+    page.get_by_role("button", name="Create key").click()
+    secret = page.locator(".made code").inner_text()
+    agent = Caller(installation.url, {"Authorization": f"Bearer {secret}"})
+
+    expect(page.get_by_role("listitem").filter(has_text=name)).to_contain_text("runs of reviewer")
+    assert agent.ask("POST", "/api/v1/runs/", {"agent": "coder"}).status == 403
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+
+
+@pytest.mark.parametrize("phone", [False, True], ids=["desktop", "phone"])
 def test_a_key_is_shown_once_works_and_is_revoked(open_page, installation, phone):
     name = f"key {uuid4().hex[:6]}"
     page = open_page("/settings/keys", phone=phone)
     page.get_by_label("Name of the key").fill(name)
-    page.get_by_role("button", name="Make a key").click()
+    page.get_by_role("button", name="Create key").click()
     secret = page.locator(".made code").inner_text()
     agent = Caller(installation.url, {"Authorization": f"Bearer {secret}"})
     assert agent.ask("POST", "/api/v1/runs/", {"name": "by a new key"}).status == 201
 
-    page.get_by_role("button", name="I have it").click()
+    page.get_by_role("button", name="Done").click()
     expect(page.get_by_text(secret)).to_have_count(0)
     page.get_by_role("button", name=f"Revoke {name}", exact=True).click()
     page.get_by_role("button", name=f"Revoke {name} now").click()
@@ -158,4 +176,45 @@ def test_the_instance_says_that_its_parts_work(open_page):
     page = open_page("/settings/instance")
 
     for part in ("Database", "Broker", "Worker"):
-        expect(page.get_by_role("listitem").filter(has_text=part)).to_contain_text("works")
+        expect(page.get_by_role("listitem").filter(has_text=part)).to_contain_text("OK")
+
+
+@pytest.fixture
+def priced(agent, person, word):
+    """Three ended runs of one agent, each dearer than the one before."""
+    for name, cost in (("cheap", "0.10"), ("dear", "9.50"), ("middling", "1.20")):
+        run = agent.open_run(name=f"{name} {word[:4]}", agent=f"x{word}")
+        agent.post_turns(run, a_turn(cost_usd=cost), wait=60)
+        agent.ask("PATCH", f"/api/v1/runs/{run}/", {"status": "completed"})
+    found = f"/api/v1/runs/?q=agent:x{word}"
+    wait_for(lambda: len(person.get(found)["results"]) == 3)
+    return f"agent:x{word}"
+
+
+def listed(page):
+    return page.get_by_role("link", name=re.compile("cheap|dear|middling"))
+
+
+@pytest.mark.screens
+def test_a_column_sorts_the_list_and_the_address_keeps_it(open_page, priced):
+    page = open_page(f"/history?q={priced}")
+    expect(listed(page)).to_have_text([re.compile(n) for n in ("middling", "dear", "cheap")])
+
+    head = page.get_by_role("columnheader", name="Cost")
+    head.get_by_role("button").click()
+    expect(listed(page)).to_have_text([re.compile(n) for n in ("dear", "middling", "cheap")])
+    expect(head).to_have_attribute("aria-sort", "descending")
+
+    head.get_by_role("button").click()
+    expect(listed(page)).to_have_text([re.compile(n) for n in ("cheap", "middling", "dear")])
+    page.reload()
+    expect(listed(page)).to_have_text([re.compile(n) for n in ("cheap", "middling", "dear")])
+
+
+@pytest.mark.screens
+def test_on_a_phone_the_list_is_sorted_by_a_choice(open_page, priced):
+    page = open_page(f"/history?q={priced}", phone=True)
+    page.get_by_label("Sort by").select_option("Cost")
+
+    expect(listed(page)).to_have_text([re.compile(n) for n in ("dear", "middling", "cheap")])
+    assert fits(page)

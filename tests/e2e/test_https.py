@@ -42,10 +42,10 @@ def trusting(house):
 
 
 def test_who_trusts_the_authority_is_served_without_a_warning(trusting):
-    answer, _ = trusting("GET", "/healthz")
+    response, _ = trusting("GET", "/healthz")
 
-    assert answer.status == 200
-    assert answer.getheader("Strict-Transport-Security") is None
+    assert response.status == 200
+    assert response.getheader("Strict-Transport-Security") is None
 
 
 def test_who_does_not_is_warned(house):
@@ -59,10 +59,10 @@ def test_who_does_not_is_warned(house):
 def test_cookies_over_https_go_nowhere_else(house, trusting):
     path = urlsplit(house.login_link()).path
 
-    answer, _ = trusting("POST", path)
+    response, _ = trusting("POST", path)
 
-    cookies = answer.headers.get_all("Set-Cookie")
-    assert any(cookie.startswith("sessionid=") for cookie in cookies)
+    cookies = response.headers.get_all("Set-Cookie")
+    assert any(cookie.startswith("__Host-mc_session=") for cookie in cookies)
     assert all("Secure" in cookie for cookie in cookies)
 
 
@@ -99,7 +99,7 @@ def test_a_phone_is_paired_by_the_code_on_the_desk(browser, house):
     expect(phone.get_by_text("does not trust the certificate of this address yet")).to_be_visible()
     expect(page.get_by_role("heading", name="is paired.")).to_be_visible()
     expect(devices).to_have_count(before + 1)
-    expect(phone.get_by_text("This address uses a certificate this machine made.")).to_be_visible()
+    expect(phone.get_by_text("uses a certificate made by this machine.")).to_be_visible()
     asked = []
     page.on("request", lambda request: asked.append(request.url))
     page.reload()
@@ -113,8 +113,8 @@ def test_a_phone_is_paired_by_the_code_on_the_desk(browser, house):
 
 
 def test_the_certificate_is_for_who_is_signed_in(house, trusting):
-    answer, _ = trusting("GET", "/api/v1/devices/certificate/")
+    response, _ = trusting("GET", "/api/v1/devices/certificate/")
 
-    assert answer.status in {401, 403}
+    assert response.status in {401, 403}
     reach = house.get("/api/v1/devices/reach/")
     assert (reach["is_secure"], reach["certificate"].count(":")) == (True, 31)

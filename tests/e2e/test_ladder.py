@@ -32,7 +32,7 @@ def test_an_ended_run_begins_again_with_the_persons_text(open_page, ended, agent
     panel.get_by_label("Restart with a correction").fill(CORRECTION)
     panel.get_by_role("button", name="Restart").click()
 
-    expect(panel.get_by_role("link", name="the fresh run")).to_be_visible()
+    expect(panel.get_by_role("link", name="the new run")).to_be_visible()
     fresh = wait_for(lambda: restarted_by(person, ended))
     said = agent.post_turns(fresh["id"], {"role": "assistant", "content": "I begin."})
     assert [one["text"] for one in said.json["directive"]["messages"]] == [CORRECTION]
@@ -45,7 +45,7 @@ def test_the_link_leads_to_the_fresh_run_on_a_phone_too(open_page, ended, person
     panel.get_by_label("Restart with a correction").fill(CORRECTION)
     panel.get_by_role("button", name="Restart").click()
 
-    panel.get_by_role("link", name="the fresh run").click()
+    panel.get_by_role("link", name="the new run").click()
 
     fresh = wait_for(lambda: restarted_by(person, ended))
     expect(page).to_have_url(f"{page.url.split('/runs/')[0]}/runs/{fresh['id']}")

@@ -30,13 +30,13 @@ def photograph(page, name):
 @pytest.mark.parametrize("phone", [False, True])
 def test_it_lists_the_children_with_links_and_what_all_cost(open_page, lead, phone):
     page = open_page(f"/runs/{lead}", phone=phone)
-    kin = page.get_by_role("region", name="Linked runs")
+    relatives = page.get_by_role("region", name="Linked runs")
 
-    expect(kin.get_by_role("link", name="reader")).to_be_visible()
-    expect(kin).to_contain_text("All 3 runs $0.50")
+    expect(relatives.get_by_role("link", name="reader")).to_be_visible()
+    expect(relatives).to_contain_text("All 3 runs $0.50")
     photograph(page, f"kin-{'phone' if phone else 'desktop'}")
 
-    kin.get_by_role("link", name="writer").click()
+    relatives.get_by_role("link", name="writer").click()
     expect(page.get_by_role("region", name="Linked runs")).to_contain_text("Started by chief")
 
 
@@ -44,10 +44,10 @@ def test_it_lists_the_children_with_links_and_what_all_cost(open_page, lead, pho
 @pytest.mark.parametrize("phone", [False, True])
 def test_lanes_show_who_started_whom(open_page, lead, phone):
     page = open_page(f"/runs/{lead}", phone=phone)
-    kin = page.get_by_role("region", name="Linked runs")
+    relatives = page.get_by_role("region", name="Linked runs")
 
-    kin.get_by_text("Who started whom, and when").click()
-    lanes = kin.get_by_role("list", name="Who started whom, and when").get_by_role("listitem")
+    relatives.get_by_text("Who started whom, and when").click()
+    lanes = relatives.get_by_role("list", name="Who started whom, and when").get_by_role("listitem")
 
     expect(lanes).to_have_count(3)
     expect(lanes.nth(1)).to_contain_text("started by chief")

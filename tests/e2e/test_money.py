@@ -78,7 +78,7 @@ def test_what_has_no_price_is_said_and_in_no_amount(open_page, agent, installati
 
     figure = page.locator(".money .today")
     expect(figure).to_contain_text("unpriced")
-    expect(figure).to_have_attribute("title", re.compile(r"\d+ calls? of unknown price on top"))
+    expect(figure).to_have_attribute("title", re.compile(r"\d+ calls? without a known price"))
 
 
 def test_the_bar_says_what_the_costs_page_says(open_page, installation, agent):

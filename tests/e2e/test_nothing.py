@@ -1,6 +1,8 @@
 """Nothing there yet, or answers that are errors: screens say what is so and what comes next."""
 
 import re
+import subprocess
+import venv
 
 import pytest
 from playwright.sync_api import expect
@@ -18,17 +20,17 @@ pytestmark = pytest.mark.screens
 SIZES = {"desktop": DESKTOP, "phone": PHONE}
 EMPTY = {
     "/": "guard connect",
-    "/decisions": "opens here when something does",
+    "/decisions": "opens here when something",
     "/history": "once an agent has reported one",
-    "/costs": "reports tokens or money",
+    "/costs": "report tokens or cost",
     "/allowlist": "Tap Allowlist on a card",
-    "/autofixes": "each correction stands here",
-    "/reports": "To Costs|stands here|day",
+    "/autofixes": "each correction and its outcome appear here",
+    "/reports": "To Costs|completed|day",
     "/settings/deliveries": "A card, a budget or a test appears here",
     "/settings/channels": "A card reaches your paired phones",
 }
 FAILING = ["/history", "/costs", "/audit", "/allowlist", "/autofixes", "/policies"]
-NOT_FETCHED = re.compile("could not be (fetched|read|loaded)")
+NOT_FETCHED = re.compile("could not be (loaded|verified)")
 
 
 @pytest.fixture(scope="module")
@@ -104,6 +106,55 @@ def test_a_screen_with_nothing_on_it_says_what_will_be(visit, size, path):
     assert in_both_themes(page, f"empty {path.strip('/').replace('/', ' ') or 'now'}", size) == []
 
 
+def copied_line(page, agent):
+    """Choose an agent on the empty board and copy its line, as a person does."""
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    page.get_by_role("radiogroup", name="Agent").get_by_text(agent, exact=True).click()
+    page.get_by_role("button", name="Copy the line").click()
+    return page.evaluate("navigator.clipboard.readText()")
+
+
+def run_in(folder, line, path="/usr/bin:/bin"):
+    """Run a pasted line in a shell of its own, in a folder that knows nothing of us."""
+    own = {"HOME": str(folder), "PATH": path}
+    return subprocess.run(
+        ["bash", "-c", line], cwd=folder, env=own, capture_output=True, text=True, check=False
+    )
+
+
+def test_the_copied_line_connects_an_agent_from_any_folder_and_only_once(open_page, tmp_path):
+    page = open_page("/")
+    line = copied_line(page, "Gemini CLI")
+
+    first, again = run_in(tmp_path, line), run_in(tmp_path, line)
+
+    assert (first.returncode, first.stderr) == (0, "")
+    assert "mc_" in (tmp_path / ".config/missioncontrol/keys.toml").read_text()
+    assert again.returncode == 1
+    assert "Copy a fresh line" in again.stderr
+    expect(page.get_by_text("New sessions of the agent report from now on")).to_be_visible()
+    assert copied_line(page, "Gemini CLI") != line
+
+
+def test_the_copied_lines_for_python_bring_guard_and_give_a_shell_a_key(
+    open_page, tmp_path, installation
+):
+    venv.create(tmp_path / "agent", with_pip=True)
+    line = copied_line(open_page("/"), "Python").replace("pip install", "pip install --quiet", 1)
+    look = "\npython -c 'import guard; print(guard.Session, end=chr(32))'"
+
+    told = run_in(
+        tmp_path,
+        f"{line}{look}\necho $MISSIONCONTROL_URL $MISSIONCONTROL_KEY",
+        path=f"{tmp_path}/agent/bin:/usr/bin:/bin",
+    )
+
+    *found, url, key = told.stdout.split()
+    assert found == ["<class", "'guard.sdk.session.Session'>"]
+    assert url == installation.url
+    assert key.startswith("mc_")
+
+
 @pytest.mark.parametrize("status", [403, 404, 500])
 @pytest.mark.parametrize("path", FAILING)
 def test_an_answer_that_is_an_error_is_said(visit, size, path, status):
@@ -133,17 +184,17 @@ def test_a_journal_without_a_row_says_so(visit, size):
 
 def test_filters_that_no_row_of_the_journal_matches_are_dropped_by_a_link(visit, size):
     page = visit("/audit?by=Nobody")
-    expect(page.get_by_role("link", name="Drop the filters")).to_be_visible()
+    expect(page.get_by_role("link", name="Clear filters")).to_be_visible()
 
     assert in_both_themes(page, "audit none", size) == []
-    page.get_by_role("link", name="Drop the filters").click()
+    page.get_by_role("link", name="Clear filters").click()
     expect(page.get_by_text("signed in").first).to_be_visible()
 
 
 @pytest.mark.parametrize("path", ["/", "/decisions", "/decisions/none", "/runs/none"])
 def test_offline_without_any_last_state_says_that_nothing_is_known(visit, size, path):
     page = visit(path, cut=True)
-    expect(page.get_by_text("Nothing is known here yet.")).to_be_visible()
+    expect(page.get_by_text("Nothing loaded yet.")).to_be_visible()
     expect(page.get_by_role("status", name="Loading")).to_have_count(0)
 
     assert in_both_themes(page, f"nothing known {path.strip('/') or 'now'}", size) == []

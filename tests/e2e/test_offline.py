@@ -45,10 +45,10 @@ def test_the_app_can_be_installed(open_page, installation):
     page = open_page(phone=True, service_workers="allow")
     address = page.locator("link[rel=manifest]").get_attribute("href")
 
-    answer = page.request.get(installation.url + address)
-    manifest = answer.json()
+    response = page.request.get(installation.url + address)
+    manifest = response.json()
 
-    assert answer.headers["content-type"].startswith("application/manifest+json")
+    assert response.headers["content-type"].startswith("application/manifest+json")
     assert (manifest["display"], manifest["start_url"]) == ("standalone", "/")
     assert {icon["purpose"] for icon in manifest["icons"]} == {"any", "maskable", "monochrome"}
     for icon in manifest["icons"]:
@@ -98,7 +98,7 @@ def test_a_tap_made_offline_is_sent_once_by_the_next_visit(installed, stuck, per
     page.context.on("request", lambda r: sent.append(r) if "/interventions/" in r.url else None)
 
     run.on(page).get_by_role("button", name="Inject fix").tap()
-    expect(page.get_by_text("Your tap is kept.")).to_be_visible()
+    expect(page.get_by_text("Your answer is saved.")).to_be_visible()
     page.goto("about:blank")
     sent.clear()
     page.context.set_offline(False)
@@ -119,15 +119,15 @@ def test_a_kept_tap_is_dropped_with_a_sentence_where_the_card_moved_on(installed
     page.context.set_offline(True)
     page.reload()
     run.on(page).get_by_role("button", name="Inject fix").tap()
-    expect(page.get_by_text("Your tap is kept.")).to_be_visible()
+    expect(page.get_by_text("Your answer is saved.")).to_be_visible()
     page.goto("about:blank")
 
     run.answer("continue")
     page.context.set_offline(False)
     page.goto(run.agent.url)
 
-    notice = page.get_by_role("alert").filter(has_text="This card has moved on.")
-    expect(notice).to_contain_text("Your tap was not sent.")
+    notice = page.get_by_role("alert").filter(has_text="This card has changed.")
+    expect(notice).to_contain_text("Your answer was not sent.")
     assert run.next_directive()["messages"] == []
     assert [key for key in page.evaluate(KEPT) if key.startswith("tap:")] == []
 

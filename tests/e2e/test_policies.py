@@ -1,18 +1,52 @@
-"""The policy as a person changes it: edited, refused, tried on recorded runs, saved."""
+"""The policy as a person changes it: one choice, one line over their own runs, five limits."""
 
 import re
+from functools import partial
 
 import pytest
 from playwright.sync_api import expect
 
+from tests.e2e.people import an_owner
+
+CALLS = "Repeated call, identical output"
+LINE = "Asks you from"
+
+
+@pytest.fixture(scope="module")
+def with_a_month(installation):
+    """Return the cookies of somebody whose project has a month of judged runs behind it."""
+    return an_owner(installation, "Mona", month=True)
+
 
 @pytest.fixture
 def at_policies(open_page):
-    """Open the page and wait until its rules stand there."""
+    """Open the page and wait until its limits stand there."""
 
     def open_one(**options):
         page = open_page("/policies", **options)
-        expect(rule(page, "Exact repeat times in a row")).to_be_visible()
+        expect(limit(page, CALLS)).to_be_visible()
+        return page
+
+    return open_one
+
+
+@pytest.fixture
+def over_a_month(open_on, with_a_month):
+    """The same page over a month of runs."""
+    return partial(open_on, with_a_month)
+
+
+@pytest.fixture
+def open_on(open_page, installation):
+    """The same page as somebody else, over their project."""
+
+    def open_one(cookies, **options):
+        page = open_page("/login/", signed_in=False, **options)
+        page.context.add_cookies(
+            [{"name": n, "value": v, "url": installation.url} for n, v in cookies.items()]
+        )
+        page.goto(installation.url + "/policies")
+        expect(line(page)).to_be_visible()
         return page
 
     return open_one
@@ -22,75 +56,167 @@ def at_policies(open_page):
 def clean(person, installation):
     """Begin and end with the default policy."""
     path = f"/api/v1/projects/{installation.project}/"
-    person.ask("PATCH", path, {"policy": {}})
+    person.ask("PATCH", path, {"policy": {}, "mode": "pause"})
     yield
-    person.ask("PATCH", path, {"policy": {}})
+    person.ask("PATCH", path, {"policy": {}, "mode": "pause"})
 
 
-def rule(page, words):
-    return page.get_by_label(words, exact=True)
+def limit(page, words):
+    return page.get_by_role("textbox", name=words, exact=True)
 
 
-def editor(page):
-    return page.get_by_role("region", name="Policy", exact=True)
+def line(page):
+    return page.get_by_role("slider", name=LINE)
 
 
-def backtest(page):
-    return page.get_by_role("region", name="Backtest")
+def at(page):
+    return float(line(page).get_attribute("aria-valuenow"))
 
 
-def test_a_limit_is_changed_tried_on_recorded_runs_and_saved(clean, stuck, at_policies):
+def limits(page):
+    return page.get_by_role("region", name="Limits", exact=True)
+
+
+def sentence(page):
+    return page.get_by_role("heading", name=re.compile("^Would"))
+
+
+def test_a_limit_is_changed_replayed_and_saved(clean, stuck, at_policies):
     run = stuck("loops-three-times")
     page = at_policies()
+    expect(sentence(page)).to_contain_text("Would have asked you")
 
-    rule(page, "Exact repeat times in a row").fill("9")
-    expect(editor(page)).to_contain_text("1 change")
-    expect(editor(page).get_by_role("button", name="Save as")).to_be_disabled()
-    page.get_by_role("button", name="Run backtest").click()
+    limit(page, CALLS).fill("9")
+    expect(limits(page)).to_contain_text("1 change")
+    expect(limits(page).get_by_role("button", name="Save as")).to_be_disabled()
+    limit(page, CALLS).blur()
 
-    expect(backtest(page).get_by_role("heading")).to_contain_text(re.compile("fewer|as many"))
-    expect(page.get_by_role("region", name="What would change")).to_be_visible()
-    editor(page).get_by_label("Why, for the record").fill("the suite is slow")
-    editor(page).get_by_role("button", name="Save as").click()
+    expect(page.get_by_text(re.compile(r"replayed in \d+ s"))).to_be_visible()
+    limits(page).get_by_label("Reason, for the audit log").fill("the suite is slow")
+    limits(page).get_by_role("button", name="Save as").click()
 
-    expect(editor(page)).to_contain_text("in force")
-    expect(rule(page, "Exact repeat times in a row")).to_have_value("9")
-    editor(page).get_by_role("button", name=re.compile("version")).click()
+    expect(limits(page)).to_contain_text("in force")
+    expect(limit(page, CALLS)).to_have_value("9")
+    limits(page).get_by_role("button", name=re.compile("version")).click()
     versions = page.get_by_role("list", name="Versions")
     expect(versions).to_contain_text("the suite is slow")
-    expect(versions).to_contain_text("exact_repeat.repeats")
     assert run.card["evidence"]["limit"] == 3
 
 
 def test_a_value_that_cannot_hold_is_named_where_it_stands(clean, at_policies):
     page = at_policies()
 
-    rule(page, "Exact repeat times in a row").fill("1")
+    limit(page, CALLS).fill("1")
 
-    expect(editor(page)).to_contain_text("Expected a whole number from 2 to 50.")
-    expect(editor(page)).to_contain_text("Mend 1 value to save.")
-    expect(page.get_by_role("button", name="Run backtest")).to_be_disabled()
-    rule(page, "Exact repeat times in a row").fill("4")
-    expect(editor(page)).not_to_contain_text("Mend")
+    expect(limits(page)).to_contain_text("Expected a whole number from 2 to 50.")
+    expect(limits(page)).to_contain_text("Fix 1 value to save.")
+    limit(page, CALLS).fill("4")
+    expect(limits(page)).not_to_contain_text("Fix 1 value")
+
+
+def test_the_line_is_moved_by_key_and_says_at_once_what_it_would_have_asked(over_a_month):
+    page = over_a_month()
+    before = sentence(page).text_content()
+
+    line(page).focus()
+    page.keyboard.press("ArrowDown")
+    assert at(page) == 0.79
+    page.keyboard.press("Shift+ArrowDown")
+    page.keyboard.press("Shift+ArrowDown")
+    assert at(page) == 0.69
+
+    assert sentence(page).text_content() != before
+    added = page.get_by_role("region", name="Added by the new line")
+    expect(added.get_by_role("listitem").first).to_be_visible()
+    expect(added).to_contain_text(re.compile(r"\d+ runs replayed in \d+ s"))
+    page.get_by_role("button", name="Discard").click()
+    expect(line(page)).to_have_attribute("aria-valuenow", "0.8")
+
+
+def test_the_line_is_dragged_by_hand_and_stays_where_it_may(over_a_month):
+    page = over_a_month()
+    box = line(page).bounding_box()
+    x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+
+    page.mouse.move(x, y)
+    page.mouse.down()
+    page.mouse.move(x, y + 40, steps=4)
+    assert 0.6 < at(page) < 0.8
+    page.mouse.move(x, y + 600, steps=4)
+    page.mouse.up()
+
+    expect(line(page)).to_have_attribute("aria-valuenow", "0.5")
+
+
+def test_a_preset_is_one_choice_and_says_how_often_it_asks(over_a_month):
+    page = over_a_month()
+    presets = page.get_by_role("radiogroup", name="When it asks you")
+
+    expect(presets).to_contain_text(re.compile(r"Balanced.*\d+ times in 30 days"))
+    presets.get_by_role("radio").first.check()
+
+    expect(page.get_by_role("region", name="Dropped by the new line")).to_be_visible()
+    assert at(page) > 0.8
+
+
+def test_on_a_phone_the_handle_is_as_high_as_a_thumb(over_a_month):
+    page = over_a_month(phone=True)
+
+    assert line(page).bounding_box()["height"] >= 44
+    width = page.evaluate("document.documentElement.scrollWidth")
+    assert width <= page.viewport_size["width"]
+    limit(page, CALLS).tap()
+    page.get_by_role("button", name=f"{CALLS}: one more").tap()
+    expect(limits(page)).to_contain_text("1 change")
+
+
+@pytest.mark.screens
+def test_few_runs_say_so(open_on, installation):
+    page = open_on(an_owner(installation, "Newman"))
+
+    expect(page.get_by_text(re.compile("the presets are based on others"))).to_be_visible()
+
+
+@pytest.mark.screens
+def test_what_happens_when_it_asks_is_saved_with_it(clean, at_policies, person, installation):
+    page = at_policies()
+
+    page.get_by_label("When it asks", exact=True).select_option("flag")
+    page.get_by_role("button", name="Save", exact=True).click()
+
+    expect(limits(page)).to_contain_text("No changes.")
+    path = f"/api/v1/projects/{installation.project}/"
+    assert person.get(path)["mode"] == "flag"
+
+
+@pytest.mark.screens
+def test_twelve_settings_at_most_stand_outside_advanced(over_a_month):
+    page = over_a_month()
+
+    outside = page.locator(".page").locator("input:visible, select:visible, [role=slider]:visible")
+    groups = outside.evaluate_all("all => new Set(all.map(one => one.name || one.id || one)).size")
+    assert groups <= 12
+    page.get_by_text(re.compile(r"\d+ values, none changed")).click()
+    assert outside.count() > 12
 
 
 @pytest.mark.screens
 def test_the_text_of_a_file_and_the_form_are_one_draft(clean, at_policies):
     page = at_policies()
 
-    rule(page, "Exact repeat times in a row").fill("6")
-    expect(editor(page)).to_contain_text("1 change")
+    limit(page, CALLS).fill("6")
+    expect(limits(page)).to_contain_text("1 change")
     page.get_by_text("TOML", exact=True).click()
     text = page.get_by_role("textbox", name=re.compile("TOML or JSON"))
-    expect(text).to_have_value(re.compile(r"\[exact_repeat\]\s+repeats = 6"))
-    text.fill('[exact_repeat]\nrepeats = 7\n\n[tool."Bash"]\nretry = "sometimes"\n')
+    expect(text).to_have_value(re.compile(r"= 6"))
+    text.fill('sensitivity = 0.7\n\n[tool."Bash"]\nretry = "sometimes"\n')
     expect(page.get_by_role("alert")).to_contain_text("tool.Bash.retry")
-    text.fill('[exact_repeat]\nrepeats = 7\n\n[tool."Bash"]\nretry = "poll"\n')
+    text.fill('sensitivity = 0.7\n\n[tool."Bash"]\nretry = "poll"\n')
     expect(page.get_by_role("alert")).to_have_count(0)
-    expect(editor(page)).to_contain_text("2 changes")
+    expect(limits(page)).to_contain_text("2 changes")
     page.get_by_text("Form", exact=True).click()
 
-    expect(rule(page, "Exact repeat times in a row")).to_have_value("7")
+    expect(line(page)).to_have_attribute("aria-valuenow", "0.7")
 
 
 @pytest.mark.screens
@@ -100,11 +226,9 @@ def test_on_a_phone_it_is_in_the_menu_and_nothing_is_cut_off(clean, open_page):
     page.get_by_role("button", name="Menu").tap()
     page.get_by_role("link", name="Policies").tap()
 
-    expect(rule(page, "Exact repeat times in a row")).to_be_visible()
+    expect(limit(page, CALLS)).to_be_visible()
     width = page.evaluate("document.documentElement.scrollWidth")
     assert width <= page.viewport_size["width"]
-    box = page.get_by_role("button", name="Run backtest").bounding_box()
-    assert box["height"] >= 44
 
 
 @pytest.mark.screens

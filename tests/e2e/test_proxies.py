@@ -50,34 +50,34 @@ def agent(house):
 def test_cookies_are_for_https_alone_and_browsers_are_told_to_stay_there(proxy, house):
     visitor = Visitor(proxy)
 
-    answer = visitor.ask("POST", urlsplit(house.login_link()).path)
+    response = visitor.ask("POST", urlsplit(house.login_link()).path)
 
-    assert (answer.status, answer.headers["Location"]) == (302, "/")
-    cookies = answer.headers.get_all("Set-Cookie")
+    assert (response.status, response.headers["Location"]) == (302, "/")
+    cookies = response.headers.get_all("Set-Cookie")
     assert {cookie.partition("=")[0] for cookie in cookies} == {
-        "csrftoken",
-        "mc_browser",
-        "sessionid",
+        "__Host-mc_browser",
+        "__Host-mc_csrf",
+        "__Host-mc_session",
     }
     assert all("Secure" in cookie for cookie in cookies)
-    assert answer.headers["Strict-Transport-Security"] == "max-age=31536000"
+    assert response.headers["Strict-Transport-Security"] == "max-age=31536000"
 
 
 def test_plain_http_leads_to_https(proxy):
     wire = http.client.HTTPConnection("127.0.0.1", proxy.plain, timeout=30)
     wire.request("GET", "/history", headers={"Host": NAME})
-    answer = wire.getresponse()
+    response = wire.getresponse()
     wire.close()
 
-    assert answer.status in {301, 308}
-    where = urlsplit(answer.headers["Location"])
+    assert response.status in {301, 308}
+    where = urlsplit(response.headers["Location"])
     assert (where.scheme, where.hostname, where.path) == ("https", NAME, "/history")
 
 
 def test_a_link_of_a_script_shows_the_button_to_who_comes_from_elsewhere(proxy, house):
-    answer = Visitor(proxy).ask("GET", urlsplit(house.line["login_url"]).path)
+    response = Visitor(proxy).ask("GET", urlsplit(house.line["login_url"]).path)
 
-    assert (answer.status, "Sign in" in answer.text) == (200, True)
+    assert (response.status, "Sign in" in response.text) == (200, True)
 
 
 def test_a_page_writes_and_pages_on_under_the_public_name(person, agent):

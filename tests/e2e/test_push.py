@@ -51,7 +51,7 @@ def a_pocket(browser, installation, service, **said):
         ]
     )
     page = context.new_page()
-    page.set_default_timeout(20_000)
+    page.set_default_timeout(60_000)
     complaints = []
     page.on("pageerror", lambda error: complaints.append(str(error)))
     mine = Pocket(page, installation, service)
@@ -100,7 +100,7 @@ def test_a_card_is_one_notification_that_says_why_and_what_it_costs(pocket, stuc
 
     shown = pocket.wait_for_shown(tag=run.card["id"])
     assert shown["title"].startswith("stuck")
-    assert shown["title"].endswith("is held")
+    assert shown["title"].endswith("is paused")
     assert "$0.50 in the loop" in shown["body"]
     assert len(pocket.shown()) == 1
     assert pocket.service.refused == []
@@ -142,6 +142,23 @@ def test_a_push_that_nobody_can_read_still_shows_something(pocket):
     assert pocket.wait_for_shown(title="Mission Control")["data"]["path"] == "/"
 
 
+LOOK_ON = """() => { const look = () => navigator.locks.request(
+  "notifications", () => self.registration.getNotifications()).then(look);
+  look(), look(), look(); }"""
+
+
+@pytest.mark.screens
+def test_what_is_pushed_while_notifications_are_looked_at_is_not_lost(pocket):
+    pocket.page.context.service_workers[0].evaluate(LOOK_ON)
+    tags = [f"card-{number}" for number in range(10)]
+
+    for tag in tags:
+        pocket.deliver(json.dumps({"type": "card", "title": "stuck", "tag": tag}))
+
+    for tag in tags:
+        pocket.wait_for_shown(tag=tag)
+
+
 @pytest.mark.screens
 def test_a_test_notification_arrives(pocket):
     pocket.page.get_by_role("button", name="Send a test").first.tap()
@@ -181,10 +198,10 @@ def test_continue_on_the_lock_screen_frees_the_waiting_agent(pocket, waiting):
 @pytest.mark.screens
 def test_a_fix_is_injected_word_for_word(pocket, stuck):
     run = stuck()
-    pushed = pocket.receive("card")
+    pushed = pocket.service.next_push(pocket.subscription, "card")
     button = {"action": "inject", "title": "Inject fix", "message": "Use token.py."}
     pocket.deliver(json.dumps({**pushed, "actions": [button]}))
-    wait_for(lambda: pocket.shown()[0]["actions"] == ["Inject fix"])
+    pocket.wait_for_shown(tag=run.card["id"], actions=["Inject fix"])
 
     pocket.click(run.card["id"], "0")
 
@@ -212,7 +229,7 @@ def test_a_tap_on_a_card_that_moved_on_says_so_and_sends_nothing(pocket, stuck):
     pocket.click(run.card["id"], str(shown["actions"].index("Continue")))
 
     told = pocket.wait_for_shown(tag=run.card["id"])
-    assert "Your tap was not sent." in told["body"]
+    assert "Your answer was not sent." in told["body"]
     assert run.next_directive()["action"] == "stop"
 
 
@@ -267,7 +284,7 @@ def test_more_is_not_allowed_twice(pocket, overspent):
     pocket.click(overspent.card["id"], "0")
 
     told = pocket.wait_for_shown(title="costly: not sent")
-    assert "Your tap was not sent." in told["body"]
+    assert "Your answer was not sent." in told["body"]
     assert [one["payload"]["row"]["action"] for one in taps_on(pocket, overspent)] == ["finish"]
 
 

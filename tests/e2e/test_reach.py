@@ -70,10 +70,35 @@ def test_a_screen_needs_no_sideways_scrolling_however_far_it_is_enlarged(visit, 
     assert (narrow, page.evaluate(TOO_WIDE)) == ([], [])
 
 
+def test_history_needs_no_sideways_scrolling_however_large_its_figures(visit):
+    page = visit("history", phone=True)
+    page.set_viewport_size({"width": 320, "height": 640})
+    page.locator(".facts dd").first.wait_for()
+
+    page.evaluate("document.querySelectorAll('.facts dd').forEach((one) => one.append(' 12,345'))")
+
+    assert page.evaluate(TOO_WIDE) == []
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_nothing_on_a_phone_is_too_small_for_a_thumb(visit, name):
     # What a pointer needs on a desk, 24 pixels or room around, is axe's "target-size".
     assert visit(name, phone=True).evaluate(TARGETS, [44]) == []
+
+
+def test_what_a_verification_names_is_large_enough_for_a_thumb(visit, stuck_run):
+    page = visit("audit", phone=True)
+
+    def with_a_fault(route):
+        verdict = route.fetch().json()
+        fault = {"kind": "changed", "project": "", "run": stuck_run.id, "row": None, "seq": 1}
+        route.fulfill(json=verdict | {"ok": False, "faults": [fault]})
+
+    page.route("**/api/v1/audit/verify/**", with_a_fault)
+    page.reload()
+    page.locator(f'main a[href="/runs/{stuck_run.id}"].md').wait_for()
+
+    assert page.evaluate(TARGETS, [44]) == []
 
 
 # --- keyboard ----------------------------------------------------------------------------
@@ -92,10 +117,10 @@ def test_the_first_tab_skips_to_the_content(visit):
 
 def test_the_keys_keep_the_focus_and_give_it_back(visit):
     page = visit("now")
-    opener = page.get_by_role("button", name="Keys")
+    opener = page.get_by_role("button", name="Keyboard shortcuts")
     opener.focus()
     page.keyboard.press("Enter")
-    dialog = page.get_by_role("dialog", name="Keys")
+    dialog = page.get_by_role("dialog", name="Keyboard shortcuts")
     expect(dialog).to_be_visible()
 
     for _ in range(4):

@@ -63,8 +63,8 @@ def test_costs_name_who_spent_it(open_page, agent, person):
 def test_a_days_ceiling_is_set_and_the_rest_is_left(open_page, person, installation, settings_kept):
     page = open_page("/settings")
 
-    page.get_by_label("All runs of a day, dollars").fill("60")
-    page.get_by_role("radiogroup", name="Then it").get_by_text("goes on").click()
+    page.get_by_label("Per day, all runs, dollars").fill("60")
+    page.get_by_role("radiogroup", name="Then the run").get_by_text("continues").click()
     page.get_by_role("button", name="Save").click()
     expect(page.get_by_text("Saved.")).to_be_visible()
 
@@ -85,7 +85,7 @@ def test_what_cannot_be_a_setting_is_said_and_nothing_is_saved(open_page, person
 
 
 @pytest.mark.screens
-def test_the_page_of_autofixes_says_what_going_on_means(open_page):
+def test_the_page_of_autofixes_says_what_recovered_means(open_page):
     page = open_page("/autofixes")
 
-    expect(page.get_by_text("“Went on” means")).to_be_visible()
+    expect(page.get_by_text("Recovered: no new trigger")).to_be_visible()

@@ -1,6 +1,11 @@
 """Coming in and going out, as a person does it."""
 
+from urllib.parse import urlsplit
+
 import pytest
+from playwright.sync_api import expect
+
+from missioncontrol.up.addresses import OWN_HOST
 
 
 def test_a_tap_on_the_one_button_signs_in(open_page, installation):
@@ -11,8 +16,31 @@ def test_a_tap_on_the_one_button_signs_in(open_page, installation):
 
     page.wait_for_url(f"{installation.url}/")
     cookies = {cookie["name"]: cookie for cookie in page.context.cookies()}
-    assert cookies["sessionid"]["httpOnly"]
-    assert cookies["sessionid"]["sameSite"] == "Lax"
+    assert cookies["mc_session"]["httpOnly"]
+    assert cookies["mc_session"]["sameSite"] == "Lax"
+
+
+def test_on_a_name_of_our_own_no_other_page_of_this_machine_is_sent_our_cookies(
+    open_page, installation
+):
+    ours = installation.url.replace("127.0.0.1", OWN_HOST)
+    page = open_page("/login/", signed_in=False)
+    page.context.clear_cookies()
+    page.goto(installation.login_link().replace(installation.url, ours))
+    page.get_by_role("button", name="Sign in").click()
+    page.wait_for_url(f"{ours}/")
+    expect(page.get_by_role("main")).to_be_visible()
+
+    told = {
+        urlsplit(place).hostname: page.context.cookies(place)
+        for place in (ours, "http://127.0.0.1:9/", "http://localhost:9/")
+    }
+
+    assert {name: bool(cookies) for name, cookies in told.items()} == {
+        OWN_HOST: True,
+        "127.0.0.1": False,
+        "localhost": False,
+    }
 
 
 @pytest.mark.screens

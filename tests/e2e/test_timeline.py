@@ -124,6 +124,50 @@ def no_page_is_cut(page):
     return page.evaluate(FITS)
 
 
+# --- where it opens -------------------------------------------------------------------
+
+
+def test_a_held_run_opens_at_its_loop_with_the_turn_before_it(open_page, agent):
+    run = agent.open_run(name="stuck late")
+    agent.post_turns(run, *[a_turn(f"make part-{n}", result=f"{n * 7} ok") for n in range(60)])
+    for _ in range(2):
+        agent.post_turns(run, a_turn(error="FileNotFoundError: no tokens.py"))
+    agent.post_turns(run, a_turn(phase="proposed"))
+
+    page = open_page(f"/runs/{run}")
+
+    for seq in (59, 60, 61, 62):
+        in_sight(page, seq)
+    expect(row(page, 0)).not_to_be_in_viewport()
+
+
+def test_a_chosen_filter_under_the_pointer_can_be_read(open_page, short_run):
+    page = open_page(f"/runs/{short_run}")
+    chip = page.get_by_role("button", name="Bash 5")
+
+    chip.click()
+    chip.hover()
+
+    expect(chip).to_have_attribute("aria-pressed", "true")
+    page.wait_for_timeout(400)  # until its colours rest
+    ink, ground = chip.evaluate(
+        "e => [getComputedStyle(e).color, getComputedStyle(e).backgroundColor]"
+    )
+    assert contrast(ink, ground) >= 4.5
+
+
+def contrast(*colours):
+    """Return the ratio of two colours as a browser writes them (WCAG 2)."""
+    dark, light = sorted(luminance(colour) for colour in colours)
+    return (light + 0.05) / (dark + 0.05)
+
+
+def luminance(colour):
+    parts = [int(part) / 255 for part in re.findall(r"\d+", colour)[:3]]
+    linear = [p / 12.92 if p <= 0.04045 else ((p + 0.055) / 1.055) ** 2.4 for p in parts]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
 # --- 100,000 turns --------------------------------------------------------------------
 
 
@@ -205,7 +249,7 @@ def test_a_link_opened_cold_on_a_phone_stays_on_its_turn_while_the_page_loads(
 
     in_sight(page, seq)
     before = middle_of(page, seq)
-    expect(page.get_by_text("Similarity, turn by turn")).to_be_attached()
+    expect(page.get_by_text("Stuck score by turn")).to_be_attached()
     page.wait_for_timeout(600)
 
     in_sight(page, seq)
@@ -341,6 +385,7 @@ def test_a_million_turns_have_a_first_a_middle_and_a_last(open_page, longest_run
 
     follow(page, f"/runs/{longest_run}/turns/{MILLION // 2 + 200}")
     in_sight(page, MILLION // 2 + 200)
+    scroll(page, phone, 0)  # a pointer brings what it stands on into the window
     before = resting(page, MILLION // 2 + 200)
     scroll(page, phone, 200)
     assert abs(before - resting(page, MILLION // 2 + 200) - 200) < 3
@@ -396,10 +441,32 @@ def test_new_turns_stay_in_sight_unless_a_person_reads_above(open_page, agent, s
     in_sight(page, 0)
 
 
+GROWS = "document.querySelector('.story').style.minHeight = '16rem'"
+TO_THE_END = "dispatchEvent(new KeyboardEvent('keydown', { key: 'End', cancelable: true }))"
+
+
+@pytest.mark.parametrize(
+    "deeds", [(TO_THE_END, GROWS), (GROWS, TO_THE_END)], ids=["grows after", "grows before"]
+)
+def test_the_end_stays_in_sight_when_what_stands_above_grows_within_the_same_frame(
+    open_page, agent, short_run, deeds
+):
+    agent.post_turns(short_run, *[a_turn(f"more {n}") for n in range(60)])
+    page = open_page(f"/runs/{short_run}")
+    in_sight(page, 0)
+
+    # In one task: the browser tells of scrolling and of sizes with the next frame.
+    page.evaluate(f"() => {{ {'; '.join(deeds)}; }}")
+
+    in_sight(page, 64)
+    agent.post_turns(short_run, a_turn("the newest"))
+    in_sight(page, 65)
+
+
 def test_the_way_it_went_and_the_list_move_together(open_page, agent, installation):
     run = seeded(installation, agent, 900)
     page = open_page(f"/runs/{run}")
-    story = page.get_by_role("region", name="How the run went")
+    story = page.get_by_role("region", name="Progress of the run")
     expect(story.get_by_role("img", name="Cost so far", exact=False)).to_be_visible()
 
     story.get_by_text("Last 200").click()
@@ -431,7 +498,7 @@ def test_hand_offs_are_told_with_what_was_asked(open_page, agent):
     table = page.get_by_role("region", name="Hand-offs 2").get_by_role("row")
     expect(table.nth(1)).to_contain_text("researcher → reviewer")
     expect(table.nth(2)).to_contain_text("“Is the figure sourced?”")
-    expect(page.get_by_role("region", name="Who works, who hands on")).to_be_visible()
+    expect(page.get_by_role("region", name="Agents and hand-offs")).to_be_visible()
 
 
 def test_a_phone_unfolds_the_charts_and_who_hands_on(open_page, agent, installation):
@@ -444,7 +511,7 @@ def test_a_phone_unfolds_the_charts_and_who_hands_on(open_page, agent, installat
     expect(picture.locator("canvas")).to_be_visible()
     page.get_by_text("Hand-offs 15").click()
 
-    expect(page.get_by_role("region", name="Who works, who hands on")).to_be_visible()
+    expect(page.get_by_role("region", name="Agents and hand-offs")).to_be_visible()
     assert no_page_is_cut(page)
 
 
@@ -492,11 +559,11 @@ def test_hostile_text_is_text_and_breaks_nothing(open_page, hostile_run, phone):
 def test_a_million_signs_are_cut_and_read_when_asked_for(open_page, hostile_run):
     page = open_page(f"/runs/{hostile_run}/turns/{len(HOSTILE)}")
     detail = page.get_by_role("region", name=f"Turn {len(HOSTILE) + 1} in full")
-    expect(detail).to_contain_text("Only its beginning")
+    expect(detail).to_contain_text("Only the beginning")
 
-    detail.get_by_role("button", name="Read all of it").click()
+    detail.get_by_role("button", name="Show all").click()
 
-    expect(detail.get_by_text("Only its beginning")).to_have_count(0)
+    expect(detail.get_by_text("Only the beginning")).to_have_count(0)
     assert len(detail.inner_text()) >= 1_000_000
 
 
@@ -504,3 +571,17 @@ def test_a_search_for_markup_finds_it(open_page, hostile_run):
     page = open_page(f"/runs/{hostile_run}?q={quote('<script>')}")
 
     expect(page.get_by_role("search").get_by_role("status")).to_have_text("1 match")
+
+
+def test_a_button_leads_to_the_latest_turn_and_from_there_the_list_follows(open_page, agent):
+    run = agent.open_run(name="followed")
+    agent.post_turns(run, *[a_turn(f"step {n}", result=f"done {n}") for n in range(60)])
+    page = open_page(f"/runs/{run}/turns/3")
+    in_sight(page, 3)
+
+    page.get_by_role("button", name="Jump to latest").click()
+    in_sight(page, 59)
+    expect(page.get_by_role("button", name="Jump to latest")).to_have_count(0)
+
+    agent.post_turns(run, *[a_turn(f"more {n}", result=f"done {n}") for n in range(9)])
+    in_sight(page, 68)

@@ -14,13 +14,12 @@ from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
 from tests.contract.conversation import Answer, Caller
-from tests.installations import wait_for
+from tests.installations import PATIENCE_S, wait_for
 
 T = TypeVar("T")
 
 NO_ANSWER = (OSError, http.client.HTTPException)
 PRICE = "0.01"
-PATIENCE_S = 90.0
 TOPICS = (
     "ledger invoice tax rounding", "socket retry timeout backoff", "avatar upload resize crop",
     "locale plural grammar french", "cron calendar holiday shift", "cache eviction memory shard",
@@ -96,10 +95,10 @@ class Agent(threading.Thread):
             self.fault = fault
 
     def _take(self, turn: dict[str, Any]) -> None:
-        answer = keep_trying(lambda: self.caller.post_turns(self.run_id, turn, wait=20))
-        assert answer.status == 200, (answer.status, answer.json)
+        response = keep_trying(lambda: self.caller.post_turns(self.run_id, turn, wait=20))
+        assert response.status == 200, (response.status, response.json)
         self.acknowledged.append(turn["key"])
-        directive = answer.json["directive"]
+        directive = response.json["directive"]
         while directive["action"] == "hold":
             self.held_at = directive["version"]
             directive = self._poll(directive)
@@ -108,9 +107,9 @@ class Agent(threading.Thread):
 
     def _poll(self, directive: dict[str, Any]) -> dict[str, Any]:
         after = directive["version"]
-        answer = keep_trying(lambda: self.caller.poll(self.run_id, after, wait=20))
-        assert answer.status in (200, 204), (answer.status, answer.json)
-        return directive if answer.status == 204 else answer.json
+        response = keep_trying(lambda: self.caller.poll(self.run_id, after, wait=20))
+        assert response.status in (200, 204), (response.status, response.json)
+        return directive if response.status == 204 else response.json
 
 
 class Person(threading.Thread):
@@ -137,14 +136,14 @@ class Person(threading.Thread):
 
     def _tap(self, card: dict[str, Any]) -> None:
         said = {"key": f"tap-{card['id']}", "action": "continue", "decision": card["id"]}
-        answer: Answer = keep_trying(
+        response: Answer = keep_trying(
             lambda: self.caller.ask(
                 "POST", f"/api/v1/runs/{card['run']}/interventions/",
                 {**said, "version": card["version"]},
             )
         )  # fmt: skip
-        assert answer.status in (200, 201, 409), (answer.status, answer.json)
-        if answer.status == 201:
+        assert response.status in (200, 201, 409), (response.status, response.json)
+        if response.status == 201:
             self.tapped.append(card["id"])
 
 
@@ -173,7 +172,7 @@ class Fleet:
     def finish(self) -> None:
         """Wait until every agent has worked through its script."""
         try:
-            wait_for(lambda: not any(one.is_alive() for one in self.agents), seconds=PATIENCE_S)
+            wait_for(lambda: not any(one.is_alive() for one in self.agents))
         finally:
             self.person.has_left.set()
         workers: list[Agent | Person] = [*self.agents, self.person]

@@ -104,13 +104,13 @@ class Spree:
 
     def await_held(self) -> None:
         """Wait until every one of them waits before a card."""
-        wait_for(self._are_all_held, seconds=120)
+        wait_for(self._are_all_held)
 
     def stop(self) -> None:
         """Have a person end every run."""
         for one in self.spenders:
-            answer = self.person.tap(str(one.session.run_id), "terminate")
-            assert answer.status == 201, answer.json
+            response = self.person.tap(str(one.session.run_id), "terminate")
+            assert response.status == 201, response.json
         for one in self.spenders:
             one.join(60)
         assert not [one.fault for one in self.spenders if one.fault]

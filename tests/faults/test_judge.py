@@ -1,5 +1,7 @@
 """A model judges a whole installation: its answers arrive, its silence holds up nobody."""
 
+from decimal import Decimal
+
 import pytest
 
 from tests.guard.chat_endpoint import ChatServer, Reply, a_completion, a_verdict
@@ -8,6 +10,8 @@ from tests.installations import an_installation, wait_for
 pytestmark = pytest.mark.faults
 
 KEY = "csk-judge-0123456789abcdef0123"
+A_QUESTION = Decimal("0.000171")
+"""Dollars, at the endpoint's usage and the model's price."""
 
 
 def judged_by(chat, directory, **said):
@@ -41,6 +45,10 @@ def verdict_of(running, run):
     return mine[0]["verdict"] if mine else None
 
 
+def cost_of(running, run):
+    return Decimal(running.get(f"/api/v1/runs/{run}/")["judge_cost_usd"])
+
+
 def test_a_models_verdict_stands_on_the_card_and_its_key_nowhere(tmp_path):
     with (
         ChatServer(a_completion(a_verdict(reasoning="A brace is missing in x.c."))) as chat,
@@ -52,8 +60,8 @@ def test_a_models_verdict_stands_on_the_card_and_its_key_nowhere(tmp_path):
 
         assert (verdict["judge"], verdict["stand_in"]) == ("gpt-4o-mini", False)
         assert chat.headers[0]["Authorization"] == f"Bearer {KEY}"
-        row = wait_for(lambda: running.get(f"/api/v1/runs/{run}/"))
-        assert row["judge_cost_usd"] == "0.000171"
+        # It may be asked before the third failure, and again when that opens the card.
+        wait_for(lambda: cost_of(running, run) == len(chat.headers) * A_QUESTION)
         kept = [path for path in running.data.rglob("*") if path.is_file()]
         assert [path for path in kept if KEY.encode() in path.read_bytes()] == []
 

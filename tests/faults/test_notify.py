@@ -10,19 +10,16 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import pytest
 
 from tests.e2e.stuck import StuckRun, an_agent_of, the_person_of
-from tests.faults.test_oversight import victim
-from tests.installations import ROOT, an_installation, read_proc, wait_for
+from tests.installations import PATIENCE_S, ROOT, an_installation, read_proc, wait_for
 
 pytestmark = pytest.mark.faults
-
-LEASE_S = 60
 
 
 @pytest.fixture(scope="module")
 def running(tmp_path_factory):
     place = tmp_path_factory.mktemp("notify")
     with an_installation(place, MISSIONCONTROL_NOTIFY_HOSTS="127.0.0.1") as installation:
-        wait_for(lambda: victim(installation, "a pool child"))
+        wait_for(lambda: installation.pid_of("=worker@"))
         yield installation
 
 
@@ -39,7 +36,7 @@ def receiver():
         def do_POST(self):
             body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
             self.server.heard.append({**body, "path": self.path})
-            self.server.opened.wait(30)
+            self.server.opened.wait(PATIENCE_S)
             self.send_response(204)
             self.send_header("Content-Length", "0")
             self.end_headers()
@@ -72,10 +69,10 @@ def a_channel(running, person):
 
     def add(url, **said):
         asked = {"kind": "webhook", "name": "ops", "address": url, "project": running.project}
-        answer = person.ask("POST", "/api/v1/channels/", {**asked, **said})
-        assert answer.status == 201, answer.json
-        made.append(answer.json["id"])
-        return answer.json["id"]
+        response = person.ask("POST", "/api/v1/channels/", {**asked, **said})
+        assert response.status == 201, response.json
+        made.append(response.json["id"])
+        return response.json["id"]
 
     yield add
     for channel in made:
@@ -85,7 +82,7 @@ def a_channel(running, person):
 @pytest.fixture
 def second_worker(running):
     """Another worker beside the one of `up`, with the same settings."""
-    pid = wait_for(lambda: running.pid_of(" worker "))
+    pid = wait_for(lambda: running.pid_of("=worker@"))
     argv = [part.decode() for part in read_proc(pid, "cmdline").split(b"\0") if part]
     pairs = [part.split(b"=", 1) for part in read_proc(pid, "environ").split(b"\0") if b"=" in part]
     own = {name.decode(): value.decode() for name, value in pairs}
@@ -94,7 +91,7 @@ def second_worker(running):
     )
     yield process
     process.terminate()
-    process.wait(timeout=30)
+    process.wait(timeout=PATIENCE_S)
 
 
 def settled(person, decision):
@@ -115,7 +112,7 @@ def test_a_delivery_whose_worker_was_killed_in_the_middle_is_made_again(
         os.kill(pid, signal.SIGKILL)
     receiver.opened.set()
 
-    (row,) = wait_for(lambda: settled(person, run.card["id"]), seconds=3 * LEASE_S)
+    (row,) = wait_for(lambda: settled(person, run.card["id"]))
     first, again = receiver.heard
     assert (row["status"], row["tries"]) == ("sent", 2)
     assert first["delivery"] == again["delivery"] == row["id"]
@@ -127,7 +124,7 @@ def test_two_workers_tell_each_channel_once(running, person, receiver, a_channel
     runs = [StuckRun.begin(an_agent_of(running), person, f"shared {n}") for n in range(4)]
 
     for run in runs:
-        rows = wait_for(lambda one=run: settled(person, one.card["id"]), seconds=90)
+        rows = wait_for(lambda one=run: settled(person, one.card["id"]))
         assert [row["status"] for row in rows] == ["sent"] * 12
         assert [row["tries"] for row in rows] == [1] * 12
 
@@ -144,12 +141,12 @@ def test_a_later_step_is_told_by_a_real_worker_when_nobody_answers(
     a_channel(f"{receiver.url}/late", name="late", step_minutes=2)
     run = StuckRun.begin(an_agent_of(running), person, "unanswered")
 
-    wait_for(lambda: len(receiver.heard) > 1, seconds=90)
+    wait_for(lambda: len(receiver.heard) > 1)
     run.answer("continue")
     rows = wait_for(lambda: settled(person, run.card["id"]))
 
     assert [said["path"] for said in receiver.heard] == ["/first", "/boss"]
-    assert receiver.heard[1]["title"].startswith("Still held: unanswered")
+    assert receiver.heard[1]["title"].startswith("Still paused: unanswered")
     assert {row["target"]: row["status"] for row in rows} == {
         "first": "sent",
         "boss": "sent",

@@ -14,7 +14,7 @@ from websockets.asyncio.client import connect
 from websockets.exceptions import WebSocketException
 
 from tests.contract.conversation import Caller, a_turn
-from tests.installations import ROOT, an_installation, read_proc, wait_for
+from tests.installations import PATIENCE_S, ROOT, an_installation, read_proc, wait_for
 
 pytestmark = pytest.mark.faults
 SCREENS = 200
@@ -52,7 +52,7 @@ class Screen:
     async def _listen(self):
         origin = self._at.replace("ws", "http", 1).split("/ws/")[0]
         how = {"additional_headers": self._headers, "origin": origin, "max_size": None}
-        async with connect(self._at, **how, open_timeout=60) as line:
+        async with connect(self._at, **how, open_timeout=PATIENCE_S) as line:
             async for text in line:
                 frame = json.loads(text)
                 self.snapshots += frame["type"] == "snapshot"
@@ -96,7 +96,7 @@ def test_two_hundred_screens_come_back_when_the_web_process_was_killed(server):
         await ended(watching)
         return [screen.snapshots for screen in screens]
 
-    snapshots = asyncio.run(asyncio.wait_for(story(), 300))
+    snapshots = asyncio.run(asyncio.wait_for(story(), PATIENCE_S))
 
     assert snapshots == [2] * SCREENS  # nobody came back twice
 
@@ -122,7 +122,7 @@ def test_a_second_web_process_hears_what_the_first_one_took(server):
             await ended(watching)
             return ["turn.recorded" in screen.heard for screen in screens]
 
-        assert asyncio.run(asyncio.wait_for(story(), 120)) == [True, True]
+        assert asyncio.run(asyncio.wait_for(story(), PATIENCE_S)) == [True, True]
     finally:
         second.terminate()
         second.wait()

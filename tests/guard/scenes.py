@@ -83,7 +83,7 @@ def _same_error_other_words() -> list[Turn]:
 def _past_the_end() -> list[Turn]:
     return [
         a_call("Read", "(no more lines)", file_path="src/app/main.py", offset=offset, limit=100)
-        for offset in (900, 1000, 1100)
+        for offset in range(900, 1400, 100)
     ]
 
 
@@ -110,6 +110,8 @@ def _same_search_in_other_words() -> list[Turn]:
         "best laptops 2026 reviews",
         "reviews of best laptops 2026",
         "best laptops reviews 2026",
+        "best 2026 laptops reviews",
+        "best 2026 reviews laptops",
     )
     return [a_call("web_search", found, query=query) for query in queries]
 
@@ -188,20 +190,6 @@ def _three_desks_in_a_circle() -> list[Turn]:
     return [opening, *talk]
 
 
-def _one_fact_verified_on() -> list[Turn]:
-    scripts = (
-        'python -c "from shop.cart import total_of; print(total_of([]))"',
-        "python - <<'EOF'\nimport shop.cart as c\nassert c.total_of([]) == 0\nEOF",
-        "python -X dev -c 'import shop.cart; print(shop.cart.total_of([1]))'",
-        "echo 'from shop.cart import total_of; print(total_of([2]))' | python",
-        "python -m timeit -n 1 -s 'from shop.cart import total_of' 'total_of([])'",
-        'python -c "import shop.cart as c; print(bool(c.total_of))"',
-    )
-    answers = ("0", "ok", "1", "2", "fine", "True")
-    edit = a_call("Edit", "The file has been updated.", path="shop/cart.py", new_string="return 0")
-    return [edit, *(a_call("Bash", a, command=s) for s, a in zip(scripts, answers, strict=True))]
-
-
 def _a_mixture_of_vain_attempts() -> list[Turn]:
     """No rule alone is met: failures of two calls in turn, and looks at what is known."""
     failure = "E   AssertionError: None != 0\n1 failed"
@@ -210,35 +198,34 @@ def _a_mixture_of_vain_attempts() -> list[Turn]:
     build, again = (
         a_call("Bash", "make: *** [all] Error 2", command=f"make {f}") for f in ("all", "-B all")
     )
-    return [cart, quick, shop, build, cart, last, shop, again, quick, build, last, again]
+    return [cart, quick, shop, build, cart, last, shop, again, quick]
 
 
 # Name -> turns and the detector that must trip on the last of them, not before.
 LOOPS: dict[str, tuple[list[Turn], str]] = {
-    "the same missing file": (_three_missing_reads(), "exact_repeat"),
-    "ids and times move": (_ids_and_times_move(), "exact_repeat"),
-    "one-use arguments": (_one_use_arguments(), "exact_repeat"),
-    "arguments in another order": (_arguments_in_other_order(), "exact_repeat"),
-    "talk between": (_talk_between(), "exact_repeat"),
-    "the same sentence": ([a_message("I am done.")] * 3, "exact_repeat"),
-    "a third proposed call": (_proposed_third(), "exact_repeat"),
-    "requests alone": (_requests_only(), "exact_repeat"),
-    "a poll that does not move": (_unmoved_poll(), "exact_repeat"),
-    "to and fro": (_to_and_fro(), "ping_pong"),
-    "reading between equal tests": (_reading_between()[:4], "ping_pong"),
-    "two agents to and fro": (_agents_to_and_fro(), "ping_pong"),
-    "a reworded monologue": (_reworded_monologue(), "semantic_repeat"),
-    "the same error, other flags": (_same_error_other_words(), "semantic_repeat"),
-    "the same search in other words": (_same_search_in_other_words(), "semantic_repeat"),
-    "paging past the end": (_past_the_end(), "semantic_repeat"),
-    "four pages in a circle": (_four_pages_in_a_circle(), "k_cycle"),
-    "one column in many queries": (_one_column_in_many_queries(), "same_error"),
-    "refused between readings": (_refused_between_readings(), "recurrence"),
+    "the same missing file": (_three_missing_reads(), "repeat"),
+    "ids and times move": (_ids_and_times_move(), "repeat"),
+    "one-use arguments": (_one_use_arguments(), "repeat"),
+    "arguments in another order": (_arguments_in_other_order(), "repeat"),
+    "talk between": (_talk_between(), "repeat"),
+    "the same sentence": ([a_message("I am done.")] * 3, "repeat"),
+    "a third proposed call": (_proposed_third(), "repeat"),
+    "requests alone": (_requests_only(), "repeat"),
+    "a poll that does not move": (_unmoved_poll(), "repeat"),
+    "to and fro": (_to_and_fro(), "repeat"),
+    "reading between equal tests": (_reading_between()[:4], "repeat"),
+    "two agents to and fro": (_agents_to_and_fro(), "repeat"),
+    "a reworded monologue": (_reworded_monologue(), "talk"),
+    "the same error, other flags": (_same_error_other_words(), "errors"),
+    "the same search in other words": (_same_search_in_other_words(), "stagnation"),
+    "paging past the end": (_past_the_end(), "stall"),
+    "four pages in a circle": (_four_pages_in_a_circle(), "repeat"),
+    "one column in many queries": (_one_column_in_many_queries(), "errors"),
+    "refused between readings": (_refused_between_readings(), "repeat"),
     "one search without a hit": (_one_search_without_a_hit(), "stagnation"),
-    "one thought in other words": (_one_thought_in_other_words(), "monologue"),
-    "three desks in a circle": (_three_desks_in_a_circle(), "hand_offs"),
-    "one helper after another": (_one_helper_after_another(), "relay"),
-    "one fact verified on": (_one_fact_verified_on(), "reverification"),
+    "one thought in other words": (_one_thought_in_other_words(), "talk"),
+    "three desks in a circle": (_three_desks_in_a_circle(), "talk"),
+    "one helper after another": (_one_helper_after_another(), "errors"),
     "a mixture of vain attempts": (_a_mixture_of_vain_attempts(), "stall"),
 }
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from guard.actions import asks, classify, moves, waits
+from guard.reading.classify import asks, classify, moves, waits
 
 
 @pytest.mark.parametrize(

@@ -44,7 +44,7 @@ def test_the_same_evidence_gets_the_same_fix_whatever_tripped(kind):
         (
             "Tool read_files not found. Available tools: file_reader, web_search",
             [],
-            "These work here: file_reader, web_search.",
+            'The refusal names "file_reader, web_search".',
         ),
         (UNKNOWN, [a_call("zip", "x")], "These work here: zip."),
         (UNKNOWN, [], "Use one that you were given."),
@@ -102,7 +102,7 @@ def test_a_text_that_is_not_in_the_file_is_to_be_read_again():
         ("--- FAIL: TestSession (0.00s)\n    x_test.go:9: got 401\nFAIL", "TestSession"),
         ("FAIL: test_session (tests.Login)\nValueError: no\nFAILED (failures=1)", "test_session"),
         ("test auth::session ... FAILED\ntest result: FAILED. 1 failed", "auth::session"),
-        ("  ● login keeps the session\n\nTests: 1 failed", "login keeps the session"),
+        ("  ● login keeps the session\n\nTests: 1 failed", '"login keeps the session"'),
     ],
 )
 def test_a_test_that_fails_after_each_edit_is_named(output, test):
@@ -127,7 +127,7 @@ def test_an_edit_that_is_done_and_undone_is_named():
         a_call("Edit", "File updated.", path="a.py", old=o, new=n) for o, n in ("xy", "yx")
     )
 
-    assert fix_for(there, back, there, back).startswith("Edit a.py was made and undone before.")
+    assert fix_for(there, back, there, back).startswith('"Edit a.py" was made and undone before.')
 
 
 def test_other_commands_with_the_same_failure_are_told_that_the_way_is_not_the_cause():
@@ -135,7 +135,7 @@ def test_other_commands_with_the_same_failure_are_told_that_the_way_is_not_the_c
 
     fix = fix_for(*tried)
 
-    assert fix.startswith("Every way you tried ends with: fatal: disk quota exceeded.")
+    assert fix.startswith('Every way you tried ends with: "fatal: disk quota exceeded".')
 
 
 def test_checks_that_pass_again_and_again_are_enough():
@@ -143,7 +143,7 @@ def test_checks_that_pass_again_and_again_are_enough():
         a_call("Bash", "9 passed in 0.3s", command=f"pytest -q {n}") for n in ("", "-x", "-v")
     ]
 
-    assert fix_for(*checks).startswith("It is verified: 9 passed in 0.3s.")
+    assert fix_for(*checks).startswith('It is verified: "9 passed in 0.3s".')
 
 
 def test_one_answer_to_every_question_is_quoted():
@@ -185,7 +185,7 @@ def test_hand_overs_by_a_tool_are_hand_overs_too():
     assert fix_for(*over).startswith("Decide it now: a raised this")
 
 
-def test_two_deeds_that_alternate_are_to_be_decided():
+def test_two_actions_that_alternate_are_to_be_decided():
     one, other = a_call("Set", "ok", value=1), a_call("Set", "ok", value=2)
 
     assert "Decide for one side" in fix_for(one, other, one, other)

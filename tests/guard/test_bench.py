@@ -7,18 +7,12 @@ from typing import Any
 import pytest
 
 from guard.bench.cases import read_cases, rule_on
-from guard.bench.choose import GRID, grid_points, leave_one_out, policy_at
-from guard.bench.labels import Labelled, read_corpus
-from guard.bench.recombine import try_points
+from guard.bench.forms import FORMS
+from guard.bench.labels import Labelled, Stretch, read_corpus
 from guard.bench.scores import Outcome, Trial, macro_average, quantile, score, score_by
-from guard.bench.trials import try_policies
 from guard.cli import main
 from guard.errors import UnreadableRecording
-from guard.policy import DEFAULT_POLICY, Policy
-from guard.presets import PRESETS
-from guard.turn import Turn
-from tests.guard.build import a_call
-from tests.guard.scenes import HEALTHY, LOOPS
+from guard.policy import Policy
 
 MISSING = {"role": "assistant", "tool": "Read", "args": {"path": "a.py"}, "error": "no such file"}
 
@@ -62,7 +56,9 @@ def a_trial(start: int | None, alarm: int | None, *, turns: int = 20, source: st
         run="r", source=source, path=Path("r.jsonl"), loop_start=start,
         kind="healthy" if start is None else "loop", rationale="",
     )  # fmt: skip
-    return Trial(labelled=labelled, turns=turns, alarm=alarm, us=(10.0,) * turns)
+    return Trial(
+        labelled=labelled, turns=turns, alarms=() if alarm is None else (alarm,), us=(10.0,) * turns
+    )
 
 
 def bench(*argv: object) -> int:
@@ -104,6 +100,47 @@ def test_false_alarms_count_over_healthy_turns_and_healthy_beginnings():
     assert figures.fa_per_1000 == 40
 
 
+def test_every_false_alarm_of_a_run_counts_and_a_find_beside_it():
+    labelled = Labelled(
+        run="r", source="s", path=Path("r"), loop_start=10, kind="loop", rationale="",
+        stretches=(Stretch(start=10, evident=14, end=20),), weak=frozenset({5}),
+    )  # fmt: skip
+    trial = Trial(labelled=labelled, turns=40, alarms=(2, 5, 15, 30, 39))
+
+    assert trial.outcome() is Outcome.FOUND
+    assert (trial.found_at(), trial.delay()) == (15, 1)
+    assert trial.false_alarms() == [2, 30, 39]
+    assert (score([trial]).false_alarms, score([trial]).on_last_turn) == (3, 1)
+    assert trial.healthy_turns == 29
+
+
+def test_few_runs_make_a_wide_interval():
+    low, high = score([a_trial(5, 6), a_trial(5, None)]).found_interval
+
+    assert low < 0.1
+    assert high > 0.9
+
+
+def test_the_same_runs_are_told_in_other_forms(corpus, capsys):
+    forms = as_json(capsys, corpus, "--forms")["by_form"]
+
+    assert set(forms) == set(FORMS)
+    assert forms["as it is"]["found"] == forms["results as user turns"]["found"] == 1
+
+
+def test_each_rule_is_switched_off_in_turn(corpus, capsys):
+    found = as_json(capsys, corpus, "--ablate")
+
+    assert set(found["ablation"]) == {f"without {rule}" for rule in Policy().detectors}
+    assert found["ablation"]["without budget"]["lost"] == []
+    assert "broker" not in found["policies"]
+
+
+def test_as_text_it_tells_what_is_lost_without_each(corpus, capsys):
+    assert bench(corpus, "--ablate") == 0
+    assert "without talk it loses 0 runs" in capsys.readouterr().out
+
+
 def test_delays_are_those_of_the_loops_found():
     figures = score([a_trial(5, 5 + late) for late in range(10)] + [a_trial(9, 1)])
 
@@ -125,61 +162,6 @@ def test_the_macro_average_counts_every_source_the_same():
 
 def test_a_quantile_of_nothing_is_absent():
     assert quantile([], 0.5) is None
-
-
-# --- leave one source out ----------------------------------------------------
-
-
-def test_thresholds_are_chosen_without_the_source_they_are_scored_on():
-    grid = {"exact_repeat.repeats": (3, 5)}
-    trials = {
-        (3,): [a_trial(None, 4, source="noisy"), a_trial(5, 6, source="clean")],
-        (5,): [a_trial(None, None, source="noisy"), a_trial(5, None, source="clean")],
-    }
-
-    chosen = {one.source: one.chosen for one in leave_one_out(trials, grid=grid)}
-
-    assert chosen == {"noisy": {"exact_repeat.repeats": 3}, "clean": {"exact_repeat.repeats": 5}}
-
-
-def test_between_equals_the_policy_as_it_is_is_kept():
-    same = [a_trial(5, 6, source="one"), a_trial(5, 6, source="two")]
-    points = grid_points(DEFAULT_POLICY)
-
-    for one in leave_one_out(dict.fromkeys(points, same)):
-        assert tuple(one.chosen.values()) == points[0]
-
-
-def test_the_first_point_of_the_grid_is_the_policy_as_it_is():
-    for policy in (DEFAULT_POLICY, PRESETS["strict"]):
-        points = grid_points(policy)
-
-        assert policy_at(policy, points[0]) == policy
-        assert len({str(policy_at(policy, point)) for point in points}) == len(points)
-
-
-def as_row(turn: Turn) -> dict[str, Any]:
-    fields = {"role": turn.role, "tool": turn.tool, "args": turn.args, "content": turn.content}
-    answers = {"result": turn.result, "error": turn.error, "phase": turn.phase, "key": turn.key}
-    return {**fields, **answers, "agent": turn.agent}
-
-
-def test_recombined_signals_give_the_alarms_of_a_replay_of_its_own(tmp_path):
-    judged_away = [a_call("Bash", f"{n} failed", command="pytest -q") for n in (3, 2, 1, 1, 1, 1)]
-    scenes = {**{name: turns for name, (turns, _) in LOOPS.items()}, **HEALTHY, "j": judged_away}
-    for name, turns in scenes.items():
-        write_run(tmp_path, name, a_label(None), [as_row(turn) for turn in turns])
-    runs = read_corpus(tmp_path).runs
-    grid = {"exact_repeat.repeats": (3, 4), "loopguard.repeats": (3, 2), "stall.evidence": (6, 2)}
-    base = Policy(detectors=("exact_repeat", "stall", "loopguard"))
-    policies = {point: policy_at(base, point, grid) for point in grid_points(base, grid)}
-
-    recombined = try_points(runs, policies)
-
-    alone = try_policies(runs, {str(point): policy for point, policy in policies.items()})
-    for point, trials in recombined.items():
-        assert [t.alarm for t in trials] == [t.alarm for t in alone[str(point)]]
-    assert len({tuple(trial.alarm for trial in trials) for trials in recombined.values()}) > 2
 
 
 # --- reading labelled runs ---------------------------------------------------
@@ -243,23 +225,13 @@ def test_slack_moves_the_line_between_found_and_early(corpus, capsys):
     assert as_json(capsys, corpus, "--slack", 6)["policies"]["default"]["found"] == 1
 
 
-def test_it_leaves_one_source_out(corpus, capsys):
-    left_out = as_json(capsys, corpus, "--leave-one-out")["leave_one_out"]
-
-    assert set(left_out["by_source"]) == {"one", "two"}
-    assert set(left_out["by_source"]["one"]["chosen"]) == set(GRID)
-    assert left_out["all"]["stuck"] == 2
-    assert left_out["macro_average"]["found_share"] == 0.5
-
-
 def test_as_text_it_never_shows_found_without_false_alarms(corpus, capsys):
-    assert bench(corpus, "--runs", "--leave-one-out") == 0
+    assert bench(corpus, "--runs") == 0
 
     shown = capsys.readouterr().out
     heads = [line for line in shown.splitlines() if " found " in f"{line} " and "stuck" in line]
     assert heads
     assert all("FA/1k" in line and "delay" in line for line in heads if "us/turn" in line)
-    assert "leave one source out" in shown
     assert "missed slow" in shown
 
 

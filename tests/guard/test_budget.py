@@ -5,11 +5,10 @@ from decimal import Decimal
 
 import pytest
 
-from guard.budget import Budget, Crossing, Spent, crossed, share_used
+from guard.budget import Budget, Crossing, Spent, UsageMeter, crossed, nearest
 from guard.errors import PolicyInvalid
 from guard.policy import Policy
-from guard.signals import Rung
-from guard.tally import Tally
+from guard.signals import Severity
 from guard.turn import Usage
 from tests.guard.build import a_call, a_user, first_trip, last_trip, watch
 
@@ -42,7 +41,7 @@ def test_money_is_told_before_turns():
 
 
 def test_the_tightest_ceiling_tells_the_share():
-    assert share_used(Budget(calls=10, turns=100), Spent(calls=9, turns=9)) == 0.9
+    assert nearest(Budget(calls=10, turns=100), Spent(calls=9, turns=9)).share == 0.9
 
 
 @pytest.mark.parametrize(
@@ -55,6 +54,9 @@ def test_the_tightest_ceiling_tells_the_share():
         ({"calls": True}, "budget.calls"),
         ({"euros": 1}, "budget.euros"),
         ({"turns": [1]}, "budget.turns"),
+        ({"usd": "Infinity"}, "budget.usd"),
+        ({"usd": "1e-7"}, "budget.usd"),
+        ({"tokens": 10**16}, "budget.tokens"),
     ],
 )
 def test_a_wrong_ceiling_is_named(mapping, field):
@@ -62,6 +64,35 @@ def test_a_wrong_ceiling_is_named(mapping, field):
         Budget.from_mapping(mapping)
 
     assert caught.value.field == field
+
+
+def test_the_least_and_the_most_of_a_ceiling_are_taken():
+    budget = Budget.from_mapping({"usd": "0.000001", "tokens": 10**15, "seconds": 0.5})
+
+    assert (budget.usd, budget.tokens) == (Decimal("0.000001"), 10**15)
+    assert budget.seconds == 0.5
+
+
+def test_a_ceiling_that_is_almost_reached_is_not():
+    budget, spent = Budget(tokens=10**9), Spent(tokens=10**9 - 1)
+
+    assert crossed(budget, spent) is None
+
+
+def test_money_below_a_cent_is_told_to_the_digit():
+    near = nearest(Budget(usd=Decimal("0.01")), Spent(usd=Decimal("0.009")))
+
+    assert (near.spent, near.ceiling) == ("0.009", "0.01")
+
+
+def test_a_reached_ceiling_is_spoken_of_before_one_that_nears():
+    budget = Budget(calls=10, turns=4, agents={"critic": Budget(calls=5)})
+    critic = {"critic": Spent(calls=5)}
+
+    assert nearest(budget, Spent(calls=9, turns=4), agent="critic").unit == "turns"
+    assert nearest(budget, Spent(calls=9, agents=critic), agent="critic").agent == "critic"
+    assert nearest(budget, Spent(calls=9, agents=critic)).unit == "calls"
+    assert nearest(budget, Spent(calls=8)).share == 0.8
 
 
 def test_an_absent_ceiling_may_be_null():
@@ -146,8 +177,8 @@ def test_a_ceiling_of_nought_is_refused_in_code_too():
         Budget(calls=0)
 
 
-def test_without_a_budget_no_share_is_used():
-    assert share_used(None, Spent(calls=9)) == 0.0
+def test_without_a_budget_nothing_is_near():
+    assert nearest(None, Spent(calls=9)) is None
 
 
 def test_it_nudges_with_the_ceiling_that_nears():
@@ -162,7 +193,7 @@ def test_it_nudges_with_the_ceiling_that_nears():
 
 
 def test_a_reached_ceiling_asks_a_person():
-    assert last_trip(steps(3), under(calls=3)).rung is Rung.ASK
+    assert last_trip(steps(3), under(calls=3)).severity is Severity.ASK
 
 
 def test_a_proposed_call_is_judged_with_what_its_model_call_cost():
@@ -217,6 +248,12 @@ def test_a_wrong_ceiling_of_an_agent_is_named(agents, field):
     assert caught.value.field == field
 
 
+def test_an_agents_absent_ceiling_may_be_null_even_where_it_has_none():
+    budget = Budget.from_mapping({"agents": {"critic": {"seconds": None, "calls": 2}}})
+
+    assert budget.agents["critic"] == Budget(calls=2)
+
+
 def test_a_policy_with_ceilings_of_agents_reads_back_as_it_was():
     policy = under(usd="2.50", agents={"critic": {"calls": 2}})
 
@@ -224,20 +261,20 @@ def test_a_policy_with_ceilings_of_agents_reads_back_as_it_was():
 
 
 def test_a_long_run_remembers_a_bounded_number_of_agents_and_calls():
-    tally = Tally(Budget.from_mapping({"agents": {"*": {"calls": 9}}}))
+    meter = UsageMeter(Budget.from_mapping({"agents": {"*": {"calls": 9}}}))
     for number in range(5000):
-        tally.take(
+        meter.take(
             a_call("Bash", "x", agent=f"a{number}", key=f"{number}", usage=USAGE), failed=False
         )
 
-    assert len(tally.spent.agents) == 256
-    assert tally.spent.tokens == 5000 * USAGE.total
+    assert len(meter.spent.agents) == 256
+    assert meter.spent.tokens == 5000 * USAGE.total
 
 
 def test_an_agent_with_a_ceiling_of_its_own_is_never_forgotten():
-    tally = Tally(Budget.from_mapping({"agents": {"critic": {"calls": 9}}}))
-    tally.take(a_call("Bash", "x", agent="critic"), failed=False)
+    meter = UsageMeter(Budget.from_mapping({"agents": {"critic": {"calls": 9}}}))
+    meter.take(a_call("Bash", "x", agent="critic"), failed=False)
     for number in range(300):
-        tally.take(a_call("Bash", "x", agent=f"a{number}"), failed=False)
+        meter.take(a_call("Bash", "x", agent=f"a{number}"), failed=False)
 
-    assert tally.spent.agents["critic"].calls == 1
+    assert meter.spent.agents["critic"].calls == 1

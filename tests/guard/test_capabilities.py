@@ -3,8 +3,8 @@
 import pytest
 
 from guard.adapters import ADAPTERS, adapter_of
+from guard.adapters.capabilities import Capabilities, EndBy, InjectAt, WhenAway
 from guard.adapters.hook import HookEvent
-from guard.capabilities import Capabilities, EndBy, InjectAt, WhenAway
 from guard.sdk.opening import CAPABILITIES
 
 

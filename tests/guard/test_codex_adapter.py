@@ -8,9 +8,9 @@ from guard.adapters import adapter_of, codex_rollout
 from guard.adapters.base import Wiring
 from guard.adapters.codex import HOOKS, answer, capabilities, read
 from guard.adapters.codex_settings import connected, disconnected, subscribed
-from guard.adapters.timing import FORWARDER_HOLD_S, HOOK_HOLD_S, REPORT_HOOK_S, REPORT_S
 from guard.adapters.wording import NOT_RUN, STILL_HELD
 from guard.errors import UnreadableHook
+from guard.sdk.timing import FORWARDER_EARLY_S, HOOK_HOLD_S, REPORT_HOOK_S, REPORT_S
 from guard.turn import Phase, Role, Usage
 from guard.wire import CallAction, Directive, DirectiveAction, Message
 
@@ -285,7 +285,7 @@ def test_connecting_twice_changes_nothing_more():
 def test_each_time_out_outlasts_the_one_inside_it():
     hooks = subscribed(connected({}, WIRING))
 
-    assert hooks["PreToolUse"]["timeout"] == HOOK_HOLD_S > FORWARDER_HOLD_S > 3600
+    assert hooks["PreToolUse"]["timeout"] == HOOK_HOLD_S > 3600 + FORWARDER_EARLY_S
     assert hooks["PostToolUse"]["timeout"] == REPORT_HOOK_S > REPORT_S
 
 

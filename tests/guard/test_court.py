@@ -18,6 +18,7 @@ from tests.guard.chat_endpoint import ChatServer, Reply, a_completion, a_verdict
 from tests.guard.small_talk import small_talk
 
 FAILING = a_call("Bash", error="E1: missing brace", command="make")
+TRIPS_ALONE = Policy.from_mapping({"judge": {"suspicions": False}})
 
 
 def replayed(turns, *replies, policy=None):
@@ -28,7 +29,7 @@ def replayed(turns, *replies, policy=None):
 
 
 def test_a_loop_the_model_sees_is_an_alarm_as_before():
-    outcome, chat = replayed([FAILING] * 5, a_completion(a_verdict()))
+    outcome, chat = replayed([FAILING] * 5, a_completion(a_verdict()), policy=TRIPS_ALONE)
 
     assert (outcome.first_alarm, outcome.judge_calls, len(chat.asked)) == (2, 1, 1)
 
@@ -43,6 +44,12 @@ def test_the_local_judge_stands_in_for_a_model_that_fails():
     outcome, _ = replayed([FAILING] * 4, Reply({}, 500))
 
     assert (outcome.first_alarm, outcome.stand_ins) == (2, 1)
+
+
+def test_a_model_may_see_a_loop_before_any_rule_does():
+    outcome, _ = replayed([FAILING] * 4, a_completion(a_verdict()))
+
+    assert (outcome.first_alarm, outcome.detector) == (1, "suspicion")
 
 
 def test_a_suspicion_that_the_model_confirms_is_an_alarm():
@@ -89,7 +96,7 @@ def test_the_command_asks_the_model_and_says_what_it_cost(tmp_path, monkeypatch,
     told = capsys.readouterr()
     row = json.loads(told.out)
     assert code == 0
-    assert (row["first_alarm"], row["judge_calls"], row["judge_cost_usd"]) == (2, 1, "0.000171")
+    assert (row["first_alarm"], row["judge_calls"], row["judge_cost_usd"]) == (1, 1, "0.000171")
     assert "asked 1 times, $0.000171" in told.err
     assert chat.headers[0]["Authorization"].endswith("0123")
 
@@ -111,9 +118,9 @@ def suspect(turns, policy=DEFAULT_POLICY):
     return [engine.observe(turn) for turn in turns]
 
 
-def suspicions(turns, policy=None) -> list[str]:
-    found = [assessment.suspicion for assessment in suspect(turns, policy or Policy())]
-    return [suspicion.evidence.summary for suspicion in found if suspicion]
+def suspected_at(turns, policy=None) -> list[int]:
+    found = suspect(turns, policy or Policy())
+    return [place for place, assessment in enumerate(found) if assessment.suspicion]
 
 
 def edits_and_tests(outcomes) -> list[Turn]:
@@ -124,48 +131,74 @@ def edits_and_tests(outcomes) -> list[Turn]:
     return turns
 
 
-def test_checks_after_the_work_is_done_are_suspicious():
-    edit = a_call("Edit", "File updated.", path="a.py", old="a", new="b")
-    checks = [a_call("Bash", f"{n + 3} passed", command=f"pytest tests/{n}") for n in range(4)]
-
-    assert "checked 3 times after its last edit" in suspicions([edit, *checks])[0]
-
-
-def test_real_edits_on_a_wrong_guess_are_suspicious():
-    errors = [f"ValueError: {word} is out of range\n1 failed" for word in "abcdef"]
-
-    assert "failed in a row across" in suspicions(edits_and_tests(errors))[0]
-
-
-def test_edits_that_mend_are_not_suspicious():
-    outcomes = [f"{n} failed, {9 - n} passed" for n in (6, 5, 4, 3, 2, 1)]
-
-    assert suspicions(edits_and_tests(outcomes)) == []
-
-
-def test_reading_without_end_is_suspicious():
-    pages = [
+def pages(count: int) -> list[Turn]:
+    return [
         a_call("Read", "\n".join(f"{name}{n} = {n * 7}" for name in "abc"), path=f"f{n}.py")
-        for n in range(30)
+        for n in range(count)
     ]
 
-    assert "only read" in suspicions(pages)[0]
-    assert suspicions(pages[:20]) == []
+
+def test_evidence_short_of_a_card_asks():
+    assert suspected_at([FAILING, FAILING]) == [1]
 
 
-def test_steps_that_bring_little_are_suspicious():
-    known = "alpha\nbeta\ngamma\n"
-    names = ("ant", "bee", "cat", "dog", "eel", "fox", "gnu", "hen", "ibis", "jay", "kite", "lynx")
-    looks = [a_call("Bash", f"{known}{name}", command=f"cat {name}.log") for name in names]
-    policy = Policy.from_mapping({"judge": {"drought": 8}})
+@pytest.mark.parametrize(
+    "checks",
+    [
+        [
+            a_call("Bash", f"nothing in {n}", command=f"grep {n} log")
+            for n in "abcdefghijklmnopqrst"
+        ],
+        small_talk(20),
+    ],
+    ids=["searches", "talk"],
+)
+@pytest.mark.parametrize("every", [1, 10])
+def test_attempts_that_bring_little_ask_and_ask_again_after_as_many_more(checks, every):
+    edit = a_call("Edit", "File updated.", path="a.py", old="a", new="b")
+    policy = Policy.from_mapping({"judge": {"every": every, "drought": 8}})
 
-    assert suspicions(looks, policy)[0] == "Hardly anything came of its last 8 steps."
+    first, second = suspected_at([edit, *checks], policy)[:2]
+
+    assert first in {8, 9}
+    assert second - first == max(8, every)
+
+
+def test_how_many_it_takes_is_the_policys():
+    policy = Policy.from_mapping({"judge": {"drought": 4, "every": 1}})
+
+    assert suspected_at(small_talk(9), policy) == [3, 7]
+
+
+def test_a_suspicion_names_the_attempts_it_rests_on():
+    suspicion = suspect(small_talk(8))[-1].suspicion
+
+    assert suspicion.turns == tuple(range(8))
+    assert suspicion.evidence.summary == "8 attempts have brought little."
+
+
+def test_news_ends_a_drought():
+    assert suspected_at([*small_talk(7), *pages(1), *small_talk(7, 7)]) == []
+
+
+@pytest.mark.parametrize(
+    "turns",
+    [pages(30), edits_and_tests(f"{n} failed, {9 - n} passed" for n in (6, 5, 4, 3, 2, 1))],
+)
+def test_what_moves_is_not_suspicious(turns):
+    assert suspected_at(turns) == []
+
+
+def test_where_a_rule_trips_nothing_is_left_to_suspect():
+    found = suspect([FAILING] * 4)
+
+    assert not any(assessment.suspicion for assessment in found if assessment.trip)
 
 
 def test_a_person_who_speaks_ends_a_suspicion():
-    turns = small_talk(6)
+    turns = small_talk(10)
 
-    assert suspicions([*turns[:4], a_user(), *turns[4:]]) == []
+    assert suspected_at([*turns[:5], a_user(), *turns[5:]]) == []
 
 
 def test_a_suspicion_never_trips():

@@ -37,6 +37,10 @@ DISAGREEMENTS: dict[str, tuple[str, str]] = {
         "late",
         "found late: four speakers a round, and each script is another",
     ),
+    "coding/dead-server": (
+        "missed",
+        "a server that does not start is looked at with pauses: taken for waiting",
+    ),
     "without/dead-button": (
         "missed",
         "a click may be patient work; without results eight are too few",
@@ -45,8 +49,14 @@ DISAGREEMENTS: dict[str, tuple[str, str]] = {
         "missed",
         "thirteen looks of which nobody saw the answers: a build that moves asks as many",
     ),
+    "verifying/verifies-on": ("missed", "each check is another script, and all of them succeed"),
+    "verifying/verifies-on-claude": ("missed", "the same"),
+    "corner/checks": ("missed", "the same"),
     "corner/crash-poll": ("missed", "the count of restarts goes up: taken for a state that moves"),
-    "corner/new-scripts": ("missed", "each script is a new deed; only the last error is the same"),
+    "corner/new-scripts": (
+        "missed",
+        "each script is a new action; only the last error is the same",
+    ),
     "odd/helpers-fail": ("missed", "each helper reports in other words"),
     "odd/human-please": (
         "late",

@@ -9,12 +9,13 @@ import types
 
 import pytest
 
-from guard import embedding
-from guard.embedding import is_embedding, likeness_by, load_likeness
 from guard.engine import Engine
 from guard.errors import EmbeddingMissing, PolicyInvalid
 from guard.policy import Policy
-from guard.similarity import cosine, vectorise
+from guard.reading import embedding
+from guard.reading.embedding import check_installed, is_embedding, likeness_by, load_likeness
+from guard.reading.similarity import cosine, vectorise
+from guard.replay import read_policy
 
 ONE, OTHER = "check the config file for the setting", "check the configuration file for it"
 
@@ -29,20 +30,20 @@ def nothing_loaded():
 
 
 def test_hashing_is_the_default_and_the_cosine_as_before():
-    assert Policy().semantic_repeat.embedding == "hashing"
+    assert Policy().talk.embedding == "hashing"
     assert likeness_by("hashing")(ONE, OTHER) == cosine(vectorise(ONE), vectorise(OTHER))
 
 
 @pytest.mark.parametrize("name", ["gpt", "", "model2vec:", "model2vec: ", "Hashing"])
 def test_an_unknown_embedding_is_a_wrong_policy(name):
     assert not is_embedding(name)
-    with pytest.raises(PolicyInvalid, match=r"semantic_repeat\.embedding"):
-        Policy.from_mapping({"semantic_repeat": {"embedding": name}})
+    with pytest.raises(PolicyInvalid, match=r"talk\.embedding"):
+        Policy.from_mapping({"talk": {"embedding": name}})
 
 
 def test_a_model_that_is_not_here_is_said_once_and_hashing_stands_in(caplog, tmp_path):
     name = f"model2vec:{tmp_path}/none"
-    policy = Policy.from_mapping({"semantic_repeat": {"embedding": name}})
+    policy = Policy.from_mapping({"talk": {"embedding": name}})
 
     with caplog.at_level(logging.WARNING):
         Engine(policy)
@@ -94,3 +95,36 @@ def _saved_model(directory) -> str:
     vectors = np.random.default_rng(7).normal(size=(len(words), 8)).astype("float32")
     StaticModel(vectors, tokenizer).save_pretrained(directory)
     return f"model2vec:{directory}"
+
+
+@pytest.mark.parametrize(
+    ("rules", "field"),
+    [
+        ({"talk": {"embedding": "wordllama"}}, "talk.embedding"),
+        (
+            {"task_type": {"x": {"talk": {"embedding": "model2vec:/no/where"}}}},
+            "task_type.x.talk.embedding",
+        ),
+    ],
+)
+def test_a_policy_whose_embedding_is_missing_is_refused(monkeypatch, rules, field):
+    monkeypatch.setitem(sys.modules, "wordllama", None)
+
+    with pytest.raises(PolicyInvalid, match="installed where it is read") as refused:
+        check_installed(rules)
+
+    assert refused.value.field == field
+
+
+def test_a_policy_file_whose_embedding_is_missing_is_refused(monkeypatch, tmp_path):
+    monkeypatch.setitem(sys.modules, "wordllama", None)
+    file = tmp_path / "policy.toml"
+    file.write_text('[semantic_repeat]\nembedding = "wordllama"\n')
+
+    with pytest.raises(PolicyInvalid, match="wordllama is not installed"):
+        read_policy(file)
+
+
+def test_a_policy_whose_embedding_is_here_is_taken():
+    check_installed({"talk": {"embedding": "wordllama", "similarity": 0.9}})
+    check_installed({"talk": {"embedding": "hashing"}})

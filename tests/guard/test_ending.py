@@ -1,12 +1,13 @@
 """Processes are asked to end, and made to."""
 
+import os
 import signal
 import subprocess
 import sys
 
 import pytest
 
-from guard.ending import end_process, end_tree, is_running, signal_tree
+from guard.running.ending import end_process, end_tree, is_running, signal_tree
 
 STUBBORN = (
     "import signal, sys, time; signal.signal(signal.SIGTERM, signal.SIG_IGN);"
@@ -67,6 +68,8 @@ def test_everything_below_it_ends_with_it(started):
 def test_what_stands_still_ends_as_well(started):
     process, _ = started("import time; print('ready', flush=True); time.sleep(600)")
     signal_tree(process.pid, signal.SIGSTOP)
+    _, status = os.waitpid(process.pid, os.WUNTRACED | os.WCONTINUED)
+    assert os.WIFSTOPPED(status)
 
     assert end_tree(process.pid, grace_s=60)
     assert process.wait(30) == -signal.SIGTERM

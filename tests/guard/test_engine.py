@@ -75,22 +75,46 @@ def test_parallel_identical_calls_trip_when_three_are_known():
     assert trips[-1]
 
 
-def test_the_tape_shows_a_repeat_as_alike_and_unchanged():
+def test_the_tape_rises_with_each_repeat_until_a_card_opens():
     read = a_call("Read", "text", path="a.py")
 
-    first, again = watch([read, read])
+    first, again, third = watch([read, read, read])
 
-    assert (first.similarity, first.changed) == (0.0, True)
-    assert (again.similarity, again.changed) == (1.0, False)
+    assert (first.score, first.changed) == (0.0, True)
+    assert first.score < again.score < third.score == 1.0
+    assert not again.changed
+    assert third.trip
 
 
-def test_the_tape_shows_other_work_as_unlike_and_changed():
+def test_the_tape_stays_low_over_other_work_and_shows_it_as_changed():
     turns = [a_call("Read", "alpha beta", path="a.py"), a_call("Bash", "1 passed", command="make")]
 
     other = watch(turns)[-1]
 
-    assert other.similarity < 0.5
-    assert other.changed
+    assert (other.score, other.stuck, other.changed) == (0.0, 0.0, True)
+
+
+def test_what_is_sure_but_asks_nobody_stays_below_the_height_that_opens_a_card():
+    quiet = Policy.from_text('[ladder.every]\ntrip = "observe"')
+    read = a_call("Read", "text", path="a.py")
+    engine = Engine(quiet)
+
+    scores = [engine.observe(read).score for _ in range(6)]
+
+    assert scores == sorted(scores)
+    assert scores[-1] < 1.0
+
+
+def test_a_policy_that_asks_later_lets_the_same_attempts_go_on_longer():
+    fails = "error: unknown option in line 4 of the file config"
+    asks = [a_call("Bash", error=fails, command=f"make {chr(97 + n)}") for n in range(40)]
+
+    def asked_at(sensitivity):
+        engine = Engine(Policy(detectors=("stall",), sensitivity=sensitivity))
+        trips = [engine.observe(turn).trip is not None for turn in asks]
+        return trips.index(True) if any(trips) else len(asks)
+
+    assert asked_at(0.6) < asked_at(0.8) < asked_at(0.95)
 
 
 def test_the_tape_shows_an_old_answer_as_unchanged_after_a_reset_too():
@@ -113,7 +137,7 @@ def test_what_the_caller_spent_is_taken_before_the_engines_own_count():
 def test_switched_off_detectors_say_nothing():
     turns, _ = LOOPS["the same missing file"]
 
-    assert first_trip(turns, Policy(detectors=("ping_pong",))) is None
+    assert first_trip(turns, Policy(detectors=("talk",))) is None
 
 
 def test_system_turns_are_neither_work_nor_a_reset():
@@ -129,5 +153,13 @@ def test_its_memory_stays_bounded_in_a_long_run():
     for i in range(2000):
         engine.observe(a_call("Bash", f"line {i}\nanother {i * 31}", command=f"do {i}"))
 
-    assert len(engine._trail.steps) <= Engine.WINDOW
+    assert len(engine._history.steps) <= Engine.WINDOW
     assert len(engine._lines._last_seen) < 40 * 8
+
+
+def test_another_session_in_the_same_log_starts_afresh():
+    def fails(session):
+        return a_call("Bash", error="boom", command="make", session=session)
+
+    assert first_trip([fails("a"), fails("a"), fails("b"), fails("b")]) is None
+    assert first_trip([fails("a"), fails("b"), fails(None), fails("b")]) == 3

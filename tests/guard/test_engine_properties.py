@@ -23,19 +23,20 @@ from guard.engine import Engine
 from guard.errors import UnreadableRecording
 from guard.formats import FORMATS, Recording, read_recording
 from guard.policy import DETECTOR_NAMES, Policy
-from guard.presets import PRESETS
+from guard.policy.presets import PRESETS
 from guard.replay import replay
 from guard.turn import Phase, Role, Turn, Usage
+from tests.examples import tried
 from tests.guard.build import a_call, a_message, a_proposal, a_user
 
 ROOT = Path(__file__).resolve().parents[2]
 EVERYTHING = Policy(detectors=DETECTOR_NAMES, budget=Budget(usd=Decimal(5), calls=900, failures=50))
 FEW = settings(
-    max_examples=25,
+    max_examples=tried(25),
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )
-MANY = settings(FEW, max_examples=80)
+MANY = settings(FEW, max_examples=tried(80))
 
 # --- runs that look like runs --------------------------------------------------
 
@@ -100,7 +101,7 @@ def test_an_engine_rebuilt_from_the_last_window_says_the_same_next(turns):
 @given(RUNS)
 def test_scores_are_shares_and_evidence_is_of_this_run(turns):
     for place, assessment in enumerate(said(Engine(EVERYTHING), numbered(turns))):
-        assert 0.0 <= assessment.similarity <= 1.0
+        assert 0.0 <= assessment.score <= 1.0
         for signal in assessment.signals:
             assert 0.0 < signal.score <= 1.0
             assert list(signal.turns) == sorted(set(signal.turns))

@@ -21,7 +21,7 @@ def heard_by(policy, turns):
 
 
 def only(**fields) -> Policy:
-    return Policy.from_mapping({"detectors": ["exact_repeat"], **fields})
+    return Policy.from_mapping({"detectors": ["repeat"], **fields})
 
 
 def test_a_host_hears_every_turn_and_what_follows_in_order():
@@ -29,7 +29,7 @@ def test_a_host_hears_every_turn_and_what_follows_in_order():
 
     assert [type(event) for event in heard] == [Observed, Observed, Nudged, Observed, Tripped]
     assert heard[0].turn is MISSING
-    assert heard[-1].signal.detector == "exact_repeat"
+    assert heard[-1].signal.detector == "repeat"
 
 
 def test_a_nudge_says_whether_the_agent_is_told():
@@ -40,7 +40,7 @@ def test_a_nudge_says_whether_the_agent_is_told():
 
 
 def test_a_shadow_is_heard_once():
-    policy = only(ladder={"exact_repeat": {"trip": "observe"}})
+    policy = only(ladder={"repeat": {"trip": "observe"}})
 
     _, heard = heard_by(policy, [MISSING] * 6)
 

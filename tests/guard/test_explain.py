@@ -5,8 +5,7 @@ import json
 import pytest
 
 from guard.cli import main
-from guard.explain.reasons import Explanation, Result, explain, find_telling
-from guard.explain.vetoes import KINDS, Veto
+from guard.explain.reasons import Result, explain, find_telling
 from guard.formats import Recording
 from guard.policy import Policy
 from guard.replay import replay
@@ -17,7 +16,6 @@ from tests.guard.scenes import HEALTHY, LOOPS
 from tests.guard.transcripts import write_lines
 
 FAILING = a_call("Bash", error="boom", command="make")
-ONLY_EXACT = Policy(detectors=("exact_repeat",))
 
 
 def a_recording(*turns: Turn | None) -> Recording:
@@ -28,10 +26,6 @@ def explained(*turns: Turn | None, at: int | None = None, policy: Policy | None 
     found = explain(a_recording(*turns), at, policy or Policy())
     assert found is not None
     return found
-
-
-def vetoes_of(found: Explanation, detector: str) -> tuple[Veto, ...]:
-    return next(one.vetoes for one in found.findings if one.detector == detector)
 
 
 def guard_explain(*argv: object) -> int:
@@ -105,53 +99,25 @@ def test_a_completed_proposal_is_explained_as_one_turn():
     assert (found.step.seq, found.step.failed, len(found.steps)) == (0, True, 1)
 
 
-# --- what holds a detector back -----------------------------------------------
+# --- the attempts, and the parts of the score -----------------------------------
 
 
-def test_it_names_the_news_that_broke_a_streak():
-    news = a_call("Bash", "a whole new story\nof two lines", command="cat story")
-    found = explained(FAILING, FAILING, news, FAILING, at=3, policy=ONLY_EXACT)
+def test_it_shows_what_each_attempt_repeats_brings_and_counts():
+    news = a_call("Bash", "a whole new story\nof two lines about ships", command="cat story")
+    found = explained(FAILING, FAILING, news, at=2)
 
-    veto = vetoes_of(found, "exact_repeat")[0]
-    assert "news" in veto.kinds or "deed" in veto.kinds
-    assert veto.without.score == 1.0
-
-
-def test_it_names_patience():
-    look = a_call("Bash", "still running", command="sleep 10 && docker ps")
-    found = explained(*[look] * 4, policy=ONLY_EXACT, at=3)
-
-    (veto,) = vetoes_of(found, "exact_repeat")
-    assert veto.kinds == ("patience",)
-    assert (veto.without.score, veto.without.evidence.limit) == (1.0, 3)
-    assert veto.turns == (0, 1, 2, 3)
+    assert [weight.repeats for weight in found.weights] == ["", "same", ""]
+    assert found.weights[1].gain > 0
+    assert found.weights[2].brings in {"news", "some_news"}
+    assert found.weights[2].keep < 1
 
 
-def test_it_names_the_other_answer():
-    look = [a_call("Bash", result, command="date") for result in ("one", "two", "two")]
-    found = explained(*look, policy=ONLY_EXACT, at=2)
+def test_each_rule_says_its_own():
+    signals = {one.detector: one.signal for one in explained(*[FAILING] * 3).findings}
 
-    kinds = {kind for veto in vetoes_of(found, "exact_repeat") for kind in veto.kinds}
-    assert "outcomes" in kinds
-
-
-def test_several_vetoes_together_are_the_fewest_that_do():
-    for turns in HEALTHY.values():
-        for finding in explained(*turns).findings:
-            for veto in finding.vetoes:
-                assert len(set(veto.kinds)) == len(veto.kinds)
-                assert set(veto.kinds) <= set(KINDS)
-                assert veto.without.score > finding.score
-
-
-def test_a_detector_that_trips_is_held_back_by_nothing():
-    assert vetoes_of(explained(*[FAILING] * 3), "exact_repeat") == ()
-
-
-def test_where_nothing_repeats_nothing_is_held_back():
-    found = explained(a_call("Read", "text", path="a"), policy=ONLY_EXACT)
-
-    assert vetoes_of(found, "exact_repeat") == ()
+    assert tuple(signals) == Policy().detectors
+    assert signals["repeat"].score == 1.0
+    assert signals["talk"] is None
 
 
 # --- the command --------------------------------------------------------------
@@ -167,8 +133,8 @@ def test_as_text_it_says_what_was_read_and_what_followed(transcript, capsys):
 
     shown = capsys.readouterr().out
     assert "flagged: a card opens" in shown
-    assert "exact_repeat: score 1.00, 3 of 3" in shown
-    assert "trips: exact_repeat, rung ask" in shown
+    assert "repeat (exact_repeat): score 1.00, 3 of 3" in shown
+    assert "trips: repeat, severity ask" in shown
     assert "judge: a loop." in shown
 
 
@@ -184,7 +150,7 @@ def test_as_json_it_says_the_same(transcript, capsys):
     assert guard_explain(transcript, "--json") == 0
 
     found = json.loads(capsys.readouterr().out)
-    exact = next(one for one in found["detectors"] if one["detector"] == "exact_repeat")
+    exact = next(one for one in found["detectors"] if one["detector"] == "repeat")
     assert (found["turn"], found["result"], found["step"]["failed"]) == (6, "alarm", True)
     assert (exact["signal"]["score"], exact["signal"]["rung"]) == (1.0, "ask")
     assert found["judge"]["loop"] is True
@@ -192,9 +158,7 @@ def test_as_json_it_says_the_same(transcript, capsys):
 
 def test_a_laxer_policy_explains_a_quieter_turn(transcript, tmp_path, capsys):
     policy = tmp_path / "lax.toml"
-    policy.write_text(
-        'detectors = ["exact_repeat"]\n[exact_repeat]\nrepeats = 9\nwithout_results = 9\n'
-    )
+    policy.write_text('detectors = ["repeat"]\n[repeat]\ncalls = 9\nwithout_results = 9\n')
 
     assert guard_explain(transcript, "--turn", 6, "--policy", policy) == 0
     assert "3 of 9" in capsys.readouterr().out

@@ -17,6 +17,26 @@ def test_a_load_that_goes_up_and_down_is_no_progress():
     assert first_trip(looks(f"waiting for a place, load {load}" for load in LOADS)) == 9
 
 
+def test_a_figure_that_stands_still_beside_it_is_no_progress_either():
+    assert first_trip(looks(f"step 7 of 9, load {load}" for load in LOADS)) == 9
+
+
+def test_a_figure_that_takes_two_values_by_turns_flickers():
+    assert only_flickers(["load 1", "load 2"] * 5)
+
+
+def look(load, **said):
+    return a_call("get_status", f"waiting for a place, load {load}", **{"id": "7", **said})
+
+
+def test_what_two_agents_look_at_by_turns_is_counted_for_each():
+    assert first_trip(look(load, agent="ab"[n % 2]) for n, load in enumerate(LOADS)) is None
+
+
+def test_looks_at_two_things_by_turns_are_no_row():
+    assert first_trip(look(load, id=str(n % 2)) for n, load in enumerate(LOADS)) is None
+
+
 @pytest.mark.parametrize(
     "texts",
     [

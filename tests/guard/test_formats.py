@@ -13,6 +13,7 @@ from guard.formats import read_recording
 from guard.formats.fields import read_money, read_time, read_turn, read_usage
 from guard.turn import Phase, Role, Usage
 from tests.guard import transcripts
+from tests.guard.build import first_trip
 from tests.guard.transcripts import MISSING, write_lines
 
 JSON = st.recursive(
@@ -123,6 +124,59 @@ def test_without_a_header_the_run_is_the_files_stem(file):
     write_lines(file, [{"role": "user", "content": "hi"}])
 
     assert read_recording(file).run == "a-run"
+
+
+def fails_and_reads(times, sessions=("a", "b")):
+    """One sub-agent fails the same way again and again while another of its name reads on."""
+    looping, busy = sessions
+    failing = {"role": "assistant", "agent": "coder", "tool": "Bash", "session": looping}
+    reading = {"role": "assistant", "agent": "coder", "tool": "Read", "session": busy}
+    for n in range(times):
+        yield failing | {"args": {"command": "make"}, "error": "no rule to make target"}
+        yield reading | {"args": {"path": f"{n}.md"}, "result": f"chapter {n}: {n * 7919}"}
+
+
+def test_sub_agents_of_one_name_that_alternate_are_told_apart_by_their_sessions(file):
+    write_lines(file, list(fails_and_reads(4)))
+
+    recording = read_recording(file)
+
+    assert [turn.agent for turn in recording.turns[:3]] == ["coder a", "coder b", "coder a"]
+    assert first_trip(recording.turns) is not None
+
+
+def test_of_alternating_sessions_a_person_stays_a_person(file):
+    person = {"role": "user", "content": "try again", "session": "a"}
+    write_lines(file, [*fails_and_reads(2), person])
+
+    assert read_recording(file).turns[-1].agent is None
+
+
+def test_sessions_that_follow_each_other_each_begin_anew(file):
+    failing = [turn for turn in fails_and_reads(2) if turn["tool"] == "Bash"]
+    later = [turn | {"session": "c"} for turn in failing]
+    write_lines(file, [*failing, *later])
+
+    recording = read_recording(file)
+
+    assert [turn.session for turn in recording.turns] == ["a", "a", "c", "c"]
+    assert first_trip(recording.turns) is None
+
+
+def test_claude_codes_sub_agents_without_an_id_are_told_apart_by_their_chains(file):
+    call = {"type": "tool_use", "id": "t", "name": "Read", "input": {"file_path": "a"}}
+    chain = [("u1", None), ("v1", None), ("u2", "u1"), ("v2", "v1"), ("u3", "u2")]
+    records = [
+        claude_record("assistant", [call | {"id": own}], isSidechain=True) | {
+            "uuid": own, "parentUuid": before,
+        }
+        for own, before in chain
+    ]  # fmt: skip
+    write_lines(file, records)
+
+    assert [turn.agent for turn in read_recording(file).turns] == [
+        "side", "side 2", "side", "side 2", "side",
+    ]  # fmt: skip
 
 
 def test_lines_that_cannot_be_read_are_counted_and_keep_their_position(file):

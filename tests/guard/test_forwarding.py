@@ -5,9 +5,9 @@ import http.client
 import pytest
 
 from guard.errors import ServerAway, ServerRefused
-from guard.forwarding import RETURNS_WITHIN_S, forward
-from guard.keys import USER_WIDE, Connection
+from guard.hooks.forwarding import RETURNS_WITHIN_S, forward
 from guard.sdk.exchange import Answer
+from guard.sdk.keys import USER_WIDE, Connection
 
 HERE = Connection(client="codex", place=USER_WIDE, url="http://127.0.0.1:9", key="mc_k")
 CUT, REFUSED = http.client.RemoteDisconnected("cut"), ConnectionRefusedError("refused")

@@ -7,8 +7,8 @@ from guard.adapters.claude_code_adapter import misses, rests
 from guard.adapters.hook import HookEvent
 from guard.adapters.said import HookSaid
 from guard.errors import ServerAway, ServerRefused
-from guard.idle import AGAIN_S, ASK_S, RESTS, Waiter, wait_beside
-from guard.keys import Connection
+from guard.hooks.idle import AGAIN_S, ASK_S, RESTS, Waiter, wait_beside
+from guard.sdk.keys import Connection
 
 QUESTION = {"hook_event_name": "Idle", "session_id": "s"}
 

@@ -113,7 +113,7 @@ def test_a_failing_command_is_quoted_with_its_first_error():
     verdict = on(a_call("Bash", error=error, command="make"))
 
     assert "error: expected ';' before '}' token" in verdict.fix
-    assert verdict.fix.startswith("Bash make fails every time")
+    assert verdict.fix.startswith('"Bash make" fails every time')
 
 
 def test_an_answer_it_has_is_to_be_used():
@@ -250,7 +250,7 @@ def test_every_tools_way_to_say_missing_is_understood(error):
 def test_a_failed_edit_of_a_file_that_exists_is_no_missing_file():
     failing = a_call("Edit", error="String to replace not found in file.", path="app/main.py")
 
-    assert on(failing).fix.startswith("Edit app/main.py fails every time")
+    assert on(failing).fix.startswith('"Edit app/main.py" fails every time')
 
 
 def test_a_file_that_exists_is_looked_for_in_the_wrong_place():

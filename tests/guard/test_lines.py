@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from guard.engine import Engine
-from guard.lines import Lines, masked_lines, read_lines
+from guard.reading.lines import Lines, masked_lines, read_lines
 from guard.turn import Role, Turn
 
 
@@ -64,3 +64,19 @@ def test_figures_on_lines_of_their_own_are_no_job():
 
     assert Engine().observe(turn).changed
     assert masked_lines("[1]\n46519") == ("[1]", "46519")
+
+
+def test_a_long_line_is_read_in_parts_to_its_end():
+    rows = ", ".join(f'{{"order": {n}, "state": "paid"}}' for n in range(60))
+
+    first, second = (masked_lines(f"[{rows}, {last}]") for last in ('"open"', '"sent"'))
+
+    assert first[:-1] == second[:-1]
+    assert first[-1] != second[-1]
+
+
+def test_a_word_more_in_a_long_line_changes_one_part_of_it():
+    said = "The harbour office opens at nine. " * 20
+    changed = said.replace("nine. The", "nine today. The", 1)
+
+    assert len(set(masked_lines(changed)) - set(masked_lines(said))) == 1

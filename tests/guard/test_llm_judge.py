@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import threading
+from dataclasses import replace
 from decimal import Decimal
 
 import pytest
@@ -21,7 +22,9 @@ HOSTILE = (
 )
 
 
-def a_case(*turns, history=(), workspace=("app/token.py",), goal="Fix the login") -> Case:
+def a_case(
+    *turns, history=(), workspace=("app/token.py",), goal="Fix the login", order=None
+) -> Case:
     """Put three identical failures before the judge, or the turns of a test."""
     engine = Engine()
     failing = a_call("Read", error="File does not exist.", file_path="app/tokens.py")
@@ -29,7 +32,9 @@ def a_case(*turns, history=(), workspace=("app/token.py",), goal="Fix the login"
         trip = engine.observe(failing).trip
     assert trip is not None
     evidence = turns or (failing,) * 3
-    return Case(signal=trip, turns=evidence, history=history, workspace=workspace, goal=goal)
+    return Case(
+        signal=trip, turns=evidence, history=history, workspace=workspace, goal=goal, order=order
+    )
 
 
 def a_judge(chat: ChatServer, **said) -> LLMJudge:
@@ -102,6 +107,27 @@ def test_a_million_characters_are_cut_to_what_a_model_takes():
     assert sum(len(message["content"]) for message in chat.asked[0]["messages"]) < 50_000
 
 
+def records(chat) -> list[dict[str, object]]:
+    told = chat.asked[0]["messages"][-1]["content"]
+    return [json.loads(line) for line in told.split("\n") if line.startswith('{"record"')]
+
+
+def test_it_is_told_the_last_order_and_what_each_attempt_repeats_and_brings():
+    read = [
+        a_call("Read", f"alpha {n} bravo {n * 7} charlie delta", path="a", seq=n) for n in (1, 2)
+    ]
+    failing = [a_call("Bash", error="E1: no brace", command="make", seq=n) for n in (3, 4)]
+    case = replace(a_case(*failing, history=tuple(read)), order="Make it build")
+
+    _, chat = ruling_on(a_completion(a_verdict()), case=case)
+
+    told = {record.get("turn"): record for record in records(chat)}
+    assert told[4]["repeats"] == "the same call, the same answer"
+    assert told[4]["brings"] == "nothing new"
+    assert "repeats" not in told[3]
+    assert {"record": "last order", "text": "Make it build"} in records(chat)
+
+
 # --- hostile recordings --------------------------------------------------------
 
 
@@ -139,7 +165,9 @@ FAKE_ENDS = [
 
 
 @pytest.mark.parametrize("text", [HOSTILE, *FAKE_ENDS, f"\ud800{HOSTILE}", f"```\n{HOSTILE}\n```"])
-@pytest.mark.parametrize("place", ["result", "error", "args", "content", "agent", "goal", "files"])
+@pytest.mark.parametrize(
+    "place", ["result", "error", "args", "content", "agent", "goal", "order", "files"]
+)
 def test_hostile_text_never_stands_outside_the_fence(gullible, text, place):
     said = {place: text} if place in {"result", "error", "content", "agent"} else {}
     args = {"command": text, text: text} if place == "args" else {"command": "ls"}
@@ -147,6 +175,7 @@ def test_hostile_text_never_stands_outside_the_fence(gullible, text, place):
     case = a_case(
         turn, history=(turn,),
         goal=text if place == "goal" else "Fix the login",
+        order=text if place == "order" else None,
         workspace=(text,) if place == "files" else ("app/token.py",),
     )  # fmt: skip
 

@@ -6,6 +6,7 @@ import json
 
 import pytest
 
+from guard.engine import Engine
 from guard.errors import PolicyInvalid
 from guard.nature import Retry, ToolNature, pick_args, progress_in
 from guard.policy import Policy
@@ -65,18 +66,27 @@ def test_a_progress_key_that_moves_is_progress_though_all_else_stands_still():
     assert first_trip(moving, saying("tick", progress_key=["done"])) is None
 
 
+def test_only_a_progress_key_that_moved_since_the_last_time_is_better():
+    engine = Engine(saying("tick", progress_key=["done"]))
+
+    for done in (0, 1, 1, 2):
+        engine.observe(a_call("tick", f"done={done}, please wait", id=1))
+
+    assert [step.improved for step in engine._history.steps] == [False, True, False, True]
+
+
 @pytest.mark.parametrize(("retry", "at"), [("poll", 7), ("retry", 2), ("none", 2)])
 def test_its_retry_nature_says_how_patient_to_be_with_good_answers(retry, at):
     calls = [a_call("get_thing", "nothing yet", id=1) for _ in range(9)]
 
-    policy = {"detectors": ["exact_repeat"], "tool": {"get_thing": {"retry": retry}}}
+    policy = {"detectors": ["repeat"], "tool": {"get_thing": {"retry": retry}}}
 
     assert first_trip(calls, Policy.from_mapping(policy)) == at
 
 
 def test_a_tool_that_is_retried_is_given_time_when_it_fails():
     calls = [a_call("deploy", error="the gate said no", id=1) for _ in range(9)]
-    policy = {"detectors": ["exact_repeat"], "tool": {"deploy": {"retry": "retry"}}}
+    policy = {"detectors": ["repeat"], "tool": {"deploy": {"retry": "retry"}}}
 
     assert first_trip(calls, Policy.from_mapping(policy)) == 7
 

@@ -3,7 +3,9 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from guard.news import LineMemory, texts_in
+from guard.engine import Engine
+from guard.reading.news import LineMemory, texts_in
+from tests.guard.build import a_call
 
 
 def test_lines_never_seen_are_news():
@@ -45,6 +47,16 @@ def test_lines_are_forgotten_after_the_span():
     memory.note("other", 4)
 
     assert memory.weigh("a line", 5, since=0)[1] == 1.0
+
+
+def test_a_failure_that_is_known_tells_nothing_new_whatever_it_quotes():
+    engine = Engine()
+
+    for name in ("alpha", "beta"):
+        error = f"Traceback:\n  File 'a.py'\n    return table['{name}'] + {name}\nKeyError: 'user'"
+        engine.observe(a_call(error=error, command=f"python {name}.py"))
+
+    assert [step.news for step in engine._history.steps] == [1.0, 0.0]
 
 
 def test_nothing_is_no_news():

@@ -1,8 +1,10 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
-from guard.outcome import is_transient, outcome_of
+from guard.reading.outcome import Outcome, is_transient, outcome_of
 from tests.guard.build import a_call, a_message, a_proposal
 
 
@@ -89,11 +91,47 @@ def test_long_answers_differ_by_their_middle_too():
     assert key(one) != key(other)
 
 
-def test_the_same_text_as_error_and_result_counts_once():
-    turn = a_call("x", error="boom")
-    both = a_call("x", error="boom", result="boom")
+def told_twice(error: str, result: str | None) -> Outcome | None:
+    return outcome_of(replace(a_call("x", error=error), result=result))
 
-    assert outcome_of(turn).key == outcome_of(both).key
+
+@pytest.mark.parametrize("result", ["boom", "boom\n", "oom", "", None])
+def test_a_result_that_tells_no_more_than_the_error_counts_once(result):
+    assert told_twice("boom", result) == told_twice("boom", None)
+
+
+def test_a_result_that_tells_more_than_the_error_counts_too():
+    one, other = (told_twice("exit code 1", f"no such file: {name}") for name in "ab")
+
+    assert one.text == "exit code 1\nno such file: a"
+    assert one.key != other.key
+
+
+def test_what_came_back_as_a_picture_is_not_known():
+    assert outcome_of(a_call("x", " [Image: 640x480] ")) is None
+    assert outcome_of(a_call("x", "[Image: 640x480]\nand a caption")) is not None
+    assert outcome_of(a_call("x", "[1, 2]")) is not None
+    assert outcome_of(a_call("x", "an image: [1]")) is not None
+
+
+LONG_ANSWER = "alpha bravo charlie delta echo foxtrot golf hotel india juliett kilo lima mike"
+
+
+def test_many_words_are_the_same_answer_in_any_order_few_or_a_failures_are_not():
+    turned = " ".join(reversed(LONG_ANSWER.split()))
+
+    assert key(LONG_ANSWER) == key(turned)
+    assert key("alpha bravo") != key("bravo alpha")
+    assert key(f"Error: {LONG_ANSWER}") != key(f"Error: {turned}")
+
+
+def test_a_failure_and_a_success_of_the_same_words_differ():
+    assert outcome_of(a_call("x", "boom")).key != outcome_of(a_call("x", error="boom")).key
+
+
+@pytest.mark.parametrize(("cut", "failed"), [("12345 :", False), ("1234567", True)])
+def test_a_numbered_line_is_a_file_that_speaks_of_errors(cut, failed):
+    assert outcome_of(a_call("x", f"a\n{cut} error: no such file")).failed is failed
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,7 @@ from guard.cli import COMMANDS, main
 LISTED = """
 import sys
 before = set(sys.modules)
-import guard, guard.engine, guard.policy, guard.redact, guard.normalize, guard.judge.heuristics
+import guard, guard.engine, guard.policy, guard.redact, guard.judge.heuristics
 from guard import *
 print(*sorted({name.partition(".")[0] for name in set(sys.modules) - before}))
 """
@@ -30,6 +30,14 @@ from guard.judge.paths import closest_path
 for _ in range(3):
     print(closest_path("app/auth_token.py", ["app/auth/token.py", "README.md"]))
 """
+WITHOUT_PRICES = """
+import sys
+sys.modules["genai_prices"] = None
+from guard.pricing import price
+from guard.turn import Usage
+for n in range(3):
+    print(price(Usage(input=n), model="gpt-4o-mini", provider="openai"))
+"""
 MODULES = sorted(
     module.name
     for module in pkgutil.walk_packages(guard.__path__, "guard.")
@@ -38,7 +46,13 @@ MODULES = sorted(
 
 
 def in_a_fresh_process(code: str) -> str:
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        check=True,
+    )
     return done.stdout
 
 
@@ -48,11 +62,28 @@ def test_importing_it_loads_the_standard_library_and_rapidfuzz_only():
     assert loaded - set(sys.stdlib_module_names) <= {"guard", "rapidfuzz"}
 
 
+@pytest.mark.parametrize(
+    "module", ["guard.sdk.session", "guard.hooks.command", "guard.hooks.forwarding"]
+)
+def test_what_starts_often_loads_no_asyncio(module):
+    loaded = in_a_fresh_process(f"import sys, {module}; print(*sys.modules)").split()
+
+    assert "asyncio" not in loaded
+    assert not {"django", "pydantic"} & set(loaded)
+
+
 def test_without_rapidfuzz_it_says_so_once_and_goes_on_by_words():
     said = in_a_fresh_process(WITHOUT_RAPIDFUZZ)
 
     assert said.count("rapidfuzz is not installed") == 1
     assert said.count("Match(path='app/auth/token.py'") == 3
+
+
+def test_without_prices_it_says_so_once_and_nothing_costs_anything_known():
+    said = in_a_fresh_process(WITHOUT_PRICES)
+
+    assert said.count("genai-prices is not installed") == 1
+    assert said.splitlines().count("None") == 3
 
 
 def test_its_public_names_are_sorted_and_there():

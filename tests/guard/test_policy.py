@@ -3,6 +3,7 @@ from __future__ import annotations
 import dataclasses
 import json
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from pydantic import TypeAdapter, ValidationError
@@ -11,93 +12,23 @@ from guard.errors import PolicyInvalid
 from guard.policy import (
     DEFAULT_POLICY,
     AllowPattern,
-    ExactRepeat,
-    PingPong,
+    Errors,
+    JudgeRule,
     Policy,
-    Response,
-    SemanticRepeat,
-    decide,
+    Repeat,
+    Stagnation,
+    Talk,
     is_allowed,
+    schema,
 )
-from guard.signals import Assessment, Evidence, Kind, Rung, Signal
-from guard.wire import Mode
+from guard.policy.document import RULES
+from guard.policy.fields import Within, fields_of
+from guard.signals import Evidence, Kind, Signal
 
 
 def a_signal(kind: Kind = Kind.EXACT_REPEAT, score: float = 1.0, calls: tuple[str, ...] = ("a",)):
     evidence = Evidence(summary="It did.", calls=calls)
     return Signal(detector=kind.value, kind=kind, score=score, turns=(0,), evidence=evidence)
-
-
-def answer(mode: Mode, *signals: Signal, card_open=False, fix_failed=False) -> Response:
-    assessment = Assessment(seq=0, similarity=1.0, changed=False, signals=signals)
-    return decide(assessment, mode, card_open=card_open, fix_failed=fix_failed)
-
-
-@pytest.mark.parametrize(
-    ("mode", "response"),
-    [
-        (Mode.WARN, Response.WARN),
-        (Mode.FLAG, Response.FLAG),
-        (Mode.PAUSE, Response.HOLD),
-        (Mode.AUTO, Response.FIX),
-    ],
-)
-def test_each_mode_has_its_answer_to_a_loop(mode, response):
-    assert answer(mode, a_signal()) is response
-
-
-@pytest.mark.parametrize(
-    ("mode", "response"),
-    [
-        (Mode.WARN, Response.WARN),
-        (Mode.FLAG, Response.FLAG),
-        (Mode.PAUSE, Response.HOLD),
-        (Mode.AUTO, Response.HOLD),
-    ],
-)
-def test_each_mode_has_its_answer_to_a_spent_budget(mode, response):
-    assert answer(mode, a_signal(Kind.BUDGET)) is response
-
-
-@pytest.mark.parametrize("mode", list(Mode))
-def test_nothing_follows_from_no_trip_a_nudge_or_a_card_that_is_open(mode):
-    assert answer(mode) is Response.GO_ON
-    assert answer(mode, a_signal(score=0.9)) is Response.GO_ON
-    assert answer(mode, a_signal(), card_open=True) is Response.GO_ON
-
-
-def test_a_correction_that_failed_leads_to_a_person():
-    assert answer(Mode.AUTO, a_signal(), fix_failed=True) is Response.HOLD
-
-
-@pytest.mark.parametrize(
-    ("rung", "mode", "response"),
-    [
-        (Rung.ESCALATE, Mode.WARN, Response.WARN),
-        (Rung.ESCALATE, Mode.FLAG, Response.ESCALATE),
-        (Rung.ESCALATE, Mode.PAUSE, Response.ESCALATE),
-        (Rung.ESCALATE, Mode.AUTO, Response.ESCALATE),
-        (Rung.STOP, Mode.WARN, Response.WARN),
-        (Rung.STOP, Mode.FLAG, Response.FLAG),
-        (Rung.STOP, Mode.PAUSE, Response.STOP),
-        (Rung.STOP, Mode.AUTO, Response.STOP),
-    ],
-)
-def test_each_rung_has_its_answer_within_the_mode(rung, mode, response):
-    assert answer(mode, replace(a_signal(), rung=rung)) is response
-
-
-def test_an_open_card_keeps_back_all_but_the_end():
-    assert answer(Mode.PAUSE, replace(a_signal(), rung=Rung.STOP), card_open=True) is Response.STOP
-    assert answer(Mode.FLAG, replace(a_signal(), rung=Rung.STOP), card_open=True) is Response.GO_ON
-    escalated = replace(a_signal(), rung=Rung.ESCALATE)
-    assert answer(Mode.PAUSE, escalated, card_open=True) is Response.GO_ON
-
-
-def test_the_highest_rung_of_a_turn_is_answered():
-    signals = [replace(a_signal(), rung=rung) for rung in (Rung.ESCALATE, Rung.STOP, Rung.ASK)]
-
-    assert answer(Mode.PAUSE, *signals) is Response.STOP
 
 
 def test_the_default_is_what_the_files_say():
@@ -106,7 +37,7 @@ def test_the_default_is_what_the_files_say():
 
 def test_a_policy_survives_the_way_to_json_and_back():
     policy = Policy.from_mapping(
-        {"detectors": ["budget"], "ping_pong": {"rounds": 4}, "budget": {"usd": "1.50"}}
+        {"detectors": ["budget"], "repeat": {"rounds": 4}, "budget": {"usd": "1.50"}}
     )
 
     assert Policy.from_mapping(json.loads(json.dumps(policy.as_mapping()))) == policy
@@ -117,14 +48,14 @@ def test_the_default_is_plain_json_by_asdict():
 
 
 def test_pydantic_reads_it_too():
-    text = b'{"exact_repeat": {"repeats": 5}, "budget": {"usd": "2", "calls": 9}}'
+    text = b'{"repeat": {"calls": 5}, "budget": {"usd": "2", "calls": 9}}'
 
     policy = TypeAdapter(Policy).validate_json(text)
 
     assert policy == Policy.from_mapping(json.loads(text))
 
 
-@pytest.mark.parametrize("text", [b'{"detectors": ["psychic"]}', b'{"exact_repeat":{"repeats":1}}'])
+@pytest.mark.parametrize("text", [b'{"detectors": ["psychic"]}', b'{"repeat":{"calls":1}}'])
 def test_pydantic_refuses_what_is_out_of_bounds(text):
     with pytest.raises(ValidationError, match="policy field"):
         TypeAdapter(Policy).validate_json(text)
@@ -134,16 +65,16 @@ def test_pydantic_refuses_what_is_out_of_bounds(text):
     ("mapping", "field"),
     [
         ({"exact": {}}, "exact"),
-        ({"exact_repeat": {"repeats": "3"}}, "exact_repeat.repeats"),
-        ({"exact_repeat": {"repeats": 3.5}}, "exact_repeat.repeats"),
-        ({"exact_repeat": {"repeats": True}}, "exact_repeat.repeats"),
-        ({"exact_repeat": {"repeats": 99}}, "exact_repeat.repeats"),
-        ({"exact_repeat": {"times": 3}}, "exact_repeat.times"),
-        ({"exact_repeat": 3}, "exact_repeat"),
-        ({"semantic_repeat": {"threshold": 0}}, "semantic_repeat.threshold"),
-        ({"semantic_repeat": {"threshold": "high"}}, "semantic_repeat.threshold"),
-        ({"ping_pong": {"rounds": 1}}, "ping_pong.rounds"),
-        ({"detectors": "exact_repeat"}, "detectors"),
+        ({"repeat": {"calls": "3"}}, "repeat.calls"),
+        ({"repeat": {"calls": 3.5}}, "repeat.calls"),
+        ({"repeat": {"calls": True}}, "repeat.calls"),
+        ({"repeat": {"calls": 99}}, "repeat.calls"),
+        ({"repeat": {"times": 3}}, "repeat.times"),
+        ({"repeat": 3}, "repeat"),
+        ({"talk": {"new_terms": 0}}, "talk.new_terms"),
+        ({"talk": {"new_terms": "high"}}, "talk.new_terms"),
+        ({"repeat": {"rounds": 1}}, "repeat.rounds"),
+        ({"detectors": "repeat"}, "detectors"),
         ({"detectors": ["exact"]}, "detectors"),
         ({"budget": 5}, "budget"),
         ([], "policy"),
@@ -159,11 +90,21 @@ def test_a_wrong_field_is_named_with_what_was_expected(mapping, field):
 
 @pytest.mark.parametrize(
     ("section", "field"),
-    [(ExactRepeat, "polls"), (SemanticRepeat, "window"), (PingPong, "without_results")],
+    [(Repeat, "polls"), (Talk, "messages"), (Errors, "refused")],
 )
 def test_bounds_hold_in_code_too(section, field):
     with pytest.raises(PolicyInvalid):
         section(**{field: 0})
+
+
+def test_both_ends_of_a_range_belong_to_it_unless_it_says_above():
+    assert [value in Within(2, 50) for value in (1, 2, 50, 51)] == [False, True, True, False]
+    assert [value in Within(0, 1, above=True) for value in (0, 0.001, 1)] == [False, True, True]
+
+
+def test_yes_is_no_whole_number():
+    with pytest.raises(PolicyInvalid):
+        Repeat(calls=True)
 
 
 def test_an_exact_pattern_covers_that_call_alone():
@@ -192,3 +133,81 @@ def test_a_budget_is_never_allowed_by_a_pattern():
     everything = AllowPattern(pattern="*", match="glob")
 
     assert not is_allowed(a_signal(Kind.BUDGET), [everything])
+
+
+def test_a_policy_written_before_there_was_one_score_asks_as_early_as_before():
+    assert Policy.from_mapping({"stall": {"evidence": 5.0}}).sensitivity == 0.8
+    assert Policy.from_mapping({"stall": {"evidence": 7}}).sensitivity > 0.85
+
+
+@pytest.mark.parametrize("level", [0.2, 1.0, "high", True])
+def test_a_sensitivity_that_is_none_is_told(level):
+    with pytest.raises(PolicyInvalid, match="sensitivity"):
+        Policy.from_mapping({"sensitivity": level})
+
+
+BEFORE = json.loads((Path(__file__).parent / "policy_before_five_rules.json").read_text())
+
+
+def test_a_whole_policy_of_before_there_were_five_rules_is_todays_default():
+    asked_at = JudgeRule(drought=BEFORE["judge"]["drought"])
+
+    assert Policy.from_mapping(BEFORE) == replace(DEFAULT_POLICY, judge=asked_at)
+
+
+def test_what_it_set_is_set_under_todays_names():
+    before = {
+        **BEFORE,
+        "detectors": ["same_error", "exact_repeat", "reverification"],
+        "exact_repeat": {"repeats": 5, "without_results": 6, "polls": 9},
+        "semantic_repeat": {"window": 4, "embedding": "wordllama"},
+        "ping_pong": {"rounds": 4, "threshold": 0.9},
+        "k_cycle": {"rounds": 5, "longest": 4},
+        "same_error": {"in_a_row": 6, "near": 5, "variants": 9, "refusals": 7},
+        "monologue": {"messages": 6, "fresh": 1.5, "new_terms": 0.2},
+        "hand_offs": {"rounds": 5},
+        "stall": {"evidence": 7, "without_results": 10},
+        "ladder": {"exact_repeat": {"stop_at": 9}, "relay": {"trip": "observe"}},
+        "tool": {"Bash": {"retry": "poll", "exact_repeat": {"repeats": 8}}},
+    }
+
+    policy = Policy.from_mapping(before)
+
+    assert policy.detectors == ("repeat", "errors")
+    assert policy.repeat == Repeat(calls=5, without_results=6, polls=9, rounds=4, cycles=5)
+    assert policy.errors == Errors(same=6, near=5, variants=9, refused=7)
+    assert policy.stagnation == Stagnation(without_results=10)
+    assert policy.talk == Talk(
+        messages=6, rounds=5, fresh=1.5, new_terms=0.2, embedding="wordllama"
+    )
+    assert policy.sensitivity > 0.85
+    assert policy.escalation_of("repeat").stop_at == 9
+    assert policy.escalation_of("errors").trip == "observe"
+    assert policy.for_step(tool="Bash", agent=None).repeat.calls == 8
+
+
+def test_what_it_set_wrongly_is_told_in_todays_names():
+    with pytest.raises(PolicyInvalid) as caught:
+        Policy.from_mapping({"exact_repeat": {"repeats": 1}, "k_cycle": {"often": 3}})
+
+    assert {one.field for one in caught.value.problems} == {"repeat.calls", "k_cycle"}
+
+
+def test_the_schema_tells_each_field_with_its_range():
+    told = schema()
+
+    assert told["properties"]["repeat"]["properties"]["calls"] == {
+        "type": "integer", "minimum": 2, "maximum": 50, "default": 3,
+        "description": "the same call with the same outcome, so often",
+    }  # fmt: skip
+    assert told["properties"]["talk"]["properties"]["new_terms"]["exclusiveMinimum"] == 0
+    assert set(told["properties"]) == {*DEFAULT_POLICY.as_mapping(), "extends", "preset"}
+
+
+@pytest.mark.parametrize("section", RULES)
+def test_the_page_has_a_row_for_each_field(section):
+    page = (Path(__file__).resolve().parents[2] / "docs" / "detectors.md").read_text()
+
+    for one in fields_of(type(getattr(DEFAULT_POLICY, section))).values():
+        default = str(one.default).lower() if one.kind is bool else one.default
+        assert f"| `{section}.{one.name}` | {default} | {one.expected} | {one.says} |" in page

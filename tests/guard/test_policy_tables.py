@@ -10,41 +10,45 @@ import pytest
 
 from guard.errors import PolicyInvalid
 from guard.policy import Policy
-from guard.presets import PRESETS
+from guard.policy.presets import PRESETS
 from tests.guard.build import a_call, first_trip
 
 POLICY = """
 extends = "balanced"
 
-[exact_repeat]
-repeats = 4
+[repeat]
+calls = 4
 
-[task_type.research.exact_repeat]
-repeats = 6
+[task_type.research.repeat]
+calls = 6
 
-[tool."Read".exact_repeat]
-repeats = 3
+[tool."Read".repeat]
+calls = 3
 
-[tool."mcp__*".exact_repeat]
-repeats = 5
+[tool."mcp__*".repeat]
+calls = 5
 
-[tool.mcp__wait.exact_repeat]
-repeats = 10
+[tool.mcp__wait.repeat]
+calls = 10
 
-[agent.reviewer.exact_repeat]
-repeats = 2
+[agent.reviewer.repeat]
+calls = 2
 """
 
 
 def repeats_for(tool=None, agent=None, task_type=None) -> int:
     policy = Policy.from_text(POLICY).for_run(task_type)
-    return policy.for_step(tool=tool, agent=agent).exact_repeat.repeats
+    return policy.for_step(tool=tool, agent=agent).repeat.calls
 
 
 def complaints(mapping) -> dict[str, str]:
     with pytest.raises(PolicyInvalid) as caught:
         Policy.from_mapping(mapping)
     return {problem.field: problem.expected for problem in caught.value.problems}
+
+
+def test_a_tool_that_is_no_table_is_told_by_its_name():
+    assert complaints({"tool": {"Bash": 3}}) == {"tool.Bash": "a table of fields"}
 
 
 def reads(count, agent="coder", tool="Read"):
@@ -72,7 +76,7 @@ def test_the_narrowest_table_that_speaks_wins(scope, repeats):
 def test_what_a_table_leaves_out_stays_as_it_was():
     policy = Policy.from_text(POLICY).for_step(tool="Read", agent=None)
 
-    assert policy.exact_repeat.polls == Policy().exact_repeat.polls
+    assert policy.repeat.polls == Policy().repeat.polls
 
 
 def test_the_engine_holds_each_call_to_its_own_table():
@@ -93,25 +97,25 @@ def test_a_tool_may_be_left_to_fewer_detectors():
 def test_every_wrong_field_is_told_at_once():
     found = complaints(
         {
-            "exact_repeat": {"repeats": 1, "polls": 99, "times": 3},
+            "repeat": {"calls": 1, "polls": 99, "times": 3},
             "ladder": {"every": {"trip": "explode"}, "psychic": {}},
-            "tool": {"Bash": {"retry": "often", "ping_pong": {"rounds": 0}}},
+            "tool": {"Bash": {"retry": "often", "repeat": {"rounds": 0}}},
             "agent": {"reviewer": {"budget": {"usd": 1}}},
             "task_type": 3,
         }
     )
 
     assert set(found) == {
-        "exact_repeat.repeats", "exact_repeat.polls", "exact_repeat.times",
+        "repeat.calls", "repeat.polls", "repeat.times",
         "ladder.every.trip", "ladder.psychic",
-        "tool.Bash.retry", "tool.Bash.ping_pong.rounds",
+        "tool.Bash.retry", "tool.Bash.repeat.rounds",
         "agent.reviewer.budget", "task_type",
     }  # fmt: skip
 
 
 def test_an_unknown_name_is_told_the_known_ones():
-    assert complaints({"exact_repeat": {"times": 3}}) == {
-        "exact_repeat.times": "one of repeats, without_results, polls"
+    assert complaints({"repeat": {"times": 3}}) == {
+        "repeat.times": "one of calls, without_results, polls, rounds, cycles"
     }
     assert complaints({"extends": "lax"})["extends"].startswith("one of ")
     assert complaints({"tool": {"Bash": {"retry": "x"}}}) == {
@@ -126,6 +130,24 @@ def test_a_loop_key_is_a_list_of_texts(value):
     }
 
 
+@pytest.mark.parametrize(
+    ("mapping", "field"),
+    [
+        ({"detectors": [["repeat"]]}, "detectors"),
+        ({"detectors": ["broker"], "contrib": {"broker": 5}}, "contrib.broker"),
+        ({"contrib": 5, "broker": {"window": 3}}, "contrib"),
+        ({"repeat": 5, "exact_repeat": {"repeats": 4}}, "repeat"),
+    ],
+)
+def test_what_is_no_table_is_told_wherever_it_stands(mapping, field):
+    assert set(complaints(mapping)) == {field}
+
+
+def test_evidence_beyond_measure_is_the_end_of_the_range():
+    assert Policy.from_mapping({"stall": {"evidence": -1e9}}).sensitivity == 0.5
+    assert Policy.from_mapping({"stall": {"evidence": 1e9}}).sensitivity == 0.99
+
+
 def test_tables_are_bounded():
     many = {f"tool-{number}": {"retry": "poll"} for number in range(201)}
 
@@ -134,9 +156,9 @@ def test_tables_are_bounded():
 
 def test_text_that_is_neither_toml_nor_json_says_where():
     with pytest.raises(PolicyInvalid, match="line 2"):
-        Policy.from_text("[exact_repeat]\nrepeats = = 3")
+        Policy.from_text("[repeat]\ncalls = = 3")
     with pytest.raises(PolicyInvalid, match="TOML or JSON"):
-        Policy.from_text('{"exact_repeat": ')
+        Policy.from_text('{"repeat": ')
 
 
 @pytest.mark.parametrize("name", sorted(PRESETS))
@@ -153,17 +175,16 @@ def test_a_policy_with_tables_survives_it_too():
 
 
 def test_a_document_changes_what_it_extends():
-    policy = Policy.from_mapping({"extends": "strict", "ping_pong": {"rounds": 5}})
+    policy = Policy.from_mapping({"extends": "watchful", "repeat": {"rounds": 5}})
 
-    assert policy.exact_repeat == PRESETS["strict"].exact_repeat
-    assert policy.ping_pong.rounds == 5
-    assert policy.ping_pong.threshold == PRESETS["strict"].ping_pong.threshold
+    assert policy.repeat.polls == PRESETS["watchful"].repeat.polls
+    assert policy.repeat.rounds == 5
 
 
-def test_conservative_asks_later_and_strict_no_later_than_balanced():
+def test_quiet_asks_later_and_watchful_no_later_than_balanced():
     missing = [a_call("Read", error="File does not exist.", path="x.py") for _ in range(8)]
 
-    alarms = [first_trip(missing, PRESETS[name]) for name in ("strict", "balanced", "conservative")]
+    alarms = [first_trip(missing, PRESETS[name]) for name in ("watchful", "balanced", "quiet")]
 
     assert alarms == sorted(alarms)
     assert alarms[2] > alarms[1]

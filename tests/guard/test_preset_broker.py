@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from guard.detectors.broker import HISTORY, jaccard, words_in
+from guard.contrib.broker import HISTORY, jaccard, words_in
 from guard.engine import Engine
 from guard.formats import Recording
 from guard.policy import Policy
-from guard.presets import PRESETS
+from guard.policy.presets import PRESETS
 from guard.replay import replay
-from guard.signals import Rung
+from guard.signals import Severity
 from guard.turn import Turn
 from tests.guard.build import a_call, a_message, a_proposal, a_user, watch
 
@@ -19,9 +19,9 @@ STUCK = "I need to check the current price before I can make a trading decision"
 OTHERS = ["Bought ten shares.", "The report is written and filed.", "Now the second account."]
 
 
-def rungs(turns: list[Turn], policy: Policy = BROKER) -> list[Rung | None]:
+def severities(turns: list[Turn], policy: Policy = BROKER) -> list[Severity | None]:
     trips = [assessment.trip for assessment in watch(turns, policy)]
-    return [trip.rung if trip else None for trip in trips]
+    return [trip.severity if trip else None for trip in trips]
 
 
 def say(*texts: str) -> list[Turn]:
@@ -48,13 +48,13 @@ def test_an_overlap_of_five_sixths_is_not_similar():
     said = ["I need to check the price", "need to check the price"] * 4
 
     # Every turn but the first two has its like two turns before.
-    assert rungs(say(*said[:3])) == [None, None, None]
-    assert rungs(say("I need to check the price", "need to check the price")) == [None, None]
+    assert severities(say(*said[:3])) == [None, None, None]
+    assert severities(say("I need to check the price", "need to check the price")) == [None, None]
 
 
 def test_the_fourth_similar_turn_warns_and_the_sixth_ends_the_run():
-    assert rungs(say(*[STUCK] * 6)) == [
-        None, None, None, Rung.ESCALATE, Rung.ESCALATE, Rung.STOP,
+    assert severities(say(*[STUCK] * 6)) == [
+        None, None, None, Severity.ESCALATE, Severity.ESCALATE, Severity.STOP,
     ]  # fmt: skip
 
 
@@ -73,8 +73,8 @@ def test_a_dissimilar_turn_starts_the_count_again():
     turns = say(STUCK, STUCK, STUCK, "Sold everything, the day is over.", *[STUCK] * 3)
 
     # Looking back over five turns, the three after the break are similar again.
-    assert rungs(turns) == [None] * 6 + [Rung.ESCALATE]
-    assert rungs(turns[:6]) == [None] * 6
+    assert severities(turns) == [None] * 6 + [Severity.ESCALATE]
+    assert severities(turns[:6]) == [None] * 6
 
 
 def test_a_turn_is_compared_with_the_last_five_and_no_earlier_one():
@@ -88,13 +88,16 @@ def test_a_turn_is_compared_with_the_last_five_and_no_earlier_one():
 
 
 def test_two_states_in_turn_are_similar_to_the_last_but_one():
-    assert rungs(say(*["I need more information", "Let me check the data"] * 4))[-1] is Rung.STOP
+    assert (
+        severities(say(*["I need more information", "Let me check the data"] * 4))[-1]
+        is Severity.STOP
+    )
 
 
 def test_tool_calls_count_with_what_came_back():
     failing = a_call("get_price", error="503 service unavailable", symbol="ACME")
 
-    assert rungs([failing] * 6)[3:] == [Rung.ESCALATE, Rung.ESCALATE, Rung.STOP]
+    assert severities([failing] * 6)[3:] == [Severity.ESCALATE, Severity.ESCALATE, Severity.STOP]
 
 
 def test_a_proposed_call_is_no_turn_yet():
@@ -103,7 +106,7 @@ def test_a_proposed_call_is_no_turn_yet():
         a_call("get_price", "12.50", key=f"k{i}", symbol="ACME"),
     )]  # fmt: skip
 
-    assert not any(rungs(turns))
+    assert not any(severities(turns))
 
 
 def test_the_state_ends_with_the_session():
@@ -117,7 +120,7 @@ def test_the_state_ends_with_the_session():
 
 
 def test_a_person_starts_the_count_again():
-    assert rungs([*say(*[STUCK] * 3), a_user("Go on."), *say(*[STUCK] * 3)]) == [None] * 7
+    assert severities([*say(*[STUCK] * 3), a_user("Go on."), *say(*[STUCK] * 3)]) == [None] * 7
 
 
 def test_no_more_than_fifty_turns_are_remembered():
@@ -131,4 +134,4 @@ def test_no_more_than_fifty_turns_are_remembered():
 def test_its_thresholds_are_settings():
     policy = Policy.from_mapping({"preset": "broker", "broker": {"warn": 1, "terminate": 2}})
 
-    assert rungs(say(STUCK, STUCK, STUCK), policy) == [None, Rung.ESCALATE, Rung.STOP]
+    assert severities(say(STUCK, STUCK, STUCK), policy) == [None, Severity.ESCALATE, Severity.STOP]

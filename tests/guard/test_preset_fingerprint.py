@@ -1,16 +1,16 @@
-"""The fingerprint's rule, pinned: one deed under any wording; 3 escalate, 5 halt."""
+"""The fingerprint's rule, pinned: one action under any wording; 3 escalate, 5 halt."""
 
 from __future__ import annotations
 
 import pytest
 
-from guard.detectors.fingerprint import fingerprint, normalise_error
+from guard.contrib.fingerprint import fingerprint, normalise_error
 from guard.engine import Engine
 from guard.formats import Recording
 from guard.policy import Policy
-from guard.presets import PRESETS
+from guard.policy.presets import PRESETS
 from guard.replay import replay
-from guard.signals import Rung
+from guard.signals import Severity
 from guard.turn import Turn
 from tests.guard.build import a_call, a_message, watch
 
@@ -40,9 +40,9 @@ def stuck(count: int = 5, **fields) -> list[Turn]:
     return [an_attempt(*WALKTHROUGH[i % 5], **fields) for i in range(count)]
 
 
-def rungs(turns: list[Turn], policy: Policy = FINGERPRINT) -> list[Rung | None]:
+def severities(turns: list[Turn], policy: Policy = FINGERPRINT) -> list[Severity | None]:
     trips = [assessment.trip for assessment in watch(turns, policy)]
-    return [trip.rung if trip else None for trip in trips]
+    return [trip.severity if trip else None for trip in trips]
 
 
 def test_five_wordings_have_one_fingerprint():
@@ -86,7 +86,7 @@ def test_an_error_loses_what_moves_and_keeps_what_it_says():
 
 
 def test_the_third_action_escalates_and_the_fifth_halts():
-    assert rungs(stuck(5)) == [None, None, Rung.ESCALATE, Rung.ESCALATE, Rung.STOP]
+    assert severities(stuck(5)) == [None, None, Severity.ESCALATE, Severity.ESCALATE, Severity.STOP]
 
 
 def test_the_replay_shows_both():
@@ -110,7 +110,7 @@ def test_a_genuine_change_starts_the_streak_again(change):
     fields = {"action_class": "edit", "error": before[0].error, **change}
     changed = an_attempt("Another way.", "x", fields.pop("error"), **fields)
 
-    assert rungs([*before, changed, *after]) == [None] * 5
+    assert severities([*before, changed, *after]) == [None] * 5
 
 
 def test_a_reset_starts_the_streak_again():
@@ -128,14 +128,14 @@ def test_known_retries_are_counted_apart():
 
     turns = [*stuck(2), retry, retry, retry, retry, *stuck(1)]
 
-    assert rungs(turns) == [None] * 6 + [Rung.ESCALATE]
+    assert severities(turns) == [None] * 6 + [Severity.ESCALATE]
 
 
 @pytest.mark.parametrize("action", ["search", "explore", "api_retry"])
 def test_searches_and_known_retries_may_repeat_longer(action):
     turns = [a_call("find", f"{n} hits", query=f"try {n}", action_class=action) for n in range(8)]
 
-    assert rungs(turns) == [None] * 6 + [Rung.ESCALATE, Rung.STOP]
+    assert severities(turns) == [None] * 6 + [Severity.ESCALATE, Severity.STOP]
 
 
 def test_their_thresholds_are_settings():
@@ -144,7 +144,7 @@ def test_their_thresholds_are_settings():
     )
     turns = [a_call("Grep", "no hits", pattern=f"word{n}") for n in range(9)]
 
-    assert rungs(turns, policy) == [None] * 7 + [Rung.ESCALATE, Rung.STOP]
+    assert severities(turns, policy) == [None] * 7 + [Severity.ESCALATE, Severity.STOP]
 
 
 def a_cycle(n: int, failure: str) -> list[Turn]:
@@ -163,17 +163,17 @@ def test_fixes_are_tracked_across_write_test_run_fix_cycles():
         a_call("Bash", error=same, command=f"pytest -q tests/test_{n}.py"), fix,
     )]  # fmt: skip
 
-    found = rungs(cycles)
+    found = severities(cycles)
 
-    # The third fix that answers the same failure; no two like deeds stand together.
-    assert found.index(Rung.ESCALATE) == 8
+    # The third fix that answers the same failure; no two like actions stand together.
+    assert found.index(Severity.ESCALATE) == 8
     assert watch(cycles, FINGERPRINT)[8].trip.turns == (2, 5, 8)
 
 
 def test_fixes_that_answer_another_failure_each_time_are_progress():
     turns = [turn for n in range(6) for turn in a_cycle(n, f"NameError: name 'x{chr(97 + n)}'")]
 
-    assert not any(rungs(turns))
+    assert not any(severities(turns))
 
 
 def test_edits_that_answer_no_failure_are_no_fixes():
@@ -182,11 +182,11 @@ def test_edits_that_answer_no_failure_are_no_fixes():
         a_call("Bash", f"{n + 3} passed", command="pytest -q"),
     )]  # fmt: skip
 
-    assert not any(rungs(turns))
+    assert not any(severities(turns))
 
 
 def test_talk_is_no_action():
-    assert not any(rungs([a_message(f"Thinking about it, {n}.") for n in range(8)]))
+    assert not any(severities([a_message(f"Thinking about it, {n}.") for n in range(8)]))
 
 
 def test_talk_that_names_what_it_did_is_one():
@@ -195,4 +195,4 @@ def test_talk_that_names_what_it_did_is_one():
         for said, _, error in WALKTHROUGH
     ]
 
-    assert rungs(turns)[2:] == [Rung.ESCALATE, Rung.ESCALATE, Rung.STOP]
+    assert severities(turns)[2:] == [Severity.ESCALATE, Severity.ESCALATE, Severity.STOP]

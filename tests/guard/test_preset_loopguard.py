@@ -5,12 +5,12 @@ from __future__ import annotations
 import string
 from decimal import Decimal
 
-from guard.detectors.loopguard import embed
+from guard.contrib.loopguard import embed
 from guard.formats import Recording
-from guard.presets import PRESETS
+from guard.policy.presets import PRESETS
+from guard.reading.similarity import cosine
 from guard.replay import replay
-from guard.signals import Kind, Rung
-from guard.similarity import cosine
+from guard.signals import Kind, Severity
 from guard.turn import Turn
 from tests.guard.build import a_call, a_message, a_proposal, first_trip, last_trip, watch
 
@@ -31,14 +31,14 @@ HANDED = [
 
 def the_trip(turns: list[Turn]):
     trip = last_trip(turns, LOOPGUARD)
-    return (trip.kind, trip.rung) if trip else None
+    return (trip.kind, trip.severity) if trip else None
 
 
 def test_three_equal_events_are_a_loop():
     read = a_call("read_file", error=MISSING, path="package.json")
 
     assert the_trip([read, read]) is None
-    assert the_trip([read, read, read]) == (Kind.EXACT_REPEAT, Rung.ASK)
+    assert the_trip([read, read, read]) == (Kind.EXACT_REPEAT, Severity.ASK)
 
 
 def test_ids_times_and_the_way_to_a_file_do_not_tell_events_apart():
@@ -52,7 +52,7 @@ def test_ids_times_and_the_way_to_a_file_do_not_tell_events_apart():
         for n, path in enumerate(("notes.txt", "./notes.txt", "/app/notes.txt"))
     ]
 
-    assert the_trip(events) == (Kind.EXACT_REPEAT, Rung.ASK)
+    assert the_trip(events) == (Kind.EXACT_REPEAT, Severity.ASK)
 
 
 def test_another_agent_is_another_event():
@@ -85,14 +85,14 @@ def test_the_vectors_are_of_the_characters_within_words():
 
 def test_four_events_to_and_fro_across_agents_are_a_loop():
     assert first_trip(HANDED * 3, LOOPGUARD) == 3
-    assert the_trip(HANDED * 2) == (Kind.PING_PONG, Rung.ASK)
+    assert the_trip(HANDED * 2) == (Kind.PING_PONG, Severity.ASK)
 
 
 def test_to_and_fro_may_be_in_like_words():
     ask = [a_call("build", "E1: missing brace", target="web", note=f"try {n}") for n in (1, 2)]
     fix = [a_call("edit_file", "ok", file="webpack.config.js", line=n) for n in (40, 41)]
 
-    assert the_trip([ask[0], fix[0], ask[1], fix[1]]) == (Kind.PING_PONG, Rung.ASK)
+    assert the_trip([ask[0], fix[0], ask[1], fix[1]]) == (Kind.PING_PONG, Severity.ASK)
 
 
 def test_it_looks_at_the_last_four_events_alone():

@@ -11,13 +11,13 @@ import pytest
 from rapidfuzz import fuzz
 
 from guard.budget import Budget, Spent
-from guard.detectors.ralph import limit_reached
+from guard.contrib.ralph import limit_reached
 from guard.engine import Engine
 from guard.formats import Recording
 from guard.policy import Policy
-from guard.presets import PRESETS
+from guard.policy.presets import PRESETS
 from guard.replay import replay
-from guard.signals import Kind, Rung
+from guard.signals import Kind, Severity
 from guard.turn import Turn
 from tests.guard.build import a_call, a_message, a_proposal, watch
 
@@ -156,7 +156,7 @@ def test_the_hundredth_iteration_is_the_last():
     trip = watch(distinct(100), RALPH)[-1].trip
 
     assert stops_at(distinct(120)) == 99
-    assert (trip.kind, trip.rung, trip.evidence.unit) == (Kind.BUDGET, Rung.STOP, "turns")
+    assert (trip.kind, trip.severity, trip.evidence.unit) == (Kind.BUDGET, Severity.STOP, "turns")
 
 
 def test_ten_dollars_are_the_last():
@@ -201,7 +201,7 @@ def test_the_limits_come_before_the_ticked_box():
 
 
 def test_it_writes_its_two_lines(caplog):
-    with caplog.at_level(logging.WARNING, logger="guard.detectors.ralph"):
+    with caplog.at_level(logging.WARNING, logger="guard.contrib.ralph"):
         watch(say("Checking the tests of the parser", "Checking the tests of a parser"), RALPH)
 
     assert [record.getMessage() for record in caplog.records] == [
@@ -213,7 +213,7 @@ def test_it_writes_its_two_lines(caplog):
 def test_it_is_quiet_without_rapidfuzz(monkeypatch, caplog):
     monkeypatch.setitem(sys.modules, "rapidfuzz", None)
 
-    with caplog.at_level(logging.DEBUG, logger="guard.detectors.ralph"):
+    with caplog.at_level(logging.DEBUG, logger="guard.contrib.ralph"):
         assert stops_at(say("Again.", "Again.", "Again.")) is None
 
     assert [record.levelname for record in caplog.records] == ["DEBUG"]

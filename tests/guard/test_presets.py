@@ -13,8 +13,8 @@ from guard.cli import main
 from guard.engine import Engine
 from guard.errors import PolicyInvalid
 from guard.policy import DEFAULT_POLICY, Policy
-from guard.presets import PRESETS
-from tests.guard.build import a_message
+from guard.policy.presets import PRESETS
+from tests.guard.build import a_message, first_trip
 from tests.guard.scenes import HEALTHY, LOOPS
 from tests.guard.transcripts import write_lines
 
@@ -38,17 +38,20 @@ def test_it_survives_the_way_to_json_and_back(name):
     assert Policy.from_mapping(json.loads(json.dumps(preset.as_mapping()))) == preset
 
 
+@pytest.mark.parametrize(("old", "new"), [("conservative", "quiet"), ("strict", "watchful")])
+def test_the_name_it_had_before_is_known(old, new):
+    assert Policy.from_mapping({"extends": old}) == PRESETS[new]
+
+
 def test_other_fields_set_it_apart():
     policy = Policy.from_mapping(
         {"preset": "broker", "broker": {"warn": 2}, "budget": {"usd": "2"}, "judged": True}
     )
 
     assert policy == replace(
-        PRESETS["broker"],
-        broker=replace(PRESETS["broker"].broker, warn=2),
-        budget=policy.budget,
-        judged=True,
+        PRESETS["broker"], contrib={"broker": {"warn": 2}}, budget=policy.budget, judged=True
     )
+    assert first_trip([a_message("Much the same.")] * 4, policy) == 2
     assert policy.budget.usd == Decimal(2)
 
 
@@ -58,10 +61,10 @@ def test_other_fields_set_it_apart():
         ({"preset": "brokre"}, "preset"),
         ({"preset": 3}, "preset"),
         ({"preset": "broker", "judged": "no"}, "judged"),
-        ({"preset": "broker", "broker": {"terminate": 2}}, "broker.terminate"),
-        ({"preset": "fingerprint", "fingerprint": {"halt": 2}}, "fingerprint.halt"),
-        ({"preset": "ralph", "ralph": {"threshold": 90}}, "ralph.threshold"),
-        ({"preset": "loopguard", "loopguard": {"repeats": 1}}, "loopguard.repeats"),
+        ({"preset": "broker", "broker": {"terminate": 2}}, "contrib.broker.terminate"),
+        ({"preset": "fingerprint", "fingerprint": {"halt": 2}}, "contrib.fingerprint.halt"),
+        ({"preset": "ralph", "ralph": {"threshold": 90}}, "contrib.ralph.threshold"),
+        ({"preset": "loopguard", "loopguard": {"repeats": 1}}, "contrib.loopguard.repeats"),
     ],
 )
 def test_what_is_wrong_with_it_is_named(mapping, field):
@@ -113,8 +116,8 @@ def test_a_judge_dismisses_no_end_of_a_policy_without_one(tmp_path, capsys):
 def test_an_end_after_a_card_is_told_too():
     engine = Engine(PRESETS["broker"])
 
-    rungs = [engine.observe(a_message("The same again.")).trip for _ in range(7)]
+    severities = [engine.observe(a_message("The same again.")).trip for _ in range(7)]
 
-    assert [trip.rung.name if trip else None for trip in rungs] == [
+    assert [trip.severity.name if trip else None for trip in severities] == [
         None, None, None, "ESCALATE", "ESCALATE", "STOP", "STOP",
     ]  # fmt: skip

@@ -17,7 +17,7 @@ from tests.guard.transcripts import write_lines
 
 KEYS = [
     "run", "turns", "first_alarm", "first_stop", "detector", "kind", "cost_usd", "wasted_usd",
-    "us_per_turn",
+    "us_per_turn", "alarms",
 ]  # fmt: skip
 FAILING = {"role": "assistant", "tool": "Bash", "args": {"command": "make"}, "error": "boom"}
 
@@ -115,7 +115,7 @@ def test_the_command_prints_the_contracts_line_for_each_file(tmp_path, capsys):
 def test_the_command_reads_the_policy_as_for_a_type_of_task(tmp_path, capsys):
     loop = write_lines(tmp_path / "loop.jsonl", [FAILING] * 4)
     policy = tmp_path / "policy.toml"
-    policy.write_text("[task_type.research.exact_repeat]\nrepeats = 4\n")
+    policy.write_text("[task_type.research.repeat]\ncalls = 4\n")
 
     for words in ([], ["--task-type", "research"]):
         guard("replay", loop, "--policy", policy, "--json", *words)
@@ -131,7 +131,7 @@ def test_the_command_finds_the_loop_in_every_agents_transcript(tmp_path, capsys,
     guard("replay", file, "--json")
 
     row = json.loads(capsys.readouterr().out)
-    assert row["detector"] == "exact_repeat"
+    assert row["detector"] == "repeat"
     assert Decimal(row["cost_usd"]) > 0
 
 
@@ -164,7 +164,7 @@ def test_without_json_it_prints_a_table(tmp_path, capsys):
 
     head, line = capsys.readouterr().out.splitlines()
     assert head.split()[:3] == ["run", "turns", "alarm"]
-    assert line.split()[:4] == ["a", "3", "2", "exact_repeat"]
+    assert line.split()[:4] == ["a", "3", "2", "repeat"]
 
 
 def test_a_missing_file_does_not_stop_the_others(tmp_path, capsys):
@@ -180,8 +180,8 @@ def test_a_missing_file_does_not_stop_the_others(tmp_path, capsys):
 @pytest.mark.parametrize(
     ("name", "text"),
     [
-        ("p.json", '{"exact_repeat": {"repeats": 2}}'),
-        ("p.toml", "[exact_repeat]\nrepeats = 2\n"),
+        ("p.json", '{"repeat": {"calls": 2}}'),
+        ("p.toml", "[repeat]\ncalls = 2\n"),
     ],
 )
 def test_a_policy_file_is_json_or_toml(tmp_path, capsys, name, text):
@@ -194,7 +194,7 @@ def test_a_policy_file_is_json_or_toml(tmp_path, capsys, name, text):
     assert json.loads(capsys.readouterr().out)["first_alarm"] == 1
 
 
-@pytest.mark.parametrize("text", ["[exact_repeat]\nrepeats = 'x'\n", "not = [toml", "{"])
+@pytest.mark.parametrize("text", ["[repeat]\ncalls = 'x'\n", "not = [toml", "{"])
 def test_a_wrong_policy_file_is_explained(tmp_path, capsys, text):
     policy = tmp_path / "p.toml"
     policy.write_text(text)
@@ -212,3 +212,16 @@ def test_a_poll_the_judge_lets_go_is_no_alarm():
     turns = [a_call("Bash", f"{n} failed", command="pytest -q") for n in (3, 2, 1)]
 
     assert replay(a_recording([a_user(), *turns])).first_alarm is None
+
+
+def test_every_alarm_is_told_not_the_first_alone():
+    failing = a_call("Bash", error="boom", command="make")
+    news = a_call("Read", "\n".join(f"line {n} of the plan" for n in range(30)), path="plan.md")
+    turns = [failing, failing, failing, failing, news, failing, failing, failing]
+
+    replayed = replay(a_recording(turns))
+
+    assert [alarm.index for alarm in replayed.alarms] == [2, 7]
+    assert replayed.as_row()["alarms"][0] == {
+        "index": 2, "detector": "repeat", "kind": "exact_repeat",
+    }  # fmt: skip

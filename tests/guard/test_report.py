@@ -11,10 +11,9 @@ import pytest
 
 from guard.cli import main
 from guard.formats import Recording
-from guard.progress import progress
+from guard.printing import printable, progress
 from guard.report.loops import Told, look_through
 from guard.report.sessions import usual_places
-from guard.tables import printable
 from guard.turn import Turn, Usage
 from tests.guard import transcripts
 from tests.guard.build import a_call, a_message, a_user

@@ -5,10 +5,10 @@ import argparse
 import pytest
 
 from guard.adapters.codex import capabilities, read
-from guard.keys import Connection, remember
 from guard.running import codex_exec, command, linking
 from guard.running.codex_items import line_of, turn_of
 from guard.running.codex_usage import UNTOLD, Ledger, usage_told
+from guard.sdk.keys import Connection, remember
 from guard.turn import Role, Turn
 
 SKIP = "--skip-git-repo-check"

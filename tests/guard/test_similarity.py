@@ -7,7 +7,7 @@ import sys
 from hypothesis import given
 from hypothesis import strategies as st
 
-from guard.similarity import cosine, overlap, vectorise, words_of
+from guard.reading.similarity import cosine, overlap, vectorise, words_of
 
 
 @given(st.text(max_size=400), st.text(max_size=400))
@@ -46,7 +46,9 @@ def test_a_long_text_counts_by_head_and_tail():
 
 
 def test_it_is_the_same_in_every_process():
-    code = "from guard.similarity import vectorise; print(sorted(vectorise('a b c').items()))"
+    code = (
+        "from guard.reading.similarity import vectorise; print(sorted(vectorise('a b c').items()))"
+    )
     runs = {
         subprocess.run(
             [sys.executable, "-c", code], env={"PYTHONHASHSEED": seed}, check=True,

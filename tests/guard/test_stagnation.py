@@ -20,7 +20,7 @@ def attempts(answer, paths=("Node.java",) * 5):
     ]
 
 
-def test_the_same_long_answer_to_every_variant_of_a_deed_is_a_refusal():
+def test_the_same_long_answer_to_every_variant_of_an_action_is_a_refusal():
     assert first_trip(attempts(REFUSED)) == 4
 
 
@@ -54,4 +54,15 @@ def test_the_lines_of_one_page_in_other_orders_teach_nothing():
     orders = [lines[place:] + lines[:place] for place in range(12)]
     turns = [a_call("read_feed", "\n".join(order[:9])) for order in orders]
 
-    assert first_trip(turns) == 8
+    assert first_trip(turns) == 2
+
+
+def test_a_look_up_that_gives_each_name_another_id_goes_on():
+    names = ("Ann Lee", "Bob Ray", "Cy Fox", "Di Orr", "Ed Poe", "Flo Nye", "Gus Day", "Hal Ash")
+    ids = [f"{place}f2504e0-4f89-41d3-9a0c-0305e82c330{place}" for place in range(len(names))]
+    turns = [
+        a_call("find_user_id", f'{{"user_id": "{one}"}}', name=name)
+        for name, one in zip(names, ids, strict=True)
+    ]
+
+    assert first_trip(turns) is None

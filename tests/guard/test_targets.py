@@ -4,13 +4,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from guard.detectors.targets import name_other_targets
-from guard.step import read_step
+from guard.detectors.base import name_other_targets
+from guard.reading.outcome import outcome_of
+from guard.reading.step import read_step
 from tests.guard.build import a_call
 
 
 def steps_of(*calls):
-    return [read_step(call, seq=seq, news=0.0, before=()) for seq, call in enumerate(calls)]
+    return [
+        read_step(call, seq=seq, outcome=outcome_of(call), news=0.0, gained=0.0, before=())
+        for seq, call in enumerate(calls)
+    ]
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ import pytest
 from guard.engine import Engine
 from guard.formats.fields import read_turn
 from guard.judge.reading import UnusableAnswer, read_verdict
-from guard.react import as_call, is_report
+from guard.reading.attempts import as_call, is_report
 from guard.redact import redact
 from guard.turn import Role, Turn
 from tests.guard.build import a_call, a_message, a_user, first_trip, watch
@@ -105,7 +105,7 @@ def test_a_run_of_long_messages_is_held_by_their_heads_and_tails():
     for number in range(50):
         engine.observe(a_message(f"{number} " + "word " * 200_000))
 
-    assert all(len(step.meaning) < 5000 for step in engine._trail.steps)
+    assert all(len(step.meaning) < 5000 for step in engine._history.steps)
 
 
 def test_money_beyond_reason_is_no_price():
@@ -136,3 +136,11 @@ def test_a_judges_odd_number_is_an_unusable_answer(confidence):
 
     with pytest.raises(UnusableAnswer):
         read_verdict(said, judge="m")
+
+
+def test_a_call_without_output_does_not_end_the_habit_of_answers_in_the_users_name():
+    silent = a_call("Bash", "", command="mkdir out")
+    fails = "make: *** [all] Error 2"
+    tries = [turn for _ in range(3) for turn in (asked("Bash", command="make"), a_user(fails))]
+
+    assert first_trip([silent, *tries]) is not None

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from guard.lines import masked_lines
-from guard.volatile import _plain_shapes, mask_failure, mask_scratch, mask_volatile
+from guard.reading.lines import masked_lines
+from guard.reading.volatile import _plain_shapes, mask_failure, mask_scratch, mask_volatile
 
 HOLE = "<~>"
 
@@ -91,7 +91,7 @@ def test_in_a_request_only_made_up_paths_are_masked():
 
 
 def test_its_cache_of_plain_shapes_stays_bounded(monkeypatch):
-    monkeypatch.setattr("guard.volatile._MOST_SHAPES", 10)
+    monkeypatch.setattr("guard.reading.volatile._MOST_SHAPES", 10)
     for n in range(50):
         assert mask_volatile(f"word-{n} took 3s") == f"word-{n} took {HOLE}"
 

@@ -1,10 +1,10 @@
-"""Logs that leave the deeds out: only what was said beside them is known."""
+"""Logs that leave the actions out: only what was said beside them is known."""
 
 from __future__ import annotations
 
 import pytest
 
-from guard.talk import announces
+from guard.reading.messages import announces
 from tests.guard.build import a_call, a_message, first_trip
 
 STEPS = (
@@ -17,7 +17,7 @@ STEPS = (
 )
 
 
-def test_announced_deeds_may_each_be_another():
+def test_announced_actions_may_each_be_another():
     assert first_trip([a_message(text) for text in STEPS[:5] * 2]) is None
 
 
@@ -29,7 +29,7 @@ def test_announcements_that_never_end_are_found():
     assert first_trip([a_message(text) for text in STEPS * 3]) is not None
 
 
-def test_a_deed_announced_without_a_thing_is_empty_talk():
+def test_a_action_announced_without_a_thing_is_empty_talk():
     sorry = ("Sorry, let me correct that.", "I will correct it now.", "Apologies, let me fix it.")
 
     assert first_trip([a_message(text) for text in sorry * 3]) in range(3, 8)

@@ -31,10 +31,10 @@ from guard.events import Event, Tripped
 from guard.formats import Recording
 from guard.judge import Case, Verdict
 from guard.judge.heuristics import rule
-from guard.normalize import action_class, call_text, headline
-from guard.nudge import nudge_text
-from guard.policy import AllowPattern, Response, decide, is_allowed
+from guard.judge.nudge import nudge_text
+from guard.policy import AllowPattern, Effect, RunState, decide, is_allowed
 from guard.pricing import price
+from guard.reading.normalize import action_class, call_text, headline
 from guard.redact import redact, redact_json
 from guard.replay import Replayed, replay
 from guard.wire import Mode
@@ -50,7 +50,7 @@ def watch_a_run(turn: Turn) -> Signal | None:
     engine.reset()
     assert_type(Engine.WINDOW, int)
     assert_type(assessment, Assessment)
-    assert_type(assessment.similarity, float)
+    assert_type(assessment.score, float)
     assert_type(assessment.changed, bool)
     assert_type(assessment.signals, tuple[Signal, ...])
     return assessment.trip
@@ -62,8 +62,8 @@ def build_a_turn() -> Turn:
                 phase=Phase.PROPOSED, files=("a.py",), cost_usd=Decimal("0.1"))  # fmt: skip
 
 
-def answer(assessment: Assessment) -> Response:
-    return decide(assessment, Mode.PAUSE, card_open=False, fix_failed=False)
+def answer(assessment: Assessment) -> tuple[Effect, ...]:
+    return decide(RunState(mode=Mode.PAUSE, fix_failed=True), assessment)
 
 
 def allow(signal: Signal) -> bool:
@@ -86,7 +86,7 @@ def listen(event: Event) -> str | None:
 def say_what_a_repeat_means(policy: Policy) -> Engine:
     assert_type(policy.nature_of("Bash"), ToolNature | None)
     assert_type(policy.for_run("research").for_step(tool="Bash", agent=None), Policy)
-    return Engine(Policy.from_text('extends = "strict"'), emit=listen)
+    return Engine(Policy.from_text('extends = "watchful"'), emit=listen)
 
 
 def nudge(signal: Signal, turns: Sequence[Turn]) -> str:

@@ -6,6 +6,7 @@ from uuid import uuid4
 import pytest
 
 from missioncontrol import broadcast
+from missioncontrol.subscriptions import Subscriber
 
 
 @pytest.fixture(autouse=True)
@@ -33,3 +34,32 @@ def test_a_waker_whose_loop_is_closed_is_forgotten():
 
     assert len(heard) == 2
     assert len(broadcast._wakers) == 1
+
+
+async def test_frames_are_made_for_those_who_listen_alone():
+    here, nobody = (broadcast.channel("test", uuid4().hex) for _ in range(2))
+    subscriber, heard, made = Subscriber(), asyncio.Queue(), []
+    await subscriber.add(here, heard.put_nowait)
+
+    def build(listened):
+        made.append(set(listened))
+        return {group: {"events": ["1"]} for group in listened}
+
+    broadcast.to_groups([nobody], build)
+    broadcast.to_groups([here, nobody], build)
+
+    assert await heard.get() == {"events": ["1"]}
+    assert made == [{here}]
+    await subscriber.remove(here, heard.put_nowait)
+
+
+async def test_what_waits_is_sent_in_the_order_of_the_commits():
+    here = broadcast.channel("test", uuid4().hex)
+    subscriber, heard = Subscriber(), asyncio.Queue()
+    await subscriber.add(here, heard.put_nowait)
+
+    for number in range(20):
+        broadcast.to_groups([here], lambda _, number=number: {here: {"n": number}})
+
+    assert [(await heard.get())["n"] for _ in range(20)] == [*range(20)]
+    await subscriber.remove(here, heard.put_nowait)

@@ -44,6 +44,12 @@ def test_it_answers_to_loopback_and_to_its_own_names():
     assert {"localhost", "127.0.0.1", "[::1]", socket.gethostname().lower()} <= set(hosts)
 
 
+def test_people_on_this_machine_have_a_name_of_ours():
+    assert addresses.page_url("http://127.0.0.1:80") == "http://mission-control.localhost:80"
+    assert addresses.page_url("http://10.0.0.7:80") == "http://10.0.0.7:80"
+    assert "mission-control.localhost" in addresses.accepted_hosts(asked="127.0.0.1", public_url="")
+
+
 def test_it_answers_to_the_public_name():
     hosts = addresses.accepted_hosts(asked=EVERYWHERE, public_url="https://mc.example.org/x")
 

@@ -7,7 +7,7 @@ import pytest
 from websockets.sync.client import connect
 
 from missioncontrol.up import processes
-from missioncontrol.up.places import DataDir
+from missioncontrol.up.data_dir import DataDir
 
 LARGE = 8 * 1024 * 1024
 APPLICATION = f"""

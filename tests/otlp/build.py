@@ -12,7 +12,7 @@ from missioncontrol.api.otlp import from_json, storing
 from missioncontrol.api.otlp.batch import Batch
 from missioncontrol.api.otlp.reading import Sessions, Telling, understood
 from missioncontrol.api.otlp.record import Signal
-from missioncontrol.oversight import pipeline
+from missioncontrol.detection import pipeline
 from missioncontrol.runs.ingest import Arrival, store
 from missioncontrol.runs.models import Run
 from tests.build import NOON

@@ -14,6 +14,7 @@ from missioncontrol.api.otlp import from_json, from_protobuf
 from missioncontrol.api.otlp.body import MOST_MEMBERS, UNPACKED_LIMIT, unpacked
 from missioncontrol.errors import BodyTooLarge, InvalidRequest, MissionControlError
 from tests.build import NOON, a_project
+from tests.examples import tried
 from tests.otlp.build import (
     BEGAN_NS,
     TRACE,
@@ -45,7 +46,7 @@ VALUES = st.recursive(
 ANY_JSON = VALUES | st.dictionaries(
     st.sampled_from(["resourceSpans", "scopeSpans", "spans", "attributes", "key", "value"]), VALUES
 )
-ROUGH = settings(deadline=None, suppress_health_check=list(HealthCheck), max_examples=30)
+ROUGH = settings(deadline=None, suppress_health_check=list(HealthCheck), max_examples=tried(30))
 
 
 @ROUGH

@@ -216,6 +216,25 @@ def test_an_agent_without_our_sdk_is_a_run_that_says_it_cannot_be_held():
 
 
 @pytest.mark.django_db
+@pytest.mark.parametrize("apart", [True, False])
+def test_a_call_with_a_secret_completes_its_proposal_too(apart):
+    secret = "curl -u ana:hunter2 https://x.example"
+    tool = {**TOOL, "gen_ai.tool.call.arguments": json.dumps({"command": secret})}
+    del tool["gen_ai.tool.call.id"]
+    asked = a_chat([text("user", "go")], [a_proposed("toolu_7", secret)])
+
+    done = a_span("execute_tool", tool)
+
+    (run,) = take(a_project(), *([spans(asked), spans(done)] if apart else [spans(asked, done)]))
+
+    (call,) = Turn.objects.filter(run=run, tool="Bash")
+    assert (call.phase, call.args) == (
+        "done",
+        {"command": "curl -u ana:[masked] https://x.example"},
+    )
+
+
+@pytest.mark.django_db
 def test_a_tool_call_without_its_id_completes_the_proposal_it_matches():
     nameless = {name: one for name, one in TOOL.items() if name != "gen_ai.tool.call.id"}
     proposal = spans(a_chat([text("user", "go")], [a_proposed("toolu_7")]))

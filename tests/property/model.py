@@ -54,6 +54,10 @@ class RunModel:
     unseen: list[int] = field(default_factory=list)
     last_turn: int | None = None
     """The last turn that is let through, once it was asked to finish."""
+    hold_stands: bool = False
+    """It ended in a hold, which it comes back to."""
+    outlived: Card | None = None
+    """The card that closed with the session it was held in."""
 
     # --- the agent --------------------------------------------------------------------
 
@@ -67,8 +71,13 @@ class RunModel:
         self.obs += 1
         self.unseen.append(list(self.phases).index(key))
         if self.status in {"completed", "failed", "lost"}:
-            self._end_or_come_back("running")
+            self._end_or_come_back("holding" if self.hold_stands else "running")
         return True
+
+    @property
+    def directive(self) -> str:
+        stands = self.hold_stands and self.status not in {"stopping", "terminated"}
+        return "hold" if stands else DIRECTIVES[self.status]
 
     def report_end(self, status: str) -> None:
         if self.status == "terminated":
@@ -89,6 +98,10 @@ class RunModel:
     def look(self) -> None:
         """A run that was asked to finish is stopped at its third turn since."""
         unseen, self.unseen = self.unseen, []
+        if self.hold_stands and self.status in ON_HOLD:
+            self.hold_stands = False
+            if self.outlived is None:
+                self._hold()
         is_over = self.last_turn is not None and max(unseen, default=-1) > self.last_turn
         if is_over and self.status not in ENDED | {"stopping"}:
             self.version += 1
@@ -96,7 +109,7 @@ class RunModel:
 
     def open_card(self, card: Card) -> None:
         self.version += 1
-        self.card = card
+        self.card, self.outlived = card, None
         if card.holds:
             self._hold()
 
@@ -115,7 +128,8 @@ class RunModel:
             return "StaleRun"
         if decision is not None and action not in self._offered():
             return "ActionUnavailable"
-        if self.status in ENDED and action not in {"terminate", "allow_budget"}:
+        lifts = self.hold_stands and action == "continue"
+        if self.status in ENDED and not lifts and action not in {"terminate", "allow_budget"}:
             return "NoSuchMove"
         names_no_call = self.card is None or self.card.kind == "budget"
         return "InvalidRequest" if action == "allowlist" and names_no_call else None
@@ -124,6 +138,8 @@ class RunModel:
         self.version += 1
         if action == "pause":
             self._hold()
+            if self.card is not None:
+                self.card.holds = True
             return
         self.card = None
         if action == "terminate":
@@ -181,6 +197,8 @@ class RunModel:
             self.hold_expires_at = self.now + HOLD_LIMIT
 
     def _release(self) -> None:
+        if self.status not in {"stopping", "terminated"}:
+            self.hold_stands, self.outlived = False, None
         self.hold_expires_at = self.waiting_at = None
         if self.status not in {"stopping", "terminated"}:
             self.last_turn = None
@@ -194,6 +212,9 @@ class RunModel:
     def _end_or_come_back(self, status: str) -> None:
         if status != self.status:
             self.version += 1
-        self.status = status
+        was_on_hold, self.status = self.status in ON_HOLD, status
         if status in ENDED:
+            self.hold_stands = self.hold_stands or was_on_hold
+            if was_on_hold and self.card is not None:
+                self.outlived = self.card if self.card.holds else None
             self.card = self.hold_expires_at = self.waiting_at = None

@@ -25,15 +25,17 @@ from hypothesis.stateful import (
 
 from guard.judge import Verdict
 from missioncontrol import errors
-from missioncontrol.oversight import answers, judging, pipeline, services, watches
-from missioncontrol.oversight.anchors import anchor_heads, verify
-from missioncontrol.oversight.directives import directive, standing_of
-from missioncontrol.oversight.models import Decision
-from missioncontrol.oversight.taps import Amount, Tap
+from missioncontrol.audit.anchors import anchor_heads, verify
+from missioncontrol.decisions import deadlines, interventions, sessions
+from missioncontrol.decisions.directives import control_state_of, directive
+from missioncontrol.decisions.models import Decision
+from missioncontrol.decisions.taps import Amount, Tap
+from missioncontrol.detection import engine_cache, judging, pipeline
 from missioncontrol.runs.lifecycle import TABLE
 from missioncontrol.runs.models import Run
 from tests.build import a_call, a_project, a_proposal, a_run, put
-from tests.property.model import DIRECTIVES, ENDED, Card, RunModel
+from tests.examples import tried
+from tests.property.model import ENDED, Card, RunModel
 
 REACHABLE = {(before.value, after.value) for (before, _), after in TABLE.items()}
 KEYS = st.integers(0, 7).map(lambda number: f"k{number}")
@@ -103,34 +105,34 @@ class OneRun(RuleBasedStateMachine):
 
     @rule()
     def another_process_takes_over(self):
-        watches.KEPT.pop(self.run.id, None)
+        engine_cache.KEPT.pop(self.run.id, None)
 
     @rule(status=st.sampled_from(["completed", "failed"]))
     def report_an_end(self, status):
-        answers.report_end(
+        interventions.report_end(
             self.run.id, status, projects=[self.project.id], by="agent", at=self.model.now
         )
         self.model.report_end(status)
 
     @rule()
     def say_goodbye(self):
-        services.end_session(self.run.id, at=self.model.now)
+        sessions.end_session(self.run.id, at=self.model.now)
         self.model.end_session()
 
     @rule()
     def wait_for_an_answer(self):
-        services.note_waiting([self.run.id], at=self.model.now)
+        sessions.note_waiting([self.run.id], at=self.model.now)
         self.model.wait()
 
     @rule()
     def take_the_messages(self):
-        claimed = services.claim_messages(self.run.id, at=self.model.now)
+        claimed = sessions.claim_messages(self.run.id, at=self.model.now)
         assert len(claimed) == self.model.undelivered
         self.model.undelivered = 0
 
     @rule()
     def let_the_answer_leave(self):
-        services.note_answered(self.run.id, at=self.model.now)
+        sessions.note_answered(self.run.id, at=self.model.now)
 
     # --- people -----------------------------------------------------------------------
 
@@ -172,7 +174,9 @@ class OneRun(RuleBasedStateMachine):
 
     @rule(mode=st.sampled_from(["pause", "auto", "flag", "warn"]))
     def set_the_mode(self, mode):
-        answers.set_mode(self.run.id, mode, projects=[self.project.id], by="ana", at=self.model.now)
+        interventions.set_mode(
+            self.run.id, mode, projects=[self.project.id], by="ana", at=self.model.now
+        )
         self.model.set_mode(mode)
 
     # --- the judge --------------------------------------------------------------------
@@ -202,9 +206,9 @@ class OneRun(RuleBasedStateMachine):
     @rule()
     def sweep(self):
         at = self.model.now
-        services.give_up_abandoned(at=at)
-        services.expire_unanswered(at=at)
-        services.lose_silent(at=at)
+        deadlines.give_up_abandoned(at=at)
+        deadlines.expire_unanswered(at=at)
+        deadlines.lose_silent(at=at)
         self.model.sweep()
 
     @rule()
@@ -232,7 +236,7 @@ class OneRun(RuleBasedStateMachine):
         said = (run.status, run.version, run.mode, run.open_decision)
         card = model.card.id if model.card else None
         assert said == (model.status, model.version, model.mode, card)
-        assert directive(standing_of(run), asked_seq=None).action == DIRECTIVES[run.status]
+        assert directive(control_state_of(run), asked_seq=None).action == model.directive
         assert (run.ended_at is not None) == (run.status in ENDED)
 
     def _has_one_open_card(self, run):
@@ -286,15 +290,17 @@ class OneRun(RuleBasedStateMachine):
         decision = Decision.objects.get(pk=run.open_decision)
         assert self.model.card is None
         assert self.model.status in {"running", "holding", "held"}
-        assert self.model.mode != "warn"
-        assert decision.holds == (self.model.mode != "flag")
-        is_budget = decision.kind == "budget"
+        is_new = self.model.outlived is None
+        if is_new:
+            assert self.model.mode != "warn"
+            assert decision.holds == (self.model.mode != "flag")
+        waits = decision.kind != "budget" and is_new
         self.model.open_card(
-            Card(id=decision.id, kind=decision.kind, holds=decision.holds, judging=not is_budget)
+            Card(id=decision.id, kind=decision.kind, holds=decision.holds, judging=waits)
         )
 
     def _intervene(self, tap) -> Any:
-        return answers.intervene(
+        return interventions.intervene(
             self.run.id, tap, projects=[self.project.id], by="ana", at=self.model.now
         )
 
@@ -307,7 +313,7 @@ def test_no_order_of_deeds_breaks_the_story_of_a_run(db):
     run_state_machine_as_test(
         OneRun,
         settings=settings(
-            max_examples=30,
+            max_examples=tried(30),
             stateful_step_count=25,
             deadline=None,
             suppress_health_check=list(HealthCheck),

@@ -7,8 +7,10 @@ to cut connections. The real round trip is in test_live_session.py.
 from __future__ import annotations
 
 import json
+import socket
 import threading
 from collections.abc import Callable
+from contextlib import suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
@@ -44,10 +46,12 @@ class LoopbackServer:
         self.asked: list[Asked] = []
         self.answer_turn: Answering = lambda _: (200, directive())
         self.answer_poll: Answering = lambda _: (204, None)
+        self.retry_after: str | None = None
+        """Said with every refusal."""
         self.rules: dict[str, Any] | None = None
         self.port = 0
         self._polled = threading.Semaphore(0)
-        self._server: ThreadingHTTPServer | None = None
+        self._server: _QuietServer | None = None
 
     @property
     def url(self) -> str:
@@ -68,6 +72,7 @@ class LoopbackServer:
         if self._server is not None:
             self._server.shutdown()
             self._server.server_close()
+            self._server.hang_up()
             self._server = None
 
     def of(self, method: str, ending: str) -> list[Asked]:
@@ -97,6 +102,24 @@ class LoopbackServer:
 
 
 class _QuietServer(ThreadingHTTPServer):
+    def __init__(self, *given: Any) -> None:
+        super().__init__(*given)
+        self._kept: set[socket.socket] = set()
+
+    def process_request(self, request: Any, client_address: Any) -> None:
+        self._kept.add(request)
+        super().process_request(request, client_address)
+
+    def shutdown_request(self, request: Any) -> None:
+        self._kept.discard(request)
+        super().shutdown_request(request)
+
+    def hang_up(self) -> None:
+        """End the connections that are kept, as a process that died does."""
+        for kept in tuple(self._kept):
+            with suppress(OSError):
+                kept.shutdown(socket.SHUT_RDWR)
+
     def handle_error(self, *_: object) -> None:
         """A client that hung up is what some tests are about."""
 
@@ -116,9 +139,9 @@ class _Handler(BaseHTTPRequestHandler):
         written = b"" if body is None else json.dumps(body).encode()
         self.send_response(status)
         self.send_header("Content-Length", str(len(written)))
+        if self.server_side.retry_after is not None and status >= 429:
+            self.send_header("Retry-After", self.server_side.retry_after)
         self.end_headers()
         self.wfile.write(written)
-        if self.server_side._server is None:  # stopped: a kept connection ends too
-            self.close_connection = True
 
     do_GET = do_POST = do_PATCH = _serve  # noqa: N815 - the base's names

@@ -300,14 +300,13 @@ def test_the_streak_goes_on_when_the_server_goes_away(server, where):
         fail(session)
         server.stop()
 
-        # A connection that was kept may still answer one call.
         times, _ = fail_often(session, 3)
 
-    assert times <= 1
+    assert times == 0
 
 
 def test_the_last_policy_seen_holds(server, where):
-    seen_rules(server, where, project_policy={"exact_repeat": {"repeats": 5}})
+    seen_rules(server, where, project_policy={"repeat": {"calls": 5}})
     server.stop()
 
     with Session("x", **where) as session:
@@ -546,3 +545,23 @@ def test_what_another_run_was_allowed_does_not_hold_here():
     rules = Rules.of_project({"allowlist": rows}, {"agent": "coder"})
 
     assert [one.pattern for one in rules.allowed] == ["b", "d"]
+
+
+def test_what_a_call_asks_for_is_read_and_masked_once(outbox):
+    command = "curl -H 'Authorization: Bearer abcdefgh12345678' https://example.test"
+    read = []
+
+    def note(frame, event, _):
+        if event == "call" and command in frame.f_locals.values():
+            read.append(frame.f_code.co_name)
+
+    with Session("s", url="http://127.0.0.1:9", key="k", outbox=outbox, ask=False) as session:
+        session.after(session.before("Bash", {"command": "make"}), result="ok")
+        sys.setprofile(note)
+        try:
+            session.after(session.before("Bash", {"command": command}), result="ok")
+        finally:
+            sys.setprofile(None)
+
+    assert read.count("redact") == 1
+    assert read.count("classify") == 1

@@ -167,7 +167,7 @@ def test_two_sessions_that_share_a_folder_do_not_mix(folder):
 
 
 HOST = """
-import sys
+import sys, time
 from pathlib import Path
 from guard.sdk.outbox import Outbox
 outbox = Outbox(Path(sys.argv[1]), {"key": sys.argv[2], "name": "host"})
@@ -175,6 +175,8 @@ for n in range(10 ** 9):
     outbox.keep({"turn": {"key": f"{sys.argv[2]}-{n}", "role": "assistant", "content": "hi"}})
     if n == 50:
         print("many", flush=True)
+    if n > 50:
+        time.sleep(0.0005)  # is killed long before its outbox is full
 """
 
 
@@ -243,3 +245,33 @@ def test_a_projects_folder_does_not_tell_its_key(tmp_path):
     assert one == project_folder(tmp_path, "http://x:1", "mc_secret")
     assert one != project_folder(tmp_path, "http://x:1", "mc_other")
     assert "mc_secret" not in str(one)
+
+
+def test_a_call_is_told_as_it_was_proposed_whatever_its_host_does_to_the_arguments(outbox):
+    args = {"files": ["a.py"]}
+    outbox.keep(a_turn("a", phase="proposed", args=args))
+    args["files"].append("b.py")
+    outbox.keep(a_turn("a", phase="done", args=args, result="ok"))
+
+    told = [record["turn"] for record in drained(outbox) if "turn" in record]
+
+    assert [turn["args"] for turn in told] == [{"files": ["a.py"]}] * 2
+    assert told[1]["result"] == "ok"
+
+
+def test_a_completion_with_other_arguments_is_told_with_those(outbox):
+    outbox.keep(a_turn("a", phase="proposed", args={"file": "a.py"}))
+    outbox.keep(a_turn("a", phase="done", args={"file": "b.py", "key": "sk-abcdefghijklmnop1"}))
+
+    told = [record["turn"] for record in drained(outbox) if "turn" in record]
+
+    assert [turn["args"]["file"] for turn in told] == ["a.py", "b.py"]
+    assert told[1]["args"]["key"] == "[masked]"
+
+
+@pytest.mark.parametrize("field", ["agent", "tool", "model", "content", "result", "error", "files"])
+def test_a_secret_is_masked_wherever_a_turn_has_it(outbox, folder, field):
+    secret = "sk-abcdefghijklmnop1"
+    outbox.keep(a_turn("a", **{field: [secret] if field == "files" else secret}))
+
+    assert secret not in files(folder)[0].read_text()

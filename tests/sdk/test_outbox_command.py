@@ -31,7 +31,7 @@ def test_it_sends_what_waits_and_then_nothing_does(left, root, server, capsys):
     assert outbox("send", root=root, server=server) == 0
     assert outbox(root=root, server=server) == 0
 
-    assert capsys.readouterr().out.endswith("Nothing waits.\n")
+    assert capsys.readouterr().out.endswith("Nothing is queued.\n")
     (post,) = server.of("POST", "turns/")
     assert [turn["key"] for turn in post.turns] == ["a", "b", "c"]
     assert server.of("PATCH", "run-1/")[0].body == {"status": "completed"}

@@ -8,7 +8,9 @@ it("lives until it is revoked or over", () => {
   expect(isLive(secret({}), NOW)).toBe(true);
   expect(isLive(secret({ expires_at: "2026-11-22T10:00:01Z" }), NOW)).toBe(true);
   expect(endOf(secret({ expires_at: "2026-11-22T10:00:00Z" }), NOW)).toBe("2026-11-22T10:00:00Z");
-  expect(endOf(secret({ revoked_at: "2026-11-01T00:00:00Z", expires_at: "2027-01-01T00:00:00Z" }), NOW)).toBe("2026-11-01T00:00:00Z");
+  expect(
+    endOf(secret({ revoked_at: "2026-11-01T00:00:00Z", expires_at: "2027-01-01T00:00:00Z" }), NOW),
+  ).toBe("2026-11-01T00:00:00Z");
 });
 
 it("is over after its days, or never", () => {

@@ -15,6 +15,11 @@ export interface ListedSecret extends Secret {
   created_by?: string;
 }
 
+/** Which runs of its project an agent key speaks for. */
+export type Reach = "own" | "agent" | "project";
+
+export const REACHES: readonly Reach[] = ["own", "agent", "project"];
+
 export type Life = "week" | "month" | "year" | "good";
 
 export const LIVES: readonly Life[] = ["week", "month", "year", "good"];

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { aDecision, aRun } from "../fixtures/rows";
+import { aDecision, aPermission, aRun } from "../fixtures/rows";
 import { answersOf, fixOf, runWish, wishOf } from "./answers";
 
 const budget = aDecision({
@@ -11,7 +11,9 @@ const budget = aDecision({
 describe("answersOf", () => {
   it("promotes the fix, and nothing without one", () => {
     const promoted = (fix: string) =>
-      answersOf(aDecision(), fix).filter((answer) => answer.promoted).map(({ label }) => label);
+      answersOf(aDecision(), fix)
+        .filter((answer) => answer.promoted)
+        .map(({ label }) => label);
 
     expect([promoted("look in lib"), promoted("")]).toEqual([["Inject fix"], []]);
     expect(answersOf(aDecision(), "")[0]?.label).toBe("Write a fix");
@@ -31,16 +33,33 @@ describe("answersOf", () => {
 
   it("offers more budget, a finish and a stop at a budget, and no Continue", () => {
     expect(answersOf(budget, "").map(({ label, key }) => [label, key])).toEqual([
-      ["Allow $4 more", "I"], ["Finish", "S"], ["Stop", "T"],
+      ["Allow $4 more", "$"],
+      ["Finish", "S"],
+      ["Stop", "T"],
     ]);
+  });
+
+  it("offers an agent that asks its permission, or none, with a reason", () => {
+    const asking = aPermission();
+
+    expect(answersOf(asking, "").map(({ label, key, promoted }) => [label, key, promoted])).toEqual(
+      [
+        ["Allow once", "Y", true],
+        ["Deny", "D", false],
+      ],
+    );
+    expect(wishOf(asking, "deny", { fix: "Use make clean." })).toMatchObject({
+      message: "Use make clean.",
+    });
+    expect(wishOf(asking, "allow_once", { fix: "Use make clean." }).message).toBeUndefined();
   });
 
   it("says for whom a ceiling is raised", () => {
     const second = (scope: "run" | "agent" | "project" | "day" | null) =>
       answersOf({ ...budget, evidence: { ...budget.evidence, scope } }, "")[0]?.second;
 
-    expect([second(null), second("run")]).toEqual(Array(2).fill("raises the ceiling, runs on"));
-    expect([second("agent"), second("project")]).toEqual(Array(2).fill("for all runs it holds"));
+    expect([second(null), second("run")]).toEqual(Array(2).fill("raises the budget and continues"));
+    expect([second("agent"), second("project")]).toEqual(Array(2).fill("for all runs it pauses"));
     expect(second("day")).toBe("for all runs, today only");
   });
 
@@ -49,18 +68,21 @@ describe("answersOf", () => {
     const second = (inject: string[]) =>
       answersOf(flagged, "x", aRun({ capabilities: { inject } }))[0]?.second;
 
-    expect(second(["at_next_tool", "at_stop"])).toBe("it reads this at its next tool call");
-    expect(second(["at_stop"])).toBe("it reads this when it stops");
-    expect(second(["when_idle", "now"])).toBe("it reads this now");
+    expect(second(["at_next_tool", "at_stop"])).toBe("the agent reads it at its next tool call");
+    expect(second(["at_stop"])).toBe("the agent reads it when it stops");
+    expect(second(["when_idle", "now"])).toBe("the agent reads it now");
   });
 
   it("offers to hold what still runs", () => {
-    const flagged = aDecision({ holds: false, actions: ["inject", "continue", "terminate", "pause"] });
+    const flagged = aDecision({
+      holds: false,
+      actions: ["inject", "continue", "terminate", "pause"],
+    });
 
     expect(answersOf(flagged, "x").map(({ label, second }) => [label, second])).toEqual([
-      ["Inject fix", "it reads this next"],
-      ["Hold", "makes it wait"],
-      ["Continue", "it is fine"],
+      ["Inject fix", "the agent reads it next"],
+      ["Pause", "pauses the agent"],
+      ["Continue", "this is fine"],
       ["Terminate", "ends the run"],
     ]);
   });
@@ -69,7 +91,10 @@ describe("answersOf", () => {
 describe("wishOf", () => {
   it("carries the version the person saw, and the text as it stands", () => {
     expect(wishOf(aDecision({ version: 7 }), "inject", { fix: "look in lib" })).toMatchObject({
-      decision: "decision-1", version: 7, message: "look in lib", scope: undefined,
+      decision: "decision-1",
+      version: 7,
+      message: "look in lib",
+      scope: undefined,
     });
   });
 
@@ -84,7 +109,7 @@ describe("wishOf", () => {
     const second = (along: number) =>
       answersOf(aDecision(), "", null, along).find(({ action }) => action === "terminate")?.second;
 
-    expect([second(0), second(2)]).toEqual(["ends the run", "ends it and 2 it started"]);
+    expect([second(0), second(2)]).toEqual(["ends the run", "ends it and 2 runs it started"]);
   });
 
   it("sends a scope only with an allowlist entry", () => {
@@ -100,7 +125,12 @@ it("always lets a run be stopped, whatever its version", () => {
 
 it("takes the person's words over the judge's", () => {
   const verdict = {
-    judge: "local", loop: true, confidence: 0.9, reason: "", fix: "his", stand_in: false,
+    judge: "local",
+    loop: true,
+    confidence: 0.9,
+    reason: "",
+    fix: "his",
+    stand_in: false,
   };
 
   expect(fixOf(aDecision({ verdict }), undefined)).toBe("his");

@@ -3,7 +3,7 @@ import type { Action, DecisionRow, Evidence, RunRow, Scope } from "../wire/types
 import type { Wish } from "../sync/taps.svelte";
 import { arrivalWords, budgetStep } from "../format/words";
 import { keyOf, type Command } from "../keys/keymap";
-import t from "../messages/en/card";
+import { card as t } from "../messages/texts";
 
 export interface Answer {
   action: Action;
@@ -24,6 +24,8 @@ export interface Answer {
 export const LONGEST_FIX_ON_A_BUTTON = 120;
 
 const ORDER: readonly Action[] = [
+  "allow_once",
+  "deny",
   "allow_budget",
   "inject",
   "pause",
@@ -34,7 +36,9 @@ const ORDER: readonly Action[] = [
 ];
 /** Which key gives which answer; a card offers no fresh run. */
 export const COMMANDS = {
-  allow_budget: "inject",
+  allow_once: "allow once",
+  deny: "deny",
+  allow_budget: "allow budget",
   inject: "inject",
   pause: "hold",
   continue: "continue",
@@ -42,6 +46,7 @@ export const COMMANDS = {
   finish: "finish",
   terminate: "terminate",
   restart: null,
+  undo: null,
 } as const satisfies Record<Action, Command | null>;
 
 /** What a key answers at a card that offers these; null: nothing. */
@@ -50,7 +55,12 @@ export function actionOf(command: Command, offered: readonly Action[]): Action |
 }
 
 /** The card's answers in their fixed order; what cannot be done keeps its place. */
-export function answersOf(decision: DecisionRow, fix: string, run: RunRow | null = null, along = 0): Answer[] {
+export function answersOf(
+  decision: DecisionRow,
+  fix: string,
+  run: RunRow | null = null,
+  along = 0,
+): Answer[] {
   const offered = ORDER.filter(
     (action) => decision.actions.includes(action) || action in decision.unavailable,
   );
@@ -60,7 +70,9 @@ export function answersOf(decision: DecisionRow, fix: string, run: RunRow | null
     second: secondOf(action, decision, run, along),
     brief: briefOf(action) ?? secondOf(action, decision, run, along),
     key: keyFor(action),
-    promoted: action === "inject" && fix !== "" && decision.actions.includes("inject"),
+    promoted:
+      action === "allow_once" ||
+      (action === "inject" && fix !== "" && decision.actions.includes("inject")),
     unavailable: decision.actions.includes(action) ? null : (decision.unavailable[action] ?? null),
   }));
 }
@@ -88,7 +100,12 @@ function labelOf(action: Action, decision: DecisionRow, fix: string): string {
   }
 }
 
-function secondOf(action: Action, decision: DecisionRow, run: RunRow | null, along: number): string {
+function secondOf(
+  action: Action,
+  decision: DecisionRow,
+  run: RunRow | null,
+  along: number,
+): string {
   switch (action) {
     case "inject":
       return decision.holds ? t.second.skipped : t.second.reads(arrivalWords(run, false));
@@ -106,6 +123,12 @@ function secondOf(action: Action, decision: DecisionRow, run: RunRow | null, alo
       return t.second.sumsUp;
     case "restart":
       return t.second.fresh;
+    case "undo":
+      return t.second.takesBack;
+    case "allow_once":
+      return t.second.runsOnce;
+    case "deny":
+      return t.second.doesNotRun;
   }
 }
 
@@ -131,7 +154,7 @@ export function wishOf(
     action,
     decision: decision.id,
     version: decision.version,
-    message: action === "inject" ? extra.fix : undefined,
+    message: action === "inject" || action === "deny" ? extra.fix : undefined,
     amount: action === "allow_budget" ? amountOf(decision) : undefined,
     scope: action === "allowlist" ? extra.scope : undefined,
   };

@@ -4,7 +4,8 @@ import type { EvidenceTurn } from "../wire/types";
 import { lastOf, pairOf, sameCalls, shortText, tellingLines, tellsError } from "./evidence";
 
 const evidence = (items: EvidenceTurn[]) => ({ ...aDecision().evidence, items });
-const ran = (seq: number, call = "Bash ls") => anItem({ seq, call, result: `result ${String(seq)}` });
+const ran = (seq: number, call = "Bash ls") =>
+  anItem({ seq, call, result: `result ${String(seq)}` });
 
 describe("pairOf", () => {
   it("sets the first run of a call beside its last, not the held one", () => {
@@ -31,10 +32,17 @@ it("keeps the head and the end of a long text", () => {
   const result = Array.from({ length: 40 }, (_, i) => `line ${String(i)}`).join("\n");
 
   expect(shortText(anItem({ result }), 6).split("\n")).toEqual([
-    "line 0", "line 1", "…", "line 37", "line 38", "line 39",
+    "line 0",
+    "line 1",
+    "…",
+    "line 37",
+    "line 38",
+    "line 39",
   ]);
   expect(shortText(anItem({ error: "no\n\nfile" }))).toBe("no\nfile");
-  expect(shortText(anItem({ error: "collecting\nE   NameError: x\n1 error" }))).toBe("E NameError: x\n1 error");
+  expect(shortText(anItem({ error: "collecting\nE   NameError: x\n1 error" }))).toBe(
+    "E NameError: x\n1 error",
+  );
 });
 
 it("finds the lines that say what went wrong", () => {
@@ -53,6 +61,8 @@ it("names the other turns of the same call", () => {
 
 it("knows a line that tells of an error", () => {
   expect(["E   AssertionError", "cat: x: No such file", "3 passed"].map(tellsError)).toEqual([
-    true, true, false,
+    true,
+    true,
+    false,
   ]);
 });

@@ -35,7 +35,12 @@ export function shortText(item: EvidenceTurn, most = MOST_LINES): string {
     .split("\n")
     .filter((line) => line.trim() !== "")
     .map((line) => line.replace(/^E\s+/, "E "));
-  const lines = all.slice(Math.max(0, all.findIndex((line) => /^E\s/.test(line))));
+  const lines = all.slice(
+    Math.max(
+      0,
+      all.findIndex((line) => /^E\s/.test(line)),
+    ),
+  );
   if (lines.length <= most) return lines.join("\n");
   const head = lines.slice(0, Math.ceil(most / 3));
   return [...head, "…", ...lines.slice(-(most - head.length - 1))].join("\n");
@@ -43,7 +48,9 @@ export function shortText(item: EvidenceTurn, most = MOST_LINES): string {
 
 /** The one or two lines that say what went wrong, else the last ones. */
 export function tellingLines(item: EvidenceTurn, most = 2): string[] {
-  const lines = textOf(item).split("\n").filter((line) => line.trim() !== "");
+  const lines = textOf(item)
+    .split("\n")
+    .filter((line) => line.trim() !== "");
   const errors = lines.filter(tellsError);
   const marked = errors.filter((line) => /^E\s/.test(line));
   const best = marked.length > 0 ? marked : errors;
@@ -64,7 +71,9 @@ export function isElsewhere(decision: DecisionRow, item: EvidenceTurn): boolean 
 
 /** The linked runs that a loop goes over beside the card's own, each once. */
 export function otherRuns(decision: DecisionRow): string[] {
-  const runs = decision.evidence.items.flatMap(({ run }) => (run === null || run === decision.run ? [] : [run]));
+  const runs = decision.evidence.items.flatMap(({ run }) =>
+    run === null || run === decision.run ? [] : [run],
+  );
   return [...new Set(runs)];
 }
 

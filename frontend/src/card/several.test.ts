@@ -4,7 +4,11 @@ import { barsOf, shareOf } from "./several";
 
 const loop = aDecision({ id: "loop" });
 const budget = aDecision({ id: "budget", actions: ["allow_budget", "finish", "terminate"] });
-const codex = aDecision({ id: "codex", actions: ["continue"], unavailable: { terminate: "cannot be ended" } });
+const codex = aDecision({
+  id: "codex",
+  actions: ["continue"],
+  unavailable: { terminate: "cannot be ended" },
+});
 const ids = (cards: readonly { id: string }[]) => cards.map(({ id }) => id);
 
 it("counts only the cards that offer the answer", () => {
@@ -21,7 +25,12 @@ it("leaves out an agent that cannot do it", () => {
 
 it("puts what one press did into one bar, and what fared otherwise into another", () => {
   const tap = (key: string, phase: string, together?: string) => ({ key, phase, together });
-  const taps = [tap("a", "asked", "one"), tap("b", "kept", "one"), tap("c", "asked"), tap("d", "asked", "one")];
+  const taps = [
+    tap("a", "asked", "one"),
+    tap("b", "kept", "one"),
+    tap("c", "asked"),
+    tap("d", "asked", "one"),
+  ];
 
   expect(barsOf(taps).map((bar) => bar.map(({ key }) => key))).toEqual([["a", "d"], ["b"], ["c"]]);
 });

@@ -17,9 +17,9 @@ export function shareOf(chosen: readonly DecisionRow[], action: Together): Share
 }
 
 /** Taps that one press made stand in one bar, as long as they fare alike. */
-export function barsOf<Tapped extends { key: string; phase: string; together?: string | undefined }>(
-  taps: readonly Tapped[],
-): Tapped[][] {
+export function barsOf<
+  Tapped extends { key: string; phase: string; together?: string | undefined },
+>(taps: readonly Tapped[]): Tapped[][] {
   const bars = new Map<string, Tapped[]>();
   for (const tap of taps) {
     const name = tap.together ? `${tap.together} ${tap.phase}` : tap.key;

@@ -33,10 +33,10 @@ describe("compare", () => {
 });
 
 it.each([
-  ["in 0.42s", "in 0.40s", "Differs only in the time. Times are not counted as a change."],
-  ["got 4", "got 5", "Differs only in numbers."],
-  ["one", "two", "What differs is marked."],
-  ["one", "one", "The results are the same, sign for sign."],
+  ["in 0.42s", "in 0.40s", "Only times differ. Times do not count as a change."],
+  ["got 4", "got 5", "Only numbers differ."],
+  ["one", "two", "Differences are marked."],
+  ["one", "one", "Identical output."],
 ])("says what kind of difference lies between %s and %s", (a, b, words) => {
   expect(differenceWords(...compare(a, b))).toBe(words);
 });

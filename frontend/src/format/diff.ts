@@ -1,5 +1,5 @@
 /** Mark what differs between two texts that are nearly the same. Pure. */
-import t from "../messages/en/words";
+import { words as t } from "../messages/texts";
 
 export interface Piece {
   text: string;
@@ -39,7 +39,9 @@ export function isSame(pieces: readonly Piece[]): boolean {
 
 /** Say of two marked texts what kind of difference it is. */
 export function differenceWords(left: readonly Piece[], right: readonly Piece[]): string {
-  const marked = [...left, ...right].filter(({ differs }) => differs).map(({ text }) => text.trim());
+  const marked = [...left, ...right]
+    .filter(({ differs }) => differs)
+    .map(({ text }) => text.trim());
   const telling = marked.filter((text) => text !== "");
   if (telling.length === 0) return t.difference.same;
   if (telling.every(isTime)) return t.difference.time;
@@ -74,7 +76,10 @@ function walk(a: string[], b: string[]): Op[] {
       ops.push({ side: "both", text: mine });
       i++;
       j++;
-    } else if (mine !== undefined && (theirs === undefined || at(table, i + 1, j) >= at(table, i, j + 1))) {
+    } else if (
+      mine !== undefined &&
+      (theirs === undefined || at(table, i + 1, j) >= at(table, i, j + 1))
+    ) {
       ops.push({ side: "left", text: mine });
       i++;
     } else {

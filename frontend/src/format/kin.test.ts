@@ -13,7 +13,11 @@ const all = [other, forked, below, ended, grandchild, child, lead];
 
 describe("kin", () => {
   it("names what an end takes along, a fork left out", () => {
-    expect(startedBy(lead, all).map(({ id }) => id).sort()).toEqual(["b", "c", "e"]);
+    expect(
+      startedBy(lead, all)
+        .map(({ id }) => id)
+        .sort(),
+    ).toEqual(["b", "c", "e"]);
     expect(startedBy(other, all)).toEqual([]);
   });
 

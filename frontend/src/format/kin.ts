@@ -1,5 +1,5 @@
 /** Which runs belong to a run. Pure. */
-import t from "../messages/en/words";
+import { words as t } from "../messages/texts";
 import { hasEnded } from "./words";
 import type { RunRow } from "../wire/types";
 
@@ -7,8 +7,11 @@ import type { RunRow } from "../wire/types";
 export function startedBy(run: RunRow, runs: readonly RunRow[]): RunRow[] {
   const found: RunRow[] = [];
   const above = new Set([run.id]);
-  for (let grew = true; grew; ) {
-    const below = runs.filter(({ id, parent, relation }) => relation === "child" && parent !== null && above.has(parent) && !above.has(id));
+  for (let grew = true; grew;) {
+    const below = runs.filter(
+      ({ id, parent, relation }) =>
+        relation === "child" && parent !== null && above.has(parent) && !above.has(id),
+    );
     grew = below.length > 0;
     for (const one of below) above.add(one.id);
     found.push(...below);

@@ -16,15 +16,22 @@ export function compareLines(left: string, right: string): LineOp[] | null {
   let head = 0;
   while (head < a.length && head < b.length && a[head] === b[head]) head++;
   let tail = 0;
-  while (tail < a.length - head && tail < b.length - head && a.at(-1 - tail) === b.at(-1 - tail)) tail++;
+  while (tail < a.length - head && tail < b.length - head && a.at(-1 - tail) === b.at(-1 - tail))
+    tail++;
   const [mine, theirs] = [a.slice(head, a.length - tail), b.slice(head, b.length - tail)];
   if (mine.length * theirs.length > MOST_PAIRS) return null;
-  return [...both(a.slice(0, head)), ...middle(mine, theirs), ...both(tail > 0 ? a.slice(-tail) : [])];
+  return [
+    ...both(a.slice(0, head)),
+    ...middle(mine, theirs),
+    ...both(tail > 0 ? a.slice(-tail) : []),
+  ];
 }
 
 /** The differences with a few lines around; `null` stands for lines left out. */
 export function hunksOf(ops: readonly LineOp[]): (LineOp | null)[] {
-  const near = ops.map((_, i) => ops.slice(Math.max(0, i - AROUND), i + AROUND + 1).some(({ side }) => side !== "both"));
+  const near = ops.map((_, i) =>
+    ops.slice(Math.max(0, i - AROUND), i + AROUND + 1).some(({ side }) => side !== "both"),
+  );
   const out: (LineOp | null)[] = [];
   ops.forEach((op, i) => {
     if (near[i]) out.push(op);
@@ -68,7 +75,8 @@ function lengths(a: readonly string[], b: readonly string[]): Uint32Array {
     for (let j = b.length - 1; j >= 0; j--) {
       const below = table[(i + 1) * wide + j] ?? 0;
       const beside = table[i * wide + j + 1] ?? 0;
-      table[i * wide + j] = a[i] === b[j] ? (table[(i + 1) * wide + j + 1] ?? 0) + 1 : Math.max(below, beside);
+      table[i * wide + j] =
+        a[i] === b[j] ? (table[(i + 1) * wide + j + 1] ?? 0) + 1 : Math.max(below, beside);
     }
   return table;
 }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { bytes, count, fineMoney, money, roundMoney, share, similarity } from "./numbers";
+import { bytes, count, fineMoney, money, roundMoney, share, hundredths } from "./numbers";
 
 describe("money", () => {
   it.each([
@@ -16,7 +16,11 @@ describe("money", () => {
   });
 
   it("is finer for one turn", () => {
-    expect([fineMoney("0.061"), fineMoney("1.5"), fineMoney("0")]).toEqual(["$0.061", "$1.50", "$0.00"]);
+    expect([fineMoney("0.061"), fineMoney("1.5"), fineMoney("0")]).toEqual([
+      "$0.061",
+      "$1.50",
+      "$0.00",
+    ]);
   });
 
   it("says a ceiling without empty cents", () => {
@@ -38,9 +42,15 @@ describe("count", () => {
 });
 
 it("writes shares and likeness", () => {
-  expect([share(0.456), similarity(0.9)]).toEqual(["46%", "0.90"]);
+  expect([share(0.456), hundredths(0.9)]).toEqual(["46%", "0.90"]);
 });
 
-it.each([[0, "0 B"], [940, "940 B"], [1_200, "1.2 kB"], [38_400_000, "38 MB"], [1_234_000_000_000, "1.2 TB"]])("says %d bytes as %s", (size, words) => {
+it.each([
+  [0, "0 B"],
+  [940, "940 B"],
+  [1_200, "1.2 kB"],
+  [38_400_000, "38 MB"],
+  [1_234_000_000_000, "1.2 TB"],
+])("says %d bytes as %s", (size, words) => {
   expect(bytes(size)).toBe(words);
 });

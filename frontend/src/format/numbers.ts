@@ -51,12 +51,18 @@ export function share(part: number): string {
   return formatOf("share", { style: "percent", maximumFractionDigits: 0 }).format(part);
 }
 
-export function similarity(value: number): string {
+export function hundredths(value: number): string {
   return decimal(value, 2, 2);
 }
 
 function dollars(size: number, digits: number): string {
-  const options = { style: "currency", currency: "USD", currencyDisplay: "narrowSymbol", minimumFractionDigits: digits, maximumFractionDigits: digits } as const;
+  const options = {
+    style: "currency",
+    currency: "USD",
+    currencyDisplay: "narrowSymbol",
+    minimumFractionDigits: digits,
+    maximumFractionDigits: digits,
+  } as const;
   return formatOf(`dollars ${String(digits)}`, options).format(size);
 }
 

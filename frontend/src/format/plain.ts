@@ -16,7 +16,8 @@ export function oneLine(text: string, most = 300): string {
 }
 
 // C0 but tab and line feed, DEL, C1, bidirectional overrides and isolates, invisible joiners of nothing.
-const HIDDEN = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u200b\u200e\u200f\u202a-\u202e\u2060-\u2069\ufeff]/;
+const HIDDEN =
+  /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u200b\u200e\u200f\u202a-\u202e\u2060-\u2069\ufeff]/;
 const EACH_HIDDEN = new RegExp(HIDDEN.source, "g");
 
 function shown(sign: string): string {

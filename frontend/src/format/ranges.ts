@@ -15,9 +15,17 @@ export function withSeq(ranges: readonly Range[], seq: number): readonly Range[]
 }
 
 /** The ranges with what was found in a stretch instead of what they held there. */
-export function replaced(ranges: readonly Range[], [from, to]: Range, found: readonly Range[]): readonly Range[] {
-  const below = ranges.filter(([first]) => first < from).map(([first, last]): Range => [first, Math.min(last, from - 1)]);
-  const above = ranges.filter(([, last]) => last > to).map(([first, last]): Range => [Math.max(first, to + 1), last]);
+export function replaced(
+  ranges: readonly Range[],
+  [from, to]: Range,
+  found: readonly Range[],
+): readonly Range[] {
+  const below = ranges
+    .filter(([first]) => first < from)
+    .map(([first, last]): Range => [first, Math.min(last, from - 1)]);
+  const above = ranges
+    .filter(([, last]) => last > to)
+    .map(([first, last]): Range => [Math.max(first, to + 1), last]);
   return joined([...below, ...found, ...above]);
 }
 

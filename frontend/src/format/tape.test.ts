@@ -3,20 +3,42 @@ import { aRun } from "../fixtures/rows";
 import type { RunSeries, SeriesPoint, TapePoint } from "../wire/types";
 import { barsOf, MOST_BARS, rowBars, seriesBars, tapeWords } from "./tape";
 
-const loop: TapePoint[] = [[0.2, true], [0.9, false], [0.3, false], [0.95, false]];
+const loop: TapePoint[] = [
+  [0.2, true],
+  [1, false],
+  [0.3, false],
+  [1, false],
+];
 
 describe("bars", () => {
   it("are amber only in the open loop", () => {
-    expect(barsOf(loop, 10, 12).map(({ tone }) => tone)).toEqual(["below", "answered", "below", "open"]);
-    expect(barsOf(loop, 10, null).map(({ tone }) => tone)).toEqual(["below", "answered", "below", "answered"]);
+    expect(barsOf(loop, 10, 12).map(({ tone }) => tone)).toEqual([
+      "below",
+      "answered",
+      "below",
+      "open",
+    ]);
+    expect(barsOf(loop, 10, null).map(({ tone }) => tone)).toEqual([
+      "below",
+      "answered",
+      "below",
+      "answered",
+    ]);
   });
 
   it("of a long run keep each loop's height, and any change", () => {
-    const points: TapePoint[] = Array.from({ length: 1914 }, (_, i) => [i === 1000 ? 0.97 : 0.1, i === 3]);
+    const points: TapePoint[] = Array.from({ length: 1914 }, (_, i) => [
+      i === 1000 ? 1 : 0.1,
+      i === 3,
+    ]);
     const bars = barsOf(points, 0, null);
 
     expect(bars).toHaveLength(MOST_BARS);
-    expect([Math.max(...bars.map(({ height }) => height)), bars[0]?.changed, bars.at(-1)?.to]).toEqual([0.97, true, 1913]);
+    expect([
+      Math.max(...bars.map(({ height }) => height)),
+      bars[0]?.changed,
+      bars.at(-1)?.to,
+    ]).toEqual([1, true, 1913]);
   });
 
   it("of a row are placed by how many there were in all", () => {
@@ -27,34 +49,80 @@ describe("bars", () => {
 });
 
 describe("a run page's tape", () => {
-  const point = (seq: number, similarity: number | null, to = seq): SeriesPoint => ({
-    from_seq: seq, to_seq: to, at: "", similarity, similarity_least: similarity, changed: false, signals: 0,
-    failures: 0, cost_usd: "0", fresh: 0, cached: 0, output: 0, tokens: 0,
+  const point = (seq: number, score: number | null, to = seq): SeriesPoint => ({
+    from_seq: seq,
+    to_seq: to,
+    at: "",
+    score,
+    score_least: score,
+    changed: false,
+    signals: 0,
+    failures: 0,
+    cost_usd: "0",
+    fresh: 0,
+    cached: 0,
+    output: 0,
+    tokens: 0,
   });
   const series = (points: SeriesPoint[], turns_a_point = 1): RunSeries => ({
-    run: "run-1", from_seq: 0, to_seq: points.at(-1)?.to_seq ?? -1, turns: 9, turns_a_point, cost_before_usd: "0", points,
+    run: "run-1",
+    from_seq: 0,
+    to_seq: points.at(-1)?.to_seq ?? -1,
+    turns: 9,
+    turns_a_point,
+    cost_before_usd: "0",
+    points,
   });
 
   it("has a bar for each point, amber in the open loop", () => {
-    const bars = seriesBars(series([point(0, 0.2), point(1, 0.9), point(2, 0.95)]), aRun({ judged_turns: 3 }), 2, true);
+    const bars = seriesBars(
+      series([point(0, 0.2), point(1, 1), point(2, 1)]),
+      aRun({ judged_turns: 3 }),
+      2,
+      true,
+    );
 
-    expect(bars.map(({ height, tone }) => [height, tone])).toEqual([[0.2, "below"], [0.9, "answered"], [0.95, "open"]]);
+    expect(bars.map(({ height, tone }) => [height, tone])).toEqual([
+      [0.2, "below"],
+      [1, "answered"],
+      [1, "open"],
+    ]);
   });
 
   it("goes on with what was judged since", () => {
-    const run = aRun({ tape: [[0.3, true], [0.9, false]], judged_turns: 3 });
+    const run = aRun({
+      tape: [
+        [0.3, true],
+        [1, false],
+      ],
+      judged_turns: 3,
+    });
 
-    expect(seriesBars(series([point(0, 0.2), point(1, null)]), run, null, true).map(({ from, height }) => [from, height])).toEqual([[0, 0.2], [1, 0.3], [2, 0.9]]);
+    expect(
+      seriesBars(series([point(0, 0.2), point(1, null)]), run, null, true).map(
+        ({ from, height }) => [from, height],
+      ),
+    ).toEqual([
+      [0, 0.2],
+      [1, 0.3],
+      [2, 1],
+    ]);
     expect(seriesBars(series([point(0, 0.2)]), run, null, false)).toHaveLength(1);
     expect(seriesBars(series([point(0, 0.2, 9)], 10), run, null, true)).toHaveLength(1);
   });
 
   it("leaves out turns that wait to be judged", () => {
-    expect(seriesBars(series([point(0, 0.2), point(1, null)]), aRun({ judged_turns: 1 }), null, true)).toHaveLength(1);
+    expect(
+      seriesBars(series([point(0, 0.2), point(1, null)]), aRun({ judged_turns: 1 }), null, true),
+    ).toHaveLength(1);
   });
 });
 
 it("says the tape in words", () => {
-  expect(tapeWords(barsOf(loop, 0, 0))).toBe("similarity of the last 4 turns, the last 1 over 0.86");
-  expect(tapeWords(barsOf(loop.slice(0, 3), 0, 0))).toBe("similarity of the last 3 turns, 1 over 0.86");
+  expect(tapeWords(barsOf(loop, 0, 0))).toBe(
+    "stuck score of the last 4 turns; the last 1 opened a card",
+  );
+  expect(tapeWords(barsOf(loop.slice(0, 3), 0, 0))).toBe(
+    "stuck score of the last 3 turns; 1 opened a card",
+  );
 });

@@ -1,7 +1,6 @@
 /** From points to bars: what the tape draws. Pure. */
 import type { RunRow, RunSeries, TapePoint } from "../wire/types";
-import t from "../messages/en/words";
-import { similarity } from "./numbers";
+import { words as t } from "../messages/texts";
 import { LIMIT } from "./words";
 
 export type Tone = "below" | "open" | "answered";
@@ -28,32 +27,26 @@ export function barsOf(
   points: readonly TapePoint[],
   firstSeq: number,
   openFrom: number | null,
-  limit = LIMIT,
 ): Bar[] {
   const perBar = Math.max(1, points.length / MOST_BARS);
   const bars = Math.round(points.length / perBar);
   return Array.from({ length: bars }, (_, i) => {
     const [start, end] = [Math.floor(i * perBar), Math.floor((i + 1) * perBar)];
     const group = points.slice(start, Math.max(end, start + 1));
-    return barOf(group, firstSeq + start, openFrom, limit);
+    return barOf(group, firstSeq + start, openFrom);
   });
 }
 
 /** A bar of many turns shows the *maximum*: a loop never disappears by zooming out. */
-function barOf(
-  group: readonly TapePoint[],
-  from: number,
-  openFrom: number | null,
-  limit: number,
-): Bar {
-  const height = Math.max(...group.map(([similarity]) => similarity));
+function barOf(group: readonly TapePoint[], from: number, openFrom: number | null): Bar {
+  const height = Math.max(...group.map(([score]) => score));
   const to = from + group.length - 1;
   const changed = group.some(([, c]) => c);
-  return { height, changed, tone: toneOf(height, to, openFrom, limit), from, to };
+  return { height, changed, tone: toneOf(height, to, openFrom), from, to };
 }
 
-function toneOf(height: number, to: number, openFrom: number | null, limit: number): Tone {
-  if (height < limit) return "below";
+function toneOf(height: number, to: number, openFrom: number | null): Tone {
+  if (height < LIMIT) return "below";
   return openFrom !== null && to >= openFrom ? "open" : "answered";
 }
 
@@ -67,22 +60,42 @@ export function rowBars(run: RunRow, openFrom: number | null, last = run.tape.le
  * A run page's tape over its whole length, or a stretch of it: the server's points, and
  * after them what was judged since, from the row's tape.
  */
-export function seriesBars(series: RunSeries, run: RunRow, openFrom: number | null, isWhole: boolean, limit = LIMIT): Bar[] {
-  const bars = series.points.map(({ from_seq: from, to_seq: to, similarity, changed }): Bar => {
-    const height = similarity ?? liveAt(run, to)?.[0] ?? 0;
-    return { height, changed: changed || (liveAt(run, to)?.[1] ?? false), tone: toneOf(height, to, openFrom, limit), from, to };
+export function seriesBars(
+  series: RunSeries,
+  run: RunRow,
+  openFrom: number | null,
+  isWhole: boolean,
+): Bar[] {
+  const bars = series.points.map(({ from_seq: from, to_seq: to, score, changed }): Bar => {
+    const height = score ?? liveAt(run, to)?.[0] ?? 0;
+    return {
+      height,
+      changed: changed || (liveAt(run, to)?.[1] ?? false),
+      tone: toneOf(height, to, openFrom),
+      from,
+      to,
+    };
   });
-  const all = isWhole && series.turns_a_point === 1 ? [...bars, ...barsSince(series.to_seq, run, openFrom, limit)] : bars;
+  const all =
+    isWhole && series.turns_a_point === 1
+      ? [...bars, ...barsSince(series.to_seq, run, openFrom)]
+      : bars;
   // Turns that wait to be judged have no bar yet.
   const judged = all.findLastIndex(({ height, changed }) => height > 0 || changed);
   return all.slice(0, Math.max(judged + 1, Math.min(all.length, run.judged_turns)));
 }
 
-function barsSince(seq: number, run: RunRow, openFrom: number | null, limit: number): Bar[] {
+function barsSince(seq: number, run: RunRow, openFrom: number | null): Bar[] {
   const start = run.judged_turns - run.tape.length;
   const from = Math.max(seq + 1, start);
   return run.tape.slice(Math.max(0, from - start)).map(([height, changed], i): Bar => {
-    return { height, changed, tone: toneOf(height, from + i, openFrom, limit), from: from + i, to: from + i };
+    return {
+      height,
+      changed,
+      tone: toneOf(height, from + i, openFrom),
+      from: from + i,
+      to: from + i,
+    };
   });
 }
 
@@ -91,9 +104,8 @@ function liveAt(run: RunRow, seq: number): TapePoint | undefined {
 }
 
 /** The tape in words, for those who do not see it. */
-export function tapeWords(bars: readonly Bar[], limit = LIMIT): string {
-  const over = bars.filter(({ height }) => height >= limit).length;
-  const trailing = bars.length - 1 - bars.findLastIndex(({ height }) => height < limit);
-  const at = similarity(limit);
-  return trailing > 0 ? t.tape.lastOver(bars.length, trailing, at) : t.tape.over(bars.length, over, at);
+export function tapeWords(bars: readonly Bar[]): string {
+  const some = bars.filter(({ height }) => height >= LIMIT).length;
+  const trailing = bars.length - 1 - bars.findLastIndex(({ height }) => height < LIMIT);
+  return trailing > 0 ? t.tape.last(bars.length, trailing) : t.tape.some(bars.length, some);
 }

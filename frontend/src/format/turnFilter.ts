@@ -33,7 +33,10 @@ export function filterOf(search: URLSearchParams): Filter {
 
 export function paramsOf(filter: Filter): Record<string, string> {
   const { agent, tool, signal, role, q } = filter;
-  const flags = { flagged: filter.flagged ? "1" : "", only: filter.only && q.trim() !== "" ? "1" : "" };
+  const flags = {
+    flagged: filter.flagged ? "1" : "",
+    only: filter.only && q.trim() !== "" ? "1" : "",
+  };
   const all = { agent, tool, signal, role, q: q.trim(), ...flags };
   return Object.fromEntries(Object.entries(all).filter(([, value]) => value !== ""));
 }

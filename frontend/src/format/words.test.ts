@@ -1,10 +1,39 @@
 import { describe, expect, it } from "vitest";
-import { aDecision, aRun, aTurn, NOON } from "../fixtures/rows";
+import { aDecision, aPermission, aRun, aTurn, NOON } from "../fixtures/rows";
 import type { BudgetState } from "../wire/types";
 import {
-  agentLine, amountOf, answerWords, arrivalWords, awayWords, budgetOf, budgetStep, budgetWarning, burnOf, byItself, costOf, decisionShape,
-  errorName, hasEnded, headline, isWoken, loopCost, resultWords, resumeWords, shapeOf, sourceOf, splitDoing, standing, standingShort,
-  stateWords, ofBudget, turnRange, turnWords,
+  agentLine,
+  agentName,
+  amountOf,
+  answerWords,
+  arrivalWords,
+  awayWords,
+  budgetOf,
+  budgetStep,
+  budgetWarning,
+  burnOf,
+  byItself,
+  bySomebody,
+  costOf,
+  decisionShape,
+  errorName,
+  hasEnded,
+  headline,
+  isWoken,
+  loopCost,
+  openFrom,
+  resultWords,
+  resumeWords,
+  shapeOf,
+  sourceOf,
+  splitDoing,
+  standing,
+  standingShort,
+  standsWhole,
+  stateWords,
+  ofBudget,
+  turnRange,
+  turnWords,
 } from "./words";
 
 const at = (seconds: number) => new Date(Date.parse(NOON) + seconds * 1000);
@@ -19,21 +48,40 @@ describe("a run's state", () => {
   it("says what is asked and what is known", () => {
     const words = (change: Parameters<typeof aRun>[0]) => stateWords(aRun(change), at(0));
 
-    expect(words({ status: "holding" })).toBe("holding: asked, not confirmed");
-    expect(words({ status: "stopping" })).toBe("stopping: asked, not confirmed");
-    expect(words({ status: "held" })).toBe("held, waiting");
+    expect(words({ status: "holding" })).toBe("pausing, not confirmed yet");
+    expect(words({ status: "stopping" })).toBe("stopping, not confirmed yet");
+    expect(words({ status: "held" })).toBe("paused, waiting");
     expect(words({ open_decisions: 1 })).toBe("flagged, still running");
-    expect(words({ status: "lost" })).toMatch(/^no word since \d\d:\d\d$/);
+    expect(words({ status: "lost" })).toMatch(/^lost contact, last heard at \d\d:\d\d$/);
     expect(words({ status: "failed" })).toBe("failed");
   });
 
+  it("is told of a session that rests or asks its own person", () => {
+    expect(shapeOf(aRun({ presence: "idle" }))).toBe("idle");
+    expect(stateWords(aRun({ presence: "waiting" }), at(0))).toBe(
+      "waiting for you at its terminal",
+    );
+    expect(shapeOf(aRun({ presence: "waiting", open_decisions: 1 }))).toBe("waiting");
+    expect(shapeOf(aRun({ presence: "idle", status: "held" }))).toBe("held");
+  });
+
   it("has ended or not", () => {
-    expect([hasEnded(aRun({ status: "lost" })), hasEnded(aRun({ status: "stopping" }))]).toEqual([true, false]);
+    expect([hasEnded(aRun({ status: "lost" })), hasEnded(aRun({ status: "stopping" }))]).toEqual([
+      true,
+      false,
+    ]);
   });
 });
 
 describe("money", () => {
-  const none = { input: 0, cache_read: 0, cache_write_5m: 0, cache_write_1h: 0, output: 0, reasoning: 0 };
+  const none = {
+    input: 0,
+    cache_read: 0,
+    cache_write_5m: 0,
+    cache_write_1h: 0,
+    output: 0,
+    reasoning: 0,
+  };
 
   it("is real, unpriced or absent, never a made-up zero", () => {
     expect(costOf(aRun())).toBe("$2.31");
@@ -43,7 +91,7 @@ describe("money", () => {
   });
 
   it("names who said what a run used", () => {
-    expect(sourceOf(aRun({ usage_source: "logs" }))).toBe("as the agent's own log says");
+    expect(sourceOf(aRun({ usage_source: "logs" }))).toBe("from the agent’s logs");
     expect(sourceOf(aRun({ usage_source: null }))).toBeUndefined();
   });
 
@@ -67,24 +115,35 @@ describe("money", () => {
 
     expect(budgetOf(run, at(0))).toEqual({ part: 0.75, words: "of 4 turns" });
     expect(budgetOf(aRun(), at(0))).toBeNull();
-    expect(budgetOf(aRun({ budget: { seconds: 100 }, ended_at: iso(50) }), at(900))?.part).toBe(0.5);
+    expect(budgetOf(aRun({ budget: { seconds: 100 }, ended_at: iso(50) }), at(900))?.part).toBe(
+      0.5,
+    );
   });
 
   it("is the judge's money too, and calls", () => {
     const judged = aRun({ budget: { usd: "10" }, cost_usd: "7", judge_cost_usd: "1" });
 
     expect(budgetOf(judged, at(0))?.part).toBe(0.8);
-    expect(budgetOf(aRun({ budget: { calls: 4, agents: { critic: { calls: 1 } } } }), at(0))?.part).toBe(0.75);
+    expect(
+      budgetOf(aRun({ budget: { calls: 4, agents: { critic: { calls: 1 } } } }), at(0))?.part,
+    ).toBe(0.75);
   });
 
   it("warns from four fifths of a ceiling on, of a shared one too", () => {
     const shared: BudgetState = {
-      scope: "day", whose: "2026-11-21", unit: "usd", level: "warning", spent: "41.00",
-      ceiling: "50.00", share: 0.82,
+      scope: "day",
+      whose: "2026-11-21",
+      unit: "usd",
+      level: "warning",
+      spent: "41.00",
+      ceiling: "50.00",
+      share: 0.82,
     };
 
     expect(budgetWarning(aRun({ budget: { usd: "10" }, cost_usd: "7.99" }), at(0))).toBe("");
-    expect(budgetWarning(aRun({ budget: { usd: "10" }, cost_usd: "8" }), at(0))).toBe("80% of $10.00");
+    expect(budgetWarning(aRun({ budget: { usd: "10" }, cost_usd: "8" }), at(0))).toBe(
+      "80% of $10.00",
+    );
     expect(budgetWarning(aRun({ budget_state: shared }), at(0))).toBe("82% of today's $50.00");
     expect(budgetWarning(aRun({ budget_state: shared, status: "completed" }), at(0))).toBe("");
   });
@@ -92,11 +151,15 @@ describe("money", () => {
   it("names whose it is", () => {
     expect(ofBudget("run", null, "$5.00")).toBe("of its $5.00");
     expect(ofBudget("agent", "claude-code", "$5.00")).toBe("of Claude Code's $5.00");
-    expect([ofBudget("project", null, "$5.00"), ofBudget(null, null, "9 turns")]).toEqual(["of the project's $5.00", "of its 9 turns"]);
+    expect([ofBudget("project", null, "$5.00"), ofBudget(null, null, "9 turns")]).toEqual([
+      "of the project's $5.00",
+      "of its 9 turns",
+    ]);
   });
 
   it("is allowed in round steps", () => {
-    const step = (ceiling: string | null, unit: string) => budgetStep({ ...aDecision().evidence, ceiling, unit });
+    const step = (ceiling: string | null, unit: string) =>
+      budgetStep({ ...aDecision().evidence, ceiling, unit });
 
     expect(step("8.00", "usd")).toEqual({ amount: 4, label: "$4" });
     expect(step("0.50", "usd")).toEqual({ amount: 0.25, label: "$0.25" });
@@ -109,7 +172,9 @@ describe("money", () => {
 describe("a card", () => {
   it("has the run as its subject", () => {
     expect(headline(aDecision()).rest).toBe(" ran the same test 4 times and got the same error.");
-    const other = aDecision({ evidence: { ...aDecision().evidence, summary: "Two agents disagree." } });
+    const other = aDecision({
+      evidence: { ...aDecision().evidence, summary: "Two agents disagree." },
+    });
     expect(headline(other).rest).toBe(": Two agents disagree.");
   });
 
@@ -117,22 +182,22 @@ describe("a card", () => {
     const now = at(102);
     const held = aDecision({ agent_waiting: true, waiting_since: NOON });
 
-    expect(standing(held, aRun({ status: "held" }), now)).toBe("Held, waiting for you 1:42");
-    expect(standingShort(held, null, now)).toBe("Held 1:42");
-    expect(standing({ ...held, kind: "budget" }, null, now)).toBe("Held at its budget 1:42");
-    expect(standing({ ...held, waiting_since: null }, null, now)).toBe("Held, waiting for you");
-    expect(standing(aDecision(), null, now)).toBe("Holding: asked, not confirmed");
-    expect(standingShort(aDecision(), null, now)).toBe("Holding, asked");
+    expect(standing(held, aRun({ status: "held" }), now)).toBe("Paused, waiting for you 1:42");
+    expect(standingShort(held, null, now)).toBe("Paused 1:42");
+    expect(standing({ ...held, kind: "budget" }, null, now)).toBe("Paused at its budget 1:42");
+    expect(standing({ ...held, waiting_since: null }, null, now)).toBe("Paused, waiting for you");
+    expect(standing(aDecision(), null, now)).toBe("Pausing, not confirmed yet");
+    expect(standingShort(aDecision(), null, now)).toBe("Pausing");
     expect(standing(aDecision({ holds: false }), aRun(), now)).toBe("Flagged, still running");
     expect(standing(aDecision({ gave_up_at: NOON }), null, now)).toMatch(/^Agent gave up waiting /);
-    expect(standing(held, aRun({ status: "stopping" }), now)).toBe("Stopping: asked, not confirmed");
+    expect(standing(held, aRun({ status: "stopping" }), now)).toBe("Stopping, not confirmed yet");
     expect(standing(held, aRun({ status: "failed" }), now)).toBe("The run is failed");
   });
 
   it("that is no longer known says as of when", () => {
     const held = aDecision({ agent_waiting: true, waiting_since: NOON });
 
-    expect(standing(held, null, at(900), at(60))).toMatch(/^Held at \d\d:\d\d, as of \d\d:\d\d$/);
+    expect(standing(held, null, at(900), at(60))).toMatch(/^Paused at \d\d:\d\d, as of \d\d:\d\d$/);
   });
 
   it("of a flagged run that was asked to wait shows that", () => {
@@ -143,14 +208,18 @@ describe("a card", () => {
     const card = aDecision({ expires_at: iso(3600) });
 
     expect(byItself(aDecision(), at(0))).toBe("");
-    expect(byItself(card, at(0))).toMatch(/^stops by itself at \d\d:\d\d$/);
+    expect(byItself(card, at(0))).toMatch(/^stops automatically at \d\d:\d\d$/);
     expect(byItself(card, at(0), true)).toMatch(/^stops \d\d:\d\d$/);
-    expect(byItself({ ...card, unanswered: "proceed" }, at(3570))).toBe("goes on by itself in 30 s");
-    expect(byItself(card, at(3601))).toBe("stops by itself now");
+    expect(byItself({ ...card, unanswered: "proceed" }, at(3570))).toBe(
+      "continues automatically in 30 s",
+    );
+    expect(byItself(card, at(3601))).toBe("stops automatically now");
   });
 
   it("says how it was answered", () => {
-    expect(answerWords(aDecision({ resolution: "dismissed" }))).toBe("no loop, said the judge");
+    expect(answerWords(aDecision({ resolution: "dismissed" }))).toBe(
+      "no loop, according to the judge",
+    );
     expect(answerWords(aDecision({ status: "expired" }))).toBe("expired");
   });
 });
@@ -185,27 +254,47 @@ describe("a turn", () => {
 
 it("says who works, and splits what is done", () => {
   expect(agentLine(aRun({ model: "claude-sonnet-4-5-20250929" }))).toBe("Claude Code · sonnet-4-5");
-  expect([splitDoing("Bash pytest -q"), splitDoing("stop")]).toEqual([["Bash", "pytest -q"], ["stop", ""]]);
-  expect(splitDoing('"I will look at "main" first."')).toEqual(['“I will look at "main" first.”', ""]);
+  expect([splitDoing("Bash pytest -q"), splitDoing("stop")]).toEqual([
+    ["Bash", "pytest -q"],
+    ["stop", ""],
+  ]);
+  expect(splitDoing('"I will look at "main" first."')).toEqual([
+    '“I will look at "main" first.”',
+    "",
+  ]);
 });
 
 describe("what an agent can do", () => {
   const run = (capabilities: Record<string, unknown>) => aRun({ capabilities });
 
   it("says when a text reaches it", () => {
-    expect(arrivalWords(run({ inject: ["at_stop", "at_next_tool"] }), false)).toBe("at its next tool call");
+    expect(arrivalWords(run({ inject: ["at_stop", "at_next_tool"] }), false)).toBe(
+      "at its next tool call",
+    );
     expect(arrivalWords(run({ inject: ["at_stop"] }), true)).toBe("now");
-    expect([arrivalWords(null, false), arrivalWords(run({ inject: "soon" }), false)]).toEqual(["next", "next"]);
+    expect([arrivalWords(null, false), arrivalWords(run({ inject: "soon" }), false)]).toEqual([
+      "next",
+      "next",
+    ]);
   });
 
   it("says what becomes of a held call while the server is away", () => {
-    expect([awayWords(run({ away: "waits" })), awayWords(run({ away: "blocked" }))]).toEqual(["it waits on", "the call is blocked"]);
-    expect([awayWords(run({})), awayWords(run({ away: "?" })), awayWords(null)]).toEqual(["", "", ""]);
+    expect([awayWords(run({ away: "waits" })), awayWords(run({ away: "blocked" }))]).toEqual([
+      "the call keeps waiting",
+      "the call is blocked",
+    ]);
+    expect([awayWords(run({})), awayWords(run({ away: "?" })), awayWords(null)]).toEqual([
+      "",
+      "",
+      "",
+    ]);
   });
 
   it("names the session a parked run goes on with", () => {
-    expect(resumeWords(aRun({ key: "claude-code:0491" }))).toBe("parked, goes on with claude --resume 0491");
-    expect(resumeWords(aRun({ key: null }))).toBe("parked until it is resumed");
+    expect(resumeWords(aRun({ key: "claude-code:0491" }))).toBe(
+      "parked; resume with claude --resume 0491",
+    );
+    expect(resumeWords(aRun({ key: null }))).toBe("parked until resumed");
     expect([isWoken(run({ inject: ["when_idle"] })), isWoken(run({}))]).toEqual([true, false]);
   });
 
@@ -214,6 +303,54 @@ describe("what an agent can do", () => {
     const held = aRun({ status: "holding" });
 
     expect(standing(gone, held, new Date(NOON))).toMatch(/^Agent gave up waiting/);
-    expect(standing({ ...gone, parked: true }, held, new Date(NOON))).toMatch(/^Parked until it is resumed/);
+    expect(standing({ ...gone, parked: true }, held, new Date(NOON))).toMatch(
+      /^Parked until resumed/,
+    );
   });
+});
+
+describe("a permission that is asked for", () => {
+  const card = aPermission({}, { expires_at: iso(3600) });
+
+  it("waits for a person since it was asked, and holds nobody", () => {
+    expect(decisionShape(card, aRun())).toBe("waiting");
+    expect(standing(card, aRun(), at(102))).toBe("Asks for permission, waiting for you 1:42");
+    expect(standingShort(card, aRun(), at(102))).toBe("Asks you 1:42");
+    expect(byItself(card, at(0))).toMatch(/^can be answered here until \d\d:\d\d$/);
+    expect(openFrom(card)).toBeNull();
+  });
+
+  it("makes its run wait for you, not flagged", () => {
+    const run = aRun({ open_decisions: 1, presence: "waiting" });
+
+    expect([shapeOf(run), stateWords(run, at(0))]).toEqual(["waiting", "waiting for you"]);
+  });
+
+  it("can be allowed at a glance only where all of it stands in one line", () => {
+    const whole = (asks: Parameters<typeof aPermission>[0]) =>
+      standsWhole({ tool: "Bash", text: "ls", details: {}, cut: false, ...asks });
+
+    expect(whole({})).toBe(true);
+    expect(whole({ details: { description: "List" } })).toBe(true);
+    expect(whole({ details: { content: "x" } })).toBe(false);
+    expect(whole({ text: "ls\nrm -r /" })).toBe(false);
+    expect(whole({ text: "x".repeat(121) })).toBe(false);
+    expect(whole({ cut: true })).toBe(false);
+    expect(whole({ text: "" })).toBe(false);
+  });
+
+  it("names nobody where its terminal answered", () => {
+    expect(bySomebody(aPermission({}, { resolution: "answered" }))).toBe(false);
+    expect(bySomebody(aPermission({}, { resolution: "deny" }))).toBe(true);
+  });
+});
+
+it.each([
+  ["claude-code", "Claude Code"],
+  ["langgraph", "LangGraph"],
+  ["openai-agents", "OpenAI Agents"],
+  ["crewai", "CrewAI"],
+  ["coder", "coder"],
+])("calls the agent %s %s", (slug, name) => {
+  expect(agentName(slug)).toBe(name);
 });

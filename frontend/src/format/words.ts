@@ -1,12 +1,22 @@
 /** What the wire means, said to a person. */
-import type { AutofixRow, BudgetState, DecisionRow, Evidence, RunRow, TurnRow, Usage } from "../wire/types";
-import record from "../messages/en/record";
-import t from "../messages/en/words";
+import type {
+  AutofixRow,
+  BudgetState,
+  DecisionRow,
+  Evidence,
+  InterventionRow,
+  RunRow,
+  TurnRow,
+  Usage,
+} from "../wire/types";
+import { record, words as t } from "../messages/texts";
 import { money, roundMoney, share, whole } from "./numbers";
 import { clockTime, since, span, wait } from "./time";
 
 export type Shape =
   | "running"
+  | "idle"
+  | "waiting"
   | "flagged"
   | "holding"
   | "held"
@@ -17,7 +27,9 @@ export type Shape =
   | "lost"
   | "recovered";
 
-export const LIMIT = 0.86;
+/** The score that opens a card. */
+export const LIMIT = 1;
+const LONGEST_CALL = 120;
 const ENDED = new Set(["completed", "failed", "terminated", "lost"]);
 const BURN_WINDOW_MS = 5 * 60_000;
 const AGENTS: Record<string, string> = {
@@ -26,6 +38,12 @@ const AGENTS: Record<string, string> = {
   gemini: "Gemini CLI",
   "gemini-cli": "Gemini CLI",
   cursor: "Cursor",
+  "claude-agent-sdk": "Claude Agent SDK",
+  crewai: "CrewAI",
+  langchain: "LangChain",
+  langgraph: "LangGraph",
+  litellm: "LiteLLM",
+  "openai-agents": "OpenAI Agents",
 };
 
 export function hasEnded(run: RunRow): boolean {
@@ -33,12 +51,17 @@ export function hasEnded(run: RunRow): boolean {
 }
 
 export function shapeOf(run: RunRow): Shape {
-  return run.status === "running" && run.open_decisions > 0 ? "flagged" : run.status;
+  if (run.status !== "running") return run.status;
+  if (run.open_decisions > 0 && run.presence !== "waiting") return "flagged";
+  return run.presence === "idle" || run.presence === "waiting" ? run.presence : "running";
 }
 
 export function stateWords(run: RunRow, now: Date): string {
   const shape = shapeOf(run);
-  return shape === "lost" ? t.noWordSince(clockTime(run.last_turn_at ?? run.started_at, now)) : t.status[shape];
+  if (shape === "waiting" && run.open_decisions > 0) return t.waitingHere;
+  return shape === "lost"
+    ? t.lostContact(clockTime(run.last_turn_at ?? run.started_at, now))
+    : t.status[shape];
 }
 
 export function agentName(agent: string): string {
@@ -140,8 +163,20 @@ export function headline(decision: DecisionRow): { name: string; rest: string } 
   return { name: decision.run_name, rest };
 }
 
+/** The call that an agent asks its person's permission for; null: the card is about something else. */
+export function asksFor(decision: DecisionRow): Evidence["asks"] {
+  return decision.kind === "permission" ? decision.evidence.asks : null;
+}
+
+/** What stands in full on one line, so that it can be allowed where there is room for no more. */
+export function standsWhole({ text, details, cut }: NonNullable<Evidence["asks"]>): boolean {
+  const more = Object.keys(details).some((name) => name !== "description" && name !== "timeout");
+  return !cut && !more && text !== "" && text.length <= LONGEST_CALL && !text.includes("\n");
+}
+
 export function decisionShape(decision: DecisionRow, run: RunRow | null): Shape {
   if (run && (run.status === "stopping" || hasEnded(run))) return run.status;
+  if (asksFor(decision)) return "waiting";
   if (!decision.holds) return run && run.status !== "running" ? run.status : "flagged";
   return decision.agent_waiting ? "held" : "holding";
 }
@@ -155,6 +190,7 @@ export function standing(
 ): string {
   const shape = decisionShape(decision, run);
   const { standing: words } = t;
+  if (shape === "waiting") return `${words.asks} ${wait(since(decision.opened_at, asOf ?? now))}`;
   if (decision.gave_up_at && shape === "holding") {
     const at = clockTime(decision.gave_up_at, now);
     return decision.parked ? words.parkedSince(at) : words.gaveUp(at);
@@ -163,16 +199,19 @@ export function standing(
     return words.heldAsOf(clockTime(decision.waiting_since, now), clockTime(asOf, now));
   }
   const budget = decision.kind === "budget";
-  if (shape === "held") return `${budget ? words.heldAtBudget : words.heldWaiting}${waited(decision, now)}`;
+  if (shape === "held")
+    return `${budget ? words.heldAtBudget : words.heldWaiting}${waited(decision, now)}`;
   if (shape === "holding") return budget ? words.holdingAtBudget : words.holding;
-  return shape === "flagged" || shape === "stopping" ? words[shape] : words.theRunIs(t.status[shape]);
+  return shape === "flagged" || shape === "stopping"
+    ? words[shape]
+    : words.theRunIs(t.status[shape]);
 }
 
 function waited(decision: DecisionRow, now: Date): string {
   return decision.waiting_since ? ` ${wait(since(decision.waiting_since, now))}` : "";
 }
 
-/** The same, where space is short: "Held 1:42". */
+/** The same, where space is short: "Paused 1:42". */
 export function standingShort(
   decision: DecisionRow,
   run: RunRow | null,
@@ -180,9 +219,12 @@ export function standingShort(
   asOf: Date | null = null,
 ): string {
   const [shape, { standing: words }] = [decisionShape(decision, run), t];
+  if (shape === "waiting")
+    return `${words.asksShort} ${wait(since(decision.opened_at, asOf ?? now))}`;
   const budget = decision.kind === "budget";
   if (shape === "held" && !asOf && !budget) return `${words.held}${waited(decision, now)}`;
-  if (shape === "holding" && !decision.gave_up_at) return budget ? words.holdingAtBudgetShort : words.holdingShort;
+  if (shape === "holding" && !decision.gave_up_at)
+    return budget ? words.holdingAtBudgetShort : words.holdingShort;
   return shape === "stopping" ? words.stoppingShort : standing(decision, run, now, asOf);
 }
 
@@ -190,7 +232,12 @@ export function standingShort(
 export function byItself(decision: DecisionRow, now: Date, short = false): string {
   if (!decision.expires_at) return "";
   const left = new Date(decision.expires_at).getTime() - now.getTime();
-  const [at, stops, { byItself: words }] = [clockTime(decision.expires_at, now), decision.unanswered === "stop", t];
+  const [at, stops, { byItself: words }] = [
+    clockTime(decision.expires_at, now),
+    decision.unanswered === "stop",
+    t,
+  ];
+  if (asksFor(decision)) return short ? words.asksUntilShort(at) : words.asksUntil(at);
   if (short) return stops ? words.stopsShort(at) : words.goesOnShort(at);
   if (left <= 0) return stops ? words.stopsNow : words.goesOnNow;
   if (left < 60_000) return stops ? words.stopsIn(span(left)) : words.goesOnIn(span(left));
@@ -200,7 +247,7 @@ export function byItself(decision: DecisionRow, now: Date, short = false): strin
 /** The first turn of the loop that still asks something: what the tape paints amber. */
 export function openFrom(decision: DecisionRow): number | null {
   const isOpen = decision.status === "open" || decision.status === "judging";
-  return isOpen ? (decision.evidence.turns[0] ?? null) : null;
+  return isOpen && !asksFor(decision) ? (decision.evidence.turns[0] ?? null) : null;
 }
 
 /** The numbers a person counts turns by; the wire counts from 0. */
@@ -229,8 +276,11 @@ export function budgetStep(evidence: Evidence): { amount: number; label: string 
   const ceiling = Number(evidence.ceiling ?? 0);
   const half = ceiling / 2;
   const fine = evidence.unit === "usd" && half < 1;
-  const amount = fine ? Math.max(0.01, Math.round(half * 100) / 100) : Math.max(1, Math.round(half));
-  const label = evidence.unit === "usd" ? roundMoney(amount) : amountOf(String(amount), evidence.unit);
+  const amount = fine
+    ? Math.max(0.01, Math.round(half * 100) / 100)
+    : Math.max(1, Math.round(half));
+  const label =
+    evidence.unit === "usd" ? roundMoney(amount) : amountOf(String(amount), evidence.unit);
   return { amount, label };
 }
 
@@ -240,7 +290,17 @@ export function deed(action: string): string {
   return words[action] ?? action;
 }
 
-/** "Ana continued it" for a person, "no loop, said the judge" for the rest. */
+/** What a person did: words to an agent that no card held are a message, not a fix. */
+export function deedOf({ action, decision }: Pick<InterventionRow, "action" | "decision">): string {
+  return action === "inject" && decision === null ? t.messaged : deed(action);
+}
+
+/** Nobody here did it: a name before it would say otherwise. */
+export function bySomebody(decision: DecisionRow): boolean {
+  return decision.resolution !== "answered" && decision.resolution !== "timed_out";
+}
+
+/** "Ana continued it" for a person, "no loop, according to the judge" for the rest. */
 export function answerWords(decision: DecisionRow): string {
   return decision.resolution ? deed(decision.resolution) : decision.status;
 }
@@ -251,7 +311,16 @@ export function turnWords(turn: TurnRow): { tool: string; rest: string } {
   return { tool: turn.tool, rest: argsLine(turn.args) };
 }
 
-const TELLING = ["command", "file_path", "path", "pattern", "query", "url", "prompt", "description"];
+const TELLING = [
+  "command",
+  "file_path",
+  "path",
+  "pattern",
+  "query",
+  "url",
+  "prompt",
+  "description",
+];
 
 function argsLine(args: TurnRow["args"]): string {
   if (!args) return "";
@@ -265,18 +334,30 @@ function argsLine(args: TurnRow["args"]): string {
 
 /** The line of an error that says what it is. */
 export function errorName(text: string): string {
-  const marked = text.split("\n").filter((line) => /^E\s/.test(line)).join("\n");
+  const marked = text
+    .split("\n")
+    .filter((line) => /^E\s/.test(line))
+    .join("\n");
   const named = (marked || text).match(/\b[A-Z][A-Za-z]*(?:Error|Exception)\b/g);
   const last = named?.at(-1); // a traceback ends with what went wrong
   if (last) return last;
-  return text.split("\n").find((line) => line.trim() !== "")?.trim() ?? text;
+  return (
+    text
+      .split("\n")
+      .find((line) => line.trim() !== "")
+      ?.trim() ?? text
+  );
 }
 
 /** From this share of a ceiling on, the screen says so. */
 export const NEARLY = 0.8;
 
 /** A ceiling and whose it is: "of its $5.00", "of coder's $5.00", "of the project's $5.00". */
-export function ofBudget(scope: BudgetState["scope"] | null, whose: string | null, amount: string): string {
+export function ofBudget(
+  scope: BudgetState["scope"] | null,
+  whose: string | null,
+  amount: string,
+): string {
   if (scope === "day") return t.ofToday(amount);
   if (scope === "project") return t.ofProject(amount);
   if (scope === "tree") return t.ofTree(amount);
@@ -309,7 +390,9 @@ export function budgetOf(run: RunRow, now: Date): { part: number; words: string 
 /** "83 % of $10", once a live run nears a ceiling; "" before. */
 export function budgetWarning(run: RunRow, now: Date): string {
   const budget = hasEnded(run) ? null : budgetOf(run, now);
-  return budget && budget.part >= NEARLY ? `${share(Math.min(1, budget.part))} ${budget.words}` : "";
+  return budget && budget.part >= NEARLY
+    ? `${share(Math.min(1, budget.part))} ${budget.words}`
+    : "";
 }
 
 /** What a turn's output says in a few words. */

@@ -1,15 +1,24 @@
 /** Keys act on the focused card only, and never while typing. */
 import { actionOf } from "../card/answers";
-import { desk } from "../card/desk.svelte";
+import { controller } from "../card/controller.svelte";
 import { runPath } from "../route";
 import { router } from "../router.svelte";
-import { world } from "../sync/world.svelte";
+import { BAR_MS } from "../sync/taps.svelte";
+import { appState } from "../sync/appState.svelte";
 import { commandOf, startsGo, type Command, type Where } from "./keymap";
 
 const GO_MS = 1_200;
 
 /** Ways through the list of a run's turns. */
-export type Move = "next" | "previous" | "first" | "last" | "page on" | "page back" | "next match" | "previous match";
+export type Move =
+  | "next"
+  | "previous"
+  | "first"
+  | "last"
+  | "page on"
+  | "page back"
+  | "next match"
+  | "previous match";
 
 export interface Deeds {
   keys: () => void;
@@ -47,12 +56,12 @@ export class Keyboard {
   }
 
   #obey(command: Command): void {
-    const card = desk.focused;
+    const card = controller.focused;
     switch (command) {
       case "next":
       case "previous":
         if (router.route.name === "run") return this.#deeds.move(command);
-        return desk.step(command === "next" ? 1 : -1);
+        return controller.step(command === "next" ? 1 : -1);
       case "turn after":
         return this.#deeds.move("next");
       case "turn before":
@@ -67,9 +76,11 @@ export class Keyboard {
       case "open":
         return card ? router.go(runPath(card.run)) : undefined;
       case "select":
-        return card && router.route.name === "decisions" ? desk.select(card.id) : undefined;
+        return card && router.route.name === "decisions" ? controller.select(card.id) : undefined;
       case "edit":
-        return card?.actions.includes("inject") ? desk.edit(card) : undefined;
+        return card && (card.actions.includes("inject") || card.actions.includes("deny"))
+          ? controller.edit(card)
+          : undefined;
       case "undo":
         return this.#undo();
       case "fold":
@@ -93,35 +104,51 @@ export class Keyboard {
     }
   }
 
-  #answer(command: "terminate" | "continue" | "allowlist" | "inject" | "hold" | "finish"): void {
+  #answer(
+    command:
+      | "terminate"
+      | "continue"
+      | "allowlist"
+      | "inject"
+      | "allow budget"
+      | "hold"
+      | "finish"
+      | "allow once"
+      | "deny",
+  ): void {
     const card = this.#cardInSight();
-    if (!card || desk.isSettling) return;
-    if (router.route.name === "decisions" && desk.selected.length > 1) return this.#answerSeveral(command);
+    if (!card || controller.isSettling) return;
+    if (router.route.name === "decisions" && controller.selected.length > 1)
+      return this.#answerSeveral(command);
     const action = actionOf(command, card.actions);
-    if (action !== null) desk.answer(card, action);
+    if (action !== null) controller.answer(card, action);
   }
 
   /** With several selected, a key that answers one card answers none. */
   #answerSeveral(command: string): void {
-    if (command === "continue" || command === "terminate") desk.answerSelected(command);
+    if (command === "continue" || command === "terminate") controller.answerSelected(command);
   }
 
   /** A card has the keys only where it is drawn. */
   #cardInSight() {
     const { route } = router;
-    const card = desk.focused;
+    const card = controller.focused;
     if (route.name === "run") return card?.run === route.id ? card : null;
     return route.name === "now" || route.name === "decisions" ? card : null;
   }
 
   #undo(): void {
-    const counting = world.taps.all.findLast(({ phase }) => phase === "counting");
-    if (counting) desk.undo(counting);
+    const { all } = appState.taps;
+    const counting = all.findLast(({ phase }) => phase === "counting");
+    const last = counting ?? all.at(-1);
+    // As long as its bar stands; an old answer is not taken back unseen.
+    if (last && controller.canUndo(last) && (counting || Date.now() - last.madeAt < BAR_MS))
+      controller.undo(last);
   }
 
   #leave(): void {
-    desk.leaveSelection();
-    desk.stopEditing();
+    controller.leaveSelection();
+    controller.stopEditing();
     if (document.activeElement instanceof HTMLElement) document.activeElement.blur();
   }
 }

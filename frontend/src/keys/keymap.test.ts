@@ -1,6 +1,15 @@
 import { describe, expect, it } from "vitest";
 import { COMMANDS } from "../card/answers";
-import { BINDINGS, commandOf, keyOf, sheet, shortcutOf, startsGo, type KeyPress, type Where } from "./keymap";
+import {
+  BINDINGS,
+  commandOf,
+  keyOf,
+  sheet,
+  shortcutOf,
+  startsGo,
+  type KeyPress,
+  type Where,
+} from "./keymap";
 
 const press = (key: string, rest: Partial<KeyPress> = {}): KeyPress => ({
   key,
@@ -18,6 +27,7 @@ describe("commandOf", () => {
     ["c", "continue"],
     ["a", "allowlist"],
     ["i", "inject"],
+    ["$", "allow budget"],
     ["I", "inject"],
     ["e", "edit"],
     ["h", "hold"],
@@ -25,19 +35,27 @@ describe("commandOf", () => {
     ["k", "previous"],
     ["x", "select"],
     ["Enter", "open"],
+    ["y", "allow once"],
+    ["d", "deny"],
     ["?", "keys"],
   ])("reads %s as %s", (key, command) => {
     expect(commandOf(press(key), HERE)).toBe(command);
   });
 
-  it.each([["]", "turn after"], ["[", "turn before"], ["Home", "first"], ["End", "last"], ["PageDown", "page on"], ["PageUp", "page back"], ["n", "next match"], ["N", "previous match"]])(
-    "reads %s on a run's page as %s",
-    (key, command) => {
-      expect(commandOf(press(key), { ...HERE, inRun: true })).toBe(command);
-      expect(commandOf(press(key), HERE)).toBeNull();
-      expect(commandOf(press(key), { ...HERE, inRun: true, typing: true })).toBeNull();
-    },
-  );
+  it.each([
+    ["]", "turn after"],
+    ["[", "turn before"],
+    ["Home", "first"],
+    ["End", "last"],
+    ["PageDown", "page on"],
+    ["PageUp", "page back"],
+    ["n", "next match"],
+    ["N", "previous match"],
+  ])("reads %s on a run's page as %s", (key, command) => {
+    expect(commandOf(press(key), { ...HERE, inRun: true })).toBe(command);
+    expect(commandOf(press(key), HERE)).toBeNull();
+    expect(commandOf(press(key), { ...HERE, inRun: true, typing: true })).toBeNull();
+  });
 
   it("leaves every letter to the text while typing", () => {
     const typing = { ...HERE, typing: true };
@@ -75,12 +93,15 @@ it("starts a walk with g, but not inside a field", () => {
 });
 
 describe("the one list", () => {
-  it.each(BINDINGS.map((one) => [one.key, one.command, "place" in one ? one.place : "everywhere"] as const))(
-    "has %s do %s where it says so",
-    (key, command, place) => {
-      expect(commandOf(press(key), { ...HERE, inRun: place === "run", afterG: place === "after g" })).toBe(command);
-    },
-  );
+  it.each(
+    BINDINGS.map(
+      (one) => [one.key, one.command, "place" in one ? one.place : "everywhere"] as const,
+    ),
+  )("has %s do %s where it says so", (key, command, place) => {
+    expect(
+      commandOf(press(key), { ...HERE, inRun: place === "run", afterG: place === "after g" }),
+    ).toBe(command);
+  });
 
   it("gives a key one meaning in one place", () => {
     const places = BINDINGS.map((one) => `${"place" in one ? one.place : "everywhere"} ${one.key}`);
@@ -90,7 +111,11 @@ describe("the one list", () => {
 
   it("is told on the sheet, each key once in its line", () => {
     expect(sheet().flatMap(({ keys }) => keys)).toHaveLength(BINDINGS.length);
-    expect(sheet().find(({ line }) => line === "go")).toEqual({ line: "go", afterG: true, keys: ["N", "D", "H", "C", "P", "A"] });
+    expect(sheet().find(({ line }) => line === "go")).toEqual({
+      line: "go",
+      afterG: true,
+      keys: ["N", "D", "H", "C", "P", "A"],
+    });
   });
 
   it("draws on a card's answers the key that gives them", () => {
@@ -100,7 +125,12 @@ describe("the one list", () => {
   });
 
   it("names keys as screen readers know them", () => {
-    expect([shortcutOf("terminate"), shortcutOf("page on"), shortcutOf("search"), shortcutOf("previous match")]).toEqual(["T", "PageDown", "/", "Shift+N"]);
+    expect([
+      shortcutOf("terminate"),
+      shortcutOf("page on"),
+      shortcutOf("search"),
+      shortcutOf("previous match"),
+    ]).toEqual(["T", "PageDown", "/", "Shift+N"]);
     expect([keyOf("open"), keyOf("leave")]).toEqual(["↵", "Esc"]);
   });
 });

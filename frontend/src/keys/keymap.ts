@@ -20,6 +20,9 @@ interface Binding {
 
 export const BINDINGS = [
   { key: "i", command: "inject", line: "inject" },
+  { key: "y", command: "allow once", line: "permit" },
+  { key: "d", command: "deny", line: "permit" },
+  { key: "$", command: "allow budget", line: "allow" },
   { key: "c", command: "continue", line: "continue" },
   { key: "a", command: "allowlist", line: "allowlist" },
   { key: "s", command: "finish", line: "finish" },
@@ -63,7 +66,9 @@ const keysIn = (place: Place): ReadonlyMap<string, Command> =>
 const EVERYWHERE = keysIn("everywhere");
 const IN_RUN = keysIn("run");
 const AFTER_G = keysIn("after g");
-const WALKS: ReadonlySet<Command> = new Set(ALL.filter(({ walks }) => walks).map(({ command }) => command));
+const WALKS: ReadonlySet<Command> = new Set(
+  ALL.filter(({ walks }) => walks).map(({ command }) => command),
+);
 
 export interface KeyPress {
   key: string;
@@ -90,7 +95,10 @@ export function commandOf(press: KeyPress, where: Where): Command | null {
   if (where.typing) return press.key === "Escape" ? "leave" : null;
   if (press.key === "Enter" && where.onControl) return null;
   const key = press.key.length === 1 ? press.key.toLowerCase() : press.key;
-  const command = (where.afterG ? AFTER_G.get(key) : undefined) ?? EVERYWHERE.get(key) ?? (where.inRun ? (IN_RUN.get(press.key) ?? IN_RUN.get(key)) : undefined);
+  const command =
+    (where.afterG ? AFTER_G.get(key) : undefined) ??
+    EVERYWHERE.get(key) ??
+    (where.inRun ? (IN_RUN.get(press.key) ?? IN_RUN.get(key)) : undefined);
   return command === undefined || (press.repeat && !WALKS.has(command)) ? null : command;
 }
 
@@ -109,7 +117,11 @@ export function sheet(): SheetLine[] {
   const lines = [...new Set(ALL.map(({ line }) => line))];
   return lines.map((line) => {
     const told = ALL.filter((one) => one.line === line);
-    return { line, afterG: told.some((one) => placeOf(one) === "after g"), keys: told.map(({ key }) => drawn(key)) };
+    return {
+      line,
+      afterG: told.some((one) => placeOf(one) === "after g"),
+      keys: told.map(({ key }) => drawn(key)),
+    };
   });
 }
 

@@ -1,11 +1,23 @@
 /** Find what a component says without asking a catalogue. Pure; for the test beside it. */
 import { parse } from "svelte/compiler";
 
-const SPEAKING = new Set(["aria-label", "title", "placeholder", "alt", "label", "text", "words", "hint", "summary", "what"]);
+const SPEAKING = new Set([
+  "aria-label",
+  "title",
+  "placeholder",
+  "alt",
+  "label",
+  "text",
+  "words",
+  "hint",
+  "summary",
+  "what",
+]);
 /** What a machine would type is the same in every language. */
 const CODE = new Set(["code", "kbd", "pre"]);
 /** Names of products are the same in every language, too. */
-const NAMES = /^(?:Claude Code|Claude|Codex|Cursor|Gemini CLI|Gemini|Python|OpenTelemetry|Mission Control)$/;
+const NAMES =
+  /^(?:Claude Code|Claude|Codex|Cursor|Gemini CLI|Gemini|Python|OpenTelemetry|Mission Control)$/;
 const SENTENCE = /^\p{Lu}\p{Ll}+[,’]? \p{L}/u;
 
 type Node = Record<string, unknown>;
@@ -14,7 +26,9 @@ type Node = Record<string, unknown>;
 export function bareTexts(component: string): string[] {
   const { fragment, instance, module } = parse(component, { modern: true });
   const said = [...markup(fragment), ...sentences(instance), ...sentences(module)];
-  return said.map((text) => text.trim()).filter((text) => /\p{L}{2}/u.test(text) && !NAMES.test(text));
+  return said
+    .map((text) => text.trim())
+    .filter((text) => /\p{L}{2}/u.test(text) && !NAMES.test(text));
 }
 
 function markup(node: unknown): string[] {
@@ -24,7 +38,19 @@ function markup(node: unknown): string[] {
   if (node.type === "StyleDirective") return [];
   if (node.type === "RegularElement" && CODE.has(String(node.name))) return [];
   if (node.type === "Attribute") return SPEAKING.has(String(node.name)) ? markup(node.value) : [];
-  const parts = ["fragment", "nodes", "attributes", "value", "consequent", "alternate", "body", "fallback", "pending", "then", "catch"];
+  const parts = [
+    "fragment",
+    "nodes",
+    "attributes",
+    "value",
+    "consequent",
+    "alternate",
+    "body",
+    "fallback",
+    "pending",
+    "then",
+    "catch",
+  ];
   return parts.flatMap((part) => markup(node[part]));
 }
 
@@ -33,18 +59,23 @@ function outcomes(node: unknown): string[] {
   if (!isNode(node)) return Array.isArray(node) ? node.flatMap(outcomes) : [];
   if (node.type === "Literal") return typeof node.value === "string" ? [node.value] : [];
   if (node.type === "TemplateElement") return [String(inside(node.value).cooked)];
-  if (node.type === "ConditionalExpression") return [...outcomes(node.consequent), ...outcomes(node.alternate)];
+  if (node.type === "ConditionalExpression")
+    return [...outcomes(node.consequent), ...outcomes(node.alternate)];
   if (node.type === "LogicalExpression") return [...outcomes(node.left), ...outcomes(node.right)];
-  if (node.type === "TemplateLiteral") return [...outcomes(node.quasis), ...outcomes(node.expressions)];
+  if (node.type === "TemplateLiteral")
+    return [...outcomes(node.quasis), ...outcomes(node.expressions)];
   return [];
 }
 
 /** Strings of a script that read like a sentence. */
 function sentences(node: unknown): string[] {
   if (!isNode(node)) return Array.isArray(node) ? node.flatMap(sentences) : [];
-  if (node.type === "Literal") return typeof node.value === "string" && SENTENCE.test(node.value) ? [node.value] : [];
+  if (node.type === "Literal")
+    return typeof node.value === "string" && SENTENCE.test(node.value) ? [node.value] : [];
   if (node.type === "TemplateElement") return outcomes(node).filter((text) => SENTENCE.test(text));
-  return Object.entries(node).filter(([key]) => key !== "leadingComments" && key !== "trailingComments").flatMap(([, value]) => sentences(value));
+  return Object.entries(node)
+    .filter(([key]) => key !== "leadingComments" && key !== "trailingComments")
+    .flatMap(([, value]) => sentences(value));
 }
 
 function inside(value: unknown): Node {

@@ -1,29 +1,40 @@
 /**
  * The language of the screens: the browser's, until a person chooses one on this device.
  *
- * English is the source and comes with each view. Another language is one lazy chunk,
- * loaded before the first screen is drawn, so that nobody sees two languages.
+ * No language comes with the code. What every screen says is one chunk of a language, loaded
+ * before anything is drawn; the texts of one view are a chunk each, loaded with its screen.
  */
 export const LANGUAGES = { en: "English", de: "Deutsch" } as const;
 export type Language = keyof typeof LANGUAGES;
-export const LANGUAGE_OPTIONS = [["en", LANGUAGES.en], ["de", LANGUAGES.de]] as const;
+export const LANGUAGE_OPTIONS = [
+  ["en", LANGUAGES.en],
+  ["de", LANGUAGES.de],
+] as const;
 
-/** A view's texts, by the view's name. */
-export type Catalogue = Readonly<Record<string, object | undefined>>;
+/** Texts by the name of their view. */
+export type Catalogue = Readonly<Record<string, object>>;
 
+const SOURCE = "en";
 const STORED = "missioncontrol.language";
-type Load = () => Promise<{ catalogue: Catalogue }>;
-/** What the first screens say, and what all others do. */
-const OTHERS: Record<Exclude<Language, "en">, { first: Load; rest: Load }> = {
-  de: { first: () => import("./de"), rest: () => import("./de/rest") },
+const FIRST: Record<Language, () => Promise<{ catalogue: Catalogue }>> = {
+  en: () => import("./en"),
+  de: () => import("./de"),
 };
+/** Whole modules: a view may have a text called `then`, and would be awaited itself. */
+const OTHERS = import.meta.glob<{ default: object }>([
+  "./en/*.ts",
+  "./de/*.ts",
+  "!./*/{index,card,record,shell,version,words}.ts",
+]);
 /** Dates say the day first and count 24 hours, in every language. */
-const LOCALES = { en: { numbers: "en-US", dates: "en-GB" }, de: { numbers: "de-DE", dates: "de-DE" } } as const;
+const LOCALES = {
+  en: { numbers: "en-US", dates: "en-GB" },
+  de: { numbers: "de-DE", dates: "de-DE" },
+} as const;
 
 class Speech {
-  #language = $state.raw<Language>("en");
-  #catalogue = $state.raw<Catalogue | null>(null);
-  #isWhole = false;
+  #language = $state.raw<Language>(SOURCE);
+  #loaded = $state.raw<Readonly<Record<Language, Catalogue>>>({ en: {}, de: {} });
 
   get language(): Language {
     return this.#language;
@@ -37,40 +48,56 @@ class Speech {
     return LOCALES[this.#language].dates;
   }
 
-  /** The texts of a view in the language spoken; null where that is the source. */
-  texts(view: string): object | null {
-    return this.#catalogue?.[view] ?? null;
+  /** The texts of a view in the language spoken, which are there before its screen is. */
+  texts(view: string): object {
+    const texts = this.#loaded[this.#language][view];
+    if (!texts) throw new Error(`the texts of ${view} are not loaded: see screens.ts`);
+    return texts;
   }
 
-  /** Speak what this device chose, else what the browser asks for. */
-  begin(): Promise<void> {
-    return this.#speak(stored() ?? preferred(navigator.languages));
+  /** Speak what this device chose, else what the browser asks for; English where that fails. */
+  async begin(): Promise<void> {
+    this.#language = stored() ?? preferred(navigator.languages);
+    try {
+      await this.have([]);
+    } catch {
+      this.#language = SOURCE;
+      await this.have([]);
+    }
+    document.documentElement.lang = this.#language;
   }
 
   /** Choose a language for this device; the browser's own choice is followed again. */
   async choose(language: Language): Promise<void> {
+    await this.#load(language, () => Object.keys(this.#loaded[this.#language]));
     store(language === preferred(navigator.languages) ? null : language);
-    await this.#speak(language);
-    await this.whole();
+    this.#language = language;
+    document.documentElement.lang = language;
   }
 
-  /** Have the texts of every view, before one behind the first screens is drawn. */
-  async whole(): Promise<void> {
+  /** Have the texts of some views, beside those that every screen says. */
+  async have(views: readonly string[]): Promise<void> {
     const language = this.#language;
-    if (language === "en" || this.#isWhole) return;
-    const rest = await fetched(OTHERS[language].rest);
-    if (rest === null || language !== this.#language) return;
-    this.#catalogue = { ...this.#catalogue, ...rest };
-    this.#isWhole = true;
+    await this.#load(language, () => views);
+    if (language !== this.#language) await this.have(views);
   }
 
-  /** English stands in for a chunk that cannot be had. */
-  async #speak(language: Language): Promise<void> {
-    const catalogue = language === "en" ? null : await fetched(OTHERS[language].first);
-    this.#isWhole = false;
-    this.#catalogue = catalogue;
-    this.#language = catalogue === null ? "en" : language;
-    document.documentElement.lang = this.#language;
+  /** `views` is asked again after each wait: another screen may have come meanwhile. */
+  async #load(language: Language, views: () => readonly string[]): Promise<void> {
+    if (!("shell" in this.#loaded[language])) {
+      const first = FIRST[language]();
+      await Promise.all([first, ...views().map((view) => OTHERS[`./${language}/${view}.ts`]?.())]);
+      this.#keep(language, (await first).catalogue);
+    }
+    for (;;) {
+      const missing = views().filter((view) => !(view in this.#loaded[language]));
+      if (missing.length === 0) return;
+      this.#keep(language, Object.fromEntries(await Promise.all(missing.map(textsIn(language)))));
+    }
+  }
+
+  #keep(language: Language, texts: Catalogue): void {
+    this.#loaded = { ...this.#loaded, [language]: { ...this.#loaded[language], ...texts } };
   }
 }
 
@@ -78,21 +105,24 @@ export const speech = new Speech();
 
 /** The first of a browser's languages that there is a catalogue for. */
 export function preferred(wanted: readonly string[]): Language {
-  return wanted.map((tag) => named(tag.split("-")[0] ?? "")).find((language) => language !== null) ?? "en";
+  return (
+    wanted.map((tag) => named(tag.split("-")[0] ?? "")).find((language) => language !== null) ??
+    SOURCE
+  );
 }
 
-/**
- * Make a view's English speak the chosen language: every text is looked up when
- * it is read, so a change of language redraws what shows it.
- */
-export function source<Texts extends object>(view: string, english: Texts): Texts {
-  return new Proxy(english, {
-    get: (texts, key): unknown => Reflect.get(speech.texts(view) ?? texts, key),
-  });
+/** A view's texts: each is looked up when it is read, so a change of language redraws it. */
+export function view<Texts extends object>(name: string): Texts;
+export function view(name: string): object {
+  return new Proxy({}, { get: (_, key): unknown => Reflect.get(speech.texts(name), key) });
 }
 
-function fetched(load: Load): Promise<Catalogue | null> {
-  return load().then(({ catalogue }) => catalogue, () => null);
+function textsIn(language: Language): (view: string) => Promise<[string, object]> {
+  return async (view) => {
+    const load = OTHERS[`./${language}/${view}.ts`];
+    if (!load) throw new Error(`no view is called ${view}`);
+    return [view, (await load()).default];
+  };
 }
 
 function named(name: string): Language | null {

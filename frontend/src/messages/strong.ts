@@ -17,5 +17,7 @@ export function partsOf(sentence: string): Part[] {
   return sentence
     .split(/(\u2068[^\u2069]*\u2069)/)
     .filter((text) => text !== "")
-    .map((text) => (text.startsWith(OPEN) ? { text: text.slice(1, -1), strong: true } : { text, strong: false }));
+    .map((text) =>
+      text.startsWith(OPEN) ? { text: text.slice(1, -1), strong: true } : { text, strong: false },
+    );
 }

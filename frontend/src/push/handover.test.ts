@@ -6,11 +6,28 @@ function aBrowser() {
   const kept = new Map<string, string>();
   const left = { shown: ["a", "b"], subscribed: true };
   const registration = {
-    getNotifications: () => Promise.resolve(left.shown.map((tag) => ({ close: () => (left.shown = left.shown.filter((one) => one !== tag)) }))),
-    pushManager: { getSubscription: () => Promise.resolve(left.subscribed ? { unsubscribe: () => Promise.resolve(!(left.subscribed = false)) } : null) },
+    getNotifications: () =>
+      Promise.resolve(
+        left.shown.map((tag) => ({
+          close: () => (left.shown = left.shown.filter((one) => one !== tag)),
+        })),
+      ),
+    pushManager: {
+      getSubscription: () =>
+        Promise.resolve(
+          left.subscribed
+            ? { unsubscribe: () => Promise.resolve(!(left.subscribed = false)) }
+            : null,
+        ),
+    },
   };
-  vi.stubGlobal("localStorage", { getItem: (key: string) => kept.get(key) ?? null, setItem: (key: string, value: string) => kept.set(key, value) });
-  vi.stubGlobal("navigator", { serviceWorker: { getRegistration: () => Promise.resolve(registration) } });
+  vi.stubGlobal("localStorage", {
+    getItem: (key: string) => kept.get(key) ?? null,
+    setItem: (key: string, value: string) => kept.set(key, value),
+  });
+  vi.stubGlobal("navigator", {
+    serviceWorker: { getRegistration: () => Promise.resolve(registration) },
+  });
   return left;
 }
 

@@ -4,6 +4,8 @@
  * The server forgets a browser's pushes when somebody else signs in there; this is the
  * browser's half, and holds where the server cannot tell that it is the same browser.
  */
+import { notifications, registration } from "./shown";
+
 const PUSHED_TO = "missioncontrol.pushed-to";
 
 /** Note who is here; whatever another person left on the lock screen goes, and their subscription. */
@@ -22,18 +24,8 @@ export async function hush(): Promise<void> {
 
 /** Take every notification away, and the number on the icon. */
 export async function clearScreen(): Promise<void> {
-  for (const notification of (await (await registration())?.getNotifications()) ?? []) notification.close();
+  for (const notification of await notifications()) notification.close();
   if ("clearAppBadge" in navigator) await navigator.clearAppBadge().catch(() => undefined);
-}
-
-async function registration(): Promise<WithPushes | undefined> {
-  return "serviceWorker" in navigator ? navigator.serviceWorker.getRegistration().catch(() => undefined) : undefined;
-}
-
-/** An iPhone that has not added the app has no PushManager. */
-interface WithPushes {
-  pushManager?: PushManager;
-  getNotifications: () => Promise<Notification[]>;
 }
 
 function stored(): string | null {

@@ -43,7 +43,9 @@ class Installation {
 
   /** Take the newer version: its worker takes over, and the page begins again. */
   takeNewer(): void {
-    navigator.serviceWorker.addEventListener("controllerchange", () => location.reload(), { once: true });
+    navigator.serviceWorker.addEventListener("controllerchange", () => location.reload(), {
+      once: true,
+    });
     this.#waiting?.postMessage("take over");
   }
 

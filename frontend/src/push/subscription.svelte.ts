@@ -34,7 +34,14 @@ export async function takePushes(key: string): Promise<boolean> {
   const { endpoint, keys } = made.toJSON();
   const time_zone = Intl.DateTimeFormat().resolvedOptions().timeZone;
   const name = await ownName();
-  const said = { endpoint, keys, time_zone, vapid_key: key, language: speech.language, ...(name && { name }) };
+  const said = {
+    endpoint,
+    keys,
+    time_zone,
+    vapid_key: key,
+    language: speech.language,
+    ...(name && { name }),
+  };
   await write<DeviceRow>("POST", "devices/this/push/", said);
   return true;
 }
@@ -42,7 +49,8 @@ export async function takePushes(key: string): Promise<boolean> {
 /** What is pushed here speaks as this page does; without pushes there is nothing to tell. */
 export async function tellPushLanguage(language: string): Promise<void> {
   const here = (await read<Page<DeviceRow>>("devices/")).results.find(({ is_this }) => is_this);
-  if (here?.push && here.push.language !== language) await write("PATCH", `devices/${here.id}/`, { language });
+  if (here?.push && here.push.language !== language)
+    await write("PATCH", `devices/${here.id}/`, { language });
 }
 
 export async function takeNoPushes(): Promise<void> {

@@ -1,7 +1,11 @@
 /** The app's icon and its notifications, while the page knows what is open. */
+import { notifications } from "./shown";
 
 /** Count what needs an answer on the icon, and take away what was answered. */
-export async function tidy(open: number, wasAnswered: (decision: string, openedAt: number) => boolean): Promise<void> {
+export async function tidy(
+  open: number,
+  wasAnswered: (decision: string, openedAt: number) => boolean,
+): Promise<void> {
   await countOnIcon(open);
   await takeAway(wasAnswered);
 }
@@ -12,10 +16,10 @@ async function countOnIcon(cards: number): Promise<void> {
   await done.catch(() => undefined); // only an installed app has an icon
 }
 
-async function takeAway(wasAnswered: (decision: string, openedAt: number) => boolean): Promise<void> {
-  if (!("serviceWorker" in navigator)) return;
-  const registration = await navigator.serviceWorker.getRegistration();
-  for (const notification of (await registration?.getNotifications()) ?? []) {
+async function takeAway(
+  wasAnswered: (decision: string, openedAt: number) => boolean,
+): Promise<void> {
+  for (const notification of await notifications()) {
     const decision: unknown = notification.data?.decision;
     const at: unknown = Reflect.get(notification, "timestamp");
     const openedAt = typeof at === "number" ? at : Date.now();

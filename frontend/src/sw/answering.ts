@@ -1,5 +1,5 @@
 /** Taps that leave from the worker: a notification's button, and what was kept. */
-import { shelf } from "../sync/shelf";
+import { storage } from "../sync/storage";
 import { bodyOf, isFresh, pathOfTap, TAP, type Sendable } from "../sync/tapBody";
 import { keeping, refusal, type About, type Shown } from "./notices";
 
@@ -34,11 +34,13 @@ interface Person {
 
 /** Send what was kept by who is here; what is refused, or too old, stays for the page, which says why. */
 export async function sendKept(): Promise<void> {
-  const kept = (await shelf.all<Sendable & { madeAt: number }>(TAP)).filter((tap) => isFresh(tap, Date.now()));
+  const kept = (await storage.all<Sendable & { madeAt: number }>(TAP)).filter((tap) =>
+    isFresh(tap, Date.now()),
+  );
   if (kept.length === 0 || !(await isOurs())) return;
   for (const tap of kept) {
     const answer = await post(pathOfTap(tap), bodyOf(tap));
-    if (answer?.ok) await shelf.remove(TAP + tap.key);
+    if (answer?.ok) await storage.remove(TAP + tap.key);
     if (answer === null) throw new Error("still offline"); // the browser tries again later
   }
 }
@@ -48,20 +50,36 @@ async function isOurs(): Promise<boolean> {
   const answer = await fetch("/api/v1/me/", { credentials: "same-origin" });
   if (!answer.ok) return false;
   const here: Person = await answer.json();
-  return here.user.id === (await shelf.get<Person>("me"))?.user.id;
+  return here.user.id === (await storage.get<Person>("me"))?.user.id;
 }
 
 /** A write of ours; null: the server could not be reached. */
 export async function post(path: string, body: unknown): Promise<Response | null> {
-  const headers = { "Content-Type": "application/json", "X-CSRFToken": (await shelf.get<string>(CSRF)) ?? "" };
-  const asked = { method: "POST", credentials: "same-origin", headers, body: JSON.stringify(body) } as const;
+  const headers = {
+    "Content-Type": "application/json",
+    "X-CSRFToken": (await storage.get<string>(CSRF)) ?? "",
+  };
+  const asked = {
+    method: "POST",
+    credentials: "same-origin",
+    headers,
+    body: JSON.stringify(body),
+  } as const;
   return fetch(`/api/v1/${path}`, asked).catch(() => null);
 }
 
 /** As the page keeps its own, so that the next visit takes it up. */
 async function keep(tap: Sendable, { runName }: About): Promise<void> {
-  const kept = { ...tap, runName, phase: "kept", leavesAt: null, tries: 1, madeAt: Date.now(), problem: null };
-  await shelf.put(TAP + tap.key, kept);
+  const kept = {
+    ...tap,
+    runName,
+    phase: "kept",
+    leavesAt: null,
+    tries: 1,
+    madeAt: Date.now(),
+    problem: null,
+  };
+  await storage.put(TAP + tap.key, kept);
 }
 
 async function detailOf(answer: Response): Promise<string> {

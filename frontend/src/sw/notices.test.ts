@@ -2,8 +2,17 @@ import { describe, expect, it } from "vitest";
 import { keeping, question, readPush, refusal, tapOf } from "./notices";
 
 const CARD = {
-  type: "card", tag: "d1", title: "fix-auth-tests is held", body: "Same test 4 times.", path: "/decisions/d1",
-  run: "r1", run_name: "fix-auth-tests", decision: "d1", version: 3, open: 2, at: "2026-11-21T14:39:00Z",
+  type: "card",
+  tag: "d1",
+  title: "fix-auth-tests is held",
+  body: "Same test 4 times.",
+  path: "/decisions/d1",
+  run: "r1",
+  run_name: "fix-auth-tests",
+  decision: "d1",
+  version: 3,
+  open: 2,
+  at: "2026-11-21T14:39:00Z",
   actions: [
     { action: "inject", title: "Inject fix", message: "Use token.py." },
     { action: "open", title: "Terminate…" },
@@ -15,7 +24,11 @@ describe("a card that is pushed", () => {
     const { title, options, open } = readPush(CARD);
 
     expect([title, options.tag, options.requireInteraction, options.silent, open]).toEqual([
-      "fix-auth-tests is held", "d1", true, false, 2,
+      "fix-auth-tests is held",
+      "d1",
+      true,
+      false,
+      2,
     ]);
     expect(options.actions.map(({ title: words }) => words)).toEqual(["Inject fix", "Terminate…"]);
     expect(options.timestamp).toBe(Date.parse("2026-11-21T14:39:00Z"));
@@ -25,14 +38,23 @@ describe("a card that is pushed", () => {
     const { about } = readPush(CARD);
 
     expect(tapOf(about, "0", "k")).toEqual({
-      key: "k", run: "r1", action: "inject", decision: "d1", version: 3, message: "Use token.py.",
+      key: "k",
+      run: "r1",
+      action: "inject",
+      decision: "d1",
+      version: 3,
+      message: "Use token.py.",
     });
   });
 
   it("sends nothing by a click on itself, nor by a button that opens it", () => {
     const { about } = readPush(CARD);
 
-    expect([tapOf(about, "", "k"), tapOf(about, "1", "k"), tapOf(about, "7", "k")]).toEqual([null, null, null]);
+    expect([tapOf(about, "", "k"), tapOf(about, "1", "k"), tapOf(about, "7", "k")]).toEqual([
+      null,
+      null,
+      null,
+    ]);
   });
 
   it("survives the copy that a notification keeps", () => {
@@ -52,7 +74,12 @@ describe("a budget's card", () => {
   });
 
   it("allows what its button says", () => {
-    expect(tapOf(about, "0", "k")).toMatchObject({ action: "allow_budget", amount: { usd: "3.00" }, decision: "d1", version: 3 });
+    expect(tapOf(about, "0", "k")).toMatchObject({
+      action: "allow_budget",
+      amount: { usd: "3.00" },
+      decision: "d1",
+      version: 3,
+    });
     expect(question(about, "0")).toBeNull();
   });
 
@@ -60,15 +87,22 @@ describe("a budget's card", () => {
     const asked = question(about, "1");
 
     expect(tapOf(about, "1", "k")).toBeNull();
-    expect([asked?.title, asked?.options.tag, asked?.options.actions.map(({ title }) => title)]).toEqual([
-      "Stop fix-auth-tests?", "d1", ["Stop now", "Open card"],
-    ]);
+    expect([
+      asked?.title,
+      asked?.options.tag,
+      asked?.options.actions.map(({ title }) => title),
+    ]).toEqual(["Stop fix-auth-tests?", "d1", ["Stop now", "Open card"]]);
   });
 
   it("ends it by the second, with the version the card came with", () => {
     const asked = question(about, "1");
 
-    expect(asked && tapOf(asked.about, "0", "k")).toMatchObject({ action: "terminate", decision: "d1", version: 3, run: "r1" });
+    expect(asked && tapOf(asked.about, "0", "k")).toMatchObject({
+      action: "terminate",
+      decision: "d1",
+      version: 3,
+      run: "r1",
+    });
     expect(asked && tapOf(asked.about, "1", "k")).toBeNull();
   });
 
@@ -82,30 +116,54 @@ describe("what is no card", () => {
   it("a withdrawal is silent and has no buttons", () => {
     const { options, about } = readPush({ ...CARD, type: "withdrawn" });
 
-    expect([options.silent, options.renotify, options.actions, about.decision]).toEqual([true, false, [], "d1"]);
+    expect([options.silent, options.renotify, options.actions, about.decision]).toEqual([
+      true,
+      false,
+      [],
+      "d1",
+    ]);
   });
 
   it("a sign-out takes everything else away, and nothing but that does", () => {
-    expect(readPush({ type: "withdrawn", everything: true, tag: "s", title: "Signed out", open: 0 }).everything).toBe(true);
-    expect([true, 1, "yes"].map((everything) => readPush({ ...CARD, everything }).everything)).toEqual([true, false, false]);
+    expect(
+      readPush({ type: "withdrawn", everything: true, tag: "s", title: "Signed out", open: 0 })
+        .everything,
+    ).toBe(true);
+    expect(
+      [true, 1, "yes"].map((everything) => readPush({ ...CARD, everything }).everything),
+    ).toEqual([true, false, false]);
     expect(readPush(CARD).everything).toBe(false);
   });
 
   it("a report belongs to no decision", () => {
-    expect(readPush({ type: "told", tag: "t", title: "Friday cost $31.10" }).about.decision).toBeNull();
+    expect(
+      readPush({ type: "told", tag: "t", title: "Friday cost $31.10" }).about.decision,
+    ).toBeNull();
   });
 
   it.each([null, "text", 7, [], {}, { title: 7, actions: "x", tag: null, open: "many" }])(
     "%j still says that something is there",
     (said) => {
       const { title, open, options } = readPush(said);
-      expect([title, open, options.tag, options.actions]).toEqual(["Mission Control", null, "mission-control", []]);
+      expect([title, open, options.tag, options.actions]).toEqual([
+        "Mission Control",
+        null,
+        "mission-control",
+        [],
+      ]);
     },
   );
 
-  it.each(["https://evil.test/", "//evil.test", "/\\evil.test", "/\t/evil.test", "javascript:alert(1)", "", 7])(
-    "an address elsewhere (%s) leads home",
-    (path) => expect(readPush({ ...CARD, path }).about.path).toBe("/"),
+  it.each([
+    "https://evil.test/",
+    "//evil.test",
+    "/\\evil.test",
+    "/\t/evil.test",
+    "javascript:alert(1)",
+    "",
+    7,
+  ])("an address elsewhere (%s) leads home", (path) =>
+    expect(readPush({ ...CARD, path }).about.path).toBe("/"),
   );
 });
 
@@ -116,7 +174,9 @@ describe("a tap that was not taken", () => {
     const { title, options } = refusal(about, 409, "Ana continued it.");
 
     expect([title, options.body, options.tag]).toEqual([
-      "fix-auth-tests: not sent", "Ana continued it. Your tap was not sent.", "d1",
+      "fix-auth-tests: not sent",
+      "Ana continued it. Your answer was not sent.",
+      "d1",
     ]);
   });
 
@@ -125,7 +185,9 @@ describe("a tap that was not taken", () => {
     const { title, options } = refusal(german.about, 409, "The run has moved on.");
 
     expect([german.options.lang, title, options.body]).toEqual([
-      "de", "fix-auth-tests: nicht gesendet", "Die Karte ist inzwischen weiter. Der Tipp wurde nicht gesendet.",
+      "de",
+      "fix-auth-tests: nicht gesendet",
+      "Die Karte ist inzwischen weiter. Die Antwort wurde nicht gesendet.",
     ]);
     expect(keeping(german.about).options.lang).toBe("de");
   });

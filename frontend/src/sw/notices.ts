@@ -102,9 +102,22 @@ export function question(about: About, action: string): Shown | null {
   if (!button?.sure) return null;
   const { sure, ...rest } = button;
   const t = textsIn(about.language);
-  const actions = [{ ...rest, title: sure }, { action: "open", title: t.toCard }];
+  const actions = [
+    { ...rest, title: sure },
+    { action: "open", title: t.toCard },
+  ];
   const { path, language, run, runName: run_name, decision, version } = about;
-  const said = { type: "card", tag: decision, title: t.sure(shortName(about)), body: t.forGood, path, language, run, run_name, version };
+  const said = {
+    type: "card",
+    tag: decision,
+    title: t.sure(shortName(about)),
+    body: t.forGood,
+    path,
+    language,
+    run,
+    run_name,
+    version,
+  };
   return readPush({ ...said, actions });
 }
 
@@ -128,7 +141,14 @@ export function keeping(about: About): Shown {
 
 function notice(about: About, title: string, body: string): Shown {
   const tag = about.decision ?? "mission-control";
-  const shown = readPush({ type: "withdrawn", tag, title, body, path: about.path, language: about.language });
+  const shown = readPush({
+    type: "withdrawn",
+    tag,
+    title,
+    body,
+    path: about.path,
+    language: about.language,
+  });
   return { ...shown, about: { ...shown.about, run: about.run, runName: about.runName } };
 }
 
@@ -146,7 +166,9 @@ function buttonsOf(said: unknown): Button[] {
 
 function isAmount(said: unknown): said is Record<string, string | number> {
   if (typeof said !== "object" || said === null || Array.isArray(said)) return false;
-  return Object.values(said).every((value) => typeof value === "string" || typeof value === "number");
+  return Object.values(said).every(
+    (value) => typeof value === "string" || typeof value === "number",
+  );
 }
 
 /** Our own pages only. */

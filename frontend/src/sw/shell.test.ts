@@ -8,17 +8,29 @@ const ask = (path: string, change: { method?: string; mode?: string } = {}) =>
 
 describe("the worker answers", () => {
   it("every screen of the app with the one page", () => {
-    expect([ask("/"), ask("/decisions/42"), ask("/history?q=x"), ask("/loginsomething")]).toEqual(["/", "/", "/", "/"]);
+    expect([ask("/"), ask("/decisions/42"), ask("/history?q=x"), ask("/loginsomething")]).toEqual([
+      "/",
+      "/",
+      "/",
+      "/",
+    ]);
   });
 
   it("what the build made from the cache", () => {
     expect(ask("/assets/app-1.js", { mode: "no-cors" })).toBe("/assets/app-1.js");
   });
 
-  it.each(["/api/v1/me/", "/login/secret/", "/logout/", "/ws/projects/1/", "/v1/traces", "/pair", "/pair/", "/healthz"])(
-    "nothing for %s, which is the server's",
-    (path) => expect(ask(path)).toBeNull(),
-  );
+  it.each([
+    "/api/v1/me/",
+    "/login/secret/",
+    "/logout/",
+    "/ws/projects/1/",
+    "/v1/traces",
+    "/pair",
+    "/pair/",
+    "/join",
+    "/healthz",
+  ])("nothing for %s, which is the server's", (path) => expect(ask(path)).toBeNull());
 
   it("no write, no other origin, no file it does not know", () => {
     expect(ask("/", { method: "POST" })).toBeNull();

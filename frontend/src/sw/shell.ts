@@ -7,10 +7,14 @@ export interface Asked {
 }
 
 /** Addresses Django draws itself, or that are no page at all. */
-const SERVERS_OWN = /^\/(api|ws|v1|login|logout|pair|healthz|readyz|metrics)(\/|$)/;
+const SERVERS_OWN = /^\/(api|ws|v1|login|logout|pair|join|healthz|readyz|metrics)(\/|$)/;
 
 /** The precached address that answers this request; null: the network does. */
-export function answerTo({ method, mode, url }: Asked, home: string, shell: ReadonlySet<string>): string | null {
+export function answerTo(
+  { method, mode, url }: Asked,
+  home: string,
+  shell: ReadonlySet<string>,
+): string | null {
   if (method !== "GET" || url.origin !== home || SERVERS_OWN.test(url.pathname)) return null;
   if (shell.has(url.pathname)) return url.pathname;
   return mode === "navigate" ? "/" : null;

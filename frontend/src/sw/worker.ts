@@ -5,6 +5,7 @@
  * never mixes two builds; data always comes from the server. A newer build waits
  * until the page asks for it.
  */
+import { inTurn } from "../push/shown";
 import { acted, sendKept } from "./answering";
 import { question, readPush, tapOf, type About, type Shown } from "./notices";
 import { answerTo, outdated, PREFIX } from "./shell";
@@ -81,11 +82,11 @@ async function hear(data: PushMessageData | null): Promise<void> {
  * replaced, without a sound, by who answered; where the app itself is in sight, it goes.
  */
 async function show({ title, options }: Shown): Promise<void> {
-  await self.registration.showNotification(title, options);
+  await inTurn(() => self.registration.showNotification(title, options));
 }
 
 async function close(tag: string | undefined): Promise<void> {
-  const mine = await self.registration.getNotifications(tag ? { tag } : {});
+  const mine = await inTurn(() => self.registration.getNotifications(tag ? { tag } : {}));
   for (const notification of mine) notification.close();
 }
 

@@ -12,13 +12,16 @@ it("is back within a second of a server that restarted", () => {
 });
 
 it("waits longer each time after a minute, but never longer than 15 s", () => {
-  expect([waitBefore(91, 0), waitBefore(93, 0), waitBefore(500, 0.999)]).toEqual([1000, 4000, 14993]);
+  expect([waitBefore(91, 0), waitBefore(93, 0), waitBefore(500, 0.999)]).toEqual([
+    1000, 4000, 14993,
+  ]);
 });
 
 it("spreads two hundred screens that were cut off in the same moment", () => {
   const waits = Array.from({ length: 200 }, (_, screen) => waitBefore(1, screen / 200));
   const inATenth = new Map<number, number>();
-  for (const wait of waits) inATenth.set(Math.floor(wait / 100), (inATenth.get(Math.floor(wait / 100)) ?? 0) + 1);
+  for (const wait of waits)
+    inATenth.set(Math.floor(wait / 100), (inATenth.get(Math.floor(wait / 100)) ?? 0) + 1);
 
   expect(Math.max(...inATenth.values())).toBeLessThanOrEqual(30);
 });

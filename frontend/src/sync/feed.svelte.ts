@@ -21,6 +21,8 @@ export interface Listeners {
   refused: (code: number) => void;
   /** Something of the project itself changed: its policy, members, allowlist. */
   projectChanged?: () => void;
+  /** What of it this person is shown: a viewer sees no answer that could be tapped. */
+  shown?: (state: LiveState) => LiveState;
 }
 
 const NOT_SIGNED_IN = 4401;
@@ -35,6 +37,7 @@ export class Feed {
   #link = $state.raw<Link>({ kind: "connecting" });
   readonly #path: string;
   readonly #on: Listeners;
+  readonly #shown = $derived.by(() => this.#on.shown?.(this.#state) ?? this.#state);
   #socket: WebSocket | null = null;
   #timer: ReturnType<typeof setTimeout> | undefined;
   #attempt = 0;
@@ -59,6 +62,11 @@ export class Feed {
   }
 
   get state(): LiveState {
+    return this.#shown;
+  }
+
+  /** As the server told it, whoever looks. */
+  get told(): LiveState {
     return this.#state;
   }
 
@@ -156,6 +164,7 @@ export class Feed {
 
   #refuse(code: number): void {
     this.#link = { kind: "refused", code };
+    this.#state = EMPTY; // who may not see it any more does not
     this.#on.refused(code);
   }
 

@@ -3,8 +3,23 @@ import { NOON, PROJECT, aDecision } from "../fixtures/rows";
 import { canWait } from "./gather";
 import type { Event } from "../wire/types";
 
-const head = { project: PROJECT, run: "run-1", seq: 2, at: NOON, by: "agent", version: 1, status: null };
-const turn: Event = { ...head, type: "turn.recorded", turn_id: "t", turn_seq: 3, digest: "", turn: null };
+const head = {
+  project: PROJECT,
+  run: "run-1",
+  seq: 2,
+  at: NOON,
+  by: "agent",
+  version: 1,
+  status: null,
+};
+const turn: Event = {
+  ...head,
+  type: "turn.recorded",
+  turn_id: "t",
+  turn_seq: 3,
+  digest: "",
+  turn: null,
+};
 const card: Event = { ...head, type: "decision.opened", row: aDecision() };
 
 test("turns and meters wait a moment", () => {

@@ -92,7 +92,11 @@ export class Matches {
   #take(found: FoundTurns, question: string): void {
     const { searched_from: from, searched_to: to } = found;
     const isSame = this.#answered === question;
-    this.#ranges = replaced(isSame ? this.#ranges : [], [from, to], found.ranges.map(([a, b]): Range => [a, b]));
+    this.#ranges = replaced(
+      isSame ? this.#ranges : [],
+      [from, to],
+      found.ranges.map(([a, b]): Range => [a, b]),
+    );
     this.#from = isSame ? Math.min(this.#from, from) : from;
     this.#answered = question;
     this.#before = from;
@@ -111,7 +115,11 @@ export class Matches {
   }
 
   #path(filter: Filter): string {
-    const search = query({ ...paramsOf(filter), only: null, before_seq: this.#before === null ? null : String(this.#before) });
+    const search = query({
+      ...paramsOf(filter),
+      only: null,
+      before_seq: this.#before === null ? null : String(this.#before),
+    });
     return `runs/${this.#run}/turns/found/${search}`;
   }
 }

@@ -9,7 +9,11 @@ const WORDS: Filter = { ...EVERYTHING, q: "rare" };
 const FLAGGED: Filter = { ...EVERYTHING, flagged: true };
 
 const found = (from: number, to: number, ...seqs: number[]): FoundTurns => ({
-  run: "run-1", count: seqs.length, ranges: seqs.map((seq) => [seq, seq]), searched_from: from, searched_to: to,
+  run: "run-1",
+  count: seqs.length,
+  ranges: seqs.map((seq) => [seq, seq]),
+  searched_from: from,
+  searched_to: to,
 });
 
 /** A server that answers each question in turn, or not at all. */
@@ -23,7 +27,8 @@ function answering(...answers: (FoundTurns | Error)[]) {
   });
   return { made, asked };
 }
-const seqsOf = ({ ranges }: Matches) => ranges.flatMap(([from, to]) => Array.from({ length: to - from + 1 }, (_, i) => from + i));
+const seqsOf = ({ ranges }: Matches) =>
+  ranges.flatMap(([from, to]) => Array.from({ length: to - from + 1 }, (_, i) => from + i));
 
 describe("a search", () => {
   it("goes back from the newest until all was looked at", async () => {
@@ -32,7 +37,10 @@ describe("a search", () => {
     await made.ask(WORDS);
 
     expect([seqsOf(made), made.from, made.busy]).toEqual([[3, 8, 12], 0, false]);
-    expect(asked).toEqual(["runs/run-1/turns/found/?q=rare", "runs/run-1/turns/found/?q=rare&before_seq=10"]);
+    expect(asked).toEqual([
+      "runs/run-1/turns/found/?q=rare",
+      "runs/run-1/turns/found/?q=rare&before_seq=10",
+    ]);
   });
 
   it("asked again keeps what it found below, while it looks there anew", async () => {
@@ -46,7 +54,10 @@ describe("a search", () => {
 
     await made.ask(WORDS);
 
-    expect(seen.slice(2)).toEqual([[3, 8, 12], [3, 8, 12, 21]]);
+    expect(seen.slice(2)).toEqual([
+      [3, 8, 12],
+      [3, 8, 12, 21],
+    ]);
     expect(seqsOf(made)).toEqual([3, 12, 21]);
   });
 
@@ -82,7 +93,9 @@ describe("a search", () => {
   });
 
   it("stops after many rounds and says how far it got", async () => {
-    const { made } = answering(...Array.from({ length: 60 }, (_, i) => found(1_000 - i, 1_000 - i)));
+    const { made } = answering(
+      ...Array.from({ length: 60 }, (_, i) => found(1_000 - i, 1_000 - i)),
+    );
 
     await made.ask(WORDS);
     expect([made.from, made.busy]).toEqual([961, false]);

@@ -1,15 +1,15 @@
 import { describe, expect, it } from "vitest";
-import { aDecision, aRun, NOON, PROJECT } from "../fixtures/rows";
+import { aDecision, aProject, aRun, NOON, PROJECT } from "../fixtures/rows";
 import type { Me, RunRow } from "../wire/types";
 import { frameOf, Memory, MOST_RUNS } from "./memory";
 import { EMPTY, reduce, type LiveState } from "./reduce";
-import type { Shelf } from "./shelf";
+import type { KeyValueStorage } from "./storage";
 
-/** A shelf in a map, as a browser's would be. */
-function aShelf() {
+/** Storage in a map, as a browser's would be. */
+function aStorage() {
   const kept = new Map<string, unknown>();
   let writes = 0;
-  const shelf: Shelf = {
+  const storage: KeyValueStorage = {
     put: async (key, value) => {
       writes++;
       kept.set(key, structuredClone(value));
@@ -18,7 +18,9 @@ function aShelf() {
     get: async (key) => await JSON.parse(JSON.stringify(kept.get(key) ?? null)),
     all: async (prefix) =>
       await Promise.resolve(
-        JSON.parse(JSON.stringify([...kept].filter(([key]) => key.startsWith(prefix)).map(([, v]) => v))),
+        JSON.parse(
+          JSON.stringify([...kept].filter(([key]) => key.startsWith(prefix)).map(([, v]) => v)),
+        ),
       ),
     remove: async (key) => {
       kept.delete(key);
@@ -29,13 +31,22 @@ function aShelf() {
       await Promise.resolve();
     },
   };
-  return { shelf, kept, writes: () => writes };
+  return { storage, kept, writes: () => writes };
 }
 
-const person = (id: string): Me => ({ user: { id, name: id }, projects: [], version: "1", agent_url: "" });
+const person = (id: string, projects = [PROJECT]): Me => ({
+  user: { id, name: id },
+  projects: projects.map((project) => aProject({ id: project })),
+  version: "1",
+  agent_url: "",
+});
 const stateOf = (runs: RunRow[]): LiveState =>
   reduce(EMPTY, {
-    type: "snapshot", at: NOON, runs, decisions: [aDecision()], interventions: [],
+    type: "snapshot",
+    at: NOON,
+    runs,
+    decisions: [aDecision()],
+    interventions: [],
     seq: Object.fromEntries(runs.map(({ id, seq }) => [id, seq])),
   });
 
@@ -47,8 +58,8 @@ describe("the last known state", () => {
   });
 
   it("is written once while nothing changes", async () => {
-    const { shelf, writes } = aShelf();
-    const memory = new Memory(shelf);
+    const { storage, writes } = aStorage();
+    const memory = new Memory(storage);
     const state = stateOf([aRun()]);
 
     await memory.keep(PROJECT, state, new Date());
@@ -58,45 +69,62 @@ describe("the last known state", () => {
   });
 
   it("is not written before anything is known", async () => {
-    const { shelf, kept } = aShelf();
+    const { storage, kept } = aStorage();
 
-    await new Memory(shelf).keep(PROJECT, EMPTY, new Date());
+    await new Memory(storage).keep(PROJECT, EMPTY, new Date());
 
     expect(kept.size).toBe(0);
   });
 
   it("of a large board keeps what runs, and every open card", () => {
-    const ended = Array.from({ length: MOST_RUNS }, (_, i) => aRun({ id: `old-${String(i)}`, status: "completed" }));
+    const ended = Array.from({ length: MOST_RUNS }, (_, i) =>
+      aRun({ id: `old-${String(i)}`, status: "completed" }),
+    );
     const frame = frameOf(stateOf([...ended, aRun({ id: "live" })]));
 
-    expect([frame.runs.length, frame.runs[0]?.id, frame.decisions.length]).toEqual([MOST_RUNS, "live", 1]);
+    expect([frame.runs.length, frame.runs[0]?.id, frame.decisions.length]).toEqual([
+      MOST_RUNS,
+      "live",
+      1,
+    ]);
   });
 
   it("is nobody's where nobody was", async () => {
-    expect(await new Memory(aShelf().shelf).recall()).toBeNull();
+    expect(await new Memory(aStorage().storage).recall()).toBeNull();
+  });
+
+  it("of a project that was left is gone", async () => {
+    const { storage } = aStorage();
+    const memory = new Memory(storage);
+    await memory.keep(PROJECT, stateOf([aRun()]), new Date());
+
+    await memory.enter(person("ana", []));
+
+    expect((await memory.recall())?.boards.size).toBe(0);
   });
 
   it("is erased for whoever signs in next", async () => {
-    const { shelf, kept } = aShelf();
-    const memory = new Memory(shelf);
+    const { storage, kept } = aStorage();
+    const memory = new Memory(storage);
     await memory.enter(person("ana"));
     await memory.keep(PROJECT, stateOf([aRun()]), new Date());
-    await shelf.put("tap:1", {});
+    await storage.put("tap:1", {});
 
     expect([await memory.enter(person("ana")), kept.size]).toEqual([false, 3]);
     expect([await memory.enter(person("bo")), [...kept.keys()]]).toEqual([true, ["me"]]);
   });
 
   it("is recalled with its person and the time it was true", async () => {
-    const { shelf } = aShelf();
-    const memory = new Memory(shelf);
+    const { storage } = aStorage();
+    const memory = new Memory(storage);
     await memory.enter(person("ana"));
     await memory.keep(PROJECT, stateOf([aRun()]), new Date(NOON));
 
     const recalled = await memory.recall();
 
     expect([recalled?.me.user.name, recalled?.boards.get(PROJECT)?.frame.runs[0]?.name]).toEqual([
-      "ana", "fix-auth-tests",
+      "ana",
+      "fix-auth-tests",
     ]);
   });
 });

@@ -6,7 +6,7 @@
 import type { Me, RunRow, Snapshot } from "../wire/types";
 import { hasEnded } from "../format/words";
 import { isOpen, type LiveState } from "./reduce";
-import type { Shelf } from "./shelf";
+import type { KeyValueStorage } from "./storage";
 
 /** A board as it was, and when that was true. */
 export interface Kept {
@@ -27,19 +27,22 @@ const ME = "me";
 const BOARD = "board:";
 
 export class Memory {
-  readonly #shelf: Shelf;
+  readonly #storage: KeyValueStorage;
   readonly #written = new Map<string, LiveState>();
 
-  constructor(shelf: Shelf) {
-    this.#shelf = shelf;
+  constructor(storage: KeyValueStorage) {
+    this.#storage = storage;
   }
 
-  /** Note who is here; what was kept for somebody else goes. True: there was somebody else. */
+  /** Note who is here; what was kept for somebody else, or of a project they left, goes. True: there was somebody else. */
   async enter(me: Me): Promise<boolean> {
-    const before = await this.#shelf.get<Me>(ME);
+    const before = await this.#storage.get<Me>(ME);
     const isAnother = before !== null && before.user.id !== me.user.id;
     if (isAnother) await this.forget();
-    await this.#shelf.put(ME, me);
+    const mine = new Set(me.projects.map(({ id }) => id));
+    for (const { project } of await this.#storage.all<Kept>(BOARD))
+      if (!mine.has(project)) await this.#storage.remove(BOARD + project);
+    await this.#storage.put(ME, me);
     return isAnother;
   }
 
@@ -48,19 +51,19 @@ export class Memory {
     if (state.at === null || this.#written.get(project) === state) return;
     this.#written.set(project, state);
     const kept: Kept = { project, at, frame: frameOf(state) };
-    await this.#shelf.put(BOARD + project, kept);
+    await this.#storage.put(BOARD + project, kept);
   }
 
   async recall(): Promise<Recalled | null> {
-    const me = await this.#shelf.get<Me>(ME);
+    const me = await this.#storage.get<Me>(ME);
     if (!me) return null;
-    const boards = await this.#shelf.all<Kept>(BOARD);
+    const boards = await this.#storage.all<Kept>(BOARD);
     return { me, boards: new Map(boards.map((kept) => [kept.project, kept])) };
   }
 
   async forget(): Promise<void> {
     this.#written.clear();
-    await this.#shelf.clear();
+    await this.#storage.clear();
   }
 }
 

@@ -29,12 +29,16 @@ const head = (seq: number) => ({
 });
 
 const opened = aDecision({ id: "decision-2" });
-const moved = (seq: number, change: Partial<Extract<Event, { type: "run.moved" }>> = {}): Event => ({
+const moved = (
+  seq: number,
+  change: Partial<Extract<Event, { type: "run.moved" }>> = {},
+): Event => ({
   type: "run.moved",
   ...head(seq),
   reason: "",
   mode: "pause",
   ended_at: null,
+  hold_stands: false,
   intervention: null,
   intervention_status: null,
   name: null,
@@ -47,8 +51,15 @@ const moved = (seq: number, change: Partial<Extract<Event, { type: "run.moved" }
   ...change,
 });
 const crossed = (seq: number): Event => ({
-  type: "budget.crossed", ...head(seq), scope: "project", whose: null, unit: "usd",
-  level: "warning", spent: "8", ceiling: "10", share: 0.8,
+  type: "budget.crossed",
+  ...head(seq),
+  scope: "project",
+  whose: null,
+  unit: "usd",
+  level: "warning",
+  spent: "8",
+  ceiling: "10",
+  share: 0.8,
 });
 const made = (change: Partial<InterventionRow> = {}): InterventionRow => ({
   id: "made-1",
@@ -76,6 +87,7 @@ const meters = (change: Partial<Meters> = {}): Meters => ({
   usage_source: "turns",
   calls: 4,
   burn_usd_per_hour: "6",
+  presence: "working",
   doing: "Read a.py",
   agent: "claude-code",
   model: "m",
@@ -148,14 +160,22 @@ describe("the order of events", () => {
     reduce(before, { type: "batch", events });
 
     expect([run(before)?.mode, run(before)?.seq, card(before)?.agent_waiting]).toEqual([
-      "pause", 1, false,
+      "pause",
+      1,
+      false,
     ]);
   });
 
   it("has nothing to say about what belongs to no run", () => {
     const state = start();
     const event: Event = {
-      type: "policy.changed", ...head(2), run: null, what: "mode", before: "pause", after: "auto", policy_version: null,
+      type: "policy.changed",
+      ...head(2),
+      run: null,
+      what: "mode",
+      before: "pause",
+      after: "auto",
+      policy_version: null,
     };
 
     expect(reduce(state, event)).toBe(state);
@@ -170,7 +190,11 @@ describe("a run that moves", () => {
     );
 
     expect(run(state)).toMatchObject({
-      status: "completed", version: 5, ended_at: LATER, mode: "warn", seq: 2,
+      status: "completed",
+      version: 5,
+      ended_at: LATER,
+      mode: "warn",
+      seq: 2,
     });
   });
 
@@ -178,7 +202,9 @@ describe("a run that moves", () => {
     const state = reduce(withCard({ gave_up_at: NOON }), moved(2, { status: "held" }));
 
     expect(card(state)).toMatchObject({
-      agent_waiting: true, waiting_since: LATER, gave_up_at: null,
+      agent_waiting: true,
+      waiting_since: LATER,
+      gave_up_at: null,
     });
   });
 
@@ -230,7 +256,12 @@ describe("a run that moves", () => {
     const raised = reduce(warned, moved(3, { budget: { usd: "12.00" } }));
 
     expect(run(warned)?.budget_state).toEqual({
-      scope: "project", whose: null, unit: "usd", level: "warning", spent: "8", ceiling: "10",
+      scope: "project",
+      whose: null,
+      unit: "usd",
+      level: "warning",
+      spent: "8",
+      ceiling: "10",
       share: 0.8,
     });
     expect(run(raised)?.budget_state).toBeNull();
@@ -238,7 +269,11 @@ describe("a run that moves", () => {
 
   it("knows its parent once linked", () => {
     const state = reduce(start(), {
-      type: "run.linked", ...head(2), parent: "run-1", relation: "forked", root: "run-0",
+      type: "run.linked",
+      ...head(2),
+      parent: "run-1",
+      relation: "forked",
+      root: "run-0",
     });
 
     expect(run(state)).toMatchObject({ parent: "run-1", relation: "forked", root: "run-0" });
@@ -254,7 +289,12 @@ describe("cards", () => {
 
   it("take the judge's ruling", () => {
     const verdict = {
-      judge: "local", loop: true, confidence: 0.94, reason: "r", fix: "f", stand_in: false,
+      judge: "local",
+      loop: true,
+      confidence: 0.94,
+      reason: "r",
+      fix: "f",
+      stand_in: false,
     };
     const state = reduce(withCard({ status: "judging" }), {
       type: "judge.ruled",
@@ -274,7 +314,14 @@ describe("cards", () => {
       type: "judge.ruled",
       ...head(2),
       decision: null,
-      verdict: { judge: "m", loop: false, confidence: 0.9, reason: "r", fix: null, stand_in: false },
+      verdict: {
+        judge: "m",
+        loop: false,
+        confidence: 0.9,
+        reason: "r",
+        fix: null,
+        stand_in: false,
+      },
       decision_status: null,
       actions: [],
     });
@@ -294,16 +341,27 @@ describe("cards", () => {
     });
 
     expect(card(state)).toMatchObject({
-      status: "resolved", resolution: "inject", resolved_by: "Ana", resolved_at: LATER,
-      version: 2, actions: [], agent_waiting: false, waiting_since: null, holds: true,
+      status: "resolved",
+      resolution: "inject",
+      resolved_by: "Ana",
+      resolved_at: LATER,
+      version: 2,
+      actions: [],
+      agent_waiting: false,
+      waiting_since: null,
+      holds: true,
     });
     expect(run(state)?.open_decisions).toBe(0);
   });
 
   it("are not counted below nothing, nor for a run nobody knows", () => {
     const close: Event = {
-      type: "decision.resolved", ...head(2), decision: "unknown", decision_status: "resolved",
-      resolution: "continue", resolved_by: "Ana",
+      type: "decision.resolved",
+      ...head(2),
+      decision: "unknown",
+      decision_status: "resolved",
+      resolution: "continue",
+      resolved_by: "Ana",
     };
 
     expect(run(reduce(start(), close))?.open_decisions).toBe(0);
@@ -322,7 +380,11 @@ describe("cards", () => {
 
 describe("answers", () => {
   const answer = (row: InterventionRow, seq = 2, expires_at: string | null = null): Event => ({
-    type: "intervention.made", ...head(seq), row, expires_at,
+    type: "intervention.made",
+    ...head(seq),
+    row,
+    expires_at,
+    raised: null,
   });
 
   it("are asked at first", () => {
@@ -357,7 +419,9 @@ describe("answers", () => {
     );
 
     expect(state.interventions.get("made-1")).toMatchObject({
-      status: "acknowledged", delivered_at: LATER, acknowledged_at: "then",
+      status: "acknowledged",
+      delivered_at: LATER,
+      acknowledged_at: "then",
     });
     expect(card(state)?.intervention).toBe("acknowledged");
   });
@@ -377,7 +441,12 @@ describe("answers", () => {
       aDecision({ id: "early", status: "resolved", resolved_at: NOON, intervention: "asked" }),
       aDecision({ id: "late", status: "resolved", resolved_at: LATER, intervention: "delivered" }),
       aDecision({ id: "unset", intervention: "asked" }),
-      aDecision({ id: "over", status: "resolved", resolved_at: LATER, intervention: "acknowledged" }),
+      aDecision({
+        id: "over",
+        status: "resolved",
+        resolved_at: LATER,
+        intervention: "acknowledged",
+      }),
       aDecision({ id: "other", run: "run-2", intervention: "asked" }),
     ];
     const event = moved(2, { intervention: "before", intervention_status: "acknowledged" });
@@ -399,13 +468,24 @@ describe("answers", () => {
 
 describe("autofixes", () => {
   const row = {
-    id: "fix-1", project: PROJECT, run: "run-1", run_name: "fix-auth-tests", decision: "decision-1",
-    text: "look in lib", applied_at: NOON, delivered_at: null, recovered: null, judged_at: null,
-    turns_after: 0, kind: "same_error",
+    id: "fix-1",
+    project: PROJECT,
+    run: "run-1",
+    run_name: "fix-auth-tests",
+    decision: "decision-1",
+    text: "look in lib",
+    applied_at: NOON,
+    delivered_at: null,
+    recovered: null,
+    judged_at: null,
+    turns_after: 0,
+    kind: "same_error",
   };
 
   it("are fetched beside the snapshot, which has none", () => {
-    expect(reduce(start(), { type: "autofixes.fetched", rows: [row] }).autofixes.get("fix-1")).toEqual(row);
+    expect(
+      reduce(start(), { type: "autofixes.fetched", rows: [row] }).autofixes.get("fix-1"),
+    ).toEqual(row);
   });
 
   it("are delivered when the run's message is", () => {
@@ -426,14 +506,22 @@ describe("autofixes", () => {
     );
 
     expect(state.autofixes.get("fix-1")).toEqual({
-      ...row, recovered: true, turns_after: 1, judged_at: LATER,
+      ...row,
+      recovered: true,
+      turns_after: 1,
+      judged_at: LATER,
     });
   });
 });
 
 describe("turns", () => {
   const recorded = (seq: number, turn: ReturnType<typeof aTurn> | null): Event => ({
-    type: "turn.recorded", ...head(seq), turn_id: "t", turn_seq: 0, digest: "", turn,
+    type: "turn.recorded",
+    ...head(seq),
+    turn_id: "t",
+    turn_seq: 0,
+    digest: "",
+    turn,
   });
 
   it("are heard when they come", () => {
@@ -446,7 +534,7 @@ describe("turns", () => {
   });
 
   it("keep what they gained when a page crosses an event", () => {
-    const done = aTurn({ phase: "done", result: "ok", similarity: 0.9, changed: true });
+    const done = aTurn({ phase: "done", result: "ok", score: 0.9, changed: true });
     const proposed = aTurn({ phase: "proposed", skipped: true, detector: "exact_repeat" });
 
     const state = after(
@@ -470,17 +558,22 @@ describe("turns", () => {
   it("take a newer row over an older one", () => {
     const state = after(
       start(),
-      { type: "turns.fetched", rows: [aTurn({ phase: "proposed", similarity: 0.4 })] },
+      { type: "turns.fetched", rows: [aTurn({ phase: "proposed", score: 0.4 })] },
       { type: "turns.fetched", rows: [aTurn({ phase: "done", result: "ok" })] },
     );
 
-    expect(state.turns.get(0)).toMatchObject({ phase: "done", result: "ok", similarity: 0.4 });
+    expect(state.turns.get(0)).toMatchObject({ phase: "done", result: "ok", score: 0.4 });
   });
 
   it("that were held are skipped when a text answers them", () => {
     const close = (status: "held" | "running"): Event => ({
-      type: "decision.resolved", ...head(5), status, decision: "decision-1",
-      decision_status: "resolved", resolution: "inject", resolved_by: "Ana",
+      type: "decision.resolved",
+      ...head(5),
+      status,
+      decision: "decision-1",
+      decision_status: "resolved",
+      resolution: "inject",
+      resolved_by: "Ana",
     });
     const before = after(
       withCard({ evidence: { ...aDecision().evidence, turns: [0, 1] } }),
@@ -493,14 +586,41 @@ describe("turns", () => {
     expect(skipped(reduce(before, close("held")))).toEqual([false, true, false]);
     expect(skipped(reduce(before, close("running")))).toEqual([false, false, false]);
     expect(reduce(EMPTY, close("held")).turns.size).toBe(0);
-    const elsewhere = reduce(start({ runs: [aRun({ status: "holding" })] }), { ...close("held"), seq: 2, status: null });
+    const elsewhere = reduce(start({ runs: [aRun({ status: "holding" })] }), {
+      ...close("held"),
+      seq: 2,
+      status: null,
+    });
     expect(elsewhere.turns.size).toBe(0);
+  });
+
+  it("that a text had answered wait again when their card opens again", () => {
+    const again = (holds: boolean): Event => ({
+      type: "decision.opened",
+      ...head(4),
+      row: aDecision({ id: "again", holds, evidence: { ...aDecision().evidence, turns: [0, 1] } }),
+    });
+    const before = after(
+      withCard(),
+      recorded(2, aTurn({ seq: 0, phase: "proposed", skipped: true })),
+      recorded(3, aTurn({ seq: 1, phase: "proposed", skipped: true })),
+    );
+    const skipped = (state: LiveState) => [...state.turns.values()].map((turn) => turn.skipped);
+
+    expect(skipped(reduce(before, again(true)))).toEqual([true, false]);
+    expect(skipped(reduce(before, again(false)))).toEqual([true, true]);
   });
 
   it("are marked when a detector trips on them", () => {
     const raised = (seq: number, turn: number): Event => ({
-      type: "detection.raised", ...head(seq), detector: "ping_pong", kind: "ping_pong",
-      turn_seq: turn, turns: [turn], summary: "", outcome: "card",
+      type: "detection.raised",
+      ...head(seq),
+      detector: "ping_pong",
+      kind: "ping_pong",
+      turn_seq: turn,
+      turns: [turn],
+      summary: "",
+      outcome: "card",
     });
     const state = after(start(), recorded(2, aTurn()), raised(3, 0), raised(4, 9));
 
@@ -510,12 +630,16 @@ describe("turns", () => {
 
 describe("meters", () => {
   const beat = (change: Partial<Meters> = {}): Frame => ({
-    type: "meters", runs: { "run-1": meters(change), unknown: meters() },
+    type: "meters",
+    runs: { "run-1": meters(change), unknown: meters() },
   });
-  const tape = (state: LiveState) => run(state)?.tape.map(([similarity]) => similarity);
+  const tape = (state: LiveState) => run(state)?.tape.map(([score]) => score);
 
   it("change the figures and add the new points", () => {
-    const state = reduce(start({ runs: [aRun({ tape: [[0.1, false]], judged_turns: 3 })] }), beat());
+    const state = reduce(
+      start({ runs: [aRun({ tape: [[0.1, false]], judged_turns: 3 })] }),
+      beat(),
+    );
 
     expect(run(state)).toMatchObject({ turns: 4, cost_usd: "2.50", doing: "Read a.py" });
     expect(tape(state)).toEqual([0.1, 0.5]);
@@ -523,7 +647,13 @@ describe("meters", () => {
   });
 
   it("replace points that are redrawn", () => {
-    const known = aRun({ tape: [[0.1, false], [0.3, false]], judged_turns: 4 });
+    const known = aRun({
+      tape: [
+        [0.1, false],
+        [0.3, false],
+      ],
+      judged_turns: 4,
+    });
 
     expect(tape(reduce(start({ runs: [known] }), beat()))).toEqual([0.1, 0.5]);
   });
@@ -536,7 +666,8 @@ describe("meters", () => {
 
   it("do not take back when the run was heard last", () => {
     const heard = "2026-11-21T12:09:00Z";
-    const at = (last_turn_at: string | null) => run(reduce(start({ runs: [aRun({ last_turn_at })] }), beat()));
+    const at = (last_turn_at: string | null) =>
+      run(reduce(start({ runs: [aRun({ last_turn_at })] }), beat()));
 
     expect([at(heard)?.last_turn_at, at(null)?.last_turn_at]).toEqual([heard, LATER]);
   });
@@ -548,7 +679,10 @@ describe("meters", () => {
   });
 
   it("keep the tape as long as the server's", () => {
-    const full = aRun({ tape: Array.from({ length: TAPE_LENGTH }, () => [0.2, false]), judged_turns: 44 });
+    const full = aRun({
+      tape: Array.from({ length: TAPE_LENGTH }, () => [0.2, false]),
+      judged_turns: 44,
+    });
     const state = reduce(start({ runs: [full] }), beat({ judged_turns: 45 }));
 
     expect([tape(state)?.length, tape(state)?.at(-1)]).toEqual([TAPE_LENGTH, 0.5]);
@@ -558,17 +692,64 @@ describe("meters", () => {
 describe("events that change nothing on the screen", () => {
   const quiet: Event[] = [
     {
-      type: "escalation.asked", ...head(2), reason: "", decision: "decision-1", detector: "broker", kind: "semantic_repeat",
-      repeats: 3, agent: null, turn_seq: 3, first_error: null, message: "m",
+      type: "escalation.asked",
+      ...head(2),
+      reason: "",
+      decision: "decision-1",
+      detector: "broker",
+      kind: "semantic_repeat",
+      repeats: 3,
+      agent: null,
+      turn_seq: 3,
+      first_error: null,
+      message: "m",
     },
     { type: "judge.asked", ...head(2), decision: "decision-1", judge: "local" },
     { type: "message.queued", ...head(2), message: "m", text: "", agent: null, intervention: null },
     { type: "message.delivered", ...head(2), message: "m" },
-    { type: "cost.attributed", ...head(2), source: "turns", cost_usd: null, call_id: "m1", agent: "", model: null, provider: null, usage: null, priced_by: null, turn_seq: 0, taken_back: 0 },
+    {
+      type: "cost.attributed",
+      ...head(2),
+      source: "turns",
+      cost_usd: null,
+      call_id: "m1",
+      agent: "",
+      model: null,
+      provider: null,
+      usage: null,
+      priced_by: null,
+      turn_seq: 0,
+      taken_back: 0,
+    },
     { type: "session.terminated", ...head(2), reason: "" },
     { type: "allowlist.changed", ...head(2), change: "added", entry: "e", pattern: "p" },
     { type: "access.changed", ...head(2), what: "" },
-    { type: "chain.anchored", ...head(2), heads: {}, signature: "" },
+    {
+      type: "chain.anchored",
+      ...head(2),
+      heads: {},
+      signature: "",
+      key: "",
+      head: "",
+      head_seq: 0,
+      predecessor: "",
+      number: 1,
+    },
+    {
+      type: "audit.amended",
+      ...head(2),
+      change: "erased",
+      reason: "",
+      of_run: "r",
+      through_seq: 1,
+      turns_through: 0,
+      heads_file: null,
+      known: null,
+      successor: null,
+      former: null,
+      key: "",
+      signature: "",
+    },
     { type: "notice.sent", ...head(2), channel: "push", decision: null },
     { type: "notice.failed", ...head(2), channel: "push", decision: null, reason: "" },
   ];
@@ -587,7 +768,12 @@ describe("events that change nothing on the screen", () => {
 it("calls a card open while it is judged", () => {
   const statuses = ["judging", "open", "resolved", "expired"] as const;
 
-  expect(statuses.map((status) => isOpen(aDecision({ status })))).toEqual([true, true, false, false]);
+  expect(statuses.map((status) => isOpen(aDecision({ status })))).toEqual([
+    true,
+    true,
+    false,
+    false,
+  ]);
 });
 
 it("lets a run name the newer policy it follows", () => {

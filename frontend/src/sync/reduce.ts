@@ -17,6 +17,7 @@
  * - A turn is heard at its event's `at`; the other figures come with the meters.
  * - A card of a held run that closes with `inject`, `finish` or `autofix` skips the
  *   calls it held: their turns say so at once, as the server's rows do.
+ * - Such a card opens again when its answer is undone before it left: they wait again.
  * - `run.moved` tells what the agent can do when its adapter learned it; the open card of
  *   the run offers what that leaves.
  * - What was last told of a ceiling (`budget.crossed`) stands in the run's row until
@@ -58,13 +59,7 @@ export interface TurnsForgotten {
 }
 
 export type Frame =
-  | Snapshot
-  | BatchFrame
-  | MetersFrame
-  | Event
-  | TurnsFetched
-  | TurnsForgotten
-  | AutofixesFetched;
+  Snapshot | BatchFrame | MetersFrame | Event | TurnsFetched | TurnsForgotten | AutofixesFetched;
 
 export interface LiveState {
   readonly at: string | null;
@@ -218,7 +213,11 @@ function applyEvent(state: LiveState, runId: string, event: Event): LiveState {
     case "run.moved":
       return followAnswer(moveRun(state, runId, event), event);
     case "run.linked":
-      return changeRun(state, runId, { parent: event.parent, relation: event.relation, root: event.root });
+      return changeRun(state, runId, {
+        parent: event.parent,
+        relation: event.relation,
+        root: event.root,
+      });
     case "turn.recorded":
     case "turn.completed":
       return hearTurn(changeRun(state, runId, { last_turn_at: event.at }), event.turn);
@@ -259,6 +258,7 @@ function applyEvent(state: LiveState, runId: string, event: Event): LiveState {
     case "policy.changed":
     case "access.changed":
     case "chain.anchored":
+    case "audit.amended":
     case "notice.sent":
     case "notice.failed":
       return state;
@@ -269,11 +269,18 @@ function applyEvent(state: LiveState, runId: string, event: Event): LiveState {
 }
 
 function moveRun(state: LiveState, runId: string, event: RunMoved): LiveState {
-  const { mode, ended_at, name, goal, budget, policy_version } = event;
+  const { mode, ended_at, hold_stands, name, goal, budget, policy_version } = event;
   const named = { ...(name !== null && { name }), ...(goal !== null && { goal }) };
   const ceilings = budget && { budget, budget_state: null };
   const followed = policy_version !== null && { policy_version };
-  const moved = changeRun(state, runId, { mode, ended_at, ...named, ...ceilings, ...followed });
+  const moved = changeRun(state, runId, {
+    mode,
+    ended_at,
+    hold_stands,
+    ...named,
+    ...ceilings,
+    ...followed,
+  });
   const learned = event.capabilities ? learnCapabilities(moved, runId, event) : moved;
   return name === null ? learned : nameCards(learned, runId, name);
 }
@@ -282,7 +289,9 @@ function moveRun(state: LiveState, runId: string, event: RunMoved): LiveState {
 function learnCapabilities(state: LiveState, runId: string, event: RunMoved): LiveState {
   const unavailable = event.unavailable ?? {};
   const known = changeRun(state, runId, { capabilities: event.capabilities ?? {}, unavailable });
-  const card = [...known.decisions.values()].find((row) => row.run === runId && isOpen(row));
+  const card = [...known.decisions.values()].find(
+    (row) => row.run === runId && isOpen(row) && row.kind !== "permission",
+  );
   if (!card || !event.actions) return known;
   return changeDecision(known, card.id, { unavailable, actions: event.actions });
 }
@@ -302,7 +311,15 @@ function hearTurn(state: LiveState, turn: TurnRow | null): LiveState {
 
 function openDecision(state: LiveState, runId: string, row: DecisionRow): LiveState {
   const decisions = put(state.decisions, row.id, row);
-  return countOpen({ ...state, decisions }, runId, 1);
+  return countOpen(waitAgain({ ...state, decisions }, row), runId, 1);
+}
+
+/** A card that opens again, its answer undone: the calls it holds are not skipped any more. */
+function waitAgain(state: LiveState, row: DecisionRow): LiveState {
+  if (!row.holds) return state;
+  const turns = new Map(state.turns);
+  for (const turn of heldBy(state, row.id)) turns.set(turn.seq, { ...turn, skipped: false });
+  return { ...state, turns };
 }
 
 function closeDecision(
@@ -325,11 +342,20 @@ function closeDecision(
 function skipHeld(state: LiveState, runId: string, decisionId: string): LiveState {
   const status = state.runs.get(runId)?.status;
   if (status !== "held" && status !== "holding") return state;
+  const held = heldBy(state, decisionId);
+  return {
+    ...state,
+    turns: withTurns(
+      state.turns,
+      held.map((turn) => ({ ...turn, skipped: true })),
+    ),
+  };
+}
+
+/** The calls that wait for a card's answer. */
+function heldBy(state: LiveState, decisionId: string): TurnRow[] {
   const from = Math.max(...(state.decisions.get(decisionId)?.evidence.turns ?? [0]));
-  const held = [...state.turns.values()].filter(
-    ({ seq, phase }) => seq >= from && phase === "proposed",
-  );
-  return { ...state, turns: withTurns(state.turns, held.map((turn) => ({ ...turn, skipped: true }))) };
+  return [...state.turns.values()].filter(({ seq, phase }) => seq >= from && phase === "proposed");
 }
 
 function countOpen(state: LiveState, runId: string, by: number): LiveState {
@@ -480,7 +506,7 @@ function laterOf(known: TurnRow, row: TurnRow): TurnRow {
   return {
     ...base,
     skipped: known.skipped || row.skipped,
-    similarity: row.similarity ?? known.similarity,
+    score: row.score ?? known.score,
     changed: row.changed ?? known.changed,
     detector: row.detector ?? known.detector,
   };

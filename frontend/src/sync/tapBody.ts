@@ -9,6 +9,7 @@ export interface Sendable {
   message?: string | undefined;
   amount?: Record<string, string | number> | undefined;
   scope?: string | undefined;
+  undoes?: string | undefined;
 }
 
 export const TAP = "tap:";
@@ -29,6 +30,7 @@ export function bodyOf(tap: Sendable): Record<string, unknown> {
     ...(tap.message && { message: tap.message }),
     ...(tap.amount && { amount: tap.amount }),
     ...(tap.scope && { scope: tap.scope }),
+    ...(tap.undoes && { undoes: tap.undoes }),
   };
 }
 

@@ -6,7 +6,7 @@
  * tap that was taken shows *asked* until the event comes. Terminate alone waits
  * five seconds for an Undo; a tap that cannot be sent is kept, for the next visit too.
  */
-import t from "../messages/en/version";
+import { version as t } from "../messages/texts";
 import { ProblemError, UnreachableError } from "../wire/api";
 import type { Action, InterventionRow, Scope } from "../wire/types";
 import { isFresh } from "./tapBody";
@@ -20,6 +20,8 @@ export interface Wish {
   message?: string | undefined;
   amount?: Record<string, string | number> | undefined;
   scope?: Scope | undefined;
+  /** Of an undo: the key of the tap it takes back. */
+  undoes?: string | undefined;
   /** The taps that one press made on several cards carry the same word. */
   together?: string | undefined;
 }
@@ -240,5 +242,7 @@ export class TapQueue {
 
 /** Nothing is known of what the server did: the same tap may be sent again. */
 function mayComeBack(error: unknown): boolean {
-  return error instanceof UnreachableError || (error instanceof ProblemError && error.status >= 500);
+  return (
+    error instanceof UnreachableError || (error instanceof ProblemError && error.status >= 500)
+  );
 }

@@ -6,18 +6,35 @@ import { KEPT_FOR_MS } from "./tapBody";
 import { COUNT_MS, TapQueue, type Tap, type Wish } from "./taps.svelte";
 
 const wish = (change: Partial<Wish> = {}): Wish => ({
-  run: "run-1", runName: "fix-auth-tests", action: "continue", decision: "d1", version: 3, ...change,
+  run: "run-1",
+  runName: "fix-auth-tests",
+  action: "continue",
+  decision: "d1",
+  version: 3,
+  ...change,
 });
 const row = (version = 4): InterventionRow => ({
-  id: "i", project: "p", run: "run-1", decision: "d1", key: "k", action: "continue", status: "asked",
-  by: "Ana", message: null, version, at: "", delivered_at: null, acknowledged_at: null, new_run: null,
+  id: "i",
+  project: "p",
+  run: "run-1",
+  decision: "d1",
+  key: "k",
+  action: "continue",
+  status: "asked",
+  by: "Ana",
+  message: null,
+  version,
+  at: "",
+  delivered_at: null,
+  acknowledged_at: null,
+  new_run: null,
 });
 
 /** A server that answers each post in turn; the last answer stands. */
 function queueAnswering(...answers: (InterventionRow | Error | Promise<never>)[]) {
   const posts: { tap: Tap; keepalive: boolean }[] = [];
   const stale: Tap[] = [];
-  const shelf = new Map<string, Tap>();
+  const storage = new Map<string, Tap>();
   let keys = 0;
   const queue = new TapQueue({
     post: async (tap, keepalive) => {
@@ -29,10 +46,10 @@ function queueAnswering(...answers: (InterventionRow | Error | Promise<never>)[]
     freshKey: () => `key-${String(++keys)}`,
     now: () => Date.now(),
     onStale: (tap) => stale.push(tap),
-    keep: (tap) => shelf.set(tap.key, tap),
-    drop: (key) => shelf.delete(key),
+    keep: (tap) => storage.set(tap.key, tap),
+    drop: (key) => storage.delete(key),
   });
-  return { queue, posts, stale, shelf };
+  return { queue, posts, stale, storage };
 }
 const soon = () => vi.advanceTimersByTimeAsync(0);
 const phases = (queue: TapQueue) => queue.all.map(({ phase }) => phase);
@@ -84,7 +101,9 @@ describe("a tap", () => {
 
   it("that cannot be sent is kept and sent again with the same key", async () => {
     const { queue, posts } = queueAnswering(
-      new UnreachableError(), new ProblemError(503, {}), row(),
+      new UnreachableError(),
+      new ProblemError(503, {}),
+      row(),
     );
 
     queue.tap(wish());
@@ -183,12 +202,18 @@ describe("terminate", () => {
     queue.tap(terminate);
     await soon();
 
-    expect(posts.map(({ tap }) => [tap.action, tap.version])).toEqual([["pause", null], ["terminate", null]]);
-    expect(posts.map(({ tap }) => bodyOf(tap)).at(-1)).toEqual({ key: "key-2", action: "terminate" });
+    expect(posts.map(({ tap }) => [tap.action, tap.version])).toEqual([
+      ["pause", null],
+      ["terminate", null],
+    ]);
+    expect(posts.map(({ tap }) => bodyOf(tap)).at(-1)).toEqual({
+      key: "key-2",
+      action: "terminate",
+    });
     expect(queue.of("d1")?.phase).toBe("asked");
   });
 
-  it("keeps its version when somebody else moved the run too", async () => {
+  it("keeps its version when somebody else changed the run’s status too", async () => {
     const { queue, posts } = queueAnswering(row(9));
 
     queue.tap(terminate);
@@ -200,24 +225,26 @@ describe("terminate", () => {
 });
 
 describe("a tap that outlives the page", () => {
-  it("is on the shelf from when it leaves until it has arrived", async () => {
-    const { queue, shelf } = queueAnswering(new UnreachableError(), row());
+  it("is stored from when it leaves until it has arrived", async () => {
+    const { queue, storage } = queueAnswering(new UnreachableError(), row());
 
     queue.tap(wish());
     await soon();
-    expect([...shelf.values()].map(({ action, version }) => [action, version])).toEqual([["continue", 3]]);
+    expect([...storage.values()].map(({ action, version }) => [action, version])).toEqual([
+      ["continue", 3],
+    ]);
     queue.retryKept();
     await soon();
 
-    expect(shelf.size).toBe(0);
+    expect(storage.size).toBe(0);
   });
 
   it("is sent by the next visit with its own key and version, once", async () => {
     const before = queueAnswering(new UnreachableError());
     before.queue.tap(wish());
     await soon();
-    const { queue, posts, shelf } = queueAnswering(row());
-    const kept = [...before.shelf.values()];
+    const { queue, posts, storage } = queueAnswering(row());
+    const kept = [...before.storage.values()];
 
     queue.restore(kept);
     queue.restore(kept);
@@ -227,41 +254,59 @@ describe("a tap that outlives the page", () => {
     await vi.advanceTimersByTimeAsync(60_000);
 
     expect(posts.map(({ tap }) => [tap.key, tap.version])).toEqual([["key-1", 3]]);
-    expect([phases(queue), shelf.size]).toEqual([["asked"], 0]);
+    expect([phases(queue), storage.size]).toEqual([["asked"], 0]);
   });
 
   it("is dropped with a sentence where the card moved on", async () => {
     const problem = new ProblemError(409, { code: "stale_run", detail: "Ana continued it." });
-    const { queue, posts, shelf } = queueAnswering(problem);
+    const { queue, posts, storage } = queueAnswering(problem);
 
-    queue.restore([{ ...wish(), key: "k", phase: "kept", leavesAt: null, tries: 1, madeAt: Date.now(), problem: null }]);
+    queue.restore([
+      {
+        ...wish(),
+        key: "k",
+        phase: "kept",
+        leavesAt: null,
+        tries: 1,
+        madeAt: Date.now(),
+        problem: null,
+      },
+    ]);
     queue.retryKept();
     await vi.advanceTimersByTimeAsync(60_000);
 
-    expect([posts.length, shelf.size, queue.all[0]?.problem?.message]).toEqual([1, 0, "Ana continued it."]);
+    expect([posts.length, storage.size, queue.all[0]?.problem?.message]).toEqual([
+      1,
+      0,
+      "Ana continued it.",
+    ]);
   });
 
   it("is not sent when the night is over", async () => {
     const { queue, posts } = queueAnswering(row());
     const madeAt = Date.now() - KEPT_FOR_MS;
 
-    queue.restore([{ ...wish(), key: "k", phase: "kept", leavesAt: null, tries: 1, madeAt, problem: null }]);
+    queue.restore([
+      { ...wish(), key: "k", phase: "kept", leavesAt: null, tries: 1, madeAt, problem: null },
+    ]);
     queue.retryKept();
     await vi.advanceTimersByTimeAsync(60_000);
 
     expect([posts.length, phases(queue), queue.all[0]?.problem?.message]).toEqual([
-      0, ["failed"], "This tap was kept for more than 12 hours. It was not sent.",
+      0,
+      ["failed"],
+      "This answer waited for more than 12 hours and was not sent.",
     ]);
   });
 
   it("is nobody's once somebody else is here", async () => {
-    const { queue, posts, shelf } = queueAnswering(new UnreachableError());
+    const { queue, posts, storage } = queueAnswering(new UnreachableError());
     queue.tap(wish());
     await soon();
 
     queue.forgetAll();
     await vi.advanceTimersByTimeAsync(60_000);
 
-    expect([posts.length, queue.all, shelf.size]).toEqual([1, [], 0]);
+    expect([posts.length, queue.all, storage.size]).toEqual([1, [], 0]);
   });
 });

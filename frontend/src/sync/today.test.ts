@@ -8,20 +8,42 @@ const MIDNIGHT = "2026-11-22T00:00:00Z";
 const budget = (usd: string) => ({ ceiling_usd: usd, extra_usd: "0", left_usd: usd });
 
 function aRow(change: Partial<TodayRow> = {}): TodayRow {
-  return { project: PROJECT, day: "2026-11-21", time_zone: "UTC", at: NOON, until: MIDNIGHT, spent_usd: "27.64", calls: 9, unpriced_calls: 0, budget: budget("60"), ...change };
+  return {
+    project: PROJECT,
+    day: "2026-11-21",
+    time_zone: "UTC",
+    at: NOON,
+    until: MIDNIGHT,
+    spent_usd: "27.64",
+    calls: 9,
+    unpriced_calls: 0,
+    budget: budget("60"),
+    ...change,
+  };
 }
 
-const told = (rows: TodayRow[], ...runs: Parameters<typeof costsOf>[0]) => ({ rows, costs: costsOf(runs) });
+const told = (rows: TodayRow[], ...runs: Parameters<typeof costsOf>[0]) => ({
+  rows,
+  costs: costsOf(runs),
+});
 
 it("tells what was spent of the day's budget", () => {
-  expect(todayOf(told([aRow()]), [], now)).toEqual({ usd: 27.64, ceiling: 60, calls: 9, unpriced: 0, zones: ["UTC"] });
+  expect(todayOf(told([aRow()]), [], now)).toEqual({
+    usd: 27.64,
+    ceiling: 60,
+    calls: 9,
+    unpriced: 0,
+    zones: ["UTC"],
+  });
 });
 
 it("adds what the meters say was spent since the server answered, the judge's too", () => {
   const before = aRun({ cost_usd: "2.31" });
   const spent = told([aRow({ spent_usd: "10" })], before);
 
-  expect(todayOf(spent, [{ ...before, cost_usd: "2.56", judge_cost_usd: "0.05" }], now)?.usd).toBeCloseTo(10.3);
+  expect(
+    todayOf(spent, [{ ...before, cost_usd: "2.56", judge_cost_usd: "0.05" }], now)?.usd,
+  ).toBeCloseTo(10.3);
   expect(moved(spent, [before])).toBe(0);
 });
 
@@ -42,9 +64,17 @@ it("says nothing of a day that is over", () => {
 });
 
 it("adds projects up, and has a budget only where each of them has one", () => {
-  const both = [aRow(), aRow({ spent_usd: "2.36", budget: budget("40"), time_zone: "Asia/Tokyo", unpriced_calls: 2 })];
+  const both = [
+    aRow(),
+    aRow({ spent_usd: "2.36", budget: budget("40"), time_zone: "Asia/Tokyo", unpriced_calls: 2 }),
+  ];
 
-  expect(todayOf(told(both), [], now)).toMatchObject({ usd: 30, ceiling: 100, unpriced: 2, zones: ["UTC", "Asia/Tokyo"] });
+  expect(todayOf(told(both), [], now)).toMatchObject({
+    usd: 30,
+    ceiling: 100,
+    unpriced: 2,
+    zones: ["UTC", "Asia/Tokyo"],
+  });
   expect(todayOf(told([aRow(), aRow({ budget: null })]), [], now)?.ceiling).toBeNull();
 });
 
@@ -53,6 +83,8 @@ it("is settled while nothing moved, no run came into sight and the day lasts", (
 
   expect(isSettled(answer, [aRun()], now)).toBe(true);
   expect(isSettled(answer, [aRun({ cost_usd: "2.32" })], now)).toBe(false);
-  expect(isSettled(answer, [aRun(), aRun({ id: "old", started_at: "2026-11-20T12:00:00Z" })], now)).toBe(false);
+  expect(
+    isSettled(answer, [aRun(), aRun({ id: "old", started_at: "2026-11-20T12:00:00Z" })], now),
+  ).toBe(false);
   expect(isSettled(answer, [aRun()], new Date(MIDNIGHT))).toBe(false);
 });

@@ -32,13 +32,18 @@ export function todayOf(told: Told, runs: readonly RunRow[], now: Date): Today |
 /** What the meters added since the server's answer; a run that came into sight later counts if it began later. */
 export function moved({ rows, costs }: Told, runs: readonly RunRow[]): number {
   const answered = rows[0]?.at ?? "";
-  const before = (run: RunRow) => costs.get(run.id) ?? (run.started_at > answered ? 0 : costOf(run));
+  const before = (run: RunRow) =>
+    costs.get(run.id) ?? (run.started_at > answered ? 0 : costOf(run));
   return toTheMicro(sum(runs.map((run) => costOf(run) - before(run))));
 }
 
 /** Nothing was spent since the answer, and it was given when all these runs were in sight. */
 export function isSettled(told: Told, runs: readonly RunRow[], now: Date): boolean {
-  return todayOf(told, runs, now) !== null && moved(told, runs) === 0 && runs.every(({ id }) => told.costs.has(id));
+  return (
+    todayOf(told, runs, now) !== null &&
+    moved(told, runs) === 0 &&
+    runs.every(({ id }) => told.costs.has(id))
+  );
 }
 
 export function costsOf(runs: readonly RunRow[]): Map<string, number> {

@@ -6,9 +6,9 @@
  */
 import { query, read } from "../wire/api";
 import type { Me, Page, RunRow, TodayRow } from "../wire/types";
-import { shelf } from "./shelf";
+import { storage } from "./storage";
 import { costsOf, isSettled, todayOf, type Today, type Told } from "./today";
-import { world } from "./world.svelte";
+import { appState } from "./appState.svelte";
 
 const MOVED_MS = 5_000;
 const QUIET_MS = 5 * 60_000;
@@ -27,13 +27,15 @@ class TodaysMoney {
 
   /** Ask again where that is due; a failure leaves what was known. */
   async refresh(now: Date, runs: readonly RunRow[]): Promise<void> {
-    const about = world.project?.id ?? "";
+    const about = appState.project?.id ?? "";
     if (this.#about !== about) this.#forget(about);
     if (!this.#isDue(now, runs)) return;
     this.#askedAt = now.getTime();
-    this.#me = world.me;
+    this.#me = appState.me;
     try {
-      const { results } = await read<Page<TodayRow>>(`costs/today/${query({ project: about, limit: "500" })}`);
+      const { results } = await read<Page<TodayRow>>(
+        `costs/today/${query({ project: about, limit: "500" })}`,
+      );
       if (about === this.#about) await this.#take(about, results);
     } catch {
       if (this.#told === null) await this.#recall(about);
@@ -42,20 +44,21 @@ class TodaysMoney {
 
   #isDue(now: Date, runs: readonly RunRow[]): boolean {
     const waited = now.getTime() - this.#askedAt;
-    if (waited >= QUIET_MS || this.#me !== world.me) return true;
+    if (waited >= QUIET_MS || this.#me !== appState.me) return true;
     const unsettled = this.#told === null || !isSettled(this.#told, runs, now);
     return unsettled && waited >= MOVED_MS;
   }
 
   async #take(about: string, rows: readonly TodayRow[]): Promise<void> {
-    this.#told = { rows, costs: costsOf(world.runs) };
-    if (world.access === "in") await shelf.put(KEPT + about, rows);
+    this.#told = { rows, costs: costsOf(appState.runs) };
+    if (appState.access === "in") await storage.put(KEPT + about, rows);
   }
 
   /** Without a server the last visit's figure stands, while its day lasts. */
   async #recall(about: string): Promise<void> {
-    const rows = await shelf.get<TodayRow[]>(KEPT + about);
-    if (rows && this.#told === null && about === this.#about) this.#told = { rows, costs: costsOf(world.runs) };
+    const rows = await storage.get<TodayRow[]>(KEPT + about);
+    if (rows && this.#told === null && about === this.#about)
+      this.#told = { rows, costs: costsOf(appState.runs) };
   }
 
   #forget(about: string): void {

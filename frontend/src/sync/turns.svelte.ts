@@ -104,7 +104,8 @@ export class TurnPages {
     const tail = (runs.get(this.#run)?.turns ?? 0) - TAIL;
     const sight = new Set(this.#wanted);
     const far = [...turns.values()].filter(
-      ({ seq, phase }) => seq < tail && (seq < low || seq > high) && !sight.has(seq) && phase === "done",
+      ({ seq, phase }) =>
+        seq < tail && (seq < low || seq > high) && !sight.has(seq) && phase === "done",
     );
     // What lies between filtered turns goes first, then the rest.
     this.#forget(far.map(({ seq }) => seq));
@@ -122,5 +123,9 @@ function pageOf(seqs: readonly number[]): string {
   if (wide > 3 * PAGE) return query({ seqs: seqs.slice(0, 500).join(",") });
   const room = Math.max(0, Math.ceil((PAGE - wide) / 2));
   const after = Math.max(-1, first - 1 - room);
-  return query({ after_seq: String(after), before_seq: String(last + 1 + room), limit: String(last + room - after) });
+  return query({
+    after_seq: String(after),
+    before_seq: String(last + 1 + room),
+    limit: String(last + room - after),
+  });
 }

@@ -1,8 +1,27 @@
-import { expect, test } from "vitest";
-import { faint, kindOf, middleTick, sideFor, stacked, tableOf, topOf, type Line } from "./chart";
+import type uPlot from "uplot";
+import { afterEach, expect, test, vi } from "vitest";
+import {
+  faint,
+  kindOf,
+  middleTick,
+  optionsOf,
+  sideFor,
+  stacked,
+  tableOf,
+  topOf,
+  type Line,
+} from "./chart";
 
-const line = (label: string, values: (number | null)[], more: Partial<Line> = {}): Line => ({ label, values, color: "--d1", ...more });
-const words = { xWords: (x: number) => `turn ${String(x)}`, yWords: (y: number) => `$${String(y)}` };
+const line = (label: string, values: (number | null)[], more: Partial<Line> = {}): Line => ({
+  label,
+  values,
+  color: "--d1",
+  ...more,
+});
+const words = {
+  xWords: (x: number) => `turn ${String(x)}`,
+  yWords: (y: number) => `$${String(y)}`,
+};
 
 test("stacked lines stand on those before them, and still say their own figures", () => {
   const [top, bottom] = stacked([line("a", [1, 2]), line("b", [3, null])]);
@@ -12,17 +31,32 @@ test("stacked lines stand on those before them, and still say their own figures"
 });
 
 test("a ceiling is in sight though nothing came near it", () => {
-  expect(topOf({ lines: [line("a", [3])], levels: [{ value: 60, words: "budget" }] })).toBeGreaterThan(60);
+  expect(
+    topOf({ lines: [line("a", [3])], levels: [{ value: 60, words: "budget" }] }),
+  ).toBeGreaterThan(60);
   expect(topOf({ lines: [line("a", [null])], levels: [] })).toBe(1);
 });
 
-test.each([[67, 30], [1.12, 0.5], [11, 5], [3, 1], [0.04, 0.02]])("the tick of a scale up to %d is %d", (top, tick) => {
+test.each([
+  [67, 30],
+  [1.12, 0.5],
+  [11, 5],
+  [3, 1],
+  [0.04, 0.02],
+])("the tick of a scale up to %d is %d", (top, tick) => {
   expect(middleTick(top)).toBeCloseTo(tick, 9);
 });
 
 test("the table says what the chart draws, and that nothing is known where nothing is", () => {
-  expect(tableOf({ x: [1, 2], lines: [line("a", [5, null]), line("b", [9, 9], { told: [4, 4] })], ...words })).toEqual([
-    ["turn 1", "$5", "$4"], ["turn 2", "—", "$4"],
+  expect(
+    tableOf({
+      x: [1, 2],
+      lines: [line("a", [5, null]), line("b", [9, 9], { told: [4, 4] })],
+      ...words,
+    }),
+  ).toEqual([
+    ["turn 1", "$5", "$4"],
+    ["turn 2", "—", "$4"],
   ]);
 });
 
@@ -42,13 +76,79 @@ test("new figures are no new chart, another line is", () => {
 });
 
 test("the outermost words of the axis have room, and charts that share a cursor begin at one place", () => {
-  const wide = { xTicks: [0, 9], xWords: (x: number) => (x === 0 ? "1. November" : "24"), sync: null };
+  const wide = {
+    xTicks: [0, 9],
+    xWords: (x: number) => (x === 0 ? "1. November" : "24"),
+    sync: null,
+  };
 
   expect([sideFor(wide, 0), sideFor(wide, -1)]).toEqual([36, 12]);
-  expect([sideFor({ ...wide, sync: "run" }, 0), sideFor({ ...wide, xTicks: null }, 0)]).toEqual([12, 12]);
+  expect([sideFor({ ...wide, sync: "run" }, 0), sideFor({ ...wide, xTicks: null }, 0)]).toEqual([
+    12, 12,
+  ]);
 });
 
 test("a faint colour is half way to the ground it stands on", () => {
   expect(faint("#000000", "#ffffff")).toBe("#808080");
   expect(faint("rebeccapurple", "#ffffff")).toBe("rebeccapurple");
+});
+
+afterEach(() => vi.unstubAllGlobals());
+
+/** As much of a plot as the drawing of words looks at. */
+const isPlot = (_: unknown): _ is uPlot => true;
+
+/** A canvas that tells what was drawn on it, in order. */
+function recorder(): { plot: uPlot; drawn: string[] } {
+  const drawn: string[] = [];
+  const ctx = new Proxy(
+    {},
+    {
+      get:
+        (_, name) =>
+        (...said: unknown[]) => {
+          drawn.push(name === "fillText" ? String(said[0]) : String(name));
+          return { width: 20 };
+        },
+      set: () => true,
+    },
+  );
+  const plot: unknown = { ctx, bbox: { left: 0, width: 100 }, valToPos: () => 50 };
+  if (!isPlot(plot)) throw new TypeError();
+  return { plot, drawn };
+}
+
+test("the words of a rule stand over the bars, on ground of their own", () => {
+  vi.stubGlobal("devicePixelRatio", 1);
+  const { plot, drawn } = recorder();
+  const picture = {
+    ...words,
+    x: [0],
+    lines: [line("a", [9], { shape: "bars" })],
+    levels: [{ value: 8, words: "budget" }],
+    tags: [],
+    xTicks: null,
+    yTick: words.yWords,
+    yRange: null,
+    view: null,
+    sync: null,
+  };
+  const { hooks } = optionsOf(
+    () => picture,
+    { point: () => undefined, zoom: null },
+    () => "#000000",
+    { bars: undefined, steps: undefined },
+  );
+
+  hooks?.drawClear?.forEach((draw) => draw?.(plot));
+  const before = drawn.splice(0);
+  hooks?.draw?.forEach((draw) => draw?.(plot));
+
+  expect(before).not.toContain("budget");
+  expect(drawn.filter((deed) => ["roundRect", "$5", "budget"].includes(deed))).toEqual([
+    "roundRect",
+    "$5",
+    "roundRect",
+    "budget",
+  ]);
 });

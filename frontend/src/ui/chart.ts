@@ -115,7 +115,9 @@ export function tableOf(picture: Pick<Picture, "x" | "lines" | "xWords" | "yWord
   return picture.x.flatMap((x, place) => {
     if (place % every !== 0 && place !== picture.x.length - 1) return [];
     const values = picture.lines.map((line) => (line.told ?? line.values)[place] ?? null);
-    return [[picture.xWords(x), ...values.map((value) => (value === null ? "—" : picture.yWords(value)))]];
+    return [
+      [picture.xWords(x), ...values.map((value) => (value === null ? "—" : picture.yWords(value)))],
+    ];
   });
 }
 
@@ -131,9 +133,15 @@ export interface Paths {
 }
 
 /** `now` is read at each drawing: figures move without a new chart. */
-export function optionsOf(now: () => Picture, doings: Doings, color: (token: string) => string, paths: Paths): Omit<uPlot.Options, "width" | "height"> {
+export function optionsOf(
+  now: () => Picture,
+  doings: Doings,
+  color: (token: string) => string,
+  paths: Paths,
+): Omit<uPlot.Options, "width" | "height"> {
   const { sync, lines } = now();
-  const pathOf = (line: Line) => (line.shape === "bars" ? paths.bars : line.shape === "steps" ? paths.steps : undefined);
+  const pathOf = (line: Line) =>
+    line.shape === "bars" ? paths.bars : line.shape === "steps" ? paths.steps : undefined;
   return {
     padding: [4, sideFor(now(), -1), 0, sideFor(now(), 0)],
     legend: { show: false },
@@ -146,7 +154,7 @@ export function optionsOf(now: () => Picture, doings: Doings, color: (token: str
     series: [{}, ...lines.map((line) => seriesOf(line, color, pathOf(line)))],
     hooks: {
       drawClear: [(plot) => drawGround(plot, now(), color)],
-      draw: [(plot) => drawTags(plot, now().tags, color)],
+      draw: [(plot) => drawWords(plot, now(), color)],
       setCursor: [(plot) => doings.point(plot.cursor.idx ?? null)],
       ...(doings.zoom ? { setSelect: [(plot: uPlot) => zoomTo(plot, doings)] } : {}),
     },
@@ -154,7 +162,10 @@ export function optionsOf(now: () => Picture, doings: Doings, color: (token: str
 }
 
 /** Room for half of the outermost word. Charts of one cursor begin at one place, whatever they say. */
-export function sideFor({ xTicks, xWords, sync }: Pick<Picture, "xTicks" | "xWords" | "sync">, place: 0 | -1): number {
+export function sideFor(
+  { xTicks, xWords, sync }: Pick<Picture, "xTicks" | "xWords" | "sync">,
+  place: 0 | -1,
+): number {
   const tick = xTicks?.at(place);
   if (sync !== null || tick === undefined) return SIDE;
   return Math.max(SIDE, Math.ceil((xWords(tick).length * SIGN) / 2));
@@ -171,13 +182,26 @@ function rangeOf(picture: Picture): [number, number] {
   return picture.yRange ? [picture.yRange[0], picture.yRange[1]] : [0, topOf(picture)];
 }
 
-function cursorOf(sync: string | null, doings: Doings, color: (token: string) => string): uPlot.Cursor {
+function cursorOf(
+  sync: string | null,
+  doings: Doings,
+  color: (token: string) => string,
+): uPlot.Cursor {
   return {
     y: false,
     points: { size: 6, fill: (plot, series) => strokeOf(plot, series) ?? color("--ink") },
     drag: { x: doings.zoom !== null, y: false, setScale: false },
     ...(sync ? { sync: { key: sync, setSeries: false } } : {}),
-    ...(doings.zoom ? { bind: { dblclick: () => () => { doings.zoom?.(null); return null; } } } : {}),
+    ...(doings.zoom
+      ? {
+          bind: {
+            dblclick: () => () => {
+              doings.zoom?.(null);
+              return null;
+            },
+          },
+        }
+      : {}),
   };
 }
 
@@ -196,20 +220,36 @@ function zoomTo(plot: uPlot, doings: Doings): void {
 
 function axisOf(now: () => Picture, color: (token: string) => string): uPlot.Axis {
   return {
-    font: FONT, stroke: color("--ink-3"), size: 22, gap: 4, grid: { show: false },
-    ticks: { show: false }, border: { show: true, stroke: color("--line"), width: 1 },
+    font: FONT,
+    stroke: color("--ink-3"),
+    size: 22,
+    gap: 4,
+    grid: { show: false },
+    ticks: { show: false },
+    border: { show: true, stroke: color("--line"), width: 1 },
     values: (_, splits) => splits.map((x) => now().xWords(x)),
     ...(now().xTicks ? { splits: () => [...(now().xTicks ?? [])] } : {}),
   };
 }
 
-function seriesOf(line: Line, color: (token: string) => string, paths: uPlot.Series.PathBuilder | undefined): uPlot.Series {
+function seriesOf(
+  line: Line,
+  color: (token: string) => string,
+  paths: uPlot.Series.PathBuilder | undefined,
+): uPlot.Series {
   const ink = color(line.color);
   const isBar = line.shape === "bars";
   return {
-    label: line.label, stroke: isBar ? color("--surface") : ink, width: isBar ? (line.values.length > MOST_EDGED ? 0 : 1) : (line.width ?? 2), points: { show: false },
+    label: line.label,
+    stroke: isBar ? color("--surface") : ink,
+    width: isBar ? (line.values.length > MOST_EDGED ? 0 : 1) : (line.width ?? 2),
+    points: { show: false },
     ...(line.dash ? { dash: line.dash } : {}),
-    ...(isBar ? { fill: line.strong === undefined ? ink : faint(ink, color("--surface")) } : line.filled ? { fill: `${ink}22` } : {}),
+    ...(isBar
+      ? { fill: line.strong === undefined ? ink : faint(ink, color("--surface")) }
+      : line.filled
+        ? { fill: `${ink}22` }
+        : {}),
     ...(paths ? { paths } : {}),
   };
 }
@@ -218,7 +258,13 @@ function seriesOf(line: Line, color: (token: string) => string, paths: uPlot.Ser
 export function faint(ink: string, ground: string): string {
   const [mine, its] = [channels(ink), channels(ground)];
   if (mine === null || its === null) return ink;
-  return `#${mine.map((value, place) => Math.round((value + (its[place] ?? value)) / 2).toString(16).padStart(2, "0")).join("")}`;
+  return `#${mine
+    .map((value, place) =>
+      Math.round((value + (its[place] ?? value)) / 2)
+        .toString(16)
+        .padStart(2, "0"),
+    )
+    .join("")}`;
 }
 
 function channels(color: string): number[] | null {
@@ -228,13 +274,39 @@ function channels(color: string): number[] | null {
 
 function drawGround(plot: uPlot, picture: Picture, color: (token: string) => string): void {
   const middle = middleTick(rangeOf(picture)[1]);
-  if (picture.yTick !== null) rule(plot, middle, picture.yTick(middle), color("--grid"), color("--ink-3"), []);
-  for (const { value, words } of picture.levels) rule(plot, value, words, color("--ink-3"), color("--ink-3"), [5, 4]);
+  if (picture.yTick !== null) rule(plot, middle, color("--grid"), []);
+  for (const { value } of picture.levels) rule(plot, value, color("--ink-3"), [5, 4]);
 }
 
-function rule(plot: uPlot, value: number, words: string, line: string, ink: string, dash: number[]): void {
+/** Words stand over what is drawn: below it, a bar would hide them. */
+function drawWords(plot: uPlot, picture: Picture, color: (token: string) => string): void {
+  const middle = middleTick(rangeOf(picture)[1]);
+  if (picture.yTick !== null) nameRule(plot, middle, picture.yTick(middle), color);
+  for (const { value, words } of picture.levels) nameRule(plot, value, words, color);
+  drawTags(plot, picture.tags, color);
+}
+
+function nameRule(
+  plot: uPlot,
+  value: number,
+  words: string,
+  color: (token: string) => string,
+): void {
   const { ctx, bbox } = plot;
-  const y = Math.round(plot.valToPos(value, "y", true)) + 0.5;
+  const y = heightOf(plot, value) - 4 * devicePixelRatio;
+  ctx.save();
+  ground(ctx, { words, align: "left" }, bbox.left, y, color("--surface"));
+  write(ctx, words, bbox.left, y, color("--ink-3"), FONT, "left");
+  ctx.restore();
+}
+
+/** Half a pixel off, so that a thin line is one pixel wide. */
+const heightOf = (plot: uPlot, value: number): number =>
+  Math.round(plot.valToPos(value, "y", true)) + 0.5;
+
+function rule(plot: uPlot, value: number, line: string, dash: number[]): void {
+  const { ctx, bbox } = plot;
+  const y = heightOf(plot, value);
   ctx.save();
   ctx.strokeStyle = line;
   ctx.lineWidth = devicePixelRatio;
@@ -243,7 +315,6 @@ function rule(plot: uPlot, value: number, words: string, line: string, ink: stri
   ctx.moveTo(bbox.left, y);
   ctx.lineTo(bbox.left + bbox.width, y);
   ctx.stroke();
-  write(ctx, words, bbox.left, y - 4 * devicePixelRatio, ink, FONT, "left");
   ctx.restore();
 }
 
@@ -259,7 +330,15 @@ function drawTags(plot: uPlot, tags: readonly Tag[], color: (token: string) => s
     const place = x + (tag.align === "right" ? -aside : aside) * devicePixelRatio;
     const at = y + below * devicePixelRatio;
     ground(ctx, tag, place, at, color("--surface"));
-    write(ctx, tag.words, place, at, color(tag.strong ? "--ink" : "--ink-3"), tag.strong ? STRONG : FONT, tag.align ?? "left");
+    write(
+      ctx,
+      tag.words,
+      place,
+      at,
+      color(tag.strong ? "--ink" : "--ink-3"),
+      tag.strong ? STRONG : FONT,
+      tag.align ?? "left",
+    );
     ctx.restore();
   }
 }
@@ -268,11 +347,19 @@ function drawTags(plot: uPlot, tags: readonly Tag[], color: (token: string) => s
 function belowPoint(plot: uPlot, tag: Tag, tags: readonly Tag[]): number {
   if (!tag.dot) return -10;
   const height = ({ y }: Tag): number => plot.valToPos(y, "y");
-  const isFree = tags.every((other) => other === tag || Math.abs(height(other) - height(tag)) > TAG_ROOM);
+  const isFree = tags.every(
+    (other) => other === tag || Math.abs(height(other) - height(tag)) > TAG_ROOM,
+  );
   return tag.align === "right" && isFree ? -9 : 15;
 }
 
-function dot(ctx: CanvasRenderingContext2D, x: number, y: number, fill: string, ring: string): void {
+function dot(
+  ctx: CanvasRenderingContext2D,
+  x: number,
+  y: number,
+  fill: string,
+  ring: string,
+): void {
   ctx.beginPath();
   ctx.arc(x, y, 4 * devicePixelRatio, 0, 2 * Math.PI);
   ctx.fillStyle = fill;
@@ -283,19 +370,40 @@ function dot(ctx: CanvasRenderingContext2D, x: number, y: number, fill: string, 
 }
 
 /** Ground under words, so that no line runs through them. */
-function ground(ctx: CanvasRenderingContext2D, { words, strong, align }: Tag, x: number, y: number, surface: string): void {
+function ground(
+  ctx: CanvasRenderingContext2D,
+  { words, strong, align }: Pick<Tag, "words" | "strong" | "align">,
+  x: number,
+  y: number,
+  surface: string,
+): void {
   ctx.font = scaled(strong ? STRONG : FONT);
   const wide = ctx.measureText(words).width;
   const [edge, tall] = [GROUND * devicePixelRatio, 11 * devicePixelRatio];
   ctx.fillStyle = surface;
   ctx.beginPath();
-  ctx.roundRect((align === "right" ? x - wide : x) - edge, y - tall, wide + 2 * edge, tall + edge, edge);
+  ctx.roundRect(
+    (align === "right" ? x - wide : x) - edge,
+    y - tall,
+    wide + 2 * edge,
+    tall + edge,
+    edge,
+  );
   ctx.fill();
 }
 
-function write(ctx: CanvasRenderingContext2D, words: string, x: number, y: number, ink: string, font: string, align: CanvasTextAlign): void {
+function write(
+  ctx: CanvasRenderingContext2D,
+  words: string,
+  x: number,
+  y: number,
+  ink: string,
+  font: string,
+  align: CanvasTextAlign,
+): void {
   ctx.font = scaled(font);
   ctx.textAlign = align;
+  ctx.textBaseline = "alphabetic"; // the axis leaves its own, and words would hang below their ground
   ctx.fillStyle = ink;
   ctx.fillText(words, x, y);
 }

@@ -29,7 +29,8 @@ export class Scrolled {
     };
     // Whatever grows above the list moves it, though nobody scrolls.
     const grown = new ResizeObserver(asked);
-    for (const element of [node, around ?? document.body, ...(around?.children ?? [])]) grown.observe(element);
+    for (const element of [node, around ?? document.body, ...(around?.children ?? [])])
+      grown.observe(element);
     addEventListener("scroll", asked, { capture: true, passive: true });
     addEventListener("resize", asked);
     look();
@@ -53,7 +54,11 @@ export class Scrolled {
 }
 
 function scroller(node: HTMLElement): HTMLElement | null {
-  for (let above = node.parentElement; above && above !== document.body; above = above.parentElement) {
+  for (
+    let above = node.parentElement;
+    above && above !== document.body;
+    above = above.parentElement
+  ) {
     if (/auto|scroll/.test(getComputedStyle(above).overflowY)) return above;
   }
   return null;

@@ -53,7 +53,7 @@ export function write<T>(
 
 /** What shows a write to be ours: another site cannot read it. */
 export function csrfToken(): string {
-  return cookie("csrftoken");
+  return cookie(location.protocol === "https:" ? "__Host-mc_csrf" : "mc_csrf");
 }
 
 /** End this browser's session; the answer is a page for people without one. */

@@ -96,7 +96,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** @description Export the journal as JSON Lines. */
+        /** @description Export the journal as JSON Lines, oldest first; `missioncontrol/proof.py` verifies it. */
         get: operations["audit_export"];
         put?: never;
         post?: never;
@@ -321,7 +321,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** @description List cards, oldest first; `?status=open` is the inbox. */
+        /** @description List cards, oldest first; `?status=open` is the inbox, which archived projects leave. */
         get: operations["decisions_list"];
         put?: never;
         post?: never;
@@ -620,7 +620,8 @@ export interface paths {
         delete?: never;
         options?: never;
         head?: never;
-        patch?: never;
+        /** @description Say what you are called; what stands in the audit log keeps the old name. */
+        patch: operations["me_change"];
         trace?: never;
     };
     "/api/v1/pairings/": {
@@ -667,7 +668,8 @@ export interface paths {
         /** @description List your projects. */
         get: operations["projects_list"];
         put?: never;
-        post?: never;
+        /** @description Make a project and own it; for who owns one already. */
+        post: operations["projects_make"];
         delete?: never;
         options?: never;
         head?: never;
@@ -688,7 +690,7 @@ export interface paths {
         delete?: never;
         options?: never;
         head?: never;
-        /** @description Change a project's rules; owners only. */
+        /** @description Change a project's rules, or put it away; owners only. */
         patch: operations["projects_change"];
         trace?: never;
     };
@@ -707,6 +709,111 @@ export interface paths {
         options?: never;
         head?: never;
         patch?: never;
+        trace?: never;
+    };
+    "/api/v1/projects/{project_id}/export/": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** @description Export everything of a project as JSON Lines; `manage.py import_project` reads it. */
+        get: operations["projects_export"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/projects/{project_id}/invitations/": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** @description List the invitations of a project, newest first; owners only. */
+        get: operations["invitations_list"];
+        put?: never;
+        /** @description Make a link that lets one person in, once; owners only. It is in this answer alone. */
+        post: operations["invitations_make"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/projects/{project_id}/invitations/{invitation_id}/": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /** @description Take an invitation back; owners only. */
+        delete: operations["invitations_revoke"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/projects/{project_id}/keys/": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** @description List a project's agent keys, newest first. */
+        get: operations["projects_keys_list"];
+        put?: never;
+        /** @description Make an agent key of this project; owners only. Its secret is in this answer alone. */
+        post: operations["projects_keys_make"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/projects/{project_id}/members/": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** @description List who belongs to a project, by name. */
+        get: operations["members_list"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/projects/{project_id}/members/{user_id}/": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /** @description Remove a member, for owners; or leave, whoever you are. */
+        delete: operations["members_remove"];
+        options?: never;
+        head?: never;
+        /** @description Give a member another role; owners only. It holds from their next request on. */
+        patch: operations["members_change"];
         trace?: never;
     };
     "/api/v1/projects/{project_id}/policies/": {
@@ -737,6 +844,23 @@ export interface paths {
         put?: never;
         /** @description Say what is wrong with a policy, or what it would change; nothing is kept. */
         post: operations["policies_check"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/projects/{project_id}/policies/scores/": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** @description Show the highest stuck score of each run of the last days, and what people did. */
+        get: operations["policies_scores"];
+        put?: never;
+        post?: never;
         delete?: never;
         options?: never;
         head?: never;
@@ -837,7 +961,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** @description List runs, newest first; `q` is a line of search (docs/history.md). */
+        /**
+         * @description List runs, newest first or by `sort` (a column, `-` before it: highest first);
+         *     `q` is a line of search (docs/history.md).
+         */
         get: operations["runs_list"];
         put?: never;
         /** @description Open a run; the same key again answers 200 with the same run. */
@@ -1019,6 +1146,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/runs/{run_id}/presence/": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** @description The agent's process lives. Who says so must say it again within so many seconds, else the run is `lost`; who never does is missed after 30 minutes. */
+        post: operations["runs_presence"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/runs/{run_id}/rules/": {
         parameters: {
             query?: never;
@@ -1045,6 +1189,23 @@ export interface paths {
         };
         /** @description Show how a run went in at most `points` points; no spike is averaged away. */
         get: operations["runs_series"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/runs/{run_id}/summary/": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** @description Say what a run was asked, did, changed, tested and spent, made without a model. */
+        get: operations["runs_summary"];
         put?: never;
         post?: never;
         delete?: never;
@@ -1159,6 +1320,57 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/setup-codes/": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** @description Offer a code that is good for one agent key, once, for ten minutes; owners only. */
+        post: operations["setup_codes_offer"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/setup-codes/exchange/": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** @description Exchange a code for an agent key; its secret is in this answer alone. */
+        post: operations["setup_codes_exchange"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/setup-codes/{code_id}/": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** @description Say whether a code was used, when and on which machine. */
+        get: operations["setup_codes_read"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/tokens/": {
         parameters: {
             query?: never;
@@ -1252,7 +1464,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** @description What Prometheus scrapes, to whoever sends the operator's token (`MISSIONCONTROL_METRICS_TOKEN`). */
+        /** @description What Prometheus scrapes, to whoever sends the operator's token (`MISSIONCONTROL_METRICS_TOKEN`); to others, 404. */
         get: operations["metrics"];
         put?: never;
         post?: never;
@@ -1368,6 +1580,8 @@ export interface components {
          * @description A key of a project's agents; the secret itself was shown once.
          */
         AgentKeyRow: {
+            /** Agent */
+            agent: string;
             /**
              * Created At
              * Format: date-time
@@ -1391,6 +1605,11 @@ export interface components {
              * Format: uuid
              */
             project: string;
+            /**
+             * Reach
+             * @enum {string}
+             */
+            reach: "own" | "agent" | "project";
             /** Revoked At */
             revoked_at: string | null;
         };
@@ -1568,6 +1787,130 @@ export interface components {
             usd: number | string | null;
         };
         /**
+         * AskedCall
+         * @description The call that an agent asks its person's permission for, without secrets.
+         */
+        AskedCall: {
+            /** Cut */
+            cut: boolean;
+            /** Details */
+            details: {
+                [key: string]: string;
+            };
+            /** Text */
+            text: string;
+            /** Tool */
+            tool: string;
+        };
+        /**
+         * AuditAmended
+         * @description What the log allows, signed: erasing what a run's rows said, putting an older copy back,
+         *     signing with another key, a project that came from another installation.
+         */
+        AuditAmended: {
+            /**
+             * At
+             * Format: date-time
+             */
+            at: string;
+            /** By */
+            by: string;
+            /**
+             * Change
+             * @enum {string}
+             */
+            change: "erased" | "restored" | "rotated" | "imported";
+            /**
+             * Former
+             * @default null
+             */
+            former: string | null;
+            /**
+             * Heads File
+             * @default null
+             */
+            heads_file: string | null;
+            /** Key */
+            key: string;
+            /**
+             * Known
+             * @default null
+             */
+            known: string | null;
+            /**
+             * Of Run
+             * @default null
+             */
+            of_run: string | null;
+            /**
+             * Project
+             * Format: uuid
+             */
+            project: string;
+            /** Reason */
+            reason: string;
+            /** Run */
+            run: string | null;
+            /** Seq */
+            seq: number;
+            /** Signature */
+            signature: string;
+            /** Status */
+            status: ("running" | "holding" | "held" | "stopping" | "completed" | "failed" | "terminated" | "lost") | null;
+            /**
+             * Successor
+             * @default null
+             */
+            successor: string | null;
+            /**
+             * Through Seq
+             * @default null
+             */
+            through_seq: number | null;
+            /**
+             * Turns Through
+             * @default null
+             */
+            turns_through: number | null;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "audit.amended";
+            /** Version */
+            version: number;
+        };
+        /**
+         * AuditFault
+         * @description One thing that does not hold, and where; `words` says it in English.
+         */
+        AuditFault: {
+            /** Expected */
+            expected: string;
+            /** Found */
+            found: string;
+            /**
+             * Kind
+             * @enum {string}
+             */
+            kind: "changed" | "blanked" | "missing" | "unlinked" | "cut" | "unsigned" | "rewritten" | "dropped" | "run_missing" | "unanchored" | "erasure" | "run_row" | "turn_changed" | "turn_missing" | "turn_added" | "older_copy" | "other_history" | "heads_file";
+            /**
+             * Project
+             * Format: uuid
+             */
+            project: string;
+            /** Row */
+            row: string | null;
+            /** Run */
+            run: string | null;
+            /** Seq */
+            seq: number | null;
+            /** What */
+            what: string;
+            /** Words */
+            words: string;
+        };
+        /**
          * AuditRow
          * @description One journal row with its place in the chain.
          */
@@ -1606,6 +1949,11 @@ export interface components {
              * @default null
              */
             run_name: string | null;
+            /**
+             * Salt
+             * @default null
+             */
+            salt: string | null;
             /** Seq */
             seq: number;
             /** Status */
@@ -1853,7 +2201,7 @@ export interface components {
         /** BatchFrame */
         BatchFrame: {
             /** Events */
-            events: (components["schemas"]["RunOpened"] | components["schemas"]["RunMoved"] | components["schemas"]["RunLinked"] | components["schemas"]["TurnRecorded"] | components["schemas"]["TurnCompleted"] | components["schemas"]["DetectionRaised"] | components["schemas"]["EscalationAsked"] | components["schemas"]["JudgeAsked"] | components["schemas"]["JudgeRuled"] | components["schemas"]["DecisionOpened"] | components["schemas"]["DecisionResolved"] | components["schemas"]["HoldAbandoned"] | components["schemas"]["InterventionMade"] | components["schemas"]["MessageQueued"] | components["schemas"]["MessageDelivered"] | components["schemas"]["AutofixApplied"] | components["schemas"]["AutofixJudged"] | components["schemas"]["CostAttributed"] | components["schemas"]["BudgetCrossed"] | components["schemas"]["SessionTerminated"] | components["schemas"]["AllowlistChanged"] | components["schemas"]["PolicyChanged"] | components["schemas"]["AccessChanged"] | components["schemas"]["ChainAnchored"] | components["schemas"]["NoticeSent"] | components["schemas"]["NoticeFailed"])[];
+            events: (components["schemas"]["RunOpened"] | components["schemas"]["RunMoved"] | components["schemas"]["RunLinked"] | components["schemas"]["TurnRecorded"] | components["schemas"]["TurnCompleted"] | components["schemas"]["DetectionRaised"] | components["schemas"]["EscalationAsked"] | components["schemas"]["JudgeAsked"] | components["schemas"]["JudgeRuled"] | components["schemas"]["DecisionOpened"] | components["schemas"]["DecisionResolved"] | components["schemas"]["HoldAbandoned"] | components["schemas"]["InterventionMade"] | components["schemas"]["MessageQueued"] | components["schemas"]["MessageDelivered"] | components["schemas"]["AutofixApplied"] | components["schemas"]["AutofixJudged"] | components["schemas"]["CostAttributed"] | components["schemas"]["BudgetCrossed"] | components["schemas"]["SessionTerminated"] | components["schemas"]["AllowlistChanged"] | components["schemas"]["PolicyChanged"] | components["schemas"]["AccessChanged"] | components["schemas"]["ChainAnchored"] | components["schemas"]["AuditAmended"] | components["schemas"]["NoticeSent"] | components["schemas"]["NoticeFailed"])[];
             /**
              * Type
              * @default batch
@@ -1952,8 +2300,24 @@ export interface components {
          * @enum {string}
          */
         CallAction: "run" | "skip";
+        /**
+         * CallCount
+         * @description How many calls of one kind were made.
+         */
+        CallCount: {
+            /** Count */
+            count: number;
+            /** Failed */
+            failed: number;
+            /** Kind */
+            kind: string;
+            /** Last Seq */
+            last_seq: number;
+        };
         /** CardEvidence */
         CardEvidence: {
+            /** @default null */
+            asks: components["schemas"]["AskedCall"] | null;
             /** Calls */
             calls: string[];
             /** Ceiling */
@@ -1995,7 +2359,7 @@ export interface components {
         };
         /**
          * ChainAnchored
-         * @description Heads of runs' chains, tied into the project's: run -> (seq, hash).
+         * @description A checkpoint: heads of runs' chains, tied into the project's: run -> (seq, hash).
          */
         ChainAnchored: {
             /**
@@ -2005,6 +2369,16 @@ export interface components {
             at: string;
             /** By */
             by: string;
+            /**
+             * Head
+             * @default null
+             */
+            head: string | null;
+            /**
+             * Head Seq
+             * @default null
+             */
+            head_seq: number | null;
             /** Heads */
             heads: {
                 [key: string]: [
@@ -2012,6 +2386,21 @@ export interface components {
                     string
                 ];
             };
+            /**
+             * Key
+             * @default null
+             */
+            key: string | null;
+            /**
+             * Number
+             * @default null
+             */
+            number: number | null;
+            /**
+             * Predecessor
+             * @default null
+             */
+            predecessor: string | null;
             /**
              * Project
              * Format: uuid
@@ -2126,6 +2515,18 @@ export interface components {
             shown: string | null;
             /** Step Minutes */
             step_minutes: number;
+        };
+        /**
+         * CommitRow
+         * @description A commit the agent made.
+         */
+        CommitRow: {
+            /** Hash */
+            hash: string;
+            /** Seq */
+            seq: number;
+            /** Text */
+            text: string;
         };
         /**
          * CostAccount
@@ -2330,11 +2731,11 @@ export interface components {
             /** Calls */
             calls: number;
             /** Cost Usd */
-            cost_usd: string;
+            cost_usd: string | null;
             /** Judge Calls */
             judge_calls: number;
             /** Judge Cost Usd */
-            judge_cost_usd: string;
+            judge_cost_usd: string | null;
             /** Key */
             key: string;
             /** Name */
@@ -2434,7 +2835,7 @@ export interface components {
              * Resolution
              * @enum {string}
              */
-            resolution: "terminate" | "continue" | "allowlist" | "inject" | "allow_budget" | "finish" | "dismissed" | "autofix" | "proceed" | "stop" | "ended" | "restart" | "superseded";
+            resolution: "terminate" | "continue" | "allowlist" | "inject" | "allow_budget" | "finish" | "dismissed" | "autofix" | "proceed" | "stop" | "ended" | "restart" | "superseded" | "allow_once" | "deny" | "answered" | "timed_out";
             /** Resolved By */
             resolved_by: string;
             /** Run */
@@ -2454,7 +2855,7 @@ export interface components {
         /** DecisionRow */
         DecisionRow: {
             /** Actions */
-            actions: ("pause" | "continue" | "terminate" | "allowlist" | "inject" | "allow_budget" | "finish" | "restart")[];
+            actions: ("pause" | "continue" | "terminate" | "allowlist" | "inject" | "allow_budget" | "finish" | "restart" | "undo" | "allow_once" | "deny")[];
             /** Agent */
             agent: string;
             /** Agent Waiting */
@@ -2490,7 +2891,7 @@ export interface components {
              */
             project: string;
             /** Resolution */
-            resolution: ("terminate" | "continue" | "allowlist" | "inject" | "allow_budget" | "finish" | "dismissed" | "autofix" | "proceed" | "stop" | "ended" | "restart" | "superseded") | null;
+            resolution: ("terminate" | "continue" | "allowlist" | "inject" | "allow_budget" | "finish" | "dismissed" | "autofix" | "proceed" | "stop" | "ended" | "restart" | "superseded" | "allow_once" | "deny" | "answered" | "timed_out") | null;
             /** Resolved At */
             resolved_at: string | null;
             /** Resolved By */
@@ -2837,7 +3238,7 @@ export interface components {
             /** Version */
             version: number;
         };
-        Event: components["schemas"]["RunOpened"] | components["schemas"]["RunMoved"] | components["schemas"]["RunLinked"] | components["schemas"]["TurnRecorded"] | components["schemas"]["TurnCompleted"] | components["schemas"]["DetectionRaised"] | components["schemas"]["EscalationAsked"] | components["schemas"]["JudgeAsked"] | components["schemas"]["JudgeRuled"] | components["schemas"]["DecisionOpened"] | components["schemas"]["DecisionResolved"] | components["schemas"]["HoldAbandoned"] | components["schemas"]["InterventionMade"] | components["schemas"]["MessageQueued"] | components["schemas"]["MessageDelivered"] | components["schemas"]["AutofixApplied"] | components["schemas"]["AutofixJudged"] | components["schemas"]["CostAttributed"] | components["schemas"]["BudgetCrossed"] | components["schemas"]["SessionTerminated"] | components["schemas"]["AllowlistChanged"] | components["schemas"]["PolicyChanged"] | components["schemas"]["AccessChanged"] | components["schemas"]["ChainAnchored"] | components["schemas"]["NoticeSent"] | components["schemas"]["NoticeFailed"];
+        Event: components["schemas"]["RunOpened"] | components["schemas"]["RunMoved"] | components["schemas"]["RunLinked"] | components["schemas"]["TurnRecorded"] | components["schemas"]["TurnCompleted"] | components["schemas"]["DetectionRaised"] | components["schemas"]["EscalationAsked"] | components["schemas"]["JudgeAsked"] | components["schemas"]["JudgeRuled"] | components["schemas"]["DecisionOpened"] | components["schemas"]["DecisionResolved"] | components["schemas"]["HoldAbandoned"] | components["schemas"]["InterventionMade"] | components["schemas"]["MessageQueued"] | components["schemas"]["MessageDelivered"] | components["schemas"]["AutofixApplied"] | components["schemas"]["AutofixJudged"] | components["schemas"]["CostAttributed"] | components["schemas"]["BudgetCrossed"] | components["schemas"]["SessionTerminated"] | components["schemas"]["AllowlistChanged"] | components["schemas"]["PolicyChanged"] | components["schemas"]["AccessChanged"] | components["schemas"]["ChainAnchored"] | components["schemas"]["AuditAmended"] | components["schemas"]["NoticeSent"] | components["schemas"]["NoticeFailed"];
         /**
          * EventHead
          * @description What every event carries. `version` and `status` are the run's, after it.
@@ -2891,6 +3292,43 @@ export interface components {
             run: string | null;
             /** Seq */
             seq: number;
+        };
+        /**
+         * Exchange
+         * @description A code, what its key is to be called, and which machine asks.
+         */
+        Exchange: {
+            /** Code */
+            code: string;
+            /** Name */
+            name: string;
+            /** On */
+            on: string;
+        };
+        /**
+         * ExchangedKey
+         * @description What a set-up code was good for.
+         */
+        ExchangedKey: {
+            /** Key */
+            key: string;
+            /**
+             * Project
+             * Format: uuid
+             */
+            project: string;
+        };
+        /**
+         * FileChange
+         * @description A file that calls changed.
+         */
+        FileChange: {
+            /** Last Seq */
+            last_seq: number;
+            /** Path */
+            path: string;
+            /** Times */
+            times: number;
         };
         /**
          * FoundTurns
@@ -2973,6 +3411,11 @@ export interface components {
             /** Goal */
             goal: string;
             /**
+             * Hold Stands
+             * @default false
+             */
+            hold_stands: boolean;
+            /**
              * Id
              * Format: uuid
              */
@@ -2999,6 +3442,12 @@ export interface components {
             parent: string | null;
             /** Policy Version */
             policy_version: number | null;
+            /**
+             * Presence
+             * @default working
+             * @enum {string}
+             */
+            presence: "working" | "idle" | "waiting" | "gone";
             /**
              * Project
              * Format: uuid
@@ -3117,6 +3566,7 @@ export interface components {
             is_secure: boolean;
             /** Keep Deliveries Days */
             keep_deliveries_days: number | null;
+            limits: components["schemas"]["LimitsRow"];
             /** Parts */
             parts: components["schemas"]["PartRow"][];
             /** Public Url */
@@ -3157,6 +3607,16 @@ export interface components {
              * Format: uuid
              */
             project: string;
+            /**
+             * Raised
+             * @default null
+             */
+            raised: {
+                [key: string]: [
+                    string | null,
+                    string
+                ];
+            } | null;
             row: components["schemas"]["InterventionRow"];
             /** Run */
             run: string | null;
@@ -3180,7 +3640,7 @@ export interface components {
              * Action
              * @enum {string}
              */
-            action: "pause" | "continue" | "terminate" | "allowlist" | "inject" | "allow_budget" | "finish" | "restart";
+            action: "pause" | "continue" | "terminate" | "allowlist" | "inject" | "allow_budget" | "finish" | "restart" | "undo" | "allow_once" | "deny";
             /**
              * At
              * Format: date-time
@@ -3224,6 +3684,50 @@ export interface components {
             /** Version */
             version: number;
         };
+        /**
+         * InvitationRow
+         * @description A link that lets one person in, once; the link itself was shown once.
+         */
+        InvitationRow: {
+            /**
+             * Created At
+             * Format: date-time
+             */
+            created_at: string;
+            /**
+             * Expires At
+             * Format: date-time
+             */
+            expires_at: string;
+            /**
+             * Id
+             * Format: uuid
+             */
+            id: string;
+            /** Invited By */
+            invited_by: string;
+            /** Note */
+            note: string;
+            /**
+             * Project
+             * Format: uuid
+             */
+            project: string;
+            /**
+             * Role
+             * @enum {string}
+             */
+            role: "owner" | "operator" | "viewer";
+            /**
+             * Status
+             * @enum {string}
+             */
+            status: "open" | "used" | "revoked" | "expired";
+            /** Used At */
+            used_at: string | null;
+            /** Used By */
+            used_by: string;
+        };
         /** JudgeAsked */
         JudgeAsked: {
             /**
@@ -3259,7 +3763,7 @@ export interface components {
         /** JudgeRuled */
         JudgeRuled: {
             /** Actions */
-            actions: ("pause" | "continue" | "terminate" | "allowlist" | "inject" | "allow_budget" | "finish" | "restart")[];
+            actions: ("pause" | "continue" | "terminate" | "allowlist" | "inject" | "allow_budget" | "finish" | "restart" | "undo" | "allow_once" | "deny")[];
             /**
              * At
              * Format: date-time
@@ -3333,8 +3837,67 @@ export interface components {
              */
             turn: string | null;
         };
+        /**
+         * LimitRow
+         * @description How often something may be asked a minute; 0: any number.
+         */
+        LimitRow: {
+            /** A Key */
+            a_key: number;
+            /** An Address */
+            an_address: number;
+            /**
+             * Kind
+             * @enum {string}
+             */
+            kind: "runs" | "turns" | "otlp" | "taps";
+        };
+        /**
+         * LimitUse
+         * @description What one agent key has taken of a limit, as the web process counts that answers.
+         */
+        LimitUse: {
+            /** A Minute */
+            a_minute: number;
+            /**
+             * Key
+             * Format: uuid
+             */
+            key: string;
+            /**
+             * Kind
+             * @enum {string}
+             */
+            kind: "runs" | "turns" | "otlp" | "taps";
+            /** Name */
+            name: string;
+            /** Open Runs */
+            open_runs: number;
+            /** Project */
+            project: string;
+            /** Refused */
+            refused: number;
+        };
+        /**
+         * LimitsRow
+         * @description What may be sent, and which keys of your projects come near it or met it.
+         */
+        LimitsRow: {
+            /** Body Bytes */
+            body_bytes: number;
+            /** Openings */
+            openings: number;
+            /** Person Body Bytes */
+            person_body_bytes: number;
+            /** Requests */
+            requests: components["schemas"]["LimitRow"][];
+            /** Users */
+            users: components["schemas"]["LimitUse"][];
+        };
         /** MadeAgentKey */
         MadeAgentKey: {
+            /** Agent */
+            agent: string;
             /**
              * Created At
              * Format: date-time
@@ -3358,10 +3921,88 @@ export interface components {
              * Format: uuid
              */
             project: string;
+            /**
+             * Reach
+             * @enum {string}
+             */
+            reach: "own" | "agent" | "project";
             /** Revoked At */
             revoked_at: string | null;
             /** Secret */
             secret: string;
+        };
+        /** MadeInvitation */
+        MadeInvitation: {
+            /**
+             * Created At
+             * Format: date-time
+             */
+            created_at: string;
+            /**
+             * Expires At
+             * Format: date-time
+             */
+            expires_at: string;
+            /**
+             * Id
+             * Format: uuid
+             */
+            id: string;
+            /** Invited By */
+            invited_by: string;
+            /** Is Local */
+            is_local: boolean;
+            /** Note */
+            note: string;
+            /**
+             * Project
+             * Format: uuid
+             */
+            project: string;
+            /**
+             * Role
+             * @enum {string}
+             */
+            role: "owner" | "operator" | "viewer";
+            /**
+             * Status
+             * @enum {string}
+             */
+            status: "open" | "used" | "revoked" | "expired";
+            /** Url */
+            url: string;
+            /** Used At */
+            used_at: string | null;
+            /** Used By */
+            used_by: string;
+        };
+        /** MadeSetupCode */
+        MadeSetupCode: {
+            /** Code */
+            code: string;
+            /**
+             * Expires At
+             * Format: date-time
+             */
+            expires_at: string;
+            /** Guard */
+            guard: string;
+            /**
+             * Id
+             * Format: uuid
+             */
+            id: string;
+            /** Install */
+            install: string;
+            /**
+             * Project
+             * Format: uuid
+             */
+            project: string;
+            /** Used At */
+            used_at: string | null;
+            /** Used On */
+            used_on: string;
         };
         /** MadeToken */
         MadeToken: {
@@ -3422,6 +4063,44 @@ export interface components {
             user: components["schemas"]["User"];
             /** Version */
             version: string;
+        };
+        /**
+         * MePatch
+         * @description What you are called, here and in the audit log.
+         */
+        MePatch: {
+            /** Name */
+            name: string;
+        };
+        /** MemberPatch */
+        MemberPatch: {
+            role: components["schemas"]["missioncontrol__accounts__models__Role"];
+        };
+        /**
+         * MemberRow
+         * @description A person in a project.
+         */
+        MemberRow: {
+            /** Id */
+            id: string;
+            /** Is You */
+            is_you: boolean;
+            /** Joined At */
+            joined_at: string | null;
+            /** Name */
+            name: string;
+            /**
+             * Project
+             * Format: uuid
+             */
+            project: string;
+            /**
+             * Role
+             * @enum {string}
+             */
+            role: "owner" | "operator" | "viewer";
+            /** Seen At */
+            seen_at: string | null;
         };
         /**
          * Message
@@ -3537,6 +4216,11 @@ export interface components {
             last_turn_at: string | null;
             /** Model */
             model: string;
+            /**
+             * Presence
+             * @enum {string}
+             */
+            presence: "working" | "idle" | "waiting" | "gone";
             /** Tape */
             tape: [
                 number,
@@ -3585,8 +4269,15 @@ export interface components {
         /**
          * NewAgentKey
          * @description A key to make; `project` where the person has several.
+         *
+         *     It speaks for the runs it opens, or for those of `agent`, or for the whole project.
          */
         NewAgentKey: {
+            /**
+             * Agent
+             * @default
+             */
+            agent: string;
             /** Name */
             name: string;
             /**
@@ -3594,10 +4285,14 @@ export interface components {
              * @default null
              */
             project: string | null;
+            /** @default own */
+            reach: components["schemas"]["Reach-Input"];
         };
         /**
          * NewAllowlistEntry
          * @description A call to allow; `project` where the person has several.
+         *
+         *     Without a `scope` it is for the run or the agent that is named, else for the project.
          */
         NewAllowlistEntry: {
             /**
@@ -3635,10 +4330,9 @@ export interface components {
             run: string | null;
             /**
              * Scope
-             * @default project
-             * @enum {string}
+             * @default null
              */
-            scope: "run" | "agent" | "project";
+            scope: ("run" | "agent" | "project") | null;
         };
         /**
          * NewBacktest
@@ -3720,6 +4414,23 @@ export interface components {
             step_minutes: number;
         };
         /**
+         * NewInvitation
+         * @description A link to make; without `expires_at` it works for seven days.
+         */
+        NewInvitation: {
+            /**
+             * Expires At
+             * @default null
+             */
+            expires_at: string | null;
+            /**
+             * Note
+             * @default
+             */
+            note: string;
+            role: components["schemas"]["missioncontrol__accounts__models__Role"];
+        };
+        /**
          * NewPrice
          * @description Dollars for a million tokens; what is absent of the cache costs as input does.
          */
@@ -3740,6 +4451,13 @@ export interface components {
             model: string;
             /** Output */
             output: string;
+        };
+        /** NewProject */
+        NewProject: {
+            /** @default pause */
+            mode: components["schemas"]["Mode"];
+            /** Name */
+            name: string;
         };
         /**
          * NewPush
@@ -3766,6 +4484,17 @@ export interface components {
             time_zone: string;
             /** Vapid Key */
             vapid_key: string;
+        };
+        /**
+         * NewSetupCode
+         * @description `project` where the person has several.
+         */
+        NewSetupCode: {
+            /**
+             * Project
+             * @default null
+             */
+            project: string | null;
         };
         /**
          * NewToken
@@ -4065,6 +4794,9 @@ export interface components {
         PolicyCheck: {
             /** Changes */
             changes: components["schemas"]["PolicyChange"][];
+            /** From Preset */
+            from_preset: components["schemas"]["PolicyChange"][];
+            line: components["schemas"]["PolicyLine"];
             /** Ok */
             ok: boolean;
             /** Policy */
@@ -4077,6 +4809,25 @@ export interface components {
             rules: components["schemas"]["PolicyRule"][];
             /** Text */
             text: string | null;
+        };
+        /**
+         * PolicyLine
+         * @description From which stuck score a policy asks.
+         */
+        PolicyLine: {
+            /** Asks From */
+            asks_from: number | null;
+            /** Sensitivity */
+            sensitivity: number;
+            /** Today */
+            today: number | null;
+        };
+        /** PolicyPreset */
+        PolicyPreset: {
+            /** Asks From */
+            asks_from: number | null;
+            /** Name */
+            name: string;
         };
         /**
          * PolicyProblem
@@ -4105,6 +4856,30 @@ export interface components {
             today: unknown;
             /** Value */
             value: unknown;
+        };
+        /**
+         * PolicyScores
+         * @description What a line over the stuck score would have asked about.
+         */
+        PolicyScores: {
+            /** Days */
+            days: number;
+            /** Left Out */
+            left_out: number;
+            /** Presets */
+            presets: components["schemas"]["PolicyPreset"][];
+            /**
+             * Project
+             * Format: uuid
+             */
+            project: string;
+            /** Runs */
+            runs: components["schemas"]["RunScore"][];
+            /**
+             * Since
+             * Format: date-time
+             */
+            since: string;
         };
         /**
          * PolicyToCheck
@@ -4203,6 +4978,11 @@ export interface components {
              */
             agents_choose: boolean | null;
             /**
+             * Archived
+             * @default null
+             */
+            archived: boolean | null;
+            /**
              * Budget
              * @default null
              */
@@ -4231,6 +5011,11 @@ export interface components {
              * @default null
              */
             hold_limit: number | null;
+            /**
+             * Keep Words Days
+             * @default null
+             */
+            keep_words_days: number | null;
             /** @default null */
             mode: components["schemas"]["Mode"] | null;
             /**
@@ -4270,6 +5055,8 @@ export interface components {
         ProjectRow: {
             /** Agents Choose */
             agents_choose: boolean;
+            /** Archived At */
+            archived_at: string | null;
             /** Budget */
             budget: {
                 [key: string]: unknown;
@@ -4296,6 +5083,11 @@ export interface components {
              * Format: uuid
              */
             id: string;
+            /**
+             * Keep Words Days
+             * @default 0
+             */
+            keep_words_days: number;
             mode: components["schemas"]["Mode"];
             /** Name */
             name: string;
@@ -4305,8 +5097,11 @@ export interface components {
             };
             /** Policy Version */
             policy_version: number;
-            /** Role */
-            role: string;
+            /**
+             * Role
+             * @enum {string}
+             */
+            role: "owner" | "operator" | "viewer";
             /** Time Zone */
             time_zone: string;
             /**
@@ -4354,10 +5149,35 @@ export interface components {
             time_zone: string;
         };
         /**
+         * RanTests
+         * @description How often tests ran, and how the last of them ended.
+         */
+        RanTests: {
+            /** Failed */
+            failed: number;
+            /** Failures */
+            failures: number | null;
+            /** Last Failed */
+            last_failed: boolean;
+            /** Last Passed Seq */
+            last_passed_seq: number | null;
+            /** Last Seq */
+            last_seq: number;
+            /** Runs */
+            runs: number;
+        };
+        Reach: components["schemas"]["Reach-Output"];
+        /**
+         * Reach
+         * @description Which runs of its project an agent key speaks for.
+         * @enum {string}
+         */
+        "Reach-Input": "own" | "agent" | "project";
+        /**
          * Reach
          * @description What a phone can do at the address it would be given.
          */
-        Reach: {
+        "Reach-Output": {
             /** Certificate */
             certificate: string | null;
             /** Is Secure */
@@ -4447,12 +5267,6 @@ export interface components {
          */
         Retry: "poll" | "retry" | "none";
         /**
-         * Role
-         * @description Who speaks. A `user` turn resets every streak.
-         * @enum {string}
-         */
-        Role: "user" | "assistant" | "tool" | "system";
-        /**
          * RunFacets
          * @description How many turns of a run there are of each kind, most first.
          */
@@ -4539,7 +5353,7 @@ export interface components {
              * Actions
              * @default null
              */
-            actions: ("pause" | "continue" | "terminate" | "allowlist" | "inject" | "allow_budget" | "finish" | "restart")[] | null;
+            actions: ("pause" | "continue" | "terminate" | "allowlist" | "inject" | "allow_budget" | "finish" | "restart" | "undo" | "allow_once" | "deny")[] | null;
             /**
              * At
              * Format: date-time
@@ -4568,6 +5382,11 @@ export interface components {
              * @default null
              */
             goal: string | null;
+            /**
+             * Hold Stands
+             * @default false
+             */
+            hold_stands: boolean;
             /**
              * Intervention
              * @default null
@@ -4708,6 +5527,11 @@ export interface components {
             /** Goal */
             goal: string;
             /**
+             * Hold Stands
+             * @default false
+             */
+            hold_stands: boolean;
+            /**
              * Id
              * Format: uuid
              */
@@ -4731,6 +5555,12 @@ export interface components {
             parent: string | null;
             /** Policy Version */
             policy_version: number | null;
+            /**
+             * Presence
+             * @default working
+             * @enum {string}
+             */
+            presence: "working" | "idle" | "waiting" | "gone";
             /**
              * Project
              * Format: uuid
@@ -4804,6 +5634,35 @@ export interface components {
             unanswered: "proceed" | "stop";
         };
         /**
+         * RunScore
+         * @description How stuck one run was.
+         */
+        RunScore: {
+            /**
+             * Outcome
+             * @enum {string}
+             */
+            outcome: "corrected" | "continued" | "unanswered" | "stopped" | "unasked";
+            /** Rule */
+            rule: string | null;
+            /**
+             * Run
+             * Format: uuid
+             */
+            run: string;
+            /** Run Name */
+            run_name: string;
+            /** Score */
+            score: number | null;
+            /**
+             * Started At
+             * Format: date-time
+             */
+            started_at: string;
+            /** Turn */
+            turn: number | null;
+        };
+        /**
          * RunSeries
          * @description How a stretch of a run went.
          */
@@ -4825,6 +5684,32 @@ export interface components {
             turns: number;
             /** Turns A Point */
             turns_a_point: number;
+        };
+        /**
+         * RunSummary
+         * @description What a run did, made from its turns without a model. Each claim names a turn.
+         */
+        RunSummary: {
+            asked: components["schemas"]["SaidRow"] | null;
+            last_asked: components["schemas"]["SaidRow"] | null;
+            last_hour: components["schemas"]["Work"] | null;
+            /**
+             * Run
+             * Format: uuid
+             */
+            run: string;
+            whole: components["schemas"]["Work"] | null;
+            why: components["schemas"]["WhyRow"];
+        };
+        /**
+         * SaidRow
+         * @description What a person asked of the agent, its beginning.
+         */
+        SaidRow: {
+            /** Seq */
+            seq: number | null;
+            /** Text */
+            text: string;
         };
         /**
          * SavedViewRow
@@ -4910,12 +5795,12 @@ export interface components {
             from_seq: number;
             /** Output */
             output: number;
+            /** Score */
+            score: number | null;
+            /** Score Least */
+            score_least: number | null;
             /** Signals */
             signals: number;
-            /** Similarity */
-            similarity: number | null;
-            /** Similarity Least */
-            similarity_least: number | null;
             /** To Seq */
             to_seq: number;
             /** Tokens */
@@ -4950,6 +5835,31 @@ export interface components {
             type: "session.terminated";
             /** Version */
             version: number;
+        };
+        /**
+         * SetupCodeRow
+         * @description A code that `guard connect --once` exchanges for an agent key.
+         */
+        SetupCodeRow: {
+            /**
+             * Expires At
+             * Format: date-time
+             */
+            expires_at: string;
+            /**
+             * Id
+             * Format: uuid
+             */
+            id: string;
+            /**
+             * Project
+             * Format: uuid
+             */
+            project: string;
+            /** Used At */
+            used_at: string | null;
+            /** Used On */
+            used_on: string;
         };
         /** Snapshot */
         Snapshot: {
@@ -5002,7 +5912,7 @@ export interface components {
              * Action
              * @enum {string}
              */
-            action: "pause" | "continue" | "terminate" | "allowlist" | "inject" | "allow_budget" | "finish" | "restart";
+            action: "pause" | "continue" | "terminate" | "allowlist" | "inject" | "allow_budget" | "finish" | "restart" | "undo" | "allow_once" | "deny";
             /** @default null */
             amount: components["schemas"]["Amount"] | null;
             /**
@@ -5024,10 +5934,15 @@ export interface components {
             message: string | null;
             /**
              * Scope
-             * @default project
+             * @default run
              * @enum {string}
              */
             scope: "run" | "agent" | "project";
+            /**
+             * Undoes
+             * @default null
+             */
+            undoes: string | null;
             /**
              * Version
              * @default null
@@ -5189,7 +6104,8 @@ export interface components {
          *     A `done` turn with the `key` of a proposed one completes it: one turn, one
          *     `seq`. `seq` is the reader's numbering (the server's, or the position in a
          *     file), never the client's. `nature` is what the caller says of the tool's
-         *     repeats; it wins over the policy's.
+         *     repeats; it wins over the policy's. With another `session` than the turns
+         *     before named, everything starts afresh.
          */
         Turn: {
             /**
@@ -5258,12 +6174,17 @@ export interface components {
              * @default null
              */
             result: string | null;
-            role: components["schemas"]["Role"];
+            role: components["schemas"]["guard__turn__Role"];
             /**
              * Seq
              * @default null
              */
             seq: number | null;
+            /**
+             * Session
+             * @default null
+             */
+            session: string | null;
             /**
              * State
              * @default null
@@ -5421,10 +6342,10 @@ export interface components {
              * Format: uuid
              */
             run: string;
+            /** Score */
+            score: number | null;
             /** Seq */
             seq: number;
-            /** Similarity */
-            similarity: number | null;
             /** Skipped */
             skipped: boolean;
             /** Tool */
@@ -5540,7 +6461,7 @@ export interface components {
         };
         /**
          * Verification
-         * @description Whether every chain holds; `broken_at` is the first row that does not.
+         * @description Whether everything holds; `broken_at` is the first row that does not.
          */
         Verification: {
             /**
@@ -5550,8 +6471,23 @@ export interface components {
             anchored_at: string | null;
             /** Broken At */
             broken_at: string | null;
+            /**
+             * Compared Since
+             * @default null
+             */
+            compared_since: string | null;
+            /**
+             * Faults
+             * @default []
+             */
+            faults: components["schemas"]["AuditFault"][];
             /** Head */
             head: string;
+            /**
+             * Keys
+             * @default []
+             */
+            keys: string[];
             /** Ok */
             ok: boolean;
             /** Rows */
@@ -5571,12 +6507,58 @@ export interface components {
             /** Recovered */
             recovered: boolean | null;
             /** Resolution */
-            resolution: ("terminate" | "continue" | "allowlist" | "inject" | "allow_budget" | "finish" | "dismissed" | "autofix" | "proceed" | "stop" | "ended" | "restart" | "superseded") | null;
+            resolution: ("terminate" | "continue" | "allowlist" | "inject" | "allow_budget" | "finish" | "dismissed" | "autofix" | "proceed" | "stop" | "ended" | "restart" | "superseded" | "allow_once" | "deny" | "answered" | "timed_out") | null;
             /** Summary */
             summary: string;
+            /**
+             * Turn
+             * @default null
+             */
+            turn: number | null;
             /** Turns After */
             turns_after: number | null;
         };
+        /**
+         * Work
+         * @description What a stretch of a run's turns did.
+         */
+        Work: {
+            /** Calls */
+            calls: components["schemas"]["CallCount"][];
+            /** Commit Count */
+            commit_count: number;
+            /** Commits */
+            commits: components["schemas"]["CommitRow"][];
+            /** Cost Usd */
+            cost_usd: string;
+            /** Details From Seq */
+            details_from_seq: number;
+            /** File Count */
+            file_count: number;
+            /** Files */
+            files: components["schemas"]["FileChange"][];
+            /** From Seq */
+            from_seq: number;
+            /**
+             * Since
+             * Format: date-time
+             */
+            since: string;
+            tests: components["schemas"]["RanTests"] | null;
+            /** To Seq */
+            to_seq: number;
+        };
+        /**
+         * Role
+         * @description Who speaks. A `user` turn resets every streak.
+         * @enum {string}
+         */
+        guard__turn__Role: "user" | "assistant" | "tool" | "system";
+        /**
+         * Role
+         * @enum {string}
+         */
+        missioncontrol__accounts__models__Role: "owner" | "operator" | "viewer";
     };
     responses: never;
     parameters: never;
@@ -5602,6 +6584,9 @@ export interface operations {
                 };
                 content: {
                     "application/json": Record<string, never>;
+                    "application/vnd.oai.openapi": Record<string, never>;
+                    "application/vnd.oai.openapi+json": Record<string, never>;
+                    "application/yaml": Record<string, never>;
                 };
             };
         };
@@ -5633,7 +6618,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
         };
@@ -5664,7 +6649,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
         };
@@ -5696,7 +6681,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
         };
@@ -5724,7 +6709,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
         };
@@ -5761,7 +6746,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
         };
@@ -5782,19 +6767,20 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description No response body */
             200: {
                 headers: {
                     [name: string]: unknown;
                 };
-                content?: never;
+                content: {
+                    "application/jsonl": string;
+                };
             };
             default: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
         };
@@ -5823,7 +6809,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
         };
@@ -5855,7 +6841,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
         };
@@ -5887,7 +6873,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
         };
@@ -5918,7 +6904,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
         };
@@ -5947,7 +6933,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
         };
@@ -5979,7 +6965,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
         };
@@ -6010,7 +6996,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
         };
@@ -6039,7 +7025,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
         };
@@ -6067,7 +7053,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
         };
@@ -6100,7 +7086,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
         };
@@ -6129,7 +7115,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
         };
@@ -6164,7 +7150,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
         };
@@ -6198,7 +7184,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
         };
@@ -6219,19 +7205,20 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description No response body */
             200: {
                 headers: {
                     [name: string]: unknown;
                 };
-                content?: never;
+                content: {
+                    "text/csv": string;
+                };
             };
             default: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
         };
@@ -6263,7 +7250,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
         };
@@ -6295,7 +7282,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
         };
@@ -6328,7 +7315,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
         };
@@ -6365,7 +7352,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
         };
@@ -6394,7 +7381,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
         };
@@ -6423,7 +7410,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
         };
@@ -6453,7 +7440,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
         };
@@ -6467,19 +7454,20 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description No response body */
             200: {
                 headers: {
                     [name: string]: unknown;
                 };
-                content?: never;
+                content: {
+                    "application/x-x509-ca-cert": string;
+                };
             };
             default: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
         };
@@ -6506,7 +7494,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
         };
@@ -6537,7 +7525,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
         };
@@ -6563,7 +7551,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
         };
@@ -6591,7 +7579,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
         };
@@ -6624,7 +7612,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
         };
@@ -6652,7 +7640,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
         };
@@ -6807,7 +7795,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
         };
@@ -6839,7 +7827,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
         };
@@ -6870,7 +7858,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
         };
@@ -6898,7 +7886,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
         };
@@ -6925,7 +7913,38 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    me_change: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["MePatch"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["User"];
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
         };
@@ -6952,7 +7971,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
         };
@@ -6981,7 +8000,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
         };
@@ -7011,7 +8030,38 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    projects_make: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["NewProject"];
+            };
+        };
+        responses: {
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ProjectRow"];
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
         };
@@ -7040,7 +8090,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
         };
@@ -7073,7 +8123,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
         };
@@ -7102,7 +8152,290 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    projects_export: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                project_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/jsonl": string;
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    invitations_list: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                project_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        next: string | null;
+                        results: components["schemas"]["InvitationRow"][];
+                    };
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    invitations_make: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                project_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["NewInvitation"];
+            };
+        };
+        responses: {
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["MadeInvitation"];
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    invitations_revoke: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                invitation_id: string;
+                project_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description No response body */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    projects_keys_list: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                project_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        next: string | null;
+                        results: components["schemas"]["AgentKeyRow"][];
+                    };
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    projects_keys_make: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                project_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["NewAgentKey"];
+            };
+        };
+        responses: {
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["MadeAgentKey"];
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    members_list: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                project_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        next: string | null;
+                        results: components["schemas"]["MemberRow"][];
+                    };
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    members_remove: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                project_id: string;
+                user_id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description No response body */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    members_change: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                project_id: string;
+                user_id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["MemberPatch"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["MemberRow"];
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
         };
@@ -7134,7 +8467,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
         };
@@ -7167,7 +8500,38 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    policies_scores: {
+        parameters: {
+            query?: {
+                days?: string;
+            };
+            header?: never;
+            path: {
+                project_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PolicyScores"];
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
         };
@@ -7197,7 +8561,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
         };
@@ -7229,7 +8593,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
         };
@@ -7262,7 +8626,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
         };
@@ -7292,7 +8656,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
         };
@@ -7325,7 +8689,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
         };
@@ -7341,19 +8705,20 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description No response body */
             200: {
                 headers: {
                     [name: string]: unknown;
                 };
-                content?: never;
+                content: {
+                    "text/csv": string;
+                };
             };
             default: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
         };
@@ -7382,7 +8747,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
         };
@@ -7395,6 +8760,7 @@ export interface operations {
                 project?: string;
                 q?: string;
                 since?: string;
+                sort?: string;
                 status?: string;
                 tree?: string;
                 until?: string;
@@ -7422,7 +8788,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
         };
@@ -7440,6 +8806,14 @@ export interface operations {
             };
         };
         responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RunRow"];
+                };
+            };
             201: {
                 headers: {
                     [name: string]: unknown;
@@ -7453,7 +8827,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
         };
@@ -7478,19 +8852,21 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description No response body */
             200: {
                 headers: {
                     [name: string]: unknown;
                 };
-                content?: never;
+                content: {
+                    "application/jsonl": string;
+                    "text/csv": string;
+                };
             };
             default: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
         };
@@ -7527,7 +8903,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
         };
@@ -7556,7 +8932,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
         };
@@ -7589,7 +8965,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
         };
@@ -7609,6 +8985,14 @@ export interface operations {
             };
         };
         responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["InterventionRow"];
+                };
+            };
             201: {
                 headers: {
                     [name: string]: unknown;
@@ -7622,7 +9006,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
         };
@@ -7693,7 +9077,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
         };
@@ -7722,7 +9106,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
         };
@@ -7742,6 +9126,14 @@ export interface operations {
             };
         };
         responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["InterventionRow"];
+                };
+            };
             201: {
                 headers: {
                     [name: string]: unknown;
@@ -7755,7 +9147,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
         };
@@ -7784,7 +9176,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
         };
@@ -7818,7 +9210,39 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    runs_presence: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                run_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        again_within_s: number;
+                    };
+                };
+            };
+            /** @description RFC 9457 */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
         };
@@ -7847,7 +9271,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
         };
@@ -7880,7 +9304,36 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    runs_summary: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                run_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RunSummary"];
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
         };
@@ -7915,7 +9368,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
         };
@@ -7944,7 +9397,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
         };
@@ -7982,7 +9435,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
         };
@@ -8057,7 +9510,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
         };
@@ -8087,7 +9540,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
         };
@@ -8113,7 +9566,98 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    setup_codes_offer: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["NewSetupCode"];
+            };
+        };
+        responses: {
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["MadeSetupCode"];
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    setup_codes_exchange: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["Exchange"];
+            };
+        };
+        responses: {
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ExchangedKey"];
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    setup_codes_read: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                code_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SetupCodeRow"];
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
         };
@@ -8143,7 +9687,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
         };
@@ -8174,7 +9718,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
         };
@@ -8202,7 +9746,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
         };
@@ -8234,7 +9778,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
         };
@@ -8265,7 +9809,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
         };
@@ -8293,7 +9837,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
         };
@@ -8335,12 +9879,14 @@ export interface operations {
                     "text/plain": unknown;
                 };
             };
-            /** @description another token, or none is set */
-            404: {
+            /** @description RFC 9457 */
+            default: {
                 headers: {
                     [name: string]: unknown;
                 };
-                content?: never;
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
             };
         };
     };
@@ -8355,6 +9901,15 @@ export interface operations {
         responses: {
             /** @description database, broker and worker do their work */
             200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": Record<string, never>;
+                };
+            };
+            /** @description one does not */
+            503: {
                 headers: {
                     [name: string]: unknown;
                 };

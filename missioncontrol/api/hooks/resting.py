@@ -15,37 +15,37 @@ from uuid import UUID
 from django.db.models import Q
 
 from missioncontrol.api.agents import told
-from missioncontrol.api.bell import doorbell
-from missioncontrol.api.endpoint import Answer, Request, read_json_object, wait_seconds
+from missioncontrol.api.endpoint import Request, Response, read_json_object, wait_seconds
+from missioncontrol.api.web_process import dispatcher
 from missioncontrol.clock import now
+from missioncontrol.decisions import sessions
+from missioncontrol.decisions.directives import ControlState
 from missioncontrol.errors import NotFound
-from missioncontrol.oversight import services
-from missioncontrol.oversight.directives import Standing
 from missioncontrol.runs.lifecycle import ENDED
 from missioncontrol.runs.models import Run, Turn
 
 
-async def wait_for_message(run: Run, request: Request) -> Answer:
+async def wait_for_message(run: Run, request: Request) -> Response:
     """Answer with the run's queued messages, or when it no longer rests, or in time."""
     asked = read_json_object(request.body)
     since = asked["since"] if isinstance(asked.get("since"), int) else run.last_obs
     until = asyncio.get_running_loop().time() + wait_seconds(str(asked.get("wait", 0)))
-    standing = await doorbell.standing(run.id)
-    while standing is not None:
-        news = await doorbell.run(partial(_look, run.id, standing, since))
+    control = await dispatcher.control_state(run.id)
+    while control is not None:
+        news = await dispatcher.run(partial(_look, run.id, control, since))
         left_s = until - asyncio.get_running_loop().time()
         if news or left_s <= 0:
             body = json.dumps({"wake": None, "over": False, "since": since} | news).encode()
-            return Answer(200, body, sent=told(run.id, standing) if news.get("wake") else None)
-        standing = await doorbell.rested(run.id, after=standing.version, timeout_s=left_s)
+            return Response(200, body, sent=told(run.id, control) if news.get("wake") else None)
+        control = await dispatcher.rested(run.id, after=control.version, timeout_s=left_s)
     raise NotFound("The run")
 
 
-def _look(run_id: UUID, standing: Standing, since: int) -> dict[str, Any]:
+def _look(run_id: UUID, control: ControlState, since: int) -> dict[str, Any]:
     """Look whether the session left its rest, or there is a text for it."""
-    if standing.forbidden or standing.status in ENDED or _has_gone_on(run_id, since):
+    if control.forbidden or control.status in ENDED or _has_gone_on(run_id, since):
         return {"over": True}
-    claimed = services.claim_messages(run_id, at=now()) if standing.queued_messages else []
+    claimed = sessions.claim_messages(run_id, at=now()) if control.queued_messages else []
     return {"wake": "\n\n".join(message.text for message in claimed)} if claimed else {}
 
 

@@ -16,20 +16,21 @@ from guard.adapters.base import Adapter
 from guard.adapters.hook import HookEvent
 from guard.adapters.said import HEADER, HookSaid
 from guard.errors import UnreadableHook
-from guard.kin import kin_of
-from guard.normalize import call_text
+from guard.reading.normalize import call_text
+from guard.sdk.lineage import parent_of
 from guard.wire import CallAction, Directive
 from guard.wire import Message as WireMessage
 from missioncontrol.accounts.models import Project
+from missioncontrol.accounts.reach import KeyHolder
 from missioncontrol.api.agents import told
-from missioncontrol.api.bell import doorbell
-from missioncontrol.api.endpoint import Answer, Request, read_json_object
-from missioncontrol.api.hooks import resting
+from missioncontrol.api.endpoint import Request, Response, read_json_object
+from missioncontrol.api.hooks import asking, resting, witness
 from missioncontrol.api.hooks.storing import store
+from missioncontrol.api.web_process import beside, dispatcher
 from missioncontrol.clock import now
+from missioncontrol.decisions import allowlist, directives, sessions
+from missioncontrol.decisions.directives import ControlState
 from missioncontrol.errors import InvalidRequest, NotFound
-from missioncontrol.oversight import allowlist, directives, services
-from missioncontrol.oversight.directives import Standing
 from missioncontrol.runs import services as runs
 from missioncontrol.runs.models import Run
 
@@ -39,32 +40,40 @@ LONGEST_HOLD_S = 24 * 3600.0
 """The project's `hold_limit` ends a hold; this only bounds a forgotten one."""
 
 
-async def hook(request: Request) -> Answer:
+async def hook(request: Request) -> Response:
     """Take one hook event and answer it in its agent's words."""
     adapter = _adapter(request.params["client"])
-    event = _read(adapter, request)
+    size = len(request.body)
+    event = await beside(lambda: _read(adapter, request), size=size)
     if event.is_probe:
-        return await doorbell.run(lambda: _about(request.project))
-    run = await doorbell.run(lambda: _run_of(adapter, event, request.project))
-    stored = await store(event, run)
+        return await dispatcher.run(lambda: _about(request.project))
+    run = await dispatcher.run(lambda: _run_of(adapter, event, request.key))
+    if event.stands_by:
+        return await witness.stand_by(run, request)
+    stored = await store(event, run, size=size)
+    await asking.follow(event, stored)
     if event.idles:
         return await resting.wait_for_message(run, request)
     if event.ends:
-        await doorbell.run(lambda: services.end_session(run.id, at=now()))
-        return Answer(200, b"{}")
-    standing = await _ruling(event, run.id, stored.obs)
-    directive = await _directive(event, run.id, standing, asked_seq=stored.asked_seq)
+        await dispatcher.run(lambda: sessions.end_session(run.id, at=now()))
+        return Response(200, b"{}")
+    control = await _ruling(event, run, stored.obs)
     if event.asks is not None:
-        event = await doorbell.run(lambda: _with_grant(event, run))
-    body = json.dumps(adapter.answer(event, directive)).encode()
-    return Answer(200, body, sent=told(run.id, standing))
+        event = await dispatcher.run(lambda: _with_grant(event, run))
+        if event.grant is None and (for_s := adapter.asks_for_s(event)):
+            return await asking.ask(adapter, event, run.id, for_s=for_s)
+    directive = await _directive(event, run.id, control, asked_seq=stored.asked_seq)
+    answer = adapter.answer(event, directive)
+    if answer.get("continue") is False:  # the turn ends with it, and no hook tells so
+        await store(replace(event, turns=(), calls=(), presence="idle"), run, size=0)
+    return Response(200, json.dumps(answer).encode(), sent=told(run.id, control))
 
 
-def _about(project_id: UUID) -> Answer:
+def _about(project_id: UUID) -> Response:
     """Tell a probe what its project asks of whoever connects an agent to it."""
     project = Project.objects.get(pk=project_id)
     about = {"fail": project.fail, "hold_limit": project.hold_limit, "version": settings.VERSION}
-    return Answer(200, json.dumps({"missioncontrol": about}).encode())
+    return Response(200, json.dumps({"missioncontrol": about}).encode())
 
 
 def _with_grant(event: HookEvent, run: Run) -> HookEvent:
@@ -79,51 +88,52 @@ def _adapter(client: str) -> Adapter:
     return adapter_of(client)
 
 
-async def _ruling(event: HookEvent, run_id: UUID, obs: int) -> Standing:
+async def _ruling(event: HookEvent, run: Run, obs: int) -> ControlState:
     """Wait for detection where the event can hold, and for a person while held."""
+    run_id = run.id
     if not event.holds:
-        doorbell.ring(run_id)
-        return await _standing(run_id)
-    judged = await doorbell.judged(run_id, obs=obs, timeout_s=JUDGED_WITHIN_S)
-    standing = judged or await _standing(run_id)
+        dispatcher.dispatch(run_id, root=run.root)
+        return await _control_state(run_id)
+    judged = await dispatcher.judged(run_id, obs=obs, timeout_s=JUDGED_WITHIN_S, root=run.root)
+    control = judged or await _control_state(run_id)
     until = _now() + (event.parks_after_s or LONGEST_HOLD_S)
-    while standing.on_hold:
+    while control.on_hold:
         if event.parks_after_s is not None and _now() >= until:
-            await doorbell.run(lambda: services.park(run_id, at=now()))
-            return await _standing(run_id)
-        moved = await doorbell.moved(
-            run_id, after=standing.version, timeout_s=max(until - _now(), 1.0)
+            await dispatcher.run(lambda: sessions.park(run_id, at=now()))
+            return await _control_state(run_id)
+        moved = await dispatcher.moved(
+            run_id, after=control.version, timeout_s=max(until - _now(), 1.0)
         )
-        standing = _still_there(moved)
-    return standing
+        control = _still_there(moved)
+    return control
 
 
 def _now() -> float:
     return asyncio.get_running_loop().time()
 
 
-async def _standing(run_id: UUID) -> Standing:
-    return _still_there(await doorbell.standing(run_id))
+async def _control_state(run_id: UUID) -> ControlState:
+    return _still_there(await dispatcher.control_state(run_id))
 
 
-def _still_there(standing: Standing | None) -> Standing:
+def _still_there(control: ControlState | None) -> ControlState:
     """Stop waiting for a run that was deleted meanwhile."""
-    if standing is None:
+    if control is None:
         raise NotFound("The run")
-    return standing
+    return control
 
 
 async def _directive(
-    event: HookEvent, run_id: UUID, standing: Standing, *, asked_seq: int
+    event: HookEvent, run_id: UUID, control: ControlState, *, asked_seq: int
 ) -> Directive:
     """Claim the queued messages for this one answer, where the model reads it."""
-    directive = directives.directive(standing, asked_seq=asked_seq if event.holds else None)
+    directive = directives.directive(control, asked_seq=asked_seq if event.holds else None)
     skipped = event.denial_is_read and directive.call is CallAction.SKIP
-    is_read = (event.takes_messages or skipped) and not standing.forbidden
-    if not (standing.queued_messages and is_read):
+    is_read = (event.takes_messages or skipped) and not control.forbidden
+    if not (control.queued_messages and is_read):
         return directive
-    claimed = await doorbell.run(
-        lambda: services.claim_messages(run_id, at=now(), agents=_readers(event))
+    claimed = await dispatcher.run(
+        lambda: sessions.claim_messages(run_id, at=now(), agents=_readers(event))
     )
     told = (WireMessage(id=str(m.id), text=m.text, agent=m.agent) for m in claimed)
     return replace(directive, messages=tuple(told))
@@ -139,24 +149,24 @@ def _read(adapter: Adapter, request: Request) -> HookEvent:
     said = HookSaid.read("; ".join(request.headers(HEADER.lower().encode())))
     try:
         told = read_json_object(request.body)
-        parent, relation = kin_of(told)
+        parent, relation = parent_of(told)
         event = adapter.read(told)
         return replace(event, said=said, parent_key=parent, relation=relation)
     except UnreadableHook as error:
         raise InvalidRequest(str(error)) from None
 
 
-def _run_of(adapter: Adapter, event: HookEvent, project_id: UUID) -> Run:
+def _run_of(adapter: Adapter, event: HookEvent, key: KeyHolder) -> Run:
     """Return the session's run, opened by whichever hook comes first."""
-    project = Project.objects.get(pk=project_id)
+    project = Project.objects.get(pk=key.project)
     request = runs.OpenRun(
         name=event.run_name, key=event.run_key, agent=event.client,
         goal=event.prompt or "", workspace=event.workspace,
         capabilities=adapter.capabilities(event), parent_key=event.parent_key,
         relation=event.relation,
     )  # fmt: skip
-    run, is_new = runs.open_run(project, request, by="agent", at=now())
-    if not is_new:
+    run, is_new = runs.open_run(project, request, by="agent", at=now(), opener=key)
+    if not is_new and not event.stands_by:
         _learn(run, adapter, event)
     return run
 
@@ -166,10 +176,10 @@ def _learn(run: Run, adapter: Adapter, event: HookEvent) -> None:
     told = adapter.capabilities(event)
     learned = told if run.observed_only else _news(told, run.capabilities)
     if learned:
-        services.learn_capabilities(run.id, learned, at=now())
+        sessions.learn_capabilities(run.id, learned, at=now())
     if run.parked and not event.ends:
-        services.unpark(run.id, at=now())
-    if event.workspace and list(event.workspace) != run.workspace:
+        sessions.unpark(run.id, at=now())
+    if event.workspace and runs.masked_workspace(event.workspace) != run.workspace:
         runs.set_workspace(run.id, event.workspace)
     if event.prompt and not run.goal:
         runs.describe_run(run.id, name=event.run_name, goal=event.prompt, at=now())

@@ -9,31 +9,33 @@ from dataclasses import replace
 
 from guard.adapters.hook import HookEvent, ModelCall
 from guard.turn import Turn
-from missioncontrol.api.bell import doorbell, writer
 from missioncontrol.api.reading import fault_of
+from missioncontrol.api.web_process import dispatcher
+from missioncontrol.api.web_process import store as put
 from missioncontrol.clock import now
-from missioncontrol.oversight import telemetry
-from missioncontrol.oversight.ledger import Call
+from missioncontrol.costs import telemetry
+from missioncontrol.costs.ledger import Call
 from missioncontrol.runs import selectors
 from missioncontrol.runs.ingest import Arrival, Stored
 from missioncontrol.runs.models import Run
+from missioncontrol.wire.runs import Presence
 
 FORKED = "forked"
 MOST_ALIKE = 16
 """Equal calls at once whose outcomes may race for their proposals."""
 
 
-async def store(event: HookEvent, run: Run) -> Stored:
-    """Store an event's turns; one that cannot be stored is left out.
+async def store(event: HookEvent, run: Run, *, size: int) -> Stored:
+    """Store an event's turns; one that cannot be stored is left out. `size`: its body's.
 
     What was used is counted first, so that a budget sees it with the turn.
     """
     if event.calls:
-        await doorbell.run(lambda: _count(event, run))
+        await dispatcher.run(lambda: _count(event, run))
     turns = tuple(turn for turn in event.turns if fault_of(turn) is None)
     if event.outcome_of and turns:
-        return await _complete(event, run, turns[0])
-    return await _put(run, turns)
+        return await _complete(event, run, turns[0], size=size)
+    return await _put(run, turns, size=size, presence=event.presence)
 
 
 def _count(event: HookEvent, run: Run) -> None:
@@ -48,9 +50,7 @@ def _count(event: HookEvent, run: Run) -> None:
 
 def _own(run: Run, calls: list[Call]) -> list[Call]:
     """Leave out what another session paid: a fork's transcript begins with a copy."""
-    copied = {
-        call.call_id for call in calls if call.made_at and call.made_at < run.started_at
-    }  # fmt: skip
+    copied = {call.call_id for call in calls if call.made_at and call.made_at < run.started_at}
     if copied and run.relation != FORKED:
         copied = telemetry.counted_elsewhere(run, copied)
     return [call for call in calls if call.call_id not in copied]
@@ -65,19 +65,22 @@ def _call(event: HookEvent, told: ModelCall) -> Call:
     )  # fmt: skip
 
 
-async def _complete(event: HookEvent, run: Run, outcome: Turn) -> Stored:
+async def _complete(event: HookEvent, run: Run, outcome: Turn, *, size: int) -> Stored:
     """Complete the last open call like it; without one, the outcome is a turn by itself.
 
     Outcomes of equal calls that ran at once may find the same proposal: who comes
     late sees that it was completed, and looks again.
     """
     for _ in range(MOST_ALIKE):
-        key = await doorbell.run(lambda: selectors.open_call(run.id, event.outcome_of))
-        stored = await _put(run, (replace(outcome, key=key or outcome.key),))
+        key = await dispatcher.run(lambda: selectors.open_call(run.id, event.outcome_of))
+        stored = await _put(run, (replace(outcome, key=key or outcome.key),), size=size)
         if stored.accepted or key is None:
             break
     return stored
 
 
-async def _put(run: Run, turns: tuple[Turn, ...]) -> Stored:
-    return await writer.put(Arrival(run=run.id, project=run.project_id, turns=turns))
+async def _put(
+    run: Run, turns: tuple[Turn, ...], *, size: int, presence: Presence | None = None
+) -> Stored:
+    told = Arrival(run=run.id, project=run.project_id, turns=turns, presence=presence)
+    return await put(told, size=size)

@@ -9,7 +9,7 @@ from typing import Any
 from uuid import UUID
 
 from missioncontrol.api.otlp.reading import Telling
-from missioncontrol.runs.cleaning import masked_json, storable_moment
+from missioncontrol.runs.cleaning import masked_json, masked_name, storable_moment
 from missioncontrol.runs.models import TelemetryRecord
 
 MOST_ATTRIBUTES = 100
@@ -33,7 +33,7 @@ def kept_record(run: UUID, telling: Telling, *, at: datetime) -> TelemetryRecord
     """Return the row that keeps a record."""
     record, told = telling.record, telling.told
     return TelemetryRecord(
-        run_id=run, key=record.key, name=record.name[:200], agent=told.agent,
+        run_id=run, key=record.key, name=masked_name(record.name, 200), agent=told.agent,
         attributes=kept(record.attributes), turn_key=told.tool_key,
         began_at=storable_moment(record.began_at), at=at,
     )  # fmt: skip

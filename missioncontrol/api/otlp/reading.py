@@ -17,6 +17,7 @@ from missioncontrol.api.otlp.dialects import claude_code, codex, gemini, genai, 
 from missioncontrol.api.otlp.record import Record
 from missioncontrol.api.otlp.told import CLIENTS, Told
 from missioncontrol.api.reading import fault_of
+from missioncontrol.runs.cleaning import masked_text
 
 logger = logging.getLogger(__name__)
 
@@ -80,7 +81,7 @@ def understood(batch: Batch, *, project: UUID, sessions: Sessions) -> list[Telli
         if len(session) > LONGEST_SESSION:
             batch.refuse(record.place, f"a session's id has at most {LONGEST_SESSION} characters")
             continue
-        agent = told.agent or agents.get(record.span, "")
+        agent = masked_text(told.agent or agents.get(record.span, "")) or ""
         turns = tuple(replace(turn, agent=turn.agent or agent or None) for turn in told.turns)
         whole = replace(told, session=session, agent=agent, turns=turns)
         found.append(Telling(record=record, told=_closed(record, whole)))
@@ -135,11 +136,14 @@ def _agents(read: Iterable[tuple[Record, Told]]) -> dict[str, str]:
     spans = {record.span: (record.parent, told.agent) for record, told in read if record.span}
     named: dict[str, str] = {}
     for span in spans:
-        seen, at = set[str](), span
-        while at in spans and at not in seen and not spans[at][1]:
-            seen.add(at)
+        path, at = {span: None}, span
+        while at in spans and at not in named and not spans[at][1]:
             at = spans[at][0]
-        named[span] = spans[at][1] if at in spans else ""
+            if at in path:  # a circle
+                break
+            path[at] = None
+        agent = named.get(at) or (spans[at][1] if at in spans else "")
+        named |= dict.fromkeys(path, agent)
     return named
 
 

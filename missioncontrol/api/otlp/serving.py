@@ -17,16 +17,17 @@ from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import (
 )
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceResponse
 
-from missioncontrol.api.bell import doorbell, writer
-from missioncontrol.api.endpoint import Answer, Request
+from missioncontrol.accounts.reach import KeyHolder
+from missioncontrol.api.endpoint import Request, Response
 from missioncontrol.api.otlp import from_json, from_protobuf, storing
 from missioncontrol.api.otlp.batch import Batch
 from missioncontrol.api.otlp.body import PROTOBUF, media_type, unpacked
 from missioncontrol.api.otlp.reading import Sessions, understood
 from missioncontrol.api.otlp.record import Signal
+from missioncontrol.api.web_process import dispatcher, writer
 from missioncontrol.clock import now
 from missioncontrol.errors import MissionControlError, Unavailable
-from missioncontrol.runs.ingest import Arrival
+from missioncontrol.runs.ingest import Arrival, clean
 
 T = TypeVar("T")
 logger = logging.getLogger(__name__)
@@ -37,37 +38,37 @@ REJECTED: dict[Signal, tuple[Any, str, str]] = {
     "metrics": (ExportMetricsServiceResponse, "rejected_data_points", "rejectedDataPoints"),
 }
 sessions = Sessions()
-_desk = ThreadPoolExecutor(2, thread_name_prefix="otlp")
-"""Apart from the desk of hooks: a held agent never waits behind a heap of spans."""
+_pool = ThreadPoolExecutor(2, thread_name_prefix="otlp")
+"""Apart from the threads of hooks: a held agent never waits behind a heap of spans."""
 
 
-async def traces(request: Request) -> Answer:
+async def traces(request: Request) -> Response:
     """Take spans."""
     return await _take(request, "traces")
 
 
-async def logs(request: Request) -> Answer:
+async def logs(request: Request) -> Response:
     """Take log records."""
     return await _take(request, "logs")
 
 
-async def metrics(request: Request) -> Answer:
+async def metrics(request: Request) -> Response:
     """Take metrics: looked at, and not kept."""
     return await _take(request, "metrics")
 
 
-async def _take(request: Request, signal: Signal) -> Answer:
+async def _take(request: Request, signal: Signal) -> Response:
     kind = media_type(_last(request, b"content-type"))
     encoding = _last(request, b"content-encoding")
     batch = await _aside(lambda: _read(request.body, kind, encoding, signal))
     try:
-        await _store(batch, request.project)
+        await _store(batch, request.key)
     except MissionControlError:
         raise
     except Exception:  # an exporter sends again what is unavailable, never what failed
         logger.exception("storing telemetry failed")
         raise Unavailable("It could not be stored just now; the log says why.") from None
-    return _answer(batch, kind)
+    return _respond(batch, kind)
 
 
 async def _aside(deed: Callable[[], T]) -> T:
@@ -77,7 +78,7 @@ async def _aside(deed: Callable[[], T]) -> T:
         close_old_connections()
         return deed()
 
-    return await asyncio.get_running_loop().run_in_executor(_desk, with_connection)
+    return await asyncio.get_running_loop().run_in_executor(_pool, with_connection)
 
 
 def _last(request: Request, name: bytes) -> str:
@@ -90,31 +91,35 @@ def _read(body: bytes, kind: str, encoding: str, signal: Signal) -> Batch:
     return from_protobuf.read(whole, signal) if kind == PROTOBUF else from_json.read(whole, signal)
 
 
-async def _store(batch: Batch, project: UUID) -> None:
+async def _store(batch: Batch, key: KeyHolder) -> None:
     """Store turns first: what is counted and kept afterwards points at them."""
     if not batch.records:
         return
-    found = await _aside(lambda: _visits(batch, project))
+    found = await _aside(lambda: _visits(batch, key))
     told = [visit for visit in found if visit.turns]
-    arrivals = [
-        Arrival(run=visit.run.id, project=project, turns=tuple(visit.turns)) for visit in told
-    ]
+    arrivals = await _aside(lambda: [_arrival(visit, key.project) for visit in told])
     await asyncio.gather(*(writer.put(arrival) for arrival in arrivals))
     await _aside(lambda: storing.settle(found, at=now()))
     for visit in told:
-        doorbell.ring(visit.run.id)
+        dispatcher.dispatch(visit.run.id, root=visit.run.root)
 
 
-def _visits(batch: Batch, project: UUID) -> list[storing.Visit]:
-    tellings = understood(batch, project=project, sessions=sessions)
-    return storing.visits(batch, tellings, project=project, at=now())
+def _arrival(visit: storing.Visit, project: UUID) -> Arrival:
+    return clean(Arrival(run=visit.run.id, project=project, turns=tuple(visit.turns)))
 
 
-def _answer(batch: Batch, kind: str) -> Answer:
+def _visits(batch: Batch, key: KeyHolder) -> list[storing.Visit]:
+    tellings = understood(batch, project=key.project, sessions=sessions)
+    return storing.visits(batch, tellings, project=key.project, key=key, at=now())
+
+
+def _respond(batch: Batch, kind: str) -> Response:
     response, field, camel = REJECTED[batch.signal]
     count, message = len(batch.refused), batch.message
     if kind == PROTOBUF:
         partial = {"partial_success": {field: count, "error_message": message}} if count else {}
-        return Answer(200, response(**partial).SerializeToString(), content_type=PROTOBUF.encode())
+        return Response(
+            200, response(**partial).SerializeToString(), content_type=PROTOBUF.encode()
+        )
     told = {"partialSuccess": {camel: str(count), "errorMessage": message}} if count else {}
-    return Answer(200, json.dumps(told).encode())
+    return Response(200, json.dumps(told).encode())

@@ -58,12 +58,8 @@ def tool_turn(
         role=Role.ASSISTANT, key=key, agent=agent[:NAME_LENGTH] or None,
         tool=tool[:TOOL_LENGTH] or "tool", args=arguments(given),
         result=text if failure is None else None,
-        error=None if failure is None else _failed(failure, text), ts=at,
+        error=text if text and failure == "error" else failure, ts=at,
     )  # fmt: skip
-
-
-def _failed(failure: str, text: str | None) -> str:
-    return text if text and failure == "error" else failure
 
 
 def _spoken_until(given: Sequence[Said]) -> int:

@@ -15,14 +15,17 @@ from uuid import UUID
 
 from guard.turn import Turn
 from missioncontrol.accounts.models import Project
+from missioncontrol.accounts.reach import KeyHolder
 from missioncontrol.api.otlp.batch import Batch
 from missioncontrol.api.otlp.keeping import kept, kept_record
 from missioncontrol.api.otlp.reading import Telling
 from missioncontrol.api.otlp.record import Record
-from missioncontrol.errors import MissionControlError
-from missioncontrol.oversight import services, telemetry
-from missioncontrol.oversight.ledger import Call
+from missioncontrol.costs import telemetry
+from missioncontrol.costs.ledger import Call
+from missioncontrol.decisions import sessions
+from missioncontrol.errors import Forbidden, MissionControlError
 from missioncontrol.runs import services as runs
+from missioncontrol.runs.cleaning import masked_json
 from missioncontrol.runs.models import Run, TelemetryRecord
 from missioncontrol.runs.models import Turn as TurnModel
 
@@ -55,19 +58,26 @@ class Visit:
 
 
 def visits(
-    batch: Batch, tellings: Sequence[Telling], *, project: UUID, at: datetime
-) -> list[Visit]:
-    """Find each session's run, or open it, and what is new to it."""
+    batch: Batch, tellings: Sequence[Telling], *, project: UUID, at: datetime,
+    key: KeyHolder | None = None,
+) -> list[Visit]:  # fmt: skip
+    """Find each session's run, or open it, and what is new to it.
+
+    What is told of a run that `key` does not reach is refused, and the rest is taken.
+    """
     by_key: dict[str, list[Telling]] = defaultdict(list)
     for one in tellings:
         by_key[one.run_key].append(one)
     owner = Project.objects.get(pk=project)
     found = []
-    for number, (key, told) in enumerate(by_key.items()):
+    for number, (run_key, told) in enumerate(by_key.items()):
         if number >= MOST_RUNS:
             _refuse(batch, told, f"at most {MOST_RUNS} sessions a request")
             continue
-        found.append(_visit(owner, key, told, at=at))
+        try:
+            found.append(_visit(owner, run_key, told, at=at, opener=key))
+        except Forbidden as refused:
+            _refuse(batch, told, str(refused))
     return found
 
 
@@ -82,7 +92,7 @@ def settle(found: Iterable[Visit], *, at: datetime) -> None:
     telemetry.count_calls({run: told for run, told in calls.items() if told}, at=at)
     for visit in found:
         if visit.run.observed_only and (last := visit.goodbye):
-            services.end_session(visit.run.id, at=at, failed=last.told.failed)
+            sessions.end_session(visit.run.id, at=at, failed=last.told.failed)
     records = [kept_record(visit.run.id, one, at=at) for visit in found for one in visit.tellings]
     TelemetryRecord.objects.bulk_create(records, ignore_conflicts=True)
     telemetry.place_calls(calls, at=at)
@@ -93,8 +103,10 @@ def _refuse(batch: Batch, tellings: Iterable[Telling], why: str) -> None:
         batch.refuse(one.record.place, why)
 
 
-def _visit(project: Project, key: str, told: list[Telling], *, at: datetime) -> Visit:
-    run = _run_of(project, key, told, at=at)
+def _visit(
+    project: Project, key: str, told: list[Telling], *, at: datetime, opener: KeyHolder | None
+) -> Visit:
+    run = _run_of(project, key, told, at=at, opener=opener)
     new = _unknown(run, told)
     visit = Visit(run, new)
     if run.observed_only:  # hooks and SDK tell of the turns themselves, and tell more
@@ -102,7 +114,9 @@ def _visit(project: Project, key: str, told: list[Telling], *, at: datetime) -> 
     return visit
 
 
-def _run_of(project: Project, key: str, told: list[Telling], *, at: datetime) -> Run:
+def _run_of(
+    project: Project, key: str, told: list[Telling], *, at: datetime, opener: KeyHolder | None
+) -> Run:
     first = told[0]
     prompt = next((one.told.prompt for one in told if one.told.prompt), "")
     name = f"{first.told.client}: {prompt[:PROMPT_LENGTH]}" if prompt else first.told.client
@@ -113,7 +127,7 @@ def _run_of(project: Project, key: str, told: list[Telling], *, at: datetime) ->
             name=name, key=key, agent=agent, goal=prompt, capabilities=CAPABILITIES,
             metadata={"otel": kept(first.record.resource)},
         ),
-        by="agent", at=at, observed_only=True,
+        by="agent", at=at, observed_only=True, opener=opener,
     )  # fmt: skip
     if not is_new and run.observed_only and prompt and not run.goal:
         runs.describe_run(run.id, name=name, goal=prompt, at=at)
@@ -136,7 +150,7 @@ def _paired(run: Run, told: list[Telling]) -> list[Turn]:
     for one in told:
         for turn in one.told.turns:
             if turn.is_proposed:
-                waiting.append((turn.key, turn.tool, turn.args))
+                waiting.append((turn.key, turn.tool, masked_json(turn.args)))
             turns.append(_completing(waiting, turn) if one.told.unpaired else turn)
     return turns
 
@@ -150,9 +164,10 @@ def _proposals(run: Run) -> list[Proposal]:
 
 
 def _completing(waiting: list[Proposal], turn: Turn) -> Turn:
+    given = masked_json(turn.args)  # as proposals are stored
     for proposal in waiting:
         key, tool, args = proposal
-        if tool == turn.tool and args == turn.args:
+        if tool == turn.tool and args == given:
             waiting.remove(proposal)
             return replace(turn, key=key)
     return turn

@@ -13,15 +13,18 @@ from rest_framework.request import Request
 from rest_framework.views import APIView
 
 from missioncontrol.accounts import selectors
-from missioncontrol.accounts.models import AgentKey, PersonalToken, Scope
+from missioncontrol.accounts.models import AgentKey, PersonalToken, Reach, Scope
 from missioncontrol.api import auth, keys
-from missioncontrol.api.answers import answer, answer_page, read_body
+from missioncontrol.api.rest import json_response, page_response, read_body
 from missioncontrol.api.schema import described
 from missioncontrol.clock import now
-from missioncontrol.oversight import access
+from missioncontrol.projects import access
 from missioncontrol.wire.access import AgentKeyRow, MadeAgentKey, MadeToken, TokenRow
 
-KEY_FIELDS = ("id", "name", "prefix", "created_at", "created_by", "last_used_at", "revoked_at")
+KEY_FIELDS = (
+    "id", "name", "prefix", "reach", "agent", "created_at", "created_by", "last_used_at",
+    "revoked_at",
+)  # fmt: skip
 TOKEN_FIELDS = (
     "id", "name", "prefix", "scope", "created_at", "expires_at", "last_used_at", "revoked_at",
 )  # fmt: skip
@@ -29,10 +32,15 @@ TOKEN_FIELDS = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewAgentKey:
-    """A key to make; `project` where the person has several."""
+    """A key to make; `project` where the person has several.
+
+    It speaks for the runs it opens, or for those of `agent`, or for the whole project.
+    """
 
     name: str
     project: UUID | None = None
+    reach: Reach = Reach.OWN
+    agent: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,15 +59,29 @@ class AgentKeys(APIView):
     def get(self, request: Request) -> HttpResponse:
         """List agent keys, newest first; a secret is never shown again."""
         found = selectors.agent_keys(projects=auth.projects_of(request))
-        return answer_page(request, found, lambda key: AgentKeyRow(**_key(key)))
+        return page_response(request, found, lambda key: AgentKeyRow(**_key(key)))
 
     @described("keys_make", takes=NewAgentKey, returns=MadeAgentKey, status=201)
     def post(self, request: Request) -> HttpResponse:
         """Make an agent key; owners only. Its secret is in this answer alone."""
         asked = read_body(request, NewAgentKey)
-        project = auth.owned_project(request, asked.project)
-        made = access.make_agent_key(project, name=asked.name, by=auth.name_of(request), at=now())
-        return answer(MadeAgentKey(**_key(made.row), secret=made.secret), status=201)
+        return _make_key(request, auth.owned_project(request, asked.project), asked)
+
+
+class ProjectKeys(APIView):
+    permission_classes = [auth.IsPerson]
+
+    @described("projects_keys_list", returns=AgentKeyRow, many=True)
+    def get(self, request: Request, project_id: UUID) -> HttpResponse:
+        """List a project's agent keys, newest first."""
+        found = selectors.agent_keys(projects=[auth.check_belongs(request, project_id)])
+        return page_response(request, found, lambda key: AgentKeyRow(**_key(key)))
+
+    @described("projects_keys_make", takes=NewAgentKey, returns=MadeAgentKey, status=201)
+    def post(self, request: Request, project_id: UUID) -> HttpResponse:
+        """Make an agent key of this project; owners only. Its secret is in this answer alone."""
+        asked = read_body(request, NewAgentKey)
+        return _make_key(request, auth.owned_project(request, project_id), asked)
 
 
 class OneAgentKey(APIView):
@@ -69,9 +91,11 @@ class OneAgentKey(APIView):
     def delete(self, request: Request, key_id: UUID) -> HttpResponse:
         """Revoke an agent key; owners only."""
         key = access.revoke_agent_key(
-            key_id, projects=auth.owned_projects(request, key_id=key_id),
-            by=auth.name_of(request), at=now(),
-        )  # fmt: skip
+            key_id,
+            projects=auth.owned_projects(request, key_id=key_id),
+            by=auth.name_of(request),
+            at=now(),
+        )
         keys.forget(key.digest)
         return HttpResponse(status=204)
 
@@ -83,7 +107,7 @@ class Tokens(APIView):
     def get(self, request: Request) -> HttpResponse:
         """List your personal tokens, newest first."""
         mine = selectors.personal_tokens(_person(request))
-        return answer_page(request, mine, lambda token: TokenRow(**_token(token)))
+        return page_response(request, mine, lambda token: TokenRow(**_token(token)))
 
     @described("tokens_make", takes=NewToken, returns=MadeToken, status=201)
     def post(self, request: Request) -> HttpResponse:
@@ -94,7 +118,7 @@ class Tokens(APIView):
             _person(request), name=asked.name, scope=asked.scope, expires_at=asked.expires_at,
             by=auth.name_of(request), at=now(),
         )  # fmt: skip
-        return answer(MadeToken(**_token(made.row), secret=made.secret), status=201)
+        return json_response(MadeToken(**_token(made.row), secret=made.secret), status=201)
 
 
 class OneToken(APIView):
@@ -115,10 +139,20 @@ class Sessions(APIView):
         """Sign out everywhere but here."""
         auth.check_by_hand(request)
         access.end_other_sessions(
-            user=_person(request), kept=request.session.session_key,
-            by=auth.name_of(request), at=now(),
-        )  # fmt: skip
+            user=_person(request),
+            kept=request.session.session_key,
+            by=auth.name_of(request),
+            at=now(),
+        )
         return HttpResponse(status=204)
+
+
+def _make_key(request: Request, project: UUID, asked: NewAgentKey) -> HttpResponse:
+    made = access.make_agent_key(
+        project, name=asked.name, by=auth.name_of(request), at=now(), reach=asked.reach,
+        agent=asked.agent,
+    )  # fmt: skip
+    return json_response(MadeAgentKey(**_key(made.row), secret=made.secret), status=201)
 
 
 def _key(key: AgentKey) -> dict[str, Any]:

@@ -10,15 +10,12 @@ from django.http import HttpResponse
 from rest_framework.request import Request
 from rest_framework.views import APIView
 
-from missioncontrol.accounts.models import Role
 from missioncontrol.accounts.pace import Pace
-from missioncontrol.accounts.selectors import role_in
 from missioncontrol.api import auth
-from missioncontrol.api.answers import answer, answer_list, answer_page, identity, read_body
+from missioncontrol.api.rest import identity, json_response, list_response, page_response, read_body
 from missioncontrol.api.schema import described
-from missioncontrol.api.views.oversight import named_project
+from missioncontrol.api.views.decisions import named_project
 from missioncontrol.clock import now
-from missioncontrol.errors import Forbidden
 from missioncontrol.notify import channels, selectors
 from missioncontrol.notify.models import Channel
 from missioncontrol.notify.rows import delivery_row
@@ -77,7 +74,7 @@ class Channels(APIView):
     @described("channels_list", returns=ChannelRow, many=True, query=("project",))
     def get(self, request: Request) -> HttpResponse:
         """List how people are reached, in the order they are told."""
-        return answer_list(request, selectors.channels(projects=auth.projects_of(request)))
+        return list_response(request, selectors.channels(projects=auth.projects_of(request)))
 
     @described("channels_add", takes=NewChannel, returns=ChannelRow, status=201)
     def post(self, request: Request) -> HttpResponse:
@@ -90,7 +87,7 @@ class Channels(APIView):
             rules={name: getattr(asked, name) for name in RULES}, by=auth.name_of(request),
             at=now(),
         )  # fmt: skip
-        return answer(selectors.show_channel(channel), status=201)
+        return json_response(selectors.show_channel(channel), status=201)
 
 
 class OneChannel(APIView):
@@ -100,7 +97,7 @@ class OneChannel(APIView):
     def get(self, request: Request, channel_id: UUID) -> HttpResponse:
         """Show a channel."""
         found = selectors.channel(channel_id, projects=auth.projects_of(request))
-        return answer(selectors.show_channel(found))
+        return json_response(selectors.show_channel(found))
 
     @described("channels_change", takes=ChannelPatch, returns=ChannelRow)
     def patch(self, request: Request, channel_id: UUID) -> HttpResponse:
@@ -109,7 +106,7 @@ class OneChannel(APIView):
         changed = channels.change_channel(
             channel, _named(read_body(request, ChannelPatch)), by=auth.name_of(request), at=now()
         )
-        return answer(selectors.show_channel(changed))
+        return json_response(selectors.show_channel(changed))
 
     @described("channels_remove", status=204)
     def delete(self, request: Request, channel_id: UUID) -> HttpResponse:
@@ -128,16 +125,18 @@ class ChannelTest(APIView):
         auth.check_may_act(request, channel.project_id)
         TESTS.check(str(request.user.pk))
         made = channels.send_test(channel, by=auth.name_of(request), at=now())
-        return answer(delivery_row(made), status=202)
+        return json_response(delivery_row(made), status=202)
 
 
 class Deliveries(APIView):
     permission_classes = [auth.IsPerson]
 
     @described(
-        "deliveries_list", returns=DeliveryRow, many=True,
+        "deliveries_list",
+        returns=DeliveryRow,
+        many=True,
         query=("status", "kind", "channel", "decision", "run", "project"),
-    )  # fmt: skip
+    )
     def get(self, request: Request) -> HttpResponse:
         """List what people were told or are to be, newest first; `?status=failed,waiting`."""
         found = selectors.deliveries(
@@ -145,7 +144,7 @@ class Deliveries(APIView):
             kinds=_words(request, "kind"), channel=identity(request, "channel"),
             decision=identity(request, "decision"), run=identity(request, "run"),
         )  # fmt: skip
-        return answer_page(request, found, delivery_row)
+        return page_response(request, found, delivery_row)
 
 
 class OneDelivery(APIView):
@@ -155,7 +154,7 @@ class OneDelivery(APIView):
     def get(self, request: Request, delivery_id: UUID) -> HttpResponse:
         """Show a delivery."""
         found = selectors.delivery(delivery_id, projects=auth.projects_of(request))
-        return answer(delivery_row(found))
+        return json_response(delivery_row(found))
 
 
 class DeliveryRetry(APIView):
@@ -169,7 +168,9 @@ class DeliveryRetry(APIView):
         auth.check_may_act(request, delivery.project_id)
         RETRIES.check(str(request.user.pk))
         channels.try_again(delivery, at=now())
-        return answer(delivery_row(selectors.delivery(delivery_id, projects=mine)), status=202)
+        return json_response(
+            delivery_row(selectors.delivery(delivery_id, projects=mine)), status=202
+        )
 
 
 def _owned(request: Request, channel_id: UUID) -> Channel:
@@ -179,9 +180,7 @@ def _owned(request: Request, channel_id: UUID) -> Channel:
 
 
 def _check_owns(request: Request, project: UUID) -> None:
-    user: Any = request.user
-    if role_in(user, project) != Role.OWNER:
-        raise Forbidden("Only an owner changes how people are reached.")
+    auth.check_owns(request, project, "Only an owner changes how people are reached.")
 
 
 def _named(asked: ChannelPatch) -> dict[str, Any]:

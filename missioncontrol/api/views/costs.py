@@ -11,17 +11,18 @@ from rest_framework.request import Request
 from rest_framework.views import APIView
 
 from missioncontrol.api import auth
-from missioncontrol.api.answers import YEARS, answer, answer_list, moment, word
+from missioncontrol.api.rest import YEARS, json_response, list_response, moment, word
 from missioncontrol.api.schema import described
 from missioncontrol.clock import now
+from missioncontrol.costs import selectors
 from missioncontrol.errors import InvalidRequest, NotFound
-from missioncontrol.oversight import accounting, report_rows, selectors
-from missioncontrol.oversight.account_parts import GROUPS, Asked
-from missioncontrol.oversight.cost_csv import account_csv
-from missioncontrol.oversight.report_texts import csv_of
-from missioncontrol.oversight.spans import RANGES
-from missioncontrol.oversight.today import spent_today
-from missioncontrol.oversight.usual import usual_spending
+from missioncontrol.reports import accounting, rows
+from missioncontrol.reports.account_parts import GROUPS, Asked
+from missioncontrol.reports.baseline import baseline_spending
+from missioncontrol.reports.cost_csv import account_csv
+from missioncontrol.reports.periods import PERIOD_KINDS
+from missioncontrol.reports.texts import csv_of
+from missioncontrol.reports.today import spent_today
 from missioncontrol.wire.costs import CostAccount, CostRow, TodayRow, UsualRow
 from missioncontrol.wire.reports import Report, ReportRow
 
@@ -41,9 +42,10 @@ class Costs(APIView):
         found = selectors.costs(
             projects=auth.projects_of(request),
             group_by=_choice(request, "group_by", COST_GROUPS),
-            since=moment(request, "since"), until=moment(request, "until"),
-        )  # fmt: skip
-        return answer_list(request, found)
+            since=moment(request, "since"),
+            until=moment(request, "until"),
+        )
+        return list_response(request, found)
 
 
 class Usual(APIView):
@@ -52,7 +54,9 @@ class Usual(APIView):
     @described("costs_usual", returns=UsualRow, many=True, query=("project",))
     def get(self, request: Request) -> HttpResponse:
         """Tell what each agent usually spends an hour, where enough runs are recorded."""
-        return answer_list(request, usual_spending(projects=auth.projects_of(request), at=now()))
+        return list_response(
+            request, baseline_spending(projects=auth.projects_of(request), at=now())
+        )
 
 
 class Today(APIView):
@@ -61,7 +65,7 @@ class Today(APIView):
     @described("costs_today", returns=TodayRow, many=True, query=("project",))
     def get(self, request: Request) -> HttpResponse:
         """Tell what each project spent since its midnight, and its day's budget."""
-        return answer_list(request, spent_today(projects=auth.projects_of(request), at=now()))
+        return list_response(request, spent_today(projects=auth.projects_of(request), at=now()))
 
 
 class Account(APIView):
@@ -70,13 +74,13 @@ class Account(APIView):
     @described("costs_account", returns=CostAccount, query=ACCOUNT)
     def get(self, request: Request) -> HttpResponse:
         """Account for a `range` (day, week, month) that holds `day`; today's by default."""
-        return answer(_account(request))
+        return json_response(_account(request))
 
 
 class Export(APIView):
     permission_classes = [auth.IsPerson]
 
-    @described("costs_export", query=ACCOUNT)
+    @described("costs_export", files=("text/csv",), query=ACCOUNT)
     def get(self, request: Request) -> HttpResponse:
         """Export an account's groups as CSV."""
         told = _account(request)
@@ -91,11 +95,9 @@ class Reports(APIView):
     def get(self, request: Request) -> HttpResponse:
         """List daily cost reports, the latest day first; of each its newest version."""
         before = read_day(request.query_params.get("cursor"))
-        found = report_rows.listed(
-            projects=auth.projects_of(request), before=before, days=DAYS_A_PAGE
-        )
+        found = rows.listed(projects=auth.projects_of(request), before=before, days=DAYS_A_PAGE)
         is_full = len({row.day for row in found}) == DAYS_A_PAGE
-        return answer_list(request, found, cursor=found[-1].day if is_full else None)
+        return list_response(request, found, cursor=found[-1].day if is_full else None)
 
 
 class OneReport(APIView):
@@ -104,16 +106,16 @@ class OneReport(APIView):
     @described("reports_read", returns=Report)
     def get(self, request: Request, report_id: UUID) -> HttpResponse:
         """Show a daily cost report, as it was made."""
-        return answer(report_rows.one(report_id, projects=auth.projects_of(request)))
+        return json_response(rows.one(report_id, projects=auth.projects_of(request)))
 
 
 class ReportFile(APIView):
     permission_classes = [auth.IsPerson]
 
-    @described("reports_csv")
+    @described("reports_csv", files=("text/csv",))
     def get(self, request: Request, report_id: UUID) -> HttpResponse:
         """Export a daily cost report as CSV."""
-        report = report_rows.one(report_id, projects=auth.projects_of(request))
+        report = rows.one(report_id, projects=auth.projects_of(request))
         return csv_file(csv_of(report), name=f"cost-report-{report.row.day}.csv")
 
 
@@ -130,7 +132,7 @@ def _account(request: Request) -> CostAccount:
         raise NotFound("The project")
     said = request.query_params
     asked = Asked(
-        kind=cast(Any, _choice(request, "range", RANGES)),
+        kind=cast(Any, _choice(request, "range", PERIOD_KINDS)),
         day=read_day(said.get("day")),
         group_by=cast(Any, _choice(request, "group_by", GROUPS)),
         agent=word(request, "agent"),

@@ -19,14 +19,14 @@ from missioncontrol.accounts.models import Browser, LoginLink
 from missioncontrol.accounts.pace import Pace
 from missioncontrol.accounts.selectors import memberships_of
 from missioncontrol.api import auth
-from missioncontrol.api.answers import answer, answer_list, read_body
+from missioncontrol.api.rest import json_response, list_response, read_body
 from missioncontrol.api.schema import described
 from missioncontrol.clock import now
 from missioncontrol.errors import InvalidRequest, NotFound, Unavailable
 from missioncontrol.notify import devices, services, vapid
 from missioncontrol.notify.devices import Tried
 from missioncontrol.notify.models import Device
-from missioncontrol.oversight import access
+from missioncontrol.projects import access
 from missioncontrol.wire.devices import DeviceRow, PairingRow, PushRow, Reach
 
 PAIRINGS = Pace(most=10, in_all=100)
@@ -79,7 +79,7 @@ class Devices(APIView):
         """List the browsers in which you are signed in, the latest seen first."""
         this = _this(request)
         mine = list(browsers.browsers_of(_person(request)).select_related("device"))
-        return answer_list(request, _rows(mine, this))
+        return list_response(request, _rows(mine, this))
 
 
 class ReachView(APIView):
@@ -88,8 +88,8 @@ class ReachView(APIView):
     @described("devices_reach", returns=Reach)
     def get(self, request: Request) -> HttpResponse:
         """Say where a phone reaches this installation, and what it can do there."""
-        url = _address_for_phones(request)
-        return answer(
+        url = address_for_phones(request)
+        return json_response(
             Reach(
                 url=url,
                 is_secure=url.startswith("https://"),
@@ -102,7 +102,7 @@ class ReachView(APIView):
 class Certificate(APIView):
     permission_classes = [auth.IsPerson]
 
-    @described("devices_certificate")
+    @described("devices_certificate", files=("application/x-x509-ca-cert",))
     def get(self, request: Request) -> HttpResponse:
         """Fetch the certificate a phone may be told to trust: the one this machine made."""
         found = certificates.authority(settings.DATA_DIR)
@@ -123,7 +123,7 @@ class OneDevice(APIView):
         asked = asdict(read_body(request, DevicePatch))
         changes = {name: value for name, value in asked.items() if value is not None}
         access.change_device(browser, changes, by=auth.name_of(request), at=now())
-        return answer(_row(_find(request, device_id), _this(request)))
+        return json_response(_row(_find(request, device_id), _this(request)))
 
     @described("devices_sign_out", status=204)
     def delete(self, request: Request, device_id: UUID) -> HttpResponse:
@@ -155,7 +155,7 @@ class ThisPush(APIView):
         )  # fmt: skip
         if is_first:
             access.record_push(browser, on=True, at=now())
-        return answer(_row(_find(request, browser.id), browser), status=201)
+        return json_response(_row(_find(request, browser.id), browser), status=201)
 
     @described("devices_unsubscribe", status=204)
     def delete(self, request: Request) -> HttpResponse:
@@ -189,7 +189,7 @@ class Pairings(APIView):
         """Make a link and a code that sign one phone in, once, within ten minutes."""
         auth.check_by_hand(request)
         PAIRINGS.check(str(request.user.pk))
-        base = _address_for_phones(request)
+        base = address_for_phones(request)
         if not base:
             raise Unavailable(
                 "Only who is at this machine reaches it: start with --https or --lan."
@@ -201,7 +201,7 @@ class Pairings(APIView):
             id=made.id, status="waiting", expires_at=made.expires_at, url=url, code=made.code,
             code_url=f"{base}/pair", qr=picture,
         )  # fmt: skip
-        return answer(row, status=201)
+        return json_response(row, status=201)
 
 
 class OnePairing(APIView):
@@ -213,7 +213,7 @@ class OnePairing(APIView):
         link = pairing.find(pairing=pairing_id, user=_person(request))
         if link is None:
             raise NotFound("The pairing")
-        return answer(_pairing_row(link, _this(request)))
+        return json_response(_pairing_row(link, _this(request)))
 
 
 def _person(request: Request) -> User:
@@ -225,9 +225,11 @@ def _this(request: Request) -> Browser | None:
     if request.auth is not None:
         return None
     return browsers.present(
-        request.session, user=_person(request), agent=request.headers.get("User-Agent", ""),
+        request.session,
+        user=_person(request),
+        agent=request.headers.get("User-Agent", ""),
         at=now(),
-    )  # fmt: skip
+    )
 
 
 def _find(request: Request, device_id: UUID) -> Browser:
@@ -286,12 +288,13 @@ def _push_key() -> str | None:
     return vapid.public_key() if settings.VAPID_PRIVATE_KEY else None
 
 
-def _address_for_phones(request: Request) -> str:
+def address_for_phones(request: Request) -> str:
     """Return where a phone comes in; else what this page was reached by, if not loopback."""
     if settings.PHONE_URL:
         return str(settings.PHONE_URL).rstrip("/")
     here = request.build_absolute_uri("/").rstrip("/")
-    return "" if urlsplit(here).hostname in LOOPBACK else here
+    name = urlsplit(here).hostname or ""
+    return "" if name in LOOPBACK or name.endswith(".localhost") else here
 
 
 def _is_own(url: str) -> bool:

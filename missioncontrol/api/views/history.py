@@ -16,16 +16,27 @@ from rest_framework.request import Request
 from rest_framework.views import APIView
 
 from missioncontrol.api import auth
-from missioncontrol.api.answers import answer, answer_page, answer_rows, identity, moment, read_body
+from missioncontrol.api.rest import (
+    identity,
+    json_response,
+    list_response,
+    moment,
+    page_response,
+    page_size,
+    read_body,
+    rows_response,
+    word,
+)
 from missioncontrol.api.schema import described
 from missioncontrol.api.streaming import pages_of, stream
 from missioncontrol.clock import now
 from missioncontrol.errors import InvalidRequest
-from missioncontrol.history import exporting, finding, saved_views
+from missioncontrol.history import exporting, finding, saved_views, sorting
 from missioncontrol.history.language import Query, read_query
+from missioncontrol.history.summary import summarize
 from missioncontrol.runs.models import Run
-from missioncontrol.runs.selectors import list_runs
-from missioncontrol.wire.history import HistoryRow, HistoryTotals, SavedViewRow
+from missioncontrol.runs.selectors import find_run, list_runs
+from missioncontrol.wire.history import HistoryRow, HistoryTotals, RunSummary, SavedViewRow
 
 FILTERS = ("q", "status", "agent", "since", "until", "parent", "tree", "project", "zone")
 FORMATS = {"csv": exporting.csv_lines, "jsonl": exporting.jsonl}
@@ -47,13 +58,23 @@ class Totals(APIView):
     def get(self, request: Request) -> HttpResponse:
         """Add up every run the filters leave."""
         found, _ = _found(request, at=now())
-        return answer(finding.totals(found))
+        return json_response(finding.totals(found))
+
+
+class Summary(APIView):
+    permission_classes = [auth.IsPerson]
+
+    @described("runs_summary", returns=RunSummary)
+    def get(self, request: Request, run_id: UUID) -> HttpResponse:
+        """Say what a run was asked, did, changed, tested and spent, made without a model."""
+        run = find_run(run_id, projects=auth.projects_of(request))
+        return json_response(summarize(run))
 
 
 class Export(APIView):
     permission_classes = [auth.IsPerson]
 
-    @described("runs_export", query=(*FILTERS, "as"))
+    @described("runs_export", files=("application/jsonl", "text/csv"), query=(*FILTERS, "as"))
     def get(self, request: Request) -> StreamingHttpResponse:
         """Export every run the filters leave, as `as=csv` or `jsonl`."""
         kind = request.query_params.get("as", "jsonl")
@@ -71,17 +92,21 @@ class SavedViews(APIView):
     def get(self, request: Request) -> HttpResponse:
         """List your own views."""
         mine = saved_views.views_of(_person(request), projects=auth.projects_of(request))
-        return answer_page(request, mine, saved_views.view_row)
+        return page_response(request, mine, saved_views.view_row)
 
     @described("views_save", takes=NewView, returns=SavedViewRow, status=201)
     def post(self, request: Request) -> HttpResponse:
         """Keep a line of search; the same name again replaces it."""
         asked = read_body(request, NewView)
         kept = saved_views.save_view(
-            user=_person(request), project=_project(request, asked.project), name=asked.name,
-            q=asked.q, by=auth.name_of(request), at=now(),
-        )  # fmt: skip
-        return answer(saved_views.view_row(kept), status=201)
+            user=_person(request),
+            project=auth.the_project(request, asked.project),
+            name=asked.name,
+            q=asked.q,
+            by=auth.name_of(request),
+            at=now(),
+        )
+        return json_response(saved_views.view_row(kept), status=201)
 
 
 class OneSavedView(APIView):
@@ -95,11 +120,18 @@ class OneSavedView(APIView):
         return HttpResponse(status=204)
 
 
-def answer_runs(request: Request) -> HttpResponse:
+def runs_response(request: Request) -> HttpResponse:
     """Answer one page of `GET runs/`."""
     at = now()
     found, query = _found(request, at=at)
-    return answer_rows(request, found, lambda runs: finding.show(runs, query, at=at))
+    sort = word(request, "sort")
+    if not sort:
+        return rows_response(request, found, lambda runs: finding.show(runs, query, at=at))
+    limit = page_size(request)
+    ordered = sorting.sort_runs(found, sort, cursor=word(request, "cursor"))
+    runs = list(ordered[: limit + 1])
+    end = sorting.cursor_of(runs[limit - 1]) if len(runs) > limit else None
+    return list_response(request, finding.show(runs[:limit], query, at=at), cursor=end)
 
 
 def _found(request: Request, *, at: datetime) -> tuple[QuerySet[Run], Query]:
@@ -131,13 +163,3 @@ def _zone(request: Request) -> tzinfo:
 
 def _person(request: Request) -> User:
     return cast(User, request.user)
-
-
-def _project(request: Request, named: UUID | None) -> UUID:
-    """Return the project a view is for: a viewer may keep views too."""
-    mine = auth.projects_of(request)
-    if named is None and len(mine) == 1:
-        return mine[0]
-    if named is None:
-        raise InvalidRequest("project: say which of your projects.", field="project")
-    return auth.check_belongs(request, named)

@@ -17,14 +17,15 @@ from rest_framework.request import Request
 from rest_framework.views import APIView
 
 from missioncontrol.api import auth
-from missioncontrol.api.answers import answer
+from missioncontrol.api.limit_use import limits_row
+from missioncontrol.api.rest import json_response
 from missioncontrol.api.schema import described
 from missioncontrol.api.views import operator
 from missioncontrol.celery import app
+from missioncontrol.decisions.totals import count_everything
 from missioncontrol.errors import Forbidden
 from missioncontrol.history.catching_up import lag
 from missioncontrol.notify import vapid
-from missioncontrol.oversight.totals import count_everything
 from missioncontrol.runs.models import JournalRow
 from missioncontrol.wire.instance import InstanceRow, PartRow
 
@@ -35,11 +36,12 @@ class Instance(APIView):
     @described("instance", returns=InstanceRow)
     def get(self, request: Request) -> HttpResponse:
         """Show this installation: its parts, where its data is; owners only."""
-        if not auth.owned_projects(request):
+        owned = auth.owned_projects(request)
+        if not owned:
             raise Forbidden("Only an owner sees where the data is.")
         contact, keep = vapid.contact(), settings.KEEP_DELIVERIES
         counted, disk = count_everything(), shutil.disk_usage(settings.DATA_DIR)
-        return answer(
+        return json_response(
             InstanceRow(
                 version=settings.VERSION, python=platform.python_version(),
                 parts=(_database(), _broker(), _worker()),
@@ -51,29 +53,36 @@ class Instance(APIView):
                 runs=sum(counted.runs.values()), turns=counted.turns,
                 events=JournalRow.objects.count(), waiting=counted.waiting, unindexed=lag(),
                 keep_deliveries_days=keep.days if keep else None,
+                limits=limits_row(projects=owned),
             )
         )  # fmt: skip
 
 
 def _database() -> PartRow:
     return PartRow(
-        name="database", ok=operator.passes(operator.database), what=_database_version(),
+        name="database",
+        ok=operator.passes(operator.database),
+        what=_database_version(),
         place=_database_place(),
-    )  # fmt: skip
+    )
 
 
 def _broker() -> PartRow:
     return PartRow(
-        name="broker", ok=operator.passes(operator.broker), what=_broker_version(),
+        name="broker",
+        ok=operator.passes(operator.broker),
+        what=_broker_version(),
         place=without_password(settings.REDIS_URL),
-    )  # fmt: skip
+    )
 
 
 def _worker() -> PartRow:
     return PartRow(
-        name="worker", ok=operator.passes(operator.worker), what=f"Celery {version('celery')}",
+        name="worker",
+        ok=operator.passes(operator.worker),
+        what=f"Celery {version('celery')}",
         place="",
-    )  # fmt: skip
+    )
 
 
 def _database_version() -> str:

@@ -13,15 +13,19 @@ from rest_framework.views import APIView
 
 from missioncontrol.accounts.models import Project
 from missioncontrol.api import auth
-from missioncontrol.api.answers import answer, answer_list, answer_page, read_body
+from missioncontrol.api.rest import json_response, list_response, page_response, read_body, whole
 from missioncontrol.api.schema import described
-from missioncontrol.api.views.oversight import named_project
+from missioncontrol.api.views.decisions import named_project
 from missioncontrol.clock import now
+from missioncontrol.decisions import suggestions
+from missioncontrol.detection import backtest_rows, backtests, policies, run_scores, tasks
 from missioncontrol.errors import NotFound
-from missioncontrol.oversight import backtest_rows, backtests, policies, suggestions, tasks
 from missioncontrol.wire.allowlist import AllowlistSuggestion
 from missioncontrol.wire.backtests import BacktestRow
-from missioncontrol.wire.policies import PolicyCheck, PolicyVersionRow
+from missioncontrol.wire.policies import PolicyCheck, PolicyScores, PolicyVersionRow
+
+DAYS = 30
+MOST_DAYS = 365
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,7 +52,7 @@ class PolicyVersions(APIView):
     def get(self, request: Request, project_id: UUID) -> HttpResponse:
         """List the versions of a project's policy, newest first."""
         found = policies.versions(_readable(request, project_id).id).order_by("-id")
-        return answer_page(request, found, policies.version_row)
+        return page_response(request, found, policies.version_row)
 
 
 class OnePolicyVersion(APIView):
@@ -58,7 +62,7 @@ class OnePolicyVersion(APIView):
     def get(self, request: Request, project_id: UUID, number: int) -> HttpResponse:
         """Show one version as it stood."""
         project = _readable(request, project_id)
-        return answer(policies.version_row(policies.find_version(project.id, number)))
+        return json_response(policies.version_row(policies.find_version(project.id, number)))
 
 
 class CheckPolicy(APIView):
@@ -69,7 +73,18 @@ class CheckPolicy(APIView):
         """Say what is wrong with a policy, or what it would change; nothing is kept."""
         asked = read_body(request, PolicyToCheck)
         project = _readable(request, project_id)
-        return answer(policies.check_policy(asked.policy, project=project))
+        return json_response(policies.check_policy(asked.policy, project=project))
+
+
+class RunScores(APIView):
+    permission_classes = [auth.IsPerson]
+
+    @described("policies_scores", returns=PolicyScores, query=("days",))
+    def get(self, request: Request, project_id: UUID) -> HttpResponse:
+        """Show the highest stuck score of each run of the last days, and what people did."""
+        project, days = _readable(request, project_id), whole(request, "days")
+        asked = DAYS if days is None else min(max(days, 1), MOST_DAYS)
+        return json_response(run_scores.scores_of(project, days=asked, at=now()))
 
 
 class Backtests(APIView):
@@ -79,7 +94,7 @@ class Backtests(APIView):
     def get(self, request: Request) -> HttpResponse:
         """List backtests, newest first, without their runs."""
         found = backtests.listed(projects=auth.projects_of(request))
-        return answer_page(request, found, backtest_rows.summary)
+        return page_response(request, found, backtest_rows.summary)
 
     @described("backtests_ask", takes=NewBacktest, returns=BacktestRow, status=202)
     def post(self, request: Request) -> HttpResponse:
@@ -91,7 +106,7 @@ class Backtests(APIView):
             at=now(),
         )  # fmt: skip
         tasks.ask_backtest(backtest.id)
-        return answer(backtest_rows.row(backtest), status=202)
+        return json_response(backtest_rows.row(backtest), status=202)
 
 
 class OneBacktest(APIView):
@@ -101,7 +116,7 @@ class OneBacktest(APIView):
     def get(self, request: Request, backtest_id: UUID) -> HttpResponse:
         """Show a backtest as far as it has come."""
         found = backtests.find(backtest_id, projects=auth.projects_of(request))
-        return answer(backtest_rows.row(found))
+        return json_response(backtest_rows.row(found))
 
 
 class AllowlistSuggestions(APIView):
@@ -111,7 +126,7 @@ class AllowlistSuggestions(APIView):
     def get(self, request: Request) -> HttpResponse:
         """List calls that people let go on three times or more; none is allowed by itself."""
         found = suggestions.suggestions(projects=auth.projects_of(request), at=now())
-        return answer_list(request, found)
+        return list_response(request, found)
 
 
 def _readable(request: Request, project_id: UUID) -> Project:

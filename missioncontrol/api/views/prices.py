@@ -9,14 +9,14 @@ from django.http import HttpResponse
 from rest_framework.request import Request
 from rest_framework.views import APIView
 
-from missioncontrol.accounts.models import Membership, Project, Role
+from missioncontrol.accounts.models import Project
 from missioncontrol.api import auth
-from missioncontrol.api.answers import answer, answer_list, read_body
+from missioncontrol.api.rest import json_response, list_response, read_body
 from missioncontrol.api.schema import described
 from missioncontrol.clock import now
-from missioncontrol.errors import Forbidden, InvalidRequest, NotFound
-from missioncontrol.oversight.prices import read_price
-from missioncontrol.oversight.pricing import set_price
+from missioncontrol.costs.prices import read_price
+from missioncontrol.costs.pricing import set_price
+from missioncontrol.errors import InvalidRequest, NotFound
 from missioncontrol.wire.prices import PriceRow, PriceSet
 
 
@@ -40,34 +40,29 @@ class Prices(APIView):
         if project_id not in auth.projects_of(request):
             raise NotFound("The project")
         prices = Project.objects.values_list("prices", flat=True).get(pk=project_id)
-        return answer_list(
+        return list_response(
             request, [_row(project_id, model, prices[model]) for model in sorted(prices)]
         )
 
     @described("prices_set", takes=NewPrice, returns=PriceSet)
     def post(self, request: Request, project_id: UUID) -> HttpResponse:
         """Set the price of a model and count its unpriced calls with it; owners only."""
-        _check_owner(request, project_id)
+        auth.check_owns(request, project_id, "Only an owner sets prices.")
         asked = read_body(request, NewPrice)
         model, table = read_price(asked.model, asdict(asked))
-        return answer(set_price(project_id, model, table, by=auth.name_of(request), at=now()))
+        return json_response(
+            set_price(project_id, model, table, by=auth.name_of(request), at=now())
+        )
 
     @described("prices_remove", status=204, query=("model",))
     def delete(self, request: Request, project_id: UUID) -> HttpResponse:
         """Remove a model's price: the public list holds again; what was counted stays."""
-        _check_owner(request, project_id)
+        auth.check_owns(request, project_id, "Only an owner sets prices.")
         model = request.query_params.get("model", "")
         if not model:
             raise InvalidRequest("model: say which.", field="model")
         set_price(project_id, model, None, by=auth.name_of(request), at=now())
         return HttpResponse(status=204)
-
-
-def _check_owner(request: Request, project: UUID) -> None:
-    auth.check_may_act(request, project)
-    mine = Membership.objects.filter(project=project, user=request.user.pk, role=Role.OWNER)
-    if not mine.exists():
-        raise Forbidden("Only an owner sets prices.")
 
 
 def _row(project: UUID, model: str, table: dict[str, str]) -> PriceRow:

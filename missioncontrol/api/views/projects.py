@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from dataclasses import asdict, dataclass
 from typing import Any, Literal, cast
+from urllib.parse import urlsplit
 from uuid import UUID
 from zoneinfo import ZoneInfo
 
 from django.conf import settings
+from django.contrib.auth.models import User as Person
 from django.http import HttpResponse
 from django.utils.decorators import method_decorator
 from django.views.decorators.csrf import ensure_csrf_cookie
@@ -16,20 +18,23 @@ from rest_framework.views import APIView
 
 from guard.budget import Budget
 from guard.wire import Mode
-from missioncontrol.accounts.models import Membership, Role
+from missioncontrol.accounts.models import Membership
+from missioncontrol.accounts.pace import Pace
 from missioncontrol.api import auth
-from missioncontrol.api.answers import answer, answer_list, read_body
+from missioncontrol.api.rest import json_response, list_response, read_body
 from missioncontrol.api.schema import described
 from missioncontrol.clock import now
+from missioncontrol.decisions.budgets import extra_today, read_budgets
+from missioncontrol.detection.policies import read_policy
+from missioncontrol.env import LONGEST_DAYS
 from missioncontrol.errors import Forbidden, InvalidRequest, NotFound
 from missioncontrol.notify import signing
-from missioncontrol.oversight.budgets import extra_today, read_budgets
-from missioncontrol.oversight.policies import read_policy
-from missioncontrol.oversight.projects import NewPolicy, change_project
+from missioncontrol.projects import members, rules
 from missioncontrol.wire.notices import Secret
-from missioncontrol.wire.projects import Me, ProjectRow, User
+from missioncontrol.wire.projects import Me, ProjectRow, RoleWord, User
 
 LONGEST_HOLD_S = 24 * 3600
+MADE = Pace(most=10, in_all=60)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,6 +42,8 @@ class ProjectPatch:
     """What an owner changes; what is absent stays."""
 
     name: str | None = None
+    archived: bool | None = None
+    """True puts it away: it can only be read, and its keys refuse agents. False brings it back."""
     mode: Mode | None = None
     policy: dict[str, Any] | str | None = None
     """An object, or the text of a TOML or JSON file; the text is kept as typed."""
@@ -53,6 +60,21 @@ class ProjectPatch:
     fail: Literal["open", "closed"] | None = None
     agents_choose: bool | None = None
     daily_report: bool | None = None
+    keep_words_days: int | None = None
+    """0: for ever."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewProject:
+    name: str
+    mode: Mode = Mode.PAUSE
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MePatch:
+    """What you are called, here and in the audit log."""
+
+    name: str
 
 
 class Projects(APIView):
@@ -61,7 +83,19 @@ class Projects(APIView):
     @described("projects_list", returns=ProjectRow, many=True)
     def get(self, request: Request) -> HttpResponse:
         """List your projects."""
-        return answer_list(request, project_rows(request))
+        return list_response(request, project_rows(request))
+
+    @described("projects_make", takes=NewProject, returns=ProjectRow, status=201)
+    def post(self, request: Request) -> HttpResponse:
+        """Make a project and own it; for who owns one already."""
+        if not auth.owned_projects(request):
+            raise Forbidden("Only who owns a project makes another.")
+        MADE.check(str(request.user.pk))
+        asked = read_body(request, NewProject)
+        made = rules.make_project(
+            name=asked.name, owner=cast(Person, request.user), mode=asked.mode, at=now()
+        )
+        return json_response(find_project(request, made.id), status=201)
 
 
 class OneProject(APIView):
@@ -70,16 +104,19 @@ class OneProject(APIView):
     @described("projects_read", returns=ProjectRow)
     def get(self, request: Request, project_id: UUID) -> HttpResponse:
         """Show a project."""
-        return answer(_find(request, project_id))
+        return json_response(find_project(request, project_id))
 
     @described("projects_change", takes=ProjectPatch, returns=ProjectRow)
     def patch(self, request: Request, project_id: UUID) -> HttpResponse:
-        """Change a project's rules; owners only."""
-        if _find(request, project_id).role != Role.OWNER:
-            raise Forbidden("Only an owner changes a project's rules.")
-        changes = _checked(read_body(request, ProjectPatch))
-        change_project(project_id, changes, by=auth.name_of(request), at=now())
-        return answer(_find(request, project_id))
+        """Change a project's rules, or put it away; owners only."""
+        asked = read_body(request, ProjectPatch)
+        auth.check_owns(
+            request, project_id, "Only an owner changes a project's rules.",
+            even_archived=asked.archived is False,
+        )  # fmt: skip
+        changes = _checked(asked)
+        rules.change_project(project_id, changes, by=auth.name_of(request), at=now())
+        return json_response(find_project(request, project_id))
 
 
 class ControllerSecret(APIView):
@@ -88,9 +125,9 @@ class ControllerSecret(APIView):
     @described("projects_controller_secret", returns=Secret)
     def get(self, request: Request, project_id: UUID) -> HttpResponse:
         """Show what the webhooks of a project's controllers are signed with; owners only."""
-        if _find(request, project_id).role != Role.OWNER:
+        if find_project(request, project_id).role != "owner":
             raise Forbidden("Only an owner sees the secret.")
-        return answer(Secret(secret=signing.secret_of(project_id)))
+        return json_response(Secret(secret=signing.secret_of(project_id)))
 
 
 class WhoAmI(APIView):
@@ -100,14 +137,30 @@ class WhoAmI(APIView):
     @described("me", returns=Me)
     def get(self, request: Request) -> HttpResponse:
         """Show who is signed in, and what they may see."""
-        return answer(
+        return json_response(
             Me(
                 user=User(id=str(request.user.pk), name=auth.name_of(request)),
                 projects=tuple(project_rows(request)),
                 version=settings.VERSION,
-                agent_url=settings.PUBLIC_URL or request.build_absolute_uri("/").rstrip("/"),
+                agent_url=settings.PUBLIC_URL or _agent_url(request),
             )
         )
+
+    @described("me_change", takes=MePatch, returns=User)
+    def patch(self, request: Request) -> HttpResponse:
+        """Say what you are called; what stands in the audit log keeps the old name."""
+        auth.check_by_hand(request)
+        person = cast(Person, request.user)
+        members.rename_person(person, read_body(request, MePatch).name, at=now())
+        return json_response(User(id=str(person.pk), name=auth.name_of(request)))
+
+
+def _agent_url(request: Request) -> str:
+    """Return where agents report to; names under `localhost` are known to browsers alone."""
+    here = urlsplit(request.build_absolute_uri("/"))
+    if (here.hostname or "").endswith(".localhost"):
+        here = here._replace(netloc=here.netloc.replace(here.hostname or "", "127.0.0.1"))
+    return here.geturl().rstrip("/")
 
 
 def project_rows(request: Request) -> list[ProjectRow]:
@@ -121,7 +174,7 @@ def _row(membership: Membership) -> ProjectRow:
     return ProjectRow(
         id=project.id,
         name=project.name,
-        role=membership.role,
+        role=cast(RoleWord, membership.role),
         mode=Mode(project.mode),
         policy=project.policy,
         policy_version=project.policy_version,
@@ -134,10 +187,17 @@ def _row(membership: Membership) -> ProjectRow:
         fail="closed" if project.fail == "closed" else "open",
         agents_choose=project.agents_choose,
         daily_report=project.daily_report,
+        keep_words_days=project.keep_words_days,
+        archived_at=project.archived_at,
     )
 
 
-def _find(request: Request, project_id: UUID) -> ProjectRow:
+def find_project(request: Request, project_id: UUID) -> ProjectRow:
+    """Return one of the caller's projects.
+
+    Raises:
+        NotFound: it is none of theirs.
+    """
     for row in project_rows(request):
         if row.id == project_id:
             return row
@@ -147,9 +207,11 @@ def _find(request: Request, project_id: UUID) -> ProjectRow:
 def _checked(asked: ProjectPatch) -> dict[str, Any]:
     changes = {name: value for name, value in asdict(asked).items() if value is not None}
     note, seen = changes.pop("policy_note"), changes.pop("policy_version", None)
+    if "name" in changes:
+        changes["name"] = rules.checked_name(changes["name"])
     if "policy" in changes:
         read_policy(changes["policy"])
-        changes["policy"] = NewPolicy(policy=changes["policy"], note=note, seen=seen)
+        changes["policy"] = rules.NewPolicy(policy=changes["policy"], note=note, seen=seen)
     if "budgets" in changes:
         shared = read_budgets(changes["budgets"])
         own = shared.pop("run", changes.get("budget"))
@@ -158,6 +220,8 @@ def _checked(asked: ProjectPatch) -> dict[str, Any]:
         Budget.from_mapping(changes["budget"])
     if "time_zone" in changes:
         _check_zone(changes["time_zone"])
+    if not 0 <= changes.get("keep_words_days", 0) <= LONGEST_DAYS:
+        raise InvalidRequest(f"keep_words_days: expected 0 (for ever) to {LONGEST_DAYS} days.")
     if not 1 <= changes.get("hold_limit", 1) <= LONGEST_HOLD_S:
         raise InvalidRequest(f"hold_limit: expected 1 to {LONGEST_HOLD_S} seconds.")
     return changes

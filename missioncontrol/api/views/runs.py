@@ -14,12 +14,13 @@ from rest_framework.views import APIView
 
 from guard.budget import Budget
 from guard.policy import Policy
+from guard.reading.embedding import check_installed
 from guard.wire import Mode
 from missioncontrol.accounts.models import Project
 from missioncontrol.api import auth
-from missioncontrol.api.answers import (
+from missioncontrol.api.rest import (
     address_of,
-    answer,
+    json_response,
     page_size,
     read_body,
     whole,
@@ -27,12 +28,14 @@ from missioncontrol.api.answers import (
 from missioncontrol.api.schema import described
 from missioncontrol.api.views import history
 from missioncontrol.clock import now
+from missioncontrol.costs import linking
+from missioncontrol.decisions import choices, interventions, sessions
+from missioncontrol.decisions.choices import LateChoice
+from missioncontrol.decisions.taps import Tap
+from missioncontrol.detection import agent_rules
 from missioncontrol.errors import Forbidden, InvalidRequest
-from missioncontrol.oversight import agent_rules, answers, choices, kinship, services
-from missioncontrol.oversight.choices import LateChoice
-from missioncontrol.oversight.taps import Tap
 from missioncontrol.runs import selectors
-from missioncontrol.runs.kin import Relation
+from missioncontrol.runs.lineage import Relation
 from missioncontrol.runs.models import Run
 from missioncontrol.runs.rows import run_row
 from missioncontrol.runs.services import OpenRun, open_run
@@ -59,13 +62,15 @@ class RunPatch:
 class Runs(APIView):
     permission_classes = [auth.IsCaller]
 
-    @described("runs_list", returns=HistoryRow, many=True, query=history.FILTERS)
+    @described("runs_list", returns=HistoryRow, many=True, query=(*history.FILTERS, "sort"))
     def get(self, request: Request) -> HttpResponse:
-        """List runs, newest first; `q` is a line of search (docs/history.md)."""
+        """List runs, newest first or by `sort` (a column, `-` before it: highest first);
+        `q` is a line of search (docs/history.md).
+        """
         _people_only(request)
-        return history.answer_runs(request)
+        return history.runs_response(request)
 
-    @described("runs_open", takes=OpenRun, returns=RunRow, status=201)
+    @described("runs_open", takes=OpenRun, returns=RunRow, status=201, or_known=True)
     def post(self, request: Request) -> HttpResponse:
         """Open a run; the same key again answers 200 with the same run."""
         if not isinstance(request.user, auth.AgentCaller):
@@ -73,10 +78,12 @@ class Runs(APIView):
         asked, at = read_body(request, OpenRun), now()
         _check_rules(asked)
         project = Project.objects.get(pk=request.user.project)
-        run, is_new = open_run(project, asked, by=auth.name_of(request), at=at)
+        run, is_new = open_run(
+            project, asked, by=auth.name_of(request), at=at, opener=request.user.key
+        )
         if run.observed_only or (asked.capabilities and not is_new):
-            run = services.learn_capabilities(run.id, asked.capabilities, at=at)
-        return answer(run_row(run, at=at), status=201 if is_new else 200)
+            run = sessions.learn_capabilities(run.id, asked.capabilities, at=at)
+        return json_response(run_row(run, at=at), status=201 if is_new else 200)
 
 
 class OneRun(APIView):
@@ -85,18 +92,22 @@ class OneRun(APIView):
     @described("runs_read", returns=RunRow)
     def get(self, request: Request, run_id: UUID) -> HttpResponse:
         """Show a run."""
-        return answer(selectors.show_run(run_id, projects=auth.projects_of(request), at=now()))
+        auth.check_reach(request, run_id)
+        return json_response(
+            selectors.show_run(run_id, projects=auth.projects_of(request), at=now())
+        )
 
     @described("runs_change", takes=RunPatch, returns=RunRow)
     def patch(self, request: Request, run_id: UUID) -> HttpResponse:
         """Report the end or new capabilities (agent), or set the mode (person)."""
         asked, at = read_body(request, RunPatch), now()
+        auth.check_reach(request, run_id)
         projects = auth.projects_of(request)
         if isinstance(request.user, auth.AgentCaller):
             run = self._report(run_id, asked, projects=projects, at=at)
         else:
             run = self._set_mode(request, run_id, asked)
-        return answer(run_row(run, at=at))
+        return json_response(run_row(run, at=at))
 
     def _report(
         self, run_id: UUID, asked: RunPatch, *, projects: Collection[UUID], at: datetime
@@ -105,13 +116,15 @@ class OneRun(APIView):
             raise InvalidRequest("status: an agent sends completed or failed.", field="status")
         run = selectors.find_run(run_id, projects=projects)
         if asked.capabilities is not None:
-            run = services.learn_capabilities(run.id, asked.capabilities, at=at)
+            run = sessions.learn_capabilities(run.id, asked.capabilities, at=at)
         if asked.parent is not None:
-            run = kinship.link_run(
+            run = linking.link_run(
                 run_id, asked.parent, relation=asked.relation, projects=projects, by="agent", at=at
             )
         if asked.status is not None:
-            run = answers.report_end(run_id, asked.status, projects=projects, by="agent", at=at)
+            run = interventions.report_end(
+                run_id, asked.status, projects=projects, by="agent", at=at
+            )
         return run
 
     def _set_mode(self, request: Request, run_id: UUID, asked: RunPatch) -> Run:
@@ -119,7 +132,7 @@ class OneRun(APIView):
             raise InvalidRequest("mode: expected warn, flag, pause or auto.", field="mode")
         projects = auth.projects_of(request)
         auth.check_may_act(request, selectors.find_run(run_id, projects=projects).project_id)
-        return answers.set_mode(
+        return interventions.set_mode(
             run_id, asked.mode, projects=projects, by=auth.name_of(request), at=now()
         )
 
@@ -131,7 +144,7 @@ class Tree(APIView):
     def get(self, request: Request, run_id: UUID) -> HttpResponse:
         """Show the tree a run belongs to, and what all of it used."""
         run = selectors.find_run(run_id, projects=auth.projects_of(request))
-        return answer(selectors.show_tree(run, at=now()))
+        return json_response(selectors.show_tree(run, at=now()))
 
 
 class Telemetry(APIView):
@@ -145,22 +158,22 @@ class Telemetry(APIView):
         page = selectors.list_telemetry(run, limit=limit, after=after)
         following = f"{address_of(request)}?limit={limit}&after="
         more = f"{following}{page[-1].id}" if len(page) == limit else None
-        return answer({"results": page, "next": more})
+        return json_response({"results": page, "next": more})
 
 
 class Interventions(APIView):
     permission_classes = [auth.IsPerson]
 
-    @described("interventions_make", takes=Tap, returns=InterventionRow, status=201)
+    @described("interventions_make", takes=Tap, returns=InterventionRow, status=201, or_known=True)
     def post(self, request: Request, run_id: UUID) -> HttpResponse:
         """Do what a person tapped; the same key and body again answers 200."""
         tap = read_body(request, Tap)
         projects = auth.projects_of(request)
         auth.check_may_act(request, selectors.project_of(run_id, projects=projects))
-        made, is_new = answers.intervene(
+        made, is_new = interventions.intervene(
             run_id, tap, projects=projects, by=auth.name_of(request), at=now()
         )
-        return answer(made, status=201 if is_new else 200)
+        return json_response(made, status=201 if is_new else 200)
 
 
 class Rules(APIView):
@@ -169,20 +182,22 @@ class Rules(APIView):
     @described("runs_rules", returns=RunRules)
     def get(self, request: Request, run_id: UUID) -> HttpResponse:
         """Tell an agent the rules of its run, for when it cannot ask."""
+        auth.check_reach(request, run_id)
         (project,) = auth.projects_of(request)
-        return answer(agent_rules.rules_for(run_id, project=project, at=now()))
+        return json_response(agent_rules.rules_for(run_id, project=project, at=now()))
 
 
 class Choices(APIView):
     permission_classes = [auth.IsAgent]
 
-    @described("choices_tell", takes=LateChoice, returns=InterventionRow, status=201)
+    @described("choices_tell", takes=LateChoice, returns=InterventionRow, status=201, or_known=True)
     def post(self, request: Request, run_id: UUID) -> HttpResponse:
         """Tell what was chosen at the agent's terminal while the server was away."""
+        auth.check_reach(request, run_id)
         (project,) = auth.projects_of(request)
         asked = read_body(request, LateChoice)
         made, is_new = choices.take_choice(run_id, asked, project=project, at=now())
-        return answer(made, status=201 if is_new else 200)
+        return json_response(made, status=201 if is_new else 200)
 
 
 class Delivered(APIView):
@@ -191,9 +206,10 @@ class Delivered(APIView):
     @described("messages_delivered")
     def post(self, request: Request, run_id: UUID, message_id: UUID) -> HttpResponse:
         """Note that an injected message reached the model."""
+        auth.check_reach(request, run_id)
         (project,) = auth.projects_of(request)
-        services.deliver_message(run_id, message_id, project=project, at=now())
-        return answer({})
+        sessions.deliver_message(run_id, message_id, project=project, at=now())
+        return json_response({})
 
 
 def _people_only(request: Request) -> None:
@@ -205,4 +221,5 @@ def _check_rules(asked: OpenRun) -> None:
     """Refuse a policy or a budget that could not be obeyed, before it is stored."""
     if asked.policy is not None:
         Policy.from_mapping(asked.policy)
+        check_installed(asked.policy)
     Budget.from_mapping(asked.budget)

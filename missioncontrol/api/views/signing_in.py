@@ -11,7 +11,9 @@ from types import MappingProxyType
 
 from django.conf import settings
 from django.contrib.auth import login, logout
+from django.contrib.auth.models import User
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.middleware.csrf import get_token
 from django.shortcuts import render
 from django.views.decorators.cache import never_cache
 from django.views.decorators.csrf import csrf_exempt
@@ -22,8 +24,8 @@ from missioncontrol.accounts import browsers, pairing
 from missioncontrol.accounts.models import Browser, LoginLink
 from missioncontrol.accounts.pace import Pace
 from missioncontrol.accounts.services import find_login_link, note_browser, redeem_login_link
-from missioncontrol.api import auth
-from missioncontrol.oversight import access
+from missioncontrol.api import auth, peers
+from missioncontrol.projects import access
 
 BACKEND = "django.contrib.auth.backends.ModelBackend"
 HOME = "/"
@@ -31,7 +33,7 @@ PAIRED = "/settings/devices"
 CODES = Pace(most=10, in_all=60)
 # A form with a CSRF token needs its Origin, which browsers hide under `no-referrer`.
 PAIR = {"referrer": "same-origin"}
-LONGEST_ADDRESS = 45
+SCRIPTS_CSRF = "csrftoken"
 FORWARDED = ("HTTP_FORWARDED", "HTTP_X_FORWARDED_FOR", "HTTP_X_REAL_IP", "HTTP_VIA")
 
 View = Callable[..., HttpResponse]
@@ -41,14 +43,14 @@ def leave_no_trace(view: View) -> View:
     """Answer so that the link stays out of caches, referrers and frames."""
 
     @wraps(view)
-    def answer(request: HttpRequest, *args: str, **kwargs: str) -> HttpResponse:
+    def wrapped(request: HttpRequest, *args: str, **kwargs: str) -> HttpResponse:
         response = view(request, *args, **kwargs)
         response["Referrer-Policy"] = "no-referrer"
         response["Cache-Control"] = "no-store"
         response["X-Robots-Tag"] = "noindex"
         return response
 
-    return answer
+    return wrapped
 
 
 # No CSRF token: the secret in the address is the authority, and under
@@ -65,7 +67,7 @@ def sign_in(request: HttpRequest, secret: str) -> HttpResponse:
     if offered is None:
         return _refuse(request)
     told = {"is_pairing": offered.code_digest is not None}
-    return _page(request, "accounts/sign_in.html", told)
+    return page(request, "accounts/sign_in.html", told)
 
 
 @leave_no_trace
@@ -74,7 +76,7 @@ def how_to_sign_in(request: HttpRequest) -> HttpResponse:
     """Tell a person without a session where their link comes from."""
     if request.user.is_authenticated:
         return HttpResponseRedirect(HOME)
-    return _page(request, "accounts/how_to_sign_in.html", {"fresh": True})
+    return page(request, "accounts/how_to_sign_in.html", {"fresh": True})
 
 
 @never_cache
@@ -82,17 +84,17 @@ def how_to_sign_in(request: HttpRequest) -> HttpResponse:
 def pair(request: HttpRequest) -> HttpResponse:
     """Take the code that *Pair a phone* shows, where there is no camera."""
     if request.method != "POST":
-        return _page(request, "accounts/pair.html", PAIR)
-    if not CODES.may(asked_from(request)):
+        return page(request, "accounts/pair.html", PAIR)
+    if not CODES.may(peers.asked_from(request)):
         told = {**PAIR, "problem": "Too many tries. Wait a minute, then type it again."}
-        refused = _page(request, "accounts/pair.html", told, status=HTTPStatus.TOO_MANY_REQUESTS)
-        refused["Retry-After"] = str(CODES.wait_s(asked_from(request)))
+        refused = page(request, "accounts/pair.html", told, status=HTTPStatus.TOO_MANY_REQUESTS)
+        refused["Retry-After"] = str(CODES.wait_s(peers.asked_from(request)))
         return refused
     link = pairing.redeem_code(code=request.POST.get("code", ""), at=clock.now())
     if link:
         return _enter(request, link)
     told = {**PAIR, "problem": "No phone is waiting for this code. It works once, for ten minutes."}
-    return _page(request, "accounts/pair.html", told, status=HTTPStatus.GONE)
+    return page(request, "accounts/pair.html", told, status=HTTPStatus.GONE)
 
 
 @require_POST
@@ -129,30 +131,45 @@ def is_loopback(address: str) -> bool:
     return bool((mapped or known).is_loopback)
 
 
-def asked_from(request: HttpRequest) -> str:
-    """Return the address that asks; behind a proxy on this machine, the one it tells last."""
-    peer = str(request.META.get("REMOTE_ADDR", ""))
-    told = request.headers.get("X-Forwarded-For", "").rpartition(",")[2].strip()
-    return told[:LONGEST_ADDRESS] if told and is_loopback(peer) else peer
-
-
 def _enter(request: HttpRequest, link: LoginLink) -> HttpResponse:
     """Sign in; a phone that could take pushes is shown where they are allowed."""
-    before = request.session.get(browsers.IN_SESSION) or _browser_before(request)
-    login(request, link.user, backend=BACKEND)
-    browsers.left(before, to=link.user)
-    browsers.take_up(request.session, before, user=link.user)
-    agent = request.headers.get("User-Agent", "")
-    browser = browsers.present(request.session, user=link.user, agent=agent, at=clock.now())
+    browser = begin_session(request, link.user)
     note_browser(link, browser)
     access.record_entry(browser, is_paired=link.code_digest is not None, at=clock.now())
     is_next = link.code_digest is not None or _may_take_pushes(request, browser)
     response = HttpResponseRedirect(PAIRED if is_next else HOME)
+    keep_browser(response, browser)
+    if link.on_get:
+        _tell_script(request, response)
+    return response
+
+
+def begin_session(request: HttpRequest, user: User) -> Browser:
+    """Sign a person in; whose browser this was before sees nothing of it any more."""
+    before = request.session.get(browsers.IN_SESSION) or _browser_before(request)
+    login(request, user, backend=BACKEND)
+    browsers.left(before, to=user)
+    browsers.take_up(request.session, before, user=user)
+    agent = request.headers.get("User-Agent", "")
+    return browsers.present(request.session, user=user, agent=agent, at=clock.now())
+
+
+def keep_browser(response: HttpResponse, browser: Browser) -> None:
+    """Have a browser say which it is when somebody signs in again."""
     response.set_signed_cookie(
         browsers.COOKIE, str(browser.id), max_age=browsers.COOKIE_AGE, httponly=True,
         samesite="Lax", secure=settings.SESSION_COOKIE_SECURE,
     )  # fmt: skip
-    return response
+
+
+def _tell_script(request: HttpRequest, response: HttpResponse) -> None:
+    """Hand a script its token under the name that scripts know it by.
+
+    Only a link of `up --json` does: the page itself reads `mc_csrf`.
+    """
+    response.set_cookie(
+        SCRIPTS_CSRF, get_token(request), samesite="Lax", secure=settings.SESSION_COOKIE_SECURE
+    )
 
 
 def _may_take_pushes(request: HttpRequest, browser: Browser) -> bool:
@@ -170,21 +187,23 @@ def _browser_before(request: HttpRequest) -> str | None:
 def _refuse(request: HttpRequest) -> HttpResponse:
     if request.user.is_authenticated:
         return HttpResponseRedirect(HOME)
-    return _page(request, "accounts/how_to_sign_in.html", status=HTTPStatus.GONE)
+    return page(request, "accounts/how_to_sign_in.html", status=HTTPStatus.GONE)
 
 
-def _page(
+def page(
     request: HttpRequest,
     template: str,
     told: Mapping[str, object] = MappingProxyType({}),
     *,
     status: HTTPStatus = HTTPStatus.OK,
 ) -> HttpResponse:
+    """Draw a page for who may not be signed in: it runs and loads what bears its nonce alone."""
     nonce = secrets.token_urlsafe(16)
     said = {"nonce": nonce, "manage": _manage_command(), "referrer": "no-referrer", **told}
     response = render(request, template, said, status=status)
     response["Content-Security-Policy"] = (
-        f"default-src 'none'; style-src 'nonce-{nonce}'; form-action 'self'; "
+        f"default-src 'none'; style-src 'nonce-{nonce}'; script-src 'nonce-{nonce}'; "
+        "form-action 'self'; "
         "frame-ancestors 'none'; base-uri 'none'"
     )
     return response

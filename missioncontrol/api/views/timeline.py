@@ -10,7 +10,7 @@ from rest_framework.request import Request
 from rest_framework.views import APIView
 
 from missioncontrol.api import auth
-from missioncontrol.api.answers import address_of, answer, page_size, read_moment, whole
+from missioncontrol.api.rest import address_of, json_response, page_size, read_moment, whole
 from missioncontrol.api.schema import described
 from missioncontrol.errors import InvalidRequest
 from missioncontrol.runs import selectors, timeline
@@ -28,21 +28,25 @@ class Turns(APIView):
     permission_classes = [auth.IsPerson]
 
     @described(
-        "turns_list", returns=TurnRow, many=True,
+        "turns_list",
+        returns=TurnRow,
+        many=True,
         query=("after_seq", "before_seq", "around", "seqs", "limit"),
-    )  # fmt: skip
+    )
     def get(self, request: Request, run_id: UUID) -> HttpResponse:
         """List a run's turns in order of `seq`, long texts cut; `before_seq` pages backwards,
         `around` centres on a turn, `seqs` picks some by number.
         """
         run, limit = _run(request, run_id), page_size(request)
         if "seqs" in request.query_params:
-            return answer({"results": timeline.list_picked(run, seqs=_seqs(request)), "next": None})
+            return json_response(
+                {"results": timeline.list_picked(run, seqs=_seqs(request)), "next": None}
+            )
         page = timeline.list_window(
             run, limit=limit, after_seq=whole(request, "after_seq"),
             before_seq=whole(request, "before_seq"), around=whole(request, "around"),
         )  # fmt: skip
-        return answer({"results": page, "next": _next_turns(request, page)})
+        return json_response({"results": page, "next": _next_turns(request, page)})
 
 
 class OneTurn(APIView):
@@ -51,7 +55,7 @@ class OneTurn(APIView):
     @described("turns_read", returns=TurnRow)
     def get(self, request: Request, run_id: UUID, seq: int) -> HttpResponse:
         """Show one turn in full."""
-        return answer(timeline.show_turn(_run(request, run_id), seq))
+        return json_response(timeline.show_turn(_run(request, run_id), seq))
 
 
 class Found(APIView):
@@ -62,7 +66,7 @@ class Found(APIView):
         """Number the turns that match a filter; a search goes back from the newest."""
         run = _run(request, run_id)
         found = timeline.find_turns(run, _filter(request), before_seq=whole(request, "before_seq"))
-        return answer(found)
+        return json_response(found)
 
 
 class Facets(APIView):
@@ -71,7 +75,7 @@ class Facets(APIView):
     @described("runs_facets", returns=RunFacets)
     def get(self, request: Request, run_id: UUID) -> HttpResponse:
         """Count a run's turns by agent, tool, role and detector."""
-        return answer(timeline.count_facets(_run(request, run_id)))
+        return json_response(timeline.count_facets(_run(request, run_id)))
 
 
 class Series(APIView):
@@ -84,10 +88,12 @@ class Series(APIView):
         if points is not None and not 0 < points <= timeline.MOST_POINTS:
             raise InvalidRequest(f"points: expected 1 to {timeline.MOST_POINTS}.", field="points")
         series = timeline.show_series(
-            _run(request, run_id), points=points or POINTS,
-            from_seq=whole(request, "from_seq"), to_seq=whole(request, "to_seq"),
-        )  # fmt: skip
-        return answer(series)
+            _run(request, run_id),
+            points=points or POINTS,
+            from_seq=whole(request, "from_seq"),
+            to_seq=whole(request, "to_seq"),
+        )
+        return json_response(series)
 
 
 class Moments(APIView):
@@ -100,7 +106,7 @@ class Moments(APIView):
         if len(texts) > MOST_MOMENTS:
             raise InvalidRequest(f"at: at most {MOST_MOMENTS} at once.", field="at")
         found = timeline.place_moments(_run(request, run_id), [read_moment("at", t) for t in texts])
-        return answer({"results": found, "next": None})
+        return json_response({"results": found, "next": None})
 
 
 class HandedOn(APIView):
@@ -109,7 +115,7 @@ class HandedOn(APIView):
     @described("runs_hand_offs", returns=HandOffs)
     def get(self, request: Request, run_id: UUID) -> HttpResponse:
         """List where another agent of the run took over, and what it was asked."""
-        return answer(timeline.list_hand_offs(_run(request, run_id)))
+        return json_response(timeline.list_hand_offs(_run(request, run_id)))
 
 
 def _run(request: Request, run_id: UUID) -> Run:

@@ -82,6 +82,7 @@ class Texts:
     is_circling: str
     is_repeating: str
     is_over_budget: str
+    is_asking: str
     is_at: str
     shared: Mapping[str, str]
     """What nears its end, where that is no one run or agent."""
@@ -96,13 +97,17 @@ class Texts:
     units: Mapping[str, tuple[str, str]]
     """Of one, and of more."""
     calls_unpriced: str
+    no_cost: str
     unpriced_too: str
     in_the_loop: str
     in_all: str
     nobody_answered: str
     meanwhile: str
+    may_it: str
+    terminal_asks_too: str
     will: Mapping[str, str]
     only_warns: str
+    is_over: str
     was_ended: str
     ended_by_policy: str
 
@@ -120,6 +125,9 @@ class Texts:
     signed_out_body: str
 
     # what can be tapped, and what came of a card
+    allow_once: str
+    deny: str
+    read_call: str
     inject_fix: str
     read_fix: str
     proceed: str

@@ -1,7 +1,13 @@
-"""The environments that `.ci/install-frameworks` makes, and how to run in one."""
+"""The environments that `.ci/install-frameworks` makes, and how to run in one.
+
+Of ours each has the distribution in `guard/` and nothing else: neither the server nor
+what it needs can be imported there.
+"""
 
 from __future__ import annotations
 
+import contextlib
+import functools
 import json
 import os
 import subprocess
@@ -11,7 +17,7 @@ from typing import Any
 
 from tests.agents.claude_code import NOWHERE_ELSE, ROOT
 from tests.agents.person import Person
-from tests.installations import wait_for
+from tests.installations import PATIENCE_S, wait_for
 
 VENVS = ROOT / ".ci" / "agents" / "venvs"
 
@@ -31,7 +37,25 @@ SILENT = {
 def python_of(framework: str) -> Path | None:
     """The interpreter of a framework's environment; None: not installed."""
     python = VENVS / framework / "bin" / "python"
-    return python if (VENVS / framework / "installed.sha256").exists() else None
+    if not (VENVS / framework / "installed.sha256").exists():
+        return None
+    _bring_guard()
+    return python
+
+
+@functools.cache
+def _bring_guard() -> None:
+    """Install guard as it is now, once a test run."""
+    subprocess.run([ROOT / ".ci" / "install-frameworks", "guard"], check=True)
+
+
+def only_tests(within: Path) -> Path:
+    """A folder from which `tests` can be imported, and nothing else of the checkout."""
+    folder = within / "only-tests"
+    folder.mkdir(exist_ok=True)
+    with contextlib.suppress(FileExistsError):
+        (folder / "tests").symlink_to(ROOT / "tests")
+    return folder
 
 
 class Program:
@@ -49,7 +73,7 @@ class Program:
             env={
                 "HOME": str(home),
                 "PATH": os.environ["PATH"],
-                "PYTHONPATH": str(ROOT),
+                "PYTHONPATH": str(only_tests(home)),
                 **NOWHERE_ELSE,
                 **SILENT,
                 "STORY": self.story,
@@ -71,7 +95,7 @@ class Program:
             assert self.process.poll() is None, self.account()
             return self.run(person, part)
 
-        return str(wait_for(there, seconds=300))
+        return str(wait_for(there))
 
     def card(self, person: Person) -> dict[str, Any]:
         """Wait for the card on which its loop is held; fails at once if it ended."""
@@ -81,11 +105,11 @@ class Program:
             run = self.run(person, "loop")
             return person.waiting_on(run) if run else None
 
-        return dict(wait_for(held, seconds=300))
+        return dict(wait_for(held))
 
     def account(self) -> dict[str, object]:
         """Wait for its end and read what it tells of itself."""
-        code = self.process.wait(300)
+        code = self.process.wait(PATIENCE_S)
         self._said.seek(0)
         self._complained.seek(0)
         assert code == 0, self._complained.read()[-4000:]
@@ -95,6 +119,6 @@ class Program:
         """End it if it still runs."""
         if self.process.poll() is None:
             self.process.kill()
-        self.process.wait(10)
+        self.process.wait(PATIENCE_S)
         self._said.close()
         self._complained.close()

@@ -32,14 +32,13 @@ def test_the_local_owner_is_made_once_and_has_no_password(you):
 
 
 def test_a_project_begins_with_its_owner_and_in_pause(project, you):
-    assert selectors.role_in(you, project.id) == "owner"
+    assert [member.role for member in selectors.memberships_of(you)] == ["owner"]
     assert project.mode == Mode.PAUSE
 
 
-def test_a_stranger_has_no_role(project, django_user_model):
+def test_a_stranger_owns_nothing_of_that_name(project, django_user_model):
     stranger = django_user_model.objects.create(username="stranger")
 
-    assert selectors.role_in(stranger, project.id) is None
     assert selectors.find_project_owned_by(stranger, name="api") is None
 
 

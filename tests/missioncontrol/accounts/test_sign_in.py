@@ -25,17 +25,17 @@ def is_signed_in(client):
 
 
 def test_opening_a_link_shows_one_button_and_signs_nobody_in(client):
-    answer = client.get(a_link())
+    response = client.get(a_link())
 
-    assert answer.status_code == 200
-    assert answer.content.count(b"<button") == 1
+    assert response.status_code == 200
+    assert response.content.count(b"<button") == 1
     assert not is_signed_in(client)
 
 
 def test_the_button_signs_in(client):
-    answer = client.post(a_link())
+    response = client.post(a_link())
 
-    assert (answer.status_code, answer["Location"]) == (302, "/")
+    assert (response.status_code, response["Location"]) == (302, "/")
     assert is_signed_in(client)
 
 
@@ -50,13 +50,13 @@ def test_the_button_works_in_a_browser_that_hides_the_origin():
 def test_signing_in_hands_out_the_csrf_cookie(client):
     client.post(a_link())
 
-    assert "csrftoken" in client.cookies
+    assert "mc_csrf" in client.cookies
 
 
 def test_the_session_cookie_is_out_of_reach_of_scripts_and_other_sites(client):
     client.post(a_link())
 
-    cookie = client.cookies["sessionid"]
+    cookie = client.cookies["mc_session"]
     assert cookie["httponly"]
     assert cookie["samesite"] == "Lax"
 
@@ -65,18 +65,18 @@ def test_a_used_link_says_so(client):
     link = a_link()
     Client().post(link)
 
-    answer = client.post(link)
+    response = client.post(link)
 
-    assert answer.status_code == 410
-    assert b"no longer works" in answer.content
+    assert response.status_code == 410
+    assert b"no longer works" in response.content
     assert not is_signed_in(client)
 
 
 @pytest.mark.parametrize("method", ["get", "post"])
 def test_an_old_link_says_so(client, method):
-    answer = getattr(client, method)(a_link(age=timedelta(minutes=11)))
+    response = getattr(client, method)(a_link(age=timedelta(minutes=11)))
 
-    assert answer.status_code == 410
+    assert response.status_code == 410
 
 
 def test_a_used_link_leads_who_is_signed_in_home(client):
@@ -101,9 +101,9 @@ def test_the_page_may_load_nothing(client):
 
 
 def test_a_link_for_scripts_signs_in_on_get(client):
-    answer = client.get(a_link(on_get=True), REMOTE_ADDR="127.0.0.1")
+    response = client.get(a_link(on_get=True), REMOTE_ADDR="127.0.0.1")
 
-    assert answer.status_code == 302
+    assert response.status_code == 302
     assert is_signed_in(client)
 
 
@@ -126,9 +126,9 @@ def test_a_look_at_the_headers_does_not_use_it_up(client):
     ],
 )
 def test_from_elsewhere_a_link_for_scripts_shows_the_button(client, peer):
-    answer = client.get(a_link(on_get=True), **peer)
+    response = client.get(a_link(on_get=True), **peer)
 
-    assert answer.status_code == 200
+    assert response.status_code == 200
     assert not is_signed_in(client)
 
 
@@ -142,7 +142,7 @@ def test_signing_out_takes_a_post_with_the_token():
     strict.post(a_link())
 
     refused = strict.post("/logout/")
-    strict.post("/logout/", headers={"x-csrftoken": strict.cookies["csrftoken"].value})
+    strict.post("/logout/", headers={"x-csrftoken": strict.cookies["mc_csrf"].value})
 
     assert refused.status_code == 403
     assert not is_signed_in(strict)
@@ -174,9 +174,9 @@ def test_a_phone_that_could_take_pushes_lands_where_they_are_allowed(
 
 
 def test_without_a_link_it_says_where_one_comes_from(client):
-    answer = client.get("/login/")
+    response = client.get("/login/")
 
-    assert b"manage.py login_link" in answer.content
+    assert b"manage.py login_link" in response.content
 
 
 @pytest.mark.parametrize(

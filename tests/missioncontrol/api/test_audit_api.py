@@ -5,9 +5,9 @@ from datetime import timedelta
 
 import pytest
 
-from missioncontrol.oversight import answers
-from missioncontrol.oversight.anchors import anchor_heads
-from missioncontrol.oversight.taps import Tap
+from missioncontrol.audit.anchors import anchor_heads
+from missioncontrol.decisions import interventions
+from missioncontrol.decisions.taps import Tap
 from tests.build import NOON, a_call, a_run, a_stuck_run, put
 
 pytestmark = pytest.mark.django_db
@@ -18,7 +18,7 @@ def ended(project):
     run = a_stuck_run(project, name="stuck")
     tap = Tap(key="k", action="terminate", decision=run.open_decision, version=run.version)
     later = NOON + timedelta(hours=2)
-    answers.intervene(run.id, tap, projects=[project.id], by="Ana Ruiz", at=later)
+    interventions.intervene(run.id, tap, projects=[project.id], by="Ana Ruiz", at=later)
     return run
 
 
@@ -50,12 +50,12 @@ def test_a_row_names_its_run(ended, rows):
 
 
 def test_the_export_takes_the_filter_with_it(ended, as_person, owner, rows):
-    answer = as_person(owner).get("/api/v1/audit/export/", {"by": "Ana Ruiz"})
+    response = as_person(owner).get("/api/v1/audit/export/", {"by": "Ana Ruiz"})
 
-    lines = [json.loads(line) for line in b"".join(answer.streaming_content).splitlines()]
+    lines = [json.loads(line) for line in b"".join(response.streaming_content).splitlines()]
 
-    assert lines == rows(by="Ana Ruiz")
-    assert "attachment" in answer["Content-Disposition"]
+    assert lines == rows(by="Ana Ruiz")[::-1]  # oldest first
+    assert "attachment" in response["Content-Disposition"]
 
 
 def test_an_export_of_a_run_is_in_order_and_whole(project, as_person, owner):
@@ -63,9 +63,9 @@ def test_an_export_of_a_run_is_in_order_and_whole(project, as_person, owner):
     for first in range(0, 900, 450):
         put(run, *[a_call(f"cat {n}") for n in range(first, first + 450)])
 
-    answer = as_person(owner).get("/api/v1/audit/export/", {"run": str(run.id)})
+    response = as_person(owner).get("/api/v1/audit/export/", {"run": str(run.id)})
 
-    seqs = [json.loads(line)["seq"] for line in b"".join(answer.streaming_content).splitlines()]
+    seqs = [json.loads(line)["seq"] for line in b"".join(response.streaming_content).splitlines()]
     assert seqs == list(range(901))
 
 

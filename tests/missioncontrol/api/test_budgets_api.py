@@ -16,11 +16,14 @@ def patch(client, project, **body):
 def test_an_owner_sets_ceilings_by_scope_and_reads_them_back(project, as_person, owner):
     given = {"run": {"usd": "5"}, "day": {"usd": "50"}, "agents": {"coder": {"calls": 9}}}
 
-    answer = patch(as_person(owner), project, budgets=given, time_zone="Europe/Berlin")
+    response = patch(as_person(owner), project, budgets=given, time_zone="Europe/Berlin")
 
-    assert answer.status_code == 200
-    assert answer.json()["budgets"] == given
-    assert (answer.json()["budget"], answer.json()["time_zone"]) == ({"usd": "5"}, "Europe/Berlin")
+    assert response.status_code == 200
+    assert response.json()["budgets"] == given
+    assert (response.json()["budget"], response.json()["time_zone"]) == (
+        {"usd": "5"},
+        "Europe/Berlin",
+    )
 
 
 def test_an_operator_does_not_set_ceilings(project, as_person, operator):
@@ -29,16 +32,16 @@ def test_an_operator_does_not_set_ceilings(project, as_person, operator):
 
 @pytest.mark.parametrize("zone", ["Middle/Earth", "", "../etc/passwd", "Europe", "x" * 200])
 def test_a_time_zone_that_does_not_exist_is_refused(zone, project, as_person, owner):
-    answer = patch(as_person(owner), project, time_zone=zone)
+    response = patch(as_person(owner), project, time_zone=zone)
 
-    assert (answer.status_code, answer.json()["code"]) == (400, "invalid_request")
+    assert (response.status_code, response.json()["code"]) == (400, "invalid_request")
 
 
 def test_a_wrong_ceiling_is_refused_by_name_and_changes_nothing(project, as_person, owner):
-    answer = patch(as_person(owner), project, budgets={"day": {"hours": 2}})
+    response = patch(as_person(owner), project, budgets={"day": {"hours": 2}})
 
-    assert answer.status_code == 400
-    assert "budgets.day.hours" in answer.json()["detail"]
+    assert response.status_code == 400
+    assert "budgets.day.hours" in response.json()["detail"]
     project.refresh_from_db()
     assert project.budgets == {}
 
@@ -69,10 +72,12 @@ def test_more_is_above_nothing_and_within_bounds(amount, project, as_person, ope
         "version": run.version, "amount": amount,
     }  # fmt: skip
 
-    answer = as_person(operator).post(f"/api/v1/runs/{run.id}/interventions/", body, format="json")
+    response = as_person(operator).post(
+        f"/api/v1/runs/{run.id}/interventions/", body, format="json"
+    )
 
-    assert (answer.status_code, answer.json()["code"]) == (400, "invalid_request")
-    assert f"amount.{next(iter(amount))}" in answer.json()["detail"]
+    assert (response.status_code, response.json()["code"]) == (400, "invalid_request")
+    assert f"amount.{next(iter(amount))}" in response.json()["detail"]
     project.refresh_from_db()
     assert project.budgets == {"project": {"usd": "10"}}
 
@@ -83,19 +88,21 @@ def test_finish_is_tapped_like_any_other_answer(project, as_person, operator):
         "key": "f", "action": "finish", "decision": str(run.open_decision), "version": run.version,
     }  # fmt: skip
 
-    answer = as_person(operator).post(f"/api/v1/runs/{run.id}/interventions/", body, format="json")
+    response = as_person(operator).post(
+        f"/api/v1/runs/{run.id}/interventions/", body, format="json"
+    )
 
-    assert (answer.status_code, answer.json()["action"]) == (201, "finish")
+    assert (response.status_code, response.json()["action"]) == (201, "finish")
 
 
 def test_finish_needs_the_version(project, as_person, operator):
     run = report(a_run(project, budget={"calls": 1}), a_call("ls"))
 
-    answer = as_person(operator).post(
+    response = as_person(operator).post(
         f"/api/v1/runs/{run.id}/interventions/", {"key": "f", "action": "finish"}, format="json"
     )
 
-    assert answer.status_code == 400
+    assert response.status_code == 400
 
 
 def test_costs_are_listed_by_day_unless_asked_otherwise(project, as_person, viewer):

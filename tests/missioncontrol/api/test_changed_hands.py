@@ -30,7 +30,7 @@ def enter(client, user):
 def end_session(client):
     """Let the session end by itself: its cookie is gone, the browser's stays."""
     client.session.flush()
-    del client.cookies["sessionid"]
+    del client.cookies["mc_session"]
 
 
 def subscribe(client, endpoint=""):
@@ -39,11 +39,11 @@ def subscribe(client, endpoint=""):
         "endpoint": endpoint or made.endpoint, "keys": made.keys, "language": "de",
         "vapid_key": vapid.public_key(), "time_zone": "Europe/Berlin",
     }  # fmt: skip
-    answer = client.post(
+    response = client.post(
         "/api/v1/devices/this/push/", said, content_type="application/json",
-        headers={"X-CSRFToken": client.cookies["csrftoken"].value},
+        headers={"X-CSRFToken": client.cookies["mc_csrf"].value},
     )  # fmt: skip
-    assert answer.status_code == 201
+    assert response.status_code == 201
     return said["endpoint"]
 
 

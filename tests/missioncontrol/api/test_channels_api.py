@@ -167,7 +167,7 @@ def test_tests_are_sent_so_many_a_minute_and_no_more(as_person, operator, projec
 
     asked = [call(client, "post", f"/api/v1/channels/{channel.id}/test/") for _ in range(11)]
 
-    assert [answer.status_code for answer in asked] == [202] * 10 + [429]
+    assert [response.status_code for response in asked] == [202] * 10 + [429]
     assert Delivery.objects.count() == 10
 
 
@@ -221,7 +221,7 @@ def test_deliveries_are_tried_again_so_many_a_minute_and_no_more(
     path, client = f"/api/v1/deliveries/{failed.id}/retry/", as_person(operator)
     asked = [call(client, "post", path) for _ in range(21)]
 
-    assert [answer.status_code for answer in asked] == [202] + [409] * 19 + [429]
+    assert [response.status_code for response in asked] == [202] + [409] * 19 + [429]
     refused = asked[-1]
     wait_s = refused.json()["wait_s"]
     assert refused.json()["code"] == "too_many_requests"

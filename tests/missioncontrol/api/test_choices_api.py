@@ -4,9 +4,9 @@ from decimal import Decimal
 
 import pytest
 
-from missioncontrol.oversight import allowlist, answers, cards, services
-from missioncontrol.oversight.models import AllowlistEntry, Decision, Intervention
-from missioncontrol.oversight.taps import Tap
+from missioncontrol.decisions import allowlist, cards, deadlines, interventions, sessions
+from missioncontrol.decisions.models import AllowlistEntry, Decision, Intervention
+from missioncontrol.decisions.taps import Tap
 from missioncontrol.runs.models import JournalRow, Run, Turn
 from tests.build import NOON, a_call, a_project, a_run, a_stuck_run, after, report
 
@@ -38,11 +38,11 @@ def journal(run):
 
 
 def test_a_choice_answers_the_card_its_turn_opened(run, as_agent):
-    answer = tell(as_agent, run, of_its_call(run))
+    response = tell(as_agent, run, of_its_call(run))
 
     run.refresh_from_db()
-    assert answer.status_code == 201
-    assert (answer.json()["by"], answer.json()["status"]) == ("agent terminal", "acknowledged")
+    assert response.status_code == 201
+    assert (response.json()["by"], response.json()["status"]) == ("agent terminal", "acknowledged")
     assert (run.status, run.open_decision) == ("running", None)
     card = Decision.objects.get(run=run)
     assert (card.resolution, card.resolved_by) == ("continue", "agent terminal")
@@ -60,8 +60,8 @@ def test_told_twice_it_is_done_once(run, as_agent):
 def test_another_choice_under_the_same_key_is_refused(run, as_agent):
     tell(as_agent, run, of_its_call(run))
 
-    answer = tell(as_agent, run, a_choice("terminate"))
-    assert (answer.status_code, answer.json()["code"]) == (422, "key_reused")
+    response = tell(as_agent, run, a_choice("terminate"))
+    assert (response.status_code, response.json()["code"]) == (422, "key_reused")
 
 
 def test_streaks_start_afresh_after_it(run, as_agent):
@@ -92,11 +92,17 @@ def test_a_call_allowed_at_the_terminal_is_allowed_in_this_run(run, as_agent):
 def test_a_call_that_a_text_replaced_is_shown_as_not_run(run, as_agent):
     proposed = Turn.objects.get(run=run, phase="proposed")
 
-    answer = tell(as_agent, run, of_its_call(run, "inject", message="Read b.py."))
+    response = tell(as_agent, run, of_its_call(run, "inject", message="Read b.py."))
 
     proposed.refresh_from_db()
     assert proposed.skipped
-    assert answer.json()["message"] == "Read b.py."
+    assert response.json()["message"] == "Read b.py."
+
+
+def test_a_call_that_was_let_go_on_is_not_shown_as_not_run(run, as_agent):
+    tell(as_agent, run, of_its_call(run))
+
+    assert Turn.objects.get(run=run, phase="proposed").skipped is False
 
 
 def test_who_chose_is_journalled(run, as_agent):
@@ -104,30 +110,30 @@ def test_who_chose_is_journalled(run, as_agent):
 
 
 def test_an_agent_that_is_held_here_cannot_let_itself_go(run, as_agent):
-    services.note_waiting([run.id], at=NOON)
+    sessions.note_waiting([run.id], at=NOON)
 
-    answer = tell(as_agent, run, of_its_call(run))
+    response = tell(as_agent, run, of_its_call(run))
 
     run.refresh_from_db()
-    assert (answer.status_code, answer.json()["decision"]) == (201, None)
+    assert (response.status_code, response.json()["decision"]) == (201, None)
     assert run.status == "held"
     assert run.open_decision is not None
 
 
 def pause(run, *, at):
     run.refresh_from_db()
-    answers.intervene(
+    interventions.intervene(
         run.id, Tap(key=f"pause-{run.version}", action="pause", version=run.version),
         projects=[run.project_id], by="ana", at=at,
     )  # fmt: skip
     run.refresh_from_db()
 
 
-def is_journalled_only(run, answer):
+def is_journalled_only(run, response):
     """The choice is kept, and the run is as it was."""
     before = (run.status, run.open_decision)
     run.refresh_from_db()
-    assert (answer.status_code, answer.json()["decision"]) == (201, None)
+    assert (response.status_code, response.json()["decision"]) == (201, None)
     assert (run.status, run.open_decision) == before
     assert Intervention.objects.filter(run=run, key="choice-1").count() == 1
     return True
@@ -158,6 +164,16 @@ def test_what_an_agent_allowed_is_no_permission_of_people(run, as_agent, by):
 @pytest.mark.parametrize("turn", [None, "", "elsewhere", "later"])
 def test_a_choice_about_another_call_leaves_the_card_open(run, as_agent, turn):
     report(run, a_call("ls", key="later"))
+
+    assert is_journalled_only(run, tell(as_agent, run, a_choice(turn=turn)))
+
+
+@pytest.mark.parametrize("turn", [None, ""])
+def test_a_choice_about_no_call_is_about_none_of_those_without_a_key(as_agent, project, turn):
+    run = a_run(project)
+    for _ in range(3):
+        run = report(run, a_call(error="no module 'app.tokens'", key=None))
+    assert run.open_decision is not None
 
     assert is_journalled_only(run, tell(as_agent, run, a_choice(turn=turn)))
 
@@ -200,8 +216,8 @@ def test_a_person_who_paused_before_the_card_opened_still_decides(run, as_agent)
 
 
 def test_an_agent_that_gave_up_waiting_cannot_let_itself_go(run, as_agent):
-    services.note_waiting([run.id], at=NOON)
-    services.give_up_abandoned(at=after(600))
+    sessions.note_waiting([run.id], at=NOON)
+    deadlines.give_up_abandoned(at=after(600))
     run.refresh_from_db()
     assert (run.status, run.gave_up_at) == ("holding", after(600))
 
@@ -238,7 +254,7 @@ def test_where_agents_may_not_choose_people_still_decide(as_agent, project):
 
 def test_a_choice_for_a_run_that_has_ended_is_journalled_and_revives_nothing(as_agent, project):
     run = a_run(project)
-    services.end_session(run.id, at=after(1))
+    sessions.end_session(run.id, at=after(1))
 
     assert tell(as_agent, run, a_choice()).status_code == 201
     run.refresh_from_db()
@@ -257,9 +273,9 @@ def test_another_projects_run_does_not_exist(path, as_agent):
 
 @pytest.mark.parametrize(("method", "path"), [("post", "choices/"), ("get", "rules/")])
 def test_it_is_for_agents(method, path, run, as_person, owner):
-    answer = getattr(as_person(owner), method)(f"/api/v1/runs/{run.id}/{path}")
+    response = getattr(as_person(owner), method)(f"/api/v1/runs/{run.id}/{path}")
 
-    assert answer.status_code == 403
+    assert response.status_code == 403
 
 
 @pytest.mark.parametrize(
@@ -271,20 +287,20 @@ def test_a_choice_that_makes_no_sense_is_refused(run, as_agent, wrong):
 
 
 def test_the_rules_of_a_run_are_what_it_follows(as_agent, project):
-    project.policy = {"exact_repeat": {"repeats": 4}}
+    project.policy = {"repeat": {"calls": 4}}
     project.unanswered = "proceed"
     project.save()
     AllowlistEntry.objects.create(
         project=project, scope="project", pattern="x", match="exact", created_by="ana",
         created_at=NOON, reason="",
     )  # fmt: skip
-    run = a_run(project, policy={"exact_repeat": {"repeats": 7}}, budget={"usd": "3"}, mode="auto")
+    run = a_run(project, policy={"repeat": {"calls": 7}}, budget={"usd": "3"}, mode="auto")
 
     told = as_agent.get(f"/api/v1/runs/{run.id}/rules/").json()
 
-    assert told["policy"]["exact_repeat"]["repeats"] == 7
+    assert told["policy"]["repeat"]["calls"] == 7
     assert told["policy"]["budget"]["usd"] == "3"
-    assert told["project_policy"]["exact_repeat"]["repeats"] == 4
+    assert told["project_policy"]["repeat"]["calls"] == 4
     assert (told["mode"], told["project_mode"]) == ("auto", project.mode)
     assert (told["unanswered"], told["hold_limit"]) == ("proceed", project.hold_limit)
     assert told["allowlist"] == [

@@ -7,8 +7,9 @@ from decimal import Decimal
 
 import pytest
 
-from missioncontrol.oversight import reports
-from missioncontrol.oversight.models import CostReport
+from guard.turn import Usage
+from missioncontrol.reports import daily
+from missioncontrol.reports.models import CostReport
 from tests.build import NOON, a_call, a_run, report
 
 pytestmark = pytest.mark.django_db
@@ -84,7 +85,7 @@ def test_a_project_says_what_was_allowed_on_top_for_today(project, viewer, as_pe
 
 @pytest.fixture
 def reported(spent):
-    assert reports.make_due(at=NOON + timedelta(hours=12, minutes=15)) == 1
+    assert daily.make_due(at=NOON + timedelta(hours=12, minutes=15)) == 1
     return str(CostReport.objects.get().id)
 
 
@@ -120,8 +121,8 @@ def test_a_reports_csv_has_its_agents_models_and_projects(reported, viewer, as_p
 
 
 def test_a_list_of_reports_goes_on_where_it_left_off(project, viewer, as_person):
-    reports.make_due(at=NOON + timedelta(days=31))
-    reports.make_due(at=NOON + timedelta(days=40))
+    daily.make_due(at=NOON + timedelta(days=31))
+    daily.make_due(at=NOON + timedelta(days=40))
     client = as_person(viewer)
     page = client.get("/api/v1/reports/").json()
     rest = client.get(page["next"]).json()
@@ -168,3 +169,15 @@ def test_what_no_database_takes_is_refused_by_name(as_person, owner, project, qu
 
     assert (refused.status_code, refused.json()["code"]) == (400, "invalid_request")
     assert refused.json()["field"] in query
+
+
+def test_calls_of_no_known_price_are_unpriced_and_not_for_nothing(project, viewer, as_person):
+    run = a_run(project)
+    told = {"usage": Usage(input=1000, output=100), "call_id": "c1"}
+    report(run, a_call("ls", model="mystery-1", **told))
+    report(run, a_call("id", model="known-1", cost_usd=Decimal("0.20")))
+
+    rows = as_person(viewer).get("/api/v1/costs/?group_by=model").json()["results"]
+
+    costs = {row["key"]: (row["cost_usd"], row["unpriced_calls"]) for row in rows}
+    assert costs == {"mystery-1": (None, 1), "known-1": ("0.2", 0)}

@@ -1,6 +1,7 @@
 """Your devices: each browser is listed, changed and signed out by its person alone."""
 
 import json
+from ipaddress import ip_network
 from urllib.parse import urlsplit
 
 import pytest
@@ -11,6 +12,7 @@ from rest_framework.test import APIClient
 from missioncontrol.accounts import services as accounts
 from missioncontrol.accounts.browsers import describe
 from missioncontrol.accounts.models import Browser, LoginLink
+from missioncontrol.accounts.session_store import hashed
 from missioncontrol.api.views.devices import PAIRINGS
 from missioncontrol.api.views.signing_in import CODES
 from missioncontrol.clock import now
@@ -63,10 +65,10 @@ def me(as_person, owner):
 
 
 def test_a_browser_subscribes_and_is_listed(me):
-    answer = subscribe(me)
+    response = subscribe(me)
 
     (mine,) = devices_of(me)
-    assert answer.status_code == 201
+    assert response.status_code == 201
     assert (mine["is_this"], mine["push"]["enabled"], mine["push"]["time_zone"]) == (
         True, True, "Europe/Berlin",
     )  # fmt: skip
@@ -78,9 +80,9 @@ def test_a_subscription_that_the_browser_renews_by_itself_keeps_its_language(me)
     patch(me, device["id"], language="de-AT")
 
     renewed = {name: said for name, said in a_push().items() if name != "language"}
-    answer = me.post("/api/v1/devices/this/push/", renewed, format="json")
+    response = me.post("/api/v1/devices/this/push/", renewed, format="json")
 
-    assert (answer.status_code, answer.json()["push"]["language"]) == (201, "de")
+    assert (response.status_code, response.json()["push"]["language"]) == (201, "de")
 
 
 def test_what_did_not_arrive_is_said_until_something_does(me, owner, project):
@@ -142,9 +144,9 @@ def test_a_new_subscription_takes_the_place_of_the_old_one(me):
     ],
 )
 def test_what_is_no_subscription_of_ours_is_refused(me, wrong):
-    answer = subscribe(me, **wrong)
+    response = subscribe(me, **wrong)
 
-    assert (answer.status_code, Device.objects.count()) == (400, 0)
+    assert (response.status_code, Device.objects.count()) == (400, 0)
 
 
 def test_a_device_is_renamed_silenced_and_given_quiet_hours(me):
@@ -288,7 +290,7 @@ def test_signing_out_elsewhere_ends_pushes_to_a_browser_whose_session_is_over(me
     lost = APIClient(HTTP_USER_AGENT=PIXEL)
     by_link(lost, owner)
     subscribe(lost)
-    Session.objects.filter(pk=lost.session.session_key).update(expire_date=now())
+    Session.objects.filter(pk=hashed(lost.session.session_key)).update(expire_date=now())
 
     assert me.delete("/api/v1/sessions/").status_code == 204
 
@@ -386,9 +388,9 @@ def test_a_phone_comes_in_by_the_link_and_the_page_knows(me):
     path = urlsplit(made["url"]).path
 
     assert "Sign in" in phone.get(path).content.decode()
-    answer = phone.post(path)
+    response = phone.post(path)
 
-    assert (answer.status_code, answer["Location"]) == (302, "/settings/devices")
+    assert (response.status_code, response["Location"]) == (302, "/settings/devices")
     told = me.get(f"/api/v1/pairings/{made['id']}/").json()
     assert (told["status"], told["device"]["name"], told["url"]) == ("paired", "Pixel 9", None)
     assert phone.get("/api/v1/me/").status_code == 200
@@ -435,14 +437,15 @@ def test_guessing_is_slow(me):
 
     answers = [guesser.post("/pair/", {"code": f"AAAA-{n:04}-BBBB"}) for n in range(12)]
 
-    assert [answer.status_code for answer in answers] == [410] * 10 + [429] * 2
+    assert [response.status_code for response in answers] == [410] * 10 + [429] * 2
     assert 1 <= int(answers[-1]["Retry-After"]) <= 60
 
 
 GUESSER = "198.51.100.1, 203.0.113.9"  # the first is what they say of themselves
 
 
-def test_who_guesses_behind_a_proxy_slows_only_themselves(me):
+def test_who_guesses_behind_a_named_proxy_slows_only_themselves(me, settings):
+    settings.TRUSTED_PROXIES = [ip_network("127.0.0.1")]
     through = {"REMOTE_ADDR": "127.0.0.1"}
     for n in range(12):
         Client(**through, headers={"X-Forwarded-For": GUESSER}).post("/pair/", {"code": str(n)})
@@ -451,6 +454,15 @@ def test_who_guesses_behind_a_proxy_slows_only_themselves(me):
     beside = Client(**through, headers={"X-Forwarded-For": "203.0.113.7"})
 
     assert beside.post("/pair/", {"code": code}).status_code == 302
+
+
+def test_a_header_from_this_machine_is_believed_no_more_than_any():
+    guesses = [
+        Client(REMOTE_ADDR="127.0.0.1", headers={"X-Forwarded-For": f"203.0.113.{n}"})
+        for n in range(11)
+    ]
+
+    assert [one.post("/pair/", {"code": "AAAA"}).status_code for one in guesses][-1] == 429
 
 
 def test_from_elsewhere_nobody_takes_another_address_for_each_guess():
@@ -471,12 +483,14 @@ def test_a_code_is_over_after_ten_minutes(me):
 
 def test_a_session_that_somebody_else_laid_out_is_not_signed_in(me):
     phone = Client()
-    phone.cookies["sessionid"] = laid_out = "a" * 32
+    phone.cookies["mc_session"] = laid_out = "a" * 32
 
     phone.post("/pair/", {"code": offer(me)["code"]})
 
-    assert phone.cookies["sessionid"].value != laid_out
-    assert Client(headers={"Cookie": f"sessionid={laid_out}"}).get("/api/v1/me/").status_code == 401
+    assert phone.cookies["mc_session"].value != laid_out
+    assert (
+        Client(headers={"Cookie": f"mc_session={laid_out}"}).get("/api/v1/me/").status_code == 401
+    )
 
 
 def test_a_form_of_another_site_pairs_nothing(me):
@@ -494,14 +508,14 @@ def test_another_person_does_not_see_a_pairing(me, as_person, operator):
 
 def test_an_installation_nobody_reaches_offers_no_code(me, settings):
     settings.PHONE_URL = ""
-    answer = me.post("/api/v1/pairings/", headers={"Host": "127.0.0.1"})
+    response = me.post("/api/v1/pairings/", headers={"Host": "127.0.0.1"})
 
-    assert (answer.status_code, answer.json()["code"]) == (503, "unavailable")
-    assert "--https" in answer.json()["detail"]
+    assert (response.status_code, response.json()["code"]) == (503, "unavailable")
+    assert "--https" in response.json()["detail"]
 
 
 def test_the_link_is_shown_once_as_a_picture_nobody_keeps(me):
-    answer = me.post("/api/v1/pairings/")
+    response = me.post("/api/v1/pairings/")
 
-    assert answer["Cache-Control"] == "no-store"
-    assert answer.json()["qr"].startswith("data:image/svg+xml")
+    assert response["Cache-Control"] == "no-store"
+    assert response.json()["qr"].startswith("data:image/svg+xml")

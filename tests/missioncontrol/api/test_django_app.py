@@ -10,7 +10,8 @@ from django.http import HttpResponse
 from django.urls import path
 from django.utils import translation
 
-from missioncontrol.api.django_app import THREADS, DjangoApplication
+from missioncontrol.api import django_app
+from missioncontrol.api.django_app import AGENTS_THREADS, THREADS, DjangoApplication
 
 LONG = 60
 
@@ -60,12 +61,14 @@ def views(settings):
 class Client:
     """One request over ASGI, whose client may leave."""
 
-    def __init__(self, app, name, *, body=b""):
+    def __init__(self, app, name, *, body=b"", key=""):
         self.said, self.left = [], asyncio.Event()
         self._messages = [{"type": "http.request", "body": body, "more_body": False}]
         scope = {
             "type": "http", "method": "POST", "path": f"/{name}/",
-            "query_string": b"", "headers": [(b"host", b"testserver")],
+            "query_string": b"", "headers": [
+                (b"host", b"testserver"), (b"authorization", f"Bearer {key}".encode()),
+            ],
         }  # fmt: skip
         self.task = asyncio.create_task(app(scope, self._receive, self._send))
 
@@ -142,3 +145,24 @@ async def test_a_request_whose_client_left_before_its_turn_is_never_begun(views)
 
     assert [(await one.answer())[0] for one in busy] == [200] * THREADS
     assert len(views.threads) == THREADS
+
+
+async def test_people_and_probes_do_not_wait_for_agents(views):
+    app = DjangoApplication()
+    held = [Client(app, "wait", key="mc_1") for _ in range(3 * AGENTS_THREADS)]
+    await until(lambda: len(views.threads) == AGENTS_THREADS)
+
+    assert await Client(app, "note").answer() == (200, "noted")
+    assert await Client(app, "note", key="mcu_ana").answer() == (200, "noted")
+
+    views.may_go.set()
+    assert [(await one.answer())[0] for one in held] == [200] * len(held)
+
+
+async def test_an_agent_that_waited_too_long_is_told_to_come_again(views, monkeypatch):
+    monkeypatch.setattr(django_app, "AGENTS_WAIT_S", 0.0)
+    late = Client(DjangoApplication(), "note", key="mc_1")
+
+    assert (await late.answer())[0] == 503
+    assert (b"Retry-After", b"2") in late.said[0]["headers"]
+    assert views.threads == []

@@ -18,8 +18,8 @@ def scrape(client, token=TOKEN):
     return client.get("/metrics", headers={"Authorization": f"Bearer {token}"})
 
 
-def read(answer):
-    families = text_string_to_metric_families(answer.content.decode())
+def read(response):
+    families = text_string_to_metric_families(response.content.decode())
     return {
         (sample.name, *sample.labels.values()): sample.value
         for family in families

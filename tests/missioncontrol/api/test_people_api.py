@@ -26,10 +26,10 @@ def run(project):
 
 @pytest.mark.parametrize("path", ["runs/{run}/", "runs/{run}/turns/"])
 def test_another_projects_run_does_not_exist(path, run, as_person, stranger):
-    answer = as_person(stranger).get("/api/v1/" + path.format(run=run.id))
+    response = as_person(stranger).get("/api/v1/" + path.format(run=run.id))
 
-    assert answer.status_code == 404
-    assert answer.json()["code"] == "not_found"
+    assert response.status_code == 404
+    assert response.json()["code"] == "not_found"
 
 
 @pytest.mark.parametrize(
@@ -38,9 +38,9 @@ def test_another_projects_run_does_not_exist(path, run, as_person, stranger):
 def test_a_strangers_lists_hold_nothing_of_ours(path, run, as_person, stranger):
     tapped(as_person(_owner_of(run)), run, "allowlist")
 
-    answer = as_person(stranger).get("/api/v1/" + path.format(run=run.id))
+    response = as_person(stranger).get("/api/v1/" + path.format(run=run.id))
 
-    assert answer.json()["results"] == []
+    assert response.json()["results"] == []
 
 
 def test_a_stranger_can_neither_tap_nor_change_nor_remove(run, as_person, stranger, owner):
@@ -76,26 +76,26 @@ def test_an_operator_taps_but_does_not_change_the_project(run, as_person, operat
 def test_an_owner_changes_the_projects_rules_and_the_chain_says_so(project, as_person, owner):
     client = as_person(owner)
 
-    answer = _patch(client, f"projects/{project.id}/", {"mode": "auto", "hold_limit": 60})
+    response = _patch(client, f"projects/{project.id}/", {"mode": "auto", "hold_limit": 60})
 
-    assert (answer.json()["mode"], answer.json()["hold_limit"]) == ("auto", 60)
+    assert (response.json()["mode"], response.json()["hold_limit"]) == ("auto", 60)
     changed = client.get("/api/v1/audit/?type=policy.changed").json()["results"]
     assert {row["payload"]["what"] for row in changed} == {"mode", "hold_limit"}
 
 
 def test_a_policy_that_cannot_be_obeyed_is_refused_with_the_field(project, as_person, owner):
-    answer = _patch(
-        as_person(owner), f"projects/{project.id}/", {"policy": {"exact_repeat": {"repeats": 0}}}
+    response = _patch(
+        as_person(owner), f"projects/{project.id}/", {"policy": {"repeat": {"calls": 0}}}
     )
 
-    assert answer.status_code == 400
-    assert "exact_repeat.repeats" in answer.json()["detail"]
+    assert response.status_code == 400
+    assert "repeat.calls" in response.json()["detail"]
 
 
 def test_nobody_reads_without_signing_in(client, run):
     for path in ["runs/", f"runs/{run.id}/", "decisions/", "me/", "audit/", "projects/"]:
-        answer = client.get(f"/api/v1/{path}")
-        assert (answer.status_code, answer.json()["code"]) == (401, "not_signed_in")
+        response = client.get(f"/api/v1/{path}")
+        assert (response.status_code, response.json()["code"]) == (401, "not_signed_in")
 
 
 def test_an_agent_key_reads_no_lists(as_agent, run):
@@ -151,12 +151,12 @@ def test_a_stale_tap_is_a_409_with_the_run_and_the_card(run, as_person, owner):
     client = as_person(owner)
     tapped(client, run)
 
-    answer = tapped(client, run, "terminate")
+    response = tapped(client, run, "terminate")
 
-    assert answer.status_code == 409
-    assert answer.json()["code"] == "stale_run"
-    assert answer.json()["run"]["version"] == run.version + 1
-    assert answer.json()["decision"]["resolution"] == "continue"
+    assert response.status_code == 409
+    assert response.json()["code"] == "stale_run"
+    assert response.json()["run"]["version"] == run.version + 1
+    assert response.json()["decision"]["resolution"] == "continue"
 
 
 def test_a_repeated_tap_answers_200_with_the_first_answer(run, as_person, owner):
@@ -173,16 +173,16 @@ def test_a_key_with_another_body_is_a_422(run, as_person, owner):
     client = as_person(owner)
     tapped(client, run, key="once")
 
-    answer = tapped(client, run, "terminate", key="once")
+    response = tapped(client, run, "terminate", key="once")
 
-    assert (answer.status_code, answer.json()["code"]) == (422, "key_reused")
+    assert (response.status_code, response.json()["code"]) == (422, "key_reused")
 
 
 def test_a_body_with_a_wrong_field_says_which(run, as_person, owner):
-    answer = tapped(as_person(owner), run, "explode")
+    response = tapped(as_person(owner), run, "explode")
 
-    assert answer.status_code == 400
-    assert "action" in answer.json()["detail"]
+    assert response.status_code == 400
+    assert "action" in response.json()["detail"]
 
 
 def test_lists_are_paged_by_a_link(project, as_person, owner):
@@ -228,9 +228,9 @@ def test_a_timeline_is_paged_forwards_and_backwards(project, as_person, owner):
 
 
 def test_the_audit_log_is_exported_as_json_lines(run, as_person, owner):
-    answer = as_person(owner).get(f"/api/v1/audit/export/?run={run.id}")
+    response = as_person(owner).get(f"/api/v1/audit/export/?run={run.id}")
 
-    rows = [json.loads(line) for line in b"".join(answer.streaming_content).splitlines()]
+    rows = [json.loads(line) for line in b"".join(response.streaming_content).splitlines()]
     assert [row["seq"] for row in rows] == list(range(run.event_seq + 1))
     assert as_person(owner).get("/api/v1/audit/verify/").json()["ok"] is True
 
@@ -257,9 +257,9 @@ def test_an_agent_may_not_choose_its_mode_where_the_project_forbids_it(project, 
     project.agents_choose = False
     project.save()
 
-    answer = as_agent.post("/api/v1/runs/", {"name": "x", "mode": "warn"}, format="json")
+    response = as_agent.post("/api/v1/runs/", {"name": "x", "mode": "warn"}, format="json")
 
-    assert (answer.status_code, answer.json()["code"]) == (403, "forbidden")
+    assert (response.status_code, response.json()["code"]) == (403, "forbidden")
 
 
 def _owner_of(run):
@@ -272,3 +272,15 @@ def _owner_of(run):
 
 def _patch(client, path, body):
     return client.patch(f"/api/v1/{path}", body, format="json")
+
+
+@pytest.mark.parametrize("named", ["run", "agent", None])
+def test_an_entry_by_hand_is_for_what_it_names(project, as_person, owner, named):
+    names = {"run": str(a_run(project).id), "agent": "coder"}
+    told = {named: names[named]} if named else {}
+
+    entry = as_person(owner).post(
+        "/api/v1/allowlist/", {"pattern": "Bash ls"} | told, format="json"
+    )
+
+    assert entry.json()["scope"] == (named or "project")

@@ -1,17 +1,19 @@
 """A project's policy by REST: checked, versioned, tried on recorded runs."""
 
+import sys
 from uuid import UUID, uuid4
 
 import pytest
 
-from missioncontrol.oversight import tasks
-from missioncontrol.oversight.models import Backtest
+from missioncontrol.detection import tasks
+from missioncontrol.detection.models import Backtest
 from tests.build import a_call, a_project, a_run, a_stuck_run, report
 
 pytestmark = pytest.mark.django_db
 
-TEXT = "# patient with the test suite\n[exact_repeat]\nrepeats = 5\n"
+TEXT = "# patient with the test suite\n[repeat]\ncalls = 5\n"
 SINCE = "2026-11-01T00:00:00Z"
+WORDLLAMA = {"talk": {"embedding": "wordllama"}}
 
 
 def patch(client, project, **body):
@@ -43,24 +45,24 @@ def owner_client(as_person, owner):
 
 
 def test_a_policy_is_saved_as_a_file_and_read_as_rules(project, owner_client):
-    answer = patch(owner_client, project, policy=TEXT, policy_note="CI is slow")
+    response = patch(owner_client, project, policy=TEXT, policy_note="CI is slow")
 
-    assert answer.json()["policy"] == {"exact_repeat": {"repeats": 5}}
-    assert answer.json()["policy_version"] == 1
+    assert response.json()["policy"] == {"repeat": {"calls": 5}}
+    assert response.json()["policy_version"] == 1
     (version,) = versions(owner_client, project)
     assert (version["text"], version["note"], version["by"]) == (TEXT, "CI is slow", "ana")
-    assert version["changes"] == [{"field": "exact_repeat.repeats", "before": 3, "after": 5}]
+    assert version["changes"] == [{"field": "repeat.calls", "before": 3, "after": 5}]
 
 
 def test_each_change_is_a_version_and_old_ones_stay_readable(project, owner_client):
     for repeats in (4, 5):
-        patch(owner_client, project, policy={"exact_repeat": {"repeats": repeats}})
+        patch(owner_client, project, policy={"repeat": {"calls": repeats}})
 
     first = owner_client.get(f"/api/v1/projects/{project.id}/policies/1/").json()
 
     assert [version["number"] for version in versions(owner_client, project)] == [2, 1]
-    assert first["policy"] == {"exact_repeat": {"repeats": 4}}
-    assert first["text"] == "[exact_repeat]\nrepeats = 4\n"
+    assert first["policy"] == {"repeat": {"calls": 4}}
+    assert first["text"] == "[repeat]\ncalls = 4\n"
     assert owner_client.get(f"/api/v1/projects/{project.id}/policies/3/").status_code == 404
 
 
@@ -74,10 +76,10 @@ def test_saving_the_same_again_is_no_version(project, owner_client):
 def test_a_policy_made_from_an_older_version_is_not_saved(project, owner_client):
     patch(owner_client, project, policy=TEXT, policy_version=0)
 
-    answer = patch(owner_client, project, policy={"detectors": []}, policy_version=0)
+    response = patch(owner_client, project, policy={"detectors": []}, policy_version=0)
 
-    assert (answer.status_code, answer.json()["code"]) == (409, "stale_policy")
-    assert "ana saved v1" in answer.json()["detail"]
+    assert (response.status_code, response.json()["code"]) == (409, "stale_policy")
+    assert "ana saved v1" in response.json()["detail"]
     assert len(versions(owner_client, project)) == 1
 
 
@@ -88,20 +90,20 @@ def test_the_chain_says_who_changed_the_policy_to_which_version(project, owner_c
 
     assert (row["by"], row["payload"]["what"]) == ("ana", "policy")
     assert row["payload"]["policy_version"] == 1
-    assert row["payload"]["after"] == {"exact_repeat": {"repeats": 5}}
+    assert row["payload"]["after"] == {"repeat": {"calls": 5}}
 
 
 def test_every_wrong_field_is_named_with_what_was_expected(project, owner_client):
-    wrong = {"exact_repeat": {"repeats": 1, "often": 2}, "tool": {"Bash": {"retry": "x"}}}
+    wrong = {"repeat": {"calls": 1, "often": 2}, "tool": {"Bash": {"retry": "x"}}}
 
-    answer = patch(owner_client, project, policy=wrong)
+    response = patch(owner_client, project, policy=wrong)
 
-    assert answer.status_code == 400
-    assert answer["Content-Type"] == "application/problem+json"
-    assert [problem["field"] for problem in answer.json()["problems"]] == [
-        "exact_repeat.often", "exact_repeat.repeats", "tool.Bash.retry",
+    assert response.status_code == 400
+    assert response["Content-Type"] == "application/problem+json"
+    assert [problem["field"] for problem in response.json()["problems"]] == [
+        "repeat.often", "repeat.calls", "tool.Bash.retry",
     ]  # fmt: skip
-    assert answer.json()["problems"][1]["expected"] == "a whole number from 2 to 50"
+    assert response.json()["problems"][1]["expected"] == "a whole number from 2 to 50"
     assert versions(owner_client, project) == []
 
 
@@ -109,30 +111,30 @@ def test_a_check_keeps_nothing_and_says_what_would_change(project, owner_client)
     answer = check(owner_client, project, TEXT).json()
 
     assert answer["ok"]
-    assert answer["changes"] == [{"field": "exact_repeat.repeats", "before": 3, "after": 5}]
+    assert answer["changes"] == [{"field": "repeat.calls", "before": 3, "after": 5}]
     rule = next(
         rule for rule in answer["rules"]
-        if (rule["section"], rule["field"]) == ("exact_repeat", "repeats")
+        if (rule["section"], rule["field"]) == ("repeat", "calls")
     )  # fmt: skip
     assert (rule["value"], rule["today"], rule["on"]) == (5, 3, True)
     assert versions(owner_client, project) == []
 
 
-@pytest.mark.parametrize("policy", ["[exact_repeat", "repeats = 3", {"ping_pong": 3}])
+@pytest.mark.parametrize("policy", ["[repeat", "repeats = 3", {"repeat": 3}])
 def test_a_check_of_a_wrong_policy_is_an_answer_not_an_error(policy, project, owner_client):
-    answer = check(owner_client, project, policy)
+    response = check(owner_client, project, policy)
 
-    assert answer.status_code == 200
-    assert not answer.json()["ok"]
-    assert answer.json()["problems"]
-    assert answer.json()["rules"]
+    assert response.status_code == 200
+    assert not response.json()["ok"]
+    assert response.json()["problems"]
+    assert response.json()["rules"]
 
 
 def test_text_of_a_check_reads_back_to_the_same_policy(project, owner_client):
     policy = {
-        "extends": "strict",
+        "extends": "watchful",
         "tool": {"mcp__*": {"retry": "poll", "loop_key": ["a.b"]}},
-        "task_type": {"deep research": {"ping_pong": {"rounds": 4}}},
+        "task_type": {"deep research": {"repeat": {"rounds": 4}}},
     }
 
     text = check(owner_client, project, policy).json()["text"]
@@ -142,9 +144,9 @@ def test_text_of_a_check_reads_back_to_the_same_policy(project, owner_client):
 
 def test_a_run_names_the_version_it_runs_under(project, owner_client):
     before = a_run(project)
-    patch(owner_client, project, policy={"exact_repeat": {"repeats": 4}})
+    patch(owner_client, project, policy={"repeat": {"calls": 4}})
     project.refresh_from_db()
-    after, own = a_run(project), a_run(project, policy={"exact_repeat": {"repeats": 9}})
+    after, own = a_run(project), a_run(project, policy={"repeat": {"calls": 9}})
 
     def named(run):
         return owner_client.get(f"/api/v1/runs/{run.id}/").json()["policy_version"]
@@ -154,7 +156,7 @@ def test_a_run_names_the_version_it_runs_under(project, owner_client):
 
 def test_a_run_that_goes_on_follows_the_newer_version_and_says_so(project, owner_client):
     run = a_run(project)
-    patch(owner_client, project, policy={"exact_repeat": {"repeats": 4}})
+    patch(owner_client, project, policy={"repeat": {"calls": 4}})
 
     run = report(run, a_call())
 
@@ -193,7 +195,7 @@ def test_a_backtest_answers_at_once_and_shows_both_policies_when_it_is_done(proj
     assert (shown["proposed"]["flagged"], shown["today"]["flagged"]) == (0, 1)
     (row,) = shown["runs"]
     assert (row["run"], row["differs"]) == (str(stuck.id), True)
-    assert (row["today"]["alarm_turn"], row["today"]["detector"]) == (2, "exact_repeat")
+    assert (row["today"]["alarm_turn"], row["today"]["detector"]) == (2, "repeat")
 
 
 def test_a_backtest_may_name_its_runs(project, owner_client):
@@ -208,7 +210,7 @@ def test_a_backtest_may_name_its_runs(project, owner_client):
     ("body", "status"),
     [
         ({"policy": {}}, 400),
-        ({"policy": {"exact_repeat": {"repeats": 0}}, "since": SINCE}, 400),
+        ({"policy": {"repeat": {"calls": 0}}, "since": SINCE}, 400),
         ({"since": SINCE}, 400),
         ({"policy": {}, "since": "soon"}, 400),
         ({"policy": {}, "runs": [str(uuid4())]}, 404),
@@ -228,3 +230,24 @@ def test_anothers_runs_and_backtests_do_not_exist(project, owner_client, as_pers
     assert them.get(f"/api/v1/backtest/{ours}/").status_code == 404
     assert them.get("/api/v1/backtest/").json()["results"] == []
     assert backtest(them, policy={}, since=SINCE, project=str(project.id)).status_code == 404
+
+
+def test_an_embedding_that_is_not_installed_is_refused_where_it_is_chosen(
+    project, owner_client, as_agent, monkeypatch
+):
+    monkeypatch.setitem(sys.modules, "wordllama", None)
+    rules = WORDLLAMA
+
+    saved = patch(owner_client, project, policy=rules)
+    opened = as_agent.post("/api/v1/runs/", {"policy": rules}, format="json")
+    (problem,) = check(owner_client, project, rules).json()["problems"]
+
+    assert (saved.status_code, opened.status_code) == (400, 400)
+    assert "wordllama is not installed" in saved.json()["detail"]
+    assert problem["field"] == "talk.embedding"
+    assert "wordllama is not installed" in problem["expected"]
+    assert versions(owner_client, project) == []
+
+
+def test_one_that_is_installed_is_taken(project, owner_client):
+    assert patch(owner_client, project, policy=WORDLLAMA).status_code == 200

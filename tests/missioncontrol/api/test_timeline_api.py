@@ -21,9 +21,9 @@ def read(owner, as_person):
     client = as_person(owner)
 
     def get(run, part, status=200):
-        answer = client.get(f"/api/v1/runs/{run.id}/{part}")
-        assert answer.status_code == status, answer.content
-        return answer.json()
+        response = client.get(f"/api/v1/runs/{run.id}/{part}")
+        assert response.status_code == status, response.content
+        return response.json()
 
     return get
 
@@ -110,7 +110,7 @@ def mixed(project):
         a_call("pytest", error="KeyError: 'Fixture'"),
         a_proposal('echo "hi"\n'),
     )
-    Row.objects.filter(run=run, seq=4).update(detector="same_error")
+    Row.objects.filter(run=run, seq=4).update(detector="errors")
     return run
 
 
@@ -122,7 +122,7 @@ def mixed(project):
         ("tool=text", [[2, 2]]),
         ("tool=Bash", [[0, 1], [3, 5]]),
         ("role=user", []),
-        ("signal=same_error", [[4, 4]]),
+        ("signal=errors", [[4, 4]]),
         ("flagged=1", [[4, 4]]),
         ("q=answer", [[2, 2]]),
         ("q=keyerror", [[4, 4]]),
@@ -170,7 +170,7 @@ def test_kinds_of_turns_are_counted(read, mixed):
 
     assert facets["tools"] == [["Bash", 5], ["text", 1]]
     assert facets["agents"] == [["coder", 4], ["tester", 2]]
-    assert facets["signals"] == [["same_error", 1]]
+    assert facets["signals"] == [["errors", 1]]
     assert facets["turns"] == 6
 
 
@@ -181,25 +181,25 @@ def test_each_turn_of_a_short_run_is_a_point(read, project):
     run = a_run(project)
     usage = Usage(input=10, cache_read=20, cache_write_5m=5, output=3)
     put(run, a_call(usage=usage), a_call(error="no"))
-    Row.objects.filter(run=run, seq=0).update(similarity=0.5, changed=True, cost_usd="0.25")
+    Row.objects.filter(run=run, seq=0).update(score=0.5, changed=True, cost_usd="0.25")
 
     first, second = read(run, "series/")["points"]
 
     assert (first["fresh"], first["cached"], first["output"], first["tokens"]) == (15, 20, 3, 38)
-    assert (first["similarity"], first["changed"], first["cost_usd"]) == (0.5, True, "0.25")
-    assert (second["similarity"], second["failures"], second["tokens"]) == (None, 1, 0)
+    assert (first["score"], first["changed"], first["cost_usd"]) == (0.5, True, "0.25")
+    assert (second["score"], second["failures"], second["tokens"]) == (None, 1, 0)
 
 
 def test_a_spike_among_many_turns_stays(read, project):
     run = a_run(project)
     fill(run.id, 3_000)
-    Row.objects.filter(run=run, seq=1_234).update(similarity=0.99, usage={"output": 777_777})
+    Row.objects.filter(run=run, seq=1_234).update(score=0.99, usage={"output": 777_777})
 
     series = read(run, "series/?points=30")
 
     assert (len(series["points"]), series["turns_a_point"]) == (30, 100)
     (spike,) = [point for point in series["points"] if point["output"] == 777_777]
-    assert (spike["from_seq"], spike["to_seq"], spike["similarity"]) == (1_200, 1_299, 0.99)
+    assert (spike["from_seq"], spike["to_seq"], spike["score"]) == (1_200, 1_299, 0.99)
 
 
 def test_a_stretch_knows_what_was_spent_before_it(read, project):

@@ -13,7 +13,7 @@ from rest_framework.request import Request
 
 from missioncontrol.api.streaming import BYTES_AT_ONCE, pages_of, stream
 from missioncontrol.history.exporting import COLUMNS, cell
-from missioncontrol.oversight.cost_csv import FORMULA
+from missioncontrol.reports.cost_csv import FORMULA
 from missioncontrol.runs.models import Run
 from tests.build import a_call, a_run, a_stuck_run, report
 
@@ -22,9 +22,9 @@ pytestmark = pytest.mark.django_db
 
 
 def export(client, **query):
-    answer = client.get("/api/v1/runs/export/", query)
-    assert answer.status_code == 200
-    return b"".join(answer.streaming_content).decode()
+    response = client.get("/api/v1/runs/export/", query)
+    assert response.status_code == 200
+    return b"".join(response.streaming_content).decode()
 
 
 def test_json_lines_are_the_rows_of_the_list(project, as_person, owner):
@@ -115,8 +115,8 @@ def test_under_asgi_an_export_is_streamed_too(project, owner):
     async def fetch():
         client = AsyncClient()
         await client.aforce_login(owner)
-        answer = await client.get("/api/v1/runs/export/")
-        assert answer.is_async
-        return b"".join([part async for part in answer.streaming_content])
+        response = await client.get("/api/v1/runs/export/")
+        assert response.is_async
+        return b"".join([part async for part in response.streaming_content])
 
     assert json.loads(asyncio.run(fetch()))["name"] == "one"

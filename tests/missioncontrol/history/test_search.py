@@ -8,15 +8,16 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from guard.turn import Role, Turn
+from missioncontrol.decisions import interventions
+from missioncontrol.decisions.taps import Tap
 from missioncontrol.history import catching_up
 from missioncontrol.history.language import Words
 from missioncontrol.history.matching import spans_in
 from missioncontrol.history.models import IndexedRun
 from missioncontrol.history.words import words_of
-from missioncontrol.oversight import answers
-from missioncontrol.oversight.taps import Tap
 from missioncontrol.runs.services import describe_run
 from tests.build import NOON, a_call, a_proposal, a_run, a_stuck_run, put, report
+from tests.examples import tried
 
 pytestmark = pytest.mark.django_db
 
@@ -35,9 +36,9 @@ def ask(as_person, owner):
 def names(ask):
     def found(q, **query):
         index_all()
-        answer = ask(q=q, **query)
-        assert answer.status_code == 200, answer.content
-        return {row["name"] for row in answer.json()["results"]}
+        response = ask(q=q, **query)
+        assert response.status_code == 200, response.content
+        return {row["name"] for row in response.json()["results"]}
 
     return found
 
@@ -79,7 +80,7 @@ def test_what_a_person_wrote_to_the_agent_is_found(project, names, owner):
         key="k", action="inject", decision=run.open_decision, version=run.version,
         message="Read conftest.py first",
     )  # fmt: skip
-    answers.intervene(run.id, tap, projects=[project.id], by="ana", at=NOON)
+    interventions.intervene(run.id, tap, projects=[project.id], by="ana", at=NOON)
 
     assert names('"read conftest"') == {"told"}
 
@@ -154,7 +155,7 @@ def test_who_answered_is_a_token(project, names):
     run = a_stuck_run(project, name="ended")
     a_stuck_run(project, name="open")
     tap = Tap(key="k", action="terminate", decision=run.open_decision, version=run.version)
-    answers.intervene(run.id, tap, projects=[project.id], by="Ana Ruiz", at=NOON)
+    interventions.intervene(run.id, tap, projects=[project.id], by="Ana Ruiz", at=NOON)
 
     assert names("by:ana") == {"ended"}
     assert names("by:person") == {"ended"}
@@ -186,7 +187,7 @@ def test_a_match_in_the_runs_name_names_no_turn(project, ask):
 def test_the_row_says_why_the_run_stands_where_it_stands(project, ask):
     run = a_stuck_run(project)
     tap = Tap(key="k", action="terminate", decision=run.open_decision, version=run.version)
-    answers.intervene(run.id, tap, projects=[project.id], by="Ana Ruiz", at=NOON)
+    interventions.intervene(run.id, tap, projects=[project.id], by="Ana Ruiz", at=NOON)
 
     (row,) = ask().json()["results"]
 
@@ -243,28 +244,28 @@ def test_of_two_who_index_one_run_the_later_is_void(project, names):
     run = a_run(project, name="raced")
     put(run, a_proposal("make", key="k"))
     run.refresh_from_db()
-    slow = catching_up._cut(run, most=10)
+    slow = catching_up._cut([run])
     put(run, a_call("make", key="k", result="finished"))
     index_all()
 
-    catching_up._write([slow], at=NOON)
+    catching_up._write(slow, at=NOON)
 
     assert names("finished") == {"raced"}
 
 
 def test_a_long_run_is_indexed_in_slices_and_no_turn_is_left_out(project, names):
     run = a_run(project, name="long")
-    put(run, *[said(f"word{n}") for n in range(catching_up.TURNS_AT_ONCE * 2 + 5)])
+    put(run, *[said(f"word{n}") for n in range(catching_up.OBSERVATIONS_AT_ONCE * 2 + 5)])
 
     index_all()
 
-    for n in (0, catching_up.TURNS_AT_ONCE, catching_up.TURNS_AT_ONCE * 2 + 4):
+    for n in (0, catching_up.OBSERVATIONS_AT_ONCE, catching_up.OBSERVATIONS_AT_ONCE * 2 + 4):
         assert names(f'"word{n}"') == {"long"}
 
 
 def test_a_busy_run_does_not_keep_another_from_being_indexed(project):
     busy = a_run(project, name="busy")
-    put(busy, *[said(f"word{n}") for n in range(catching_up.TURNS_AT_ONCE * 3)])
+    put(busy, *[said(f"word{n}") for n in range(catching_up.OBSERVATIONS_AT_ONCE * 3)])
     quiet = a_run(project, name="quiet")
     put(quiet, said("hush"))
 
@@ -291,10 +292,10 @@ def test_no_sign_is_an_operator(q, project, ask):
 @pytest.mark.parametrize("q", ["cost:much", "since:then", "x" * 1001, "status:gone"])
 def test_a_line_that_cannot_be_read_is_told(q, ask):
     for path in ("", "totals/", "export/"):
-        answer = ask(path, q=q)
+        response = ask(path, q=q)
 
-        assert (answer.status_code, answer.json()["code"]) == (400, "invalid_request")
-        assert answer.json()["field"] == "q"
+        assert (response.status_code, response.json()["code"]) == (400, "invalid_request")
+        assert response.json()["field"] == "q"
 
 
 def test_a_zone_that_is_none_is_refused(ask):
@@ -303,9 +304,10 @@ def test_a_zone_that_is_none_is_refused(ask):
     assert ask(q="since:today", zone="Europe/Berlin").status_code == 200
 
 
-@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=tried(40), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(text=st.text(st.characters(codec="utf-8", exclude_characters="\0"), max_size=80))
 @example(text="\U0001d54a \u2167 \u01c5")
+@example(text="0\U0002f899")
 def test_whatever_is_said_is_found_by_each_of_its_words_and_by_all_in_a_row(text, project, ask):
     run = a_run(project, name="r", key=None)
     put(run, said(f"x {text}"))

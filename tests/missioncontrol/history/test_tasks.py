@@ -1,16 +1,22 @@
 """The task that indexes: it does its work, and lets judging go first."""
 
+from datetime import timedelta
+
 import pytest
 
 from missioncontrol.history import catching_up, tasks
+from missioncontrol.history.catching_up import News, index_slice
+from missioncontrol.history.models import IndexedRun
 from missioncontrol.settings import CELERY_BEAT_SCHEDULE
-from tests.build import a_call, a_run, put, report
+from tests.build import NOON, a_call, a_run, after, put, report
 
 pytestmark = pytest.mark.django_db
 
 
 def test_it_indexes_what_came_since(project):
-    report(a_run(project), *[a_call(f"cat {n}") for n in range(catching_up.TURNS_AT_ONCE + 50)])
+    report(
+        a_run(project), *[a_call(f"cat {n}") for n in range(catching_up.OBSERVATIONS_AT_ONCE + 50)]
+    )
 
     tasks.index_now()
 
@@ -19,14 +25,56 @@ def test_it_indexes_what_came_since(project):
 
 def test_while_turns_wait_to_be_judged_it_does_one_slice(project):
     run = a_run(project)
-    put(run, *[a_call(f"cat {n}") for n in range(catching_up.TURNS_AT_ONCE + 50)])
+    put(run, *[a_call(f"cat {n}") for n in range(catching_up.OBSERVATIONS_AT_ONCE + 50)])
 
     tasks.index_now()
 
     run.refresh_from_db()
-    assert run.indexed.obs == catching_up.TURNS_AT_ONCE
+    assert run.indexed.obs == catching_up.OBSERVATIONS_AT_ONCE
     assert catching_up.lag() == 1
 
 
-def test_beat_rings_for_it():
+@pytest.fixture
+def news(monkeypatch):
+    """Somebody who looked through all runs just now, and trusts the journal's order."""
+    monkeypatch.setattr(News, "OVERLAP", timedelta(0))
+    looking = News()
+    assert not index_slice(at=NOON, news=looking)
+    return looking
+
+
+def test_it_looks_at_runs_with_news_alone(project, news):
+    run = report(a_run(project), a_call("ls"))
+    assert not index_slice(at=after(1), news=news)
+    assert catching_up.lag() == 0
+
+    IndexedRun.objects.update(event_seq=0)
+    assert not index_slice(at=after(2), news=news)
+    assert catching_up.lag() == 1
+
+    report(run, a_call("pwd"))
+    assert not index_slice(at=after(3), news=news)
+    assert catching_up.lag() == 0
+
+
+def test_what_was_committed_behind_its_look_is_found_within_a_minute(project, news):
+    report(a_run(project), a_call("ls"))
+    assert not index_slice(at=after(1), news=news)
+    IndexedRun.objects.update(event_seq=0)
+
+    assert not index_slice(at=after(60), news=news)
+
+    assert catching_up.lag() == 0
+
+
+def test_what_is_left_of_a_slice_still_counts_as_news(project, news):
+    report(a_run(project), *[a_call(f"cat {n}") for n in range(150)])
+
+    assert index_slice(at=after(1), news=news)
+    assert not index_slice(at=after(2), news=news)
+
+    assert catching_up.lag() == 0
+
+
+def test_beat_schedules_it():
     assert CELERY_BEAT_SCHEDULE["index"]["task"] == tasks.index.name

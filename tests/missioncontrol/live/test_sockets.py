@@ -8,17 +8,18 @@ from asgiref.sync import sync_to_async
 from channels.testing import WebsocketCommunicator
 
 from missioncontrol.accounts import services as accounts
-from missioncontrol.accounts.models import PersonalToken
-from missioncontrol.live.consumers import BoardConsumer
+from missioncontrol.accounts.models import PersonalToken, Role
 from missioncontrol.live.routing import sockets
-from missioncontrol.oversight import access
-from tests.build import NOON, a_call, a_run, report
+from missioncontrol.projects import access, members
+from tests.build import NOON, a_call, a_person, a_run, put, report
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
 
 def listening(path, token=None, **headers):
-    given = {"authorization": f"Bearer {token}"} if token else headers
+    given = {"host": "testserver", **headers}
+    if token:
+        given["authorization"] = f"Bearer {token}"
     pairs = [(name.encode(), value.encode()) for name, value in given.items()]
     return WebsocketCommunicator(sockets, path, headers=pairs)
 
@@ -101,26 +102,28 @@ async def test_meters_carry_every_new_point_of_the_tape_once(project, token):
     await socket.disconnect()
 
 
-async def test_between_two_frames_of_meters_there_is_a_quarter_of_a_second():
-    consumer = BoardConsumer()
-    sent, pauses, may_go_on = [], [], asyncio.Event()
+async def test_sockets_that_join_while_turns_come_in_miss_none(project, token):
+    """The first of them come while frames are made for nobody."""
+    run = await sync_to_async(a_run)(project)
+    listeners = []
+    for number in range(60):
+        if number % 5 == 0:
+            listeners.append(asyncio.create_task(_hear_until(60, run, token)))
+        await sync_to_async(put)(run, a_call(f"cat {number}"))
 
-    async def pause(seconds):
-        pauses.append(seconds)
-        await may_go_on.wait()
+    known = await asyncio.gather(*listeners)
 
-    async def send(text):
-        sent.append(json.loads(text)["runs"]["a"]["turns"])
+    assert len(set(known)) > 3
 
-    consumer._meters, consumer._ticking, consumer.pause, consumer.send = {}, None, pause, send
-    for turns in range(1, 101):
-        consumer._note("a", {"turns": turns, "judged_turns": 0, "tape": []})
-        await asyncio.sleep(0)
-    assert (sent, pauses) == ([1], [0.25])  # ninety-nine more came meanwhile
 
-    may_go_on.set()
-    await consumer._ticking
-    assert (sent, pauses) == ([1, 100], [0.25, 0.25])
+async def _hear_until(last, run, token):
+    """Open a run's page and hear all events up to the last; return what was known at first."""
+    socket = listening(f"/ws/runs/{run.id}/", token)
+    await socket.connect(timeout=20)
+    known = json.loads(await socket.receive_from(timeout=20))["seq"][str(run.id)]
+    await events_of(socket, last - known, after=known)
+    await socket.disconnect()
+    return known
 
 
 async def test_without_a_session_or_token_it_is_closed_with_4401(project):
@@ -129,19 +132,44 @@ async def test_without_a_session_or_token_it_is_closed_with_4401(project):
 
 async def test_a_session_from_another_origin_is_closed_with_4401(project, as_person, owner):
     client = await sync_to_async(as_person)(owner)
-    cookie = f"sessionid={client.cookies['sessionid'].value}"
+    cookie = f"mc_session={client.cookies['mc_session'].value}"
 
-    foreign = listening(
-        f"/ws/projects/{project.id}/", host="mc.test", origin="https://evil.test", cookie=cookie
-    )
-    own = listening(
-        f"/ws/projects/{project.id}/", host="mc.test", origin="https://mc.test", cookie=cookie
-    )
+    foreign = listening(f"/ws/projects/{project.id}/", origin="https://evil.test", cookie=cookie)
+    own = listening(f"/ws/projects/{project.id}/", origin="http://testserver", cookie=cookie)
 
     assert await refusal(foreign) == 4401
     await own.connect(timeout=20)
     assert json.loads(await own.receive_from(timeout=20))["type"] == "snapshot"
     await own.disconnect()
+
+
+async def test_a_page_of_ours_by_another_scheme_or_host_is_closed_with_4401(
+    project, as_person, owner, token
+):
+    client = await sync_to_async(as_person)(owner)
+    cookie = f"mc_session={client.cookies['mc_session'].value}"
+    path = f"/ws/projects/{project.id}/"
+
+    by_tls = listening(path, origin="https://testserver", cookie=cookie)
+    rebound = listening(path, host="evil.test", origin="http://evil.test", cookie=cookie)
+    script = listening(path, token, host="evil.test")
+
+    assert [await refusal(one) for one in (by_tls, rebound, script)] == [4401] * 3
+
+
+async def test_a_page_over_tls_opens_a_socket_over_tls(project, as_person, owner):
+    client = await sync_to_async(as_person)(owner)
+    cookie = f"__Host-mc_session={client.cookies['mc_session'].value}"
+    path = f"/ws/projects/{project.id}/"
+    own = listening(path, origin="https://testserver", cookie=cookie)
+    own.scope["scheme"] = "wss"
+    plain = listening(path, origin="http://testserver", cookie=cookie)
+    plain.scope["scheme"] = "wss"
+
+    await own.connect(timeout=20)
+    assert json.loads(await own.receive_from(timeout=20))["type"] == "snapshot"
+    await own.disconnect()
+    assert await refusal(plain) == 4401
 
 
 async def test_a_strangers_project_and_run_are_closed_with_4403(project, strangers_token):
@@ -156,8 +184,8 @@ async def test_a_socket_closes_at_once_when_what_opened_it_is_gone(
     how, project, owner, token, as_person
 ):
     client = await sync_to_async(as_person)(owner)
-    cookie = f"sessionid={client.cookies['sessionid'].value}"
-    by_session = {"host": "mc.test", "origin": "https://mc.test", "cookie": cookie}
+    cookie = f"mc_session={client.cookies['mc_session'].value}"
+    by_session = {"origin": "http://testserver", "cookie": cookie}
     opened = {"token": token} if how == "revoked" else by_session
     socket = listening(f"/ws/projects/{project.id}/", **opened)
     await socket.connect(timeout=20)
@@ -176,6 +204,36 @@ def _take_away(how, owner):
         access.end_other_sessions(kept=None, **told)
 
 
+@pytest.mark.parametrize("word", ["projects", "runs"])
+async def test_a_socket_closes_at_once_when_its_person_is_removed(word, project, owner, token):
+    run = await sync_to_async(a_run)(project)
+    await sync_to_async(a_person)("bea", project, "owner")
+    socket = listening(f"/ws/{word}/{project.id if word == 'projects' else run.id}/", token)
+    await socket.connect(timeout=20)
+    await socket.receive_from(timeout=20)
+
+    await sync_to_async(members.remove)(project.id, owner.pk, by="bea", at=NOON)
+
+    assert await _close_code(socket) == 4403
+    await socket.disconnect(timeout=20)
+
+
+async def test_who_may_still_look_goes_on_listening(project, owner, token):
+    await sync_to_async(a_person)("bea", project, "owner")
+    socket = listening(f"/ws/projects/{project.id}/", token)
+    await socket.connect(timeout=20)
+    await socket.receive_from(timeout=20)
+
+    await sync_to_async(members.change_role)(project.id, owner.pk, Role.VIEWER, by="bea", at=NOON)
+    (told,) = await events_of(socket, 1, after=-1)
+
+    assert (told["type"], told["what"]) == (
+        "access.changed", "changed “ana” from owner to viewer",
+    )  # fmt: skip
+    assert await socket.receive_nothing(timeout=0.5)
+    await socket.disconnect(timeout=20)
+
+
 async def _close_code(socket):
     while True:
         message = await socket.receive_output(timeout=20)
@@ -188,7 +246,7 @@ async def test_an_address_that_is_not_there_is_closed_with_4403(db):
 
 
 async def events_of(socket, count, *, after=0):
-    """Return the next events above the snapshot's `seq`, as a client takes them."""
+    """Return the next events above the snapshot's `seq`, as a client takes them: dense."""
     heard = []
     while len(heard) < count:
         frame = json.loads(await asyncio.wait_for(socket.receive_from(timeout=20), 20))
@@ -196,4 +254,5 @@ async def events_of(socket, count, *, after=0):
             heard += [event for event in frame["events"] if event["seq"] > after]
         elif frame["type"] != "meters" and frame["seq"] > after:
             heard.append(frame)
+    assert [event["seq"] for event in heard] == [after + 1 + n for n in range(len(heard))]
     return heard

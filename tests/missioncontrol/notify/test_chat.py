@@ -57,7 +57,7 @@ def test_discord_hears_of_a_card(internet, project):
     assert statuses() == ["sent"]
     assert said.host == "discord.com"
     assert said.path == "/api/webhooks/123456789012345678/a-Very_Secret-token"
-    assert said.body["content"].startswith("fix\\-auth\\-tests is held\r\n")
+    assert said.body["content"].startswith("fix\\-auth\\-tests is paused\r\n")
     assert f"https://mc.example.com/decisions/{run.open_decision}" in said.body["content"]
 
 
@@ -70,7 +70,7 @@ def test_slack_hears_of_a_card(internet, project):
     (said,) = internet.heard
     text = json.dumps(said.body)
     assert said.path == "/services/T1JJ3T3L2/A1BRTD4JD/TIiajkdnlazkcOXrIdevi7FQ"
-    assert "fix-auth-tests is held" in text
+    assert "fix-auth-tests is paused" in text
     assert f"https://mc.example.com/decisions/{run.open_decision}" in text
 
 
@@ -83,7 +83,7 @@ def test_telegram_hears_of_a_card(internet, project):
     (said,) = internet.heard
     assert said.path.endswith("/sendMessage")
     assert said.body["chat_id"] == -10012345
-    assert "<b>fix-auth-tests is held</b>" in said.body["text"]
+    assert "<b>fix-auth-tests is paused</b>" in said.body["text"]
 
 
 def test_ntfy_hears_of_a_card_and_a_tap_on_it_opens_it(server, settings, project):
@@ -96,7 +96,7 @@ def test_ntfy_hears_of_a_card_and_a_tap_on_it_opens_it(server, settings, project
 
     ((_, headers, body),) = server.heard
     said = json.loads(body)
-    assert (said["topic"], said["title"]) == ("my-topic", "fix-auth-tests is held")
+    assert (said["topic"], said["title"]) == ("my-topic", "fix-auth-tests is paused")
     assert headers["X-Click"] == f"https://mc.example.com/decisions/{run.open_decision}"
 
 
@@ -108,10 +108,11 @@ def test_a_letter_is_written(mailbox, settings, project):
     deliver_due()
 
     (letter,) = mailbox.letters
-    assert (letter["To"], letter["Subject"]) == ("ana@example.com", "fix-auth-tests is held")
+    assert (letter["To"], letter["Subject"]) == ("ana@example.com", "fix-auth-tests is paused")
     assert letter.get_content_type() == "text/plain"
     text = letter.get_content()
-    assert "unpriced" in text or "in all" in text
+    assert "No cost reported." in text
+    assert "$0.00" not in text
     assert f"https://mc.example.com/decisions/{run.open_decision}" in text
 
 
@@ -152,12 +153,12 @@ def test_what_an_agent_wrote_calls_nobody_and_hides_no_link(internet, project, k
 )
 def test_only_our_own_link_can_be_tapped(internet, project, kind, address):
     a_chat(project, kind, address)
-    a_stuck_run(project, name="see https://evil.example")
+    a_stuck_run(project, name="at https://evil.example")
 
     deliver_due()
 
     text = json.dumps(internet.heard[0].body, ensure_ascii=False)
-    assert "evil.example" in text
+    assert "evil.examp" in text  # a title ends where a lock screen does
     assert "https://evil" not in text
     assert "https://mc.example.com/decisions/" in text
 

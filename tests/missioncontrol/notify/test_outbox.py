@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
+from missioncontrol.decisions import interventions
+from missioncontrol.decisions.taps import Tap
 from missioncontrol.notify import outbox, services, signing
 from missioncontrol.notify.models import Delivery, Notice
-from missioncontrol.oversight import answers
-from missioncontrol.oversight.taps import Tap
 from missioncontrol.runs.models import JournalRow, Run
 from tests.build import NOON, a_person, a_project, a_stuck_run, after
 from tests.missioncontrol.notify.build import a_channel, a_device, deliver_due, statuses
@@ -31,7 +31,7 @@ def hooked(server, settings, project):
 
 def answer(run: Run) -> None:
     run.refresh_from_db()
-    answers.intervene(
+    interventions.intervene(
         run.id, Tap(key="k", action="continue", decision=run.open_decision, version=run.version),
         projects=[run.project_id], by="ana", at=after(1),
     )  # fmt: skip
@@ -51,7 +51,7 @@ def test_a_card_is_told_once(server, hooked, project):
     ((_, headers, body),) = server.heard
     said = json.loads(body)
     assert (said["run"], said["decision"]) == (str(run.id), str(run.open_decision))
-    assert said["title"] == "fix-auth-tests is held"
+    assert said["title"] == "fix-auth-tests is paused"
     assert said["url"] == f"https://mc.example.com/decisions/{run.open_decision}"
     assert headers["X-MissionControl-Delivery"] == str(Delivery.objects.get().id)
     assert journalled(run, "notice.sent") == [
@@ -74,7 +74,7 @@ def test_a_card_waits_for_its_judge_who_brings_the_fix(server, hooked, project):
     run = a_stuck_run(project, judged=False)
     assert deliver_due(at=NOON) == 0
 
-    from missioncontrol.oversight import judging
+    from missioncontrol.detection import judging
 
     judging.judge(run.open_decision, at=after(1))
     deliver_due(at=after(1))
@@ -157,7 +157,7 @@ def test_a_later_step_hears_only_if_nobody_answered(server, hooked, project):
 
     (_, _, _), (path, _, body) = server.heard
     said = json.loads(body)
-    assert (path, said["title"]) == ("/boss", "Still held: fix-auth-tests")
+    assert (path, said["title"]) == ("/boss", "Still paused: fix-auth-tests")
     assert said["text"].startswith("Nobody answered for 5 min. In 55 min it will be stopped.")
     assert run.open_decision is not None
 
@@ -311,7 +311,7 @@ def test_who_left_the_project_hears_no_more(project):
 
     deliver_due()
 
-    assert Delivery.objects.get().last_error == "its person is no longer in the project"
+    assert Delivery.objects.get().last_error == "its person no longer answers in the project"
 
 
 def test_an_address_sealed_with_another_key_fails_and_says_what_to_do(hooked, project, settings):
@@ -326,7 +326,7 @@ def test_an_address_sealed_with_another_key_fails_and_says_what_to_do(hooked, pr
 def test_a_report_is_told_once_a_subject(server, hooked, project):
     hooked.hears_reports = True
     hooked.save(update_fields=["hears_reports"])
-    said = services.content.Told(title="Saturday cost $2.31", body="46% of the day budget.")
+    said = services.content.Told(title="Saturday cost $2.31", body="46% of the daily budget.")
 
     for _ in range(2):
         services.tell(project.id, "report", subject="2026-11-21", told=said, at=NOON)

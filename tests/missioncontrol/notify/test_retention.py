@@ -110,7 +110,7 @@ def test_the_audit_log_is_not_touched(project, channel):
     assert list(JournalRow.objects.order_by("id").values()) == before
 
 
-def test_beat_rings_for_it_and_nothing_is_forgotten_that_is_kept_for_ever(channel, settings):
+def test_beat_schedules_it_and_nothing_is_forgotten_that_is_kept_for_ever(channel, settings):
     trials_of(channel, 1)
     Delivery.objects.update(status="sent")
 

@@ -10,7 +10,7 @@ from string import Formatter
 
 import pytest
 
-from missioncontrol.notify import content, services
+from missioncontrol.notify import content, services, wording
 from missioncontrol.notify.models import Delivery, Notice
 from missioncontrol.notify.texts import CATALOGUES, texts_in
 from missioncontrol.notify.texts.german_sentences import SENTENCES, sentence
@@ -153,7 +153,7 @@ def test_a_test_is_in_the_channels_language(mailbox, project):
     services.try_channel(channel, by="ana", at=NOON)
     deliver_due()
 
-    assert mailbox.letters[0]["Subject"] == "Eine Probe von Mission Control"
+    assert mailbox.letters[0]["Subject"] == "Ein Test von Mission Control"
 
 
 @pytest.mark.django_db
@@ -182,3 +182,20 @@ def test_a_program_reads_its_channels_language_and_no_other(server, settings, pr
     assert told.title.encode() in body
     assert b"A test from" not in body
     assert Delivery.objects.get().language == "de"
+
+
+@pytest.mark.parametrize("texts", CATALOGUES.values(), ids=CATALOGUES)
+def test_a_cost_that_is_not_known_is_never_nothing(texts):
+    known = wording.cost_in_all(Decimal("1.50"), 0, texts)
+    partly = wording.cost_in_all(Decimal("1.50"), 3, texts)
+    unpriced, silent = (wording.cost_in_all(Decimal(0), calls, texts) for calls in (3, 0))
+
+    assert "1" in known
+    assert "3" in partly
+    assert unpriced == texts.calls_unpriced
+    assert silent == texts.no_cost
+    for cost in (unpriced, silent):
+        said = wording.ended(texts, "It ended.", name="a", path="/", cost=cost).body
+        assert "0.00" not in said
+        assert "0,00" not in said
+        assert said == said.strip()

@@ -34,7 +34,7 @@ def test_a_run_that_only_warns_tells_people_once_an_hour():
 
     assert isinstance(said, content.Told)
     assert said.title == "fix-auth-tests is repeating"
-    assert said.body.startswith("It goes on: this run only warns. ")
+    assert said.body.startswith("It keeps running: this run only warns. ")
     assert said.path == f"/runs/{run.id}"
     assert [notice.what for notice in Notice.objects.all()] == ["warning", "warning"]
 

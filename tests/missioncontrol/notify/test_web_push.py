@@ -7,12 +7,12 @@ from dataclasses import replace
 
 import pytest
 
+from missioncontrol.decisions import interventions
+from missioncontrol.decisions.taps import Tap
 from missioncontrol.notify import content, pushed, services, vapid
 from missioncontrol.notify.models import Delivery, Device, Notice
 from missioncontrol.notify.sealing import fingerprint, seal
 from missioncontrol.notify.texts import texts_in
-from missioncontrol.oversight import answers
-from missioncontrol.oversight.taps import Tap
 from tests.build import NOON, a_run, a_stuck_run, after
 from tests.missioncontrol.notify.build import a_device, deliver_due
 from tests.push_service import a_push_service
@@ -58,8 +58,8 @@ def test_a_push_names_the_run_says_why_and_what_it_costs(service, subscribed, pr
 
     (said,) = service.pushes_to(mine)
     assert service.refused == []
-    assert said["title"] == "fix-auth-tests is held"
-    assert "in all." in said["body"]
+    assert said["title"] == "fix-auth-tests is paused"
+    assert said["body"].endswith("No cost reported.")
     assert (said["run"], said["decision"]) == (str(run.id), str(run.open_decision))
     assert (said["tag"], said["path"]) == (said["decision"], f"/decisions/{said['decision']}")
     assert said["version"] == run.version
@@ -137,7 +137,7 @@ def test_a_device_without_details_reads_the_title_only(service, subscribed, proj
     deliver_due()
 
     (said,) = service.pushes_to(mine)
-    assert (said["title"], said["body"], said["actions"]) == ("fix-auth-tests is held", "", [])
+    assert (said["title"], said["body"], said["actions"]) == ("fix-auth-tests is paused", "", [])
 
 
 def test_a_test_is_pushed_at_once(service, subscribed, project):
@@ -309,7 +309,7 @@ def test_the_largest_push_fits_one_record(card):
 def answer(run, action="continue"):
     run.refresh_from_db()
     tap = Tap(key="k", action=action, decision=run.open_decision, version=run.version)
-    answers.intervene(run.id, tap, projects=[run.project_id], by="ana", at=after(1))
+    interventions.intervene(run.id, tap, projects=[run.project_id], by="ana", at=after(1))
 
 
 def test_a_run_without_a_card_pushes_nothing(service, subscribed, project):

@@ -1,17 +1,23 @@
 """Turns are numbered, kept once, and completed in place."""
 
+import asyncio
+from dataclasses import replace
 from datetime import datetime
 
 import pytest
+from asgiref.sync import sync_to_async
 
 from guard.turn import Role, Turn
+from missioncontrol.api import web_process
 from missioncontrol.errors import NotFound
-from missioncontrol.runs.ingest import Arrival, store
+from missioncontrol.runs.ingest import Arrival, Writer, clean, store
 from missioncontrol.runs.models import JournalRow
 from missioncontrol.runs.models import Turn as TurnRow
 from tests.build import NOON, a_call, a_project, a_proposal, a_run, put
 
 pytestmark = pytest.mark.django_db
+
+SECRET = "sk-proj-abcdefghijklmnopqrstuvwxyz0123456789ABCD"
 
 
 def test_it_numbers_turns_from_zero_in_order_of_arrival():
@@ -49,6 +55,50 @@ def test_it_completes_a_proposed_turn_in_place():
     assert (turn.first_obs, turn.obs, stored.last_seq) == (1, 2, 0)
 
 
+def test_a_completion_keeps_what_only_the_proposal_said_and_else_wins():
+    run, said = a_run(), {"model": "opus", "provider": "anthropic", "call_id": "m1"}
+
+    put(run, a_proposal(key="a", **said), a_proposal(key="b", **said))
+    put(run, a_call(key="a"), a_call(key="b", model="haiku", call_id="m2"))
+
+    kept, other = TurnRow.objects.order_by("seq")
+    assert (kept.model, kept.provider, kept.call_id) == ("opus", "anthropic", "m1")
+    assert (other.model, other.provider, other.call_id) == ("haiku", "anthropic", "m2")
+
+
+def test_a_completion_keeps_the_files_and_the_state_that_only_the_proposal_named():
+    run, said = a_run(), {"files": ("a.py",), "state": "half done"}
+
+    put(run, a_proposal(key="a", **said), a_proposal(key="b", **said))
+    put(run, a_call(key="a"), a_call(key="b", files=("b.py",), state="done"))
+
+    kept, other = TurnRow.objects.order_by("seq")
+    assert (kept.files, kept.state) == (["a.py"], "half done")
+    assert (other.files, other.state) == (["b.py"], "done")
+
+
+@pytest.mark.django_db(transaction=True)
+async def test_one_arrival_that_cannot_be_stored_spoils_no_other_of_its_batch():
+    run = await sync_to_async(a_run)()
+    good, other = (replace(a_call(), key=key) for key in ("good", "other"))
+    # Marked as clean: what makes a turn fit for the database has been passed by.
+    bad = replace(a_call(), key="bad", args={"at": object()})
+    writer = Writer()
+
+    def put_in(turn, *, is_clean=False):
+        return writer.put(
+            Arrival(run=run.id, project=run.project_id, turns=[turn], is_clean=is_clean)
+        )
+
+    outcomes = await asyncio.gather(
+        put_in(good), put_in(bad, is_clean=True), put_in(other), return_exceptions=True
+    )
+
+    assert [isinstance(one, TypeError) for one in outcomes] == [False, True, False]
+    kept = await sync_to_async(lambda: set(TurnRow.objects.values_list("key", flat=True)))()
+    assert kept == {"good", "other"}
+
+
 def test_it_completes_a_proposal_that_came_in_the_same_request():
     run = a_run()
 
@@ -69,9 +119,38 @@ def test_it_ignores_a_proposal_that_comes_after_its_completion():
 
 
 def test_it_masks_secrets_before_they_are_stored():
-    put(a_run(), a_call("export OPENAI_API_KEY=sk-proj-abcdefghijklmnopqrstuvwxyz0123456789ABCD"))
+    put(a_run(), a_call(f"export OPENAI_API_KEY={SECRET}"))
 
     assert "abcdefghijklmnop" not in str(TurnRow.objects.get().args)
+
+
+def test_it_masks_who_speaks_and_the_state_too():
+    put(a_run(), replace(a_call(), agent=f"agent {SECRET}", state=f"state {SECRET}"))
+
+    stored = TurnRow.objects.get()
+    assert (stored.agent, stored.state) == ("agent [masked]", "state [masked]")
+
+
+def test_what_is_clean_is_not_masked_again():
+    run = a_run()
+    arrival = clean(Arrival(run=run.id, project=run.project_id, turns=[a_call()]))
+
+    assert clean(arrival) is arrival
+
+
+@pytest.mark.django_db(transaction=True)
+async def test_a_large_body_is_masked_beside_the_thread_that_stores():
+    run = await sync_to_async(a_run)()
+    text, order = "token=" * 160_000, []
+
+    async def stored(name, size, *turns):
+        await web_process.store(Arrival(run=run.id, project=run.project_id, turns=turns), size=size)
+        order.append(name)
+
+    large = [replace(a_call(result=text), key=f"large {n}") for n in range(8)]
+    await asyncio.gather(stored("large", 8 * len(text), *large), stored("small", 200, a_call("ls")))
+
+    assert order == ["small", "large"]
 
 
 def test_it_stores_what_postgresql_cannot_hold_without_it():

@@ -4,9 +4,13 @@ import json
 
 import pytest
 
-from missioncontrol.oversight.anchors import anchor_heads, verify
+from missioncontrol import broadcast, proof
+from missioncontrol.audit.anchors import anchor_heads, verify
+from missioncontrol.runs import rows
+from missioncontrol.runs.journal import writing
+from missioncontrol.runs.lifecycle import Move
 from missioncontrol.runs.models import JournalRow, Run
-from tests.build import NOON, a_call, a_run, put
+from tests.build import NOON, a_call, a_run, after, put
 
 pytestmark = pytest.mark.django_db
 
@@ -21,6 +25,84 @@ def told_run(project) -> Run:
 
 def check(project):
     return verify(projects=[project.id])
+
+
+def move(run, step, *, at=NOON) -> Run:
+    with writing([run.id], at=at) as tx:
+        tx.move(tx.run(run.id), step, by="agent")
+    return Run.objects.get(pk=run.id)
+
+
+def test_a_run_has_ended_from_its_end_until_it_is_heard_of_again(told_run):
+    ended = move(told_run, Move.COMPLETE, at=after(5))
+    failed = move(told_run, Move.FAIL, at=after(9))
+    back = move(told_run, Move.SPEAK, at=after(20))
+
+    assert (told_run.ended_at, ended.ended_at, failed.ended_at) == (None, after(5), after(9))
+    assert (back.ended_at, back.final_ceilings) == (None, None)
+
+
+def test_a_ceiling_that_moves_after_the_end_is_none_that_the_run_had(project, told_run):
+    type(project).objects.update(budget={"usd": "5.00"})
+    move(told_run, Move.COMPLETE)
+    type(project).objects.update(budget={"usd": "9.00"})
+
+    assert move(told_run, Move.FAIL).final_ceilings == {"usd": "5.00"}
+
+
+def test_a_version_that_moved_wakes_who_waits_for_that_run_alone(
+    project, told_run, monkeypatch, django_capture_on_commit_callbacks
+):
+    heard, other = [], a_run(project)
+    monkeypatch.setattr(broadcast, "_wakers", [heard.append])
+
+    with (
+        django_capture_on_commit_callbacks(execute=True),
+        writing([told_run.id, other.id], at=NOON) as tx,
+    ):
+        tx.move(tx.run(told_run.id), Move.COMPLETE, by="agent")
+        tx.move(tx.run(other.id), Move.HOLD, by="ana")
+
+    assert heard == [[told_run.id]]
+
+
+@pytest.mark.parametrize(
+    ("change", "is_told"),
+    [
+        ("version", True),
+        ("doing", True),
+        ("an event", True),
+        ("waiting_at", False),
+        ("", False),
+    ],
+)
+def test_what_shows_is_told_and_nothing_else(
+    told_run, django_capture_on_commit_callbacks, change, is_told
+):
+    with (
+        django_capture_on_commit_callbacks() as published,
+        writing([told_run.id], at=NOON) as tx,
+    ):
+        run = tx.run(told_run.id)
+        if change == "version":
+            tx.bump(run)
+        elif change == "an event":
+            tx.moved(run, by="ana", reason="it was told")
+        elif change:
+            setattr(run, change, {"doing": "ls -l"}.get(change, NOON))
+
+    assert bool(published) is is_told
+
+
+@pytest.mark.parametrize(
+    ("reason", "said"), [("the agent said so", "the agent said so"), ("", "end")]
+)
+def test_a_move_says_why_or_else_what_it_was(told_run, reason, said):
+    with writing([told_run.id], at=NOON) as tx:
+        tx.move(tx.run(told_run.id), Move.END, by="agent", reason=reason)
+
+    newest = JournalRow.objects.filter(run=told_run).latest("seq")
+    assert json.loads(newest.payload)["reason"] == said
 
 
 def test_seq_is_dense_from_zero(told_run):
@@ -61,10 +143,10 @@ def test_a_cut_tail_is_found(project, told_run):
     assert not check(project).ok
 
 
-def test_an_erased_payload_leaves_a_row_that_verifies(project, told_run):
+def test_a_payload_that_nobody_was_allowed_to_erase_is_found(project, told_run):
     JournalRow.objects.filter(run=told_run, seq=2).update(payload=None, salt=None)
 
-    assert check(project).ok
+    assert [fault.kind for fault in check(project).faults] == ["blanked"]
 
 
 def test_a_missing_run_is_found_by_the_anchor_in_its_projects_chain(project, told_run):
@@ -81,11 +163,9 @@ def test_an_anchor_rewritten_without_the_key_is_found(project, told_run):
     anchor = JournalRow.objects.get(type="chain.anchored")
     said = json.loads(anchor.payload)
     said["heads"] = {}
-    from missioncontrol.runs import journal, rows
-
-    anchor.payload = journal.canonical(said)
-    anchor.digest = journal.payload_digest(anchor.payload, anchor.salt)
-    anchor.hash = journal.row_hash(
+    anchor.payload = proof.canonical(said)
+    anchor.digest = proof.payload_digest(anchor.payload, anchor.salt)
+    anchor.hash = proof.row_hash(
         rows.header(anchor), previous=anchor.previous, digest=anchor.digest
     )
     anchor.save()

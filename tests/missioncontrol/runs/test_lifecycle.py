@@ -58,6 +58,11 @@ def test_an_end_and_a_comeback_move_the_version():
     assert moves_version(Status.LOST, Status.RUNNING)
 
 
+def test_another_end_moves_the_version_and_the_same_one_does_not():
+    assert moves_version(Status.COMPLETED, Status.FAILED)
+    assert not moves_version(Status.COMPLETED, Status.COMPLETED)
+
+
 def test_every_row_of_the_table_names_real_states():
     assert {status for status, _ in TABLE} == set(Status)
     assert set(Status) > ENDED

@@ -4,11 +4,13 @@ import json
 
 import pytest
 
+from guard.redact import MASK
 from missioncontrol.errors import Forbidden, NotFound
 from missioncontrol.ids import new_id
 from missioncontrol.runs.models import JournalRow, Run
 from missioncontrol.runs.rows import ceilings_of
-from tests.build import a_project, a_run
+from missioncontrol.runs.services import describe_run, set_workspace
+from tests.build import NOON, a_project, a_run
 
 pytestmark = pytest.mark.django_db
 
@@ -31,6 +33,23 @@ def test_an_agent_may_not_choose_where_the_project_forbids_it():
         a_run(a_project(agents_choose=False), budget={"calls": 3})
 
 
+def test_where_agents_may_not_choose_they_may_still_name_the_projects_own_mode():
+    project = a_project(agents_choose=False, mode="pause")
+
+    assert a_run(project, mode="pause").mode == "pause"
+    with pytest.raises(Forbidden):
+        a_run(project, mode="flag")
+
+
+def test_a_run_that_is_described_later_bears_that_name():
+    run = a_run(name="run")
+
+    describe_run(run.id, name="Mend the parser", goal="It is slow.", at=NOON)
+
+    run.refresh_from_db()
+    assert (run.name, run.goal) == ("Mend the parser", "It is slow.")
+
+
 def test_a_parent_must_be_a_run_of_the_same_project(project):
     parent = a_run(project)
 
@@ -51,3 +70,19 @@ def test_one_key_names_one_run_in_each_project(project):
     assert first.pk == again.pk
     assert other.pk != first.pk
     assert Run.objects.count() == 2
+
+
+def test_nothing_an_agent_says_of_itself_is_kept_with_a_secret():
+    secret = "sk-proj-abcdefghijklmnopqrstuvwxyz0123456789ABCD"
+    said = {name: f"{name} {secret}" for name in ("name", "agent", "goal", "task_type")}
+
+    run = a_run(
+        **said, metadata={secret: [secret]}, capabilities={"why": secret}, workspace=(secret,)
+    )
+    set_workspace(run.id, ["README.md", f"{secret}.txt"])
+
+    run.refresh_from_db()
+    assert {name: getattr(run, name) for name in said} == {name: f"{name} {MASK}" for name in said}
+    assert (run.metadata, run.capabilities) == ({MASK: [MASK]}, {"why": MASK})
+    assert run.workspace == ["README.md", f"{MASK}.txt"]
+    assert secret not in JournalRow.objects.get(type="run.opened").payload

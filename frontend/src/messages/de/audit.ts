@@ -1,46 +1,86 @@
 import type en from "../en/audit";
 import { counted } from "../plural";
 
+/** Was jemand am Protokoll tun durfte, nach dem Wort der Schnittstelle. */
+const AMENDED: Readonly<Record<string, string>> = {
+  erased: "löschte den Inhalt eines Laufs",
+  restored: "spielte eine ältere Kopie der Datenbank ein",
+  rotated: "wechselte das Geheimnis des Servers",
+  imported: "übernahm das Projekt aus einer anderen Installation",
+};
+
 /** What the record says of access, in English, as it is said here; what is not known stays as it is. */
-const ACCESS: readonly (readonly [RegExp, (name: string, key: string) => string])[] = [
-  [/^made the agent key “(.*)” \((.*)\)$/s, (name, key) => `erstellte den Agentenschlüssel „${name}“ (${key})`],
-  [/^revoked the agent key “(.*)” \((.*)\)$/s, (name, key) => `widerrief den Agentenschlüssel „${name}“ (${key})`],
-  [/^made the personal token “(.*)” \((.*)\)$/s, (name, key) => `erstellte das persönliche Token „${name}“ (${key})`],
-  [/^revoked the personal token “(.*)” \((.*)\)$/s, (name, key) => `widerrief das persönliche Token „${name}“ (${key})`],
-  [/^paired “(.*)”$/s, (name) => `koppelte „${name}“`],
-  [/^signed in “(.*)” by a link$/s, (name) => `meldete „${name}“ mit einem Link an`],
-  [/^had pushes sent to “(.*)”$/s, (name) => `ließ Benachrichtigungen an „${name}“ senden`],
-  [/^ended the pushes to “(.*)”$/s, (name) => `beendete die Benachrichtigungen an „${name}“`],
-  [/^signed out “(.*)”$/s, (name) => `meldete „${name}“ ab`],
-  [/^signed out everywhere else$/, () => "meldete sich überall sonst ab"],
-];
+const ACCESS: readonly (readonly [RegExp, (name: string, key: string, agent: string) => string])[] =
+  [
+    [
+      /^made the agent key “(.*)” \((.*)\), for the whole project$/s,
+      (name, key) => `erstellte den Agentenschlüssel „${name}“ (${key}) für das ganze Projekt`,
+    ],
+    [
+      /^made the agent key “(.*)” \((.*)\), for the runs of “(.*)”$/s,
+      (name, key, agent) =>
+        `erstellte den Agentenschlüssel „${name}“ (${key}) für die Läufe von „${agent}“`,
+    ],
+    [
+      /^made the agent key “(.*)” \((.*)\)$/s,
+      (name, key) => `erstellte den Agentenschlüssel „${name}“ (${key})`,
+    ],
+    [
+      /^revoked the agent key “(.*)” \((.*)\)$/s,
+      (name, key) => `widerrief den Agentenschlüssel „${name}“ (${key})`,
+    ],
+    [
+      /^made the personal token “(.*)” \((.*)\)$/s,
+      (name, key) => `erstellte das persönliche Token „${name}“ (${key})`,
+    ],
+    [
+      /^revoked the personal token “(.*)” \((.*)\)$/s,
+      (name, key) => `widerrief das persönliche Token „${name}“ (${key})`,
+    ],
+    [/^paired “(.*)”$/s, (name) => `koppelte „${name}“`],
+    [/^signed in “(.*)” by a link$/s, (name) => `meldete „${name}“ mit einem Link an`],
+    [/^had pushes sent to “(.*)”$/s, (name) => `ließ Benachrichtigungen an „${name}“ senden`],
+    [/^ended the pushes to “(.*)”$/s, (name) => `beendete die Benachrichtigungen an „${name}“`],
+    [/^signed out “(.*)”$/s, (name) => `meldete „${name}“ ab`],
+    [/^signed out everywhere else$/, () => "meldete sich überall sonst ab"],
+  ];
 
 function accessed(sentence: string): string {
   for (const [pattern, say] of ACCESS) {
     const found = pattern.exec(sentence);
-    if (found) return say(found[1] === "a browser" ? "ein Browser" : (found[1] ?? ""), found[2] ?? "");
+    if (found)
+      return say(
+        found[1] === "a browser" ? "ein Browser" : (found[1] ?? ""),
+        found[2] ?? "",
+        found[3] ?? "",
+      );
   }
   return sentence;
 }
 
 const texts: typeof en = {
   title: "Protokoll",
-  notChecked: "Die Kette konnte nicht geprüft werden.",
-  checking: "Die Kette wird geprüft.",
-  whole: "Die Kette ist ganz.",
-  broken: "Die Kette ist gebrochen.",
+  notChecked: "Das Protokoll konnte nicht verifiziert werden.",
+  checking: "Das Protokoll wird verifiziert.",
+  whole: "Protokoll verifiziert.",
+  broken: "Verifizierung des Protokolls fehlgeschlagen.",
   rows: (n, at) => `${counted(n, { one: "Zeile", other: "Zeilen" })} geprüft ${at}.`,
-  brokenAt: (row) => `Die erste Zeile, die nicht stimmt: ${row}.`,
+  brokenAt: (row) => `Erste ungültige Zeile: ${row}.`,
   unknown: "unbekannt",
-  head: "Ende",
-  verify: "Prüfen",
-  verifyAgain: "Nochmals prüfen",
+  head: "Neueste Prüfsumme",
+  verify: "Verifizieren",
+  verifyAgain: "Erneut verifizieren",
   checkpoint: (at) => `Letzter signierter Prüfpunkt ${at}.`,
   export: "Exportieren",
   who: "Wer",
   anyone: "Alle",
   when: "Wann",
-  times: { any: "Jederzeit", day: "Letzte 24\u00a0h", week: "Letzte 7 Tage", month: "Letzte 30 Tage" },
+  times: {
+    any: "Jederzeit",
+    day: "Letzte 24\u00a0h",
+    week: "Letzte 7 Tage",
+    month: "Letzte 30 Tage",
+  },
   onlyRun: (run) => `Nur ${run}`,
   allRuns: "Alle Läufe",
   only: "Nur dieser Lauf",
@@ -48,27 +88,68 @@ const texts: typeof en = {
   after: "nachher",
   nothingSet: "nichts gesetzt",
   none: "Keine Zeile passt zu diesen Filtern.",
-  dropAll: "Filter weglassen",
+  dropAll: "Filter zurücksetzen",
   views: { deeds: "Ohne Schritte", people: "Menschen", cards: "Karten", all: "Alles" },
   note: "Wird eine Zeile geändert oder entfernt, stimmt keine Prüfsumme danach mehr.",
   notFetched: "Das Protokoll konnte nicht geladen werden.",
   notFetchedWhy: "Es ist gespeichert; nur diese Ansicht konnte es nicht lesen.",
-  nothing: "Noch ist nichts aufgezeichnet. Was Menschen, Regeln und Agenten tun, steht hier.",
+  nothing: "Noch ist nichts aufgezeichnet. Was Menschen, Regeln und Agenten tun, erscheint hier.",
   more: "Mehr",
-  erased: "Der Inhalt wurde gelöscht. Die Zeile stimmt weiterhin.",
+  erased: "Der Inhalt wurde gelöscht.",
+  compared: (since) => `Verglichen mit den Prüfpunkten, die seit ${since} aufbewahrt werden.`,
+  notCompared:
+    "Es gibt keine Prüfpunktdatei zum Vergleichen: eine ältere Kopie der Datenbank fiele nicht auf.",
+  moreFaults: (n) => `${counted(n, { one: "weiterer Fehler", other: "weitere Fehler" })}.`,
+  faults: {
+    changed: ({ row }) => `Zeile ${row} wurde geändert: sie passt nicht zu ihrer Prüfsumme.`,
+    blanked: ({ row }) =>
+      `Zeile ${row} hat Inhalt oder Salz verloren, und keine signierte Löschung erlaubt es.`,
+    missing: ({ row }) => `Vor Zeile ${row} fehlen Zeilen.`,
+    unlinked: ({ row }) => `Zeile ${row} folgt nicht auf die Zeile davor.`,
+    cut: ({ row }) => `Nach Zeile ${row} fehlen Zeilen, oder das Ende wurde neu geschrieben.`,
+    unsigned: ({ row }) =>
+      `Der Prüfpunkt in Zeile ${row} ist mit keinem vertrauten Schlüssel signiert.`,
+    rewritten: ({ row }) =>
+      `Zeile ${row} ist nicht die, die signiert wurde: die Kette wurde neu geschrieben.`,
+    dropped: ({ row }) => `Vor dem Prüfpunkt in Zeile ${row} wurden Prüfpunkte entfernt.`,
+    run_missing: ({ row }) => `Der Lauf war bis Zeile ${row} signiert und ist weg.`,
+    unanchored: ({ row }) =>
+      `Zeile ${row} ist älter als der letzte Prüfpunkt, der sie nicht kennt: sie wurde nachträglich eingesetzt.`,
+    erasure: ({ row }) =>
+      `Die Löschung oder Rücksicherung in Zeile ${row} ist mit keinem vertrauten Schlüssel signiert.`,
+    run_row: ({ what, found, expected }) =>
+      `Beim Lauf steht ${what}: ${found}; seine Ereignisse sagen ${expected}.`,
+    turn_changed: ({ what }) => `Schritt ${what} ist nicht, was aufgezeichnet wurde.`,
+    turn_missing: ({ what }) => `Schritt ${what} fehlt.`,
+    turn_added: ({ what }) => `Von Schritt ${what} sagt kein Ereignis etwas.`,
+    older_copy: ({ what }) =>
+      `Die Prüfpunktdatei kennt Prüfpunkt ${what}, die Datenbank nicht: Prüfpunkte wurden entfernt, oder eine ältere Kopie wurde eingespielt.`,
+    other_history: ({ what }) =>
+      `Prüfpunkt ${what} ist nicht der in der Prüfpunktdatei: die Geschichte wurde neu geschrieben, oder eine ältere Kopie wurde eingespielt.`,
+    heads_file: ({ what }) =>
+      `Zeile ${what} der Prüfpunktdatei ist mit keinem vertrauten Schlüssel signiert.`,
+  },
   table: {
-    link: "Glied",
+    link: "Kette",
     time: "Zeit",
     who: "Wer",
-    did: "Tat",
-    what: "Woran",
+    did: "Aktion",
+    what: "Gegenstand",
     hash: "Prüfsumme",
     event: "Ereignis",
     row: "Zeile",
     version: (seq, version) => `${String(seq)}, Version ${String(version)}`,
-    before: "Zeile davor",
+    before: "Vorige Zeile",
     this: "Diese Zeile",
     run: "Lauf",
+  },
+  noCeiling: "keine",
+  scopes: {
+    run: "jeder Lauf",
+    project: "alle Läufe",
+    day: "ein Tag",
+    today: "heute zusätzlich",
+    agents: "Agent",
   },
   things: {
     channel: (name) => `den Kanal „${name}“`,
@@ -77,7 +158,7 @@ const texts: typeof en = {
   },
   did: {
     opened: "eröffnete den Lauf",
-    moved: "änderte den Stand des Laufs",
+    moved: "änderte den Status des Laufs",
     linked: "verband den Lauf mit seinem Ursprung",
     recorded: (turn) => `zeichnete Schritt ${turn} auf`,
     completed: (turn) => `schloss Schritt ${turn} ab`,
@@ -90,22 +171,28 @@ const texts: typeof en = {
     closed: (deed) => `schloss die Karte: ${deed}`,
     stoppedWaiting: "wartete nicht länger",
     queued: (text) => `reihte ein: „${text}“`,
+    messaged: "hat geschrieben",
     took: "nahm die Nachricht an",
     injected: (text) => `korrigierte: „${text}“`,
     wentOn: "kam nach der Korrektur weiter",
     didNotGoOn: "kam nach der Korrektur nicht weiter",
-    stoppedCounting: (source) => `zählt keine Kosten mehr von ${source}: eine bessere Quelle meldete sich`,
+    stoppedCounting: (source) =>
+      `zählt keine Kosten mehr von ${source}: eine bessere Quelle ist da`,
     counted: (source) => `zählte Kosten von ${source}`,
     reached: (ceiling, unit) => `erreichte ${ceiling} ${unit}`,
     ended: "beendete den Lauf",
     allowlist: (change, pattern) => `${change} „${pattern}“`,
     changed: (what) => `änderte ${what}`,
+    loweredBudget: (figures) => `nahm die Erhöhung zurück: Budget ${figures}`,
+    raisedBudget: (figures) => `erhöhte das Budget ${figures}`,
+    changedBudget: (figures) => `änderte das Budget: ${figures}`,
     added: (thing) => `fügte ${thing} hinzu`,
     removed: (thing) => `entfernte ${thing}`,
     altered: (thing) => `änderte ${thing}`,
     access: "änderte den Zugang",
     accessed: (sentence) => accessed(sentence),
-    anchored: "verknüpfte die Ketten der Läufe",
+    anchored: "signierte einen Prüfpunkt",
+    amended: (change, reason) => `${AMENDED[change] ?? change}: ${reason}`,
     notice: (channel) => `sendete eine Nachricht über ${channel}`,
     noticeFailed: (channel) => `konnte keine Nachricht über ${channel} senden`,
   },

@@ -4,22 +4,24 @@ import { strong } from "../strong";
 
 const texts: typeof en = {
   failed: "Die Geräte konnten nicht geladen werden.",
-  problem: "Nicht erreichbar; nichts wurde geändert.",
+  problem: "Der Server war nicht erreichbar; nichts wurde geändert.",
   here: {
     title: "Benachrichtigungen auf diesem Gerät",
     on: "An. Eine Karte, die eine Antwort braucht, kommt sofort hierher.",
     off: "Aus. Eine Karte wartet, bis jemand hinschaut.",
     insecure: "Diese Adresse nutzt einfaches HTTP; dort erlauben Browser keine Benachrichtigungen.",
-    homeScreen: "Auf dem iPhone zuerst zum Home-Bildschirm hinzufügen: Teilen, dann „Zum Home-Bildschirm“. Von dort öffnen.",
-    unsupported: "Dieser Browser nimmt keine Benachrichtigungen an.",
-    noWorker: "Dieser Browser vertraut dem Zertifikat dieser Adresse noch nicht (oder das Fenster ist privat): bis dahin keine Benachrichtigungen.",
-    denied: "Für diese Seite abgelehnt. Nur die Einstellungen des Browsers nehmen das zurück.",
+    homeScreen:
+      "Auf dem iPhone zuerst zum Home-Bildschirm hinzufügen: Teilen, dann „Zum Home-Bildschirm“. Von dort öffnen.",
+    unsupported: "Dieser Browser unterstützt keine Benachrichtigungen.",
+    noWorker:
+      "Dieser Browser vertraut dem Zertifikat dieser Adresse noch nicht (oder das Fenster ist privat): bis dahin keine Benachrichtigungen.",
+    denied: "Für diese Seite blockiert. Freigeben lässt es sich in den Einstellungen des Browsers.",
     noKey: "Diese Installation hat keinen Schlüssel für Push: VAPID_PRIVATE_KEY setzen.",
     allow: "Benachrichtigungen erlauben",
     allowSecond: "der Browser fragt einmal nach",
     stop: "Hier ausschalten",
     failed: "Der Push-Dienst des Browsers lieferte keine Adresse. Ist dieses Gerät online?",
-    refused: "Nichts erlaubt, also kommt nichts.",
+    refused: "Benachrichtigungen wurden nicht erlaubt.",
   },
   pair: {
     title: "Telefon koppeln",
@@ -28,11 +30,17 @@ const texts: typeof en = {
     left: (span) => `gilt einmal, noch ${span}`,
     over: "Dieser Code ist abgelaufen.",
     steps: [
-      { first: "Die Kamera des Telefons auf den Code richten.", then: "Mission Control öffnet sich, bereits angemeldet. Kein Passwort." },
-      { first: "Zum Home-Bildschirm hinzufügen.", then: "iPhone: Teilen, dann „Zum Home-Bildschirm“. Push braucht das dort. Android: Installieren." },
+      {
+        first: "Die Kamera des Telefons auf den Code richten.",
+        then: "Mission Control öffnet sich, bereits angemeldet. Kein Passwort.",
+      },
+      {
+        first: "Zum Home-Bildschirm hinzufügen.",
+        then: "iPhone: Teilen, dann „Zum Home-Bildschirm“. Push braucht das dort. Android: Installieren.",
+      },
       { first: "Benachrichtigungen erlauben.", then: "Einen Test senden, fertig." },
     ],
-    qr: "Ein Code für die Kamera: ein Link, der einmal anmeldet",
+    qr: "Ein QR-Code für die Kamera: ein Link, der einmal anmeldet",
     noCamera: "Keine Kamera?",
     at: (url) => `unter ${url}`,
     fresh: "Neuer Code",
@@ -40,22 +48,31 @@ const texts: typeof en = {
     pairedText: "Es ist angemeldet. Dort Benachrichtigungen erlauben, dann einen Test senden.",
     done: "Fertig",
     none: "Ein Telefon erreicht diese Adresse nicht.",
-    noneText: (command) => `Mission Control ist nur auf diesem Rechner erreichbar. Mit ${strong(command)} starten und wiederkommen.`,
+    noneText: (command) =>
+      `Mission Control ist nur auf diesem Rechner erreichbar. Mit ${strong(command)} starten und wiederkommen.`,
   },
   reach: {
     plain: "Diese Adresse nutzt einfaches HTTP.",
-    plainText: "Andere im Netz können mitlesen. Das Telefon zeigt alles, lässt sich aber nicht installieren, meldet sich nicht und startet nicht ohne Verbindung: Browser erlauben das nur über HTTPS. Mit --https starten, oder einen Proxy oder Tailscale davorsetzen.",
+    plainText:
+      "Andere im Netz können mitlesen. Das Telefon zeigt alles, lässt sich aber nicht installieren, meldet sich nicht und startet nicht ohne Verbindung: Browser erlauben das nur über HTTPS. Mit --https starten, oder einen Proxy oder Tailscale davorsetzen.",
     own: "Diese Adresse benutzt ein Zertifikat, das dieser Rechner ausgestellt hat.",
-    ownText: "Das Telefon warnt einmal. Push und Installation gehen nur, wo ihm vertraut wird; also vertrauen, oder einen Proxy oder Tailscale davorsetzen. Ohne beides zeigt das Telefon trotzdem alles, meldet sich aber nicht.",
+    ownText:
+      "Das Telefon warnt einmal. Push und Installation gehen nur, wo ihm vertraut wird; also vertrauen, oder einen Proxy oder Tailscale davorsetzen. Ohne beides zeigt das Telefon trotzdem alles, meldet sich aber nicht.",
     how: "Wie man ihm vertraut",
     hide: "Verbergen",
     fetch: "Zertifikat laden",
     check: "Seine SHA-256 mit dieser und mit der im Terminal vergleichen:",
     ways: [
-      { where: "Android", how: "Einstellungen, Sicherheit, Verschlüsselung & Anmeldedaten, Zertifikat installieren, CA-Zertifikat." },
-      { where: "iPhone", how: "In Safari öffnen und das Profil erlauben; Einstellungen, Allgemein, VPN & Geräteverwaltung, installieren; dann Allgemein, Info, Zertifikatsvertrauenseinstellungen, einschalten." },
+      {
+        where: "Android",
+        how: "Einstellungen, Sicherheit, Verschlüsselung & Anmeldedaten, Zertifikat installieren, CA-Zertifikat.",
+      },
+      {
+        where: "iPhone",
+        how: "In Safari öffnen und das Profil erlauben; Einstellungen, Allgemein, VPN & Geräteverwaltung, installieren; dann Allgemein, Info, Zertifikatsvertrauenseinstellungen, einschalten.",
+      },
     ],
-    limits: "Es bürgt nur für die Namen dieses Rechners und für private Adressen, für keine andere Seite.",
+    limits: "Es gilt nur für die Namen dieses Rechners und für private Adressen.",
   },
   list: {
     title: "Geräte",

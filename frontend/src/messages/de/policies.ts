@@ -2,13 +2,12 @@ import type en from "../en/policies";
 import { counted } from "../plural";
 
 const runs = { one: "Lauf", other: "Läufe" };
-const loops = { one: "Schleife", other: "Schleifen" };
-const healthy = { one: "gesunden Lauf", other: "gesunde Läufe" };
+const ofRuns = { one: "Lauf", other: "Läufen" };
+const times = { one: "Mal", other: "Mal" };
+const inDays = { one: "Tag", other: "Tagen" };
 
-function moreOr(n: number, forms: { one: string; other: string }): string {
-  if (n === 0) return `so viele ${forms.other} wie heute`;
-  const size = Math.abs(n);
-  return `${String(size)} ${size === 1 ? forms.one : forms.other} ${n > 0 ? "mehr" : "weniger"}`;
+function timesOf(n: number): string {
+  return n === 0 ? "nie" : n === 1 ? "einmal" : counted(n, times);
 }
 
 const texts: typeof en = {
@@ -16,14 +15,15 @@ const texts: typeof en = {
   ofItsOwn: "Jedes Projekt hat eine eigene Richtlinie.",
   notFetched: "Die Richtlinie konnte nicht geladen werden.",
   notFetchedWhy: "Sie ist gespeichert und gilt; nur diese Ansicht konnte sie nicht lesen.",
-  policy: "Richtlinie",
-  onlyOwner: "Nur Eigentümer speichern eine Richtlinie.",
+  limits: "Grenzen",
+  onlyOwner: "Nur Eigentümer können eine Richtlinie speichern.",
   mend: (n) => `Zum Speichern ${counted(n, { one: "Wert", other: "Werte" })} berichtigen.`,
-  nothingChanged: "Nichts ist geändert.",
-  runToSave: "Zum Speichern erst den Backtest starten.",
+  nothingChanged: "Keine Änderungen.",
+  runToSave: "Gespeichert wird, sobald die Läufe nachgespielt sind.",
   theDefault: "die Vorgabe",
   inForce: (version) => `${version}, gültig`,
   draftFrom: (draft, from, what) => `Entwurf ${draft}, aus ${from} · ${what}`,
+  oneChange: (field, before, after) => `1 Änderung: ${field} ${before} → ${after}.`,
   changes: (n) => counted(n, { one: "Änderung", other: "Änderungen" }),
   toMend: (n) => `${String(n)} zu berichtigen`,
   showAs: "Anzeigen als",
@@ -33,100 +33,168 @@ const texts: typeof en = {
   expected: (what) => `Erwartet: ${what}.`,
   why: "Grund, für das Protokoll",
   saveAs: (n) => `Als v${String(n)} speichern`,
+  save: "Speichern",
   throwAway: "Verwerfen",
   versions: (n) => counted(n, { one: "Version", other: "Versionen" }),
   versionsLabel: "Versionen",
   useAsDraft: "Als Entwurf nehmen",
-  nothingInForce: "Nichts Gültiges geändert.",
+  nothingInForce: "Am Gültigen wurde nichts geändert.",
   cannotRead: "Der Text ist noch nicht lesbar; dort berichtigen.",
   rule: "Regel",
   today: "Heute",
   versionToday: (version) => `v${String(version)}, heute`,
   draft: "Entwurf",
   switchedOff: "Regeln abgeschalteter Detektoren",
-  startFrom: "Ausgehen von",
-  presets: { conservative: "vorsichtig", balanced: "ausgewogen", strict: "streng" },
-  whenTrips: "Bei einem Alarm",
-  rungs: { observe: "notieren", nudge: "hinweisen", escalate: "eskalieren", ask: "fragen", stop: "beenden" },
+  presetsLabel: "Wann gefragt wird",
+  presets: { quiet: "Ruhig", balanced: "Ausgewogen", watchful: "Wachsam" },
+  presetHints: {
+    quiet: "Nur wenn es fast sicher festhängt.",
+    balanced: "Wenn ein sorgfältiger Kollege aufsehen würde.",
+    watchful: "Früh, für teure oder heikle Läufe.",
+  },
+  asksFrom: (score) => `fragt ab ${score}`,
+  asksByRules: "fragt nur nach seinen Grenzen",
+  timesIn: (n, days) => `${counted(n, times)} in ${counted(days, inDays)}`,
+  andChanges: (n) => `+ ${counted(n, { one: "Änderung", other: "Änderungen" })}`,
+  limit: {
+    call: {
+      name: "Gleicher Aufruf, identische Ausgabe",
+      says: "Fragt, wenn sich ein Aufruf mit identischer Ausgabe so oft wiederholt.",
+    },
+    error: {
+      name: "Derselbe Fehler",
+      says: "Fragt, wenn so viele Versuche nacheinander im selben Fehler enden.",
+    },
+    circles: {
+      name: "Wiederholter Zyklus",
+      says: "Fragt, wenn sich eine Folge von Schritten so oft wiederholt.",
+    },
+    nothing: {
+      name: "Keine neue Information",
+      says: "Fragt nach so vielen Fragen ohne neue Information.",
+    },
+    budget: {
+      name: "Budget je Lauf",
+      says: "Hält den Lauf bei diesem Betrag in Dollar an.",
+    },
+  },
+  less: (name) => `${name}: eins weniger`,
+  more: (name) => `${name}: eins mehr`,
+  noBudget: "keines",
+  whenAsks: "Wenn gefragt wird",
+  modes: {
+    warn: "Nur protokollieren",
+    flag: "Fragen, weiterlaufen",
+    pause: "Anhalten",
+    auto: "Korrigieren",
+  },
+  modeSays: {
+    warn: "Der Lauf geht weiter, niemand wird gefragt.",
+    flag: "Der Lauf geht weiter, während Sie nachsehen.",
+    pause: "Der Lauf wartet.",
+    auto: "Die Korrektur des Prüfers wird gesendet. Hilft sie nicht, wartet der Lauf.",
+  },
+  afterwards: {
+    stop: (time) => `Nach ${time} endet er automatisch.`,
+    proceed: (time) => `Nach ${time} läuft er automatisch weiter.`,
+  },
+  advanced: "Erweitert",
+  values: (n, changed) =>
+    `${counted(n, { one: "Wert", other: "Werte" })}, ${changed === 0 ? "keiner" : String(changed)} geändert`,
+  whenTrips: "Wenn ein Detektor auslöst",
+  rungs: {
+    observe: "protokollieren",
+    nudge: "hinweisen",
+    escalate: "eskalieren",
+    ask: "fragen",
+    stop: "beenden",
+  },
   whenNearlySure: "Bei fast sicherem Verdacht",
-  nudges: { observe: "notieren", tell: "dem Agenten sagen" },
+  nudges: { observe: "protokollieren", tell: "dem Agenten sagen" },
   textHint: "TOML oder JSON. Tabellen nur für manche Läufe:",
   units: {
-    repeats: "Male hintereinander",
-    without_results: "Male, Ergebnis unbekannt",
-    polls: "Male beim Warten",
-    threshold: "Ähnlichkeit",
-    window: "gleiche Schritte",
+    calls: "Aufrufe, identische Ausgabe",
+    cycles: "Zyklen",
+    same: "derselbe Fehlschlag",
+    without_results: "Aufrufe, Ausgabe unbekannt",
+    polls: "Aufrufe beim Warten",
     rounds: "Runden",
-    longest: "längste Periode, Schritte",
-    in_a_row: "hintereinander",
     near: "fast gleiche Anfragen",
     variants: "fehlgeschlagene Varianten",
-    refusals: "Ablehnungen anderer Befehle",
-    refused: "Male abgelehnt",
-    moved: "Anteil, der sich ändern darf",
+    refused: "Ablehnungen anderer Befehle",
     questions: "Fragen, gleiche Antwort",
     known: "Antworten, alle bekannt",
     messages: "Nachrichten hintereinander",
     fresh: "neue Wörter je Nachricht",
     new_terms: "Anteil neuer Wörter",
-    checks: "Prüfungen derselben Sache",
-    evidence: "Gewicht der Belege",
-    acts: "gleiche Handlungen",
     embedding: "Embedding",
+    suspicions: "fragt ein Modell",
+    every: "Schritte zwischen Fragen",
+    confidence: "nötige Sicherheit",
+    drought: "Versuche ohne Fortschritt",
   },
   names: {
-    exact_repeat: "Genaue Wiederholung",
-    semantic_repeat: "Sinngleiche Wiederholung",
-    ping_pong: "Hin und Her",
-    k_cycle: "Längerer Kreis",
-    same_error: "Derselbe Fehler",
-    recurrence: "Wiederkehr",
+    repeat: "Wiederholungen",
+    errors: "Fehlschläge",
+    talk: "Nachrichten",
+    judge: "Prüfer",
     stagnation: "Stillstand",
-    monologue: "Selbstgespräch",
-    hand_offs: "Übergaben im Kreis",
-    relay: "Stafette",
-    reverification: "Erneutes Prüfen",
-    stall: "Hängenbleiben",
   },
-  backtest: "Backtest",
-  howFarBack: "Wie weit zurück",
-  days: (n) => counted(n, { one: "Tag", other: "Tage" }),
-  recorded: (n, turns) => `${counted(n, { one: "aufgezeichneter Lauf", other: "aufgezeichnete Läufe" })}, ${counted(turns, { one: "Schritt", other: "Schritte" })}`,
-  answered: (n) => `; ${String(n)} von Menschen oder dem Prüfer beantwortet`,
-  runAgain: "Nochmals starten",
-  run: "Backtest starten",
-  whatWould: "Was hätte der Entwurf getan?",
-  replayHint: "Vor dem Speichern laufen die Aufzeichnungen unter dem Entwurf und unter der heutigen Richtlinie noch einmal ab.",
-  stale: "Der Entwurf hat sich seitdem geändert. Für diesen nochmals starten.",
-  leftOut: (n, total) => `${counted(n, { one: "älterer Lauf", other: "ältere Läufe" })} ausgelassen: ein Backtest umfasst ${total}.`,
-  head: { flagged: "Gemeldet", loops: "Schleifen gefunden", healthy: "Gesunde gemeldet", end: "Würde enden", turns: "Schritte danach", cost: "Kosten danach" },
-  of: (n, all) => `${n} von ${all}`,
-  after: "Schritte und Kosten danach: was die Läufe ab dem Alarm noch taten, also was ein Ende dort gespart hätte. Eine Schleife ist ein Lauf, dessen Karte mit „Beenden“ oder einer Korrektur beantwortet wurde; ein gesunder durfte weiterlaufen.",
-  sentence: {
-    failed: "Der Backtest ist fehlgeschlagen.",
-    replaying: (done, total) => `Läuft ab: ${String(done)} von ${counted(total, { one: "Lauf", other: "Läufen" })}.`,
-    noRun: "In dieser Zeit wurde kein Lauf aufgezeichnet.",
-    flags: (n) => `Der Entwurf meldet ${moreOr(n, runs)}.`,
-    finds: (n) => `Der Entwurf findet ${moreOr(n, loops)}.`,
-    flagsHealthy: (n) => `Der Entwurf meldet ${moreOr(n, healthy)}.`,
-    both: (found, flagged) => `Der Entwurf findet ${moreOr(found, loops)} und meldet ${moreOr(flagged, healthy)}.`,
+  plot: {
+    would: (asked, days) =>
+      asked === 0
+        ? `Hätte Sie in ${counted(days, inDays)} nicht gefragt.`
+        : `Hätte Sie in ${counted(days, inDays)} ${timesOf(asked)} gefragt`,
+    letContinue: (n, asked) =>
+      n === 0
+        ? "."
+        : n === asked
+          ? asked === 1
+            ? "; Sie ließen ihn weiterlaufen."
+            : "; Sie ließen alle weiterlaufen."
+          : `; ${String(n)} davon ließen Sie weiterlaufen.`,
+    today: (at, asked, continued) =>
+      `Heute ${at}: ${timesOf(asked)}${continued > 0 ? `, ${String(continued)} weiterlaufen lassen` : ""}.`,
+    todayRules: (asked, continued) =>
+      `Heute: ${timesOf(asked)}${continued > 0 ? `, ${String(continued)} weiterlaufen lassen` : ""}.`,
+    earlier: (n) =>
+      `Der Entwurf fragt ${counted(Math.abs(n), { one: "Schritt", other: "Schritte" })} ${n > 0 ? "früher" : "später"}.`,
+    saved: "Der Entwurf hätte",
+    savedMore: "mehr gespart.",
+    few: (n) =>
+      `Nur ${counted(n, runs)} aufgezeichnet; die Voreinstellungen beruhen auf Läufen anderer.`,
+    noRuns:
+      "In dieser Zeit wurde kein Lauf aufgezeichnet; die Voreinstellungen beruhen auf Läufen anderer.",
+    unscored: (n) =>
+      `${counted(n, runs)} ohne aufgezeichneten Wert ${n === 1 ? "hat" : "haben"} keinen Punkt.`,
+    leftOut: (n) => `${counted(n, { one: "älterer Lauf fehlt", other: "ältere Läufe fehlen" })}.`,
+    label: (n) => `${counted(n, runs)} nach Tag und höchstem Stuck-Score`,
+    handle: "Fragt Sie ab",
+    handleIs: (score, asked) => `${score}, ${timesOf(asked)}`,
+    line: (score) => `fragt Sie ab ${score}`,
+    todayLine: (score) => `heute ${score}`,
+    dayToday: "heute",
+    dot: (name, score) => `${name}, ${score}`,
   },
-  difference: {
-    onlyDraft: (turn) => `gemeldet bei Schritt ${String(turn)}, heute nicht`,
-    onlyToday: (turn) => `bei Schritt ${String(turn)} nicht mehr gemeldet`,
-    sameTurn: (detector) => `gleicher Schritt, ${detector}`,
-    ended: "von der Richtlinie beendet",
-    otherTurn: (turn, instead) => `Schritt ${String(turn)} statt ${String(instead)}`,
+  outcome: {
+    corrected: "korrigiert oder beendet",
+    continued: "weiterlaufen lassen",
+    stopped: "nicht gefragt, beendet",
+    unanswered: "gefragt, nicht beantwortet",
+    unasked: "nicht gefragt",
   },
-  wouldChange: "Was sich ändern würde",
+  adds: "Kommen durch die neue Linie hinzu",
+  drops: "Fallen durch die neue Linie weg",
+  moves: "Ändern sich durch den Entwurf",
+  ringed: (n) => `${counted(n, runs)}, oben umringt`,
+  nothingMoves: "Er fragt bei denselben Läufen wie heute.",
+  noLonger: "nicht mehr gefragt",
+  replaying: (done, total) => `spielt nach: ${String(done)} von ${counted(total, ofRuns)}`,
+  replayed: (n, seconds) => `${counted(n, runs)} in ${String(seconds)} s nachgespielt`,
+  replayFailed: "Das Nachspielen ist fehlgeschlagen.",
   runs: (n) => counted(n, runs),
-  onlyChanges: "Nur Änderungen",
-  allFlagged: (n) => `Alle ${String(n)} gemeldeten`,
-  label: { loop: "Schleife, laut Antwort", healthy: "gesund, laut Antwort" },
-  noneOtherwise: "Kein Lauf verliefe anders.",
   notSaved: "Die Richtlinie wurde nicht gespeichert.",
-  notAsked: "Der Backtest konnte nicht gestartet werden.",
+  notTried: "Das Nachspielen konnte nicht gestartet werden.",
   notChecked: "Der Entwurf konnte nicht geprüft werden.",
 };
 export default texts;

@@ -2,9 +2,9 @@ import type en from "../en/prices";
 import { counted } from "../plural";
 
 const texts: typeof en = {
-  title: (model) => `Der Preis von ${model}`,
+  title: (model) => `Preis von ${model}`,
   hint: "Dollar für eine Million Tokens, wie es im Vertrag oder beim Anbieter steht. Gilt ab jetzt in diesem Projekt, vor der öffentlichen Liste; was ein Agent selbst meldet, geht beiden vor.",
-  past: "Aufrufe dieses Modells, die ohne Preis gezählt wurden, werden nun damit gezählt: heutige und frühere. Berichte vergangener Tage werden berichtigt und weisen darauf hin.",
+  past: "Auch frühere Aufrufe dieses Modells ohne Preis werden damit gezählt. Berichte vergangener Tage werden berichtigt und weisen darauf hin.",
   input: "Eingabe",
   output: "Ausgabe",
   cacheRead: "Aus dem Cache gelesen",
@@ -14,9 +14,10 @@ const texts: typeof en = {
   perMillion: "$ je Million",
   project: "Projekt",
   save: "Preis setzen",
-  saving: "Zählt neu…",
+  saving: "Wird neu gezählt…",
   cancel: "Abbrechen",
-  done: (calls, usd) => `${counted(calls, { one: "Aufruf wurde", other: "Aufrufe wurden" })} neu gezählt: ${usd}.`,
+  done: (calls, usd) =>
+    `${counted(calls, { one: "Aufruf wurde", other: "Aufrufe wurden" })} neu gezählt: ${usd}.`,
   close: "Schließen",
   owners: "Nur die Eigentümer des Projekts setzen Preise.",
   failed: "Der Server war nicht erreichbar; nichts wurde geändert.",

@@ -5,8 +5,18 @@
 import type en from "../en/record";
 
 const times = (n: string) => (n === "once" ? "einmal" : `${n.replace(" times", "")}\u2011mal`);
-const answer = (english: string) => (english === "the same error" ? "denselben Fehler" : "dieselbe Antwort");
-const UNITS: Record<string, string> = { turns: "Schritten", tokens: "Tokens", calls: "Aufrufen", seconds: "Sekunden" };
+const ANSWERS: Record<string, string> = {
+  "the same error": "denselben Fehler",
+  "the same answer": "dieselbe Antwort",
+  "nearly the same answer": "fast dieselbe Antwort",
+};
+const answer = (english: string) => ANSWERS[english] ?? english;
+const UNITS: Record<string, string> = {
+  turns: "Schritten",
+  tokens: "Tokens",
+  calls: "Aufrufen",
+  seconds: "Sekunden",
+};
 
 /** Each deed as what it does, and what follows the count. */
 const DEEDS: Record<string, readonly [does: string, rest: string]> = {
@@ -30,49 +40,187 @@ type Says = (...parts: string[]) => string;
 const SENTENCES: readonly (readonly [RegExp, Says])[] = (
   [
     [`It ${DEED} ${TIMES}\\.`, (what, n) => `${deed(what, n)}.`],
-    [`It ${DEED} ${TIMES}; what came back is not known\\.`, (what, n) => `${deed(what, n)}; was zurückkam, ist nicht bekannt.`],
-    [`It ${DEED} ${TIMES}, got (the same \\w+), and is about to do so again\\.`, (what, n, got) => `${deed(what, n)}, bekam ${answer(got)} und will es wieder tun.`],
-    [`It ${DEED} ${TIMES} and got (the same \\w+)\\.`, (what, n, got) => `${deed(what, n)} und bekam ${answer(got)}.`],
-    [`It ${DEED} (\\d+) times, with other steps between, and got (the same \\w+)\\.`, (what, n, got) => `${deed(what, n)}, mit anderen Schritten dazwischen, und bekam ${answer(got)}.`],
-    [`It looked ${TIMES} in a row; only figures went up and down\\.`, (n) => `Er sah ${times(n)} hintereinander nach; nur Zahlen schwankten.`],
-    ["It checked the same thing (\\d+) times in different ways; it holds, and nothing was changed between\\.", (n) => `Er prüfte dasselbe ${n}\u2011mal auf verschiedene Weise; es stimmt, und dazwischen wurde nichts geändert.`],
-    ["It tried (\\d+) times and failed the same way each time\\.", (n) => `Er versuchte es ${n}\u2011mal und scheiterte jedes Mal gleich.`],
-    ["It tried (\\d+) variants of one call and none succeeded\\.", (n) => `Er versuchte ${n} Varianten eines Aufrufs, und keine gelang.`],
-    ["It tried nearly the same (\\d+) times and got (the same \\w+)\\.", (n, got) => `Er versuchte ${n}\u2011mal fast dasselbe und bekam ${answer(got)}.`],
-    ["It said the same (\\d+) times in other words\\.", (n) => `Er sagte ${n}\u2011mal dasselbe mit anderen Worten.`],
-    [`It said nearly the same as just before ${TIMES} in a row\\.`, (n) => `Er sagte ${times(n)} hintereinander fast dasselbe wie eben.`],
-    ["It sent (\\d+) messages in a row and said nothing new in them\\.", (n) => `Er sandte ${n} Nachrichten hintereinander ohne etwas Neues.`],
-    ['It said "(.*)" again and again in one message\\.', (what) => `Er sagte „${what}“ immer wieder in einer Nachricht.`],
-    ["It asked (\\d+) times in different ways and got (.*)\\.", (n, got) => `Er fragte ${n}\u2011mal auf verschiedene Weise und bekam ${got === "the same answer" ? "dieselbe Antwort" : got}.`],
-    ["It went to and fro between the same two turns (\\d+) times\\.", (n) => `Er ging ${n}\u2011mal zwischen denselben zwei Schritten hin und her.`],
-    ["(.*) and (.*) answered each other the same way (\\d+) times\\.", (one, other, n) => `${one} und ${other} antworteten einander ${n}\u2011mal gleich.`],
-    ["It went through the same (\\d+) turns ([\\d.]+) times and came out where it began\\.", (turns, n) => `Er durchlief dieselben ${turns} Schritte ${n.replace(".", ",")}\u2011mal und kam heraus, wo er begann.`],
-    ["Nothing new has come of its last (\\d+) attempts\\.", (n) => `Seine letzten ${n} Versuche brachten nichts Neues.`],
-    ["(\\d+) agents, one after another, ended on the same failure\\.", (n) => `${n} Agenten nacheinander endeten am selben Fehler.`],
-    ["(.*) said (\\d+) things to each other and added nothing\\.", (who, n) => `${who} sagten einander ${n} Dinge und fügten nichts hinzu.`],
-    ["It has spent \\$([\\d.]+) of \\$([\\d.]+)\\.", (spent, of) => `Er hat ${dollars(spent)} von ${dollars(of)} verbraucht.`],
-    ["It has used (\\d+)% of its budget\\.", (part) => `Er hat ${part}\u00a0% seines Budgets verbraucht.`],
-    ["It has failed (\\d+) times in a row; (\\d+) are allowed\\.", (n, of) => `Er scheiterte ${n}\u2011mal hintereinander; ${of} sind erlaubt.`],
-    ["It has used ([\\d.]+) of ([\\d.]+) (\\w+)\\.", (n, of, unit) => `Er hat ${n} von ${of} ${UNITS[unit] ?? unit} verbraucht.`],
-    ["It calls (.*), a tool that does not exist here\\.", (name) => `Er ruft ${name}, ein Werkzeug, das es hier nicht gibt.`],
+    [
+      `It ${DEED} ${TIMES}; what came back is not known\\.`,
+      (what, n) => `${deed(what, n)}; was zurückkam, ist nicht bekannt.`,
+    ],
+    [
+      `It ${DEED} ${TIMES}, got ((?:nearly )?the same \\w+), and is about to do so again\\.`,
+      (what, n, got) => `${deed(what, n)}, bekam ${answer(got)} und will es wieder tun.`,
+    ],
+    [
+      "It was corrected and is about to do the same again\\.",
+      () => "Er wurde korrigiert und will dasselbe wieder tun.",
+    ],
+    [
+      "It was corrected and did the same again\\.",
+      () => "Er wurde korrigiert und tat dasselbe wieder.",
+    ],
+    [
+      `It ${DEED} ${TIMES} and got ((?:nearly )?the same \\w+)\\.`,
+      (what, n, got) => `${deed(what, n)} und bekam ${answer(got)}.`,
+    ],
+    [
+      `It ${DEED} (\\d+) times, with other steps between, and got ((?:nearly )?the same \\w+)\\.`,
+      (what, n, got) =>
+        `${deed(what, n)}, mit anderen Schritten dazwischen, und bekam ${answer(got)}.`,
+    ],
+    [
+      `It looked ${TIMES} in a row; only figures went up and down\\.`,
+      (n) => `Er sah ${times(n)} hintereinander nach; nur Zahlen schwankten.`,
+    ],
+    [
+      "It checked the same thing (\\d+) times in different ways; it holds, and nothing was changed between\\.",
+      (n) =>
+        `Er prüfte dasselbe ${n}\u2011mal auf verschiedene Weise; es stimmt, und dazwischen wurde nichts geändert.`,
+    ],
+    [
+      "It tried (\\d+) times and failed the same way each time\\.",
+      (n) => `Er versuchte es ${n}\u2011mal und scheiterte jedes Mal gleich.`,
+    ],
+    [
+      "It tried (\\d+) variants of one call and none succeeded\\.",
+      (n) => `Er versuchte ${n} Varianten eines Aufrufs, und keine gelang.`,
+    ],
+    [
+      "It tried nearly the same (\\d+) times and got ((?:nearly )?the same \\w+)\\.",
+      (n, got) => `Er versuchte ${n}\u2011mal fast dasselbe und bekam ${answer(got)}.`,
+    ],
+    [
+      "It said the same (\\d+) times in other words\\.",
+      (n) => `Er sagte ${n}\u2011mal dasselbe mit anderen Worten.`,
+    ],
+    [
+      `It said nearly the same as just before ${TIMES} in a row\\.`,
+      (n) => `Er sagte ${times(n)} hintereinander fast dasselbe wie eben.`,
+    ],
+    [
+      "It sent (\\d+) messages in a row and said nothing new in them\\.",
+      (n) => `Er sandte ${n} Nachrichten hintereinander ohne etwas Neues.`,
+    ],
+    [
+      'It said "(.*)" again and again in one message\\.',
+      (what) => `Er sagte „${what}“ immer wieder in einer Nachricht.`,
+    ],
+    [
+      "It asked (\\d+) times in different ways and got (.*)\\.",
+      (n, got) => `Er fragte ${n}\u2011mal auf verschiedene Weise und bekam ${answer(got)}.`,
+    ],
+    [
+      "It went to and fro between the same two turns (\\d+) times\\.",
+      (n) => `Er ging ${n}\u2011mal zwischen denselben zwei Schritten hin und her.`,
+    ],
+    [
+      "(.*) and (.*) answered each other the same way (\\d+) times\\.",
+      (one, other, n) => `${one} und ${other} antworteten einander ${n}\u2011mal gleich.`,
+    ],
+    [
+      "It went through the same (\\d+) turns ([\\d.]+) times and came out where it began\\.",
+      (turns, n) =>
+        `Er durchlief dieselben ${turns} Schritte ${n.replace(".", ",")}\u2011mal und kam heraus, wo er begann.`,
+    ],
+    [
+      "Nothing new has come of its last (\\d+) attempts\\.",
+      (n) => `Seine letzten ${n} Versuche brachten nichts Neues.`,
+    ],
+    [
+      "(\\d+) agents, one after another, ended on the same failure\\.",
+      (n) => `${n} Agenten nacheinander endeten am selben Fehler.`,
+    ],
+    [
+      "(.*) said (\\d+) things to each other and added nothing\\.",
+      (who, n) => `${who} sagten einander ${n} Dinge und fügten nichts hinzu.`,
+    ],
+    [
+      "It has spent \\$([\\d.]+) of \\$([\\d.]+)\\.",
+      (spent, of) => `Er hat ${dollars(spent)} von ${dollars(of)} verbraucht.`,
+    ],
+    [
+      "It has used (\\d+)% of its budget\\.",
+      (part) => `Er hat ${part}\u00a0% seines Budgets verbraucht.`,
+    ],
+    [
+      "It has failed (\\d+) times in a row; (\\d+) are allowed\\.",
+      (n, of) => `Er scheiterte ${n}\u2011mal hintereinander; ${of} sind erlaubt.`,
+    ],
+    [
+      "It has used ([\\d.]+) of ([\\d.]+) (\\w+)\\.",
+      (n, of, unit) => `Er hat ${n} von ${of} ${UNITS[unit] ?? unit} verbraucht.`,
+    ],
+    [
+      "It asks for permission to use (.*)\\.",
+      (tool) => `Er bittet um Erlaubnis, ${tool} zu benutzen.`,
+    ],
+    [
+      "It calls (.*), a tool that does not exist here\\.",
+      (name) => `Er ruft ${name}, ein Werkzeug, das es hier nicht gibt.`,
+    ],
     ["There is no module (.*) here\\.", (name) => `Es gibt hier kein Modul ${name}.`],
-    ["There is no module (.*); the nearest file is (.*)\\.", (name, file) => `Es gibt kein Modul ${name}; die nächste Datei ist ${file}.`],
-    ["(.*) is in the project, but not where it is looked for\\.", (name) => `${name} gibt es im Projekt, aber nicht dort, wo gesucht wird.`],
-    ["It looks for (.*), which does not exist\\. The closest file is (.*)\\.", (name, file) => `Gesucht wird ${name}, was es nicht gibt. Die nächste Datei ist ${file}.`],
-    ["It looks for (.*), which does not exist\\.", (name) => `Gesucht wird ${name}, was es nicht gibt.`],
+    [
+      "There is no module (.*); the nearest file is (.*)\\.",
+      (name, file) => `Es gibt kein Modul ${name}; die nächste Datei ist ${file}.`,
+    ],
+    [
+      "(.*) is in the project, but not where it is looked for\\.",
+      (name) => `${name} gibt es im Projekt, aber nicht dort, wo gesucht wird.`,
+    ],
+    [
+      "It looks for (.*), which does not exist\\. The closest file is (.*)\\.",
+      (name, file) => `Gesucht wird ${name}, was es nicht gibt. Die nächste Datei ist ${file}.`,
+    ],
+    [
+      "It looks for (.*), which does not exist\\.",
+      (name) => `Gesucht wird ${name}, was es nicht gibt.`,
+    ],
     ["The service refuses for now: (.*)", (quote) => `Der Dienst lehnt vorerst ab: ${quote}`],
-    ["It pages on past the end: (.*) to (.*)\\.", (from, to) => `Er blättert über das Ende hinaus: ${from} bis ${to}.`],
-    ["What it waits for has not moved in (\\d+) looks: (.*)", (n, quote) => `Worauf er wartet, hat sich in ${n} Blicken nicht bewegt: ${quote}`],
-    ["It edits (.*) with a text that is not in it\\.", (path) => `Er ändert ${path} mit einem Text, der nicht darin steht.`],
-    ["(.*) fails in each of (\\d+) runs after (\\d+) edits\\.", (name, n, edits) => `${name} scheitert in jedem von ${n} Läufen nach ${edits} Änderungen.`],
-    ["(.*) fails in each of (\\d+) runs\\.", (name, n) => `${name} scheitert in jedem von ${n} Läufen.`],
-    ["It makes and undoes the same edits: (.*)\\.", (what) => `Er macht dieselben Änderungen und nimmt sie zurück: ${what}.`],
-    ["(\\d+) different calls failed the same way: (.*)", (n, quote) => `${n} verschiedene Aufrufe scheiterten gleich: ${quote}`],
-    ["The same failure came back (\\d+) times: (.*)", (n, quote) => `Derselbe Fehler kam ${n}\u2011mal: ${quote}`],
-    ["It ran checks that pass (\\d+) times\\.", (n) => `Er führte ${n}\u2011mal Prüfungen aus, die bestehen.`],
-    ["(.*) and (.*) hand one matter to each other\\.", (one, other) => `${one} und ${other} reichen einander dieselbe Sache zu.`],
-    ["Fewer checks fail each time: (\\d+), now (\\d+)\\.", (from, to) => `Es scheitern jedes Mal weniger Prüfungen: ${from}, jetzt ${to}.`],
-    ["It waits for something that is still moving\\.", () => "Er wartet auf etwas, das sich noch bewegt."],
+    [
+      "It pages on past the end: (.*) to (.*)\\.",
+      (from, to) => `Er blättert über das Ende hinaus: ${from} bis ${to}.`,
+    ],
+    [
+      "What it waits for has not moved in (\\d+) looks: (.*)",
+      (n, quote) => `Worauf er wartet, hat sich in ${n} Blicken nicht bewegt: ${quote}`,
+    ],
+    [
+      "It edits (.*) with a text that is not in it\\.",
+      (path) => `Er ändert ${path} mit einem Text, der nicht darin steht.`,
+    ],
+    [
+      "(.*) fails in each of (\\d+) runs after (\\d+) edits\\.",
+      (name, n, edits) => `${name} scheitert in jedem von ${n} Läufen nach ${edits} Änderungen.`,
+    ],
+    [
+      "(.*) fails in each of (\\d+) runs\\.",
+      (name, n) => `${name} scheitert in jedem von ${n} Läufen.`,
+    ],
+    [
+      "It makes and undoes the same edits: (.*)\\.",
+      (what) => `Er macht dieselben Änderungen und nimmt sie zurück: ${what}.`,
+    ],
+    [
+      "(\\d+) different calls failed the same way: (.*)",
+      (n, quote) => `${n} verschiedene Aufrufe scheiterten gleich: ${quote}`,
+    ],
+    [
+      "The same failure came back (\\d+) times: (.*)",
+      (n, quote) => `Derselbe Fehler kam ${n}\u2011mal: ${quote}`,
+    ],
+    [
+      "It ran checks that pass (\\d+) times\\.",
+      (n) => `Er führte ${n}\u2011mal Prüfungen aus, die bestehen.`,
+    ],
+    [
+      "(.*) and (.*) hand one matter to each other\\.",
+      (one, other) => `${one} und ${other} reichen einander dieselbe Sache zu.`,
+    ],
+    [
+      "Fewer checks fail each time: (\\d+), now (\\d+)\\.",
+      (from, to) => `Es scheitern jedes Mal weniger Prüfungen: ${from}, jetzt ${to}.`,
+    ],
+    [
+      "It waits for something that is still moving\\.",
+      () => "Er wartet auf etwas, das sich noch bewegt.",
+    ],
     ["Each answer brings something new\\.", () => "Jede Antwort bringt etwas Neues."],
     ["nothing", () => "nichts"],
   ] satisfies readonly (readonly [string, Says])[]

@@ -1,21 +1,21 @@
 /** The allowlist: calls that may repeat. */
 import { counted } from "../plural";
-import { source } from "../speech.svelte";
 
-export default source("allowlist", {
+const texts = {
   title: "Allowlist",
   notChanged: "The server could not be reached; nothing was changed.",
-  notFetched: "The allowlist could not be fetched.",
-  notFetchedWhy: "What it allows stays allowed.",
-  offersNotFetched: "What people let go on could not be fetched.",
-  nothing: "Nothing is allowed to repeat.",
-  nothingWhy: "Tap Allowlist on a card, and the call it shows stands here.",
+  notFetched: "The allowlist could not be loaded.",
+  notFetchedWhy: "Its entries stay in force.",
+  offersNotFetched: "The suggestions could not be loaded.",
+  nothing: "The allowlist is empty.",
+  nothingWhy: "Tap Allowlist on a card to add its call.",
   toDecisions: "To Decisions",
   more: "More",
   note: "An allowed call opens no card for repeating. It still counts toward budgets, and other detectors still look.",
-  letGoOn: (n: number) => `people let it go on ${counted(n, { one: "time", other: "times" })}`,
-  offers: "Let go on three times or more",
-  offered: (n: number, by: string, at: string) => `${counted(n, { one: "time", other: "times" })} by ${by}, last ${at}`,
+  letGoOn: (n: number) => `continued by people ${counted(n, { one: "time", other: "times" })}`,
+  offers: "Suggested: continued three times or more",
+  offered: (n: number, by: string, at: string) =>
+    `${counted(n, { one: "time", other: "times" })} by ${by}, last ${at}`,
   allow: (pattern: string) => `Allow in the project: ${pattern}`,
   allowInProject: "Allow in the project",
   inProject: (project: string) => `in ${project}`,
@@ -23,7 +23,7 @@ export default source("allowlist", {
   forAgent: (agent: string) => `for ${agent}`,
   forThisAgent: "for this agent",
   inOneRun: "in one run",
-  forGood: "for good",
+  forGood: "no expiry",
   remove: "Remove",
   removeNow: "Remove now",
   removeOne: (pattern: string) => `Remove ${pattern}`,
@@ -36,5 +36,6 @@ export default source("allowlist", {
   hits: (n: number) => counted(n, { one: "hit", other: "hits" }),
   byWhom: (who: string) => `by ${who}`,
   last: (at: string) => `last ${at}`,
-  neverYet: "never yet",
-});
+  neverYet: "none yet",
+};
+export default texts;

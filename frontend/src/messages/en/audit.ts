@@ -1,17 +1,32 @@
 /** The journal: who did what when, and whether the chain is whole. */
 import { counted } from "../plural";
-import { source } from "../speech.svelte";
 
-export default source("audit", {
+/** What somebody was allowed to do to the log, by the word of the wire. */
+const AMENDED: Readonly<Record<string, string>> = {
+  erased: "erased the content of a run",
+  restored: "restored an older copy of the database",
+  rotated: "changed the server's secret",
+  imported: "took the project over from another installation",
+};
+
+/** Where a fault is: a row's number, and what its kind speaks of. */
+export interface FaultPlace {
+  row: string;
+  what: string;
+  found: string;
+  expected: string;
+}
+
+const texts = {
   title: "Audit",
-  notChecked: "The chain could not be checked.",
-  checking: "Checking the chain.",
-  whole: "The chain is whole.",
-  broken: "The chain is broken.",
+  notChecked: "The audit log could not be verified.",
+  checking: "Verifying the audit log.",
+  whole: "Audit log verified.",
+  broken: "Audit log verification failed.",
   rows: (n: number, at: string) => `${counted(n, { one: "row", other: "rows" })} checked ${at}.`,
-  brokenAt: (row: string) => `The first row that does not hold: ${row}.`,
+  brokenAt: (row: string) => `First invalid row: ${row}.`,
   unknown: "unknown",
-  head: "Head",
+  head: "Latest hash",
   verify: "Verify",
   verifyAgain: "Verify again",
   checkpoint: (at: string) => `Last signed checkpoint ${at}.`,
@@ -22,32 +37,73 @@ export default source("audit", {
   times: { any: "Any time", day: "Last 24 h", week: "Last 7 days", month: "Last 30 days" },
   onlyRun: (run: string) => `Only ${run}`,
   allRuns: "All runs",
-  only: "Only this run",
+  only: "This run only",
   before: "before",
   after: "after",
   nothingSet: "nothing set",
   none: "No row matches these filters.",
-  dropAll: "Drop the filters",
+  dropAll: "Clear filters",
   views: { deeds: "Without turns", people: "People", cards: "Cards", all: "Everything" },
-  note: "A row cannot be changed or removed without breaking every hash after it.",
-  notFetched: "The journal could not be fetched.",
-  notFetchedWhy: "It is kept; only this screen could not read it.",
-  nothing: "Nothing has been recorded yet. What people, rules and agents do stands here.",
+  note: "Changing or removing a row breaks every hash after it.",
+  notFetched: "The audit log could not be loaded.",
+  notFetchedWhy: "It is stored; only this screen could not load it.",
+  nothing: "Nothing has been recorded yet. What people, rules and agents do appears here.",
   more: "More",
-  erased: "The payload was erased. The row still verifies.",
+  erased: "The payload was erased.",
+  compared: (since: string) => `Compared with the checkpoints kept since ${since}.`,
+  notCompared:
+    "There is no checkpoint file to compare with: an older copy of the database would not be noticed.",
+  moreFaults: (n: number) => `${counted(n, { one: "more fault", other: "more faults" })}.`,
+  faults: {
+    changed: ({ row }: FaultPlace) => `Row ${row} was changed: it does not match its hash.`,
+    blanked: ({ row }: FaultPlace) =>
+      `Row ${row} lost its payload or salt, and no signed erasure allows it.`,
+    missing: ({ row }: FaultPlace) => `Rows before row ${row} are missing.`,
+    unlinked: ({ row }: FaultPlace) => `Row ${row} does not follow the row before it.`,
+    cut: ({ row }: FaultPlace) => `Rows after row ${row} are missing, or the end was rewritten.`,
+    unsigned: ({ row }: FaultPlace) =>
+      `The checkpoint in row ${row} is not signed with a trusted key.`,
+    rewritten: ({ row }: FaultPlace) =>
+      `Row ${row} is not the row that was signed: the chain was rewritten.`,
+    dropped: ({ row }: FaultPlace) => `Checkpoints before the one in row ${row} were removed.`,
+    run_missing: ({ row }: FaultPlace) => `The run was signed up to row ${row} and is gone.`,
+    unanchored: ({ row }: FaultPlace) =>
+      `Row ${row} is older than the last checkpoint, which does not know it: it was put in afterwards.`,
+    erasure: ({ row }: FaultPlace) =>
+      `The erasure or restoration in row ${row} is not signed with a trusted key.`,
+    run_row: ({ what, found, expected }: FaultPlace) =>
+      `The run’s ${what} is ${found}; its events say ${expected}.`,
+    turn_changed: ({ what }: FaultPlace) => `Turn ${what} is not what was recorded.`,
+    turn_missing: ({ what }: FaultPlace) => `Turn ${what} is missing.`,
+    turn_added: ({ what }: FaultPlace) => `No event mentions turn ${what}.`,
+    older_copy: ({ what }: FaultPlace) =>
+      `The checkpoint file has checkpoint ${what}, the database does not: checkpoints were removed, or an older copy was restored.`,
+    other_history: ({ what }: FaultPlace) =>
+      `Checkpoint ${what} differs from the one in the checkpoint file: the history was rewritten, or an older copy was restored.`,
+    heads_file: ({ what }: FaultPlace) =>
+      `Line ${what} of the checkpoint file is not signed with a trusted key.`,
+  },
   table: {
-    link: "Link",
+    link: "Chain",
     time: "Time",
     who: "Who",
-    did: "Did",
-    what: "What",
+    did: "Action",
+    what: "Subject",
     hash: "Hash",
     event: "Event",
     row: "Row",
     version: (seq: number, version: number) => `${String(seq)}, version ${String(version)}`,
-    before: "Row before",
+    before: "Previous row",
     this: "This row",
     run: "Run",
+  },
+  noCeiling: "none",
+  scopes: {
+    run: "each run",
+    project: "all runs",
+    day: "a day",
+    today: "added today",
+    agents: "agent",
   },
   things: {
     channel: (name: string) => `the channel “${name}”`,
@@ -56,7 +112,7 @@ export default source("audit", {
   },
   did: {
     opened: "opened the run",
-    moved: "moved the run",
+    moved: "changed the run’s status",
     linked: "linked the run to its parent",
     recorded: (turn: string) => `recorded turn ${turn}`,
     completed: (turn: string) => `completed turn ${turn}`,
@@ -64,28 +120,36 @@ export default source("audit", {
     escalate: "asked to escalate",
     askedLocal: "asked the local judge",
     asked: (judge: string) => `asked the judge ${judge}`,
-    ruled: (loop: boolean, confidence: string) => `ruled ${loop ? "a loop" : "no loop"}${confidence}`,
+    ruled: (loop: boolean, confidence: string) =>
+      `ruled ${loop ? "a loop" : "no loop"}${confidence}`,
     card: "opened a card",
     closed: (deed: string) => `closed the card: ${deed}`,
-    stoppedWaiting: "stopped waiting",
+    stoppedWaiting: "gave up waiting",
     queued: (text: string) => `queued “${text}”`,
-    took: "took the message",
+    messaged: "sent a message",
+    took: "received the message",
     injected: (text: string) => `injected “${text}”`,
-    wentOn: "went on after the fix",
-    didNotGoOn: "did not go on after the fix",
-    stoppedCounting: (source: string) => `stopped counting cost from ${source}: a better source spoke`,
+    wentOn: "recovered after the fix",
+    didNotGoOn: "did not recover after the fix",
+    stoppedCounting: (source: string) =>
+      `stopped counting cost from ${source}: a better source is available`,
     counted: (source: string) => `counted cost from ${source}`,
     reached: (ceiling: string, unit: string) => `reached ${ceiling} ${unit}`,
     ended: "ended the run",
     allowlist: (change: string, pattern: string) => `${change} “${pattern}”`,
     changed: (what: string) => `changed ${what}`,
+    loweredBudget: (figures: string) => `undid the raise: budget ${figures}`,
+    raisedBudget: (figures: string) => `raised budget ${figures}`,
+    changedBudget: (figures: string) => `changed budget: ${figures}`,
     added: (thing: string) => `added ${thing}`,
     removed: (thing: string) => `removed ${thing}`,
     altered: (thing: string) => `changed ${thing}`,
     access: "changed access",
     accessed: (sentence: string) => sentence,
-    anchored: "tied the runs’ chains together",
-    notice: (channel: string) => `sent a notice by ${channel}`,
-    noticeFailed: (channel: string) => `could not send a notice by ${channel}`,
+    anchored: "signed a checkpoint",
+    amended: (change: string, reason: string) => `${AMENDED[change] ?? change}: ${reason}`,
+    notice: (channel: string) => `sent a notification via ${channel}`,
+    noticeFailed: (channel: string) => `could not send a notification via ${channel}`,
   },
-});
+};
+export default texts;

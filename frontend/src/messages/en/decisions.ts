@@ -1,41 +1,41 @@
 /** Decisions: the queue, several at once, what was answered. */
 import { counted } from "../plural";
-import { source } from "../speech.svelte";
 
-export default source("decisions", {
+const texts = {
   title: "Decisions",
   queue: "Queue",
   open: (n: number) => counted(n, { one: "open", other: "open" }),
-  order: "held first, oldest first",
+  order: "paused first, oldest first",
   nothing: "Nothing needs you. A card opens here when something does.",
-  endsSoon: "Ends in a moment",
+  endsSoon: "Ending soon",
   select: "Select",
   selectOne: (run: string) => `Select ${run}`,
   selectAll: "All",
   done: "Done",
   selected: (n: number) => counted(n, { one: "card selected", other: "cards selected" }),
-  chooseSome: "Tap the cards that get the same answer.",
-  sameAnswer: "The same answer for each, at the version you see.",
+  chooseSome: "Select the cards that get the same answer.",
+  sameAnswer: "The same answer for each, at the version shown.",
   together: {
     continue: (n: number) => `Continue ${String(n)}`,
     terminate: (n: number) => `Terminate ${String(n)}`,
     endsIn: (seconds: number) => `Ends in ${String(seconds)} s`,
   },
   second: {
-    continue: "each runs on, new count",
+    continue: "resume all, counters reset",
     terminate: "after 5 s, or tap again",
-    againNow: "tap again: now",
-    none: "none of them offers it",
+    againNow: "tap again: end now",
+    none: "none of them supports it",
     not: (n: number) => counted(n, { one: "cannot", other: "cannot" }),
   },
-  cannotContinue: "has spent its budget: answer it on its card",
-  similar: "similar to earlier turns",
+  cannotContinue: "has spent its budget: answer on its card",
+  similar: "stuck score",
   changed: "something changed",
   answered: "Answered",
-  lastDay: (n: number) => `${String(n)} in the last day`,
-  medianAfter: (span: string) => `median after ${span}`,
-  gone: "This card is not here any more.",
-  goneWhy: "It was answered more than a day ago, or is not yours to see.",
+  lastDay: (n: number) => `${String(n)} in the last 24 h`,
+  medianAfter: (span: string) => `median ${span} to answer`,
+  gone: "This card is no longer here.",
+  goneWhy: "It was answered more than a day ago, or you have no access.",
   all: "All decisions",
-  otherwise: "Answers without a swipe",
-});
+  otherwise: "Answers without swiping",
+};
+export default texts;

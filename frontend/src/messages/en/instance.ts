@@ -1,44 +1,66 @@
 /** Settings: this installation. */
 import { counted } from "../plural";
-import { source } from "../speech.svelte";
 
-export default source("instance", {
+const texts = {
   title: "This instance",
   version: "Version",
-  python: (version: string) => `on Python ${version}`,
+  python: (version: string) => `Python ${version}`,
   health: "Health",
-  well: "works",
-  away: "does not answer",
+  well: "OK",
+  away: "not responding",
   parts: { database: "Database", broker: "Broker", worker: "Worker" },
-  workerIdle: "Turns are stored; nothing is judged until it is back.",
-  data: "Where the data is",
+  workerIdle: "Turns are stored, but not analyzed until it is back.",
+  data: "Data location",
   folder: "Folder",
   size: "Database",
-  disk: "Free on the disk",
+  disk: "Free disk space",
   diskOf: (free: string, all: string) => `${free} of ${all}`,
-  holds: "It holds",
-  runs: (runs: string, turns: string, events: string) => `${runs} runs, ${turns} turns, ${events} rows of the journal`,
+  holds: "Contents",
+  runs: (runs: string, turns: string, events: string) =>
+    `${runs} runs, ${turns} turns, ${events} audit rows`,
   deliveries: "Deliveries",
-  keptDays: (days: number) => `forgotten ${counted(days, { one: "day", other: "days" })} after they were made; the audit log keeps them`,
-  keptForEver: "kept for ever",
-  behind: "Behind",
-  nothing: "nothing",
-  waiting: (n: string) => `${n} observations to judge`,
-  unindexed: (n: string) => `${n} runs with words to index`,
-  reach: "How it is reached",
+  keptDays: (days: number) =>
+    `deleted ${counted(days, { one: "day", other: "days" })} after they were created; the audit log keeps them`,
+  keptForEver: "kept forever",
+  behind: "Backlog",
+  nothing: "0",
+  waiting: (n: string) => `${n} observations to analyze`,
+  unindexed: (n: string) => `${n} runs to index`,
+  reach: "Network",
   address: "Public address",
-  noAddress: "none: links in notices need --public-url",
+  noAddress: "none: links in notifications need --public-url",
   https: "HTTPS",
-  secure: "yes: it can be installed, and phones can be buzzed",
-  insecure: "no: this page can be read on the way, and a phone cannot be buzzed (up --https)",
+  secure: "yes: can be installed, and phones get push notifications",
+  insecure: "no: traffic is not encrypted, and phones get no push notifications (up --https)",
   contact: "Contact for push services",
   noContact: "none",
   contactProblem: {
     none: "Apple's push service refuses pushes that name nobody: set VAPID_SUBJECT to mailto:you@your.domain, or --public-url to an https address.",
     form: "VAPID_SUBJECT is neither mailto:you@your.domain nor an https address, and is left out. Apple's push service refuses such pushes.",
-    local: "Nobody outside can reach this address: Apple's push service refuses pushes that name it. Set VAPID_SUBJECT to another.",
+    local:
+      "Nobody outside can reach this address: Apple's push service refuses pushes that name it. Set VAPID_SUBJECT to another.",
   },
-  again: "Look again",
+  limits: "Limits",
+  limitKinds: {
+    runs: "Opening runs",
+    turns: "Turns and hooks",
+    otlp: "Telemetry",
+    taps: "Taps",
+  },
+  aMinute: (key: string, address: string) =>
+    `${key} requests a minute of one key, ${address} of one address`,
+  unlimited: "any number",
+  oneRequest: "One request",
+  bodies: (agent: string, person: string) => `${agent} of an agent, ${person} without its key`,
+  openings: "Runs opened at once",
+  whoMeets: "Who comes near",
+  nobodyMeets:
+    "No key of your projects has sent anything in the last minute, and none was refused.",
+  use: (kind: string, requests: number, runs: number) =>
+    `${kind}: ${counted(requests, { one: "request", other: "requests" })} in the last minute, ${counted(runs, { one: "run", other: "runs" })} open`,
+  refused: (times: number) => `refused ${counted(times, { one: "time", other: "times" })}`,
+  again: "Check again",
   ownersOnly: "Only an owner sees where the data is.",
   failed: "The instance did not answer.",
-});
+};
+export default texts;

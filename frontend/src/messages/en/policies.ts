@@ -1,132 +1,187 @@
-/** Policies: rules with values, versions, the backtest. */
+/** Policies: presets, the line, limits, versions. */
 import { counted } from "../plural";
-import { source } from "../speech.svelte";
 
 const runs = { one: "run", other: "runs" };
-const loops = { one: "loop", other: "loops" };
-const healthy = { one: "healthy run", other: "healthy runs" };
+const times = { one: "time", other: "times" };
+const dayWords = { one: "day", other: "days" };
 
-function moreOr(n: number, forms: { one: string; other: string }): string {
-  if (n === 0) return `as many ${forms.other} as today`;
-  const size = Math.abs(n);
-  return `${String(size)} ${n > 0 ? "more" : "fewer"} ${size === 1 ? forms.one : forms.other}`;
+function timesOf(n: number): string {
+  return n === 0 ? "never" : n === 1 ? "once" : counted(n, times);
 }
-
-export default source("policies", {
+const texts = {
   title: "Policies",
   ofItsOwn: "Each project has a policy of its own.",
-  notFetched: "The policy could not be fetched.",
-  notFetchedWhy: "It is kept, and holds; only this screen could not read it.",
-  policy: "Policy",
-  onlyOwner: "Only an owner saves a policy.",
-  mend: (n: number) => `Mend ${counted(n, { one: "value", other: "values" })} to save.`,
-  nothingChanged: "Nothing is changed.",
-  runToSave: "Run the backtest to save.",
+  notFetched: "The policy could not be loaded.",
+  notFetchedWhy: "It is stored and in force; only this screen could not load it.",
+  limits: "Limits",
+  onlyOwner: "Only owners can save a policy.",
+  mend: (n: number) => `Fix ${counted(n, { one: "value", other: "values" })} to save.`,
+  nothingChanged: "No changes.",
+  runToSave: "You can save once the runs are replayed.",
   theDefault: "the default",
   inForce: (version: string) => `${version}, in force`,
-  draftFrom: (draft: string, from: string, what: string) => `draft ${draft}, from ${from} · ${what}`,
+  draftFrom: (draft: string, from: string, what: string) =>
+    `draft ${draft}, from ${from} · ${what}`,
+  oneChange: (field: string, before: string, after: string) =>
+    `1 change: ${field} ${before} → ${after}.`,
   changes: (n: number) => counted(n, { one: "change", other: "changes" }),
-  toMend: (n: number) => `${String(n)} to mend`,
+  toMend: (n: number) => `${String(n)} to fix`,
   showAs: "Show as",
   form: "Form",
   toml: "TOML",
   expectedGot: (expected: string, got: string) => `expected ${expected}, got ${got}`,
   expected: (what: string) => `Expected ${what}.`,
-  why: "Why, for the record",
+  why: "Reason, for the audit log",
   saveAs: (n: number) => `Save as v${String(n)}`,
-  throwAway: "Throw away",
+  save: "Save",
+  throwAway: "Discard",
   versions: (n: number) => counted(n, { one: "version", other: "versions" }),
   versionsLabel: "Versions",
   useAsDraft: "Use as draft",
-  nothingInForce: "Nothing in force changed.",
-  cannotRead: "The text cannot be read yet; mend it there.",
+  nothingInForce: "Nothing in force was changed.",
+  cannotRead: "The text cannot be parsed yet; fix it there.",
   rule: "Rule",
   today: "Today",
   versionToday: (version: number) => `v${String(version)}, today`,
   draft: "Draft",
-  switchedOff: "Rules of detectors that are switched off",
-  startFrom: "Start from",
-  presets: { conservative: "conservative", balanced: "balanced", strict: "strict" },
-  whenTrips: "When it trips",
+  switchedOff: "Rules of disabled detectors",
+  presetsLabel: "When it asks you",
+  presets: { quiet: "Quiet", balanced: "Balanced", watchful: "Watchful" },
+  presetHints: {
+    quiet: "Only when it is almost certainly stuck.",
+    balanced: "When a careful colleague would check.",
+    watchful: "Early, for costly or risky runs.",
+  },
+  asksFrom: (score: string) => `asks from ${score}`,
+  asksByRules: "asks by its limits only",
+  timesIn: (n: number, days: number) => `${counted(n, times)} in ${counted(days, dayWords)}`,
+  andChanges: (n: number) => `+ ${counted(n, { one: "change", other: "changes" })}`,
+  limit: {
+    call: {
+      name: "Repeated call, identical output",
+      says: "Asks when a call repeats with identical output this many times.",
+    },
+    error: {
+      name: "Same error",
+      says: "Asks when this many attempts in a row end in the same error.",
+    },
+    circles: { name: "Repeating cycle", says: "Asks when a cycle of steps repeats this often." },
+    nothing: {
+      name: "No new information",
+      says: "Asks after this many questions without new information.",
+    },
+    budget: {
+      name: "Budget per run",
+      says: "Pauses the run at this amount in dollars.",
+    },
+  },
+  less: (name: string) => `${name}: one less`,
+  more: (name: string) => `${name}: one more`,
+  noBudget: "none",
+  whenAsks: "When it asks",
+  modes: { warn: "Log only", flag: "Ask, keep running", pause: "Pause", auto: "Correct" },
+  modeSays: {
+    warn: "The run continues, and nobody is asked.",
+    flag: "The run continues while you look.",
+    pause: "The run waits.",
+    auto: "The judge’s fix is injected. If that fails, the run waits.",
+  },
+  afterwards: {
+    stop: (time: string) => `After ${time} it stops automatically.`,
+    proceed: (time: string) => `After ${time} it continues automatically.`,
+  },
+  advanced: "Advanced",
+  values: (n: number, changed: number) =>
+    `${counted(n, { one: "value", other: "values" })}, ${changed === 0 ? "none" : String(changed)} changed`,
+  whenTrips: "When a detector triggers",
   rungs: { observe: "observe", nudge: "nudge", escalate: "escalate", ask: "ask", stop: "stop" },
-  whenNearlySure: "When it is nearly sure",
-  nudges: { observe: "note it", tell: "tell the agent" },
+  whenNearlySure: "When nearly certain",
+  nudges: { observe: "log it", tell: "tell the agent" },
   textHint: "TOML or JSON. Tables for some runs only:",
   units: {
-    repeats: "times in a row",
-    without_results: "times, results unknown",
-    polls: "times while waiting",
-    threshold: "similarity",
-    window: "turns alike",
+    calls: "calls, identical output",
+    cycles: "cycles",
+    same: "same failure",
+    without_results: "calls, output unknown",
+    polls: "calls while waiting",
     rounds: "rounds",
-    longest: "longest period, turns",
-    in_a_row: "in a row",
-    near: "requests nearly alike",
+    near: "near-identical requests",
     variants: "failing variants",
-    refusals: "refusals of other commands",
-    refused: "times refused",
-    moved: "share that may move",
+    refused: "other commands refused",
     questions: "questions, same answer",
-    known: "answers all known",
+    known: "answers already known",
     messages: "messages in a row",
-    fresh: "new words a message",
+    fresh: "new words per message",
     new_terms: "share of new words",
-    checks: "checks of one thing",
-    evidence: "weight of the evidence",
-    acts: "deeds alike",
     embedding: "embedding",
+    suspicions: "ask a model",
+    every: "turns between questions",
+    confidence: "required confidence",
+    drought: "attempts without progress",
   },
   names: {
-    exact_repeat: "Exact repeat",
-    semantic_repeat: "Semantic repeat",
-    ping_pong: "Ping-pong",
-    k_cycle: "Longer cycle",
-    same_error: "Same error",
-    recurrence: "Recurrence",
+    repeat: "Repeats",
+    errors: "Failures",
+    talk: "Messages",
+    judge: "Judge",
     stagnation: "Stagnation",
-    monologue: "Monologue",
-    hand_offs: "Hand-offs in a circle",
-    relay: "Relay",
-    reverification: "Reverification",
-    stall: "Stall",
   },
-  backtest: "Backtest",
-  howFarBack: "How far back",
-  days: (n: number) => counted(n, { one: "day", other: "days" }),
-  recorded: (n: number, turns: number) => `${counted(n, { one: "recorded run", other: "recorded runs" })}, ${counted(turns, { one: "turn", other: "turns" })}`,
-  answered: (n: number) => `; ${String(n)} answered by people or the judge`,
-  runAgain: "Run again",
-  run: "Run backtest",
-  whatWould: "What would it have done?",
-  replayHint: "The recorded runs are replayed under the draft and under today’s policy, before you save.",
-  stale: "The draft has changed since. Run it again to see this one.",
-  leftOut: (n: number, total: string) => `${counted(n, { one: "older run", other: "older runs" })} left out: one backtest replays ${total}.`,
-  head: { flagged: "Runs flagged", loops: "Loops found", healthy: "Healthy flagged", end: "Would end", turns: "Turns after", cost: "Cost after" },
-  of: (n: string, all: string) => `${n} of ${all}`,
-  after: "Turns and cost after are what the runs did from the alarm on: what stopping there would have saved. A loop is a run whose card was answered with Terminate or a fix; a healthy one was let go on.",
-  sentence: {
-    failed: "The backtest failed.",
-    replaying: (done: number, total: number) => `Replaying: ${String(done)} of ${counted(total, runs)}.`,
-    noRun: "No run was recorded in this time.",
-    flags: (n: number) => `The draft flags ${moreOr(n, runs)}.`,
-    finds: (n: number) => `The draft finds ${moreOr(n, loops)}.`,
-    flagsHealthy: (n: number) => `The draft flags ${moreOr(n, healthy)}.`,
-    both: (found: number, flagged: number) => `The draft finds ${moreOr(found, loops)} and flags ${moreOr(flagged, healthy)}.`,
+  plot: {
+    would: (asked: number, days: number) =>
+      asked === 0
+        ? `Would not have asked you in ${counted(days, dayWords)}.`
+        : `Would have asked you ${timesOf(asked)} in ${counted(days, dayWords)}`,
+    letContinue: (n: number, asked: number) =>
+      n === 0
+        ? "."
+        : n === asked
+          ? asked === 1
+            ? "; you let it continue."
+            : "; you let all of them continue."
+          : `; you let ${String(n)} of them continue.`,
+    today: (at: string, asked: number, continued: number) =>
+      `Today’s ${at}: ${timesOf(asked)}${continued > 0 ? `, ${String(continued)} let continue` : ""}.`,
+    todayRules: (asked: number, continued: number) =>
+      `Today: ${timesOf(asked)}${continued > 0 ? `, ${String(continued)} let continue` : ""}.`,
+    earlier: (n: number) =>
+      `The draft asks ${counted(Math.abs(n), { one: "turn", other: "turns" })} ${n > 0 ? "earlier" : "later"}.`,
+    saved: "The draft would have saved",
+    savedMore: "more.",
+    few: (n: number) =>
+      `Only ${counted(n, runs)} recorded; the presets are based on others’ recorded runs.`,
+    noRuns: "No runs were recorded in this time; the presets are based on others’ recorded runs.",
+    unscored: (n: number) =>
+      `${counted(n, runs)} without a recorded score ${n === 1 ? "has" : "have"} no dot.`,
+    leftOut: (n: number) =>
+      `${counted(n, { one: "older run is", other: "older runs are" })} left out.`,
+    label: (n: number) => `${counted(n, runs)} by day and highest stuck score`,
+    handle: "Asks you from",
+    handleIs: (score: string, asked: number) => `${score}, ${timesOf(asked)}`,
+    line: (score: string) => `asks you from ${score}`,
+    todayLine: (score: string) => `today ${score}`,
+    dayToday: "today",
+    dot: (name: string, score: string) => `${name}, ${score}`,
   },
-  difference: {
-    onlyDraft: (turn: number) => `flagged at turn ${String(turn)}, not today`,
-    onlyToday: (turn: number) => `no longer flagged at turn ${String(turn)}`,
-    sameTurn: (detector: string) => `same turn, ${detector}`,
-    ended: "ended by the policy",
-    otherTurn: (turn: number, instead: number) => `turn ${String(turn)} instead of ${String(instead)}`,
+  outcome: {
+    corrected: "you corrected or stopped it",
+    continued: "you let it continue",
+    stopped: "not asked, you stopped it",
+    unanswered: "asked, not answered",
+    unasked: "not asked",
   },
-  wouldChange: "What would change",
+  adds: "Added by the new line",
+  drops: "Dropped by the new line",
+  moves: "Changed by the draft",
+  ringed: (n: number) => `${counted(n, runs)}, circled above`,
+  nothingMoves: "It asks about the same runs as today.",
+  noLonger: "no longer asked",
+  replaying: (done: number, total: number) =>
+    `replaying ${String(done)} of ${counted(total, runs)}`,
+  replayed: (n: number, seconds: number) => `${counted(n, runs)} replayed in ${String(seconds)} s`,
+  replayFailed: "The replay failed.",
   runs: (n: number) => counted(n, runs),
-  onlyChanges: "Only what changes",
-  allFlagged: (n: number) => `All ${String(n)} flagged`,
-  label: { loop: "a loop, as answered", healthy: "healthy, as answered" },
-  noneOtherwise: "No run would go otherwise.",
   notSaved: "The policy was not saved.",
-  notAsked: "The backtest could not be asked for.",
+  notTried: "The replay could not be started.",
   notChecked: "The draft could not be checked.",
-});
+};
+export default texts;

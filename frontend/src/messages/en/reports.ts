@@ -1,16 +1,15 @@
 /** Daily cost reports: the list of days, and one of them. */
 import { counted } from "../plural";
-import { source } from "../speech.svelte";
 
-export default source("reports", {
+const texts = {
   title: "Daily reports",
-  hint: "Of each day that ended, by the project’s clock. A report is never changed: a new version corrects it, and says so.",
-  none: "No day has ended yet.",
-  noneWhy: "The first report is made a quarter of an hour after midnight.",
-  failed: "The reports could not be fetched.",
-  failedWhy: "They are kept on the server.",
-  missing: "There is no such report.",
-  missingWhy: "It may be of a project that is not yours.",
+  hint: "One for each completed day, in the project’s time zone. A report never changes: corrections are new versions, and say so.",
+  none: "No day has been completed yet.",
+  noneWhy: "The first report is created 15 minutes after midnight.",
+  failed: "The reports could not be loaded.",
+  failedWhy: "They are stored on the server.",
+  missing: "Report not found.",
+  missingWhy: "It may belong to a project you are not a member of.",
   toAll: "All reports",
   toCosts: "Costs",
   more: "More",
@@ -24,15 +23,16 @@ export default source("reports", {
   stopped: "Stopped",
   saved: "Saved",
   corrected: "corrected",
-  correctedWas: (usd: string) => `Corrected: it was told as ${usd} before.`,
-  why: "Usage or a price became known after it was made.",
+  correctedWas: (usd: string) => `Corrected: previously reported as ${usd}.`,
+  why: "Usage or a price became known later.",
   superseded: "A newer version corrects this one.",
   newer: "Show it",
-  madeAt: (at: string) => `Made ${at}`,
+  madeAt: (at: string) => `Created ${at}`,
   sent: (n: number) => `sent to ${counted(n, { one: "channel", other: "channels" })}`,
-  waiting: (n: number) => `${counted(n, { one: "is", other: "are" })} waiting`,
-  notSent: (n: number) => `${counted(n, { one: "channel", other: "channels" })} could not be reached`,
-  nobody: "sent to nobody",
+  waiting: (n: number) => `${String(n)} waiting`,
+  notSent: (n: number) => `${counted(n, { one: "channel", other: "channels" })} unreachable`,
+  nobody: "not sent to anyone",
   choose: "Choose who gets it",
-  deliveries: "Look at the deliveries",
-});
+  deliveries: "Show deliveries",
+};
+export default texts;

@@ -61,11 +61,13 @@ def _usage(record: Record) -> Usage:
     stated = hour + record.count("cache_creation_5m_tokens")
     written = max(stated, record.count("cache_creation_tokens"))
     return Usage(
-        input=record.count("input_tokens"), cache_read=record.count("cache_read_tokens"),
+        input=record.count("input_tokens"),
+        cache_read=record.count("cache_read_tokens"),
         # Cache writes of no stated tier are 5-minute writes.
-        cache_write_5m=written - hour, cache_write_1h=hour,
+        cache_write_5m=written - hour,
+        cache_write_1h=hour,
         output=record.count("output_tokens"),
-    )  # fmt: skip
+    )
 
 
 def _tool(record: Record) -> Turn:
@@ -99,9 +101,11 @@ def _prompt(record: Record, session: str) -> Told:
     asked, known = record.text("prompt"), record.text("prompt.id")
     is_told = asked not in {"", REDACTED}
     turn = Turn(
-        role=Role.USER, key=f"prompt:{known}" if known else record.key, ts=record.began_at,
+        role=Role.USER,
+        key=f"prompt:{known}" if known else record.key,
+        ts=record.began_at,
         content=asked if is_told else "(a prompt that was not told)",
-    )  # fmt: skip
+    )
     return Told(client=CLIENT, session=session, turns=(turn,), prompt=asked if is_told else "")
 
 

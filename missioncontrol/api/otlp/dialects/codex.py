@@ -44,10 +44,12 @@ def read(record: Record) -> Told | None:
 
 def _use(record: Record) -> ModelUse | None:
     usage = inclusive(
-        given=record.count("input_token_count"), output=record.count("output_token_count"),
-        read=record.count("cached_token_count"), written=record.count("cache_write_token_count"),
+        given=record.count("input_token_count"),
+        output=record.count("output_token_count"),
+        read=record.count("cached_token_count"),
+        written=record.count("cache_write_token_count"),
         reasoning=record.count("reasoning_token_count"),
-    )  # fmt: skip
+    )
     if usage is None:
         return None
     model = record.text("model", "slug")
@@ -58,19 +60,23 @@ def _tool(record: Record) -> Turn:
     output, code = output_of(record.text("output"))
     failed = code or record.attributes.get("success") in ("false", False)
     return tool_turn(
-        key=record.text("call_id") or record.key, agent="", at=record.began_at,
+        key=record.text("call_id") or record.key,
+        agent="",
+        at=record.began_at,
         tool=record.text("tool_name"),
         given=parsed(record.text("arguments")) or record.text("arguments"),
         result=output or None,
         failure=(output or record.text("error.message") or "failed") if failed else None,
-    )  # fmt: skip
+    )
 
 
 def _prompt(record: Record, session: str) -> Told:
     asked = record.text("prompt")
     is_told = asked not in {"", REDACTED}
     turn = Turn(
-        role=Role.USER, key=record.key, ts=record.began_at,
+        role=Role.USER,
+        key=record.key,
+        ts=record.began_at,
         content=asked if is_told else "(a prompt that was not told)",
-    )  # fmt: skip
+    )
     return Told(client=CLIENT, session=session, turns=(turn,), prompt=asked if is_told else "")

@@ -52,9 +52,11 @@ def _use(record: Record) -> ModelUse:
     cached = record.count("cached_content_token_count")
     thought, given = record.count("thoughts_token_count"), record.count("input_token_count")
     usage = Usage(
-        input=max(0, given - cached) + record.count("tool_token_count"), cache_read=cached,
-        output=record.count("output_token_count") + thought, reasoning=thought,
-    )  # fmt: skip
+        input=max(0, given - cached) + record.count("tool_token_count"),
+        cache_read=cached,
+        output=record.count("output_token_count") + thought,
+        reasoning=thought,
+    )
     return ModelUse(call_id=record.key, usage=usage, model=record.text("model"), provider="google")
 
 
@@ -64,18 +66,22 @@ def _tool(record: Record) -> Turn:
     failed = code or record.attributes.get("success") in ("false", False)
     told = record.text("error", "error.message", "error_type")
     return tool_turn(
-        key=record.text("call_id", "tool_call_id") or record.key, agent="", at=record.began_at,
+        key=record.text("call_id", "tool_call_id") or record.key,
+        agent="",
+        at=record.began_at,
         tool=record.text("function_name"),
         given=parsed(record.text("function_args")) or record.attributes.get("function_args"),
         result=None,
         failure=(told or (f"exit code {code}" if code else "failed")) if failed else None,
-    )  # fmt: skip
+    )
 
 
 def _prompt(record: Record, session: str) -> Told:
     asked, known = record.text("prompt"), record.text("prompt_id")
     turn = Turn(
-        role=Role.USER, key=f"prompt:{known}" if known else record.key, ts=record.began_at,
+        role=Role.USER,
+        key=f"prompt:{known}" if known else record.key,
+        ts=record.began_at,
         content=asked or "(a prompt that was not told)",
-    )  # fmt: skip
+    )
     return Told(client=CLIENT, session=session, turns=(turn,), prompt=asked)

@@ -16,20 +16,24 @@ from missioncontrol.api.otlp.record import Record, fitted
 from missioncontrol.api.otlp.steps import ModelStep, model_turns, prompt_of, tool_turn
 from missioncontrol.api.otlp.told import ModelUse, Said, Told, client_of
 
-MODEL_CALLS = frozenset({
-    "chat", "generate_content", "text_completion", "completion", "embeddings", "llm_call",
-})  # fmt: skip
+MODEL_CALLS = frozenset(
+    {"chat", "generate_content", "text_completion", "completion", "embeddings", "llm_call"}
+)
 TOOL_CALLS = frozenset({"execute_tool", "tool", "tool_call"})
 AGENTS = frozenset({"invoke_agent", "create_agent", "invoke_workflow", "agent", "workflow"})
 SESSION = (
-    "gen_ai.conversation.id", "session.id", "traceloop.association.properties.session_id",
+    "gen_ai.conversation.id",
+    "session.id",
+    "traceloop.association.properties.session_id",
     "traceloop.association.properties.conversation_id",
     "traceloop.association.properties.thread_id",
-)  # fmt: skip
+)
 INPUT = ("gen_ai.usage.input_tokens", "gen_ai.usage.prompt_tokens", "llm.usage.prompt_tokens")
 OUTPUT = (
-    "gen_ai.usage.output_tokens", "gen_ai.usage.completion_tokens", "llm.usage.completion_tokens",
-)  # fmt: skip
+    "gen_ai.usage.output_tokens",
+    "gen_ai.usage.completion_tokens",
+    "llm.usage.completion_tokens",
+)
 READ = ("gen_ai.usage.cache_read.input_tokens", "gen_ai.usage.cache_read_input_tokens")
 WRITTEN = ("gen_ai.usage.cache_creation.input_tokens", "gen_ai.usage.cache_creation_input_tokens")
 REASONING = ("gen_ai.usage.reasoning.output_tokens", "gen_ai.usage.reasoning_tokens")
@@ -78,9 +82,11 @@ def _model_call(record: Record, common: Told) -> Told:
         cost_usd=dollars(record.attributes.get("gen_ai.usage.cost")),
     )  # fmt: skip
     return replace(
-        common, turns=model_turns(step), prompt=prompt_of(given),
+        common,
+        turns=model_turns(step),
+        prompt=prompt_of(given),
         use=use if use.usage or use.cost_usd else None,
-    )  # fmt: skip
+    )
 
 
 def _usage(record: Record) -> Usage | None:
@@ -106,9 +112,10 @@ def _row(row: dict[str, Any]) -> Said:
     content = row.get("content")
     blocks = parsed(content) if str(content).startswith("[") else None
     message = {
-        "role": row.get("role"), "content": blocks or row.get("content"),
+        "role": row.get("role"),
+        "content": blocks or row.get("content"),
         "tool_call_id": row.get("tool_call_id"),
-    }  # fmt: skip
+    }
     read = read_messages([message])[0]
     calls = [
         asked(call.get("id"), call.get("name"), call.get("arguments"))

@@ -58,9 +58,11 @@ def _model_call(record: Record, common: Told) -> Told:
         ),
     )  # fmt: skip
     return replace(
-        common, turns=model_turns(step), prompt=prompt_of(given),
+        common,
+        turns=model_turns(step),
+        prompt=prompt_of(given),
         use=use if use.usage or use.cost_usd else None,
-    )  # fmt: skip
+    )
 
 
 def _messages(record: Record, prefix: str) -> tuple[Said, ...]:

@@ -6,24 +6,27 @@ import argparse
 import json
 
 from django.conf import settings
-from django.core.management.base import BaseCommand
+from django.core.management.base import BaseCommand, CommandError
 
 from missioncontrol import clock
-from missioncontrol.accounts import services
+from missioncontrol.accounts import people, services
 from missioncontrol.up.options import PORT
 
 
 class Command(BaseCommand):
-    help = "Print a link that signs you in once, within ten minutes."
+    help = "Print a link that signs you, or a person you name, in once, within ten minutes."
     requires_system_checks = []
     """They import the whole web side, which takes longer than the link."""
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         parser.add_argument("--url", default="", help="where Mission Control serves")
+        parser.add_argument("--person", default="", help="a member's name; default: you")
 
-    def handle(self, *_: object, url: str, **__: object) -> None:
-        owner = services.ensure_local_owner()
-        link = services.mint_login_link(user=owner, at=clock.now())
+    def handle(self, *_: object, url: str, person: str = "", **__: object) -> None:
+        user = people.find(person) if person else services.ensure_local_owner()
+        if user is None:
+            raise CommandError(f"Nobody here is called {person!r}.")
+        link = services.mint_login_link(user=user, at=clock.now())
         base = (url or settings.PUBLIC_URL or _serving_url()).rstrip("/")
         self.stdout.write(f"{base}/login/{link.secret}/")
 

@@ -1,0 +1,57 @@
+import { afterEach, describe, expect, it, vi } from "vitest";
+import { inTurn } from "./shown";
+
+/** Locks as a browser has them, one after the other; `held` keeps the turn until it is let go. */
+function locksBehind(held: Promise<void>) {
+  const request = async (
+    _name: string,
+    { signal }: { signal: AbortSignal },
+    deed: () => Promise<unknown>,
+  ) => {
+    const givenUp = new Promise<never>((_, refuse) => {
+      signal.addEventListener("abort", () => refuse(new Error("timed out")), { once: true });
+    });
+    await Promise.race([held, givenUp]);
+    return deed();
+  };
+  vi.stubGlobal("navigator", { locks: { request } });
+}
+
+afterEach(() => vi.unstubAllGlobals());
+
+describe("who looks at the notifications, or shows one", () => {
+  it("waits until it has the turn", async () => {
+    let letGo = (): void => undefined;
+    locksBehind(new Promise((done) => (letGo = done)));
+    const done: string[] = [];
+
+    const shown = inTurn(() => Promise.resolve(done.push("shown")));
+    done.push("looked");
+    letGo();
+    await shown;
+
+    expect(done).toEqual(["looked", "shown"]);
+  });
+
+  it("waits for nobody who sleeps", async () => {
+    vi.stubGlobal("navigator", {
+      locks: { request: () => Promise.reject(new Error("timed out")) },
+    });
+
+    expect(await inTurn(() => Promise.resolve("shown"))).toBe("shown");
+  });
+
+  it("says what went wrong, and does it once", async () => {
+    locksBehind(Promise.resolve());
+    const deed = vi.fn(() => Promise.reject(new Error("not allowed")));
+
+    await expect(inTurn(deed)).rejects.toThrow("not allowed");
+    expect(deed).toHaveBeenCalledTimes(1);
+  });
+
+  it("needs no locks", async () => {
+    vi.stubGlobal("navigator", {});
+
+    expect(await inTurn(() => Promise.resolve("shown"))).toBe("shown");
+  });
+});

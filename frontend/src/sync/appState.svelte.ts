@@ -1,0 +1,377 @@
+/**
+ * All that the screen knows: who is here, and the merged state of the sockets.
+ *
+ * One board socket a project, and one more for the run that is being looked at.
+ */
+import { clearScreen, handOver, hush } from "../push/handover";
+import { csrfToken, ProblemError, read, signOut, write } from "../wire/api";
+import type {
+  AutofixRow,
+  DecisionRow,
+  InterventionRow,
+  Me,
+  Mode,
+  ProjectRow,
+  RunRow,
+} from "../wire/types";
+import { hasEnded } from "../format/words";
+import { words } from "../messages/texts";
+import { clock } from "./clock.svelte";
+import { Feed, type Link } from "./feed.svelte";
+import { lookOnly } from "./lookOnly";
+import { isOpen, type LiveState } from "./reduce";
+import { freshKey } from "./key";
+import { Memory, type Kept } from "./memory";
+import { storage } from "./storage";
+import { bodyOf, pathOfTap, TAP } from "./tapBody";
+import { TapQueue, type Tap } from "./taps.svelte";
+
+export type Access = "unknown" | "in" | "out" | "unreachable";
+
+const STORED = "missioncontrol.project";
+const ASK_AGAIN_MS = 3_000;
+/** A server that has not answered by then is shown as it was last known. */
+const RECALL_MS = 2_500;
+const KEEP_MS = 5_000;
+/** A push may be here before the socket's event. */
+const NEWS_MS = 60_000;
+
+class AppState {
+  #me = $state.raw<Me | null>(null);
+  #access = $state.raw<Access>("unknown");
+  #feeds = $state.raw<ReadonlyMap<string, Feed>>(new Map());
+  #runFeed = $state.raw<{ id: string; feed: Feed } | null>(null);
+  #chosen = $state.raw<string | null>(storedProject());
+  readonly taps: TapQueue;
+  readonly #memory = new Memory(storage);
+  #again: ReturnType<typeof setTimeout> | undefined;
+
+  readonly #live = $derived(this.#me?.projects.filter((one) => !isArchived(one)) ?? []);
+  readonly #looksAt = $derived(
+    new Set(this.#live.filter(({ role }) => role === "viewer").map(({ id }) => id)),
+  );
+  readonly #project = $derived(this.projects.find(({ id }) => id === this.#chosen) ?? null);
+  readonly #shownFeeds = $derived(
+    [...this.#feeds].filter(([id]) => this.#project === null || this.#project.id === id),
+  );
+  readonly #runs = $derived(this.#shownFeeds.flatMap(([, feed]) => [...feed.state.runs.values()]));
+  readonly #decisions = $derived(
+    this.#shownFeeds.flatMap(([, feed]) => [...feed.state.decisions.values()]),
+  );
+  readonly #open = $derived(this.#decisions.filter(isOpen).sort(byUrgency));
+  readonly #answered = $derived(
+    this.#decisions.filter((decision) => !isOpen(decision)).sort(byAnswer),
+  );
+
+  constructor() {
+    this.taps = new TapQueue({
+      post: (tap, keepalive) => this.#post(tap, keepalive),
+      freshKey: () => freshKey(),
+      now: () => Date.now(),
+      onStale: () => this.resync(),
+      keep: ({ problem: _, ...tap }) => void storage.put(TAP + tap.key, { ...tap, problem: null }),
+      drop: (key) => void storage.remove(TAP + key),
+    });
+    addEventListener("pagehide", () => this.taps.flushCounting());
+    setInterval(() => this.#keepBoards(), KEEP_MS);
+    document.addEventListener("visibilitychange", () => this.#noteVisibility());
+  }
+
+  get me(): Me | null {
+    return this.#me;
+  }
+  get access(): Access {
+    return this.#access;
+  }
+  get projects(): readonly ProjectRow[] {
+    return this.#live;
+  }
+  /** Put away: they can be read and brought back, and stand in no switch. */
+  get archived(): readonly ProjectRow[] {
+    return this.#me?.projects.filter(isArchived) ?? [];
+  }
+  /** The chosen project; null is all of them. */
+  get project(): ProjectRow | null {
+    return this.#project;
+  }
+  get runs(): readonly RunRow[] {
+    return this.#runs;
+  }
+  get liveRuns(): readonly RunRow[] {
+    return this.#runs.filter((run) => !hasEnded(run));
+  }
+  /** What needs a person: held first, oldest first. */
+  get open(): readonly DecisionRow[] {
+    return this.#open;
+  }
+  /** Every board stands as the server's does. */
+  get knowsAll(): boolean {
+    return this.#feeds.size > 0 && [...this.#feeds.values()].every(({ isLive }) => isLive);
+  }
+  /** A card nobody knows of was answered long ago; one that opened just now may not have come yet. */
+  wasAnswered(decision: string, openedAt: number): boolean {
+    const card = this.decision(decision);
+    return card ? !isOpen(card) : this.knowsAll && Date.now() - openedAt > NEWS_MS;
+  }
+  /** Why this person may not act in a project; null where they may. */
+  whyNot(project: string): string | null {
+    return this.#looksAt.has(project) ? words.looksOnly : null;
+  }
+  /** Open cards of every project, chosen or not: what the app's icon counts. */
+  get openEverywhere(): readonly DecisionRow[] {
+    return [...this.#feeds.values()].flatMap(({ state }) =>
+      [...state.decisions.values()].filter(isOpen),
+    );
+  }
+  get answered(): readonly DecisionRow[] {
+    return this.#answered;
+  }
+  get runFeed(): Feed | null {
+    return this.#runFeed?.feed ?? null;
+  }
+  /** No snapshot has come yet: there is nothing to show, not even "nothing". */
+  get isBlank(): boolean {
+    if (this.#runs.length > 0 || this.#decisions.length > 0) return false;
+    return [...this.#feeds.values()].some(
+      ({ state, link }) => state.at === null && link.kind !== "refused",
+    );
+  }
+  /** The worst of the connections in use. */
+  get link(): Link {
+    const boards = [...this.#feeds.values()].map((feed) => feed.link);
+    const lost = [...boards, this.runFeed?.link].find((link) => link?.kind === "offline");
+    // A run's own socket opens with its page; the boards stay live meanwhile.
+    return lost ?? boards.find(({ kind }) => kind === "connecting") ?? { kind: "live" };
+  }
+
+  /** When the connection was lost, while it is. */
+  get lostAt(): Date | null {
+    const { link } = this;
+    return link.kind === "offline" ? link.since : null;
+  }
+  /** When what the screen shows was true: now, or when the connection was lost. */
+  get asOf(): Date {
+    return this.lostAt ?? clock.now;
+  }
+
+  run(id: string): RunRow | null {
+    return this.runFeed?.state.runs.get(id) ?? this.#boardState(id)?.runs.get(id) ?? null;
+  }
+  decision(id: string): DecisionRow | null {
+    for (const feed of this.#feeds.values()) {
+      const row = feed.state.decisions.get(id);
+      if (row) return row;
+    }
+    return this.runFeed?.state.decisions.get(id) ?? null;
+  }
+  /** What the server says of a tap it took; null: nothing yet. */
+  made(tap: Pick<Tap, "key" | "run">): InterventionRow | null {
+    const states = [this.runFeed?.state, ...[...this.#feeds.values()].map(({ state }) => state)];
+    const rows = states.flatMap((state) => [...(state?.interventions.values() ?? [])]);
+    return rows.find(({ key, run }) => key === tap.key && run === tap.run) ?? null;
+  }
+  /** People are named; you are You. */
+  nameOf(by: string | null): string {
+    return by === this.#me?.user.name ? words.you : (by ?? "");
+  }
+  autofixOf(decision: DecisionRow): AutofixRow | null {
+    const states = [this.runFeed?.state, this.#boardState(decision.run)];
+    const fixes = states.flatMap((state) => [...(state?.autofixes.values() ?? [])]);
+    return fixes.find((fix) => fix.decision === decision.id) ?? null;
+  }
+  projectName(id: string): string {
+    return this.#me?.projects.find((project) => project.id === id)?.name ?? "";
+  }
+
+  /** Ask who is here, and open or close sockets to match. */
+  async enter(): Promise<void> {
+    const late = setTimeout(() => void this.#recall(), RECALL_MS);
+    try {
+      this.#me = await read<Me>("me/");
+      this.#access = "in";
+      if (await this.#memory.enter(this.#me)) this.taps.forgetAll();
+      void handOver(this.#me.user.id);
+      await storage.put("csrf", csrfToken());
+      this.#openFeeds();
+      await this.#restoreTaps();
+      this.taps.retryKept();
+    } catch (error) {
+      if (error instanceof ProblemError && [401, 403].includes(error.status)) this.#leave();
+      else await this.#waitForServer();
+    } finally {
+      clearTimeout(late);
+    }
+  }
+
+  /** End the session here; nothing of it stays in this browser. */
+  async signOut(): Promise<void> {
+    await signOut();
+    await hush();
+    this.#leave();
+  }
+
+  choose(project: string | null): void {
+    this.#chosen = project;
+    storeProject(project);
+  }
+
+  /** Listen to one run, turn by turn; a second call with the same id is nothing. */
+  watch(id: string): void {
+    if (this.#runFeed?.id === id) return;
+    this.unwatch();
+    this.#runFeed = {
+      id,
+      feed: new Feed(
+        `/ws/runs/${id}/`,
+        this.#listeners(() => void this.enter()),
+      ),
+    };
+  }
+
+  unwatch(): void {
+    this.#runFeed?.feed.close();
+    this.#runFeed = null;
+  }
+
+  resync(): void {
+    for (const feed of this.#feeds.values()) feed.resync();
+    this.runFeed?.resync();
+  }
+
+  async setMode(run: RunRow, mode: Mode): Promise<void> {
+    await write("PATCH", `runs/${run.id}/`, { mode });
+  }
+
+  async #post(tap: Tap, keepalive: boolean): Promise<InterventionRow> {
+    try {
+      return await postTap(tap, keepalive);
+    } catch (error) {
+      // The session may have ended under an open page.
+      if (error instanceof ProblemError && error.status === 401) this.#leave();
+      throw error;
+    }
+  }
+
+  #boardState(run: string) {
+    return [...this.#feeds.values()].map(({ state }) => state).find(({ runs }) => runs.has(run));
+  }
+
+  #openFeeds(kept: ReadonlyMap<string, Kept> = new Map()): void {
+    const wanted = new Set(this.projects.map(({ id }) => id));
+    const feeds = new Map(this.#feeds);
+    for (const [id, feed] of feeds) {
+      if (wanted.has(id)) continue;
+      feed.close();
+      feeds.delete(id);
+    }
+    for (const id of wanted) {
+      if (feeds.has(id)) continue;
+      feeds.set(id, new Feed(`/ws/projects/${id}/`, this.#boardListeners(), kept.get(id)));
+    }
+    this.#feeds = feeds;
+  }
+
+  #boardListeners() {
+    return { ...this.#listeners(() => void this.enter()), projectChanged: () => void this.enter() };
+  }
+
+  #listeners(onForbidden: () => void) {
+    return {
+      shown: (state: LiveState) => lookOnly(state, this.#looksAt, words.looksOnly),
+      arrived: () => this.#sendKept(),
+      refused: (code: number) => (code === 4401 ? this.#leave() : onForbidden()),
+    };
+  }
+
+  /** The session may be somebody else's by now: what was kept leaves once it is known who is here. */
+  #sendKept(): void {
+    if (this.taps.hasKept) void this.enter();
+  }
+
+  #leave(): void {
+    this.#access = "out";
+    this.#me = null;
+    this.taps.forgetAll();
+    void clearScreen();
+    void this.#memory.forget();
+    this.unwatch();
+    for (const feed of this.#feeds.values()) feed.close();
+    this.#feeds = new Map();
+  }
+
+  /** Before the first answer the last visit's state is shown; afterwards the last state stays. */
+  async #waitForServer(): Promise<void> {
+    await this.#recall();
+    if (this.#me === null) this.#access = "unreachable";
+    clearTimeout(this.#again);
+    this.#again = setTimeout(() => void this.enter(), ASK_AGAIN_MS);
+  }
+
+  async #recall(): Promise<void> {
+    if (this.#me !== null) return;
+    const recalled = await this.#memory.recall();
+    if (!recalled || this.#me !== null) return;
+    this.#me = recalled.me;
+    this.#access = "in";
+    this.#openFeeds(recalled.boards);
+    await this.#restoreTaps();
+  }
+
+  async #restoreTaps(): Promise<void> {
+    this.taps.restore(await storage.all<Tap>(TAP));
+  }
+
+  #keepBoards(): void {
+    if (this.#access !== "in") return;
+    for (const [project, feed] of this.#feeds) {
+      if (feed.isLive) void this.#memory.keep(project, feed.told, new Date());
+    }
+  }
+
+  #noteVisibility(): void {
+    if (document.hidden) {
+      this.taps.flushCounting();
+      this.#keepBoards();
+    } else if (this.#access !== "unknown") void this.enter();
+  }
+}
+
+function isArchived({ archived_at }: ProjectRow): boolean {
+  return archived_at !== null;
+}
+
+function postTap(tap: Tap, keepalive: boolean): Promise<InterventionRow> {
+  return write("POST", pathOfTap(tap), bodyOf(tap), { keepalive });
+}
+
+/** Held before flagged, then the oldest. */
+/** An agent that asks for a permission waits like one that is held. */
+const waits = ({ holds, kind }: DecisionRow): boolean => holds || kind === "permission";
+
+function byUrgency(a: DecisionRow, b: DecisionRow): number {
+  if (waits(a) !== waits(b)) return waits(a) ? -1 : 1;
+  return a.opened_at < b.opened_at ? -1 : 1;
+}
+
+function byAnswer(a: DecisionRow, b: DecisionRow): number {
+  return (a.resolved_at ?? a.opened_at) < (b.resolved_at ?? b.opened_at) ? 1 : -1;
+}
+
+function storedProject(): string | null {
+  try {
+    return localStorage.getItem(STORED);
+  } catch {
+    return null; // storage may be off in private windows
+  }
+}
+
+function storeProject(id: string | null): void {
+  try {
+    if (id) localStorage.setItem(STORED, id);
+    else localStorage.removeItem(STORED);
+  } catch {
+    // the choice then lasts as long as the page
+  }
+}
+
+export const appState = new AppState();

@@ -1,0 +1,33 @@
+import { describe, expect, it } from "vitest";
+import { aDecision, aRun } from "../fixtures/rows";
+import { lookOnly } from "./lookOnly";
+import { EMPTY } from "./reduce";
+
+const theirs = aRun({ id: "r", project: "p" });
+const card = aDecision({ id: "d", run: "r", project: "p", actions: ["continue", "terminate"] });
+const state = {
+  ...EMPTY,
+  runs: new Map([["r", theirs]]),
+  decisions: new Map([["d", card]]),
+};
+
+describe("who only looks", () => {
+  it("finds every answer resting, with the reason", () => {
+    const shown = lookOnly(state, new Set(["p"]), "no");
+
+    expect(shown.decisions.get("d")).toMatchObject({
+      actions: [],
+      unavailable: { continue: "no", terminate: "no" },
+    });
+    expect(shown.runs.get("r")?.unavailable).toMatchObject({ pause: "no", terminate: "no" });
+  });
+
+  it("acts in another project as before", () => {
+    const shown = lookOnly(state, new Set(["other"]), "no");
+
+    expect(shown.decisions.get("d")).toBe(card);
+    expect(shown.runs.get("r")).toBe(theirs);
+  });
+
+  it("in none costs nothing", () => expect(lookOnly(state, new Set(), "no")).toBe(state));
+});

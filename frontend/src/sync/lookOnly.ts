@@ -1,0 +1,33 @@
+/** What a person sees of projects in which they only look: every answer rests, and says why. Pure. */
+import type { Action, DecisionRow, RunRow } from "../wire/types";
+import type { LiveState } from "./reduce";
+
+const ON_A_RUN: readonly Action[] = ["pause", "continue", "terminate", "inject", "restart"];
+
+/** The same state, its runs and cards of these projects without anything to tap. */
+export function lookOnly(state: LiveState, projects: ReadonlySet<string>, why: string): LiveState {
+  if (projects.size === 0) return state;
+  const theirs = ({ project }: { project: string }): boolean => projects.has(project);
+  return {
+    ...state,
+    runs: changed(state.runs, (run) => (theirs(run) ? restingRun(run, why) : run)),
+    decisions: changed(state.decisions, (card) => (theirs(card) ? restingCard(card, why) : card)),
+  };
+}
+
+function changed<Row>(rows: ReadonlyMap<string, Row>, change: (row: Row) => Row) {
+  return new Map([...rows].map(([id, row]) => [id, change(row)]));
+}
+
+function restingRun(run: RunRow, why: string): RunRow {
+  return { ...run, unavailable: { ...run.unavailable, ...reasons(ON_A_RUN, why) } };
+}
+
+function restingCard(card: DecisionRow, why: string): DecisionRow {
+  const unavailable = { ...card.unavailable, ...reasons(card.actions, why) };
+  return { ...card, actions: [], unavailable };
+}
+
+function reasons(actions: readonly Action[], why: string): Record<string, string> {
+  return Object.fromEntries(actions.map((action) => [action, why]));
+}

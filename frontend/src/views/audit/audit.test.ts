@@ -1,0 +1,149 @@
+import { expect, it } from "vitest";
+import audit from "../../messages/de/audit";
+import type { AuditFault, AuditRow } from "../../wire/types";
+import { didWords, faultWords, isEcho } from "./audit";
+
+const row = (type: string, payload: Record<string, unknown> | null = {}): AuditRow => ({
+  id: "a",
+  project: "p",
+  run: null,
+  seq: 0,
+  type,
+  at: "",
+  by: "Ana",
+  version: 1,
+  status: null,
+  payload,
+  digest: "",
+  previous: "",
+  hash: "",
+  run_name: null,
+  salt: null,
+});
+
+it.each([
+  ["run.moved", { reason: "the agent waits" }, "the agent waits"],
+  ["turn.recorded", { turn_seq: 3 }, "recorded turn 4"],
+  ["judge.ruled", { verdict: { loop: true, confidence: 0.94 } }, "ruled a loop, 0.94"],
+  ["judge.ruled", { verdict: { loop: false } }, "ruled no loop"],
+  ["intervention.made", { row: { action: "inject", decision: "decision-1" } }, "injected a fix"],
+  ["intervention.made", { row: { action: "inject", decision: null } }, "sent a message"],
+  ["autofix.judged", { recovered: true }, "recovered after the fix"],
+  ["decision.opened", {}, "opened a card"],
+  ["policy.changed", { what: "hold_limit" }, "changed hold limit"],
+  [
+    "policy.changed",
+    { what: "the saved view “Over $5”", before: null, after: { q: "cost:>5" } },
+    "added the saved view “Over $5”",
+  ],
+  [
+    "policy.changed",
+    { what: "the device “my_phone”", before: { enabled: true }, after: { enabled: false } },
+    "changed the device “my_phone”",
+  ],
+  [
+    "policy.changed",
+    { what: "the channel ops", before: { name: "ops" }, after: null },
+    "removed the channel “ops”",
+  ],
+  ["access.changed", { what: "signed out “Pixel”" }, "signed out “Pixel”"],
+  ["access.changed", {}, "changed access"],
+  [
+    "intervention.made",
+    { row: { action: "allow_budget" }, raised: { usd: ["5", "8"] } },
+    "raised budget $5.00 → $8.00",
+  ],
+  ["intervention.made", { row: { action: "allow_budget" }, raised: null }, "allowed more budget"],
+  [
+    "policy.changed",
+    { what: "budget", before: { usd: "5" }, after: { usd: "8" } },
+    "changed budget: each run $5.00 → $8.00",
+  ],
+  [
+    "policy.changed",
+    { what: "budgets", before: {}, after: { project: { calls: 8 } } },
+    "changed budget: all runs none → 8 calls",
+  ],
+  [
+    "audit.amended",
+    { change: "erased", reason: "the customer asked" },
+    "erased the content of a run: the customer asked",
+  ],
+  ["something.new", {}, "something.new"],
+])("says %s as a deed", (type, payload, words) => {
+  expect(didWords(row(type, payload))).toBe(words);
+});
+
+it.each([
+  [
+    "made the agent key “ci” (mc_a1b2…), for the whole project",
+    "erstellte den Agentenschlüssel „ci“ (mc_a1b2…) für das ganze Projekt",
+  ],
+  [
+    "made the agent key “ci” (mc_a1b2…), for the runs of “coder”",
+    "erstellte den Agentenschlüssel „ci“ (mc_a1b2…) für die Läufe von „coder“",
+  ],
+  ["made the agent key “ci” (mc_a1b2…)", "erstellte den Agentenschlüssel „ci“ (mc_a1b2…)"],
+  ["revoked the agent key “ci” (mc_a1b2…)", "widerrief den Agentenschlüssel „ci“ (mc_a1b2…)"],
+  ["made the personal token “x” (mcu_…)", "erstellte das persönliche Token „x“ (mcu_…)"],
+  ["revoked the personal token “x” (mcu_…)", "widerrief das persönliche Token „x“ (mcu_…)"],
+  ["paired “Pixel 9”", "koppelte „Pixel 9“"],
+  ["signed in “a browser” by a link", "meldete „ein Browser“ mit einem Link an"],
+  ["had pushes sent to “Pixel 9”", "ließ Benachrichtigungen an „Pixel 9“ senden"],
+  ["ended the pushes to “Pixel 9”", "beendete die Benachrichtigungen an „Pixel 9“"],
+  ["signed out “Pixel 9”", "meldete „Pixel 9“ ab"],
+  ["signed out everywhere else", "meldete sich überall sonst ab"],
+  ["what a newer server says", "what a newer server says"],
+])("says in German who may come in: %s", (said, german) => {
+  expect(audit.did.accessed(said)).toBe(german);
+});
+
+it("says in German what became of a thing with a name", () => {
+  expect(
+    [audit.did.added, audit.did.altered, audit.did.removed].map((say) =>
+      say(audit.things.device("Pixel")),
+    ),
+  ).toEqual([
+    "fügte das Gerät „Pixel“ hinzu",
+    "änderte das Gerät „Pixel“",
+    "entfernte das Gerät „Pixel“",
+  ]);
+});
+
+it("leaves out the rows that only tell runs of a budget that one row tells of", () => {
+  expect(isEcho(row("run.moved", { reason: "budget changed", budget: { usd: "8" } }))).toBe(true);
+  expect(isEcho(row("run.moved", { reason: "continue" }))).toBe(false);
+  expect(isEcho(row("run.moved", null))).toBe(false);
+});
+
+const fault = (of: Partial<AuditFault>): AuditFault => ({
+  kind: "changed",
+  words: "",
+  project: "p",
+  run: null,
+  seq: 3,
+  row: null,
+  what: "",
+  found: "",
+  expected: "",
+  ...of,
+});
+
+it("says in a sentence what does not hold", () => {
+  expect(faultWords(fault({}))).toBe("Row 3 was changed: it does not match its hash.");
+  const cost = fault({ kind: "run_row", what: "cost_usd", found: "0.01", expected: "0.25" });
+  expect(faultWords(cost)).toBe("The run’s cost_usd is 0.01; its events say 0.25.");
+});
+
+it("says a fault that it does not know yet in the server's words", () => {
+  const unknown: AuditFault = JSON.parse(
+    JSON.stringify({ ...fault({ words: "the row sang" }), kind: "sang" }),
+  );
+
+  expect(faultWords(unknown)).toBe("the row sang");
+});
+
+it("survives an erased payload", () => {
+  expect(didWords(row("turn.recorded", null))).toBe("recorded turn ");
+  expect(didWords(row("judge.ruled", { verdict: 7 }))).toBe("ruled no loop");
+});

@@ -1,0 +1,173 @@
+/** A journal row as a deed: "opened the run", "ruled a loop, 0.94". Pure. */
+import { amountOf, deed } from "../../format/words";
+import type { FaultPlace } from "../../messages/en/audit";
+import { audit as t } from "../../messages/texts";
+import { hundredths } from "../../format/numbers";
+import type { AuditFault, AuditRow } from "../../wire/types";
+
+/** What the list may be narrowed to; the journal itself keeps everything. */
+export const VIEWS: readonly (readonly [id: keyof typeof t.views, types: string])[] = [
+  [
+    "deeds",
+    "run.opened,run.moved,run.linked,detection.raised,escalation.asked,judge.ruled,decision.opened,decision.resolved,hold.abandoned,intervention.made,autofix.applied,autofix.judged,budget.crossed,session.terminated,allowlist.changed,policy.changed,access.changed,chain.anchored,audit.amended,notice.sent,notice.failed",
+  ],
+  ["people", "intervention.made,allowlist.changed,policy.changed,access.changed,audit.amended"],
+  ["cards", "decision.opened,judge.ruled,decision.resolved,autofix.applied,autofix.judged"],
+  ["all", ""],
+];
+
+type Payload = Record<string, unknown>;
+
+const DEEDS: Record<string, (payload: Payload) => string> = {
+  "run.opened": () => t.did.opened,
+  "run.moved": (payload) => text(payload.reason) || t.did.moved,
+  "run.linked": () => t.did.linked,
+  "turn.recorded": (payload) => t.did.recorded(turn(payload)),
+  "turn.completed": (payload) => t.did.completed(turn(payload)),
+  "detection.raised": (payload) => t.did.raised(words(payload.detector), turn(payload)),
+  "escalation.asked": () => t.did.escalate,
+  "judge.asked": (payload) =>
+    payload.judge === "local" ? t.did.askedLocal : t.did.asked(text(payload.judge)),
+  "judge.ruled": (payload) => ruling(inside(payload.verdict)),
+  "decision.opened": () => t.did.card,
+  "decision.resolved": (payload) => t.did.closed(deed(text(payload.resolution))),
+  "hold.abandoned": () => t.did.stoppedWaiting,
+  "intervention.made": (payload) => {
+    const raised = raisedFigures(payload.raised);
+    const { action, decision } = inside(payload.row);
+    if (raised) return action === "undo" ? t.did.loweredBudget(raised) : t.did.raisedBudget(raised);
+    return action === "inject" && decision === null ? t.did.messaged : deed(text(action));
+  },
+  "message.queued": (payload) => t.did.queued(text(payload.text)),
+  "message.delivered": () => t.did.took,
+  "autofix.applied": (payload) => t.did.injected(text(inside(payload.row).text)),
+  "autofix.judged": (payload) => (payload.recovered === true ? t.did.wentOn : t.did.didNotGoOn),
+  "cost.attributed": (payload) =>
+    Number(payload.taken_back) > 0
+      ? t.did.stoppedCounting(text(payload.source))
+      : t.did.counted(text(payload.source)),
+  "budget.crossed": (payload) => t.did.reached(text(payload.ceiling), text(payload.unit)),
+  "session.terminated": () => t.did.ended,
+  "allowlist.changed": (payload) => t.did.allowlist(text(payload.change), text(payload.pattern)),
+  "policy.changed": change,
+  "access.changed": (payload) =>
+    text(payload.what) ? t.did.accessed(text(payload.what)) : t.did.access,
+  "chain.anchored": () => t.did.anchored,
+  "audit.amended": (payload) => t.did.amended(text(payload.change), text(payload.reason)),
+  "notice.sent": (payload) => t.did.notice(text(payload.channel)),
+  "notice.failed": (payload) => t.did.noticeFailed(text(payload.channel)),
+};
+
+export function didWords(row: AuditRow): string {
+  return DEEDS[row.type]?.(row.payload ?? {}) ?? row.type;
+}
+
+const THINGS = { channel: "channel", device: "device", "saved view": "view" } as const;
+const THING = /^the (channel|device|saved view) “?(.*?)”?$/s;
+
+/** A row that tells a run what its budget is now: who changed it, and by how much, stands in one row, the project's or the tap's. */
+export function isEcho(row: AuditRow): boolean {
+  return row.type === "run.moved" && row.payload?.reason === "budget changed";
+}
+
+const BUDGETS = ["budget", "budgets", "day_extra"];
+
+function raisedFigures(raised: unknown): string {
+  const pairs = Object.entries(inside(raised)).map(([unit, values]) =>
+    step(unit, inside(values)[0], inside(values)[1]),
+  );
+  return pairs.join(", ");
+}
+
+/** The ceilings that differ: "each run $5.00 → $8.00". */
+function budgetFigures(what: string, before: unknown, after: unknown): string {
+  const [then, now] = [ceilings(what, before), ceilings(what, after)];
+  const moved = [...new Set([...then.keys(), ...now.keys()])].filter(
+    (place) => then.get(place) !== now.get(place),
+  );
+  return moved
+    .map((place) => {
+      const parts = place.split("/");
+      const unit = parts.pop() ?? "";
+      return [parts.join(" "), step(unit, then.get(place), now.get(place))]
+        .filter((part) => part !== "")
+        .join(" ");
+    })
+    .join(", ");
+}
+
+/** A budget's ceilings by whose they are and unit: "project/usd". */
+function ceilings(what: string, value: unknown): Map<string, unknown> {
+  const found = new Map<string, unknown>();
+  const walk = (place: string, inner: unknown) => {
+    for (const [name, part] of Object.entries(inside(inner))) {
+      if (typeof part === "object") walk(`${place}${name}/`, part);
+      else found.set(`${place}${name}`, part);
+    }
+  };
+  if (what === "budget") walk(`${t.scopes.run}/`, value);
+  else if (what === "day_extra") walk(`${t.scopes.today}/`, inside(value).more);
+  else
+    for (const [scope, part] of Object.entries(inside(value)))
+      walk(`${SCOPES.get(scope)?.() ?? scope}/`, part);
+  return found;
+}
+
+const SCOPES = new Map<string, () => string>([
+  ["project", () => t.scopes.project],
+  ["day", () => t.scopes.day],
+  ["agents", () => t.scopes.agents],
+  ["run", () => t.scopes.run],
+]);
+
+function step(unit: string, before: unknown, after: unknown): string {
+  const said = (value: unknown) =>
+    value === null || value === undefined ? t.noCeiling : amountOf(text(value), unit);
+  return `${said(before)} → ${said(after)}`;
+}
+
+/** What has a name was added, changed or removed; a setting is always changed. */
+function change(payload: Payload): string {
+  const what = text(payload.what);
+  if (BUDGETS.includes(what))
+    return t.did.changedBudget(budgetFigures(what, payload.before, payload.after));
+  const [, kind, name = ""] = THING.exec(text(payload.what)) ?? [];
+  if (kind !== "channel" && kind !== "device" && kind !== "saved view")
+    return t.did.changed(words(payload.what));
+  const say =
+    payload.before === null ? t.did.added : payload.after === null ? t.did.removed : t.did.altered;
+  return say(t.things[THINGS[kind]](name));
+}
+
+function ruling(verdict: Payload): string {
+  const confidence =
+    typeof verdict.confidence === "number" ? `, ${hundredths(verdict.confidence)}` : "";
+  return t.did.ruled(verdict.loop === true, confidence);
+}
+
+/** What does not hold, in a sentence; a kind that this screen does not know yet, in the server's words. */
+export function faultWords(fault: AuditFault): string {
+  const say: Record<string, (fault: FaultPlace) => string> = t.faults;
+  const { seq, what, found, expected } = fault;
+  return (
+    say[fault.kind]?.({ row: seq === null ? "" : String(seq), what, found, expected }) ??
+    fault.words
+  );
+}
+
+/** The wire counts turns from 0, people from 1. */
+function turn(payload: Payload): string {
+  return typeof payload.turn_seq === "number" ? String(payload.turn_seq + 1) : "";
+}
+
+function inside(value: unknown): Payload {
+  return typeof value === "object" && value !== null ? { ...value } : {};
+}
+
+function words(value: unknown): string {
+  return text(value).replace(/_/g, " ");
+}
+
+function text(value: unknown): string {
+  return typeof value === "string" || typeof value === "number" ? String(value) : "";
+}

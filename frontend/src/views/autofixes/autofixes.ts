@@ -1,0 +1,35 @@
+/** What autofixes came to. Pure. */
+import { autofixes as t } from "../../messages/texts";
+import type { AutofixRow } from "../../wire/types";
+
+export interface Record {
+  wentOn: number;
+  judged: number;
+  /** Judged later: too few turns have come since. */
+  open: number;
+}
+
+export function recordOf(rows: readonly AutofixRow[]): Record {
+  const judged = rows.filter(({ recovered }) => recovered !== null);
+  return {
+    wentOn: judged.filter(({ recovered }) => recovered).length,
+    judged: judged.length,
+    open: rows.length - judged.length,
+  };
+}
+
+/** The record of each kind of loop that was judged at least once; the most tried first. */
+export function kindsOf(rows: readonly AutofixRow[]): (Record & { kind: string })[] {
+  const kinds = [...new Set(rows.map(({ kind }) => kind))].filter(Boolean);
+  return kinds
+    .map((kind) => ({ kind, ...recordOf(rows.filter((row) => row.kind === kind)) }))
+    .filter(({ judged }) => judged > 0)
+    .sort((a, b) => b.judged - a.judged || (a.kind < b.kind ? -1 : 1));
+}
+
+/** `went on after 2 turns`, `did not help`, `not judged yet`, `not delivered`. */
+export function outcomeOf(row: AutofixRow): string {
+  if (row.recovered === true) return t.outcome.wentOn(row.turns_after);
+  if (row.recovered === false) return t.outcome.didNotHelp;
+  return row.delivered_at ? t.outcome.notJudged : t.outcome.notDelivered;
+}

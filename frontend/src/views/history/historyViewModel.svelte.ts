@@ -1,0 +1,60 @@
+/** What History shows of one line of search: a page of runs, their sums, saved views. */
+import { Lister } from "../../sync/lister.svelte";
+import { query, read, write } from "../../wire/api";
+import type { HistoryRow, HistoryTotals, Page, SavedView } from "../../wire/types";
+
+export class HistoryViewModel {
+  readonly lister = new Lister<HistoryRow>();
+  #totals = $state.raw<HistoryTotals | null>(null);
+  #views = $state.raw<readonly SavedView[]>([]);
+  #asked = 0;
+
+  get totals(): HistoryTotals | null {
+    return this.#totals;
+  }
+
+  get views(): readonly SavedView[] {
+    return this.#views;
+  }
+
+  /** Find runs; an answer to an older line is void. */
+  async find(q: string, project: string | undefined, sort = ""): Promise<void> {
+    const filters = filtersOf(q, project);
+    const asked = ++this.#asked;
+    const [totals] = await Promise.all([
+      read<HistoryTotals>(`runs/totals/${filters}`).catch(() => null),
+      this.lister.load(`runs/${filtersOf(q, project, sort === "" ? {} : { sort })}`),
+    ]);
+    if (asked === this.#asked) this.#totals = totals;
+  }
+
+  async readViews(project: string | undefined): Promise<void> {
+    this.#views = await read<Page<SavedView>>(`views/${query({ project })}`).then(
+      ({ results }) => results,
+      () => this.#views,
+    );
+  }
+
+  async save(name: string, q: string, project: string): Promise<void> {
+    await write<SavedView>("POST", "views/", { name, q, project });
+    await this.readViews(project);
+  }
+
+  async forget(view: SavedView): Promise<void> {
+    await write("DELETE", `views/${view.id}/`, {});
+    this.#views = this.#views.filter(({ id }) => id !== view.id);
+  }
+}
+
+export function filtersOf(
+  q: string,
+  project: string | undefined,
+  more: Record<string, string> = {},
+): string {
+  return query({ q, project, zone: Intl.DateTimeFormat().resolvedOptions().timeZone, ...more });
+}
+
+/** Where the runs of a line are fetched as a file. */
+export function exportPath(q: string, project: string | undefined, kind: "csv" | "jsonl"): string {
+  return `/api/v1/runs/export/${filtersOf(q, project, { as: kind })}`;
+}

@@ -1,0 +1,22 @@
+/** The views that everybody has. A person's own come from the server. */
+import { history as t } from "../../messages/texts";
+
+export type Builtin = "all" | "byPerson" | "loops" | "dear" | "unpriced";
+
+export const BUILTIN: readonly (readonly [name: Builtin, q: string])[] = [
+  ["all", ""],
+  ["byPerson", "status:terminated by:person"],
+  ["loops", "is:flagged since:7d"],
+  ["dear", "cost:>5"],
+  ["unpriced", "is:unpriced"],
+];
+
+export function builtinWords(name: Builtin): string {
+  return t.views[name];
+}
+
+/** The page with this line, in this order; the address is what a person shares. */
+export function historyPath(q: string, sort = ""): string {
+  const said = Object.entries({ q, sort }).filter(([, value]) => value !== "");
+  return said.length === 0 ? "/history" : `/history?${new URLSearchParams(said).toString()}`;
+}

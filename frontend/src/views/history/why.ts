@@ -1,0 +1,42 @@
+/** Why a run stands where it stands, in a few words. */
+import { history as t, record } from "../../messages/texts";
+import { clockTime } from "../../format/time";
+import type { HistoryRow } from "../../wire/types";
+
+type Standing = Pick<HistoryRow, "status" | "why" | "last_turn_at" | "started_at">;
+
+export interface Why {
+  text: string;
+  /** `quiet`: nothing happened; `fixed`: an auto-fix worked. */
+  tone: "plain" | "quiet" | "fixed";
+}
+
+/** `nameOf` says "You" for the person who looks. */
+export function whyOf(run: Standing, now: Date, nameOf: (by: string) => string): Why {
+  const { why } = run;
+  if (why.recovered === true) return { text: t.why.fixed(why.turns_after ?? 0), tone: "fixed" };
+  if (run.status === "lost")
+    return plain(t.why.lost(clockTime(run.last_turn_at ?? run.started_at, now)));
+  if (why.kind === "" && why.resolution === null) return withoutCard(run);
+  return plain(decided(run, why.by === null ? t.why.nobody : nameOf(why.by)));
+}
+
+function withoutCard(run: Standing): Why {
+  if (run.status === "completed") return { text: t.why.completed, tone: "quiet" };
+  if (run.status === "failed") return plain(t.why.failed);
+  return { text: run.status === "running" ? t.why.working : "", tone: "quiet" };
+}
+
+function decided(run: Standing, who: string): string {
+  const { why } = run;
+  const summary = record.sentence(why.summary);
+  if (why.resolution === null) return summary;
+  if (why.resolution === "autofix") return why.recovered === false ? t.why.notFixed : t.why.autofix;
+  if (why.resolution === "terminate") return t.why.by(who, summary || t.why.ended);
+  const said = t.why.resolved[why.resolution];
+  return typeof said === "function" ? said(who) : said;
+}
+
+function plain(text: string): Why {
+  return { text, tone: "plain" };
+}

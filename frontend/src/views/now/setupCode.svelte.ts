@@ -1,0 +1,53 @@
+/** The code in the empty board's line: there as long as it is good, then a fresh one takes its place. */
+import { now as t } from "../../messages/texts";
+import { read, write } from "../../wire/api";
+import type { MadeSetupCode, SetupCodeRow } from "../../wire/types";
+import { refused } from "../shell/refused";
+
+const ASK_MS = 3_000;
+/** A code is not shown to its very end: pasting takes a moment. */
+const SPARE_MS = 60_000;
+
+export class SetupCode {
+  #offer = $state.raw<MadeSetupCode | null>(null);
+  #used = $state.raw<SetupCodeRow | null>(null);
+  #problem = $state.raw("");
+
+  /** Offers codes of a project for as long as the caller's effect lives. */
+  keepFresh(project: string): () => void {
+    void this.#begin(project);
+    const asking = setInterval(() => {
+      if (!document.hidden) void this.#look(project);
+    }, ASK_MS);
+    return () => clearInterval(asking);
+  }
+
+  get offer(): MadeSetupCode | null {
+    return this.#offer;
+  }
+  /** The last code that was used, and where. */
+  get used(): SetupCodeRow | null {
+    return this.#used;
+  }
+  get problem(): string {
+    return this.#problem;
+  }
+
+  async #begin(project: string): Promise<void> {
+    try {
+      this.#offer = await write<MadeSetupCode>("POST", "setup-codes/", { project });
+      this.#problem = "";
+    } catch (error) {
+      this.#offer = null;
+      this.#problem = refused(error, t.first.noCode);
+    }
+  }
+
+  async #look(project: string): Promise<void> {
+    const { id, expires_at } = this.#offer ?? { id: "", expires_at: "" };
+    if (id === "") return;
+    const now = await read<SetupCodeRow>(`setup-codes/${id}/`).catch(() => null);
+    if (now?.used_at) this.#used = now;
+    if (now?.used_at || Date.parse(expires_at) - Date.now() < SPARE_MS) await this.#begin(project);
+  }
+}

@@ -1,0 +1,274 @@
+/** The draft of a project's policy: edited, checked, tried on recorded runs, saved. */
+import { ProblemError, read, UnreachableError, write } from "../../wire/api";
+import { policies as t } from "../../messages/texts";
+import type {
+  BacktestRow,
+  Page,
+  PolicyCheck,
+  PolicyRule,
+  PolicyScores,
+  PolicyVersion,
+  ProjectRow,
+} from "../../wire/types";
+import { sameDraft, sensitivityOf, withSensitivity, type Draft, type Tables } from "./policies";
+import { heightOf, patienceOf, sensitivityAt } from "./policyLine";
+
+const TYPING_MS = 250;
+const LOOK_AGAIN_MS = 700;
+const REST_MS = 600;
+/** How far back the page looks. */
+export const DAYS = 30;
+
+export class PolicyViewModel {
+  readonly #project: string;
+  #draft = $state.raw<Draft>({});
+  #saved = $state.raw<Draft>({});
+  #check = $state.raw<PolicyCheck | null>(null);
+  #rules = $state.raw<readonly PolicyRule[]>([]);
+  #versions = $state.raw<readonly PolicyVersion[]>([]);
+  #backtest = $state.raw<BacktestRow | null>(null);
+  #tried = $state.raw<Draft | null>(null);
+  #scores = $state.raw<PolicyScores | null>(null);
+  #mode = $state.raw<ProjectRow["mode"]>("pause");
+  #modeBefore = $state.raw<ProjectRow["mode"]>("pause");
+  #rest: ReturnType<typeof setTimeout> | undefined;
+  #wanted = false;
+  /** The saved policy as its author typed it, comments and all. */
+  #kept: string | null = null;
+  #number = 0;
+  #checking = $state.raw(false);
+  #saving = $state.raw(false);
+  #failure = $state.raw<string | null>(null);
+  #loaded = $state.raw(false);
+  #timer: ReturnType<typeof setTimeout> | undefined;
+  #asked = 0;
+  #open = true;
+
+  constructor(
+    project: string,
+    /** A viewer looks, and asks for nothing. */
+    readonly mayReplay: boolean,
+  ) {
+    this.#project = project;
+  }
+
+  get draft(): Draft {
+    return this.#draft;
+  }
+  get check(): PolicyCheck | null {
+    return this.#check;
+  }
+  get rules(): readonly PolicyRule[] {
+    return this.#rules;
+  }
+  get versions(): readonly PolicyVersion[] {
+    return this.#versions;
+  }
+  get scores(): PolicyScores | null {
+    return this.#scores;
+  }
+  get mode(): ProjectRow["mode"] {
+    return this.#mode;
+  }
+  set mode(mode: ProjectRow["mode"]) {
+    this.#mode = mode;
+  }
+  /** The draft as tables, as far as it can be read. */
+  get tables(): Tables | null {
+    return typeof this.#draft === "string" ? (this.#check?.policy ?? null) : this.#draft;
+  }
+  /** From which score the draft asks: at once, before it is checked. Null: not by the score. */
+  get asksFrom(): number | null {
+    const line = this.#check?.line;
+    if (!line || line.asks_from === null) return null;
+    const typed = sensitivityOf(this.#draft);
+    return typed === null || typed === line.sensitivity
+      ? line.asks_from
+      : heightOf(typed, patienceOf(line));
+  }
+  get backtest(): BacktestRow | null {
+    return this.#backtest;
+  }
+  get loaded(): boolean {
+    return this.#loaded;
+  }
+  get saving(): boolean {
+    return this.#saving;
+  }
+  get failure(): string | null {
+    return this.#failure;
+  }
+  get changed(): boolean {
+    return !sameDraft(this.#draft, this.#saved);
+  }
+  get modeChanged(): boolean {
+    return this.#mode !== this.#modeBefore;
+  }
+  /** The draft is read and without a fault. */
+  get good(): boolean {
+    return !this.#checking && this.#check?.ok === true;
+  }
+  /** The newest backtest is of this very draft. */
+  get tried(): boolean {
+    return this.#tried !== null && sameDraft(this.#tried, this.#draft);
+  }
+  get running(): boolean {
+    return this.#backtest?.status === "queued" || this.#backtest?.status === "running";
+  }
+
+  /** Read the policy in force; raises where the server does not tell it. */
+  async load(): Promise<void> {
+    this.#failure = null;
+    const project = await this.#look();
+    this.#scores = await read<PolicyScores>(
+      `${this.#path("policies/scores/")}?days=${String(DAYS)}`,
+    );
+    this.#mode = this.#modeBefore = project.mode;
+    this.#kept = this.#versions[0]?.text ?? null;
+    this.#start(this.#kept ?? project.policy);
+    await this.#ask();
+    if (this.#check === null) throw new UnreachableError(t.notChecked);
+    this.#loaded = true;
+  }
+
+  leave(): void {
+    this.#open = false;
+    clearTimeout(this.#timer);
+    clearTimeout(this.#rest);
+  }
+
+  /** Take a new draft; it is checked once the typing rests. */
+  edit(draft: Draft): void {
+    this.#draft = draft;
+    this.#checking = true;
+    this.#wanted = false;
+    clearTimeout(this.#timer);
+    this.#timer = setTimeout(() => void this.#ask(), TYPING_MS);
+  }
+
+  /** Show the draft as text, or as tables; the same policy, if it could be read. */
+  asText(): void {
+    const text = this.changed ? this.#check?.text : (this.#kept ?? this.#check?.text);
+    if (typeof this.#draft !== "string" && typeof text === "string") this.#retell(text);
+  }
+  asTables(): void {
+    const policy = this.#check?.policy;
+    if (typeof this.#draft === "string" && policy) this.#retell(policy);
+  }
+
+  throwAway(): void {
+    this.edit(this.#saved);
+    this.#mode = this.#modeBefore;
+    this.settle();
+  }
+
+  /** Put the line there; a draft that is text becomes tables. */
+  moveLine(height: number): void {
+    this.asTables();
+    const line = this.#check?.line;
+    if (typeof this.#draft === "string" || !line) return;
+    this.edit(withSensitivity(this.#draft, sensitivityAt(height, patienceOf(line))));
+  }
+
+  /** The hand is off: what stands now is replayed, once it is checked. */
+  settle(): void {
+    clearTimeout(this.#rest);
+    this.#rest = setTimeout(() => {
+      this.#wanted = true;
+      this.#replay();
+    }, REST_MS);
+  }
+
+  #replay(): void {
+    if (!this.#wanted || !this.good || this.tried) return;
+    this.#wanted = false;
+    if (this.changed && this.mayReplay) void this.try(DAYS);
+  }
+
+  async save(note: string): Promise<void> {
+    this.#saving = true;
+    this.#failure = null;
+    try {
+      await write<ProjectRow>("PATCH", this.#path(""), {
+        ...(this.modeChanged ? { mode: this.#mode } : {}),
+        policy: this.#draft,
+        policy_note: note,
+        policy_version: this.#number,
+      });
+      await this.load();
+    } catch (error) {
+      this.#failure = wordsOf(error, t.notSaved);
+      // The draft stays; whoever saves again has seen that somebody was first.
+      if (error instanceof ProblemError && error.code === "stale_policy") await this.#look();
+    } finally {
+      this.#saving = false;
+    }
+  }
+
+  /** Replay the recorded runs of the last days under the draft, and under today's policy. */
+  async try(days: number): Promise<void> {
+    const draft = this.#draft;
+    const since = new Date(Date.now() - days * 86_400_000).toISOString();
+    this.#failure = null;
+    try {
+      const body = { policy: draft, since, project: this.#project };
+      this.#backtest = await write<BacktestRow>("POST", "backtest/", body);
+      this.#tried = draft;
+      await this.#follow(this.#backtest.id);
+    } catch (error) {
+      this.#failure = wordsOf(error, t.notTried);
+    }
+  }
+
+  async #follow(id: string): Promise<void> {
+    while (this.#open && this.running && this.#backtest?.id === id) {
+      await new Promise((resolve) => setTimeout(resolve, LOOK_AGAIN_MS));
+      this.#backtest = await read<BacktestRow>(`backtest/${id}/`);
+    }
+  }
+
+  /** A newer draft makes an older answer void. */
+  async #ask(): Promise<void> {
+    const asked = ++this.#asked;
+    try {
+      const check = await write<PolicyCheck>("POST", this.#path("policies/check/"), {
+        policy: this.#draft,
+      });
+      if (asked !== this.#asked) return;
+      this.#check = check;
+      if (check.ok || this.#rules.length === 0) this.#rules = check.rules;
+      this.#checking = false;
+      this.#replay();
+    } catch (error) {
+      if (asked === this.#asked) this.#failure = wordsOf(error, t.notChecked);
+    }
+  }
+
+  async #look(): Promise<ProjectRow> {
+    const project = await read<ProjectRow>(this.#path(""));
+    const page = await read<Page<PolicyVersion>>(this.#path("policies/"));
+    this.#versions = page.results;
+    this.#number = project.policy_version;
+    return project;
+  }
+
+  #start(draft: Draft): void {
+    this.#draft = this.#saved = draft;
+    this.#tried = null;
+  }
+
+  /** The same policy in another form is no change. */
+  #retell(draft: string | Tables): void {
+    if (!this.changed) this.#saved = draft;
+    if (this.tried) this.#tried = draft;
+    this.#draft = draft;
+  }
+
+  #path(rest: string): string {
+    return `projects/${this.#project}/${rest}`;
+  }
+}
+
+function wordsOf(error: unknown, fallback: string): string {
+  return error instanceof ProblemError ? error.message : fallback;
+}

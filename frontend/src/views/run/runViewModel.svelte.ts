@@ -1,0 +1,210 @@
+/** What the page of one run shows and where it stands: filters, folds, the chosen turn. */
+import { isIn, nthOf, rankOf, type Range } from "../../format/ranges";
+import { filterOf, isNarrow, matches, paramsOf, type Filter } from "../../format/turnFilter";
+import { runPath, turnPath } from "../../route";
+import { router } from "../../router.svelte";
+import type { Feed } from "../../sync/feed.svelte";
+import { Matches } from "../../sync/matches.svelte";
+import { isOpen } from "../../sync/reduce";
+import { RunTimeline } from "../../sync/runTimeline.svelte";
+import { TurnPages } from "../../sync/turns.svelte";
+import { appState } from "../../sync/appState.svelte";
+import { query } from "../../wire/api";
+import type { RunRow, TurnRow } from "../../wire/types";
+import { Plan, type Placed } from "./plan";
+import { loopsOf, pinsOf, type Pin } from "./timeline";
+import type { Anchor } from "./virtual";
+
+export class RunViewModel {
+  readonly id: string;
+  readonly feed: Feed;
+  readonly pages: TurnPages;
+  readonly timeline: RunTimeline;
+  /** The turns that the filter lets through, and those of them with the words. */
+  readonly narrow: Matches;
+  readonly hits: Matches;
+  #folded = $state.raw<ReadonlySet<string>>(new Set());
+  #open = $state.raw<number | null>(null);
+  #beyond = $state.raw(false);
+
+  readonly #run = $derived.by(() => appState.run(this.id));
+  readonly #cards = $derived.by(() => [...this.feed.state.decisions.values()]);
+  readonly #card = $derived(this.#cards.find(isOpen) ?? null);
+  readonly #turns = $derived.by(() =>
+    [...this.feed.state.turns.values()].sort((a, b) => a.seq - b.seq),
+  );
+  readonly #count = $derived(Math.max(this.#run?.turns ?? 0, (this.#turns.at(-1)?.seq ?? -1) + 1));
+  readonly #loops = $derived(loopsOf(this.#cards, this.#turns));
+  readonly #filter = $derived.by(() => filterOf(router.search));
+  readonly #pins = $derived.by(() =>
+    pinsOf(this.feed.state.interventions.values(), this.feed.state.autofixes.values()),
+  );
+  readonly #isWhole = $derived(!isNarrow(this.#filter) && !this.#showsOnly());
+  readonly #ranges = $derived.by(() => this.#rangesShown());
+
+  constructor(id: string, feed: Feed) {
+    this.id = id;
+    this.feed = feed;
+    this.pages = new TurnPages(id, feed);
+    this.timeline = new RunTimeline(id);
+    this.narrow = new Matches(id);
+    this.hits = new Matches(id);
+  }
+
+  get run(): RunRow | null {
+    return this.#run;
+  }
+  /** The card that asks something now. */
+  get card() {
+    return this.#card;
+  }
+  get turns(): readonly TurnRow[] {
+    return this.#turns;
+  }
+  get count(): number {
+    return this.#count;
+  }
+  get loops() {
+    return this.#loops;
+  }
+  get filter(): Filter {
+    return this.#filter;
+  }
+  get pins(): readonly Pin[] {
+    return this.#pins;
+  }
+  get folded(): ReadonlySet<string> {
+    return this.#folded;
+  }
+  /** The turn the address names. */
+  get chosen(): number | null {
+    const { route } = router;
+    return route.name === "run" ? route.turn : null;
+  }
+  /** The turn that stands in full within the list. */
+  get opened(): number | null {
+    return this.#open;
+  }
+
+  /** The address named a turn after the last one, which stands in for it. */
+  get beyond(): boolean {
+    return this.#beyond;
+  }
+
+  turn(seq: number): TurnRow | null {
+    return this.feed.state.turns.get(seq) ?? null;
+  }
+
+  isHit(seq: number): boolean {
+    return this.#filter.q.trim() !== "" && isIn(this.hits.ranges, seq);
+  }
+
+  plan(newestFirst = false): Plan {
+    const whole = this.#isWhole;
+    return new Plan({
+      ranges: this.#ranges,
+      loops: this.#loops,
+      pins: whole ? this.#placed() : [],
+      folded: this.#folded,
+      titled: whole && !newestFirst,
+      newestFirst,
+    });
+  }
+
+  // --- what a person does ------------------------------------------------------------
+
+  choose(seq: number | null, open = false): void {
+    const path = seq === null ? runPath(this.id) : turnPath(this.id, seq);
+    router.replace(path + query(paramsOf(this.#filter)));
+    this.#open = open ? seq : null;
+    this.#beyond = false;
+  }
+
+  /** Choose the last turn where the address names one after it; null: it does not. */
+  comeBack(): number | null {
+    if (this.chosen === null || this.chosen < this.#count) return null;
+    const last = this.#count > 0 ? this.#count - 1 : null;
+    this.choose(last);
+    this.#beyond = true;
+    return last;
+  }
+
+  toggle(seq: number): void {
+    const open = this.#open !== seq;
+    this.choose(open ? seq : null, open);
+  }
+
+  narrowTo(change: Partial<Filter>): void {
+    const path = this.chosen === null ? runPath(this.id) : turnPath(this.id, this.chosen);
+    router.replace(path + query(paramsOf({ ...this.#filter, ...change })));
+  }
+
+  fold(decision: string): void {
+    const next = new Set(this.#folded);
+    if (!next.delete(decision)) next.add(decision);
+    this.#folded = next;
+  }
+
+  /** The place of the chosen turn among the matches, from 1; 0: it is none of them. */
+  get hitNumber(): number {
+    const { chosen } = this;
+    if (chosen === null || !isIn(this.hits.ranges, chosen)) return 0;
+    return rankOf(this.hits.ranges, chosen) + 1;
+  }
+
+  /** To the next match, round the end. */
+  stepHit(by: 1 | -1): void {
+    const { count, ranges } = this.hits;
+    if (count === 0) return;
+    const here =
+      this.chosen === null
+        ? by > 0
+          ? -1
+          : 0
+        : rankOf(ranges, this.chosen) - (by > 0 && this.hitNumber === 0 ? 1 : 0);
+    const seq = nthOf(ranges, (here + by + count) % count);
+    if (seq !== null) this.choose(seq);
+  }
+
+  /** A person came to rest here: whoever comes back by the browser's history does too. */
+  rest({ key, delta }: Anchor): void {
+    const { route } = router;
+    if (route.name === "run" && route.id === this.id)
+      router.note({ standing: { run: this.id, key, delta } });
+  }
+
+  // --- keeping up --------------------------------------------------------------------
+
+  askNarrow(): void {
+    if (isNarrow(this.#filter)) void this.narrow.ask({ ...this.#filter, q: "", only: false });
+    else this.narrow.clear();
+  }
+
+  askHits(): void {
+    if (this.#filter.q.trim() !== "") void this.hits.ask(this.#filter);
+    else this.hits.clear();
+  }
+
+  hear(): void {
+    const { filter } = this;
+    if (isNarrow(filter))
+      this.narrow.hear(this.#turns, (turn) => matches(turn, { ...filter, q: "" }));
+    if (filter.q.trim() !== "") this.hits.hear(this.#turns, (turn) => matches(turn, filter));
+  }
+
+  #showsOnly(): boolean {
+    return this.#filter.only && this.#filter.q.trim() !== "";
+  }
+
+  #rangesShown(): readonly Range[] {
+    if (this.#showsOnly()) return this.hits.ranges;
+    if (isNarrow(this.#filter)) return this.narrow.ranges;
+    return this.#count > 0 ? [[0, this.#count - 1]] : [];
+  }
+
+  #placed(): Placed[] {
+    return this.#pins
+      .map((pin) => ({ seq: this.timeline.placeOf(pin.at) ?? this.#count, pin }))
+      .sort((a, b) => a.seq - b.seq || (a.pin.at < b.pin.at ? -1 : 1));
+  }
+}

@@ -1,0 +1,97 @@
+/** What a run did, as claims, each with the turn that shows it. Pure. */
+import { money, whole } from "../../format/numbers";
+import { summary as t } from "../../messages/texts";
+import type { RunSummary, Work } from "../../wire/types";
+
+export interface Claim {
+  text: string;
+  /** The turn that shows it; null: none does by itself. */
+  seq: number | null;
+  tone?: "bad";
+}
+export type Row = readonly [name: string, claims: readonly Claim[]];
+
+const MOST_KINDS = 4;
+const MOST_FILES = 3;
+
+/** @param status how the run stands, in words, and the turn it rests on */
+export function summaryRows(summary: RunSummary, status: Claim): Row[] {
+  const { asked, last_asked: last, whole: all, last_hour: hour } = summary;
+  const said = [
+    ...(asked ? [{ text: asked.text, seq: asked.seq }] : []),
+    ...(last ? [{ text: t.then(last.text), seq: last.seq }] : []),
+  ];
+  const rows: Row[] = [[t.rows.status, [status]]];
+  if (said.length > 0) rows.push([t.rows.asked, said]);
+  if (all) rows.push([t.rows.whole, workClaims(all)]);
+  if (hour) rows.push([t.rows.hour, workClaims(hour)]);
+  return rows;
+}
+
+export function workClaims(work: Work): Claim[] {
+  const details = work.details_from_seq > work.from_seq;
+  return [
+    ...callClaims(work),
+    ...fileClaims(work),
+    ...testClaims(work),
+    ...commitClaims(work),
+    ...(Number(work.cost_usd) > 0 ? [{ text: t.spent(money(work.cost_usd)), seq: null }] : []),
+    ...(details
+      ? [
+          {
+            text: t.lately(whole(work.to_seq - work.details_from_seq + 1)),
+            seq: work.details_from_seq,
+          },
+        ]
+      : []),
+  ];
+}
+
+function callClaims({ calls }: Work): Claim[] {
+  const sum = calls.reduce((all, { count }) => all + count, 0);
+  if (sum === 0) return [{ text: t.none, seq: null }];
+  const failed = calls.reduce((all, one) => all + one.failed, 0);
+  const kinds = calls.slice(0, MOST_KINDS).map(({ kind, count, last_seq }) => ({
+    text: kindWords(kind, count),
+    seq: last_seq,
+  }));
+  const all = calls.length > 1 ? [{ text: t.calls(sum), seq: null }] : [];
+  return [...all, ...kinds, ...(failed > 0 ? [{ text: t.failed(whole(failed)), seq: null }] : [])];
+}
+
+function kindWords(kind: string, count: number): string {
+  const known = Object.entries(t.kinds).find(([name]) => name === kind);
+  return known ? known[1](count) : t.kind(whole(count), kind);
+}
+
+function fileClaims({ files, file_count: n }: Work): Claim[] {
+  if (n === 0) return [];
+  const named = files.slice(0, MOST_FILES).map(({ path, times, last_seq }) => ({
+    text: times > 1 ? t.file(shortPath(path), whole(times)) : shortPath(path),
+    seq: last_seq,
+  }));
+  const more = n > named.length ? [{ text: t.moreFiles(whole(n - named.length)), seq: null }] : [];
+  return [{ text: t.files(n), seq: null }, ...named, ...more];
+}
+
+/** The last two parts tell most files of a project apart. */
+function shortPath(path: string): string {
+  return path.split("/").slice(-2).join("/");
+}
+
+function testClaims({ tests }: Work): Claim[] {
+  if (!tests) return [];
+  if (!tests.last_failed) return [{ text: t.passed, seq: tests.last_seq }];
+  const before = tests.last_passed_seq;
+  return [
+    { text: t.failedTests(tests.failures ?? 0), seq: tests.last_seq, tone: "bad" },
+    ...(before === null ? [] : [{ text: t.lastPassed, seq: before }]),
+  ];
+}
+
+function commitClaims({ commits, commit_count: n }: Work): Claim[] {
+  if (n === 0) return [];
+  const [last] = commits;
+  const named = last ? [{ text: last.text || last.hash || t.untitled, seq: last.seq }] : [];
+  return [{ text: t.commits(n), seq: null }, ...named];
+}

@@ -1,0 +1,87 @@
+/** Where each row of a very long list stands: nearly all are of one height. Pure. */
+
+/** The first row in sight, and how much of it is above: where a person is. */
+export interface Anchor {
+  /** Empty: above the list, `delta` from the top of the page. */
+  key: string;
+  delta: number;
+}
+
+/** Where a person left a run's list, as a step of the browser's history keeps it. */
+export function standingIn(state: unknown, run: string): Anchor | null {
+  if (!isTold(state) || !isTold(state.standing)) return null;
+  const { run: of, key, delta } = state.standing;
+  return of === run && typeof key === "string" && typeof delta === "number" ? { key, delta } : null;
+}
+
+function isTold(what: unknown): what is Record<string, unknown> {
+  return typeof what === "object" && what !== null;
+}
+
+/** A row that is not of the common height. */
+export type Odd = readonly [index: number, height: number];
+
+export class Rows {
+  readonly count: number;
+  readonly base: number;
+  readonly #odd: readonly Odd[];
+  /** What the odd rows before each one add to the common height. */
+  readonly #extra: readonly number[];
+
+  /** @param odd in order of their index */
+  constructor(count: number, base: number, odd: readonly Odd[] = []) {
+    this.count = count;
+    this.base = base;
+    this.#odd = odd.filter(([index]) => index >= 0 && index < count);
+    let sum = 0;
+    this.#extra = [0, ...this.#odd.map(([, height]) => (sum += height - base))];
+  }
+
+  get total(): number {
+    return this.count * this.base + (this.#extra.at(-1) ?? 0);
+  }
+
+  heightOf(index: number): number {
+    const odd = this.#odd[this.#oddBefore(index)];
+    return odd?.[0] === index ? odd[1] : this.base;
+  }
+
+  /** The distance of a row's upper edge from the top of the list. */
+  offsetOf(index: number): number {
+    return index * this.base + (this.#extra[this.#oddBefore(index)] ?? 0);
+  }
+
+  /** The row at a distance from the top; the nearest one outside the list. */
+  indexAt(offset: number): number {
+    let [low, high] = [0, this.count - 1];
+    while (low < high) {
+      const middle = Math.ceil((low + high) / 2);
+      if (this.offsetOf(middle) <= offset) low = middle;
+      else high = middle - 1;
+    }
+    return Math.max(0, low);
+  }
+
+  /** How many odd rows stand before a row. */
+  #oddBefore(index: number): number {
+    let [low, high] = [0, this.#odd.length];
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if ((this.#odd[middle]?.[0] ?? Infinity) < index) low = middle + 1;
+      else high = middle;
+    }
+    return low;
+  }
+}
+
+/** The stretch of rows to draw: what is in sight and some on either side, always as many. */
+export function stretchOf(
+  rows: Rows,
+  top: number,
+  view: number,
+  over: number,
+): [from: number, to: number] {
+  const most = Math.min(rows.count, Math.ceil(view / rows.base) + 2 * over + 1);
+  const from = Math.min(Math.max(0, rows.indexAt(top) - over), rows.count - most);
+  return [from, from + most];
+}

@@ -1,0 +1,60 @@
+/** A test sent to a channel, followed until something came of it. */
+import { exactTime } from "../../format/time";
+import { channels as t } from "../../messages/texts";
+import { read, write } from "../../wire/api";
+import type { DeliveryRow } from "../../wire/types";
+import { refused } from "../shell/refused";
+
+const ASK_EVERY_MS = 600;
+const MOST_ASKS = 50;
+
+export class ChannelTrial {
+  #row = $state.raw<DeliveryRow | null>(null);
+  #wrong = $state.raw("");
+  #busy = $state.raw(false);
+  #slow = $state.raw(false);
+
+  get busy(): boolean {
+    return this.#busy;
+  }
+
+  get failed(): boolean {
+    return this.#wrong !== "" || this.#row?.status === "failed";
+  }
+
+  /** What came of it, in words; "" before there is one. */
+  get words(): string {
+    const row = this.#row;
+    if (this.#wrong) return this.#wrong;
+    if (row?.status === "sent" && row.sent_at) return t.tested(exactTime(row.sent_at));
+    if (row?.status === "waiting" && row.error && row.due_at)
+      return t.testAgain(row.error, exactTime(row.due_at));
+    if (row && row.status !== "waiting")
+      return t.testFailed(row.error ?? t.deliveries.status[row.status]);
+    return this.#slow ? t.testSlow : "";
+  }
+
+  async send(channel: string): Promise<void> {
+    this.#busy = true;
+    this.#wrong = "";
+    this.#row = null;
+    this.#slow = false;
+    try {
+      this.#row = await write<DeliveryRow>("POST", `channels/${channel}/test/`, {});
+      await this.#follow(this.#row.id);
+    } catch (error) {
+      this.#wrong = refused(error, t.unreachable);
+    } finally {
+      this.#busy = false;
+    }
+  }
+
+  async #follow(id: string): Promise<void> {
+    for (let asks = 0; asks < MOST_ASKS; asks += 1) {
+      await new Promise((done) => setTimeout(done, ASK_EVERY_MS));
+      this.#row = await read<DeliveryRow>(`deliveries/${id}/`);
+      if (this.#row.status !== "waiting" || this.#row.error) return;
+    }
+    this.#slow = true;
+  }
+}

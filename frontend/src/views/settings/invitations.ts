@@ -1,0 +1,12 @@
+/** How long an invitation's link works. Pure. */
+export const LIVES = ["day", "week", "month"] as const;
+export type Life = (typeof LIVES)[number];
+
+const DAYS: Record<Life, number> = { day: 1, week: 7, month: 30 };
+/** This clock may be ahead of the server's, which takes a month at most. */
+const SPARE_MS = 60_000;
+
+/** When a link made now is over, in RFC 3339. */
+export function endsAfter(life: Life, now: Date): string {
+  return new Date(now.getTime() + DAYS[life] * 86_400_000 - SPARE_MS).toISOString();
+}

@@ -1,0 +1,47 @@
+/** Each screen is a chunk of its own, fetched with its texts when it is first looked at. */
+import { speech } from "../../messages/speech.svelte";
+import type { Route } from "../../route";
+
+/** The views of texts that a screen and its parts say, beside those of every screen. */
+function screen<Chunk>(views: readonly string[], load: () => Promise<Chunk>): () => Promise<Chunk> {
+  return async () => {
+    const [chunk] = await Promise.all([load(), speech.have(views)]);
+    return chunk;
+  };
+}
+
+export const SCREENS = {
+  now: screen(["now"], () => import("../now/Now.svelte")),
+  nowPhone: screen(["now"], () => import("../now/NowPhone.svelte")),
+  decisions: screen(["decisions", "now"], () => import("../decisions/Decisions.svelte")),
+  decisionsPhone: screen(["decisions", "now"], () => import("../decisions/DecisionsPhone.svelte")),
+  run: screen(["agent", "autofixes", "run"], () => import("../run/Run.svelte")),
+  runPhone: screen(["agent", "autofixes", "run"], () => import("../run/RunOnPhone.svelte")),
+  history: screen(["history"], () => import("../history/History.svelte")),
+  costs: screen(["costs", "prices"], () => import("../costs/Costs.svelte")),
+  reports: screen(["costs", "reports"], () => import("../costs/Reports.svelte")),
+  report: screen(["costs", "reports"], () => import("../costs/Report.svelte")),
+  policies: screen(["policies"], () => import("../policies/Policies.svelte")),
+  allowlist: screen(["allowlist"], () => import("../allowlist/Allowlist.svelte")),
+  autofixes: screen(["autofixes", "run"], () => import("../autofixes/Autofixes.svelte")),
+  audit: screen(["audit"], () => import("../audit/Audit.svelte")),
+  settings: screen(
+    ["access", "channels", "devices", "instance", "members", "settings"],
+    () => import("../settings/Settings.svelte"),
+  ),
+} as const;
+
+/** Parts that come after their screen, with texts of their own. */
+export const PARTS = {
+  palette: screen(["palette", "settings"], () => import("../shell/Palette.svelte")),
+  runSummary: screen(["history", "summary"], () => import("../run/RunSummary.svelte")),
+} as const;
+
+/** Ask for a screen's chunk before anything is drawn, beside what else the first load fetches. */
+export async function fetchAhead(route: Route, phone: boolean): Promise<void> {
+  if (route.name === "now") await (phone ? SCREENS.nowPhone() : SCREENS.now());
+  else if (route.name === "decisions")
+    await (phone ? SCREENS.decisionsPhone() : SCREENS.decisions());
+  else if (route.name === "run") await (phone ? SCREENS.runPhone() : SCREENS.run());
+  else if (route.name !== "lost" && route.name !== "kit") await SCREENS[route.name]();
+}

@@ -1,0 +1,169 @@
+"""A session of Codex's own screen, spoken to beside it: the server that holds it listens.
+
+Since 0.169.0 the screen (`codex`) keeps its session in an app-server daemon, which no
+signal to the screen ends. It listens on a socket of this machine, one JSON-RPC message
+a WebSocket frame, and any client of the same person may steer and interrupt a turn.
+"""
+
+from __future__ import annotations
+
+import base64
+import contextlib
+import itertools
+import json
+import os
+import socket
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from guard.adapters.ancestry import calling_command
+from guard.adapters.fields import mapping, text
+
+SERVES = "app-server"
+LISTENS_ON = "unix://"
+SOCKET = Path("app-server-control") / "app-server-control.sock"
+
+ANSWERS_WITHIN_S = 10.0
+CLIENT = {"name": "missioncontrol", "title": "Mission Control", "version": "1"}
+
+TEXT, CLOSE = 1, 8
+MEDIUM, LONG = 126, 127
+"""A frame's first length byte: the length itself follows, in 2 or 8 bytes (RFC 6455, 5.2)."""
+
+
+def socket_of_daemon() -> Path | None:
+    """Name the socket of the daemon that called our hook; None: it was no daemon."""
+    command = calling_command("codex")
+    told = next((word for word in command if word.startswith(LISTENS_ON)), None)
+    if SERVES not in command or told is None:
+        return None
+    home = Path(os.environ.get("CODEX_HOME") or Path.home() / ".codex")
+    path = Path(told.removeprefix(LISTENS_ON) or home / SOCKET)
+    # Where it leads: a socket's own address must be short, whatever home Codex has.
+    return path.resolve() if path.exists() else None
+
+
+def reach(body: Mapping[str, Any]) -> DaemonSession | None:
+    """Return the session of a hook body where its daemon can be spoken to."""
+    path = socket_of_daemon()
+    return DaemonSession(path, thread=text(body, "session_id")) if path else None
+
+
+class DaemonSession:
+    """One session in Codex's daemon. Nothing is kept open between two calls."""
+
+    def __init__(self, path: Path, *, thread: str) -> None:
+        self._path, self._thread = path, thread
+
+    def stop(self) -> bool:
+        """Interrupt what it does; True: it does nothing any more."""
+        with contextlib.suppress(OSError, ValueError), self._conversation() as codex:
+            turn = self._running_turn(codex)
+            if turn:
+                codex.ask("turn/interrupt", threadId=self._thread, turnId=turn)
+            return True
+        return False
+
+    def say(self, words: str) -> bool:
+        """Put a text into the running turn, or begin one with it; True: it was taken."""
+        said = [{"type": "text", "text": words}]
+        with contextlib.suppress(OSError, ValueError), self._conversation() as codex:
+            turn = self._running_turn(codex)
+            if turn:
+                codex.ask("turn/steer", threadId=self._thread, expectedTurnId=turn, input=said)
+            else:
+                codex.ask("turn/start", threadId=self._thread, input=said)
+            return True
+        return False
+
+    def _running_turn(self, codex: _Conversation) -> str:
+        listed = codex.ask("thread/turns/list", threadId=self._thread, limit=1)
+        newest = mapping(next(iter(listed.get("data") or ()), None))
+        return text(newest, "id") if newest.get("status") == "inProgress" else ""
+
+    @contextlib.contextmanager
+    def _conversation(self) -> Iterator[_Conversation]:
+        with socket.socket(socket.AF_UNIX) as link:
+            link.settimeout(ANSWERS_WITHIN_S)
+            link.connect(str(self._path))
+            with link.makefile("rwb") as stream:
+                yield _Conversation(stream)
+
+
+class _Conversation:
+    """JSON-RPC over a WebSocket (RFC 6455), as a client: its frames are masked."""
+
+    def __init__(self, stream: Any) -> None:
+        self._stream = stream
+        self._numbers = itertools.count(1)
+        self._upgrade()
+        self.ask("initialize", clientInfo=CLIENT)
+        self._send({"method": "initialized"})
+
+    def ask(self, method: str, **params: Any) -> Mapping[str, Any]:
+        """Ask, and wait for the answer.
+
+        Raises:
+            ValueError: It was refused, or the answer is none.
+            OSError: The daemon has gone, or does not answer in time.
+        """
+        number = next(self._numbers)
+        self._send({"id": number, "method": method, "params": params})
+        while True:
+            told = self._receive()
+            if told.get("id") == number and "method" not in told:
+                break
+        if "error" in told:
+            raise ValueError(f"Codex refused {method}: {mapping(told['error']).get('message')}")
+        return mapping(told.get("result"))
+
+    def _upgrade(self) -> None:
+        key = base64.b64encode(os.urandom(16)).decode()
+        head = (
+            "GET / HTTP/1.1", "Host: localhost", "Connection: Upgrade", "Upgrade: websocket",
+            "Sec-WebSocket-Version: 13", f"Sec-WebSocket-Key: {key}", "", "",
+        )  # fmt: skip
+        self._stream.write("\r\n".join(head).encode())
+        self._stream.flush()
+        status = self._stream.readline()
+        if b" 101 " not in status:
+            raise ValueError(f"Codex's daemon speaks no WebSocket: {status!r}")
+        while self._stream.readline().strip():
+            pass
+
+    def _send(self, message: Mapping[str, Any]) -> None:
+        data, mask = json.dumps(message).encode(), os.urandom(4)
+        length = len(data)
+        if length < MEDIUM:
+            head = bytes([0x80 | length])
+        elif length < 1 << 16:
+            head = bytes([0x80 | MEDIUM]) + length.to_bytes(2, "big")
+        else:
+            head = bytes([0x80 | LONG]) + length.to_bytes(8, "big")
+        masked = bytes(byte ^ mask[place % 4] for place, byte in enumerate(data))
+        self._stream.write(bytes([0x80 | TEXT]) + head + mask + masked)
+        self._stream.flush()
+
+    def _receive(self) -> Mapping[str, Any]:
+        """Read the next message; what is no message (a ping) is passed over."""
+        data = b""
+        while True:
+            first, length = self._exactly(2)
+            length &= 0x7F
+            if length >= MEDIUM:
+                length = int.from_bytes(self._exactly(2 if length == MEDIUM else 8), "big")
+            part, kind = self._exactly(length), first & 0x0F
+            if kind == CLOSE:
+                raise ConnectionResetError("Codex's daemon closed the conversation")
+            if kind > TEXT:
+                continue
+            data += part
+            if first & 0x80:
+                return mapping(json.loads(data))
+
+    def _exactly(self, count: int) -> bytes:
+        read: bytes = self._stream.read(count)
+        if len(read) < count:
+            raise ConnectionResetError("Codex's daemon has gone")
+        return read

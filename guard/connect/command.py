@@ -1,0 +1,236 @@
+"""`guard connect AGENT`: write the hooks that report an agent to Mission Control."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Literal
+
+from guard.adapters import ADAPTERS, adapter_of
+from guard.adapters.base import Adapter, Wiring
+from guard.adapters.hook import PROBE
+from guard.connect.settings_file import SettingsFile, change, keep_out_of_git, settings_file
+from guard.connect.setup_code import exchange
+from guard.connect.undo import undoable
+from guard.errors import ConnectRefused, GuardError, ServerAway, ServerRefused
+from guard.hooks.forwarding import forward
+from guard.sdk.keys import USER_WIDE, Connection, connections, remember
+from guard.sdk.timing import HOOK_HOLD_S, MARGIN_S
+from guard.sdk.transport import Endpoint
+
+DONE, REFUSED = 0, 1
+
+TWICE = (
+    "It is also connected for all projects, and {title} runs both sets of hooks: "
+    "`guard disconnect {client}` removes the other one."
+)
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the command line of `guard connect`."""
+    add_place_arguments(parser)
+    parser.add_argument("--url", help="Mission Control's address; default $MISSIONCONTROL_URL")
+    parser.add_argument("--key", help="the project's agent key; default $MISSIONCONTROL_KEY")
+    parser.add_argument(
+        "--once",
+        metavar="CODE",
+        help="a set-up code from Mission Control's board",
+    )
+    parser.add_argument(
+        "--fail",
+        choices=("open", "closed"),
+        help="while Mission Control is down: let tools run (open) or block them (closed); "
+        "default: as set in the project",
+    )
+    parser.add_argument(
+        "--via",
+        choices=("http", "command"),
+        help="use the agent's own HTTP hooks, or our forwarder, which keeps waiting "
+        "over a restart of Mission Control",
+    )
+    parser.add_argument(
+        "--defer-after",
+        type=int,
+        metavar="SECONDS",
+        help="park a headless session that was paused this long, until it is resumed",
+    )
+
+
+def add_place_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare which agent, where, and whether to ask."""
+    known = ", ".join(ADAPTERS)
+    parser.add_argument("client", choices=ADAPTERS, metavar="AGENT", help=f"which agent: {known}")
+    parser.add_argument("--project-dir", help="only in this directory; default: everywhere")
+    parser.add_argument("--yes", action="store_true", help="do not ask")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Connect an agent; answers the exit status."""
+    try:
+        adapter = adapter_of(args.client)
+        file = settings_file(adapter.settings, args.project_dir)
+        return _connect(adapter, file, wanted(args, adapter, file.place), yes=args.yes)
+    except GuardError as error:
+        return refuse(error)
+
+
+def wanted(args: argparse.Namespace, adapter: Adapter, place: str) -> Connection:
+    """Take the connection from arguments, environment, what stands there, or the project.
+
+    Raises:
+        ConnectRefused: No address or no key was given, or they are unusable; or the
+            agent has no such hooks.
+    """
+    standing = _connection_at(args.client, place)
+    url = args.url or os.environ.get("MISSIONCONTROL_URL") or (standing.url if standing else "")
+    if args.once and url:
+        args.key = exchange(url, args.once, name=args.client)
+    key = args.key or os.environ.get("MISSIONCONTROL_KEY") or (standing.key if standing else "")
+    if not url or not key:
+        raise ConnectRefused(
+            "Give --url and --key, or set MISSIONCONTROL_URL and MISSIONCONTROL_KEY."
+        )
+    try:
+        Endpoint.of(url, key)
+    except ValueError as error:
+        raise ConnectRefused(f"{error}.") from error
+    if args.via and args.via not in adapter.vias:
+        raise ConnectRefused(f"{adapter.title} has no hooks of that kind (--via {args.via}).")
+    bare = Connection(client=args.client, place=place, url=url, key=key)
+    return _as_the_project_says(bare, args, adapter, standing)
+
+
+def _as_the_project_says(
+    bare: Connection, args: argparse.Namespace, adapter: Adapter, standing: Connection | None
+) -> Connection:
+    """Fill in what was not asked for: the project's word first, then what stands there."""
+    project = project_of(bare)
+    fail = args.fail or (project.fail if project else standing.fail if standing else "open")
+    longest_s = project.hold_limit + MARGIN_S if project else 0
+    return replace(
+        bare,
+        fail=fail,
+        via=args.via or adapter.vias[0],
+        hold_s=max(HOOK_HOLD_S, longest_s),
+        defer_s=args.defer_after,
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProjectSaid:
+    """What the server says of the project a key belongs to."""
+
+    fail: Literal["open", "closed"]
+    hold_limit: int
+
+
+def project_of(connection: Connection) -> ProjectSaid | None:
+    """Ask the server about our project; None: it is away, or says nothing of it."""
+    try:
+        answer = forward(connection, {"hook_event_name": PROBE, "session_id": ""})
+    except (ServerAway, ServerRefused, ValueError):
+        return None
+    told = answer.get("missioncontrol") if isinstance(answer, dict) else None
+    if not isinstance(told, dict) or not isinstance(told.get("hold_limit"), int):
+        return None
+    fail: Literal["open", "closed"] = "closed" if told.get("fail") == "closed" else "open"
+    return ProjectSaid(fail=fail, hold_limit=told["hold_limit"])
+
+
+def _connection_at(client: str, place: str) -> Connection | None:
+    return next((c for c in connections() if (c.client, c.place) == (client, place)), None)
+
+
+def forwarder() -> list[str]:
+    """The command that runs `guard`, by its absolute path.
+
+    The console script beside this Python; where there is none, this Python.
+    """
+    for name in ("guard", "guard.exe"):
+        script = Path(sys.executable).parent / name
+        if script.is_file():
+            return [str(script)]
+    return [sys.executable, "-m", "guard.cli"]
+
+
+def source() -> str:
+    """What `pip install` takes to install this very guard elsewhere on this machine.
+
+    The folder it runs from, or else what it was installed from: only where that was a
+    registry is a name enough.
+    """
+    folder = Path(__file__).resolve().parents[1]
+    if (folder / "pyproject.toml").is_file():
+        return str(folder)
+    from importlib.metadata import distribution
+
+    ours = distribution("missioncontrol-guard")
+    origin = json.loads(ours.read_text("direct_url.json") or "{}")
+    if "vcs_info" not in origin:
+        return origin.get("url") or f"missioncontrol-guard=={ours.version}"
+    vcs = origin["vcs_info"]
+    return f"{vcs['vcs']}+{origin['url']}@{vcs['commit_id']}#subdirectory={origin['subdirectory']}"
+
+
+def _connect(adapter: Adapter, file: SettingsFile, connection: Connection, *, yes: bool) -> int:
+    before = file.read()
+    after = adapter.settings.connected(before, _wiring(connection))
+    if not agreed(file.path, before, after, yes=yes):
+        return REFUSED
+    if adapter.settings.holds_key and (excluded := keep_out_of_git(file.path)):
+        say(excluded)
+    with undoable(file.path, is_theirs=not adapter.settings.subscribed(before)):
+        file.write(after)
+    remember(connection)
+    _say_connected(adapter, file, connection)
+    return DONE
+
+
+def _wiring(connection: Connection) -> Wiring:
+    return Wiring(
+        url=connection.url, key=connection.key, fail=connection.fail, forwarder=forwarder(),
+        via=connection.via, hold_s=connection.hold_s, defer_s=connection.defer_s,
+        user_wide=connection.place == USER_WIDE,
+    )  # fmt: skip
+
+
+def _say_connected(adapter: Adapter, file: SettingsFile, connection: Connection) -> None:
+    away = (
+        "its tools run (fail open)"
+        if connection.fail == "open"
+        else "its tools are blocked (fail closed)"
+    )
+    say(
+        f"{adapter.title} is connected ({file.path}). While Mission Control is down, {away}. "
+        "Restart open sessions to connect them."
+    )
+    for sentence in adapter.advice:
+        say(sentence)
+    if file.place != USER_WIDE and _connection_at(connection.client, USER_WIDE):
+        say(TWICE.format(title=adapter.title, client=adapter.client))
+
+
+def agreed(path: Path, before: dict[str, Any], after: dict[str, Any], *, yes: bool) -> bool:
+    """Show what changes; ask where a person sits at a terminal."""
+    shown = change(path, before, after)
+    say(shown or f"{path} stays as it is.")
+    if not shown or yes or not sys.stdin.isatty():
+        return True
+    sys.stdout.write("Write this? [y/N] ")
+    sys.stdout.flush()
+    return sys.stdin.readline().strip().lower() in {"y", "yes"}
+
+
+def refuse(error: Exception) -> int:
+    """Say why nothing was done; answers the exit status."""
+    sys.stderr.write(f"{error}\n")
+    return REFUSED
+
+
+def say(sentence: str) -> None:
+    """Tell the person at the terminal."""
+    sys.stdout.write(f"{sentence}\n")

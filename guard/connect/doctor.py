@@ -1,0 +1,104 @@
+"""`guard doctor AGENT`: is it connected, and what really works?"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+from guard.adapters import adapter_of
+from guard.adapters.base import Adapter, Finding, Hooks
+from guard.adapters.hook import PROBE
+from guard.adapters.said import FORWARDER_EARLY_S
+from guard.connect.command import ProjectSaid, add_place_arguments, project_of
+from guard.connect.settings_file import settings_file
+from guard.errors import GuardError, ServerAway, ServerRefused
+from guard.hooks.forwarding import forward
+from guard.sdk.keys import USER_WIDE, Connection, connection_for
+
+add_arguments = add_place_arguments
+
+WELL, UNWELL = 0, 1
+
+
+def run(args: argparse.Namespace) -> int:
+    """Look at every link of the chain and show it; answers the exit status."""
+    try:
+        findings = examine(args.client, args.project_dir)
+    except GuardError as error:
+        findings = [Finding(what="settings", works=False, because=str(error))]
+    sys.stdout.write("".join(f"{finding.line()}\n" for finding in findings))
+    return WELL if all(finding.works for finding in findings if finding.what != "cost") else UNWELL
+
+
+def examine(client: str, project_dir: str | None) -> list[Finding]:
+    """Check the settings, make a real round trip, and tell what follows.
+
+    Raises:
+        ConnectRefused: The settings file cannot be read.
+    """
+    adapter = adapter_of(client)
+    hooks = _effective_hooks(adapter, project_dir)
+    connection = connection_for(client, project_dir or Path.cwd())
+    server = _server(connection)
+    project = project_of(connection) if connection and server.works else None
+    abilities = [
+        replace(ability, works=ability.works and server.works)
+        for ability in adapter.abilities(hooks)
+    ]
+    agreed = _agreed(connection, project) if connection and project else []
+    local = adapter.examine(Path(project_dir or Path.cwd()))
+    return [_settings(adapter, hooks), *local, server, *agreed, *abilities]
+
+
+def _effective_hooks(adapter: Adapter, project_dir: str | None) -> Hooks:
+    """Agents merge the person's settings with the project's."""
+    hooks: Hooks = {}
+    for place in (None, project_dir or str(Path.cwd())):
+        hooks |= adapter.settings.subscribed(settings_file(adapter.settings, place).read())
+    return hooks
+
+
+def _settings(adapter: Adapter, hooks: Hooks) -> Finding:
+    missing = [event for event in adapter.events if event not in hooks]
+    if missing:
+        because = f"no hook for {', '.join(missing)}; run `guard connect {adapter.client}`"
+        return Finding(what="settings", works=False, because=because)
+    return Finding(what="settings", works=True, because=f"{len(adapter.events)} hooks are set")
+
+
+def _agreed(connection: Connection, project: ProjectSaid) -> list[Finding]:
+    """Check that no time-out ends a hold before the server does, and what failing means."""
+    forwarder_s = connection.hold_s - FORWARDER_EARLY_S
+    away = "runs" if connection.fail == "open" else "is blocked"
+    asked = "" if connection.fail == project.fail else f", but the project says {project.fail}"
+    return [
+        Finding(
+            what="time-outs",
+            works=forwarder_s > project.hold_limit,
+            because=f"hook {connection.hold_s} s, forwarder {forwarder_s} s, the server's "
+            f"longest hold {project.hold_limit} s{_again(forwarder_s <= project.hold_limit)}",
+        ),
+        Finding(
+            what="fail",
+            works=not asked,
+            because=f"{connection.fail}: a call {away} while the server is away{asked}"
+            f"{_again(bool(asked))}",
+        ),
+    ]
+
+
+def _again(is_needed: bool) -> str:
+    return "; run `guard connect` again" if is_needed else ""
+
+
+def _server(connection: Connection | None) -> Finding:
+    if connection is None:
+        return Finding(what="server", works=False, because="no address and key are known here")
+    try:
+        forward(connection, {"hook_event_name": PROBE, "session_id": ""})
+    except (ServerAway, ServerRefused, ValueError) as error:
+        return Finding(what="server", works=False, because=f"{connection.url}: {error}")
+    place = "everywhere" if connection.place == USER_WIDE else f"in {connection.place}"
+    return Finding(what="server", works=True, because=f"{connection.url} takes our key, {place}")

@@ -1,0 +1,53 @@
+"""`guard key`: exchange a set-up code for an agent key, once."""
+
+from __future__ import annotations
+
+import argparse
+import platform
+import sys
+
+from guard.errors import ConnectRefused, GuardError
+from guard.sdk.exchange import Request
+from guard.sdk.transport import HttpTransport
+from guard.sdk.wording import body_of
+
+DONE, REFUSED = 0, 1
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the command line of `guard key`."""
+    parser.add_argument("--url", required=True, help="Mission Control's address")
+    parser.add_argument("--once", required=True, metavar="CODE", help="a set-up code")
+    parser.add_argument("--name", default="agent", help="what the key is to be called")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Print the key alone, for a shell to take up; answers the exit status."""
+    try:
+        key = exchange(args.url, args.once, name=args.name)
+    except GuardError as error:
+        sys.stderr.write(f"{error}\n")
+        return REFUSED
+    sys.stdout.write(f"{key}\n")
+    return DONE
+
+
+def exchange(url: str, code: str, *, name: str) -> str:
+    """Return the agent key that a set-up code is good for; the code is used up.
+
+    Raises:
+        ConnectRefused: The address is unusable.
+        ServerAway: Nobody answered.
+        ServerRefused: The code is unknown, used or over.
+    """
+    here = platform.node() or "this machine"
+    body = {"code": code, "name": f"{name} on {here}"[:100], "on": here[:100]}
+    try:
+        carrier = HttpTransport(url, "")
+    except ValueError as error:
+        raise ConnectRefused(f"{error}.") from error
+    asked = Request(method="POST", path="setup-codes/exchange/", body=body)
+    try:
+        return str(body_of(carrier.send(asked))["key"])
+    finally:
+        carrier.close()

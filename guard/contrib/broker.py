@@ -1,0 +1,129 @@
+"""Turns whose words overlap with those just before, for too long."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Annotated, ClassVar
+
+from guard.contrib import check_order, read_rule
+from guard.detectors.base import Detector, View, once_each, turns_of
+from guard.policy import Policy
+from guard.policy.fields import Section, Within
+from guard.reading.step import Step
+from guard.signals import Evidence, Kind, Severity, Signal
+
+HISTORY = 50
+"""The rule remembers no more turns than this; it compares with fewer."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rule(Section):
+    """When turns overlap in their words for too long."""
+
+    window: Annotated[int, Within(1, 20), "with how many of the last turns it is compared"] = 5
+    threshold: Annotated[
+        float, Within(0, 1, above=True), "the Jaccard overlap from which two turns are alike"
+    ] = 0.85
+    warn: Annotated[int, Within(1, 50), "after how many similar turns it warns"] = 3
+    terminate: Annotated[int, Within(1, 50), "and after how many it ends the run"] = 5
+
+    def __post_init__(self) -> None:
+        Section.__post_init__(self)
+        check_order(self, "warn", "terminate")
+
+
+class Broker(Detector):
+    """Warn after 3 similar turns in a row, end the run after 5.
+
+    A turn is similar if the sets of its words and of one of the last 5 turns
+    overlap by 0.85 (Jaccard). The first turn always passes, and one dissimilar
+    turn starts the count again. Preset `broker`; no judge is asked.
+
+    Source: the broker's loop detector of a trading agent's lesson on session
+    termination; its counts, not its prose ("3 turns"), are what is done here.
+    """
+
+    name: ClassVar[str] = "broker"
+    kind: ClassVar[Kind] = Kind.SEMANTIC_REPEAT
+    reads_verbatim: ClassVar[bool] = True
+
+    def __init__(self, policy: Policy) -> None:
+        self._rule = read_rule(Rule(), policy.contrib.get("broker"))
+
+    def examine(self, view: View) -> Signal | None:
+        """Count the similar turns at the end of what was said."""
+        if view.history.last.proposed:
+            return None
+        turns = [step for step in view.history.steps if not step.proposed][-HISTORY:]
+        similar = self._count_similar(turns)
+        return self._signal(turns, similar) if similar else None
+
+    def _count_similar(self, turns: Sequence[Step]) -> int:
+        """Count back from the newest turn to the last dissimilar one."""
+        most = min(len(turns), self._rule.terminate)
+        for count in range(most):
+            if self._likeness(turns[: len(turns) - count]) < self._rule.threshold:
+                return count
+        return most
+
+    def _likeness(self, turns: Sequence[Step]) -> float:
+        """How like the last of these is to the most alike of those before it."""
+        newest = words_in(text_of(turns[-1]))
+        others = turns[-1 - self._rule.window : -1]
+        return max((jaccard(newest, words_in(text_of(one))) for one in others), default=0.0)
+
+    def _signal(self, turns: Sequence[Step], similar: int) -> Signal:
+        rule = self._rule
+        ends = similar >= rule.terminate
+        alike = turns[-1 - similar :]
+        return Signal(
+            detector=self.name,
+            kind=self.kind,
+            score=min(1.0, similar / rule.warn),
+            severity=Severity.STOP if ends else Severity.ESCALATE,
+            turns=turns_of(alike),
+            evidence=Evidence(
+                summary=f"It said nearly the same as just before {_times(similar)} in a row.",
+                calls=once_each(alike),
+                repeats=similar,
+                limit=rule.terminate if ends else rule.warn,
+                similarity=round(self._likeness(turns), 3),
+                threshold=rule.threshold,
+            ),
+        )
+
+
+def text_of(step: Step) -> str:
+    """Give all that a turn says: what was written, asked for, and came back."""
+    call = step.call if step.is_call else ""
+    parts = (step.verbatim.content, call, step.verbatim.came_back)
+    return "\n".join(part for part in parts if part)
+
+
+@functools.lru_cache(maxsize=512)
+def words_in(text: str) -> frozenset[str]:
+    """Give the set of words between white space, in lower case."""
+    return frozenset(text.lower().split())
+
+
+def jaccard(one: frozenset[str], other: frozenset[str]) -> float:
+    """Give the share of all words that both sets have, in [0, 1]; 0 if one is empty.
+
+    >>> round(jaccard(words_in("check the price now"), words_in("check the price again")), 2)
+    0.6
+    >>> jaccard(words_in(""), words_in(""))
+    0.0
+    """
+    if not one or not other:
+        return 0.0
+    shared = len(one & other)
+    return shared / (len(one) + len(other) - shared)
+
+
+def _times(count: int) -> str:
+    return "once" if count == 1 else f"{count} times"
+
+
+DETECTOR = Broker

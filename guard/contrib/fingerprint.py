@@ -1,0 +1,211 @@
+"""The same action, on the same files, in the same state, with the same error."""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from hashlib import sha256
+from typing import Annotated, ClassVar
+
+from guard.contrib import check_order, read_rule
+from guard.detectors.base import Detector, View, once_each, turns_of
+from guard.policy import Policy
+from guard.policy.fields import Section, Within
+from guard.reading.step import Step
+from guard.reading.volatile import mask_failure, mask_volatile
+from guard.signals import Evidence, Kind, Severity, Signal
+from guard.turn import ActionClass
+
+RING = 32
+"""How many actions the rule remembers."""
+EXPLORING = frozenset({ActionClass.SEARCH, "explore", "exploration"})
+FIXES = frozenset({"fix", "fix_attempt", "bug_fix", "repair"})
+_UNTELLING = frozenset({ActionClass.READ, ActionClass.SEARCH, ActionClass.FILE_EDIT, *FIXES})
+_SHORT = 12
+# Before times and addresses are masked: a file under /tmp keeps its name too.
+_DIRECTORIES = re.compile(r"(?<![\w./:\\])(?:[A-Za-z]:)?[/\\](?:[\w.@+-]+[/\\])+([\w.@+-]+)")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rule(Section):
+    """When the same action on the same files meets the same error."""
+
+    escalate: Annotated[int, Within(2, 50), "at which action of a streak it escalates"] = 3
+    halt: Annotated[int, Within(2, 50), "and at which it ends the run"] = 5
+    exploring_escalate: Annotated[int, Within(2, 50), "the same for searches and retries"] = 7
+    exploring_halt: Annotated[int, Within(2, 50), "and at which these end the run"] = 8
+
+    def __post_init__(self) -> None:
+        Section.__post_init__(self)
+        check_order(self, "escalate", "halt")
+        check_order(self, "exploring_escalate", "exploring_halt")
+
+
+class Fingerprint(Detector):
+    """Escalate at the 3rd action with one fingerprint in a row, halt at the 5th.
+
+    The fingerprint is what an action is under any wording: its class, the files it
+    touches, the caller's hash of the state and the error without line numbers,
+    addresses, times and directories. A genuine change of any of them starts anew.
+
+    Searches repeat by nature (7 and 8). A class of known retries (`api_retry`,
+    any `…_retry`) has a ring of its own: it neither adds to the streak of other
+    work nor breaks it. A second ring holds fixes alone, so that write, test, run,
+    fix, test, run, fix is a streak of fixes: an edit is a fix when the last check
+    failed, and then carries the failure it answers.
+
+    Preset `fingerprint`; no judge is asked. Source: KARIMO's safeguards and the
+    fingerprint they describe. It is meant for whole attempts: where every small
+    call is a turn and no files are told, it escalates early.
+    """
+
+    name: ClassVar[str] = "fingerprint"
+    kind: ClassVar[Kind] = Kind.EXACT_REPEAT
+    reads_verbatim: ClassVar[bool] = True
+
+    def __init__(self, policy: Policy) -> None:
+        self._rule = read_rule(Rule(), policy.contrib.get("fingerprint"))
+
+    def examine(self, view: View) -> Signal | None:
+        """Look at each ring the newest action belongs to."""
+        newest = view.history.last
+        steps = [step for step in view.history.steps if not step.proposed][-RING:]
+        if newest.proposed or not _is_action(newest):
+            return None
+        streaks = [_streak(ring) for ring in _rings(steps)]
+        found = max(streaks, key=len)
+        return self._signal(found) if len(found) > 1 else None
+
+    def _signal(self, streak: Sequence[Step]) -> Signal:
+        escalate, halt = _limits(self._rule, streak[-1])
+        count = len(streak)
+        ends = count >= halt
+        return Signal(
+            detector=self.name,
+            kind=self.kind,
+            score=min(1.0, count / escalate),
+            severity=Severity.STOP if ends else Severity.ESCALATE,
+            turns=turns_of(streak),
+            evidence=Evidence(
+                summary=_summarise(streak),
+                calls=once_each(streak),
+                repeats=count,
+                limit=halt if ends else escalate,
+                similarity=1.0,
+                threshold=1.0,
+            ),
+        )
+
+
+def fingerprint(*, action: str, files: Sequence[str], state: str, error: str) -> str:
+    """Give the short id of an action, equal under any wording of it.
+
+    >>> one = fingerprint(action="file_edit", files=["b.py", "a.py"], state="c0ffee",
+    ...                   error="/home/me/app/a.py:12: KeyError at 0x7f01aa")
+    >>> two = fingerprint(action="file_edit", files=["a.py", "b.py"], state="c0ffee",
+    ...                   error="/srv/build/a.py:48: KeyError at 0x55e1b0")
+    >>> one == two, len(one)
+    (True, 12)
+    """
+    return _digest(action, tuple(sorted(files)), state, error)
+
+
+@functools.lru_cache(maxsize=4096)
+def _digest(action: str, files: tuple[str, ...], state: str, error: str) -> str:
+    parts = (action, *files, "", state, normalise_error(error))
+    return sha256("\x1f".join(parts).encode("utf-8", "surrogatepass")).hexdigest()[:_SHORT]
+
+
+def normalise_error(text: str) -> str:
+    """Take line numbers, addresses, times and directories out of an error."""
+    named = _DIRECTORIES.sub(r"\1", text) if "/" in text or "\\" in text else text
+    return " ".join(mask_failure(mask_volatile(named)).split())
+
+
+@dataclass(frozen=True, slots=True)
+class _Mark:
+    """An action and the fingerprint it has in one ring."""
+
+    step: Step
+    print: str
+
+
+def _rings(steps: Sequence[Step]) -> Iterator[list[_Mark]]:
+    """Give every ring the newest action stands in, oldest action first."""
+    newest = steps[-1]
+    of_kind: Callable[[Step], bool] = _is_retry if _is_retry(newest) else _is_work
+    yield [_Mark(step, _print_of(step)) for step in steps if of_kind(step)]
+    fixes = list(_fixes(steps))
+    if fixes and fixes[-1].step is newest:
+        yield fixes
+
+
+def _fixes(steps: Sequence[Step]) -> Iterator[_Mark]:
+    """Give the fixes among these, each with the failure it answers."""
+    failure = ""
+    for step in steps:
+        if step.action_class in FIXES or (step.action_class == ActionClass.FILE_EDIT and failure):
+            yield _Mark(step, _print_of(step, error=_error_of(step) or failure))
+        elif step.is_call and step.outcome is not None and step.action_class not in _UNTELLING:
+            failure = _error_of(step)
+
+
+def _streak(ring: Sequence[_Mark]) -> list[Step]:
+    """Give the newest actions that share one fingerprint, oldest first."""
+    count = 0
+    for mark in reversed(ring):
+        if mark.print != ring[-1].print:
+            break
+        count += 1
+    return [mark.step for mark in ring[len(ring) - count :]]
+
+
+def _print_of(step: Step, *, error: str | None = None) -> str:
+    known = step.action_class if step.action_class != ActionClass.OTHER else f"other:{step.verb}"
+    return fingerprint(
+        action=known,
+        files=step.verbatim.files,
+        state=step.verbatim.state,
+        error=_error_of(step) if error is None else error,
+    )
+
+
+def _error_of(step: Step) -> str:
+    """Give what failed, by its own field or by what came back."""
+    return step.verbatim.error or (step.verbatim.result if step.failed else "")
+
+
+def _is_action(step: Step) -> bool:
+    """Tell an action from mere talk: a message counts where it names what it did."""
+    said = step.verbatim
+    return (
+        step.is_call or step.action_class != ActionClass.MESSAGE or bool(said.files or said.error)
+    )
+
+
+def _is_retry(step: Step) -> bool:
+    return step.action_class == "retry" or step.action_class.endswith("_retry")
+
+
+def _is_work(step: Step) -> bool:
+    return _is_action(step) and not _is_retry(step)
+
+
+def _limits(rule: Rule, step: Step) -> tuple[int, int]:
+    if step.action_class in EXPLORING or _is_retry(step):
+        return rule.exploring_escalate, rule.exploring_halt
+    return rule.escalate, rule.halt
+
+
+def _summarise(streak: Sequence[Step]) -> str:
+    newest = streak[-1]
+    action = newest.action_class.replace("_", " ")[:60]
+    files = newest.verbatim.files
+    where = f" on {files[0][:60]}" if len(files) == 1 else f" on {len(files)} files"
+    met = " and met the same error" if _error_of(newest) else " and nothing changed"
+    return f"It did the same ({action}{where if files else ''}) {len(streak)} times{met}."
+
+
+DETECTOR = Fingerprint

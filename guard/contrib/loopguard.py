@@ -1,0 +1,183 @@
+"""The last events the same, alternating, or alike: three rules in turn."""
+
+from __future__ import annotations
+
+import functools
+import json
+import math
+import re
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import chain, combinations
+from typing import Annotated, ClassVar
+from zlib import crc32
+
+from guard.contrib import read_rule
+from guard.detectors.base import Detector, View, once_each, turns_of
+from guard.policy import Policy
+from guard.policy.fields import Section, Within
+from guard.reading.similarity import Vector, cosine
+from guard.reading.step import Step
+from guard.signals import Evidence, Kind, Signal
+
+_ROUND = 4
+_LONGEST = 2000
+_BUCKETS = 1024
+_GRAMS = (3, 4, 5)
+
+_UUID = re.compile(r"\b[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b", re.IGNORECASE)
+_DIGEST = re.compile(r"\b[0-9a-f]{32,}\b", re.IGNORECASE)
+_INSTANT = re.compile(r"\b\d{4}-\d\d-\d\d[Tt ][\d:.+-]+Z?\b")
+_FRONT = re.compile(r"(?<!\w)(?:\./|/app/|/workspace/[^\s']+/|[A-Za-z]:\\)")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rule(Section):
+    """When the last events are the same, alike or alternate."""
+
+    repeats: Annotated[int, Within(2, 20), "events in a row that are the same, or alike"] = 3
+    threshold: Annotated[
+        float, Within(0, 1, above=True), "lowest pairwise cosine of events that are alike"
+    ] = 0.86
+
+
+class LoopGuard(Detector):
+    """Trip on 3 equal events, on A-B-A-B, or on 3 alike by a cosine of 0.86.
+
+    An event is agent, tool, arguments and what came back, or a message. Ids,
+    digests and times are masked. Alternation is looked for over the last four events
+    of all agents, and may be a likeness too. A proposed call has no answer yet:
+    requests alone are compared, as where a tool is wrapped. News, progress and
+    patience do not count; what they excuse is left to the judge, who has the final
+    say. Preset `loopguard`, with its ceilings of 30 calls and $1.
+
+    Source: LoopGuard's detectors and settings, its character n-grams included.
+    """
+
+    name: ClassVar[str] = "loopguard"
+    kind: ClassVar[Kind] = Kind.SEMANTIC_REPEAT
+    reads_verbatim: ClassVar[bool] = True
+
+    def __init__(self, policy: Policy) -> None:
+        self._rule = read_rule(Rule(), policy.contrib.get("loopguard"))
+
+    def examine(self, view: View) -> Signal | None:
+        """Ask the three rules in turn, the surest first."""
+        steps = view.history.steps[-max(_ROUND, self._rule.repeats) :]
+        answered = not view.history.last.proposed
+        texts = [event_text(step, answered=answered) for step in steps]
+        return (
+            self._find_exact(steps, texts)
+            or self._find_ping_pong(steps, texts)
+            or self._find_alike(steps, texts)
+        )
+
+    def _find_exact(self, steps: Sequence[Step], texts: Sequence[str]) -> Signal | None:
+        count = self._rule.repeats
+        if len(texts) < count or len(set(texts[-count:])) > 1:
+            return None
+        summary = f"The last {count} events are the same."
+        return self._signal(steps[-count:], Kind.EXACT_REPEAT, 1.0, summary)
+
+    def _find_ping_pong(self, steps: Sequence[Step], texts: Sequence[str]) -> Signal | None:
+        if len(texts) < _ROUND:
+            return None
+        tail = texts[-_ROUND:]
+        if tail[0] == tail[1]:
+            return None
+        likeness = self._lowest([(tail[1], tail[3]), (tail[0], tail[2])])
+        if likeness is None:
+            return None
+        summary = "The last four events go to and fro between two."
+        return self._signal(steps[-_ROUND:], Kind.PING_PONG, likeness, summary)
+
+    def _find_alike(self, steps: Sequence[Step], texts: Sequence[str]) -> Signal | None:
+        count = self._rule.repeats
+        if len(texts) < count:
+            return None
+        likeness = self._lowest(combinations(reversed(texts[-count:]), 2))
+        if likeness is None:
+            return None
+        summary = f"The last {count} events are alike in their words."
+        return self._signal(steps[-count:], self.kind, likeness, summary)
+
+    def _lowest(self, pairs: Iterable[tuple[str, str]]) -> float | None:
+        """Give the lowest likeness of these pairs; None: one lies below the threshold."""
+        lowest = 1.0
+        for one, other in pairs:
+            lowest = min(lowest, _likeness(one, other))
+            if lowest < self._rule.threshold:
+                return None
+        return lowest
+
+    def _signal(self, steps: Sequence[Step], kind: Kind, likeness: float, summary: str) -> Signal:
+        return Signal(
+            detector=self.name,
+            kind=kind,
+            score=1.0,
+            turns=turns_of(steps),
+            evidence=Evidence(
+                summary=summary,
+                calls=once_each(steps),
+                repeats=2 if kind is Kind.PING_PONG else len(steps),
+                limit=2 if kind is Kind.PING_PONG else len(steps),
+                similarity=round(likeness, 3),
+                threshold=1.0 if kind is Kind.EXACT_REPEAT else self._rule.threshold,
+            ),
+        )
+
+
+def event_text(step: Step, *, answered: bool) -> str:
+    """Write a step as the one line that is compared.
+
+    Args:
+        step: The event.
+        answered: What came back counts too.
+    """
+    if not step.is_call:
+        parts = {"agent": step.agent, "kind": "agent_message", "output_text": step.verbatim.content}
+    else:
+        parts = {"agent": step.agent, "kind": "tool_call", "tool_args": step.request}
+        if answered:
+            parts |= {"output_text": step.verbatim.result, "error": step.verbatim.error}
+    cleaned = {name: _clean(text) for name, text in parts.items() if text}
+    return json.dumps(cleaned, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+
+
+@functools.lru_cache(maxsize=512)
+def embed(text: str) -> Vector:
+    """Count a text's character 3- to 5-grams within words, as a unit vector.
+
+    >>> round(cosine(embed("read package.json"), embed("read app/package.json")), 2) > 0.7
+    True
+    """
+    words = map(_grams_in, text.lower().split())
+    counts = Counter(chain.from_iterable(words))
+    length = math.sqrt(sum([count * count for count in counts.values()]))
+    return {bucket: count / length for bucket, count in counts.items()}
+
+
+@functools.lru_cache(maxsize=16384)
+def _grams_in(word: str) -> tuple[int, ...]:
+    padded = f" {word} "
+    grams: list[str] = []
+    for size in _GRAMS:
+        if len(padded) <= size:  # a short word is one gram, whole
+            grams.append(padded)
+            break
+        grams += [padded[start : start + size] for start in range(len(padded) - size + 1)]
+    return tuple(crc32(gram.encode("utf-8", "surrogatepass")) % _BUCKETS for gram in grams)
+
+
+def _likeness(one: str, other: str) -> float:
+    return 1.0 if one == other else cosine(embed(one), embed(other))
+
+
+@functools.lru_cache(maxsize=512)
+def _clean(text: str) -> str:
+    masked = _INSTANT.sub("<time>", _DIGEST.sub("<digest>", _UUID.sub("<id>", text)))
+    return " ".join(_FRONT.sub("", masked).split()).lower()[:_LONGEST]
+
+
+DETECTOR = LoopGuard

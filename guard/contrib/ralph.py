@@ -1,0 +1,188 @@
+"""An iteration whose output is nearly that of one just before."""
+
+from __future__ import annotations
+
+import logging
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Annotated, ClassVar
+
+from guard.budget import Budget, Spent
+from guard.contrib import read_rule
+from guard.detectors.base import Detector, View, once_each
+from guard.policy import Policy
+from guard.policy.fields import Section, Within
+from guard.reading.normalize import call_text
+from guard.reading.step import Step
+from guard.signals import Evidence, Kind, Severity, Signal
+from guard.turn import Role, Turn
+
+logger = logging.getLogger(__name__)
+
+SLOW_AFTER = 75
+"""Beyond this many iterations their average time counts too,"""
+SLOW_S = 300.0
+"""and may not be longer than this, in seconds."""
+
+# A ticked box, on a line of its own; in arguments lines end as "\n" is written.
+_COMPLETE = re.compile(r'(?:^|\n|\\n|")[ \t]*(?:- )?\[x\] TASK_COMPLETE[ \t]*(?:$|\r|\n|\\n|")')
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rule(Section):
+    """When an iteration's output is nearly one of the last."""
+
+    window: Annotated[int, Within(1, 20), "with how many outputs it is compared"] = 5
+    threshold: Annotated[
+        float, Within(0, 1, above=True), "the edit ratio from which they are alike"
+    ] = 0.9
+
+
+class Ralph(Detector):
+    """End a run that repeats an output, or has used what it may.
+
+    After each successful iteration, its output is compared with the last 5: an
+    edit ratio (rapidfuzz) of 0.9 with any of them ends the run. Then the limits of
+    the next iteration: turns, run time, dollars, failures in a row. A failed
+    iteration is not compared; what came before `- [x] TASK_COMPLETE` is forgotten,
+    and the turn that ticks it never trips. Every turn is an iteration: its output is
+    what the agent wrote, else what came back. Without rapidfuzz only the limits hold.
+
+    Preset `ralph` (100 turns, 4 hours, $10, 5 failures); no judge is asked.
+    Source: the safety guard of the Ralph orchestrator, version 1.
+    """
+
+    name: ClassVar[str] = "ralph"
+    kind: ClassVar[Kind] = Kind.SEMANTIC_REPEAT
+    reads_verbatim: ClassVar[bool] = True
+
+    def __init__(self, policy: Policy) -> None:
+        self._rule = read_rule(Rule(), policy.contrib.get("ralph"))
+        self._limits = policy.budget
+        self._ratio = _load_ratio()
+
+    def examine(self, view: View) -> Signal | None:
+        """Take one step of the loop: execute, success, loop; limits, completion."""
+        return self._find_loop(view.history.steps) or self._find_limit(view)
+
+    def _find_loop(self, steps: Sequence[Step]) -> Signal | None:
+        newest = steps[-1]
+        if self._ratio is None or not _can_loop(newest):
+            return None
+        for earlier in _outputs_before(steps, self._rule.window):
+            ratio = self._ratio(output_of(newest), output_of(earlier)) / 100.0
+            if ratio >= self._rule.threshold:
+                return self._loop(earlier, newest, ratio)
+        return None
+
+    def _loop(self, earlier: Step, newest: Step, ratio: float) -> Signal:
+        logger.warning("Loop detected: %.1f%% similarity to previous output", ratio * 100)
+        logger.warning("Breaking loop due to repetitive agent outputs")
+        return Signal(
+            detector=self.name,
+            kind=self.kind,
+            score=1.0,
+            severity=Severity.STOP,
+            turns=(earlier.seq, newest.seq),
+            evidence=Evidence(
+                summary=f"Its output is to {ratio:.1%} one it gave shortly before.",
+                calls=once_each((earlier, newest)),
+                repeats=2,
+                limit=2,
+                similarity=round(ratio, 3),
+                threshold=self._rule.threshold,
+            ),
+        )
+
+    def _find_limit(self, view: View) -> Signal | None:
+        reached = limit_reached(self._limits or Budget(), view.spent)
+        if reached is None:
+            return None
+        unit, summary = reached
+        spent, ceiling = getattr(view.spent, unit), getattr(self._limits, unit, None)
+        return Signal(
+            detector=self.name,
+            kind=Kind.BUDGET,
+            score=1.0,
+            severity=Severity.STOP,
+            turns=(view.seq,),
+            evidence=Evidence(
+                summary=summary, spent=f"{spent}", ceiling=f"{ceiling or spent}", unit=unit
+            ),
+        )
+
+
+def limit_reached(limits: Budget, spent: Spent) -> tuple[str, str] | None:
+    """Give the unit and the reason that forbid the next iteration, in this order.
+
+    >>> limit_reached(Budget(turns=100, failures=5), Spent(turns=100, failures=5))
+    ('turns', 'It reached the maximum of 100 iterations.')
+    """
+    if limits.turns is not None and spent.turns >= limits.turns:
+        return "turns", f"It reached the maximum of {limits.turns} iterations."
+    if limits.seconds is not None and spent.seconds >= limits.seconds:
+        return "seconds", f"It reached the maximum run time ({spent.seconds / 3600:.1f} hours)."
+    if limits.usd is not None and spent.usd >= limits.usd:
+        return "usd", f"It reached the maximum cost (${spent.usd:.2f})."
+    if limits.failures is not None and spent.failures >= limits.failures:
+        return "failures", f"It failed {spent.failures} times in a row."
+    if spent.turns > SLOW_AFTER and spent.seconds / spent.turns > SLOW_S:
+        return "seconds", "Its iterations take too long on average."
+    return None
+
+
+def output_of(step: Step) -> str:
+    """Give what an iteration put out: what the agent wrote, else what came back."""
+    return step.verbatim.content or step.verbatim.result
+
+
+def is_complete(step: Step) -> bool:
+    """Tell whether a turn ticks `- [x] TASK_COMPLETE` on a line of its own."""
+    return _is_ticked(step.verbatim.content, step.call, step.verbatim.result)
+
+
+def ticks_complete(turn: Turn) -> bool:
+    """Tell whether a turn that has run ticks the box, and it is the agent's own doing.
+
+    >>> ticks_complete(Turn(role=Role.ASSISTANT, content="- [x] TASK_COMPLETE"))
+    True
+    """
+    if turn.is_proposed or turn.error or turn.role is Role.USER:
+        return False
+    return _is_ticked(turn.content or "", call_text(turn) if turn.tool else "", turn.result or "")
+
+
+def _is_ticked(*texts: str) -> bool:
+    return any("TASK_COMPLETE" in text and _COMPLETE.search(text) for text in texts)
+
+
+def _outputs_before(steps: Sequence[Step], window: int) -> list[Step]:
+    """Give the last successful iterations before the newest, newest first."""
+    found: list[Step] = []
+    for step in reversed(steps[:-1]):
+        if len(found) == window or is_complete(step):
+            break
+        if _succeeded(step) and output_of(step):
+            found.append(step)
+    return found
+
+
+def _succeeded(step: Step) -> bool:
+    return not step.proposed and not step.failed and not step.verbatim.error
+
+
+def _can_loop(step: Step) -> bool:
+    return _succeeded(step) and bool(output_of(step)) and not is_complete(step)
+
+
+def _load_ratio() -> Callable[[str, str], float] | None:
+    try:
+        from rapidfuzz import fuzz
+    except ImportError:
+        logger.debug("rapidfuzz not installed, skipping loop detection")
+        return None
+    return fuzz.ratio
+
+
+DETECTOR = Ralph

@@ -1,0 +1,353 @@
+"""The stuck score: how sure the attempts of a run make it that nothing moves, in [0, 1].
+
+A sequential test over attempts, in the manner of a CUSUM chart (Page, 1954): an attempt
+that is like an earlier one, in what it asks and in what comes back, adds to the score;
+what brings something new takes away from it. The weights in `score.json` are fitted to
+recorded runs of all sources; how they hold elsewhere is told by fits that leave one
+source out at a time (`guard fit` does both).
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+from guard.policy import Policy
+from guard.policy.renamed import FITTED_AT
+from guard.reading.arguments import NEAR
+from guard.reading.messages import only_announces
+from guard.reading.news import ALIKE, BRIEF, FEW, MANY, likeness
+from guard.reading.similarity import overlap
+from guard.reading.step import FEW_TERMS, Step
+
+GAINS = (
+    "same",
+    "again",
+    "near",
+    "still_failing",
+    "reworded",
+    "other_question",
+    "said_again",
+)
+"""What an attempt can repeat, and so add to the score."""
+KEEPS = ("news", "some_news", "new_failure", "better")
+"""What it can bring, and so leave of the score."""
+
+SCORE_FILE = Path(__file__).with_name("score.json")
+"""The fitted weights, and how they were found."""
+
+_USUAL_CALLS = 3
+"""`repeat.calls` that the weights were fitted beside."""
+_RELATED = 0.3
+_SIMILAR = 0.5
+# Side by side agents begin alike, each by itself: what a newcomer repeats counts less.
+_NEWCOMER = 1
+_ELSEWHERE = {
+    "same": "again",
+    "again": "near",
+    "near": "other_question",
+    "still_failing": "near",
+    "reworded": "other_question",
+    "other_question": "",
+}
+_ACKNOWLEDGEMENT = 200
+_SAME_WORDS = 0.8
+
+
+class Weight(NamedTuple):
+    """What one attempt does to the score: it is first multiplied, then added to.
+
+    Attributes:
+        gain: What it adds.
+        keep: What it leaves of the score before, in [0, 1].
+        repeats: Which of `GAINS` it is, "" for none.
+        brings: Which of `KEEPS` it is, "" for none.
+        begins: It is the first to repeat an attempt at once.
+    """
+
+    gain: float
+    keep: float
+    repeats: str = ""
+    brings: str = ""
+    begins: bool = False
+
+
+NOTHING = Weight(0.0, 1.0)
+
+
+def weight_of(
+    weights: Mapping[str, float], repeats: str, brings: str, *, begins: bool = False
+) -> Weight:
+    """Give what an attempt does to the score that repeats this and brings that."""
+    gain = weights[repeats] if repeats else 0.0
+    # The attempt that is repeated at once was vain as well.
+    gain *= 1 + weights["first"] if begins else 1.0
+    return Weight(gain, weights[brings] if brings else 1.0, repeats, brings, begins)
+
+
+@functools.cache
+def fitted_weights() -> Mapping[str, float]:
+    """Give the weights that `guard fit` wrote."""
+    weights: Mapping[str, float] = json.loads(SCORE_FILE.read_text(encoding="utf-8"))["weights"]
+    return weights
+
+
+def evidence_limit(policy: Policy) -> float:
+    """Give the evidence at which this policy asks.
+
+    Whoever lets a call be repeated more often lets a mixture of repeats as well.
+    """
+    patience = max(1.0, policy.repeat.calls / _USUAL_CALLS)
+    return patience * evidence_at(policy.sensitivity)
+
+
+def weigh(step: Step, before: Sequence[Step], done: Sequence[Weight]) -> Weight:
+    """Weigh an attempt beside those before it.
+
+    Args:
+        step: The newest step.
+        before: Those before it, oldest first, whoever made them.
+        done: What each of those was found to be.
+    """
+    if step.nudged or step.proposed or step.thinks:
+        return NOTHING
+    if not step.is_call and any(old.is_answered for old in before):
+        return NOTHING  # plans and ledgers between actions: only what comes of actions counts
+    if step.is_call:
+        repeats, earlier = _find_earlier(step, before, done)
+    else:
+        repeats, earlier = _said_before(step, before)
+    begins = repeats == "same" and earlier is not None and not done[earlier].repeats
+    return weight_of(fitted_weights(), repeats, _find_news(step, before, repeats), begins=begins)
+
+
+def add_up(weights: Iterable[Weight]) -> float:
+    """Give the evidence after the last attempt, from 0; 1 is what weights are fitted to.
+
+    >>> add_up([Weight(0.6, 1.0), Weight(0.4, 1.0)])
+    1.0
+    >>> add_up([Weight(0.6, 1.0), Weight(0.0, 0.5)])
+    0.3
+    """
+    evidence = 0.0
+    for gain, keep, _, _, _ in weights:
+        evidence = evidence * keep + gain
+    return round(evidence, 9)
+
+
+def stuck_score(evidence: float) -> float:
+    """Give evidence as a score in [0, 1): each more of it halves the doubt, and more.
+
+    >>> [round(stuck_score(evidence), 2) for evidence in (0, 0.5, 1, 2)]
+    [0.0, 0.55, 0.8, 0.96]
+    """
+    return 1.0 - math.pow(1.0 - FITTED_AT, evidence)
+
+
+def evidence_at(score: float) -> float:
+    """Give the evidence at which the score reaches a height below 1.
+
+    >>> evidence_at(FITTED_AT)
+    1.0
+    """
+    return math.log(1.0 - score) / math.log(1.0 - FITTED_AT)
+
+
+# --- what an attempt repeats ------------------------------------------------------
+
+
+@dataclass(slots=True)
+class _Between:
+    """What stood between an attempt and the earlier one that it may repeat."""
+
+    edited: bool = False
+    looked: bool = False
+    others: bool = False
+    waited: bool = False
+
+    def take(self, old: Step, *, is_again: bool) -> None:
+        self.edited = self.edited or (old.edits and old.acted)
+        self.looked = self.looked or old.fresh or is_again
+        self.others = self.others or not is_again
+        self.waited = self.waited or old.patient
+
+    def same(self, step: Step, *, was_repeated: bool) -> str:
+        """Say what the same call with the same answer is, after all that."""
+        if self.waited:
+            return ""
+        if self.edited:  # a check of a new state: green is as it should be, red is one more try
+            return "still_failing" if step.failed else ""
+        return "again" if self.looked or (self.others and not was_repeated) else "same"
+
+
+def _find_earlier(
+    step: Step, before: Sequence[Step], done: Sequence[Weight]
+) -> tuple[str, int | None]:
+    """Give what a call repeats most closely, and the place of what it repeats."""
+    if not _can_repeat(step) or _checks_its_own_edit(step, before):
+        return "", None
+    best: tuple[str, int | None] = ("", None)
+    between = _Between()
+    is_new = step.looks_around and (
+        sum(old.agent == step.agent and old.is_call for old in before) <= _NEWCOMER
+    )
+    for place in range(len(before) - 1, -1, -1):
+        old = before[place]
+        if not old.is_answered:
+            continue
+        is_again = step.request == old.request
+        if old.failed is step.failed and _answers_alike(step, old):
+            found = _relate(step, old)
+            if found == "same":
+                found = between.same(step, was_repeated=bool(done[place].repeats))
+            if found and old.agent != step.agent and is_new:
+                found = _ELSEWHERE[found]
+            if found and (not best[0] or GAINS.index(found) < GAINS.index(best[0])):
+                best = found, place
+            if is_again and old.agent == step.agent:
+                break
+        elif is_again and step.failed and not old.failed:
+            break  # it worked meanwhile
+        between.take(old, is_again=is_again)
+    return best
+
+
+def _can_repeat(step: Step) -> bool:
+    """Tell an attempt whose answer is known from waiting, paging and handing over."""
+    if step.outcome is None:
+        return False  # `repeat` counts calls of which nobody knows what came back
+    if step.patient or (step.stays_patient and not step.failed):
+        return False
+    return not step.outcome.has_more and not (step.hands_over and _is_brief(step))
+
+
+def _checks_its_own_edit(step: Step, before: Sequence[Step]) -> bool:
+    """Its agent changed something since it last asked for the same, and all is well."""
+    if step.failed:
+        return False
+    for old in reversed(before):
+        if old.agent != step.agent or not old.is_call:
+            continue
+        if old.request == step.request:
+            return False
+        if old.edits and old.acted:
+            return True
+    return False
+
+
+def _answers_alike(step: Step, old: Step) -> bool:
+    """The same came back, or nearly: of a failure the same reason."""
+    if step.improved or step.outcome is None or old.outcome is None:
+        return False
+    if step.outcome.key == old.outcome.key or (step.failed and step.failure == old.failure):
+        return True
+    if not step.failed and not step.asks and not step.runs and _targets(step):
+        return False  # an action that shows another page moved something; an order in words asks
+    return _tell_alike(step, step.outcome.terms, old, old.outcome.terms)
+
+
+def _tell_alike(step: Step, terms: frozenset[str], old: Step, known: frozenset[str]) -> bool:
+    if len(terms) < BRIEF:
+        return terms == known and bool(terms)
+    if step.request == old.request:
+        # "… You have one step left": the same answer and a remark.
+        return len(terms & known) >= ALIKE * min(len(terms), len(known))
+    if step.gained >= MANY:
+        return False
+    return likeness(terms, known) >= (ALIKE if step.gained >= FEW else _SIMILAR)
+
+
+def _relate(step: Step, old: Step) -> str:
+    """Say how near what is asked for is to what was asked for before."""
+    if step.request == old.request:
+        return "same"
+    if not step.failed and (step.edits or _is_batch(step)):
+        return ""  # equal acknowledgements of different actions are a batch
+    if not _aim_apart(step, old):
+        elsewhere = _is_apart(step.names, old.names)
+        if not elsewhere and step.nearness(old) >= NEAR:
+            return "near"
+        related = bool(step.names) and likeness(step.names, old.names) >= _RELATED
+        if related and not (elsewhere and _is_brief(step)):
+            return "reworded"
+    return "other_question" if step.failed or not _is_brief(step) else ""
+
+
+def _is_brief(step: Step) -> bool:
+    """So few words come back that many different questions have them as an answer."""
+    return step.outcome is not None and len(step.outcome.terms) < BRIEF
+
+
+def _is_batch(step: Step) -> bool:
+    is_short = step.outcome is not None and len(step.outcome.text) <= _ACKNOWLEDGEMENT
+    return is_short and not step.asks and not step.runs
+
+
+def _aim_apart(step: Step, old: Step) -> bool:
+    """Tell other targets (a page, a path, an id) from other words for the same thing."""
+    return _is_apart(_targets(step), _targets(old))
+
+
+def _targets(step: Step) -> frozenset[str]:
+    """Give the names in arguments that are no prose: what a call is aimed at."""
+    return step.arguments.targets if step.runs else step.arguments.aims
+
+
+def _is_apart(names: frozenset[str], others: frozenset[str]) -> bool:
+    """Each names something that the other does not."""
+    return not names <= others and not others <= names
+
+
+def _said_before(step: Step, before: Sequence[Step]) -> tuple[str, int | None]:
+    """Find what a message says again, with nothing come of it meanwhile."""
+    if only_announces([*before, step]):
+        return "", None
+    for place in range(len(before) - 1, -1, -1):
+        old = before[place]
+        answers = old.agent != step.agent and old.tells_something
+        if old.progressed if old.is_call else answers:
+            break  # whoever hands out work says the same, and something comes of it
+        if old.is_call or old.agent != step.agent:
+            continue
+        if old.request == step.request or _rewords(step, old):
+            return "said_again", place
+    return "", None
+
+
+def _rewords(step: Step, old: Step) -> bool:
+    """Tell the same thing in other words from "file 6 of 14" and from a page shown."""
+    anew = step.terms - old.terms
+    if step.shows or len(anew) > FEW_TERMS or any(term.isdigit() for term in anew):
+        return False
+    return overlap(old.words, step.words) >= _SAME_WORDS
+
+
+# --- what it brings -------------------------------------------------------------
+
+
+def _find_news(step: Step, before: Sequence[Step], repeats: str) -> str:
+    """Give what an attempt brings, "" for nothing."""
+    if not step.is_call:
+        return _find_new_words(step)
+    if step.improved:
+        return "better"
+    if repeats or step.outcome is None:
+        return ""
+    if step.failed:
+        return "" if any(step.failure == old.failure for old in before) else "new_failure"
+    last = next((old for old in reversed(before) if old.verb == step.verb), None)
+    if step.gained < MANY and last is not None and last.failed:
+        return "better"
+    return "news" if step.gained >= MANY else "some_news" if step.gained >= FEW else ""
+
+
+def _find_new_words(step: Step) -> str:
+    """A page shown in a message is news; an agent's own fresh words hardly are."""
+    if step.new_terms > 2 * FEW_TERMS and step.shows:
+        return "news"
+    return "some_news" if step.tells_something else ""

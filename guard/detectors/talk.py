@@ -1,0 +1,147 @@
+"""Talk that adds nothing: of one agent, between several, or within one message."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import combinations
+from typing import ClassVar
+
+from guard.detectors.base import Detector, View, surest, tail_of
+from guard.detectors.history import History
+from guard.policy import Policy
+from guard.reading.embedding import likeness_by
+from guard.reading.messages import count_on, empty_tail, last_talk, only_announces
+from guard.reading.quoting import named, quoted
+from guard.reading.similarity import ALIKE
+from guard.reading.step import NEWS, Step
+from guard.signals import Kind, Signal
+
+_MORE = 3
+_MANY = 3
+_MACHINE = 4
+"""Who says the same so often to an agent that does nothing is a machine."""
+_REWORDED = 3
+_SHORTEST_ROUND, _LONGEST_ROUND = 3, 8
+
+
+class Talk(Detector):
+    """Trip when what is said tells nothing new, by one agent or round after round.
+
+    What a message tells counts, not how: names, numbers and things, without function
+    words. Whatever a call brings between the messages ends the talk. Three messages
+    in a row that are alike pair by pair are enough, and so is one message that is
+    mostly one sentence.
+
+    Source: OpenHands' monologue rule (three messages in a row, whatever they say),
+    with new terms as a veto; LoopGuard's three alike; gemini-cli's chanting.
+    """
+
+    name: ClassVar[str] = "talk"
+
+    def __init__(self, policy: Policy) -> None:
+        self._rule = policy.talk
+        self._likeness = likeness_by(policy.talk.embedding)
+
+    def examine(self, view: View) -> Signal | None:
+        """Look at what was said last."""
+        history, newest = view.history, view.history.last
+        if newest.is_call and not (newest.thinks or newest.hands_over):
+            return None
+        if newest.chant is not None:
+            return self._chants(newest, newest.chant)
+        talk = last_talk(history.steps)
+        return surest(
+            (self._talks(history, talk), self._reworded(history), self._passed(history, talk))
+        )
+
+    def _chants(self, step: Step, chant: str) -> Signal:
+        summary = f"It said {quoted(chant[:80])} again and again in one message."
+        return self.signal(Kind.MONOLOGUE, [step], summary, limit=1)
+
+    # --- one agent --------------------------------------------------------------------
+
+    def _talks(self, history: History, talk: Sequence[Step]) -> Signal | None:
+        newest = history.last
+        if newest.is_call and not newest.thinks:
+            return None
+        own = tail_of(talk, lambda step: step.agent == newest.agent)
+        fresh, share, messages = self._limits(history, own)
+        empty = empty_tail(own, fresh=fresh, share=share, least=messages - 1)
+        if not empty or count_on(own[-empty:]):
+            return None
+        summary = f"It sent {empty} messages in a row and said nothing new in them."
+        return self.signal(Kind.MONOLOGUE, own[-empty:], summary, limit=messages)
+
+    def _limits(self, history: History, talk: Sequence[Step]) -> tuple[float, float, int]:
+        """Give what still counts as nothing new, and in how many messages."""
+        fresh, share, messages = self._rule.fresh, self._rule.new_terms, self._rule.messages
+        if not history.has_calls:
+            # Only what is said is known of this run: it needs more evidence.
+            fresh, messages = fresh / 2, messages + _MORE
+            if only_announces(history.steps) and _names_something(talk[-messages:]):
+                fresh, share, messages = fresh / 2, share / 3, _MANY * self._rule.messages
+        if 0 < sum(step.nudged for step in talk) < _MACHINE:
+            messages *= 2  # whoever is asked the same may answer the same
+        return fresh, share, messages
+
+    def _reworded(self, history: History) -> Signal | None:
+        """The last messages of an agent alike, with nothing learned or done between."""
+        newest = history.last
+        if newest.is_call or newest.nudged:
+            return None
+        count = max(_REWORDED, self._rule.messages - 1) + only_announces(history.steps)
+        last = history.of_agent(newest.agent).messages[-count:]
+        if len(last) < count or len({step.request for step in last}) == 1 or count_on(last):
+            return None
+        if any(_is_matter(step, newest) for step in history.between(last[0], newest)):
+            return None
+        pairs = combinations(last, 2)
+        likeness = min(self._likeness(one.meaning, other.meaning) for one, other in pairs)
+        if likeness < ALIKE:
+            return None
+        return self.signal(
+            Kind.MONOLOGUE, last, f"It said the same {count} times in other words.",
+            limit=count, similarity=round(likeness, 3), threshold=ALIKE,
+        )  # fmt: skip
+
+    # --- several ----------------------------------------------------------------------
+
+    def _passed(self, history: History, talk: Sequence[Step]) -> Signal | None:
+        """Look for a circle of speakers at the end of the run."""
+        newest = history.last
+        agents = len({step.agent for step in talk[-_LONGEST_ROUND:]})
+        if agents < 2 or (newest.is_call and not newest.hands_over):  # noqa: PLR2004 - one alone
+            return None
+        fresh, rounds = self._rule.fresh, self._rule.rounds
+        round_of = max(agents, _SHORTEST_ROUND)
+        last = talk[-rounds * round_of :]
+        if all(step.hands_over for step in last):
+            round_of = agents
+        elif not history.has_calls and not _names_nothing(last):
+            fresh, rounds = fresh / 2, rounds + 1
+        least = (rounds - 1) * round_of
+        empty = empty_tail(talk, fresh=fresh, share=self._rule.new_terms, least=least)
+        if not empty:
+            return None
+        circle = talk[-empty:]
+        whose = dict.fromkeys(step.agent for step in circle)
+        names = ", ".join(named(one) if one else "one without a name" for one in whose)
+        summary = f"{names} said {empty} things to each other and added nothing."
+        repeats = empty // round_of
+        return self.signal(Kind.HAND_OFFS, circle, summary, limit=rounds, repeats=repeats)
+
+
+def _is_matter(step: Step, newest: Step) -> bool:
+    if step.is_call:
+        return step.progressed or not step.outcome_known
+    return step.agent != newest.agent and step.news >= NEWS
+
+
+def _names_something(talk: Sequence[Step]) -> bool:
+    """Tell "let me run the tests" from "let me correct that"."""
+    return sum(len(step.terms) for step in talk) > len(talk)
+
+
+def _names_nothing(talk: Sequence[Step]) -> bool:
+    """Thanks and farewells: hardly a thing is named in any of them."""
+    return 2 * sum(len(step.terms) for step in talk) <= len(talk)

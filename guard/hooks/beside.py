@@ -1,0 +1,159 @@
+"""A process of ours that stands by an agent's session: whoever is killed cannot say so.
+
+The forwarder of the hook at a session's start leaves it behind, detached. It looks
+whether the agent's process is there, vouches for it every twenty seconds, and says
+when it has gone. Where it can speak to the session, it carries stops and texts to it.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+import uuid
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from guard.adapters.ancestry import calling_agent
+from guard.adapters.base import Adapter, Session
+from guard.adapters.hook import BESIDE
+from guard.errors import ServerAway, ServerRefused
+from guard.hooks.forwarding import forward
+from guard.running.ending import is_running
+from guard.sdk.keys import Connection
+
+VOUCHES_EVERY_S = 20.0
+"""The server misses a client that it has not heard of for 45 s."""
+LOOKS_EVERY_S = 1.0
+ANSWERS_WITHIN_S = 10.0
+TRIES = 5
+LAST_WORD_S = 600.0
+"""How long it tries to say that the agent has gone, while the server is away."""
+
+
+@dataclass(slots=True, kw_only=True)
+class Watcher:
+    """Stands by one session until its process has gone or its run is over.
+
+    Attributes:
+        ask: Sends what we tell, and returns the server's answer; it may raise
+            `ServerAway` or `ServerRefused`.
+        is_there: Whether the agent's process runs.
+        session: Where what people say is carried; None: its own hooks carry it.
+        pause: Lets seconds pass.
+        witness: Tells us from another process that stands by the same session.
+        untaken: What people said and the session did not take yet; the server has it no more.
+    """
+
+    ask: Callable[[dict[str, Any]], Any]
+    is_there: Callable[[], bool]
+    session: Session | None = None
+    pause: Callable[[float], None] = time.sleep
+    witness: str = field(default_factory=lambda: uuid.uuid4().hex)
+    untaken: list[str] = field(default_factory=list)
+
+    def stand_by(self) -> None:
+        """Vouch for the agent as long as it is there; then say that it has gone."""
+        while self.is_there():
+            more = False
+            self._say_untaken()
+            try:
+                answer = self._tell(wait=VOUCHES_EVERY_S, carries=self.session is not None)
+                if answer.get("over"):
+                    return
+                more = self._carry(answer)
+            except ServerRefused:
+                return  # our key was revoked, or the server knows no such event
+            except ServerAway:
+                pass  # it asks again for what it has not heard was done
+            if not more:
+                self._look_on()
+        self._say_it_has_gone()
+
+    def _carry(self, answer: Mapping[str, Any]) -> bool:
+        """Do what people asked of the session; True: there may be more at once."""
+        if self.session is None:
+            return False
+        if answer.get("stop") is not None:
+            if self.session.stop():
+                self._tell(stopped=True)
+            else:
+                self.pause(LOOKS_EVERY_S)  # the server asks for it again at once
+        elif answer.get("text"):
+            self.untaken.append(str(answer["text"]))
+            self._say_untaken()
+        return "text" in answer
+
+    def _say_untaken(self) -> None:
+        """Say it again where it was not taken: a turn may have ended in that moment."""
+        for _ in range(TRIES):
+            while self.session and self.untaken and self.session.say(self.untaken[0]):
+                del self.untaken[0]
+            if not self.untaken:
+                return
+            self.pause(LOOKS_EVERY_S)
+
+    def _look_on(self) -> None:
+        left_s = VOUCHES_EVERY_S
+        while left_s > 0 and self.is_there():
+            self.pause(LOOKS_EVERY_S)
+            left_s -= LOOKS_EVERY_S
+
+    def _say_it_has_gone(self) -> None:
+        left_s = LAST_WORD_S
+        while left_s > 0:
+            try:
+                self._tell(gone=True)
+            except ServerAway:
+                self.pause(VOUCHES_EVERY_S)
+                left_s -= VOUCHES_EVERY_S
+            except ServerRefused:
+                return
+            else:
+                return
+
+    def _tell(self, **told: Any) -> Mapping[str, Any]:
+        answer = self.ask({"witness": self.witness, **told})
+        return answer if isinstance(answer, Mapping) else {}
+
+
+def leave_behind(adapter: Adapter, connection: Connection, body: Mapping[str, Any]) -> None:
+    """Leave a process beside the session that this hook's agent has begun.
+
+    Nothing is left where the agent cannot be told among the processes above us, nor for
+    a session that only was compacted: one stands by it already.
+    """
+    pid = calling_agent(adapter.program) if adapter.program else None
+    if pid is None or body.get("source") == "compact" or not hasattr(os, "fork"):
+        return
+    session = adapter.reach(body)  # before: once this hook has ended, nobody is above us
+    if os.fork():
+        return
+    try:
+        _detach()
+        Watcher(
+            ask=_asking(connection, body), is_there=lambda: is_running(pid), session=session
+        ).stand_by()
+    finally:
+        os._exit(0)
+
+
+def _asking(connection: Connection, body: Mapping[str, Any]) -> Callable[[dict[str, Any]], Any]:
+    names = ("session_id", "conversation_id", "cwd")
+    whose = {name: body[name] for name in names if name in body}
+
+    def ask(told: dict[str, Any]) -> Any:
+        question = {"hook_event_name": BESIDE, **whose, **told}
+        patience_s = ANSWERS_WITHIN_S + float(told.get("wait", 0))
+        return forward(connection, question, timeout_s=patience_s)
+
+    return ask
+
+
+def _detach() -> None:
+    """Leave the agent's session and streams: it waits for whoever holds its pipes."""
+    os.setsid()
+    nowhere = os.open(os.devnull, os.O_RDWR)
+    for stream in (sys.stdin, sys.stdout, sys.stderr):
+        os.dup2(nowhere, stream.fileno())

@@ -1,0 +1,198 @@
+"""`guard hook AGENT`: forward one hook body to Mission Control.
+
+The agent calls it with the body on stdin and reads the answer from stdout. It
+must never stand in the agent's way: whatever goes wrong, it says so on stderr and
+exits 0, unless this agent is connected to fail closed and is about to act.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import json
+import os
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from guard.adapters import ADAPTERS, adapter_of, claude_code_usage
+from guard.adapters.base import Adapter
+from guard.adapters.said import HookSaid
+from guard.errors import ServerAway, ServerRefused
+from guard.hooks import beside, idle
+from guard.hooks.forwarding import forward
+from guard.hooks.unread import end_when_unread
+from guard.running.ending import end_process
+from guard.running.linking import note_session
+from guard.sdk.keys import Connection, connection_for
+from guard.sdk.lineage import hand_on, with_parent
+from guard.sdk.timing import FORWARDER_EARLY_S, REPORT_S
+
+MOST_FILES = 2000
+"""Names sent of a workspace: enough for any judge, small enough for any hook."""
+
+BLOCKS = 2
+"""The exit status with which an agent's hook says no."""
+
+NOT_WALKED = frozenset({"node_modules", "__pycache__", "venv", "target", "dist", "build"})
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the command line."""
+    known = ", ".join(ADAPTERS)
+    parser.add_argument("client", choices=ADAPTERS, metavar="AGENT", help=f"who calls: {known}")
+    parser.add_argument(
+        "--idle",
+        action="store_true",
+        help="wait beside a session at rest; end with 2 and the text once there is a message",
+    )
+    parser.add_argument("--usage", action="store_true", help="tell what was used, and nothing else")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Forward the body on stdin; answers the exit status."""
+    adapter, body = adapter_of(args.client), _body_on_stdin()
+    connection = connection_for(args.client, directory_of(body) or Path.cwd())
+    if connection is None:
+        _complain(f"no connection for this directory; run `guard connect {args.client}`")
+        return 0
+    said = said_by(adapter, connection)
+    if args.idle:
+        return idle.wait_beside(adapter, connection, body, said)
+    if args.usage:
+        return _tell_usage(adapter, connection, body)
+    if body.get("hook_event_name") in adapter.starts:
+        hand_on(args.client, body)
+        body = with_parent(args.client, body)
+    sent = with_workspace(adapter, body) | adapter.look_up(body)
+    patience_s, answered = float(REPORT_S), threading.Event()
+    if _acts(adapter, body):
+        patience_s = connection.hold_s - FORWARDER_EARLY_S
+        answered = end_when_unread()
+    try:
+        answer = forward(connection, sent, timeout_s=patience_s, headers=said.headers())
+    except (ServerAway, ServerRefused, ValueError) as error:
+        return _failed(adapter, connection, body, error)
+    answered.set()
+    if body.get("hook_event_name") in adapter.starts:
+        beside.leave_behind(adapter, connection, body)
+    note_session(args.client, str(body.get("session_id") or ""))
+    ours = answer.pop("guard", None) if isinstance(answer, dict) else None
+    if answer:
+        sys.stdout.write(json.dumps(answer) + "\n")
+        sys.stdout.flush()
+    if isinstance(ours, dict) and ours.get("end"):
+        _end_session(adapter, connection, sent)
+    return 0
+
+
+def _tell_usage(adapter: Adapter, connection: Connection, body: dict[str, Any]) -> int:
+    """Tell of model calls; the answer is nobody's, and nobody waits for it."""
+    told = claude_code_usage.usage_body(body)
+    try:
+        forward(connection, told | adapter.look_up(told), timeout_s=REPORT_S)
+    except (ServerAway, ServerRefused, ValueError) as error:
+        _complain(f"{connection.url} did not take the hook: {error}")
+    return 0
+
+
+def _end_session(adapter: Adapter, connection: Connection, sent: dict[str, Any]) -> None:
+    """End the agent we told of, and say so: it can no longer do that itself."""
+    pid = (sent.get("guard") or {}).get("pid")
+    if pid and end_process(pid):
+        with contextlib.suppress(ServerAway, ServerRefused):
+            ended = sent | {"hook_event_name": "SessionEnd", "reason": "ended"}
+            forward(connection, ended | adapter.look_up(ended))
+
+
+def said_by(adapter: Adapter, connection: Connection) -> HookSaid:
+    """Say how this hook is wired, and how its agent was started."""
+    return HookSaid(
+        via="command", fail=connection.fail, timeout_s=connection.hold_s,
+        entry=os.environ.get(adapter.started_by, "") if adapter.started_by else "",
+        defer_s=connection.defer_s,
+    )  # fmt: skip
+
+
+def with_workspace(adapter: Adapter, body: dict[str, Any]) -> dict[str, Any]:
+    """Add the names of the files there are: at a session's start, and where one is missed."""
+    wanted = body.get("hook_event_name") in adapter.starts or adapter.misses(body)
+    if not wanted or not directory_of(body):
+        return body
+    return {**body, "workspace": workspace_of(Path(directory_of(body)))}
+
+
+def directory_of(body: dict[str, Any]) -> str:
+    """Name the directory a session works in; Cursor tells it as its workspace's roots."""
+    roots = body.get("workspace_roots")
+    first = roots[0] if isinstance(roots, list) and roots else ""
+    return str(first or body.get("cwd") or "")
+
+
+def workspace_of(root: Path) -> list[str]:
+    """List a directory's files by name, those nearest its root first.
+
+    What git would ignore is left out; without git, hidden and built things are.
+    """
+    names = _tracked(root)
+    found = sorted(_walked(root) if names is None else names, key=lambda n: (n.count("/"), n))
+    return found[:MOST_FILES]
+
+
+def _tracked(root: Path) -> list[str] | None:
+    listing = ["git", "-C", str(root), "ls-files", "-z", "--cached", "--others"]
+    try:
+        done = subprocess.run(
+            [*listing, "--exclude-standard"], capture_output=True, timeout=5, check=True
+        )
+    except (OSError, subprocess.SubprocessError):
+        return None
+    return [name.decode("utf-8", "replace") for name in done.stdout.split(b"\0") if name]
+
+
+def _walked(root: Path) -> Iterator[str]:
+    """Walk breadth first, so that a huge tree still gives its top."""
+    left, folders = MOST_FILES, [root]
+    while folders and left > 0:
+        here, *folders = folders
+        for entry in _entries(here):
+            if entry.is_dir(follow_symlinks=False):
+                folders.append(Path(entry.path))
+            else:
+                left -= 1
+                yield Path(entry.path).relative_to(root).as_posix()
+
+
+def _entries(folder: Path) -> list[os.DirEntry[str]]:
+    try:
+        with os.scandir(folder) as entries:
+            return [e for e in entries if not e.name.startswith(".") and e.name not in NOT_WALKED]
+    except OSError:
+        return []
+
+
+def _body_on_stdin() -> dict[str, Any]:
+    try:
+        body = json.load(sys.stdin)
+    except ValueError:
+        return {}
+    return body if isinstance(body, dict) else {}
+
+
+def _failed(
+    adapter: Adapter, connection: Connection, body: dict[str, Any], error: Exception
+) -> int:
+    _complain(f"{connection.url} did not take the hook: {error}")
+    return BLOCKS if connection.fail == "closed" and _acts(adapter, body) else 0
+
+
+def _acts(adapter: Adapter, body: dict[str, Any]) -> bool:
+    """Whether the agent is about to act, and waits for our word."""
+    return body.get("hook_event_name") in adapter.holding
+
+
+def _complain(sentence: str) -> None:
+    sys.stderr.write(f"Mission Control: {sentence}\n")

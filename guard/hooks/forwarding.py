@@ -1,0 +1,105 @@
+"""Post a hook body and wait for its answer, as long as a person may need.
+
+A held call is a request that stays open. When the server goes away under it, the
+forwarder goes on waiting and asks again: turns have keys, so asking twice is one
+question. A server that is away from the start is not waited for.
+"""
+
+from __future__ import annotations
+
+import http.client
+import time
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from guard.errors import ServerAway
+from guard.sdk.exchange import Answer, Request, Transport
+from guard.sdk.keys import Connection
+from guard.sdk.transport import HttpTransport
+from guard.sdk.wording import AGAIN_WITHIN_S, SUCCESSES, body_of, comes_again_in
+
+RETURNS_WITHIN_S = 600.0
+"""A server that was waiting with us may be away this long: a restart, an update."""
+
+ASKS_EVERY_S = 1.0
+
+RESTARTING = range(502, 505)
+"""What a proxy says in the place of a server that is not back yet."""
+
+_CUT = (ConnectionResetError, BrokenPipeError, http.client.IncompleteRead)
+"""The server had taken the request and went away; `RemoteDisconnected` is a reset."""
+
+
+def forward(
+    connection: Connection,
+    body: Mapping[str, Any],
+    *,
+    timeout_s: float = 10.0,
+    headers: Mapping[str, str] | None = None,
+    clock: Callable[[], float] = time.monotonic,
+    sleep: Callable[[float], None] = time.sleep,
+    transport: Transport | None = None,
+) -> Any:
+    """Post a hook body and return the agent's answer.
+
+    Args:
+        connection: Where, and with which key.
+        body: The hook's body.
+        timeout_s: How long the answer may take in all, restarts included.
+        headers: Further headers of the request.
+        clock: Tells seconds.
+        sleep: Lets seconds pass.
+        transport: Replaces HTTP, for tests.
+
+    Raises:
+        ServerAway: Nobody answered.
+        ServerRefused: The server answered with an error.
+        ValueError: The connection's address or key is unusable.
+    """
+    ends_at = clock() + timeout_s
+    carrier = transport or HttpTransport(connection.url, connection.key)
+    path = f"hooks/{connection.client}/"
+
+    def ask() -> Answer:
+        request = Request(
+            method="POST", path=path, body=body, headers=headers or {}, timeout_s=ends_at - clock()
+        )
+        return carrier.send(request)
+
+    try:
+        answer = _patiently(ask, ends_at=ends_at, clock=clock, sleep=sleep)
+    finally:
+        carrier.close()
+    return answer.body if answer.status in SUCCESSES else body_of(answer)
+
+
+def _patiently(
+    ask: Callable[[], Answer],
+    *,
+    ends_at: float,
+    clock: Callable[[], float],
+    sleep: Callable[[float], None],
+) -> Answer:
+    """Ask; once the server has begun to wait with us, go on over its absence."""
+    away_since: float | None = None
+    again_until = min(ends_at, clock() + AGAIN_WITHIN_S)
+    while True:
+        try:
+            answer = ask()
+            pause_s = comes_again_in(answer, left_s=again_until - clock())
+            if away_since is None and pause_s is not None:
+                sleep(pause_s)  # it is there, and says when
+                continue
+            if away_since is None or answer.status not in RESTARTING:
+                return answer
+            error = ServerAway(f"it answers {answer.status}")
+        except ServerAway as reason:
+            if away_since is None and not isinstance(reason.__cause__, _CUT):
+                raise
+            if isinstance(reason.__cause__, _CUT):
+                away_since = None  # it was there again, and left again
+            error = reason
+        away_since = clock() if away_since is None else away_since
+        if min(ends_at, away_since + RETURNS_WITHIN_S) <= clock() + ASKS_EVERY_S:
+            raise error
+        sleep(ASKS_EVERY_S)

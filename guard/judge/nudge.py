@@ -1,0 +1,50 @@
+"""What an agent is told when a detector is nearly sure: what repeats, the first error."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from guard.reading.outcome import outcome_of
+from guard.reading.quoting import quoted
+from guard.signals import Signal
+from guard.turn import Turn
+
+_LONGEST_LINE = 300
+_ADVICE = "Before you do it again, change what matters or look for another way."
+
+
+def nudge_text(signal: Signal, turns: Sequence[Turn]) -> str:
+    """Write the message: what was noticed, the first error where there is one, advice.
+
+    Args:
+        signal: The signal below its trip.
+        turns: The turns it rests on, oldest first.
+    """
+    lines = [f"Noticed by the loop guard: {signal.evidence.summary}"]
+    if (error := first_error(turns)) is not None:
+        lines.append(f"The first error was, word for word: {quoted(error)}")
+    return "\n".join([*lines, _ADVICE])
+
+
+def first_error(turns: Sequence[Turn]) -> str | None:
+    r"""Give the telling line of the first turn that failed; None: none did.
+
+    >>> from guard.turn import Role
+    >>> failed = Turn(role=Role.ASSISTANT, tool="Bash", error="Traceback…\nKeyError: 'a'")
+    >>> first_error([failed])
+    "KeyError: 'a'"
+    """
+    for turn in turns:
+        outcome = outcome_of(turn)
+        if outcome is not None and outcome.failed:
+            return _telling_line(turn.error or turn.result or "")
+    return None
+
+
+def _telling_line(text: str) -> str | None:
+    """Give the last line of a traceback, else the first line that says something."""
+    lines = [line.strip() for line in text[:20_000].splitlines() if line.strip()]
+    if not lines:
+        return None
+    line = lines[-1] if lines[0].startswith("Traceback") else lines[0]
+    return line if len(line) <= _LONGEST_LINE else f"{line[:_LONGEST_LINE]}…"

@@ -1,0 +1,79 @@
+"""What a command prints: lines and tables that are safe to print, and a bar for long work."""
+
+from __future__ import annotations
+
+import sys
+import time
+import unicodedata
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TextIO, TypeVar
+
+_Item = TypeVar("_Item")
+_WIDTH = 30
+_EVERY_S = 0.1
+# Control, format (bidirectional overrides), surrogate, private and unassigned.
+_UNPRINTABLE = frozenset({"Cc", "Cf", "Cs", "Co", "Cn"})
+
+
+def printable(text: str, *, longest: int = 200) -> str:
+    r"""Make a text one line that cannot steer a terminal.
+
+    Args:
+        text: Anything, hostile or not.
+        longest: Characters kept; what is cut shows as an ellipsis.
+
+    >>> printable("a\x1b[31mb\n\tc")
+    'a [31mb c'
+    """
+    shown = "".join(
+        " " if unicodedata.category(sign) in _UNPRINTABLE else sign for sign in text[: 4 * longest]
+    )
+    line = " ".join(shown.split())
+    return line if len(line) <= longest else f"{line[: longest - 1]}…"
+
+
+def table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """Set rows under their heads, left-aligned, one line each.
+
+    >>> print(table(("run", "turns"), [("a", "12")]), end="")
+    run  turns
+    a    12
+    """
+    lines = [tuple(heads), *(tuple(printable(cell) for cell in row) for row in rows)]
+    widths = [max(len(line[column]) for line in lines) for column in range(len(heads))]
+    return "".join(
+        "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip()
+        + "\n"
+        for line in lines
+    )
+
+
+def progress(
+    items: Iterable[_Item], *, total: int, what: str, out: TextIO | None = None
+) -> Iterator[_Item]:
+    """Pass items on and draw how far the work is; silent unless `out` is a terminal.
+
+    Args:
+        items: What is worked through.
+        total: How many there are; 0: not known.
+        what: What they are called: "sessions".
+        out: Where to draw; stderr by default.
+    """
+    out = out or sys.stderr
+    if not out.isatty():
+        yield from items
+        return
+    drawn_at = 0.0
+    for done, item in enumerate(items):
+        if (now := time.monotonic()) - drawn_at >= _EVERY_S:
+            drawn_at = now
+            out.write(f"\r{_bar(done, total)} {done}/{total or '?'} {what} ")
+            out.flush()
+        yield item
+    out.write("\r\x1b[K")
+    out.flush()
+
+
+def _bar(done: int, total: int) -> str:
+    filled = _WIDTH * min(done, total) // total if total else 0
+    return f"[{'#' * filled}{'.' * (_WIDTH - filled)}]"

@@ -1,0 +1,182 @@
+"""How near two requests are, compared argument by argument.
+
+Arguments with equal values are boilerplate and are skipped; what differs is
+compared. Page 2 and page 3 are different questions; the same body put at line
+29 and then at line 30 is the same action.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Mapping
+from itertools import chain, islice
+
+from guard.reading.news import texts_in
+from guard.reading.normalize import PLACES, canonical_json
+from guard.reading.similarity import overlap, word_set
+
+_NESTED = (dict, list, tuple, Mapping)
+_BODY = 40
+_TEXT = 80
+_PROSE = 5
+_GIANT = 10**12
+_HEAD_TEXT = 600
+_TAIL_TEXT = 200
+_MOST = 100
+_NUMERIC = re.compile(r"[\d\s:.,;()\[\]-]+")
+
+_DATE = re.compile(r"\d{4}-\d\d")
+_PAGERS = re.compile(r"\b(?:sed -n|head|tail|awk 'NR)")
+_PAGER_HINTS = ("sed -n", "head", "tail", "awk 'NR")
+_NAME = re.compile(r"(?<=/)\w+|[a-z_]{3,}\w*")
+_NAME_OR_NUMBER = re.compile(r"(?<=/)\w+|[a-z_]{3,}\w*|\d+")
+# They are looked for in one token at a time, since most tokens of a run come again.
+_TOKEN = re.compile(r"[/\w]\w*")
+_APART = bytes(code if chr(code).isalnum() or chr(code) in "/_" else 32 for code in range(256))
+_TOKENS = 8192
+_names_in = functools.lru_cache(maxsize=_TOKENS)(_NAME.findall)
+_names_and_numbers_in = functools.lru_cache(maxsize=_TOKENS)(_NAME_OR_NUMBER.findall)
+
+NEAR = 0.7
+"""From here on two requests are near-equal."""
+ALIKE = 0.5
+"""Below it two requests have little in common."""
+
+
+class Argument:
+    """One argument of a call; its words are read when first compared."""
+
+    __slots__ = ("_bounded", "_names", "_words", "is_body", "is_number", "is_place", "text")
+
+    def __init__(self, name: str, text: str, bounded: str) -> None:
+        """Hold a text, and as much of it as is compared."""
+        self.text = text
+        self.is_body = len(text) >= _BODY
+        self.is_number = not self.is_body and _NUMERIC.fullmatch(text) is not None
+        # The next page of a file is the same file; another date is another question.
+        self.is_place = self.is_number and name.lower() in PLACES and not _DATE.search(text)
+        self._bounded = bounded
+        self._words: frozenset[str] | None = None
+        self._names: frozenset[str] | None = None
+
+    @property
+    def is_text(self) -> bool:
+        """It is written in words, and may be worded in any way; a path or an id is not."""
+        text = self.text
+        return " " in text and (len(text) >= _TEXT or "\n" in text)
+
+    @property
+    def words(self) -> frozenset[str]:
+        """Every word of it."""
+        if self._words is None:
+            self._words = word_set(self._bounded)
+        return self._words
+
+    @property
+    def names(self) -> frozenset[str]:
+        """The names and numbers in it, none where it only says which part is wanted."""
+        if self._names is None:
+            self._names = frozenset() if self.is_place else _names(self._bounded)
+        return self._names
+
+
+class Arguments(dict[str, Argument]):
+    """The arguments of a call by name, and what they name together.
+
+    >>> sorted(read_arguments({"path": "src/db", "page": 7, "from": "2026-07-05"}).names)
+    ['05', '07', '2026', 'db', 'src']
+    """
+
+    _names: frozenset[str] | None = None
+    _targets: frozenset[str] | None = None
+    _aims: frozenset[str] | None = None
+
+    @property
+    def names(self) -> frozenset[str]:
+        """The names and numbers in them: what the call is about."""
+        if self._names is None:
+            self._names = frozenset[str]().union(*[one.names for one in self.values()])
+        return self._names
+
+    @property
+    def targets(self) -> frozenset[str]:
+        """The names in those that are no texts: what an action is done to."""
+        if self._targets is None:
+            short = [one.names for one in self.values() if not one.is_text]
+            self._targets = frozenset[str]().union(*short)
+        return self._targets
+
+    @property
+    def aims(self) -> frozenset[str]:
+        """The names in those that are no prose either: what a call is aimed at."""
+        if self._aims is None:
+            short = [one for one in self.values() if not one.is_text]
+            terse = [one.names for one in short if one.text.count(" ") < _PROSE]
+            self._aims = frozenset[str]().union(*terse)
+        return self._aims
+
+
+def read_arguments(args: Mapping[str, object] | None) -> Arguments:
+    """Read the first arguments of a call; nested values count as one text each."""
+    first = islice(args.items(), _MOST) if args else ()
+    return Arguments([(name := str(key), _read(name, value)) for key, value in first])
+
+
+def nearness(one: Arguments, other: Arguments, *, acts: bool) -> float:
+    """Give how near two calls of one verb are, in [0, 1]; 1 means equal.
+
+    Args:
+        one: The arguments of a call.
+        other: Those of another call of the same verb.
+        acts: The calls change something: where they do it matters less than what.
+    """
+    likeness, shares_body = 1.0, False
+    numbers_moved = False
+    for name in one.keys() | other.keys():
+        first, second = one.get(name), other.get(name)
+        if first is None or second is None:
+            likeness = min(likeness, ALIKE)
+        elif first.text == second.text:
+            shares_body = shares_body or first.is_body
+        elif first.is_number and second.is_number:
+            numbers_moved = True
+        else:
+            likeness = min(likeness, overlap(first.words, second.words))
+            shares_body = shares_body or (first.is_body and likeness >= NEAR)
+    if numbers_moved and not (acts and shares_body):
+        return 0.0
+    return likeness
+
+
+def _read(name: str, value: object) -> Argument:
+    text = value if isinstance(value, str) else _flatten(value)
+    if len(text) <= _HEAD_TEXT + _TAIL_TEXT:
+        return Argument(name, text, text)
+    bounded = f"{text[:_HEAD_TEXT]} {text[-_TAIL_TEXT:]}"
+    # Texts are compared, and held for as long as the step is.
+    return Argument(name, f"{bounded} #{len(text)} {hash(text)}", bounded)
+
+
+def _names(text: str) -> frozenset[str]:
+    # `sed -n 900,950p file` pages by numbers; elsewhere a number is a name.
+    is_paged = any(map(text.__contains__, _PAGER_HINTS)) and _PAGERS.search(text)
+    find = _names_in if is_paged else _names_and_numbers_in
+    return frozenset(chain.from_iterable(map(find, _tokens(text.lower()))))
+
+
+def _tokens(text: str) -> list[str]:
+    """Give the words of a text, each with the slash before it."""
+    if not text.isascii():
+        return _TOKEN.findall(text)
+    # Two thirds of the cost with the expression.
+    return text.replace("/", " /").encode().translate(_APART).decode().split()
+
+
+def _flatten(value: object) -> str:
+    # Whole numbers within reason need no writer; a giant one must not be printed.
+    if isinstance(value, int) and -_GIANT < value < _GIANT:
+        return str(value)
+    if isinstance(value, _NESTED):
+        return " ".join(texts_in({"": value})) or canonical_json(value)
+    return canonical_json(value)

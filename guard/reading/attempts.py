@@ -1,0 +1,391 @@
+"""Turns become attempts: who asked whom for what, and what came of it.
+
+Logs differ in form. The answer to a call may stand in the call, in a tool's turn, in a
+user's, in another agent's message, in the same text or nowhere; what stands between may
+be a router's line, a banner or nothing at all. Agents that write their calls as text
+("Thought: … Action: … Observation: …", or JSON) are read as what they are, calls with a
+result. What belongs together is put together here, so that detectors need not know the
+form.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import deque
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from enum import Enum
+from typing import Any, NamedTuple
+
+from guard.reading.messages import terms_of
+from guard.reading.news import texts_in
+from guard.reading.outcome import looks_failed
+from guard.turn import Role, Turn
+
+SUBMISSION = "hand in"
+"""The name under which a refusal message again is read: as what came of handing in."""
+
+_BLANKS = 3
+_MOST_OPEN = 16
+_MOST_NAMES = 1000
+_LONGEST_CALL = 100_000
+_LONGEST_ROUTE = 160
+_REMEMBERED = 8
+_LONG_AGO = 1000
+_LONGEST = 4000
+_SHORT = 200
+_FEW_TERMS = 4
+_SAME_MATTER = 0.5
+_ROUTES = terms_of(
+    "speaker agent router routing handoff hand over transfer delegate selected assigned turn"
+    " calling running active switching"
+)
+# What a client writes in the user's name by itself: Claude Code, Codex, Gemini CLI.
+_NOTICE = re.compile(
+    r"\s{0,4}(?:\[request interrupted|<(?:task-notification|system-reminder|local-command|command-"
+    r"|user-prompt-submit-hook|environment_context|turn_aborted)"
+    r"|/(?:compact|context|cost|doctor|status|usage)\s*\n|caveat: the messages below"
+    r"|this session is being continued from a previous"
+    r"|stop hook feedback|another language model started)",
+    re.IGNORECASE,
+)
+_BOX = re.compile(r"\s{0,12}(?:[-*] )?(?:\[[ xX~]\]|[\u2610-\u2612\u2713\u2714\u25fb\u25fc])")
+_COMPLAINS = re.compile(
+    r"\b(?:not?|wrong|bad|incorrect|fail|fails|failed|failing|error|invalid|empty|missing|still"
+    r"|cannot|can't|doesn't|didn't|isn't|haven't|unable|broken)\b",
+    re.IGNORECASE,
+)
+_LONGEST_ACTION = 4000
+_OBSERVATION = "Observation:"
+_ACTION = re.compile(r"(?:^|[\s.])Action(?: \d{1,4})?:")
+_INPUT = re.compile(r"Action Input(?: \d{1,4})?:")
+_NAMED = re.compile(r"([A-Za-z_]\w{0,60}) ?[\[(](.*)[\])]$", re.DOTALL)
+_NAME = re.compile(r"[A-Za-z_]\w{0,60}$")
+_ANONYMOUS = "act"
+# `Bash {"command": "ls"}` as the last line, and `{"name": "Bash", "arguments": {…}}`.
+_WRITTEN = re.compile(r"([A-Za-z_][\w.:-]{0,60}) ?\(?(\{.*\})\)?", re.DOTALL)
+_LONGEST_JSON = 40_000
+_TOOL_KEYS = ("name", "tool", "tool_name", "action", "function")
+_ARGUMENT_KEYS = ("arguments", "args", "parameters", "input", "action_input", "tool_input")
+_REPORTS = re.compile(
+    r"\s{0,4}(?:OBSERVATION|Observation|\[?Tool (?:result|output)\]?|<tool_result)\b:?"
+)
+
+
+class Kind(Enum):
+    """What a turn is, read beside those before it."""
+
+    ACTION = "action"
+    """A call, or a message of an agent: an attempt of its own."""
+    ANSWER = "answer"
+    """What came of an earlier call."""
+    PERSON = "person"
+    """New words of a person: everything starts afresh."""
+    NUDGE = "nudge"
+    """A person's earlier words again, to an agent that only talked meanwhile."""
+    REFUSAL = "refusal"
+    """An earlier complaint again, whatever was done between."""
+    NOISE = "noise"
+    """A notice, a blank or a router's line: neither words nor action."""
+
+
+class ReadTurn(NamedTuple):
+    """A turn as it is to be read.
+
+    Attributes:
+        kind: What it is.
+        turn: The turn; of an answer, the call it answers with what came of it.
+        call: Of an answer, the number of the call's turn.
+        times: Of a refusal, how often it was message, this time included.
+    """
+
+    kind: Kind
+    turn: Turn
+    call: int | None = None
+    times: int = 0
+
+
+class TurnReader:
+    """Puts answers to the calls they answer, and tells machines from people.
+
+    >>> reader = TurnReader()
+    >>> reader.take(Turn(role=Role.ASSISTANT, tool="ls", args={}), 3).kind.value
+    'action'
+    >>> answer = reader.take(Turn(role=Role.USER, content="a.py"), 4)
+    >>> answer.kind.value, answer.turn.tool, answer.turn.result, answer.call
+    ('answer', 'ls', 'a.py', 3)
+    """
+
+    def __init__(self) -> None:
+        self._open: list[Turn] = []
+        self._was_answered = False
+        # Tools whose calls carry their own results: what follows those is no answer.
+        self._self_told: set[str] = set()
+        self._names: set[str] = set()
+        self._messages: deque[_UserMessage] = deque(maxlen=_REMEMBERED)
+        self._action = False
+        self._users_answer = False
+        self._last_agent: str | None = None
+        self._blanks = 0
+
+    def clear(self, *, messages: bool = False) -> None:
+        """Forget the open calls: a person stepped in; and the user's `messages`."""
+        if messages:
+            self._messages.clear()
+        self._open.clear()
+        self._was_answered = False
+
+    def take(self, turn: Turn, seq: int) -> ReadTurn:
+        """Read the next turn, of this number."""
+        turn = as_call(turn)
+        if turn.role is Role.SYSTEM:
+            return ReadTurn(Kind.NOISE, turn)
+        if turn.agent and len(self._names) < _MOST_NAMES:
+            self._names |= terms_of(turn.agent)
+        if turn.role is Role.USER and not is_report(turn):
+            return self._read_user(turn, seq)
+        if _is_blank(turn):
+            self._blanks += 1
+            # One between turns says nothing; many in a row are all that is said.
+            return ReadTurn(Kind.ACTION if self._blanks >= _BLANKS else Kind.NOISE, turn)
+        self._blanks = 0
+        answered = self._answer(turn)
+        if answered is not None:
+            return answered
+        if self._is_route(turn) or _is_to_do_list(turn):
+            return ReadTurn(Kind.NOISE, turn)
+        self._last_agent = turn.agent
+        self._note(turn, seq)
+        return ReadTurn(Kind.ACTION, turn)
+
+    # --- calls and their answers ------------------------------------------------
+
+    def _note(self, turn: Turn, seq: int) -> None:
+        """Remember a call without a result, by its number."""
+        if turn.role is Role.TOOL or turn.tool is None or turn.is_proposed:
+            return
+        self._action = True
+        tells = turn.result or turn.error  # an empty one may stand for none
+        if tells and len(self._self_told) < _MOST_NAMES:
+            self._self_told.add(turn.tool)
+        if self._was_answered:
+            # The results of a batch all come before the next call of its agent.
+            self._open = [call for call in self._open if call.agent != turn.agent]
+            self._was_answered = False
+        if turn.result is None and turn.error is None and _is_small(turn):
+            self._open = [*self._open[1 - _MOST_OPEN :], replace(turn, seq=seq)]
+
+    def _answer(self, turn: Turn) -> ReadTurn | None:
+        """Read a tool's or another agent's turn as what came of an open call."""
+        if not self._open or turn.is_proposed or turn.args:
+            return None
+        if turn.role is Role.TOOL or is_report(turn):
+            place = next((at for at, call in enumerate(self._open) if _fits(turn, call)), None)
+        else:
+            place = self._asked_of(turn)
+        return None if place is None else self._close(place, turn)
+
+    def _asked_of(self, turn: Turn) -> int | None:
+        """Give the newest open call that another agent's message answers."""
+        if turn.tool is not None or not turn.content or not turn.agent or self._is_route(turn):
+            return None
+        call = self._open[-1]
+        if not call.agent or turn.agent.startswith(call.agent) or call.agent == turn.agent:
+            return None
+        return len(self._open) - 1
+
+    def _close(self, place: int, answer: Turn) -> ReadTurn:
+        self._was_answered = True
+        call = self._open.pop(place)
+        result = answer.result if answer.result is not None else answer.content
+        told = replace(call, result=result and reported(result), error=answer.error)
+        return ReadTurn(Kind.ANSWER, told, call.seq)
+
+    def _is_route(self, turn: Turn) -> bool:
+        """Tell a line that only names who is next."""
+        if turn.tool is not None or turn.result or len(turn.content or "") > _LONGEST_ROUTE:
+            return False
+        terms = terms_of(turn.content or "")
+        return bool(terms & self._names) and terms <= self._names | _ROUTES
+
+    # --- people and machines ----------------------------------------------------
+
+    def _read_user(self, turn: Turn, seq: int) -> ReadTurn:
+        said = turn.content or ""
+        if not said.strip() or _NOTICE.match(said):
+            return ReadTurn(Kind.NOISE, turn)
+        message = _UserMessage.of(said, seq)
+        before = [one for one in self._messages if seq - one.at <= _LONG_AGO]
+        again = [one for one in before if message.repeats(one)]
+        if not again and self._is_awaited():
+            self._users_answer = True
+            return self._close(len(self._open) - 1, turn)
+        self._messages.append(message)
+        action, self._action = self._action, False
+        if again and not action:
+            return ReadTurn(Kind.NUDGE, turn)
+        if message.complains and again:
+            return ReadTurn(Kind.REFUSAL, self._as_submission(turn), times=len(again) + 1)
+        if message.complains and any(message.insists(one) for one in before):
+            return ReadTurn(Kind.NOISE, turn)  # still about the same: nothing starts afresh
+        return ReadTurn(Kind.PERSON, turn)
+
+    def _is_awaited(self) -> bool:
+        """A call waits for an answer, and this log gives answers in the user's name.
+
+        Where several calls wait, its answers stand nowhere, unless it gave one before.
+        """
+        if not self._open or self._open[-1].tool in self._self_told:
+            return False
+        return len(self._open) == 1 or self._users_answer
+
+    def _as_submission(self, refusal: Turn) -> Turn:
+        """Read a refusal as what came of handing in the work."""
+        return replace(
+            refusal,
+            role=Role.ASSISTANT,
+            agent=self._last_agent,
+            tool=SUBMISSION,
+            args={},
+            content=None,
+            error=refusal.content,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class _UserMessage:
+    """What was said in the user's name."""
+
+    at: int
+    plain: str
+    terms: frozenset[str]
+    complains: bool
+
+    @classmethod
+    def of(cls, said: str, at: int) -> _UserMessage:
+        plain = " ".join(said[:_LONGEST].lower().split()).rstrip(".!? ")
+        complains = looks_failed(said) or _COMPLAINS.search(said[:_SHORT]) is not None
+        return cls(at, plain, terms_of(plain), complains)
+
+    def repeats(self, other: _UserMessage) -> bool:
+        """The same words, or other words for the same few things."""
+        if self.plain == other.plain:
+            return True
+        is_short = max(len(self.plain), len(other.plain)) <= _SHORT
+        return is_short and len(self.terms) > 1 and self.terms <= other.terms
+
+    def insists(self, other: _UserMessage) -> bool:
+        """Mostly what was complained of before, in other words."""
+        if not other.complains or len(self.terms) < _FEW_TERMS:
+            return False
+        return len(self.terms & other.terms) >= _SAME_MATTER * len(self.terms)
+
+
+def _is_blank(turn: Turn) -> bool:
+    if turn.tool is not None or turn.result or turn.error:
+        return False
+    return not (turn.content or "").strip()
+
+
+def _is_to_do_list(turn: Turn) -> bool:
+    """Tell a list with boxes to tick, shown again with each change."""
+    if turn.tool is not None or not turn.content:
+        return False
+    lines = turn.content[:_LONGEST].splitlines()
+    ticked = sum(_BOX.match(line) is not None for line in lines)
+    return ticked > 1 and 2 * ticked >= len(lines)
+
+
+def _is_small(turn: Turn) -> bool:
+    return sum(len(text) for text in texts_in(turn.args)) <= _LONGEST_CALL
+
+
+def _fits(result: Turn, call: Turn) -> bool:
+    if all(text is None for text in (result.content, result.result, result.error)):
+        return False
+    return result.tool is None or result.tool == call.tool
+
+
+# --- calls written as text ----------------------------------------------------------
+
+
+def as_call(turn: Turn) -> Turn:
+    """Give an agent's turn whose text holds an action as that call.
+
+    With what was observed of it, where the same text tells; without a result,
+    where only a named action stands there: the report comes with a later turn.
+
+    >>> step = Turn(role=Role.ASSISTANT, content="Action: search[tide mill] Observation: No page.")
+    >>> call = as_call(step)
+    >>> call.tool, call.args, call.result
+    ('search', {'input': 'tide mill'}, 'No page.')
+    """
+    if turn.role is not Role.ASSISTANT or turn.tool is not None or not turn.content:
+        return turn
+    said, seen, result = turn.content.partition(_OBSERVATION)
+    if not seen and "Action" not in said:
+        return _as_written(turn, said)
+    if not said.strip():
+        return turn  # an observation alone: the answer to a call before
+    bounded = said.rstrip()[-_LONGEST_ACTION:]
+    action = _ACTION.search(bounded)
+    tool, argument = _read_action(bounded[action.end() :] if action else bounded)
+    if not seen and (action is None or tool == _ANONYMOUS):
+        return turn
+    came = result.strip() if seen else None
+    return replace(turn, tool=tool, args={"input": argument}, result=came, content=None)
+
+
+def _as_written(turn: Turn, said: str) -> Turn:
+    """Read a call written as a name and JSON arguments, or as one JSON object."""
+    if not said.rstrip().endswith(("}", "})")) or len(said) > _LONGEST_JSON:
+        return turn
+    before, _, line = said.rstrip().rpartition("\n")
+    if written := _WRITTEN.fullmatch(line):
+        args = _object(written[2])
+        if args is not None:
+            return replace(turn, tool=written[1], args=args, content=before.strip() or None)
+    named = _object(line) or {}
+    tool = next((named[key] for key in _TOOL_KEYS if isinstance(named.get(key), str)), None)
+    args = next((named[key] for key in _ARGUMENT_KEYS if isinstance(named.get(key), dict)), None)
+    if tool is None or args is None:
+        return turn
+    return replace(turn, tool=tool, args=args, content=before.strip() or None)
+
+
+def _object(text: str) -> Mapping[str, Any] | None:
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    return value if isinstance(value, dict) else None
+
+
+def is_report(turn: Turn) -> bool:
+    """Tell a tool's report, sent in the user's name as some loops do, from a person."""
+    return turn.role is Role.USER and turn.content is not None and _starts_as_report(turn.content)
+
+
+def reported(text: str) -> str:
+    """Give what a report reports, without the word that announces it.
+
+    >>> reported("Observation: No page found.")
+    'No page found.'
+    """
+    announced = _REPORTS.match(text)
+    return text[announced.end() :].strip() if announced else text
+
+
+def _starts_as_report(text: str) -> bool:
+    return _REPORTS.match(text) is not None
+
+
+def _read_action(text: str) -> tuple[str, str]:
+    named, *arguments = _INPUT.split(text, maxsplit=1)
+    named = named.strip()
+    if arguments and _NAME.match(named):
+        return named, arguments[0].strip()
+    if match := _NAMED.match(named):
+        return match[1], match[2]
+    return _ANONYMOUS, named

@@ -1,0 +1,172 @@
+"""How alike two texts are, by one of several vectorisers; one setting chooses.
+
+`hashing` is the default: no model, no dependency (`guard.reading.similarity`). The others
+are static word vectors, optional and read from this machine alone: `wordllama`
+ships its weights in its wheel, `model2vec:PATH` reads a directory. What each gains
+and costs on recorded runs is in docs/measurements.md.
+"""
+
+from __future__ import annotations
+
+import functools
+import logging
+from collections.abc import Callable, Mapping
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+from guard.errors import EmbeddingMissing, PolicyInvalid
+from guard.reading.similarity import cosine, vectorise
+
+logger = logging.getLogger(__name__)
+
+Likeness = Callable[[str, str], float]
+"""Gives the cosine of two texts, in [0, 1]; the same texts, the same figure."""
+
+HASHING = "hashing"
+WORDLLAMA = "wordllama"
+MODEL2VEC = "model2vec:"
+FORMS = f'"{HASHING}", "{WORDLLAMA}" or "{MODEL2VEC}PATH"'
+_LONGEST = 2_000
+_VECTORS_KEPT = 512
+_FILES = ("config.json", "model.safetensors", "tokenizer.json")
+
+
+def is_embedding(name: str) -> bool:
+    """Tell whether a setting names a vectoriser, installed or not.
+
+    >>> is_embedding("hashing"), is_embedding("model2vec:"), is_embedding("gpt")
+    (True, False, False)
+    """
+    if name.startswith(MODEL2VEC):
+        return bool(name.removeprefix(MODEL2VEC).strip())
+    return name in {HASHING, WORDLLAMA}
+
+
+def check_installed(rules: Mapping[str, Any], path: str = "") -> None:
+    """Refuse a policy whose embedding is not on this machine, where it is chosen.
+
+    Nothing is loaded: whether the package and the files are there is looked at only.
+
+    Args:
+        rules: A policy as plain values, in its tables for tools and kinds of tasks too.
+        path: Where in the whole policy these stand.
+
+    Raises:
+        PolicyInvalid: An embedding is missing; the text says what.
+    """
+    for name, value in rules.items():
+        here = f"{path}.{name}" if path else name
+        if isinstance(value, Mapping):
+            check_installed(value, here)
+        elif name == "embedding" and isinstance(value, str) and (missing := _missing(value)):
+            raise PolicyInvalid(here, f"one that is installed where it is read ({missing})", value)
+
+
+def _missing(name: str) -> str | None:
+    try:
+        if name.startswith(MODEL2VEC):
+            _check_files(_directory_of(name))
+        _check_package(name.partition(":")[0])
+    except EmbeddingMissing as missing:
+        return str(missing)
+    return None
+
+
+def _check_package(name: str) -> None:
+    if name != HASHING and find_spec(name) is None:
+        raise EmbeddingMissing(f"{name} is not installed")
+
+
+def _directory_of(name: str) -> Path:
+    return Path(name.removeprefix(MODEL2VEC)).expanduser()
+
+
+def _check_files(directory: Path) -> None:
+    # A name that is no directory would be looked for on a hub: nothing is downloaded.
+    if not all((directory / name).is_file() for name in _FILES):
+        raise EmbeddingMissing(f"{directory} holds no model2vec model ({', '.join(_FILES)})")
+
+
+def likeness_by(name: str) -> Likeness:
+    """Give the likeness a setting names; the default where it cannot be had.
+
+    A missing package is said once, as a warning: a run is judged all the same.
+
+    >>> likeness_by("hashing")("the same words", "the same words") > 0.999
+    True
+    """
+    try:
+        return load_likeness(name)
+    except EmbeddingMissing as missing:
+        _warn_once(str(missing))
+        return _hashed
+
+
+@functools.lru_cache(maxsize=8)
+def load_likeness(name: str) -> Likeness:
+    """Load a vectoriser; a model is loaded once a process.
+
+    Raises:
+        EmbeddingMissing: its package or its files are not here.
+    """
+    if name == HASHING:
+        return _hashed
+    if name == WORDLLAMA:
+        return _by_vectors(_load_wordllama())
+    if is_embedding(name):
+        return _by_vectors(_load_model2vec(_directory_of(name)))
+    raise EmbeddingMissing(f"there is no embedding {name!r}; known: {FORMS}")
+
+
+def _hashed(one: str, other: str) -> float:
+    return cosine(vectorise(one), vectorise(other))
+
+
+@functools.lru_cache(maxsize=32)
+def _warn_once(missing: str) -> None:
+    logger.warning("%s; hashing stands in", missing)
+
+
+def _by_vectors(embed: Callable[[str], Any]) -> Likeness:
+    """Compare by unit vectors of the texts, those of the last few kept."""
+    kept = functools.lru_cache(maxsize=_VECTORS_KEPT)(embed)
+
+    def likeness(one: str, other: str) -> float:
+        product = float(kept(one[:_LONGEST]) @ kept(other[:_LONGEST]))
+        return min(1.0, max(0.0, product))
+
+    return likeness
+
+
+def _load_wordllama() -> Callable[[str], Any]:
+    try:
+        import wordllama
+    except ImportError:
+        raise EmbeddingMissing("wordllama is not installed") from None
+    # Its wheel keeps the tokenizer where its loader looks only in a cache directory.
+    shipped = Path(wordllama.__file__).parent
+    try:
+        model = wordllama.WordLlama.load(cache_dir=shipped, disable_download=True)
+    except OSError as error:
+        raise EmbeddingMissing(f"wordllama has no weights here: {error}") from None
+    return lambda text: model.embed([_encodable(text)], norm=True)[0]
+
+
+def _load_model2vec(directory: Path) -> Callable[[str], Any]:
+    _check_files(directory)
+    try:
+        import model2vec
+    except ImportError:
+        raise EmbeddingMissing("model2vec is not installed") from None
+    model = model2vec.StaticModel.from_pretrained(directory, force_download=False)
+    return lambda text: _unit(model.encode([_encodable(text)], use_multiprocessing=False)[0])
+
+
+def _unit(vector: Any) -> Any:
+    return vector / (float(vector @ vector) ** 0.5 or 1.0)
+
+
+def _encodable(text: str) -> str:
+    """Replace halves of a character: the tokenizers are not Python."""
+    return text.encode("utf-8", "replace").decode() or " "

@@ -1,0 +1,299 @@
+"""What came back from a call: did it fail, and is it the same answer again?"""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Mapping
+from hashlib import blake2b
+from typing import Any, NamedTuple
+from zlib import crc32
+
+from guard.reading.lines import masked_lines
+from guard.reading.memo import Memo
+from guard.reading.news import BRIEF, terms_in
+from guard.reading.normalize import canonical_json, mask_places
+from guard.reading.volatile import HOLE, mask_failure, zero_digits
+from guard.turn import Turn
+
+_HEAD = 4000
+_COMPARED = 12_000
+_REMEMBERED, _HEADS = 64, 256
+_SORTED_LINES = 40
+_AROUND_HOLE = " \t'\".,:;{}[]()"
+_SAMPLE, _SAMPLES = 512, 64
+_FAILURE_HEAD = 600
+_LONGEST_MESSAGE = 300
+_LONGEST_ACKNOWLEDGEMENT = 120
+
+# A failure says so at its start or as its last line; never look for "error" in
+# a whole listing: the largest source of false alarms there was.
+# All are searched in lower-cased text and begin with a literal: an expression
+# that ignores case, or begins with a boundary, costs ten times as much.
+_FAILS_AT_START = re.compile(
+    r"\W{0,10}(?:error\b|fatal\b|exception\b|traceback \(most|failed\b|failure\b|panic:|usage:"
+    r"|invalid\b|cannot\b|can't\b|could not\b|unable to\b|permission denied|access denied"
+    r"|unknown\b.{0,40}(?:command|tool|option|column|table)|no such\b"
+    r"|nothing happens|you can't|you cannot|i don't (?:understand|know)|not (?:allowed|permitted)\b"
+    r"|[\w./-]{1,80}\(\d+,\d+\): (?:error|fatal)|[\w./-]{1,80}: (?:error|fatal|line \d+)"
+    r"|exit (?:code|status):? [1-9])"
+)
+_FAILS_EARLY = re.compile(
+    r"command not found|no such file or directory|does not exist|not found\b|permission denied"
+    r"|is not recognized|no module named|modulenotfounderror|syntaxerror|syntax error"
+    r"|unrecognized (?:option|argument)|exited with code [1-9]|exit code:? [1-9]"
+    r"|nothing to commit|no changes to make|is not being run|was unable to|could not locate"
+    r"|traceback \(most recent|returned non-zero|timed out|connection refused"
+    r"|is a directory\b|unknown column|no such table"
+    r"|did not match|no replacement was performed|invalid (?:command|syntax|argument|input)"
+)
+# One of these stands in whatever the expression above finds: looking is cheaper than it.
+_EARLY_HINTS = (
+    "not ", "no such", "no mod", "modulenot", "denied", "syntax", "unrecog", "exit", "nothing to",
+    "no changes", "unable", "traceback", "non-zero", "timed", "refused", "is a dir", "unknown",
+    "no replace", "invalid",
+)  # fmt: skip
+_LAST_LINE_ERROR = re.compile(r"\s{0,8}[\w.]{0,80}(?:Error|Exception|Failure)\b(?:[:(]|$)")
+_TESTS_FAILED = re.compile(r"([1-9]\d{0,6})(?: tests?)? (?:failed|failures?|errors?)\b")
+_TELLS_WHY = re.compile(
+    r"[A-Z]\w{0,60}(?:Error|Exception|Failure)\b|[Ee]rror[: ]|ERROR|FAIL|[Ff]ail(?:ed|ure)[: ]"
+    r"|[Cc]annot |[Nn]ot found|[Nn]o such|does not exist|[Uu]nknown |[Ii]nvalid |[Dd]enied"
+    r"|[Rr]efused"
+)
+_NAMES_AND_NUMBERS = re.compile(
+    r"'[^'\n]{0,80}'|\"[^\"\n]{0,80}\"|`[^`\n]{0,80}`|[^\s/\d_.\\]{0,100}+[/\d_.\\]\S*+|\b[a-z]+[A-Z]\w*"
+)
+_BARE_NUMBER = re.compile(r"(?<![\w'\"`])\d+(?![\w'\"`])")
+_PICTURE = re.compile(r"\s*[\[<(](?:screenshot|image|picture)\b[^\n]{0,80}\s*", re.IGNORECASE)
+_BRACKETS = frozenset("[<(")
+_MORE = re.compile(
+    r"\"has_?[mM]ore\" ?: ?true|\"next\w{0,20}\" ?: ?(?:\"[^\"]|\d)|\bhas more\b|\bmore results\b"
+)
+_MORE_HINTS = ('ore"', "has more", "more results", '"next')
+_LATE = re.compile(r"timed out|time-?out\b")
+_ESSENTIAL_LINES = 3
+_SUCCEEDS = re.compile(
+    r"has been (?:edited|updated|created|written)|success(?:ful|fully)?\b|done\b"
+)
+_BUSY = re.compile(
+    r"429\b|too many requests|rate.?limit|overloaded"
+    r"|50[234]\b (?:bad|service|gateway)|service unavailable|connection (?:refused|reset)"
+    r"|temporarily unavailable"
+    r"|econnre(?:set|fused)"
+)
+_BUSY_HINTS = ("429", "too many", "rate", "overload", "50", "unavailable", "connection", "econn")
+
+
+class Outcome(NamedTuple):
+    """What came back, comparable: equal outcomes have an equal `key`.
+
+    Attributes:
+        key: Digest of the answer without its volatile parts.
+        failed: It says that it failed.
+        failure: What failed, where something did: its essence with the names in
+            it, so that "no column A" and "no column B" differ; else None.
+        template: The same without names and numbers: what both have in common.
+        failures: How many tests or checks failed, where it tells; else None.
+        is_long: It says more than an acknowledgement does.
+        text: Head of what came back.
+        terms: What it tells, in any order and wording; of a failure its essence.
+    """
+
+    key: str
+    failed: bool
+    failure: str | None
+    template: str | None
+    failures: int | None
+    is_long: bool
+    text: str
+    terms: frozenset[str] = frozenset()
+
+    @property
+    def has_more(self) -> bool:
+        """It says that a next page follows."""
+        return not self.failed and _tells_of_more(self.text)
+
+    @property
+    def shape(self) -> str:
+        """The head of the answer without its numbers."""
+        return zero_digits(self.text)
+
+
+_known = Memo[tuple[str, bool], Outcome](_REMEMBERED)
+
+
+def outcome_of(turn: Turn) -> Outcome | None:
+    """Read what came back; None: nothing is known of it."""
+    if turn.is_proposed or turn.tool is None:
+        return None
+    if turn.error:
+        # Some report the same text as error and result; some only an exit code.
+        text = turn.error if _holds(turn.error, turn.result) else f"{turn.error}\n{turn.result}"
+        return _read(text, is_error=True, asked=turn.args)
+    if turn.result is None:
+        return None if turn.error is None else _read("", is_error=False, asked=None)
+    if _is_picture(turn.result):
+        return None  # a picture was shown: what came back is not known
+    return _read(mask_places(turn.result, turn.args), is_error=False, asked=turn.args)
+
+
+def _is_picture(result: str) -> bool:
+    return (
+        result[:_LONGEST_MESSAGE].lstrip()[:1] in _BRACKETS
+        and _PICTURE.fullmatch(result[:_LONGEST_MESSAGE]) is not None
+    )
+
+
+def has_timed_out(text: str) -> bool:
+    """Tell whether a failure is that no answer came in time."""
+    return _is_late(text[:_FAILURE_HEAD])
+
+
+def is_transient(text: str) -> bool:
+    """Tell whether a failure lies with the network or a busy service.
+
+    >>> is_transient("HTTP 429: too many requests")
+    True
+    """
+    return _is_busy(text[:_FAILURE_HEAD])
+
+
+@functools.lru_cache(maxsize=_HEADS)
+def _tells_of_more(text: str) -> bool:
+    return any(map(text.__contains__, _MORE_HINTS)) and _MORE.search(text) is not None
+
+
+# Asked of the same failures again and again.
+@functools.lru_cache(maxsize=_HEADS)
+def _is_late(head: str) -> bool:
+    return _LATE.search(head.lower()) is not None
+
+
+@functools.lru_cache(maxsize=_HEADS)
+def _is_busy(head: str) -> bool:
+    low = head.lower()
+    return any(map(low.__contains__, _BUSY_HINTS)) and _BUSY.search(low) is not None
+
+
+def _holds(error: str, result: str | None) -> bool:
+    return not result or result in error or error.strip() == result.strip()
+
+
+def _read(text: str, *, is_error: bool, asked: Mapping[str, Any] | None) -> Outcome:
+    """Read a text once, and then what of a failure hangs on what was asked."""
+    outcome = _known.find((text, is_error))
+    if outcome is None:
+        outcome = _read_answer(text, is_error=is_error)
+        if len(text) <= _COMPARED:
+            _known.keep((text, is_error), outcome)
+    if outcome.failure is None or not _has_bare_number(outcome.failure):
+        return outcome
+    failure = _without_numbers(outcome.failure, asked)
+    return outcome._replace(failure=failure, template=_template(failure))
+
+
+def _read_answer(text: str, *, is_error: bool) -> Outcome:
+    failures = _count_failures(text)
+    failed = is_error or (looks_failed(text) if failures is None else failures > 0)
+    failure = _tell_failure(text) if failed else None
+    return Outcome(
+        key=_digest(text, failed=failed),
+        failed=failed,
+        failure=failure,
+        template=_template(failure) if failure else None,
+        failures=failures,
+        is_long=len(text) > _LONGEST_ACKNOWLEDGEMENT and text.count("\n") > 1,
+        text=text[:_HEAD],
+        terms=terms_in(text if failure is None else failure),
+    )
+
+
+@functools.lru_cache(maxsize=_HEADS)
+def _has_bare_number(failure: str) -> bool:
+    return _BARE_NUMBER.search(failure) is not None
+
+
+@functools.lru_cache(maxsize=_HEADS)
+def _template(failure: str) -> str:
+    return _NAMES_AND_NUMBERS.sub("", failure)
+
+
+def _tell_failure(text: str) -> str:
+    lines = masked_lines(text)
+    chosen: list[str] = []
+    for line in lines:
+        if _TELLS_WHY.search(line) and not _looks_like_source(line) and line not in chosen:
+            chosen.append(line)
+            if len(chosen) == _ESSENTIAL_LINES:
+                break
+    chosen = chosen or list(lines[:_ESSENTIAL_LINES])
+    return mask_failure("\n".join(line[:_LONGEST_MESSAGE] for line in chosen))
+
+
+def _without_numbers(failure: str, asked: Mapping[str, Any] | None) -> str:
+    """Write numbers that were not asked for as 0."""
+    named = frozenset(_BARE_NUMBER.findall(canonical_json(asked)))
+    return _BARE_NUMBER.sub(lambda found: found[0] if found[0] in named else "0", failure)
+
+
+def _digest(text: str, *, failed: bool) -> str:
+    lines = masked_lines(text)
+    if len(lines) == 1 and lines[0].strip(_AROUND_HOLE) == HOLE:
+        lines = (text.strip(),)  # an id or a time alone is what was asked for
+    if len(lines) <= _SORTED_LINES:
+        # Short answers often come in any order: directory listings, parallel jobs.
+        lines = tuple(sorted(lines))
+    terms = terms_in(text)
+    # The same words in another order are the same answer; of few, each place counts.
+    known = "\n".join(lines if failed or len(terms) < BRIEF else sorted(terms))
+    if failed:
+        known = mask_failure(known)
+    if len(text) > _COMPARED:
+        # Tell long answers apart by samples of what lies between head and tail.
+        known += f"\n{len(text)} {crc32(_sample(text).encode('utf-8', 'surrogatepass'))}"
+    mark = "!" if failed else "="
+    return mark + blake2b(known.encode("utf-8", "surrogatepass"), digest_size=10).hexdigest()
+
+
+def _sample(text: str) -> str:
+    """Give a bounded part of a long text, from all over it."""
+    step = max(_SAMPLE, len(text) // _SAMPLES)
+    return "".join(text[start : start + _SAMPLE] for start in range(0, len(text), step))
+
+
+def looks_failed(result: str) -> bool:
+    """Tell an answer that says it failed, by its first lines or its last.
+
+    >>> looks_failed("ERROR! Your patch is empty."), looks_failed("def error(): ...")
+    (True, False)
+    """
+    if not result:
+        return False
+    head = result[:_FAILURE_HEAD].lower()
+    if _FAILS_AT_START.match(head):
+        return _SUCCEEDS.search(head.split("\n", 1)[0]) is None
+    if _fails_early(head.split("\n", 3)[:3]):
+        return _SUCCEEDS.search(head) is None
+    last = result[-300:].rstrip().rsplit("\n", 1)[-1]
+    return _LAST_LINE_ERROR.match(last) is not None
+
+
+def _fails_early(lines: list[str]) -> bool:
+    if not any(map("\n".join(lines).__contains__, _EARLY_HINTS)):
+        return False
+    hinted = [line for line in lines if any(map(line.__contains__, _EARLY_HINTS))]
+    return any(_FAILS_EARLY.search(line) for line in hinted if not _looks_like_source(line))
+
+
+def _looks_like_source(line: str) -> bool:
+    """Numbered lines, definitions, strings in code: a file that speaks of errors."""
+    return len(line) > _LONGEST_MESSAGE or line[:6].strip(" :|\t").isdigit() or "raise " in line
+
+
+def _count_failures(text: str) -> int | None:
+    tail = text[-_FAILURE_HEAD:].lower()
+    if "fail" in tail or "error" in tail:
+        counts = [int(found) for found in _TESTS_FAILED.findall(tail)]
+        if counts:
+            return sum(counts)
+    return 0 if " passed" in tail else None

@@ -1,0 +1,382 @@
+"""A turn, read once: what every detector needs of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from guard.nature import Retry, ToolNature, pick_args, progress_in
+from guard.reading.action import Action, read_action
+from guard.reading.arguments import Arguments, nearness, read_arguments
+from guard.reading.classify import PATH_ARGUMENTS, tells_to_wait
+from guard.reading.messages import terms_of
+from guard.reading.normalize import mask_request, meant_args, one_line, write_call
+from guard.reading.outcome import Outcome, has_timed_out, is_transient
+from guard.reading.similarity import Vector, bounded, vectorise, word_set
+from guard.turn import Role, Turn
+
+# Below this share of never-seen lines an answer brings nothing new.
+NEWS = 0.2
+# So many new terms are found in any rewording.
+FEW_TERMS = 3
+
+
+class Verbatim(NamedTuple):
+    """A turn's own words, each text by at most its head and tail.
+
+    Attributes:
+        content: What the agent wrote.
+        result: What the tool returned.
+        error: Why it failed, as told in the field of that name.
+        files: The files touched, sorted, each once: the turn's own list, else
+            the paths among its arguments.
+        state: The caller's hash of the environment.
+    """
+
+    content: str
+    result: str
+    error: str
+    files: tuple[str, ...]
+    state: str
+
+    @property
+    def came_back(self) -> str:
+        """The result and the error, each once."""
+        if not self.error or self.error in self.result:
+            return self.result
+        return f"{self.error}\n{self.result}".strip()
+
+
+UNSAID = Verbatim(content="", result="", error="", files=(), state="")
+
+
+@dataclass(slots=True, eq=False, kw_only=True)
+class Step:
+    """One turn, read once: what every detector needs of it.
+
+    Attributes:
+        seq: The turn's number.
+        key: The client's id of the turn, by which a completion finds it.
+        agent: Who acted; "" where unnamed.
+        refusals: How often what was handed in was refused in these words; 0: it was not.
+        verb: What is done, without to what: the tool and the command's name.
+        arguments: To what: the arguments, ready to be compared.
+        action_class: What kind of action it is (`guard.reading.classify.classify`).
+        is_call: A tool call; else a message.
+        proposed: The call has not run yet: no outcome.
+        call: Canonical text for people and allowlists.
+        request: What is compared: equal requests ask for the same.
+        outcome: What came back; None: unknown.
+        news: Share of lines never seen before, in [0, 1]; 0 where unknown, or where
+            hardly a term of them is new.
+        gained: Share of the answer's terms never seen before, in [0, 1].
+        asks: The call only asks; else it acts.
+        patient: It waits for something, or failed for a reason that may pass.
+        moves: It moves by one step: repeating it is how it is used.
+        nudged: It answers a message that was sent again, by a machine or out of patience.
+        shows: A message that holds an action or what came of one, not talk alone.
+        edits: It changes files.
+        thinks: It only thinks aloud.
+        runs: It runs a command or code, told in its arguments.
+        fresh: The request was not seen before among the remembered steps.
+        untried: It never succeeded before among them.
+        improved: Fewer failures than the last time it was asked.
+        meaning: The text whose likeness counts: the request, or the message.
+        words: The words of `meaning`.
+        terms: What a message tells (`guard.reading.messages.terms_of`); a call's only where it
+            hands over.
+        new_terms: How many of them no message before had.
+        hands_over: It passes the matter to another agent.
+        chant: What a message says over and over within itself, or None.
+        verbatim: The turn's own words, for rules that read the raw text; else empty.
+        failed: It is known to have failed.
+        failure: What failed, None where nothing is known to have.
+        outcome_key: The identity of what came back, None where unknown.
+        outcome_known: What came back is known; a message is its own outcome.
+        is_answered: A call, more than a thought, of which is known what came back.
+        is_first: A call not made before: it repeats nothing.
+        acted: An action that changed something: new, not failed, not only asking.
+        progressed: Something came of it: new information, a new action, fewer failures.
+        tells_something: A message with more than a few terms that none before it had.
+    """
+
+    seq: int
+    key: str | None
+    agent: str
+    action: Action
+    arguments: Arguments
+    proposed: bool
+    request: str
+    meaning: str
+    outcome: Outcome | None
+    news: float
+    gained: float
+    asks: bool
+    patient: bool
+    moves: bool
+    nudged: bool
+    fresh: bool
+    untried: bool
+    improved: bool
+    terms: frozenset[str]
+    new_terms: int
+    verbatim: Verbatim
+    refusals: int = 0
+    verb: str = field(init=False)
+    action_class: str = field(init=False)
+    is_call: bool = field(init=False)
+    call: str = field(init=False)
+    words: frozenset[str] = field(init=False)
+    edits: bool = field(init=False)
+    thinks: bool = field(init=False)
+    hands_over: bool = field(init=False)
+    runs: bool = field(init=False)
+    failed: bool = field(init=False)
+    failure: str | None = field(init=False)
+    outcome_key: str | None = field(init=False)
+    outcome_known: bool = field(init=False)
+    is_answered: bool = field(init=False)
+    is_first: bool = field(init=False)
+    acted: bool = field(init=False)
+    progressed: bool = field(init=False)
+    tells_something: bool = field(init=False)
+
+    def __post_init__(self) -> None:
+        # Laid out once: later turns look at each step hundreds of times.
+        action, outcome = self.action, self.outcome
+        self.verb, self.action_class, self.call = action.verb, action.action_class, action.call
+        self.is_call, self.edits, self.runs = action.is_call, action.edits, bool(action.command)
+        self.thinks, self.hands_over = action.thinks, action.hands_over
+        self.words = action.words if self.meaning is action.meaning else word_set(self.meaning)
+        self.failed = outcome is not None and outcome.failed
+        self.failure = outcome.failure if outcome else None
+        self.outcome_key = outcome.key if outcome else None
+        self.outcome_known = outcome is not None or not self.is_call
+        self.is_answered = outcome is not None and self.is_call and not self.thinks
+        self.is_first = self.is_call and self.fresh
+        self.acted = self._has_acted()
+        self.progressed = self.news >= NEWS or self.acted or self.improved
+        self.tells_something = self.new_terms > FEW_TERMS
+
+    def _has_acted(self) -> bool:
+        if not self.is_call or self.proposed or self.failed or not self.untried:
+            return False
+        return not self.asks if self.outcome else self.edits
+
+    @property
+    def shows(self) -> bool:
+        """A message that holds an action or what came of one, not talk alone."""
+        return self.action.shows
+
+    @property
+    def chant(self) -> str | None:
+        """What a message says over and over within itself, or None."""
+        return self.action.chant
+
+    @property
+    def looks_around(self) -> bool:
+        """It only asks and is answered, as everyone who begins does."""
+        return self.asks and not self.failed
+
+    @property
+    def names(self) -> frozenset[str]:
+        """The names and numbers in its arguments: what the call is about."""
+        return self.arguments.names
+
+    @property
+    def vector(self) -> Vector:
+        """The meaning as a unit vector, worked out when first asked for."""
+        return vectorise(self.meaning)
+
+    @property
+    def template(self) -> str | None:
+        """What failed, without names: what failures of one sort have in common."""
+        return self.outcome.template if self.outcome else None
+
+    @property
+    def stays_patient(self) -> bool:
+        """The same answer for a while is how it is used."""
+        return self.patient or (self.moves and not (self.outcome and self.outcome.is_long))
+
+    def answers_as(self, other: Step) -> bool:
+        """What came back is the same: the same answer, or the same failure again."""
+        if self.outcome is None or other.outcome is None:
+            return True
+        if self.outcome.key == other.outcome.key:
+            return True
+        if self.improved or self.outcome.is_long or self.failure is None:
+            return False
+        return self.failure == other.failure
+
+    def nearness(self, other: Step) -> float:
+        """How near two requests are, in [0, 1]: 1 is the same request."""
+        if self.request == other.request:
+            return 1.0
+        if self.verb != other.verb or not self.is_call:
+            return 0.0
+        return nearness(self.arguments, other.arguments, acts=not self.asks)
+
+
+def read_step(
+    turn: Turn,
+    *,
+    seq: int,
+    outcome: Outcome | None,
+    news: float,
+    gained: float,
+    before: Sequence[Step],
+    action: Action | None = None,
+    nature: ToolNature | None = None,
+    nudged: bool = False,
+    keep_verbatim: bool = True,
+    refusals: int = 0,
+) -> Step:
+    """Read a turn into a step, beside the steps before it.
+
+    `action` is what it asks for, where that was read before. `nature` is what is said
+    of the tool: which arguments tell its calls apart, what of its result is
+    progress, what asking again means. Without `keep_verbatim` the turn's own words are
+    not kept.
+    """
+    action = action or read_action(turn)
+    arguments, request = _ask(turn, action, outcome, nature)
+    earlier = [step for step in before if step.request == request and step.is_call]
+    outcome, news, improved = _weigh(turn, outcome, nature, news, earlier, before)
+    meaning = request if action.is_call else action.meaning
+    terms = _terms(action, meaning)
+    return Step(
+        seq=seq,
+        key=turn.key,
+        agent=speaker(turn),
+        action=action,
+        arguments=arguments,
+        proposed=turn.is_proposed,
+        request=request,
+        meaning=meaning,
+        outcome=outcome,
+        news=news,
+        gained=gained,
+        asks=action.asks,
+        patient=_is_patient(turn.tool, action, outcome, nature),
+        moves=action.moves and not (nature and nature.retry is Retry.NONE),
+        nudged=nudged,
+        fresh=not earlier,
+        untried=not earlier or all(step.failed for step in earlier),
+        improved=improved,
+        terms=terms,
+        new_terms=_count_new(terms, before) if terms else 0,
+        verbatim=verbatim_of(turn) if keep_verbatim else UNSAID,
+        refusals=refusals,
+    )
+
+
+def _ask(
+    turn: Turn, action: Action, outcome: Outcome | None, nature: ToolNature | None
+) -> tuple[Arguments, str]:
+    """Give what is compared of a turn: its meant arguments, and the request as text."""
+    arguments, request = action.arguments, action.request
+    if nature and nature.loop_key is not None and turn.tool is not None:
+        args = meant_args(pick_args(turn.args, nature.loop_key))
+        request = mask_request(turn, write_call(turn.tool, args), args)
+        arguments = read_arguments(args)
+    if _is_told_by_its_text(turn, outcome):
+        request = f"{request} {one_line(turn.content or '')}"
+    return arguments, request
+
+
+def _weigh(
+    turn: Turn,
+    outcome: Outcome | None,
+    nature: ToolNature | None,
+    news: float,
+    earlier: Sequence[Step],
+    before: Sequence[Step],
+) -> tuple[Outcome | None, float, bool]:
+    """Give the outcome as it counts, what of it is news, and whether it is better."""
+    improved = _has_improved(outcome, earlier)
+    if outcome is None:
+        return None, news, improved
+    if outcome.failure and outcome.failure in [step.failure for step in before]:
+        news = 0.0  # a failure that is known tells nothing, whatever it quotes
+    if nature and (told := _progress_told(turn, outcome, nature)):
+        last = next((step.outcome_key for step in reversed(earlier) if step.outcome_key), None)
+        return outcome._replace(key=told), float(told != last), last is not None and told != last
+    return outcome, news, improved
+
+
+def _terms(action: Action, meaning: str) -> frozenset[str]:
+    if meaning is action.meaning:
+        return action.terms
+    return terms_of(meaning) if action.hands_over or action.thinks else frozenset()
+
+
+def _count_new(terms: frozenset[str], before: Sequence[Step]) -> int:
+    for step in reversed(before):
+        if not terms:
+            break
+        terms -= step.terms
+    return len(terms)
+
+
+def _is_told_by_its_text(turn: Turn, outcome: Outcome | None) -> bool:
+    """A call without arguments that is merely acknowledged: `step()`, "ok".
+
+    What the agent says beside it is then what it asks for.
+    """
+    if turn.tool is None or turn.args or not turn.content or outcome is None:
+        return False
+    return not outcome.failed and "\n" not in outcome.text.strip()
+
+
+def speaker(turn: Turn) -> str:
+    """Name who acts: the agent; tools and models of a run without names are one."""
+    if turn.agent is not None:
+        return turn.agent
+    return "tool" if turn.role is Role.TOOL and turn.tool is None else ""
+
+
+def _progress_told(turn: Turn, outcome: Outcome, nature: ToolNature) -> str | None:
+    """Give what stands at the tool's own progress key; failures have their identity."""
+    if outcome.failed or not nature.progress_key:
+        return None
+    return progress_in(turn.result or "", nature.progress_key)
+
+
+def _is_patient(
+    tool: str | None, action: Action, outcome: Outcome | None, nature: ToolNature | None
+) -> bool:
+    failed = outcome is not None and outcome.failed
+    if nature and nature.retry:
+        return nature.retry is Retry.POLL or (nature.retry is Retry.RETRY and failed)
+    if outcome is None or not failed:
+        return action.waits or tells_to_wait(tool, outcome.text if outcome else "")
+    # A service that is late is waited for; a command of one's own hangs. And "the
+    # service is not running" is a failure, not something to wait for.
+    if action.waits or is_transient(outcome.text):
+        return True
+    return not action.command and has_timed_out(outcome.text)
+
+
+def _has_improved(outcome: Outcome | None, earlier: Sequence[Step]) -> bool:
+    if outcome is None or outcome.failures is None:
+        return False
+    last = next((step.outcome for step in reversed(earlier) if step.outcome), None)
+    return last is not None and last.failures is not None and outcome.failures < last.failures
+
+
+def verbatim_of(turn: Turn) -> Verbatim:
+    """Read a turn's own words; nothing came back from a proposed call."""
+    done = not turn.is_proposed
+    return Verbatim(
+        content=bounded(turn.content or "", joint="\n"),
+        result=bounded(turn.result or "", joint="\n") if done else "",
+        error=bounded(turn.error or "", joint="\n") if done else "",
+        files=tuple(sorted(set(turn.files or _named_files(turn.args)))),
+        state=turn.state or "",
+    )
+
+
+def _named_files(args: Mapping[str, Any] | None) -> list[str]:
+    values = [(args or {}).get(name) for name in PATH_ARGUMENTS]
+    return [value for value in values if isinstance(value, str) and value]

@@ -1,0 +1,262 @@
+r"""Mask what changes from run to run without meaning: times, ids, durations.
+
+Regular expressions are the cost of an engine like this. So words are
+judged by their shape, each digit as 0, and a shape is judged once: a listing has
+hundreds of numbers and few shapes. What depends on a neighbouring word is looked
+for only where a hint stands.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Collection
+
+HOLE = "<~>"
+"""What stands where a volatile part was."""
+_LONGEST_WORD = 400
+_SECONDS = 10
+_AROUND = ".,:;()[]{}'\""
+# A cache and nothing more: what is masked does not depend on it.
+_plain_shapes: set[str] = set()
+_MOST_SHAPES = 40_000
+_FEW_HINTS = 12
+_HAS_DIGIT = re.compile(r"\d")
+_DIGITS = re.compile(r"\d+")
+# Of bytes: `str.translate` looks each sign up anew for each text.
+_TO_ZERO = bytes.maketrans(b"123456789", b"000000000")
+# Marks that neither stand in a volatile word nor keep one from being volatile.
+_MARKS = b"!\"#$%&'()*,/;<=>?@[\\]^`{|}~"
+_TO_SHAPE = _TO_ZERO.translate(bytes.maketrans(_MARKS, b" " * len(_MARKS)))
+
+_WORDS = (
+    r"[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}"  # UUID
+    r"|\d{4}-\d\d-\d\d(?:T\d\d:\d\d(?::\d\d(?:[.,]\d+)?)?(?:Z|[+-]\d\d:?\d\d)?)?"  # date, time
+    r"|(?<![\w.:/])\d{1,2}:\d\d(?::\d\d(?:[.,]\d+)?)?(?:Z|[ap]m)?(?![\w:])"  # clock
+    r"|0x[0-9a-fA-F]{3,}"  # address
+    r"|(?<![0-9A-Za-z])(?=[0-9a-fA-F]*\d)[0-9a-fA-F]{12,}(?![0-9A-Za-z])"  # digest, trace id
+    r"|(?<![\w.])%s\d{8}(?:\d{3})?(?:\.\d+)?(?![\w])"  # seconds since 1970
+    r"|(?<![\w.])\d+(?:\.\d+)?(?:ns|us|µs|ms|s|sec|secs|m\d+(?:\.\d+)?s|h\d+m)(?!\w)"  # duration
+    r"|(?:/private)?/(?:tmp|var/tmp|var/folders|dev/shm)/[^\s\"',;:)]*\d[^\s\"',;:)]*"  # temp
+    r"|(?<![0-9A-Za-z])(?:call|toolu|req|msg|run|task|job|sess|session|trace|span|chatcmpl|resp|evt"
+    r"|tx|cmpl|item)[_-](?=[A-Za-z]*\d)[0-9A-Za-z]{6,}"  # prefixed id
+    r"|(?<![0-9A-Za-z])(?=[A-Za-z]*\d)(?=[0-9a-z]*[A-Z])(?=[0-9A-Z]*[a-z])[0-9A-Za-z]{16,}"
+    r"(?![0-9A-Za-z])"  # random id
+)
+_VOLATILE = re.compile(_WORDS % "1[4-9]")
+# The shape of whatever the expression above finds, temporary paths apart.
+_VOLATILE_SHAPE = re.compile(_WORDS % "00")
+_TEMPORARY = (" tmp ", " var folders ", " dev shm ")
+# One of these stands in whatever they find in a word, at a quarter of their cost.
+_MAY_BE_VOLATILE = re.compile(r"[-:_/]|0x|\d[nuµmsh]|.{10}")
+_SCRATCH = re.compile(
+    r"(?:/private)?/(?:tmp|var/tmp|var/folders)/(?:[^\W\d]|[./-]){0,150}+\d[\w./-]*+"
+)
+# A value made volatile by what stands beside it: "took 3 seconds", "attempt 4",
+# "messageId": "1a2b3c".
+_ONE_USE = r"\"? ?[:=] ?\"?)(?=[A-Za-z_-]{0,40}\d)[\w.-]{6,}"
+_BESIDE: tuple[tuple[tuple[str, ...], re.Pattern[str], str], ...] = (
+    (
+        (" sec", " min", " ms", " millis"),
+        re.compile(
+            r"\d(?<!\d\d)\d*+(?:\.\d++)?(?= (?:seconds?|secs?|minutes?|mins?|milliseconds?|ms)\b)"
+        ),
+        HOLE,
+    ),
+    (
+        ("attempt", "retr", "elapsed", "took", "pid", "iteration"),
+        re.compile(
+            r"(?i)\b((?:attempts?|retry|retries|elapsed|took|pid|iteration)[ #:=]{1,3})"
+            r"\d+(?:\.\d+)?"
+        ),
+        rf"\g<1>{HOLE}",
+    ),
+    (('id"', "id:", "id=", "id ="), re.compile("([iI][dD]" + _ONE_USE), rf"\g<1>{HOLE}"),
+    (
+        ('_ms"', '_s"', '_sec"', '_seconds"', 'took"', 'elapsed"', 'duration"', 'latency"', 'age"'),
+        re.compile(
+            r"(\"\w{0,40}(?:_ms|_s|_sec|_seconds|took|elapsed|duration|latency|age)\" ?: ?)"
+            r"\d+(?:\.\d+)?"
+        ),
+        rf"\g<1>{HOLE}",
+    ),
+    (("ticket",), re.compile("([tT]icket" + _ONE_USE), rf"\g<1>{HOLE}"),
+    (("timestamp",), re.compile("([tT]imestamp" + _ONE_USE), rf"\g<1>{HOLE}"),
+    (("nonce",), re.compile("([nN]once" + _ONE_USE), rf"\g<1>{HOLE}"),
+    (("etag",), re.compile("([eE][tT]ag" + _ONE_USE), rf"\g<1>{HOLE}"),
+)
+_HINTS = tuple(hint for hints, _, _ in _BESIDE for hint in hints if not hint.endswith('"'))
+_HINTS_IN_JSON = tuple(hint for hints, _, _ in _BESIDE for hint in hints if hint.endswith('"'))
+# What a shell says of a job it put into the background: "[1] 46519".
+_JOB = re.compile(r"\[\d+\]\s+\d+")
+_LINE_NUMBER = re.compile(r"([lL]ines? ?:?|:|\(|\bL)\d+(?::\d+)?")
+_ABSOLUTE_PATH = re.compile(r"/(?:[\w.@+-]+/)+([\w.@+-]+)")
+
+
+def mask_volatile(text: str) -> str:
+    """Replace times, durations, ids, addresses and temporary paths by a hole.
+
+    Plain numbers and quoted names stay: page 2 is not page 3.
+
+    >>> mask_volatile("2 failed in 0.53s at 2026-11-21T21:08:00Z, see /tmp/tmpab12x/log")
+    '2 failed in <~> at <~>, see <~>'
+    >>> mask_volatile("attempt 3: job is 40 % done")
+    'attempt <~>: job is 40 % done'
+    """
+    lines = text.split("\n")
+    if text[:1] == "[":
+        lines = list(map(mask_job, lines))
+    return "\n".join(mask_lines(lines))
+
+
+def mask_lines(lines: list[str]) -> list[str]:
+    """Mask each line as `mask_volatile` does; give the same list where no digit stands.
+
+    >>> mask_lines(["no figures", "ready in 0.3s"])
+    ['no figures', 'ready in <~>']
+    """
+    shapes = shapes_of(lines)
+    places = numbered(shapes)
+    if not places:
+        return lines
+    masked = lines.copy()
+    some = mask_numbered([lines[at] for at in places], [shapes[at] for at in places])
+    for place, line in zip(places, some, strict=True):
+        masked[place] = line
+    return masked
+
+
+def shapes_of(lines: list[str]) -> list[str]:
+    """Give the shape of each line (`shape_of`)."""
+    return shape_of("\n".join(lines)).split("\n")
+
+
+def numbered(shapes: list[str]) -> list[int]:
+    """Give the places of the shapes in which a digit may stand."""
+    return [place for place, shape in enumerate(shapes) if "0" in shape or not shape.isascii()]
+
+
+def mask_job(line: str) -> str:
+    """Replace what a shell says of a job it put into the background.
+
+    >>> mask_job("[1] 46519"), mask_job("[1] pytest")
+    ('<~>', '[1] pytest')
+    """
+    return HOLE if line[:1] == "[" and _JOB.fullmatch(line) else line
+
+
+def zero_digits(text: str) -> str:
+    """Write every number as 0.
+
+    >>> zero_digits("page 12 of 300")
+    'page 0 of 0'
+    """
+    if not text.isascii():
+        return _DIGITS.sub("0", text)
+    # A twentieth of the expression's cost.
+    text = text.encode().translate(_TO_ZERO).decode()
+    while "00" in text:
+        text = text.replace("00", "0")
+    return text
+
+
+def shape_of(text: str) -> str:
+    """Write every plain digit as 0, and marks between words as spaces, sign for sign.
+
+    >>> shape_of("matrix[12]=(0x7f)")
+    'matrix 00   0x0f '
+    """
+    signs = text.encode("utf-8", "surrogatepass").translate(_TO_SHAPE)
+    return signs.decode("utf-8", "surrogatepass")
+
+
+def mask_scratch(text: str) -> str:
+    """Replace temporary paths with made-up names by a hole, and nothing else.
+
+    Dates, ids and numbers that an agent asks for are what it asks for.
+
+    >>> mask_scratch("run /tmp/tmpab12x/job.sh 3f2504e0 2026-05-10")
+    'run <~> 3f2504e0 2026-05-10'
+    """
+    has_hint = "tmp/" in text or "/var/folders" in text
+    return _SCRATCH.sub(HOLE, text) if has_hint else text
+
+
+def mask_failure(text: str) -> str:
+    r"""Mask a failure's text, masked already, further: line numbers, directories.
+
+    >>> mask_failure('File "/home/me/app/auth.py", line 12: no column \'a1\'')
+    'File "auth.py", line <~>: no column \'a1\''
+    """
+    if "/" in text:
+        text = _ABSOLUTE_PATH.sub(r"\1", text)
+    return _LINE_NUMBER.sub(rf"\g<1>{HOLE}", text) if _HAS_DIGIT.search(text) else text
+
+
+def mask_numbered(lines: list[str], shapes: list[str]) -> list[str]:
+    """Mask lines that may each hold a digit, in place; shapes tell which are worth a look."""
+    if suspects := _suspects("\n".join(shapes)):
+        for place in _places_of(suspects, shapes):
+            lines[place] = _mask_line(lines[place])
+    return _mask_beside(lines)
+
+
+def _suspects(shape: str) -> list[str]:
+    """Give what stands in the shape of a line with a volatile word in it.
+
+    Most words of a run come again: only shapes not seen before are looked at.
+    """
+    if len(_plain_shapes) > _MOST_SHAPES:
+        _plain_shapes.clear()
+    words = shape.split()
+    if shape.isascii():
+        numbered = [word for word in words if "0" in word]
+    else:
+        numbered = list(filter(_may_hold_digit, words))
+    unknown = set(numbered).difference(_plain_shapes)
+    suspects = list(filter(_may_be_volatile, unknown))
+    _plain_shapes.update(unknown.difference(suspects))
+    return suspects + [hint for hint in _TEMPORARY if hint in shape]
+
+
+def _may_hold_digit(shape: str) -> bool:
+    return "0" in shape or not shape.isascii()
+
+
+def _may_be_volatile(shape: str) -> bool:
+    if len(shape) > _LONGEST_WORD or not _MAY_BE_VOLATILE.search(shape):
+        return False
+    return _HAS_DIGIT.search(shape) is not None and _VOLATILE_SHAPE.search(shape) is not None
+
+
+def _mask_line(line: str) -> str:
+    return " ".join([_mask_word(word) for word in line.split(" ")])
+
+
+@functools.lru_cache(maxsize=8192)
+def _mask_word(word: str) -> str:
+    if len(word) > _LONGEST_WORD or not _HAS_DIGIT.search(word):
+        return word
+    if len(word) < _SECONDS and word.strip(_AROUND).isdigit():
+        return word
+    return _VOLATILE.sub(HOLE, word) if _MAY_BE_VOLATILE.search(word) else word
+
+
+def _mask_beside(lines: list[str]) -> list[str]:
+    low = "\n".join(lines).lower()
+    stands = low.__contains__
+    if not any(map(stands, _HINTS)) and not ('"' in low and any(map(stands, _HINTS_IN_JSON))):
+        return lines
+    low_lines = low.split("\n")
+    for hints, pattern, replacement in _BESIDE:
+        if standing := list(filter(stands, hints)):
+            for place in _places_of(standing, low_lines):
+                lines[place] = pattern.sub(replacement, lines[place])
+    return lines
+
+
+def _places_of(hints: list[str], lines: list[str]) -> Collection[int]:
+    """Give the places of the lines that hold a hint; most lines of a listing hold none."""
+    if len(hints) > _FEW_HINTS:
+        return range(len(lines))
+    return {place for hint in hints for place, line in enumerate(lines) if hint in line}

@@ -1,0 +1,127 @@
+"""Which server and key each connected agent uses: ~/.config/missioncontrol/keys.toml.
+
+Only the forwarder and `guard doctor` read it; it is never inside a project.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+import tomllib
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from guard.sdk.timing import HOOK_HOLD_S
+
+USER_WIDE = "*"
+"""The place of a connection that holds in every directory."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Connection:
+    """One agent, connected in one project directory or everywhere.
+
+    `hold_s` is the time-out of its hooks that may hold; whoever forwards one must
+    give up before.
+    """
+
+    client: str
+    place: str
+    url: str
+    key: str
+    fail: Literal["open", "closed"] = "open"
+    via: Literal["http", "command"] = "command"
+    hold_s: int = HOOK_HOLD_S
+    defer_s: int | None = None
+
+
+def keys_path() -> Path:
+    """Where connections are kept."""
+    return Path.home() / ".config" / "missioncontrol" / "keys.toml"
+
+
+def connections() -> list[Connection]:
+    """Read every connection; none where there is no readable file."""
+    try:
+        document = tomllib.loads(keys_path().read_text("utf-8"))
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError):
+        return []
+    rows = document.get("connection")
+    read = [_connection(row) for row in (rows if isinstance(rows, list) else ())]
+    return [connection for connection in read if connection is not None]
+
+
+def connection_for(client: str, cwd: str | Path) -> Connection | None:
+    """Find the connection that holds in `cwd`: the innermost project's, else the user's."""
+    here = [c for c in connections() if c.client == client and _covers(c.place, Path(cwd))]
+    return max(here, key=lambda c: 0 if c.place == USER_WIDE else len(c.place), default=None)
+
+
+def remember(connection: Connection) -> None:
+    """Keep a connection, instead of the one in the same place."""
+    _write([*_others(connection.client, connection.place), connection])
+
+
+def forget(client: str, place: str) -> None:
+    """Drop the connection in this place, if there is one; with the last one goes the file."""
+    if others := _others(client, place):
+        _write(others)
+    else:
+        keys_path().unlink(missing_ok=True)
+
+
+def write_private(path: Path, content: bytes) -> None:
+    """Replace a file in one step; only its owner may read it, from the first byte."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    descriptor, draft = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(content)
+        Path(draft).replace(path)  # mkstemp made it 0600
+    except BaseException:
+        Path(draft).unlink(missing_ok=True)
+        raise
+
+
+def _others(client: str, place: str) -> list[Connection]:
+    return [c for c in connections() if (c.client, c.place) != (client, place)]
+
+
+def _covers(place: str, cwd: Path) -> bool:
+    return place == USER_WIDE or cwd.resolve().is_relative_to(place)
+
+
+def _connection(row: Any) -> Connection | None:
+    if not isinstance(row, dict):
+        return None
+    texts = {name: str(row.get(name) or "") for name in ("client", "place", "url", "key")}
+    if not all(texts.values()):
+        return None
+    return Connection(
+        **texts,
+        fail="closed" if row.get("fail") == "closed" else "open",
+        via="http" if row.get("via") == "http" else "command",
+        hold_s=_whole(row.get("hold_s")) or HOOK_HOLD_S,
+        defer_s=_whole(row.get("defer_s")),
+    )
+
+
+def _whole(value: Any) -> int | None:
+    return value if isinstance(value, int) and value > 0 else None
+
+
+def _write(kept: list[Connection]) -> None:
+    """A JSON string is a TOML basic string, so json.dumps quotes for us."""
+    head = "# Written by `guard connect`. Holds agent keys: keep it to yourself.\n"
+    tables = (
+        "\n[[connection]]\n"
+        + "".join(
+            f"{name} = {json.dumps(value)}\n"
+            for name in ("client", "place", "url", "key", "fail", "via", "hold_s", "defer_s")
+            if (value := getattr(c, name)) is not None
+        )
+        for c in kept
+    )
+    write_private(keys_path(), (head + "".join(tables)).encode())

@@ -1,0 +1,99 @@
+"""A thread that says again and again: this process lives, and its sessions with it.
+
+A killed process cannot say that it was killed; the server misses it instead. One thread
+serves all sessions of a process, apart from any event loop: a loop that a tool blocks is
+no dead agent. It ends with the last session.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import threading
+import time
+from operator import itemgetter
+from typing import Protocol
+from weakref import WeakKeyDictionary
+
+logger = logging.getLogger("guard")
+
+BEATS_EVERY_S = 20.0
+"""The server misses a client that it has not heard of for 45 s."""
+
+
+class Living(Protocol):
+    """A session, as the pulse knows it."""
+
+    def beat(self) -> bool:
+        """Say that it lives; False: nobody wants to hear it again."""
+
+
+class Pulse:
+    """Beats for each session it was given, at once and then every twenty seconds.
+
+    It holds nobody: a session that the host dropped beats no more.
+    """
+
+    def __init__(self, *, every_s: float = BEATS_EVERY_S) -> None:
+        self._every_s = every_s
+        self.start_afresh()
+
+    def start_afresh(self) -> None:
+        """Forget all: a fork takes no thread along, and perhaps a lock that nobody opens."""
+        self._changed = threading.Condition()
+        self._due: WeakKeyDictionary[Living, float] = WeakKeyDictionary()
+        self._thread: threading.Thread | None = None
+
+    def start(self, session: Living) -> None:
+        """Beat for a session from now on."""
+        with self._changed:
+            self._due[session] = 0.0
+            self._changed.notify()
+            if self._thread is None:
+                self._begin()
+
+    def stop(self, session: Living) -> None:
+        """Beat for it no more."""
+        with self._changed:
+            self._due.pop(session, None)
+            self._changed.notify()
+
+    def _begin(self) -> None:
+        thread = threading.Thread(target=self._work, name="missioncontrol-pulse", daemon=True)
+        try:
+            thread.start()
+        except RuntimeError:  # the process ends
+            return
+        self._thread = thread
+
+    def _work(self) -> None:
+        while (session := self._next()) is not None:
+            try:
+                goes_on = session.beat()
+            except Exception:
+                logger.exception("a sign of life failed; the agent goes on")
+                goes_on = True
+            if not goes_on:
+                self.stop(session)
+            del session
+
+    def _next(self) -> Living | None:
+        """Wait for the session whose beat is due; None: there is none left."""
+        with self._changed:
+            while due := list(self._due.items()):
+                session, due_at = min(due, key=itemgetter(1))
+                left_s = due_at - time.monotonic()
+                if left_s <= 0:
+                    self._due[session] = time.monotonic() + self._every_s
+                    return session
+                del session, due  # while we wait, only its host holds it
+                self._changed.wait(left_s)
+            self._thread = None
+            return None
+
+
+pulse = Pulse()
+"""This process's own."""
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=pulse.start_afresh)

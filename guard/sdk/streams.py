@@ -1,0 +1,121 @@
+"""The transport of an `AsyncSession`: HTTP/1.1 over asyncio's streams."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import ssl
+from dataclasses import dataclass
+
+from guard.errors import ServerAway
+from guard.sdk.exchange import Answer, Request
+from guard.sdk.transport import CONNECT_S, IDLE_CONNECTIONS, Endpoint, answer_of, payload
+
+_NO_ANSWER = (OSError, EOFError, ValueError, LookupError, asyncio.LimitOverrunError)
+"""No connection, a cut one, or bytes that are no HTTP."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Stream:
+    reader: asyncio.StreamReader
+    writer: asyncio.StreamWriter
+
+
+class AsyncHttpTransport:
+    """Keeps a few connections open, as `HttpTransport`: a held call is a socket, not a thread."""
+
+    def __init__(self, url: str, key: str) -> None:
+        self._endpoint = Endpoint.of(url, key)
+        self._idle: list[_Stream] = []
+        self._keeps = True
+
+    async def send(self, request: Request) -> Answer:
+        """Send and read the whole answer.
+
+        Raises:
+            ServerAway: No answer within the request's time.
+        """
+        if self._idle:
+            try:
+                return await self._exchange(self._idle.pop(), request)
+            except (asyncio.IncompleteReadError, ConnectionError):
+                pass  # a kept connection the server closed; see HttpTransport.send
+            except _NO_ANSWER as error:
+                raise ServerAway(str(error) or type(error).__name__) from error
+        try:
+            return await self._exchange(await self._connect(), request)
+        except _NO_ANSWER as error:
+            raise ServerAway(str(error) or type(error).__name__) from error
+
+    async def close(self) -> None:
+        """Close what is kept; a request that is under way closes its own."""
+        idle, self._idle, self._keeps = self._idle, [], False
+        for stream in idle:
+            await _closed(stream)
+
+    async def _connect(self) -> _Stream:
+        secure = ssl.create_default_context() if self._endpoint.scheme == "https" else None
+        opening = asyncio.open_connection(self._endpoint.host, self._endpoint.port, ssl=secure)
+        return _Stream(*await asyncio.wait_for(opening, CONNECT_S))
+
+    async def _exchange(self, stream: _Stream, request: Request) -> Answer:
+        try:
+            async with asyncio.timeout(request.timeout_s):
+                stream.writer.write(self._head(request) + payload(request))
+                await stream.writer.drain()
+                status, headers = await _read_head(stream.reader)
+                raw = await _read_body(stream.reader, status, headers)
+                answer = answer_of(status, raw, headers.get("retry-after"))
+        except BaseException:
+            await _closed(stream)
+            raise
+        ends = headers.get("connection", "").lower() == "close"
+        if ends or not self._keeps or len(self._idle) >= IDLE_CONNECTIONS:
+            await _closed(stream)
+        else:
+            self._idle.append(stream)
+        return answer
+
+    def _head(self, request: Request) -> bytes:
+        headers = {
+            "Host": self._endpoint.authority,
+            "Content-Length": str(len(payload(request))),
+            **self._endpoint.headers(request),
+        }
+        first = f"{request.method} {self._endpoint.target(request)} HTTP/1.1\r\n"
+        lines = "".join(f"{name}: {value}\r\n" for name, value in headers.items())
+        return f"{first}{lines}\r\n".encode("latin-1")
+
+
+async def _closed(stream: _Stream) -> None:
+    stream.writer.close()
+    with contextlib.suppress(OSError):  # closed from the other side: closed is all we want
+        await stream.writer.wait_closed()
+
+
+async def _read_head(reader: asyncio.StreamReader) -> tuple[int, dict[str, str]]:
+    first, *lines = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1").split("\r\n")
+    pairs = (line.partition(":") for line in lines if line)
+    headers = {name.strip().lower(): value.strip() for name, _, value in pairs}
+    return int(first.split()[1]), headers
+
+
+async def _read_body(reader: asyncio.StreamReader, status: int, headers: dict[str, str]) -> bytes:
+    if status in {204, 304}:
+        return b""
+    if "chunked" in headers.get("transfer-encoding", "").lower():
+        return await _read_chunks(reader)
+    if "content-length" in headers:
+        return await reader.readexactly(int(headers["content-length"]))
+    headers["connection"] = "close"  # its end is the connection's end
+    return await reader.read()
+
+
+async def _read_chunks(reader: asyncio.StreamReader) -> bytes:
+    body = b""
+    while size := int((await reader.readuntil(b"\r\n")).partition(b";")[0], 16):
+        body += await reader.readexactly(size)
+        await reader.readuntil(b"\r\n")
+    while await reader.readuntil(b"\r\n") != b"\r\n":
+        pass  # trailers
+    return body

@@ -1,0 +1,33 @@
+"""How commands name projects."""
+
+from __future__ import annotations
+
+from uuid import UUID
+
+from django.core.management.base import CommandError
+from django.db.models import Q
+
+from missioncontrol.accounts.models import Project
+
+
+def chosen_projects(wanted: str | None) -> list[Project]:
+    """Return the projects of this id or name; of none: all.
+
+    Raises:
+        CommandError: there is none.
+    """
+    found = Project.objects.order_by("id")
+    if wanted:
+        named = Q(name=wanted)
+        found = found.filter(named | Q(pk=UUID(wanted)) if _is_id(wanted) else named)
+    if not found:
+        raise CommandError(f"There is no project {wanted!r}." if wanted else "There is no project.")
+    return list(found)
+
+
+def _is_id(text: str) -> bool:
+    try:
+        UUID(text)
+    except ValueError:
+        return False
+    return True

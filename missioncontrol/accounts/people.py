@@ -1,0 +1,78 @@
+"""People and what they are called: the audit log names them, so no two share a name."""
+
+from __future__ import annotations
+
+import unicodedata
+
+from django.contrib.auth.models import User
+from django.db import IntegrityError, transaction
+from django.db.models import Q, QuerySet
+
+from missioncontrol.accounts.services import LOCAL_OWNER
+from missioncontrol.errors import InvalidRequest
+
+LONGEST_NAME = 60
+NOT_PEOPLE = frozenset({"agent", "auto", "guard", "judge", "policy", "project", "terminal"})
+"""Who else acts in the audit log."""
+
+
+def name_of(user: User) -> str:
+    """Return a person's name as the journal writes it."""
+    return user.get_full_name() or user.get_username()
+
+
+def find(name: str) -> User | None:
+    """Return who is called so, however it is capitalised; None: nobody is."""
+    return _called(name).first()
+
+
+def make_person(name: str) -> User:
+    """Make an account without a password for who was let in.
+
+    Raises:
+        InvalidRequest: the name cannot be had.
+    """
+    name = checked_name(name)
+    try:
+        with transaction.atomic():
+            user = User(username=name)
+            user.set_unusable_password()
+            user.save()
+    except IntegrityError:  # somebody took it meanwhile
+        raise _taken(name) from None
+    return user
+
+
+def rename(user: User, name: str) -> None:
+    """Call a person something else from now on; what stands in the journal stays.
+
+    Raises:
+        InvalidRequest: the name cannot be had.
+    """
+    user.first_name = checked_name(name, of=user)
+    user.save(update_fields=["first_name"])
+
+
+def checked_name(name: str, *, of: User | None = None) -> str:
+    """Return a name as it is kept.
+
+    Raises:
+        InvalidRequest: it is empty, too long, hides signs, or is somebody else's.
+    """
+    name = " ".join(unicodedata.normalize("NFKC", name).split())
+    if not 0 < len(name) <= LONGEST_NAME or not name.isprintable():
+        raise InvalidRequest(
+            f"name: expected 1 to {LONGEST_NAME} characters that can be seen.", field="name"
+        )
+    others = _called(name).exclude(pk=of.pk) if of else _called(name)
+    if others.exists() or name.casefold() in NOT_PEOPLE | {LOCAL_OWNER}:
+        raise _taken(name)
+    return name
+
+
+def _called(name: str) -> QuerySet[User]:
+    return User.objects.filter(Q(username__iexact=name) | Q(first_name__iexact=name))
+
+
+def _taken(name: str) -> InvalidRequest:
+    return InvalidRequest(f"name: “{name}” is taken here; choose another.", field="name")

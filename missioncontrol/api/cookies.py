@@ -1,0 +1,44 @@
+"""Cookies under the names browsers have for them; views know one name for each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from missioncontrol import origin
+
+
+def OwnCookies(get_response: Callable[[Any], Any]) -> Callable[[Any], Any]:  # noqa: N802
+    """Translate our cookies: over HTTPS they are `__Host-`, and no other counts.
+
+    A page of a neighbouring host may set `mc_session` for us too, but no `__Host-` one.
+    """
+
+    def wrapped(request: Any) -> Any:
+        request.COOKIES = _told(request.COOKIES, request.scheme)
+        response = get_response(request)
+        for name in [name for name in response.cookies if name.startswith(origin.OURS)]:
+            _keep_to_this_host(response.cookies, name, request.scheme)
+        return response
+
+    return wrapped
+
+
+def _told(cookies: dict[str, str], scheme: str) -> dict[str, str]:
+    if not origin.is_over_https(scheme):
+        return cookies
+    ours = f"{origin.HOST_ONLY}{origin.OURS}"
+    foreign = {n: v for n, v in cookies.items() if not n.startswith((origin.OURS, ours))}
+    own = {n.removeprefix(origin.HOST_ONLY): v for n, v in cookies.items() if n.startswith(ours)}
+    return foreign | own
+
+
+def _keep_to_this_host(cookies: Any, name: str, scheme: str) -> None:
+    if not origin.is_over_https(scheme):
+        return
+    told = cookies.pop(name)
+    renamed = origin.cookie_name(name, scheme)
+    cookies[renamed] = told.value
+    for attribute, value in told.items():
+        cookies[renamed][attribute] = value
+    cookies[renamed]["secure"] = True

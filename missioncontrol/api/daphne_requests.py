@@ -1,0 +1,197 @@
+"""Requests and sockets as Daphne takes them, refused before they fill disk or memory.
+
+Daphne writes a whole body into a temporary file before it tells the application of the
+request, whoever sends it. Ours counts the request and looks at the announced length when
+the head is there, and counts what comes: few bytes pass unasked; for more, reading rests
+until the key is known.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from http import HTTPStatus
+from typing import Any
+
+from daphne import cli, http_protocol, server, ws_protocol
+from twisted.internet import reactor as twisted_reactor
+from twisted.internet import tcp
+from twisted.internet.interfaces import ISSLTransport
+
+from missioncontrol.api import endpoint, keys, limits
+from missioncontrol.api.daphne_queue import QueuedChannel
+from missioncontrol.errors import BodyTooLarge, MissionControlError, TooManyRequests, Unavailable
+
+reactor: Any = twisted_reactor  # a module that is replaced by an object: no types
+ACCEPTS = 8
+"""Connections in one turn of the event loop."""
+MOST_HEARD = 4096
+"""Bytes of one message on a socket; screens send none."""
+LINGER_S = 5.0
+LINGER_BYTES = 32 * 1024 * 1024
+"""Who was refused may send on for so long: closing at once would reset the connection, and
+a client that writes first and reads afterwards would never see its answer.
+"""
+
+
+class BoundedRequest(http_protocol.WebRequest):  # type: ignore[misc]  # Daphne has no types
+    """A request whose body is read as far as its sender may send."""
+
+    _received = 0
+    _has_key = _is_whole = _is_refused = False
+    _lingering: Any = None
+    _asking: asyncio.Task[None] | None = None
+    _leave: Callable[[], None] | None = None
+
+    def gotLength(self, length: int | None) -> None:  # noqa: N802 - Twisted's name
+        """The head is there; `length` is None for a body in chunks."""
+        super().gotLength(length)
+        try:
+            self._leave = endpoint.admit(self._scope)
+        except (TooManyRequests, Unavailable) as error:
+            self._refuse(error)
+        else:
+            self._check(length or 0)
+
+    def handleContentChunk(self, data: bytes) -> None:  # noqa: N802 - Twisted's name
+        """Keep a piece of the body, or throw it away."""
+        self._received += len(data)
+        if not self._is_refused:
+            self._check(self._received)
+        if not self._is_refused:
+            super().handleContentChunk(data)
+        elif self._received > LINGER_BYTES:
+            self.channel.transport.abortConnection()
+
+    def requestReceived(self, *line: bytes) -> None:  # noqa: N802 - Twisted's name
+        """The body is there."""
+        self._is_whole = True
+        if self._is_refused:
+            self.channel.loseConnection()
+        else:
+            super().requestReceived(*line)
+
+    def connectionLost(self, reason: Any) -> None:  # noqa: N802 - Twisted's name
+        """The peer left."""
+        if self._lingering is not None and self._lingering.active():
+            self._lingering.cancel()
+        self._end()
+        super().connectionLost(reason)
+
+    def finish(self) -> None:
+        """The answer has left."""
+        self._end()
+        super().finish()
+
+    def _end(self) -> None:
+        if self._leave is not None:
+            self._leave()
+
+    def _check(self, size: int) -> None:
+        try:
+            limits.check_size(size, has_key=self._has_key)
+        except BodyTooLarge as error:
+            if self._has_key or not endpoint.bears_agent_key(self._scope):
+                self._refuse(error)
+            else:
+                self._has_key = True  # until it is known to be none
+                self._check(size)
+                self._ask_whose_key()
+
+    def _ask_whose_key(self) -> None:
+        if not self._is_refused:
+            self.channel.transport.pauseProducing()
+            self._asking = asyncio.ensure_future(self._find_key())
+
+    async def _find_key(self) -> None:
+        try:
+            await keys.holder_of(endpoint.bearer(self._scope))
+        except MissionControlError as error:
+            self._refuse(error)
+        finally:
+            if self._is_connected:
+                self.channel.transport.resumeProducing()
+
+    @property
+    def _is_connected(self) -> bool:
+        return getattr(self, "channel", None) is not None
+
+    @property
+    def _scope(self) -> dict[str, Any]:
+        """What an application will read of the head."""
+        raw = self.requestHeaders.getAllRawHeaders()
+        peer = self.channel.getPeer()
+        return {
+            "method": self.channel._command.decode("latin1"),  # noqa: SLF001 - told to us later
+            "path": self.channel._path.partition(b"?")[0].decode("latin1"),  # noqa: SLF001
+            "client": (getattr(peer, "host", ""), getattr(peer, "port", 0)),
+            "headers": [(name.lower(), value) for name, values in raw for value in values],
+        }
+
+    def _refuse(self, error: MissionControlError) -> None:
+        """Answer without the application; what still comes is thrown away."""
+        if self._is_whole or not self._is_connected:
+            return
+        self._is_refused = True
+        self.requestHeaders.removeHeader(b"expect")  # else Twisted says 100 after all
+        response = endpoint.refusal(self._scope, error)
+        lines = (
+            f"HTTP/1.1 {response.status} {HTTPStatus(response.status).phrase}",
+            f"Content-Type: {response.content_type.decode()}",
+            f"Content-Length: {len(response.body)}",
+            *(f"{name.decode()}: {value.decode()}" for name, value in response.headers),
+            "Connection: close",
+        )
+        head = "".join(f"{line}\r\n" for line in lines)
+        self.channel.transport.write(f"{head}\r\n".encode() + response.body)
+        self._lingering = reactor.callLater(LINGER_S, self.channel.loseConnection)
+
+
+class SchemeTellingServer(server.Server):  # type: ignore[misc]  # Daphne has no types
+    """Tells of a socket whether it is encrypted, which Daphne leaves out: an Origin is
+    compared with it.
+    """
+
+    def create_application(self, protocol: Any, scope: dict[str, Any]) -> Any:
+        """Serve a request or a socket."""
+        if scope["type"] == "websocket":
+            is_secure = ISSLTransport.providedBy(protocol.transport)
+            scope["scheme"] = "wss" if is_secure else "ws"
+        return super().create_application(protocol, scope)
+
+
+class OneWaySocket(ws_protocol.WebSocketProtocol):  # type: ignore[misc]  # Daphne has no types
+    """A socket whose peer has nothing to say: what it sends is not gathered and not passed on.
+
+    Daphne has one limit for messages of both directions, and ours are large: a stranger's
+    pieces would lie in memory together, and each of a flood of messages wait for a consumer.
+    """
+
+    def connectionMade(self) -> None:  # noqa: N802 - Autobahn's name
+        """Say with a code why a socket ends, instead of dropping the connection."""
+        super().connectionMade()
+        self.failByDrop = False
+
+    def onMessageFrameBegin(self, length: int) -> None:  # noqa: N802 - Autobahn's name
+        """A piece of a message begins."""
+        super().onMessageFrameBegin(length)
+        if self.message_data_total_length > MOST_HEARD and not self.failedByMe:
+            self._max_message_size_exceeded(
+                self.message_data_total_length, MOST_HEARD, "nothing is read on this socket"
+            )
+
+    def onMessage(self, payload: bytes, isBinary: bool) -> None:  # noqa: N802, N803 - the same
+        """A message is there: nobody waits for it."""
+
+
+def install() -> None:
+    """Have Daphne make its requests of ours, and Twisted accept a few connections at a time.
+
+    Twisted takes hundreds in one turn of the event loop when a crowd comes, and raises that
+    number as it goes on: a person's request, read in the next turn, would wait for them all.
+    """
+    http_protocol.WebRequest = BoundedRequest
+    http_protocol.HTTPFactory.protocol = QueuedChannel
+    cli.CommandLineInterface.server_class = SchemeTellingServer
+    ws_protocol.WebSocketFactory.protocol = OneWaySocket
+    tcp.Port.numberAccepts = property(lambda _: ACCEPTS, lambda *_: None)  # type: ignore[assignment]

@@ -1,0 +1,119 @@
+"""An agent asks its own person's permission: keep its request open for people's answer.
+
+What nobody answers here, and whatever goes wrong, is answered with nothing: the agent's
+dialog stands at its terminal all the while.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Awaitable, Callable, Coroutine
+from dataclasses import replace
+from functools import partial
+from typing import Any, cast
+from uuid import UUID
+
+from guard.adapters.base import Adapter
+from guard.adapters.hook import HookEvent
+from missioncontrol.api.endpoint import HUNG_UP, Response
+from missioncontrol.api.web_process import dispatcher
+from missioncontrol.clock import now
+from missioncontrol.decisions import directives, permissions
+from missioncontrol.decisions.permissions import Outcome
+from missioncontrol.runs.ingest import Stored
+
+
+async def ask(adapter: Adapter, event: HookEvent, run_id: UUID, *, for_s: float) -> Response:
+    """Ask people about the call, and answer what they say within some seconds."""
+    card = None
+    if event.asks is not None:
+        call = replace(event.asks, agent=event.subagent or event.client)
+        keeps = event.said.is_headless
+        opening = dispatcher.run(
+            lambda: permissions.ask(run_id, call, for_s=for_s, at=now(), keeps=keeps)
+        )
+        card = await _opened(run_id, opening)
+    outcome = await _outcome(run_id, card, for_s=for_s) if card else None
+    control = await dispatcher.control_state(run_id)
+    if control is None:
+        return _respond({})
+    if card and outcome and outcome.is_answer and not control.forbidden:
+        said = cast(Any, outcome.resolution)
+        event = replace(event, answered=said, answer_text=outcome.message)
+        return _respond(
+            adapter.answer(event, directives.directive(control, asked_seq=None)),
+            sent=partial(_note_delivered, run_id, card),
+        )
+    return _respond(adapter.answer(event, directives.directive(control, asked_seq=None)))
+
+
+async def follow(event: HookEvent, stored: Stored) -> None:
+    """Close what was answered at the terminal, as the agent's next deed tells."""
+    if not stored.run.open_permissions or event.asks is not None:
+        return
+    turn = event.turns[0] if event.turns else None
+    done = turn is not None and turn.tool is not None and not turn.is_proposed
+    starts_over = event.presence == "idle" or event.prompt is not None
+    rests = (event.subagent or event.client) if starts_over else ""
+    if done or rests:
+        seq = stored.asked_seq if done else None
+        await dispatcher.run(
+            lambda: permissions.follow(stored.run.id, done_seq=seq, rests=rests, at=now())
+        )
+
+
+async def _opened(run_id: UUID, opening: Coroutine[Any, Any, UUID | None]) -> UUID | None:
+    """Open the card; who hangs up meanwhile has left it, as it opens all the same."""
+    card = asyncio.create_task(opening)
+    try:
+        return await asyncio.shield(card)
+    except asyncio.CancelledError as ended:
+        if HUNG_UP in ended.args and (left := await card):
+            await dispatcher.run(lambda: permissions.leave(run_id, left, at=now()))
+        raise
+
+
+async def _outcome(run_id: UUID, card: UUID, *, for_s: float) -> Outcome | None:
+    """Wait until the question is settled, or time is up."""
+    try:
+        outcome = await _wait(run_id, card, until=_now() + for_s)
+    except asyncio.CancelledError as ended:
+        if HUNG_UP in ended.args:
+            await dispatcher.run(lambda: permissions.leave(run_id, card, at=now()))
+        raise
+    if outcome is None:
+        await dispatcher.run(
+            lambda: permissions.settle(run_id, card, resolution="timed_out", at=now())
+        )
+    return outcome
+
+
+async def _wait(run_id: UUID, card: UUID, *, until: float) -> Outcome | None:
+    """Look whenever the run moves; say now and then that the request is open."""
+    heard, version = _now(), -1
+    while (left_s := until - _now()) > 0:
+        if outcome := await dispatcher.read(lambda: permissions.outcome_of(card)):
+            return outcome
+        if _now() - heard >= permissions.HEARD_EVERY_S:
+            heard = _now()
+            await dispatcher.run(lambda: permissions.hear(card, at=now()))
+        control = await dispatcher.rested(run_id, after=version, timeout_s=left_s)
+        if control is None:
+            return Outcome(resolution="ended")
+        version = control.version
+    return None
+
+
+async def _note_delivered(run_id: UUID, card: UUID) -> None:
+    await dispatcher.run(lambda: permissions.note_delivered(run_id, card, at=now()))
+
+
+def _respond(
+    said: dict[str, Any], *, sent: Callable[[], Awaitable[None]] | None = None
+) -> Response:
+    return Response(200, json.dumps(said).encode(), sent=sent)
+
+
+def _now() -> float:
+    return asyncio.get_running_loop().time()

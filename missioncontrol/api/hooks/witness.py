@@ -1,0 +1,79 @@
+"""Our own process beside a session: it vouches for the client, and carries to it.
+
+What it asks (`guard.hooks.beside`): `{"witness", "wait", "carries", "gone", "stopped"}`, and our
+own answer: `{"over": nobody need stand by any more, "stop": reason or null, "text": or null}`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from functools import partial
+from typing import Any
+from uuid import UUID
+
+from missioncontrol.api.endpoint import Request, Response, read_json_object, wait_seconds
+from missioncontrol.api.web_process import dispatcher
+from missioncontrol.clock import now
+from missioncontrol.decisions import presence, sessions
+from missioncontrol.decisions.directives import ControlState
+from missioncontrol.errors import NotFound
+from missioncontrol.runs.lifecycle import Status
+from missioncontrol.runs.models import Run
+
+WITNESS_CHARS = 32
+HOOKS_FIRST_S = 1.0
+"""A hook that held a call has the first word; what it left is carried after this."""
+
+
+async def stand_by(run: Run, request: Request) -> Response:
+    """Take a process's word for its client; with `wait`, answer when there is a deed for it."""
+    asked = read_json_object(request.body)
+    witness = str(asked.get("witness", ""))[:WITNESS_CHARS]
+    if asked.get("gone") is True:
+        await dispatcher.run(lambda: presence.lose_process(run.id, witness=witness, at=now()))
+        return _respond(over=True)
+    if asked.get("stopped") is True:
+        await dispatcher.run(lambda: sessions.end_session(run.id, at=now()))
+        return _respond(over=False)
+    is_live = await dispatcher.run(
+        lambda: presence.vouch(run.id, witness=witness, for_s=presence.PROMISE_S, at=now())
+    )
+    if not is_live or asked.get("carries") is not True:
+        return _respond(over=not is_live)
+    return await _deed(run.id, wait_s=wait_seconds(str(asked.get("wait", 0))))
+
+
+async def _deed(run_id: UUID, *, wait_s: float) -> Response:
+    """Wait until the session is to be stopped, or told something, or time is up."""
+    until = asyncio.get_running_loop().time() + wait_s
+    while True:
+        control = await _control_state(run_id)
+        left_s = until - asyncio.get_running_loop().time()
+        if control.status == Status.STOPPING:
+            return _respond(stop=control.reason)
+        if control.queued_messages and not control.on_hold:
+            text = await _text_for(run_id)
+            if text:
+                return _respond(text=text)
+        if left_s <= 0:
+            return _respond()
+        await dispatcher.rested(run_id, after=control.version, timeout_s=left_s)
+
+
+async def _text_for(run_id: UUID) -> str:
+    await asyncio.sleep(HOOKS_FIRST_S)
+    claimed = await dispatcher.run(partial(sessions.claim_messages, run_id, at=now()))
+    return "\n\n".join(message.text for message in claimed)
+
+
+async def _control_state(run_id: UUID) -> ControlState:
+    control = await dispatcher.control_state(run_id)
+    if control is None:
+        raise NotFound("The run")
+    return control
+
+
+def _respond(*, over: bool = False, stop: str | None = None, text: str | None = None) -> Response:
+    told: dict[str, Any] = {"over": over, "stop": stop, "text": text}
+    return Response(200, json.dumps(told).encode())

@@ -1,0 +1,167 @@
+"""How much a caller may send, and how often: what `settings` says, held to before a body
+is buffered.
+
+Daphne buffers whole bodies before an application hears of them, so its requests ask here
+by themselves (`daphne_requests`); other servers hand a body on piece by piece. Counts are
+this process's own, on its event loop: several web processes allow that many times as much.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+import time
+from collections import Counter
+from collections.abc import Awaitable, Callable, Mapping, MutableMapping
+from typing import Any
+
+from django.conf import settings
+
+from missioncontrol.errors import BodyTooLarge, TooManyRequests, Unavailable
+
+Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
+
+LIMITED = (
+    ("runs", re.compile(r"^/api/v1/runs/$")),
+    ("turns", re.compile(r"^/api/v1/(runs/[^/]+/turns|hooks/[^/]+)/$")),
+    ("otlp", re.compile(r"^/v1/[a-z]+/?$")),
+    ("taps", re.compile(r"^/api/v1/runs/[^/]+/interventions/$")),
+)
+"""What is posted there is counted, by kind."""
+KEPT_NAMES = 20_000
+MINUTE_S = 60.0
+COME_AGAIN_S = 2
+
+
+class Buckets:
+    """A bucket of tokens for each name: a minute's requests at once, then as they refill."""
+
+    def __init__(self, a_minute: int, clock: Callable[[], float] = time.monotonic) -> None:
+        self._a_minute, self._clock = a_minute, clock
+        self._spent: dict[str, tuple[float, float]] = {}
+
+    def take(self, name: str) -> float:
+        """Take a token; return in how many seconds there is one, if there is none now."""
+        now, a_second = self._clock(), self._a_minute / MINUTE_S
+        spent, at = self._spent.get(name, (0.0, now))
+        spent = max(spent - (now - at) * a_second, 0.0)
+        if self._a_minute and spent + 1 > self._a_minute:
+            return (spent + 1 - self._a_minute) / a_second
+        if len(self._spent) >= KEPT_NAMES:
+            self._forget(now)
+        self._spent[name] = (spent + 1, now)
+        return 0.0
+
+    def spent(self) -> dict[str, int]:
+        """Return what each name has taken of its minute; who took nothing is not named."""
+        now, a_second = self._clock(), self._a_minute / MINUTE_S
+        left = {
+            name: spent - (now - at) * a_second for name, (spent, at) in list(self._spent.items())
+        }
+        return {name: math.ceil(spent) for name, spent in left.items() if spent > 0}
+
+    def _forget(self, now: float) -> None:
+        """Drop the names whose minute is over, or all: there are too many to be agents."""
+        recent = now - MINUTE_S
+        self._spent = {name: kept for name, kept in self._spent.items() if kept[1] > recent}
+        if len(self._spent) >= KEPT_NAMES:
+            self._spent.clear()
+
+
+class RateLimiter:
+    """Counts requests of each kind by address, then by what the caller sends as its proof."""
+
+    def __init__(self, by_key: Mapping[str, int], by_address: Mapping[str, int]) -> None:
+        self._by_key = {kind: Buckets(most) for kind, most in by_key.items()}
+        self._by_address = {kind: Buckets(most) for kind, most in by_address.items()}
+        self.refused: Counter[tuple[str, str]] = Counter()
+        """How often each key was refused since this process began, by kind and key."""
+
+    def count(self, kind: str, *, address: str, key: str) -> None:
+        """Count a request.
+
+        Raises:
+            TooManyRequests: it is one too many, and says how long to wait.
+        """
+        wait_s = self._by_address[kind].take(address) or self._by_key[kind].take(key)
+        if wait_s:
+            if len(self.refused) < KEPT_NAMES:
+                self.refused[kind, key] += 1
+            raise TooManyRequests(wait_s=math.ceil(wait_s))
+
+    def spent(self) -> dict[tuple[str, str], int]:
+        """Return what each key has taken of its minute, by kind and key."""
+        taken = {kind: bucket.spent() for kind, bucket in self._by_key.items()}
+        return {(kind, key): n for kind, spent in taken.items() for key, n in spent.items()}
+
+
+class Room:
+    """How many requests may be under way at once, those that wait for a thread among them."""
+
+    def __init__(self, most: int) -> None:
+        self._most, self._present = most, 0
+
+    def enter(self) -> Callable[[], None]:
+        """Take a place; return what gives it back, once.
+
+        Raises:
+            Unavailable: there is none.
+        """
+        if self._present >= self._most:
+            raise Unavailable("Too many ask at once.", wait_s=COME_AGAIN_S)
+        self._present += 1
+        places = [None]
+
+        def leave() -> None:
+            if places:
+                places.pop()
+                self._present -= 1
+
+        return leave
+
+
+limiter = RateLimiter(settings.KEY_LIMITS, settings.ADDRESS_LIMITS)
+
+openings = Room(settings.MOST_OPENINGS)
+
+
+def kind_of(method: str, path: str) -> str | None:
+    """Return as what a request is counted; None: it is not."""
+    if method != "POST":
+        return None
+    return next((kind for kind, place in LIMITED if place.match(path)), None)
+
+
+def check_size(size: int, *, has_key: bool) -> None:
+    """Refuse a body by its length, announced or read so far.
+
+    Raises:
+        BodyTooLarge: it is more than this caller may send.
+    """
+    if size > settings.BODY_LIMIT:
+        raise BodyTooLarge(
+            f"At most {settings.BODY_LIMIT} bytes a request; send fewer turns at once."
+        )
+    if size > settings.STRANGER_BODY_LIMIT and not has_key:
+        raise BodyTooLarge(
+            f"At most {settings.STRANGER_BODY_LIMIT} bytes a request without an agent key."
+        )
+
+
+def bounded(receive: Receive, announced: str, *, has_key: bool) -> Receive:
+    """Return a `receive` that ends a body past the limit, the announced length first.
+
+    Raises:
+        BodyTooLarge: now, or when too much was read.
+    """
+    size = 0
+    check_size(int(announced) if announced.isdecimal() else 0, has_key=has_key)
+
+    async def counted() -> MutableMapping[str, Any]:
+        nonlocal size
+        message = await receive()
+        size += len(message.get("body", b""))
+        check_size(size, has_key=has_key)
+        return message
+
+    return counted

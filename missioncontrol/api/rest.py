@@ -1,0 +1,152 @@
+"""Bodies in and out of REST views: the same wire classes, no serializers."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+from datetime import UTC, datetime
+from functools import cache
+from typing import Any, TypeVar, cast
+from urllib.parse import urlencode, urlsplit
+from uuid import UUID
+
+from django.conf import settings
+from django.db.models import QuerySet
+from django.http import HttpResponse
+from pydantic import TypeAdapter, ValidationError
+from pydantic_core import to_json
+from rest_framework.request import Request
+
+from missioncontrol.api.endpoint import read_json_object
+from missioncontrol.errors import InvalidRequest
+
+T = TypeVar("T")
+
+PAGE = 100
+LONGEST_PAGE = 500
+YEARS = range(2000, 2201)
+"""No calendar of ours reaches further, and databases stumble over what lies far outside."""
+LIMITS = re.compile(r"[1-9][0-9]{0,5}")
+
+
+def read_body(request: Request, kind: type[T]) -> T:
+    """Read the body as one wire class.
+
+    Raises:
+        InvalidRequest: says which field is wrong and what was expected.
+    """
+    try:
+        body = read_json_object(request.body)
+        read: T = _adapter(cast(Any, kind)).validate_python(body)
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_context=False, include_input=False)[0]
+        where = ".".join(str(part) for part in first["loc"]) or "body"
+        raise InvalidRequest(f"{where}: {first['msg']}", field=where) from None
+    return read
+
+
+def json_response(value: Any, *, status: int = 200) -> HttpResponse:
+    """Answer a wire row, or any plain value, as JSON."""
+    return HttpResponse(to_json(value), status=status, content_type="application/json")
+
+
+def page_response(
+    request: Request, found: QuerySet[Any], show: Callable[[Any], Any]
+) -> HttpResponse:
+    """Answer one page of rows that sort by `id`, and the address of the next."""
+    return rows_response(request, found, lambda rows: [show(row) for row in rows])
+
+
+def rows_response(
+    request: Request, found: QuerySet[Any], show: Callable[[list[Any]], Iterable[Any]]
+) -> HttpResponse:
+    """Answer one page of rows that are shown together."""
+    limit = page_size(request)
+    after = request.query_params.get("cursor")
+    if after:
+        descending = bool(found.query.order_by) and found.query.order_by[0] == "-id"
+        cursor = _uuid(after)
+        found = found.filter(id__lt=cursor) if descending else found.filter(id__gt=cursor)
+    rows = list(found[: limit + 1])
+    more = rows[limit - 1].id if len(rows) > limit else None
+    return list_response(request, show(rows[:limit]), cursor=more)
+
+
+def list_response(request: Request, rows: Iterable[Any], *, cursor: Any = None) -> HttpResponse:
+    """Answer `{"results", "next"}`."""
+    query = {**request.query_params.dict(), "cursor": str(cursor)}
+    following = f"{address_of(request)}?{urlencode(query)}"
+    return json_response({"results": list(rows), "next": following if cursor else None})
+
+
+def address_of(request: Request) -> str:
+    """Return the address that was asked, as the caller knows it.
+
+    A proxy speaks HTTP to us, whatever it speaks to them: who came by the public name
+    came by its scheme too.
+    """
+    if request.get_host() == urlsplit(settings.PUBLIC_URL).netloc:
+        return f"{settings.PUBLIC_URL}{request.path}"
+    return str(request.build_absolute_uri(request.path))
+
+
+def page_size(request: Request) -> int:
+    """Read `?limit=`, 1 to 500."""
+    text = request.query_params.get("limit", str(PAGE))
+    if not LIMITS.fullmatch(text):
+        raise InvalidRequest(f"limit: expected 1 to {LONGEST_PAGE}, got {text!r}.", field="limit")
+    return min(int(text), LONGEST_PAGE)
+
+
+def whole(request: Request, name: str) -> int | None:
+    """Read a whole number from the query."""
+    text = request.query_params.get(name)
+    if text is None or text == "":
+        return None
+    try:
+        return int(text)
+    except ValueError:
+        raise InvalidRequest(f"{name}: expected a whole number, got {text!r}.") from None
+
+
+def moment(request: Request, name: str) -> Any:
+    """Read an RFC 3339 time from the query."""
+    text = request.query_params.get(name)
+    return read_moment(name, text) if text else None
+
+
+def read_moment(name: str, text: str) -> datetime:
+    """Read an RFC 3339 time; without a zone it is UTC."""
+    try:
+        read = datetime.fromisoformat(text.replace(" ", "+"))
+    except ValueError:
+        raise InvalidRequest(f"{name}: expected an RFC 3339 time, got {text!r}.") from None
+    if read.year not in YEARS:
+        raise InvalidRequest(f"{name}: expected a time of our days, got {text!r}.", field=name)
+    return read if read.tzinfo else read.replace(tzinfo=UTC)
+
+
+def word(request: Request, name: str) -> str | None:
+    """Read a text from the query; no name that was stored holds a NUL."""
+    text = request.query_params.get(name)
+    if text and "\0" in text:
+        raise InvalidRequest(f"{name}: expected a text without NUL characters.", field=name)
+    return text
+
+
+def identity(request: Request, name: str) -> UUID | None:
+    """Read an id from the query."""
+    text = request.query_params.get(name)
+    return _uuid(text) if text else None
+
+
+def _uuid(text: str) -> UUID:
+    try:
+        return UUID(text)
+    except ValueError:
+        raise InvalidRequest(f"expected an id, got {text!r}.") from None
+
+
+@cache
+def _adapter(kind: Any) -> TypeAdapter[Any]:
+    return TypeAdapter(kind)

@@ -1,0 +1,170 @@
+"""Decisions, the allowlist, autofixes and the audit log."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Literal
+from uuid import UUID
+
+from django.db.models import QuerySet
+from django.http import HttpResponse, StreamingHttpResponse
+from pydantic_core import to_json
+from rest_framework.request import Request
+from rest_framework.views import APIView
+
+from missioncontrol.api import auth
+from missioncontrol.api.rest import json_response, moment, page_response, read_body
+from missioncontrol.api.schema import described
+from missioncontrol.api.streaming import pages_of, stream
+from missioncontrol.audit import anchors
+from missioncontrol.clock import now
+from missioncontrol.decisions import allowlist, rows, selectors
+from missioncontrol.errors import InvalidRequest
+from missioncontrol.runs.models import JournalRow
+from missioncontrol.runs.selectors import audit_row, list_journal
+from missioncontrol.wire.allowlist import AllowlistRow
+from missioncontrol.wire.audit import AuditRow, Verification
+from missioncontrol.wire.decisions import AutofixRow, DecisionRow
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewAllowlistEntry:
+    """A call to allow; `project` where the person has several.
+
+    Without a `scope` it is for the run or the agent that is named, else for the project.
+    """
+
+    pattern: str
+    scope: Literal["run", "agent", "project"] | None = None
+    match: Literal["exact", "glob"] = "exact"
+    project: UUID | None = None
+    run: UUID | None = None
+    agent: str | None = None
+    expires_at: datetime | None = None
+    reason: str = ""
+
+
+AUDIT_FILTERS = ("project", "run", "type", "by", "since", "until")
+
+
+class Decisions(APIView):
+    permission_classes = [auth.IsPerson]
+
+    @described("decisions_list", returns=DecisionRow, many=True, query=("status", "project"))
+    def get(self, request: Request) -> HttpResponse:
+        """List cards, oldest first; `?status=open` is the inbox, which archived projects leave."""
+        status = request.query_params.get("status", "")
+        mine = auth.projects_of(request, even_archived=status != "open")
+        found = selectors.decisions(projects=mine, status=status)
+        return page_response(request, found, selectors.show_decision)
+
+
+class Autofixes(APIView):
+    permission_classes = [auth.IsPerson]
+
+    @described("autofixes_list", returns=AutofixRow, many=True, query=("project",))
+    def get(self, request: Request) -> HttpResponse:
+        """List what was injected without a tap, newest first."""
+        found = selectors.autofixes(projects=auth.projects_of(request))
+        return page_response(
+            request,
+            found,
+            lambda fix: rows.autofix_row(fix, fix.run, delivered_at=fix.message.delivered_at),
+        )
+
+
+class Allowlist(APIView):
+    permission_classes = [auth.IsPerson]
+
+    @described("allowlist_list", returns=AllowlistRow, many=True, query=("project",))
+    def get(self, request: Request) -> HttpResponse:
+        """List what is never flagged, newest first."""
+        found = selectors.allowlist(projects=auth.projects_of(request))
+        return page_response(request, found, rows.allowlist_row)
+
+    @described("allowlist_add", takes=NewAllowlistEntry, returns=AllowlistRow, status=201)
+    def post(self, request: Request) -> HttpResponse:
+        """Add an entry by hand."""
+        asked = read_body(request, NewAllowlistEntry)
+        project = named_project(request, asked.project)
+        entry = allowlist.add_entry(
+            project, scope=_scope_of(asked), pattern=asked.pattern, match=asked.match,
+            run=asked.run, agent=asked.agent, expires_at=asked.expires_at, reason=asked.reason,
+            by=auth.name_of(request), at=now(),
+        )  # fmt: skip
+        return json_response(rows.allowlist_row(entry), status=201)
+
+
+def _scope_of(asked: NewAllowlistEntry) -> str:
+    named = "run" if asked.run else "agent" if asked.agent else "project"
+    return asked.scope or named
+
+
+class OneAllowlistEntry(APIView):
+    permission_classes = [auth.IsPerson]
+
+    @described("allowlist_remove", status=204)
+    def delete(self, request: Request, entry_id: UUID) -> HttpResponse:
+        """Remove an entry."""
+        allowlist.remove_entry(
+            entry_id,
+            projects=auth.writable_projects_of(request),
+            by=auth.name_of(request),
+            at=now(),
+        )
+        return HttpResponse(status=204)
+
+
+class Audit(APIView):
+    permission_classes = [auth.IsPerson]
+
+    @described("audit_list", returns=AuditRow, many=True, query=AUDIT_FILTERS)
+    def get(self, request: Request) -> HttpResponse:
+        """List the journal: a run's in order, otherwise newest first."""
+        return page_response(request, _journal(request), audit_row)
+
+
+class AuditVerify(APIView):
+    permission_classes = [auth.IsPerson]
+
+    @described("audit_verify", returns=Verification, query=("project",))
+    def get(self, request: Request) -> HttpResponse:
+        """Walk every chain and say whether it holds."""
+        return json_response(anchors.verify(projects=auth.projects_of(request)))
+
+
+class AuditExport(APIView):
+    permission_classes = [auth.IsPerson]
+
+    @described("audit_export", files=("application/jsonl",), query=AUDIT_FILTERS)
+    def get(self, request: Request) -> StreamingHttpResponse:
+        """Export the journal as JSON Lines, oldest first; `missioncontrol/proof.py` verifies it."""
+        pages = pages_of(_journal(request, oldest_first=True))
+        lines = (to_json(audit_row(row)) + b"\n" for page in pages for row in page)
+        return stream(request, lines, kind="jsonl", name="audit")
+
+
+def named_project(request: Request, project: UUID | None) -> UUID:
+    """Return the project a write is for: the named one, or the only one.
+
+    Raises:
+        InvalidRequest: the person has several and named none.
+    """
+    project = auth.the_project(request, project)
+    auth.check_may_act(request, project)
+    return project
+
+
+def _journal(request: Request, *, oldest_first: bool = False) -> QuerySet[JournalRow]:
+    run = request.query_params.get("run")
+    try:
+        run_id = UUID(run) if run else None
+    except ValueError:
+        raise InvalidRequest(f"run: expected an id, got {run!r}.", field="run") from None
+    types = [word for word in request.query_params.get("type", "").split(",") if word]
+    return list_journal(
+        projects=auth.projects_of(request), run=run_id, types=types,
+        by=request.query_params.get("by", "").replace("\0", "")[:150],
+        since=moment(request, "since"), until=moment(request, "until"), oldest_first=oldest_first,
+    )  # fmt: skip

@@ -1,0 +1,117 @@
+"""The page behind an invitation's link: who invites to what, and one button.
+
+The link's secret stands behind its `#`. The page takes it from there into a form's body
+and out of the address, so that no log, referrer or history keeps it.
+"""
+
+from __future__ import annotations
+
+from http import HTTPStatus
+from typing import Any
+
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_http_methods
+
+from missioncontrol import clock
+from missioncontrol.accounts import invitations, people
+from missioncontrol.accounts.joining_texts import JOINING_TEXTS, JoiningTexts
+from missioncontrol.accounts.models import Invitation, Membership
+from missioncontrol.accounts.pace import Pace
+from missioncontrol.accounts.services import LOCAL_OWNER
+from missioncontrol.api import peers
+from missioncontrol.api.views import signing_in
+from missioncontrol.errors import Forbidden, InvalidRequest
+from missioncontrol.notify.texts import language_of
+from missioncontrol.projects import members
+
+# Nobody guesses 256 bits: this holds back who keeps the server busy, not who mistypes.
+TRIES = Pace(most=30, in_all=600)
+
+
+@never_cache
+@require_http_methods(["GET", "HEAD", "POST"])
+def join(request: HttpRequest) -> HttpResponse:
+    """Ask for a link, show what it offers, and let its bearer in."""
+    if request.method != "POST":
+        return _page(request)
+    here = peers.asked_from(request)
+    if not TRIES.may(here):
+        told = {"problem": _texts(request).too_many}
+        refused = _page(request, told, status=HTTPStatus.TOO_MANY_REQUESTS)
+        refused["Retry-After"] = str(TRIES.wait_s(here))
+        return refused
+    secret = request.POST.get("invitation", "").strip().rpartition("#")[2]
+    offered = invitations.find(secret, at=clock.now())
+    if offered is None:
+        return _refuse(request)
+    if _belongs(request, offered):
+        return _refuse(request, is_member=True)
+    if "accept" in request.POST:
+        return _let_in(request, offered, secret)
+    return _offer(request, offered, secret)
+
+
+def _let_in(request: HttpRequest, offered: Invitation, secret: str) -> HttpResponse:
+    user: Any = request.user if request.user.is_authenticated else None
+    name = request.POST.get("name", "")
+    try:
+        joined = members.join(secret, user=user, name=name, at=clock.now())
+    except InvalidRequest:
+        return _offer(request, offered, secret, problem=_texts(request).name_refused, name=name)
+    except Forbidden:
+        return _refuse(request)
+    response = HttpResponseRedirect(signing_in.HOME)
+    if joined.is_new:
+        signing_in.keep_browser(response, signing_in.begin_session(request, joined.user))
+    return response
+
+
+def _belongs(request: HttpRequest, offered: Invitation) -> bool:
+    mine = Membership.objects.filter(project=offered.project_id, user=request.user.pk)
+    return request.user.is_authenticated and mine.exists()
+
+
+def _offer(
+    request: HttpRequest, offered: Invitation, secret: str, *, problem: str = "", name: str = ""
+) -> HttpResponse:
+    t, by, user = _texts(request), _inviter(offered), request.user
+    says = t.invites if by else t.invites_nameless
+    return _page(request, {
+        "offered": offered, "secret": secret, "problem": problem, "name": name,
+        "invites": says.format(by=by, project=offered.project.name),
+        "role": t.roles[offered.role], "may": t.may[offered.role],
+        "until": t.until.format(day=f"{offered.expires_at:%Y-%m-%d %H:%M}"),
+        "you_are": t.you_are.format(name=people.name_of(user)) if user.is_authenticated else "",
+    }, status=HTTPStatus.BAD_REQUEST if problem else HTTPStatus.OK)  # fmt: skip
+
+
+def _inviter(offered: Invitation) -> str:
+    """Return who invites; empty for one who never said what they are called."""
+    name = people.name_of(offered.invited_by) if offered.invited_by else ""
+    return "" if name == LOCAL_OWNER else name
+
+
+def _refuse(request: HttpRequest, *, is_member: bool = False) -> HttpResponse:
+    t = _texts(request)
+    over = {"title": t.over_title, "text": t.over}
+    already = {"title": t.already_title, "text": t.already}
+    told = {"refused": already if is_member else over}
+    return _page(request, told, status=HTTPStatus.CONFLICT if is_member else HTTPStatus.GONE)
+
+
+def _page(
+    request: HttpRequest, told: dict[str, Any] | None = None, *, status: HTTPStatus = HTTPStatus.OK
+) -> HttpResponse:
+    said = {"t": _texts(request), "language": _language(request), **signing_in.PAIR}
+    return signing_in.page(request, "accounts/join.html", said | (told or {}), status=status)
+
+
+def _texts(request: HttpRequest) -> JoiningTexts:
+    return JOINING_TEXTS[_language(request)]
+
+
+def _language(request: HttpRequest) -> str:
+    """Return the language this browser asks for first."""
+    first = request.headers.get("Accept-Language", "").partition(",")[0]
+    return language_of(first.partition(";")[0])

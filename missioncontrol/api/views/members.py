@@ -1,0 +1,165 @@
+"""Who belongs to a project, and the links by which others come in."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Literal, cast
+from uuid import UUID
+
+from django.conf import settings
+from django.contrib.auth.models import User
+from django.db.models import Max
+from django.http import HttpResponse
+from rest_framework.request import Request
+from rest_framework.views import APIView
+
+from missioncontrol.accounts import invitations, people
+from missioncontrol.accounts.models import Invitation, Membership, Role
+from missioncontrol.accounts.pace import Pace
+from missioncontrol.api import auth
+from missioncontrol.api.rest import json_response, list_response, page_response, read_body
+from missioncontrol.api.schema import described
+from missioncontrol.api.views.devices import address_for_phones
+from missioncontrol.clock import now
+from missioncontrol.projects import members
+from missioncontrol.wire.members import InvitationRow, MadeInvitation, MemberRow
+from missioncontrol.wire.projects import RoleWord
+
+INVITATIONS = Pace(most=20, in_all=200)
+OWNERS_ONLY = "Only an owner decides who belongs to a project."
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MemberPatch:
+    role: Role
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewInvitation:
+    """A link to make; without `expires_at` it works for seven days."""
+
+    role: Role
+    note: str = ""
+    """Whom it is for."""
+    expires_at: datetime | None = None
+
+
+class Members(APIView):
+    permission_classes = [auth.IsPerson]
+
+    @described("members_list", returns=MemberRow, many=True)
+    def get(self, request: Request, project_id: UUID) -> HttpResponse:
+        """List who belongs to a project, by name."""
+        auth.check_belongs(request, project_id)
+        return list_response(request, _members(request, project_id))
+
+
+class OneMember(APIView):
+    permission_classes = [auth.IsPerson]
+
+    @described("members_change", takes=MemberPatch, returns=MemberRow)
+    def patch(self, request: Request, project_id: UUID, user_id: int) -> HttpResponse:
+        """Give a member another role; owners only. It holds from their next request on."""
+        auth.check_by_hand(request)
+        auth.check_owns(request, project_id, OWNERS_ONLY)
+        role = read_body(request, MemberPatch).role
+        members.change_role(project_id, user_id, role, by=auth.name_of(request), at=now())
+        rows = _members(request, project_id)
+        return json_response(next(row for row in rows if row.id == str(user_id)))
+
+    @described("members_remove", status=204)
+    def delete(self, request: Request, project_id: UUID, user_id: int) -> HttpResponse:
+        """Remove a member, for owners; or leave, whoever you are."""
+        auth.check_by_hand(request)
+        if user_id == request.user.pk:
+            auth.check_belongs(request, project_id)
+        else:
+            auth.check_owns(request, project_id, OWNERS_ONLY, even_archived=True)
+        members.remove(project_id, user_id, by=auth.name_of(request), at=now())
+        return HttpResponse(status=204)
+
+
+class Invitations(APIView):
+    permission_classes = [auth.IsPerson]
+
+    @described("invitations_list", returns=InvitationRow, many=True)
+    def get(self, request: Request, project_id: UUID) -> HttpResponse:
+        """List the invitations of a project, newest first; owners only."""
+        auth.check_owns(request, project_id, OWNERS_ONLY, even_archived=True)
+        found = Invitation.objects.filter(project_id=project_id).order_by("-id")
+        at = now()
+        return page_response(
+            request, found.select_related("invited_by", "used_by"), lambda row: _row(row, at=at)
+        )
+
+    @described("invitations_make", takes=NewInvitation, returns=MadeInvitation, status=201)
+    def post(self, request: Request, project_id: UUID) -> HttpResponse:
+        """Make a link that lets one person in, once; owners only. It is in this answer alone."""
+        auth.check_by_hand(request)
+        auth.check_owns(request, project_id, OWNERS_ONLY)
+        INVITATIONS.check(str(request.user.pk))
+        asked, at = read_body(request, NewInvitation), now()
+        made = members.invite(
+            project_id, role=asked.role, note=asked.note, by=cast(User, request.user), at=at,
+            expires_at=asked.expires_at or at + invitations.LIFE,
+        )  # fmt: skip
+        reached = settings.PUBLIC_URL.rstrip("/") or address_for_phones(request)
+        base = reached or request.build_absolute_uri("/").rstrip("/")
+        return json_response(
+            MadeInvitation(
+                **_told(made.row, at=at), url=f"{base}/join#{made.secret}", is_local=not reached
+            ),
+            status=201,
+        )
+
+
+class OneInvitation(APIView):
+    permission_classes = [auth.IsPerson]
+
+    @described("invitations_revoke", status=204)
+    def delete(self, request: Request, project_id: UUID, invitation_id: UUID) -> HttpResponse:
+        """Take an invitation back; owners only."""
+        auth.check_owns(request, project_id, OWNERS_ONLY, even_archived=True)
+        members.revoke_invitation(
+            invitation_id, project_id=project_id, by=auth.name_of(request), at=now()
+        )
+        return HttpResponse(status=204)
+
+
+def _members(request: Request, project_id: UUID) -> list[MemberRow]:
+    found = Membership.objects.filter(project_id=project_id).select_related("user")
+    rows = [
+        MemberRow(
+            id=str(member.user_id), project=project_id, name=people.name_of(member.user),
+            role=cast(RoleWord, member.role), joined_at=member.joined_at,
+            seen_at=member.seen_at, is_you=member.user_id == request.user.pk,
+        )
+        for member in found.annotate(seen_at=Max("user__browsers__seen_at"))
+    ]  # fmt: skip
+    return sorted(rows, key=lambda row: row.name.casefold())
+
+
+def _row(invitation: Invitation, *, at: datetime) -> InvitationRow:
+    return InvitationRow(**_told(invitation, at=at))
+
+
+def _told(invitation: Invitation, *, at: datetime) -> dict[str, Any]:
+    names = ("id", "role", "note", "created_at", "expires_at", "used_at")
+    return {
+        **{name: getattr(invitation, name) for name in names},
+        "project": invitation.project_id,
+        "status": _status(invitation, at=at),
+        "invited_by": people.name_of(invitation.invited_by) if invitation.invited_by else "",
+        "used_by": people.name_of(invitation.used_by) if invitation.used_by else "",
+    }
+
+
+def _status(
+    invitation: Invitation, *, at: datetime
+) -> Literal["open", "used", "revoked", "expired"]:
+    if invitation.used_at is not None:
+        return "used"
+    if invitation.revoked_at is not None:
+        return "revoked"
+    return "expired" if invitation.expires_at <= at else "open"

@@ -1,0 +1,96 @@
+"""Set-up codes: offered on the empty board, exchanged for a key by `guard connect --once`."""
+
+from __future__ import annotations
+
+import shlex
+from dataclasses import dataclass
+from typing import Any
+from uuid import UUID
+
+from django.http import HttpResponse
+from rest_framework.permissions import AllowAny
+from rest_framework.request import Request
+from rest_framework.views import APIView
+
+from guard.connect.command import forwarder, source
+from missioncontrol.accounts import setup_codes
+from missioncontrol.accounts.models import Project, SetupCode
+from missioncontrol.accounts.pace import Pace
+from missioncontrol.api import auth, peers
+from missioncontrol.api.rest import json_response, read_body
+from missioncontrol.api.schema import described
+from missioncontrol.clock import now
+from missioncontrol.errors import NotFound
+from missioncontrol.projects import access
+from missioncontrol.wire.access import ExchangedKey, MadeSetupCode, SetupCodeRow
+
+OFFERS = Pace(most=10, in_all=100)
+# Of 58 bits: at this pace nobody finds one in its ten minutes.
+TRIES = Pace(most=20, in_all=200)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewSetupCode:
+    """`project` where the person has several."""
+
+    project: UUID | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Exchange:
+    """A code, what its key is to be called, and which machine asks."""
+
+    code: str
+    name: str
+    on: str
+
+
+class SetupCodes(APIView):
+    permission_classes = [auth.IsPerson]
+
+    @described("setup_codes_offer", takes=NewSetupCode, returns=MadeSetupCode, status=201)
+    def post(self, request: Request) -> HttpResponse:
+        """Offer a code that is good for one agent key, once, for ten minutes; owners only."""
+        project = auth.owned_project(request, read_body(request, NewSetupCode).project)
+        OFFERS.check(str(request.user.pk))
+        made = setup_codes.offer(
+            Project.objects.get(pk=project), by=auth.name_of(request), at=now()
+        )
+        row = MadeSetupCode(
+            **_told(made.row),
+            code=made.secret,
+            guard=shlex.join(forwarder()),
+            install=shlex.join(("pip", "install", source())),
+        )
+        return json_response(row, status=201)
+
+
+class OneSetupCode(APIView):
+    permission_classes = [auth.IsPerson]
+
+    @described("setup_codes_read", returns=SetupCodeRow)
+    def get(self, request: Request, code_id: UUID) -> HttpResponse:
+        """Say whether a code was used, when and on which machine."""
+        mine = SetupCode.objects.filter(pk=code_id, project_id__in=auth.projects_of(request))
+        found = mine.first()
+        if found is None:
+            raise NotFound("The set-up code")
+        return json_response(SetupCodeRow(**_told(found)))
+
+
+class ExchangeCode(APIView):
+    authentication_classes: list[Any] = []  # the code is the authority
+    permission_classes = [AllowAny]
+
+    @described("setup_codes_exchange", takes=Exchange, returns=ExchangedKey, status=201)
+    def post(self, request: Request) -> HttpResponse:
+        """Exchange a code for an agent key; its secret is in this answer alone."""
+        TRIES.check(peers.asked_from(request))
+        asked = read_body(request, Exchange)
+        made = access.exchange_code(asked.code, name=asked.name, on=asked.on, at=now())
+        return json_response(ExchangedKey(key=made.secret, project=made.row.project_id), status=201)
+
+
+def _told(row: SetupCode) -> dict[str, Any]:
+    names = ("id", "expires_at", "used_at", "used_on")
+    return {"project": row.project_id, **{name: getattr(row, name) for name in names}}

@@ -1,0 +1,140 @@
+"""Tie runs' chains into their project's, and tell what `checking` finds of all of them.
+
+A checkpoint (a `chain.anchored` row on the project's chain) names `seq` and hash of each
+head that moved since the last one, the project's own head, the checkpoint before and its
+number, signed with a key outside the database. `heads` keeps it in a file besides.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+import logging
+from collections.abc import Collection, Iterator
+from datetime import datetime
+from typing import Any, cast
+from uuid import UUID
+
+from django.db.models import F, OuterRef, Subquery
+from django.utils.dateparse import parse_datetime
+
+from missioncontrol.accounts.models import Project
+from missioncontrol.audit import checking, heads, signing
+from missioncontrol.proof import ANCHORED, Fault, anchor_statement
+from missioncontrol.runs import journal
+from missioncontrol.runs.models import JournalRow, Run
+from missioncontrol.wire.audit import AuditFault, Verification
+from missioncontrol.wire.events import ChainAnchored
+
+logger = logging.getLogger(__name__)
+
+Heads = dict[str, tuple[int, str]]
+
+RUNS_AT_ONCE = 500
+"""In one checkpoint: nobody waits long for the project's lock, or for SQLite's."""
+MOST_FAULTS = 100
+
+
+def anchor_heads(*, at: datetime) -> list[UUID]:
+    """Write the heads that moved into each project's chain; return the projects that moved.
+
+    A project whose own chain alone moved is anchored too.
+    """
+    moved: dict[UUID, list[Run]] = {project: [] for project in _moved_projects()}
+    unanchored = Run.objects.filter(event_seq__gt=F("anchored_seq")).order_by("id")
+    for run in unanchored.only("project_id", "event_seq", "head"):  # in the order of locks
+        moved.setdefault(run.project_id, []).append(run)
+    for project_id, runs in moved.items():
+        for first in range(0, len(runs) or 1, RUNS_AT_ONCE):
+            _anchor(project_id, runs[first : first + RUNS_AT_ONCE], at=at)
+        _file(project_id)
+    return list(moved)
+
+
+def verify(*, projects: Collection[UUID]) -> Verification:
+    """Walk every chain of these projects, and compare what stands beside them."""
+    walk = checking.Walk()
+    head = ""
+    faults: list[Fault] = []
+    for project in Project.objects.filter(pk__in=projects).order_by("id"):
+        head = project.head
+        faults += itertools.islice(walk.faults_of(project), MOST_FAULTS - len(faults))
+    anchors = JournalRow.objects.filter(project_id__in=projects, type=ANCHORED)
+    last = anchors.order_by("-id").values_list("at", flat=True).first()
+    return Verification(
+        ok=not faults,
+        rows=walk.rows,
+        head=head,
+        broken_at=next((fault.row for fault in faults if fault.row), "missing") if faults else None,
+        anchored_at=last,
+        faults=tuple(_shown(fault) for fault in faults),
+        keys=signing.trusted_keys(),
+        compared_since=parse_datetime(walk.compared_since) if walk.compared_since else None,
+    )
+
+
+def _moved_projects() -> Iterator[UUID]:
+    """Find the projects whose chain goes on after its last checkpoint of today's kind."""
+    last = JournalRow.objects.filter(project=OuterRef("pk"), run=None).order_by("-seq")
+    found = Project.objects.filter(event_seq__gte=0).annotate(
+        last_type=Subquery(last.values("type")[:1]), said=Subquery(last.values("payload")[:1])
+    )
+    at_rest = found.exclude(last_type=ANCHORED, said__contains='"number":')
+    return iter(at_rest.order_by("pk").values_list("pk", flat=True))
+
+
+def _anchor(project_id: UUID, runs: Collection[Run], *, at: datetime) -> None:
+    tied: Heads = {str(run.id): (run.event_seq, run.head) for run in runs}
+    with journal.holding_project(project_id) as project:
+        number, predecessor = _last_anchor(project)
+        said = {
+            "heads": {run: list(head) for run, head in tied.items()},
+            "key": signing.public_key(),
+            "head": project.head,
+            "head_seq": project.event_seq,
+            "predecessor": predecessor,
+            "number": number + 1,
+        }
+        signature = signing.sign(anchor_statement(str(project_id), at.isoformat(), said))
+        journal.record_for_project(
+            project_id,
+            ChainAnchored,
+            by="policy",
+            at=at,
+            **{**said, "heads": tied},
+            signature=signature,
+        )
+        for run in runs:
+            run.anchored_seq = run.event_seq
+        journal.update_columns(Run, ("anchored_seq",), runs)
+
+
+def _last_anchor(project: Project) -> tuple[int, str]:
+    """Return number and hash of a project's last checkpoint; of none: 0 and nothing."""
+    anchors = JournalRow.objects.filter(project=project, run=None, type=ANCHORED)
+    last = anchors.order_by("-seq").first()
+    if last is None:
+        return 0, ""
+    number = json.loads(last.payload or "{}").get("number")
+    return number or anchors.count(), last.hash  # older ones have no number
+
+
+def _file(project_id: UUID) -> None:
+    try:
+        heads.append_heads(project_id)
+    except (OSError, ValueError):  # a full disk must not keep the next project waiting
+        logger.exception("project %s: its head was not filed", project_id)
+
+
+def _shown(fault: Fault) -> AuditFault:
+    return AuditFault(
+        kind=cast(Any, fault.kind),
+        words=fault.words,
+        project=UUID(fault.project),
+        run=UUID(fault.run) if fault.run else None,
+        seq=fault.seq,
+        row=UUID(fault.row) if fault.row else None,
+        what=fault.what,
+        found=fault.found,
+        expected=fault.expected,
+    )

@@ -1,0 +1,279 @@
+"""Check the database against its own audit log: chains, turns and runs' rows.
+
+Chains are read in pages and runs one after the other, so that neither a long run nor a
+large project is ever in memory as a whole. Nothing is locked: a run that moved while it
+was read is read again.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict
+from datetime import datetime
+from decimal import Decimal
+from functools import partial
+from typing import Any, TypeVar
+from uuid import UUID
+
+from django.db import models
+from django.db.models import QuerySet
+
+from missioncontrol.accounts.models import Project
+from missioncontrol.audit import heads, signing
+from missioncontrol.costs.ledger import HIGHEST_SUM, JUDGE, MICRO
+from missioncontrol.proof import (
+    MONEY,
+    TURN_SIGNS,
+    Erased,
+    Fault,
+    Link,
+    ProjectChain,
+    RunChain,
+    Witness,
+    missing_runs,
+    turn_digest,
+)
+from missioncontrol.runs import journal
+from missioncontrol.runs.models import JournalRow, Run, Turn
+from missioncontrol.runs.rows import USAGE_COLUMNS, usage_of
+
+M = TypeVar("M", bound=models.Model)
+
+ROWS_AT_ONCE = 1000
+TRIES = 3
+"""How often a run that moves meanwhile is read again, before its row is locked for it."""
+EXACT = 2**53
+"""Beyond it PostgreSQL gives back a float as a whole number."""
+
+
+class Walk:
+    """One verification: counts what it walks over."""
+
+    def __init__(self) -> None:
+        self.rows = 0
+        self.compared_since: str | None = None
+
+    def faults_of(self, project: Project) -> Iterator[Fault]:
+        """Walk a project's chain, then those of its runs; yield what does not hold."""
+        chain = ProjectChain(
+            trusted=signing.trusted_keys(),
+            old_rule=partial(signing.is_signed_as_before, str(project.id)),
+        )
+        yield from self._own_faults(project.id, chain)
+        seen: set[str] = set()
+        runs = Run.objects.filter(project=project).defer("metadata", "workspace")
+        for run in _pages(runs, "id"):
+            seen.add(str(run.id))
+            yield from self._settled_faults(run, chain)
+        yield from missing_runs(str(project.id), chain, seen)
+
+    def _own_faults(self, project_id: UUID, chain: ProjectChain) -> Iterator[Fault]:
+        # The file before the database: what is appended later is younger than what is read.
+        lines = heads.lines_of(project_id)
+        witness = Witness(str(project_id), lines, trusted=signing.trusted_keys())
+        project = Project.objects.get(pk=project_id)
+        own = JournalRow.objects.filter(project=project, run=None, seq__lte=project.event_seq)
+        for row in _pages(own, "seq"):
+            link = link_of(row)
+            yield from chain.take(link)
+            yield from witness.take(link)
+        self.rows += chain.length
+        yield from chain.end(
+            head=project.head, length=project.event_seq + 1, project=str(project_id), run=None
+        )
+        yield from witness.end(chain.last)
+        self._note(witness.since)
+
+    def _note(self, since: str | None) -> None:
+        """Keep the latest: what was compared of all projects is what the youngest file knows."""
+        if since is not None:
+            self.compared_since = max(since, self.compared_since or since)
+
+    def _settled_faults(self, run: Run, chain: ProjectChain) -> list[Fault]:
+        length, faults = _run_faults(run, chain)
+        for _ in range(TRIES):
+            if not faults or not _has_moved(run):
+                break
+            run.refresh_from_db()
+            length, faults = _run_faults(run, chain)
+        else:
+            with journal.writing([run.id], at=run.started_at) as tx:
+                length, faults = _run_faults(tx.run(run.id), chain)
+        self.rows += length
+        return faults
+
+
+def link_of(row: JournalRow) -> Link:
+    """Show a row as a link of its chain."""
+    return Link(
+        id=str(row.id), project=str(row.project_id), run=str(row.run_id) if row.run_id else None,
+        seq=row.seq, type=row.type, at=row.at.isoformat(), by=row.by, version=row.version,
+        status=row.status, payload=row.payload, salt=row.salt, digest=row.digest,
+        previous=row.previous, hash=row.hash,
+    )  # fmt: skip
+
+
+def _run_faults(run: Run, project: ProjectChain) -> tuple[int, list[Fault]]:
+    """Check one run; its row and its turns only where its chain holds."""
+    name, of = str(run.id), str(run.project_id)
+    chain, told = RunChain(project, name), Told()
+    faults: list[Fault] = []
+    for row in _pages(JournalRow.objects.filter(run=run, seq__lte=run.event_seq), "seq"):
+        link = link_of(row)
+        faults += chain.take(link)
+        if not faults:
+            told.hear(link)
+    end = list(chain.end(head=run.head, length=run.event_seq + 1, project=of, run=name))
+    faults += end or chain.end_signed(project=of, run=name)
+    if not faults and chain.last is not None:
+        faults += _row_faults(run, told, chain.last)
+        faults += _turn_faults(run, told, project.erased.get(name, Erased()), chain.last)
+    return chain.length, faults
+
+
+class Told:
+    """What a run's events tell of its row and its turns, heard in order."""
+
+    def __init__(self) -> None:
+        self.row: dict[str, Any] = {}
+        self.turns: dict[int, tuple[str, str]] = {}
+        self.turn_count = 0
+        self.cost, self.judge_cost = Decimal(0), Decimal(0)
+        self.usage: Counter[str] = Counter()
+
+    def hear(self, link: Link) -> None:
+        """Take in one event."""
+        self.row |= {"status": link.status, "version": link.version}
+        self.turn_count += link.type == "turn.recorded"
+        if link.payload is None:  # erased: what it told, a later event tells again
+            return
+        if hear := self.HEARS.get(link.type):
+            hear(self, json.loads(link.payload))
+
+    def _opened(self, said: Mapping[str, Any]) -> None:
+        self.row |= {name: said["row"][name] for name in ("mode", "name", "goal", "ended_at")}
+
+    def _moved(self, said: Mapping[str, Any]) -> None:
+        self.row |= {"mode": said["mode"], "ended_at": said["ended_at"]}
+        self.row |= {name: said[name] for name in ("name", "goal") if said.get(name) is not None}
+
+    def _turn(self, said: Mapping[str, Any]) -> None:
+        self.turns[said["turn_seq"]] = (said["turn_id"], said["digest"])
+
+    def _cost(self, said: Mapping[str, Any]) -> None:
+        cost = Decimal(said["cost_usd"] or 0)
+        if said["source"] == JUDGE:
+            self.judge_cost += cost
+            return
+        self.cost += cost
+        self.usage.update(said.get("usage") or {})
+
+    HEARS = {
+        "run.opened": _opened,
+        "run.moved": _moved,
+        MONEY: _cost,
+        "turn.recorded": _turn,
+        "turn.completed": _turn,
+    }
+
+
+def _row_faults(run: Run, told: Told, last: Link) -> Iterator[Fault]:
+    found: dict[str, Any] = {
+        "status": run.status,
+        "version": run.version,
+        "mode": run.mode,
+        "name": run.name,
+        "goal": run.goal,
+        "ended_at": run.ended_at,
+        "turns": run.last_seq + 1,
+        "cost_usd": _capped(run.cost_usd),
+        "judge_cost_usd": _capped(run.judge_cost_usd),
+        **asdict(usage_of(run)),
+    }
+    expected: dict[str, Any] = {
+        **told.row,
+        "turns": told.turn_count,
+        "cost_usd": _capped(told.cost),
+        "judge_cost_usd": _capped(told.judge_cost),
+        **{name: told.usage[name] for name in USAGE_COLUMNS},
+    }
+    if expected.get("ended_at"):
+        expected["ended_at"] = datetime.fromisoformat(expected["ended_at"])
+    for name, value in expected.items():
+        if found[name] != value:
+            yield Fault(
+                kind="run_row",
+                project=last.project,
+                run=last.run,
+                seq=last.seq,
+                row=last.id,
+                what=name,
+                found=str(found[name])[:200],
+                expected=str(value)[:200],
+            )
+
+
+def _capped(cost: Decimal) -> Decimal:
+    return min(cost, HIGHEST_SUM).quantize(MICRO)
+
+
+def _turn_faults(run: Run, told: Told, erased: Erased, last: Link) -> Iterator[Fault]:
+    left = dict(told.turns)
+    for turn in _pages(Turn.objects.filter(run=run, seq__lte=run.last_seq), "seq"):
+        event = left.pop(turn.seq, None)
+        if turn.seq <= erased.turns:
+            kind = None if _is_blank(turn) else "turn_changed"
+        elif event is None:
+            kind = "turn_added"
+        else:
+            kind = None if _is_as_told(turn, event) else "turn_changed"
+        if kind is not None:
+            yield _turn_fault(kind, turn.seq, last)
+    for seq in left:
+        yield _turn_fault("turn_missing", seq, last)
+
+
+def _turn_fault(kind: str, seq: int, last: Link) -> Fault:
+    return Fault(
+        kind=kind, project=last.project, run=last.run, seq=last.seq, row=last.id, what=str(seq + 1)
+    )
+
+
+def _is_blank(turn: Turn) -> bool:
+    return not (turn.args or turn.content or turn.result or turn.error or turn.files)
+
+
+def _is_as_told(turn: Turn, event: tuple[str, str]) -> bool:
+    if event != (str(turn.id), turn.digest):
+        return False
+    said = {name: getattr(turn, name) for name in TURN_SIGNS}
+    if turn_digest(said) == turn.digest:
+        return True
+    return turn_digest({**said, "args": _as_floats(said["args"])}) == turn.digest
+
+
+def _as_floats(value: Any) -> Any:
+    """Return JSON with the whole numbers that may have been floats as such."""
+    if isinstance(value, dict):
+        return {name: _as_floats(part) for name, part in value.items()}
+    if isinstance(value, list):
+        return [_as_floats(part) for part in value]
+    is_long = isinstance(value, int) and abs(value) >= EXACT
+    return float(value) if is_long else value
+
+
+def _has_moved(run: Run) -> bool:
+    return Run.objects.filter(pk=run.pk, event_seq__gt=run.event_seq).exists()
+
+
+def _pages(found: QuerySet[M], column: str) -> Iterator[M]:
+    """Yield rows in the order of a column, page by page, with no cursor left open."""
+    found = found.order_by(column)
+    page = list(found[:ROWS_AT_ONCE])
+    while page:
+        yield from page
+        if len(page) < ROWS_AT_ONCE:
+            return
+        page = list(found.filter(**{f"{column}__gt": getattr(page[-1], column)})[:ROWS_AT_ONCE])

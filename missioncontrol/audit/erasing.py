@@ -1,0 +1,147 @@
+"""What the audit log allows: to erase what a run said, and to put an older copy back.
+
+Both leave an `audit.amended` event on the project's chain that says who, what and why,
+signed with the key that is not in the database: without it, `verify` names the blanks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from missioncontrol.audit import heads
+from missioncontrol.audit.amendments import amend
+from missioncontrol.decisions.models import (
+    AllowlistEntry,
+    ControllerNote,
+    Decision,
+    Intervention,
+    LetGo,
+    Message,
+)
+from missioncontrol.detection.models import BacktestRun
+from missioncontrol.errors import InvalidRequest, NoSuchMove
+from missioncontrol.proof import MONEY
+from missioncontrol.runs import journal
+from missioncontrol.runs.journal import RunTransaction
+from missioncontrol.runs.lifecycle import ENDED
+from missioncontrol.runs.models import JournalRow, Run, TelemetryRecord, Turn
+from missioncontrol.runs.selectors import find_run
+
+ERASED = "erased"
+"""What a run is called afterwards."""
+WORDLESS: Mapping[str, Any] = {
+    "args": None,
+    "content": None,
+    "result": None,
+    "error": None,
+    "files": [],
+    "state": None,
+    "digest": "",
+}
+"""What an erased turn says."""
+
+
+def erase_run(run_id: UUID, *, by: str, reason: str, at: datetime) -> None:
+    """Erase every word of an ended run; who did what when and what it cost stay.
+
+    Takes the project's row lock, then the run's. Copies elsewhere (exports, backups,
+    notices that were sent) are out of reach.
+
+    Raises:
+        NotFound: there is no such run.
+        InvalidRequest: nobody, or no reason, is named.
+        NoSuchMove: the run has not ended.
+    """
+    _check_said(by, reason)
+    project_id = Run.objects.filter(pk=run_id).values_list("project_id", flat=True).first()
+    run = find_run(run_id, projects=[project_id] if project_id else [])
+    with journal.holding_project(run.project_id), journal.writing([run_id], at=at) as tx:
+        run = tx.run(run_id)
+        if run.life not in ENDED:
+            raise NoSuchMove(run.status, "be erased")
+        amend(
+            run.project_id,
+            "erased",
+            by=by,
+            reason=reason,
+            at=at,
+            of_run=run.id,
+            through_seq=run.event_seq,
+            turns_through=run.last_seq,
+        )
+        _blank(run)
+        run.erased_seq = run.last_seq
+        _rename(tx, run, by=by)
+
+
+def accept_copy(project_id: UUID, *, by: str, reason: str, at: datetime) -> str:
+    """Say that an older copy of the database was put back on purpose; return the file put aside.
+
+    The file of heads that knows more is kept under another name, a new one begins.
+
+    Raises:
+        InvalidRequest: nobody, or no reason, is named, or there is no file of heads.
+    """
+    _check_said(by, reason)
+    if not heads.path_of(project_id).is_file():
+        raise InvalidRequest("There is no file of heads to compare with: nothing to accept.")
+    aside, known = heads.put_aside(project_id, at=at)
+    amend(project_id, "restored", by=by, reason=reason, at=at, heads_file=aside, known=known)
+    return aside
+
+
+def _check_said(by: str, reason: str) -> None:
+    if not by.strip() or not reason.strip():
+        raise InvalidRequest("Say who allows it, and why.")
+
+
+def _blank(run: Run) -> None:
+    """Take the words off everything that is kept of a run; the index follows by itself."""
+    rows = JournalRow.objects.filter(run=run, seq__lte=run.event_seq)
+    rows.exclude(type=MONEY).update(payload=None, salt=None)
+    Turn.objects.filter(run=run).update(**WORDLESS)
+    TelemetryRecord.objects.filter(run=run).delete()
+    ControllerNote.objects.filter(run=run).update(text="", payload={})
+    Intervention.objects.filter(run=run).exclude(message=None).update(message="")
+    Intervention.objects.filter(run=run).update(body="{}")
+    Message.objects.filter(run=run).update(text="", escalation=None)
+    run.questions.all().delete()
+    run.notices.all().delete()
+    LetGo.objects.filter(decision__run=run).delete()
+    AllowlistEntry.objects.filter(run=run).delete()
+    for result in BacktestRun.objects.filter(run=run):
+        result.proposed, result.today = _unsaid(result.proposed), _unsaid(result.today)
+        result.save(update_fields=["proposed", "today"])
+    for decision in run.decisions.all():
+        _blank_decision(decision)
+
+
+def _blank_decision(decision: Decision) -> None:
+    wordless: dict[str, Any] = {"summary": "", "calls": [], "changed": None}
+    decision.evidence = {**decision.evidence, **wordless, "items": [], "offer_allowlist": None}
+    decision.signal = {
+        **decision.signal,
+        "evidence": {**(decision.signal.get("evidence") or {}), **wordless},
+    }
+    if asks := decision.evidence.get("asks"):
+        decision.evidence["asks"] = {**asks, "text": "", "details": {}}
+    if decision.verdict:
+        decision.verdict = {**decision.verdict, "reason": "", "fix": None}
+    decision.save(update_fields=["evidence", "signal", "verdict"])
+
+
+def _unsaid(flag: dict[str, Any] | None) -> dict[str, Any] | None:
+    return flag and {**flag, "summary": ""}
+
+
+def _rename(tx: RunTransaction, run: Run, *, by: str) -> None:
+    """Drop the run's own words, and tell its name anew: that event was erased with the rest."""
+    run.reason = run.doing = ""
+    run.name, run.goal = ERASED, ""
+    Run.objects.filter(pk=run.pk).update(name=ERASED, goal="", metadata={}, workspace=[])
+    if indexed := getattr(run, "indexed", None):
+        indexed.delete()
+    tx.moved(run, by=by, reason=ERASED, name=ERASED, goal="")

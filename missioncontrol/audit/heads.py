@@ -1,0 +1,177 @@
+"""The file of heads: every checkpoint once more, beside the database.
+
+A copy of the database that is older than the file, or a history that was rewritten,
+differs from it. One file a project, one signed line a checkpoint, oldest first.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import logging
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+from uuid import UUID
+
+from django.conf import settings
+
+from missioncontrol import outbound
+from missioncontrol.audit import signing
+from missioncontrol.proof import canonical, head_statement
+from missioncontrol.runs.models import JournalRow
+
+logger = logging.getLogger(__name__)
+
+TAIL = 4096
+"""More than a line is long."""
+SENT_AT_ONCE = 500
+
+
+def path_of(project_id: UUID) -> Path:
+    """Return where a project's heads are kept."""
+    directory: Path = settings.AUDIT_HEADS
+    return directory / f"{project_id}.jsonl"
+
+
+def filed_projects() -> list[UUID]:
+    """Return the projects that have a file of heads."""
+    directory: Path = settings.AUDIT_HEADS
+    return [UUID(path.stem) for path in sorted(directory.glob("*.jsonl")) if _is_id(path.stem)]
+
+
+def _is_id(name: str) -> bool:
+    """Tell a project's file from what somebody else put there."""
+    try:
+        return str(UUID(name)) == name
+    except ValueError:
+        return False
+
+
+def append_heads(project_id: UUID) -> None:
+    """Append the checkpoints that the file does not know yet; call it after their commit.
+
+    Under the file's lock and from the database: what a crash left out follows later. A
+    file that is not there begins with the newest.
+    """
+    with _locked(path_of(project_id)) as file:
+        last = _last_line(file)
+        anchors = JournalRow.objects.filter(
+            project_id=project_id, run=None, type="chain.anchored", payload__isnull=False
+        )
+        if last is None:
+            new = list(anchors.order_by("-seq")[:1])
+        else:
+            new = list(anchors.filter(seq__gt=last["seq"]).order_by("seq"))
+            _warn_if_older(project_id, last)
+        lines = "".join(f"{canonical(_line(anchor))}\n" for anchor in new)
+        os.write(file, lines.encode())
+
+
+def put_aside(project_id: UUID, *, at: datetime) -> tuple[str, str]:
+    """Begin a new file of heads; return the old one's name and its last checkpoint."""
+    path = path_of(project_id)
+    with _locked(path) as file:
+        last = _last_line(file) or {}
+        aside = path.with_name(f"{path.stem}.until-{at:%Y%m%dT%H%M%SZ}.jsonl")
+        path.rename(aside)
+        path.with_suffix(".sent").unlink(missing_ok=True)
+    return aside.name, f"{last.get('number')} of {last.get('at')}"
+
+
+def adopt(project_id: UUID, line: str) -> None:
+    """Append a line that came with a project from elsewhere; its signature is its own."""
+    with _locked(path_of(project_id)) as file:
+        os.write(file, f"{line.strip()}\n".encode())
+
+
+def lines_of(project_id: UUID) -> Iterator[str]:
+    """Read the lines there are now; what is appended meanwhile is left alone."""
+    path = path_of(project_id)
+    if not path.is_file():
+        return
+    with path.open("rb") as file:
+        left = os.fstat(file.fileno()).st_size
+        for line in file:
+            left -= len(line)
+            if left < 0:
+                return
+            yield line.decode("utf-8", "replace")
+
+
+def send_heads(project_id: UUID) -> None:
+    """Post the lines that were not sent yet to where the settings say, oldest first.
+
+    How far it came is kept beside the file: what nobody took is sent again.
+    """
+    path = path_of(project_id)
+    mark = path.with_suffix(".sent")
+    begin = int(mark.read_text()) if mark.is_file() else 0
+    with path.open("rb") as file:
+        file.seek(begin)
+        lines = [line for _, line in zip(range(SENT_AT_ONCE), file, strict=False)]
+    if not lines:
+        return
+    kind = {"Content-Type": "application/jsonl", "User-Agent": "MissionControl"}
+    try:
+        reply = outbound.post(
+            settings.AUDIT_SEND_TO, b"".join(lines), kind, private_hosts=settings.NOTIFY_HOSTS
+        )
+    except outbound.Unsendable as fault:
+        logger.warning("heads of project %s were not sent: %s", project_id, fault)
+        return
+    if reply.is_good:
+        mark.write_text(str(begin + sum(map(len, lines))))
+    else:
+        logger.warning("heads of project %s were refused: %s", project_id, reply.status)
+
+
+def _line(anchor: JournalRow) -> dict[str, Any]:
+    said = json.loads(anchor.payload or "{}")
+    line = {
+        "project": str(anchor.project_id),
+        "number": said.get("number"),
+        "seq": anchor.seq,
+        "hash": anchor.hash,
+        "at": anchor.at.isoformat(),
+        "key": signing.public_key(),
+    }
+    return {**line, "signature": signing.sign(head_statement(line))}
+
+
+def _warn_if_older(project_id: UUID, last: dict[str, Any]) -> None:
+    """Say in the log, each minute, what verifying would find."""
+    known = JournalRow.objects.filter(project_id=project_id, run=None, seq=last["seq"])
+    if known.values_list("hash", flat=True).first() != last["hash"]:
+        logger.error(
+            "project %s: the database does not have checkpoint %s of %s, which the file of heads"
+            " knows: was an older copy put back? See docs/audit.md.",
+            project_id,
+            last["number"],
+            last["at"],
+        )
+
+
+@contextmanager
+def _locked(path: Path) -> Iterator[int]:
+    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield file
+    finally:
+        os.close(file)
+
+
+def _last_line(file: int) -> dict[str, Any] | None:
+    """Read the last whole line; half of one, which a power cut left, is taken off."""
+    size = os.fstat(file).st_size
+    tail = os.pread(file, TAIL, max(0, size - TAIL))
+    whole = tail[: tail.rfind(b"\n") + 1]
+    if len(whole) < len(tail):
+        os.ftruncate(file, size - len(tail) + len(whole))
+    lines = whole.splitlines()
+    return json.loads(lines[-1]) if lines else None

@@ -1,0 +1,31 @@
+"""`manage.py erase_run`: erase every word of a run; the audit log says who and why."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser
+from typing import Any
+from uuid import UUID
+
+from django.core.management.base import BaseCommand, CommandError
+
+from missioncontrol.audit import erasing
+from missioncontrol.clock import now
+from missioncontrol.errors import MissionControlError
+
+
+class Command(BaseCommand):
+    help = "Erase what an ended run said: turns, payloads, messages. Figures and times stay."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        """Read which run, who allows it and why."""
+        parser.add_argument("run", type=UUID, help="its id")
+        parser.add_argument("--by", required=True, help="who allows it")
+        parser.add_argument("--reason", required=True, help="why; it stands in the audit log")
+
+    def handle(self, *_: Any, **options: Any) -> None:
+        """Erase one run."""
+        try:
+            erasing.erase_run(options["run"], by=options["by"], reason=options["reason"], at=now())
+        except MissionControlError as refused:
+            raise CommandError(str(refused)) from None
+        self.stdout.write(f"Run {options['run']} was erased.")

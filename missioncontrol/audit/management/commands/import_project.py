@@ -1,0 +1,39 @@
+"""`manage.py import_project`: take over a project that was exported elsewhere."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser
+from pathlib import Path
+from typing import Any
+
+from django.contrib.auth.models import User
+from django.core.management.base import BaseCommand, CommandError
+
+from missioncontrol.accounts.services import ensure_local_owner
+from missioncontrol.audit.project_import import import_project
+from missioncontrol.clock import now
+from missioncontrol.errors import MissionControlError
+
+
+class Command(BaseCommand):
+    help = "Read an exported project; its audit log is verified before anything stays."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        """Read the file, whose it becomes, and whose signature is trusted."""
+        parser.add_argument("file", type=Path)
+        parser.add_argument("--owner", help="whose it becomes; the local owner's unless you say")
+        parser.add_argument("--trust", default="", metavar="KEY", help="the exporter's public key")
+
+    def handle(self, *_: Any, file: Path, owner: str | None, trust: str, **__: Any) -> None:
+        """Import it, or say in a sentence why not."""
+        person = User.objects.filter(username=owner).first() if owner else ensure_local_owner()
+        if person is None:
+            raise CommandError(f"There is nobody called {owner!r}.")
+        try:
+            done = import_project(file, owner=person, trust=trust, at=now())
+        except (MissionControlError, OSError) as refused:
+            raise CommandError(str(refused)) from None
+        self.stdout.write(
+            f"The project {done.project.name} was imported: {done.rows} rows, and its audit log"
+            " holds. Make its agents' keys and channels anew."
+        )

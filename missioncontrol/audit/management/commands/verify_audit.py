@@ -1,0 +1,80 @@
+"""`manage.py verify_audit`: say whether the audit log holds, and name what does not."""
+
+from __future__ import annotations
+
+import sys
+from argparse import ArgumentParser
+from collections.abc import Collection
+from typing import Any
+from uuid import UUID
+
+from django.core.management.base import BaseCommand, CommandError
+
+from missioncontrol.accounts.models import Project
+from missioncontrol.accounts.naming import chosen_projects
+from missioncontrol.audit import anchors, erasing, heads, signing
+from missioncontrol.clock import now
+from missioncontrol.errors import MissionControlError
+
+
+class Command(BaseCommand):
+    help = "Verify the audit log; exits with 1 where it does not hold."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        """Read whose log, and what else is asked."""
+        parser.add_argument("--project", help="its id or name; all of them")
+        parser.add_argument("--public-key", action="store_true", help="print the key and end")
+        parser.add_argument(
+            "--accept-restored",
+            action="store_true",
+            help="an older copy of the database was put back on purpose: say so in the log",
+        )
+        parser.add_argument("--by", default="", help="who accepts it")
+        parser.add_argument("--reason", default="", help="why")
+
+    def handle(self, *_: Any, **options: Any) -> None:
+        """Verify project by project."""
+        if options["public_key"]:
+            self.stdout.write(signing.public_key())
+            return
+        projects = chosen_projects(options["project"])
+        if options["accept_restored"]:
+            for project in projects:
+                self._accept(project.id, by=options["by"], reason=options["reason"])
+        is_whole = [self._verify(project.id, project.name) for project in projects]
+        gone = [] if options["project"] else _gone(projects)
+        for project_id in gone:
+            self.stdout.write(
+                f"project {project_id}: the file of heads knows it, the database does not"
+            )
+        if gone or not all(is_whole):
+            sys.exit(1)
+
+    def _accept(self, project_id: Any, *, by: str, reason: str) -> None:
+        try:
+            aside = erasing.accept_copy(project_id, by=by, reason=reason, at=now())
+        except MissionControlError as refused:
+            raise CommandError(str(refused)) from None
+        self.stdout.write(f"The file of heads was put aside as {aside}.")
+
+    def _verify(self, project_id: Any, name: str) -> bool:
+        found = anchors.verify(projects=[project_id])
+        for fault in found.faults:
+            self.stdout.write(fault.words)
+        compared = (
+            f"heads on file since {found.compared_since}"
+            if found.compared_since
+            else ("no file of heads to compare with: an older copy would not be noticed")
+        )
+        verdict = "holds" if found.ok else f"does not hold: {len(found.faults)} faults"
+        last = found.anchored_at or "never"
+        self.stdout.write(
+            f"{name}: {found.rows} rows, {verdict}; last checkpoint {last}; {compared}"
+        )
+        return found.ok
+
+
+def _gone(projects: Collection[Project]) -> list[UUID]:
+    """Return the projects that have a file of heads and are not in the database."""
+    known = {project.id for project in projects}
+    return [project_id for project_id in heads.filed_projects() if project_id not in known]

@@ -1,0 +1,81 @@
+"""Write everything of one project as JSON Lines; `project_tables` says what that is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from django.conf import settings
+from django.db import connection, transaction
+from django.db.models import Model
+from pydantic_core import to_json
+
+from missioncontrol.audit import heads, signing
+from missioncontrol.audit.project_tables import FORMAT, TABLES, columns_of
+from missioncontrol.proof import canonical
+
+ROWS_AT_ONCE = 500
+
+
+def export_lines(project_id: UUID, *, at: datetime) -> Iterator[bytes]:
+    """Yield the lines of a project as it stands at one moment; agents go on meanwhile."""
+    known = list(heads.lines_of(project_id))  # before the database, which then knows them all
+    count = 0
+    yield _line(_header(project_id, at=at))
+    for head in known:
+        yield _line({"kind": "head", "line": head})
+    with _one_moment():
+        for kind, (model, lookup) in TABLES.items():
+            for row in _rows(model, lookup, project_id):
+                count += 1
+                yield _line({"kind": kind, "row": row})
+    yield _line({"kind": "end", "rows": count})
+
+
+def _header(project_id: UUID, *, at: datetime) -> dict[str, Any]:
+    said = {
+        "kind": "header",
+        "format": FORMAT,
+        "version": settings.VERSION,
+        "project": str(project_id),
+        "at": at.isoformat(),
+        "key": signing.public_key(),
+        "trusted": list(signing.trusted_keys()),
+    }
+    return {**said, "signature": signing.sign(canonical(said))}
+
+
+@contextmanager
+def _one_moment() -> Iterator[None]:
+    """Read the database as it stands now, whatever is written meanwhile; lock nothing."""
+    if connection.in_atomic_block:
+        yield
+    elif connection.vendor == "sqlite":
+        with connection.cursor() as cursor:
+            cursor.execute("BEGIN")  # Django's own would take the writers' lock
+            try:
+                yield
+            finally:
+                cursor.execute("ROLLBACK")
+    else:
+        with transaction.atomic(), connection.cursor() as cursor:
+            cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
+            yield
+
+
+def _rows(model: type[Model], lookup: str, project_id: UUID) -> Iterator[dict[str, Any]]:
+    """Yield a table's rows by their keys, page by page."""
+    names = list(columns_of(model))
+    found = model._meta.base_manager.filter(**{lookup: project_id}).order_by("pk")
+    page = list(found[:ROWS_AT_ONCE])
+    while page:
+        for row in page:
+            yield {name: getattr(row, name) for name in names}
+        page = list(found.filter(pk__gt=page[-1].pk)[:ROWS_AT_ONCE])
+
+
+def _line(said: dict[str, Any]) -> bytes:
+    return to_json(said) + b"\n"

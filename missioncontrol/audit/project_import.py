@@ -1,0 +1,144 @@
+"""Read an exported project into this installation, and verify its audit log before it stays."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+from uuid import UUID
+
+from django.conf import settings
+from django.contrib.auth.models import User
+from django.core.exceptions import ValidationError
+from django.db import DatabaseError, transaction
+
+from missioncontrol.accounts.models import Membership, Project, Role
+from missioncontrol.audit import anchors, heads, signing
+from missioncontrol.audit.amendments import amend
+from missioncontrol.audit.project_tables import FORMAT, TABLES, columns_of
+from missioncontrol.errors import InvalidRequest
+from missioncontrol.proof import canonical, is_signed
+
+ROWS_AT_ONCE = 500
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Imported:
+    """The project, and how many rows of all kinds came with it."""
+
+    project: Project
+    rows: int
+
+
+class Untrusted(InvalidRequest):
+    """Nobody here said that they trust the key of the export."""
+
+    def __init__(self, key: str) -> None:
+        super().__init__(
+            f"The export is signed with the key {key}, which is not trusted here: compare it with"
+            " `verify_audit --public-key` where it was made, then name it with --trust."
+        )
+
+
+def import_project(path: Path, *, owner: User, trust: str = "", at: datetime) -> Imported:
+    """Read a project in one transaction; all of it comes, its audit log holding, or nothing.
+
+    The exporter's key is trusted for what came, and for nothing written here.
+
+    Raises:
+        InvalidRequest: the file is no whole export, is of newer code, its audit log does not
+            hold, or the project is here already.
+        Untrusted: its key is neither trusted here nor the one of `trust`.
+    """
+    try:
+        with path.open("rb") as lines, transaction.atomic():
+            return _import(map(json.loads, lines), owner=owner, trust=trust, at=at)
+    except (KeyError, TypeError, ValueError, ValidationError) as fault:
+        raise InvalidRequest(f"{path} cannot be read as an export: {fault!r}.") from None
+    except DatabaseError as fault:
+        raise InvalidRequest(f"{path} does not fit this database: {fault}.") from None
+
+
+def _import(lines: Iterator[Any], *, owner: User, trust: str, at: datetime) -> Imported:
+    header: dict[str, Any] = next(lines, {})
+    _check(header, trust)
+    project_id = UUID(header["project"])
+    if Project.objects.filter(pk=project_id).exists() or heads.path_of(project_id).exists():
+        raise InvalidRequest("The project is here already, or its file of heads is.")
+    known = settings.AUDIT_KEYS
+    settings.AUDIT_KEYS = [*known, *header["trusted"]]
+    try:
+        rows = _insert(lines, project_id)
+        project = Project.objects.get(pk=project_id)
+        Membership.objects.create(project=project, user=owner, role=Role.OWNER)
+        _verify(project_id)
+        amend(
+            project_id,
+            "imported",
+            by=owner.get_username(),
+            reason=f"exported {header['at']}",
+            at=at,
+            former=None if header["key"] == signing.public_key() else header["key"],
+        )
+    except BaseException:
+        settings.AUDIT_KEYS = known
+        heads.path_of(project_id).unlink(missing_ok=True)
+        raise
+    signing.trust(header["trusted"])
+    return Imported(project=project, rows=rows)
+
+
+def _verify(project_id: UUID) -> None:
+    found = anchors.verify(projects=[project_id])
+    if not found.ok:
+        raise InvalidRequest(f"Its audit log does not hold: {found.faults[0].words}")
+
+
+def _check(header: dict[str, Any], trust: str) -> None:
+    """Raise unless somebody trusts who made the export, and this version reads it."""
+    if header.get("kind") != "header" or header.get("format") != FORMAT:
+        raise InvalidRequest("The file is no export, or one of a version that is not read here.")
+    key = header["key"]
+    said = {name: value for name, value in header.items() if name != "signature"}
+    if not is_signed(canonical(said), header["signature"], key):
+        raise InvalidRequest("The export's first line was changed: its signature does not hold.")
+    if key not in {trust, *signing.trusted_keys()}:
+        raise Untrusted(key)
+
+
+def _insert(lines: Iterator[Any], project_id: UUID) -> int:
+    """Insert every row; write the file of heads beside them. Return how many rows came."""
+    batch: list[Any] = []
+    count, kind = 0, ""
+    for line in lines:
+        if line["kind"] == "head":
+            heads.adopt(project_id, line["line"])
+            continue
+        if line["kind"] != kind or len(batch) == ROWS_AT_ONCE:
+            _flush(batch, kind)
+            batch, kind = [], line["kind"]
+        if kind == "end":
+            if line["rows"] != count:
+                raise InvalidRequest(f"The export tells of {line['rows']} rows and has {count}.")
+            return count
+        batch.append(_row(kind, line["row"]))
+        count += 1
+    raise InvalidRequest("The export is not whole: its last line is missing.")
+
+
+def _row(kind: str, told: dict[str, Any]) -> Any:
+    if kind not in TABLES:
+        raise InvalidRequest(f"The export has lines of a kind that is not known here: {kind!r}.")
+    model, _ = TABLES[kind]
+    columns = columns_of(model)
+    if unknown := told.keys() - columns.keys():
+        raise InvalidRequest(f"The export was made by newer code: {kind} has {min(unknown)!r}.")
+    return model(**{name: columns[name].to_python(value) for name, value in told.items()})
+
+
+def _flush(batch: list[Any], kind: str) -> None:
+    if batch:
+        TABLES[kind][0]._meta.base_manager.bulk_create(batch)

@@ -1,0 +1,72 @@
+"""Erase the words of old turns where a project keeps them for so many days.
+
+A run's turns go when it ended that long ago, with the telemetry they came by. Its events, figures
+and cards stay. Each slice is a transaction with a signed `audit.amended` event, so that
+the audit log verifies after every one.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from uuid import UUID
+
+from django.db.models import F
+
+from missioncontrol.accounts.models import Project
+from missioncontrol.audit.amendments import amend
+from missioncontrol.audit.erasing import WORDLESS
+from missioncontrol.runs import journal
+from missioncontrol.runs.models import Run, TelemetryRecord, Turn
+
+TURNS_AT_ONCE = 500
+"""In one transaction: nobody waits long for SQLite's lock."""
+RUNS_AT_ONCE = 20
+"""Of one project at one beat; the next goes on."""
+
+
+def erase_old_words(*, at: datetime) -> int:
+    """Erase a slice of each run whose time is over, the oldest first; count the runs."""
+    slices = 0
+    for project in Project.objects.exclude(keep_words_days=0).order_by("pk"):
+        days = project.keep_words_days
+        old = Run.objects.filter(
+            project=project, ended_at__lt=at - timedelta(days=days), erased_seq__lt=F("last_seq")
+        )
+        for run_id in old.order_by("ended_at").values_list("pk", flat=True)[:RUNS_AT_ONCE]:
+            slices += _erase_slice(project.id, run_id, days=days, at=at)
+    return slices
+
+
+def _erase_slice(project_id: UUID, run_id: UUID, *, days: int, at: datetime) -> bool:
+    """Erase the next turns of a run, unless it came back meanwhile."""
+    with journal.holding_project(project_id), journal.writing([run_id], at=at) as tx:
+        run = tx.run(run_id)
+        if run.ended_at is None or run.ended_at >= at - timedelta(days=days):
+            return False
+        first, last = run.erased_seq + 1, min(run.erased_seq + TURNS_AT_ONCE, run.last_seq)
+        amend(
+            project_id,
+            "erased",
+            by="policy",
+            reason=f"kept for {days} days",
+            at=at,
+            of_run=run.id,
+            through_seq=-1,
+            turns_through=last,
+        )
+        Turn.objects.filter(run=run, seq__gte=first, seq__lte=last).update(**WORDLESS)
+        run.erased_seq = last
+        if last == run.last_seq:
+            _finish(run)
+    return True
+
+
+def _finish(run: Run) -> None:
+    """Forget what stands beside the turns; a run that comes back begins afresh.
+
+    Turns without words all look alike: nothing may be found in them.
+    """
+    TelemetryRecord.objects.filter(run=run).delete()
+    run.streak_obs, run.corrected, run.doing = run.last_obs, [], ""
+    if indexed := getattr(run, "indexed", None):
+        indexed.delete()  # it is indexed anew, without the words

@@ -1,0 +1,48 @@
+"""Change the server's secret: what it sealed is sealed anew, and the audit log says so.
+
+The former key is trusted for what it signed before the change, and for nothing after it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from django.db import transaction
+
+from missioncontrol.accounts.models import Project
+from missioncontrol.audit import signing
+from missioncontrol.audit.amendments import amend
+from missioncontrol.notify import resealing
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rotated:
+    """What came of it."""
+
+    projects: int
+    resealed: int
+    unreadable: int
+    """Addresses of channels and devices that neither secret reads."""
+
+
+def rotate(*, former: str, by: str, reason: str, at: datetime) -> Rotated:
+    """Take leave of a former secret; the settings already have the new one, and know the former.
+
+    One transaction. No process may run that still signs with the former one: what it
+    signed afterwards would not be trusted.
+    """
+    with transaction.atomic():
+        resealed = resealing.reseal()
+        projects = Project.objects.order_by("pk").values_list("pk", flat=True)
+        for project_id in projects:
+            amend(
+                project_id,
+                "rotated",
+                by=by,
+                reason=reason,
+                at=at,
+                secret=former,
+                successor=signing.public_key(),
+            )
+    return Rotated(projects=len(projects), resealed=resealed.rows, unreadable=resealed.unreadable)

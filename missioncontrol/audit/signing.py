@@ -1,0 +1,68 @@
+"""Sign what the audit log must not be able to say by itself.
+
+The key is made from the server's secret, which is not in the database: whoever can
+write every table cannot sign. Its public half is in each checkpoint.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+from collections.abc import Iterable
+from functools import cache
+from typing import Any
+
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
+from django.conf import settings
+from django.core.signing import Signer
+from django.utils.crypto import constant_time_compare
+
+from missioncontrol.proof import canonical
+
+KEYS_FILE = "audit.keys"
+"""In the data directory: further public keys that are trusted, one a line."""
+
+
+def sign(statement: str, *, secret: str | None = None) -> str:
+    """Return the signature of a statement, in hex; with today's secret unless told."""
+    key = _private_key(secret or settings.SECRET_KEY)
+    return key.sign(statement.encode("utf-8", "surrogatepass")).hex()
+
+
+def public_key() -> str:
+    """Return the key that verifies what is signed now, in hex."""
+    return public_key_of(settings.SECRET_KEY)
+
+
+def public_key_of(secret: str) -> str:
+    """Return the key that verifies what is signed with a secret, in hex."""
+    return _private_key(secret).public_key().public_bytes(Encoding.Raw, PublicFormat.Raw).hex()
+
+
+def trusted_keys() -> tuple[str, ...]:
+    """Return ours, and those that signed before the secret was changed."""
+    former = map(public_key_of, settings.SECRET_KEY_FALLBACKS)
+    return tuple(dict.fromkeys((public_key(), *former, *settings.AUDIT_KEYS)))
+
+
+def trust(keys: Iterable[str]) -> None:
+    """Trust public keys from now on: the next processes read them from a file."""
+    known = settings.AUDIT_KEYS
+    settings.AUDIT_KEYS = list(dict.fromkeys([*known, *keys]))
+    path = settings.DATA_DIR / KEYS_FILE
+    path.write_text("".join(f"{key}\n" for key in settings.AUDIT_KEYS))
+
+
+def is_signed_as_before(project_id: str, said: dict[str, Any]) -> bool:
+    """Check a checkpoint of the time when the secret itself signed the runs' heads."""
+    heads = canonical([project_id, said["heads"]])
+    secrets = (settings.SECRET_KEY, *settings.SECRET_KEY_FALLBACKS)
+    signers = [Signer(key=secret, salt="audit.anchor") for secret in secrets]
+    return any(constant_time_compare(said["signature"], one.signature(heads)) for one in signers)
+
+
+@cache
+def _private_key(secret: str) -> Ed25519PrivateKey:
+    seed = hmac.new(secret.encode(), b"missioncontrol audit checkpoints", hashlib.sha256).digest()
+    return Ed25519PrivateKey.from_private_bytes(seed)

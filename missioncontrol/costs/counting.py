@@ -1,0 +1,252 @@
+"""What a turn cost: real or absent, and each model call counted once."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from datetime import datetime
+from decimal import Decimal
+from typing import Any
+from uuid import UUID
+
+from guard.budget import Budget, Spent
+from guard.turn import Role, Turn, Usage
+from missioncontrol.compiled import CompiledQuery
+from missioncontrol.costs.ledger import (
+    HIGHEST_SUM,
+    JUDGE,
+    Call,
+    Pricer,
+    enter,
+    is_heard,
+    row_of,
+    take_back,
+    to_the_micro,
+)
+from missioncontrol.costs.prices import own_price
+from missioncontrol.costs.spending import Spending, Use
+from missioncontrol.runs.journal import RunTransaction, insert_rows
+from missioncontrol.runs.models import ModelCall, Run
+from missioncontrol.runs.models import Turn as TurnModel
+from missioncontrol.runs.rows import USAGE_COLUMNS, ceilings_of, usage_of
+from missioncontrol.wire.events import CostAttributed
+
+TOTAL_COLUMNS = tuple(column for name, column in USAGE_COLUMNS.items() if name != "reasoning")
+"""Every token once: reasoning is inside the output."""
+AGENTS_REMEMBERED = 256
+"""Agents of one run that are counted apart without being named in its ceilings."""
+NOTHING = Spent()
+
+_COUNTED = CompiledQuery(
+    lambda runs, calls: ModelCall.objects.filter(run_id__in=runs, call_id__in=calls).only(
+        "run_id", "call_id"
+    )
+)
+
+
+class CostTotals:
+    """What one transaction counts: model calls, and what they add to shared sums.
+
+    The runs' row locks are held; `write` comes last.
+    """
+
+    def __init__(
+        self, turns: Iterable[tuple[UUID, Turn]], runs: Iterable[Run], *, at: datetime
+    ) -> None:
+        seen = list(turns)
+        named = {(run, name) for run, turn in seen if _is_paid(turn) and (name := _name(turn))}
+        found = _COUNTED.rows({run for run, _ in named}, {call for _, call in named})
+        self.spending = Spending(runs, agents={turn.agent or "" for _, turn in seen}, at=at)
+        self._counted = {(call.run_id, call.call_id) for call in found}
+        self._new: list[ModelCall] = []
+
+    def claims(self, run: Run, turn: Turn) -> bool:
+        """Claim a turn's model call; several turns may carry the same one."""
+        name = _name(turn)
+        if not _is_paid(turn) or (run.id, name) in self._counted or not is_heard(run, "turns"):
+            return False
+        if name:
+            self._counted.add((run.id, name))
+        return True
+
+    def keep(self, call: ModelCall) -> None:
+        """Enter a call that was counted now."""
+        self._new.append(call)
+
+    def write(self) -> None:
+        """Keep the calls that were counted, then add to the shared sums."""
+        insert_rows(ModelCall, self._new)
+        self.spending.write()
+
+
+def count(
+    tx: RunTransaction, run: Run, row: TurnModel, turn: Turn, cost_totals: CostTotals
+) -> None:
+    """Add a turn's call, failure, tokens and dollars to its run and what runs share."""
+    if turn.role is Role.USER:
+        forgive_failures(run)
+    use = _count_outcome(run, turn)
+    if cost_totals.claims(run, turn):
+        _count_price(tx, run, row, turn, cost_totals, use)
+    cost_totals.spending.add(run, row.agent, use)
+    count_agent(run, row.agent, use, obs=row.obs, failed=bool(turn.error))
+
+
+def charge_judge(
+    tx: RunTransaction,
+    run: Run,
+    *,
+    call_id: str,
+    usage: Usage,
+    cost: Decimal | None,
+    model: str,
+    agent: str = "",
+) -> None:
+    """Add a judge's model call to its run, under the run's lock; once per `call_id`.
+
+    `agent` is whose card it ruled on. Shared sums are added to at once: call it as
+    the last deed of its transaction that takes a lock.
+    """
+    if ModelCall.objects.filter(run=run, call_id=call_id).exists():
+        return
+    pricer: Pricer | None = None if cost is None else "price list"
+    if cost is None and (mine := own_price(run.project.prices, model, usage)) is not None:
+        cost, pricer = to_the_micro(mine), "project"
+    spending = Spending((), at=tx.at)
+    spending.add(run, agent, Use(usd=cost or Decimal(0), tokens=usage.total))
+    run.judge_cost_usd = min(run.judge_cost_usd + (cost or 0), HIGHEST_SUM)
+    run.unpriced_calls += cost is None
+    told = Call(call_id=call_id, source=JUDGE, agent=agent, model=model, usage=usage)
+    row_of(tx, run, told, cost).save(force_insert=True)
+    tx.record(
+        run,
+        CostAttributed,
+        by="judge",
+        source="judge",
+        cost_usd=cost,
+        call_id=call_id,
+        agent=agent,
+        model=model,
+        usage=usage,
+        priced_by=pricer,
+    )
+    spending.write()
+
+
+def spent_by(run: Run, *, at: datetime, below: Spent = NOTHING) -> Spent:
+    """Return what a run has used so far, the judge included, and the runs below it."""
+    return Spent(
+        usd=run.cost_usd + run.judge_cost_usd + below.usd,
+        tokens=usage_of(run).total + below.tokens,
+        calls=run.tool_calls + below.calls,
+        turns=run.done_turns + below.turns,
+        seconds=_running_s(run, at),
+        failures=run.failures,
+        agents={name: _spent_of(row) for name, row in run.agents_spent.items()},
+    )
+
+
+def _running_s(run: Run, at: datetime) -> float:
+    """Seconds since the start, less those in which it was asked to wait."""
+    held = (at - run.held_since).total_seconds() if run.held_since else 0.0
+    return max(0.0, (at - run.started_at).total_seconds() - run.held_seconds - held)
+
+
+def _is_paid(turn: Turn) -> bool:
+    return turn.usage is not None or turn.cost_usd is not None
+
+
+def _name(turn: Turn) -> str | None:
+    """A call without an id is its turn's own: the completion repeats its usage."""
+    return turn.call_id or turn.key
+
+
+def _count_outcome(run: Run, turn: Turn) -> Use:
+    use = Use()
+    if turn.is_proposed:
+        return use
+    use.turns = 1
+    run.done_turns += 1
+    if turn.tool:
+        use.calls = 1
+        run.tool_calls += 1
+        run.failures = run.failures + 1 if turn.error else 0
+    return use
+
+
+def _count_price(
+    tx: RunTransaction, run: Run, row: TurnModel, turn: Turn, cost_totals: CostTotals, use: Use
+) -> None:
+    told = Call(
+        call_id=_name(turn) or str(row.id),
+        source="turns",
+        agent=row.agent,
+        model=turn.model,
+        provider=turn.provider,
+        usage=turn.usage,
+        cost_usd=turn.cost_usd,
+        made_at=turn.ts,
+        turn_seq=row.seq,
+    )
+    call, spent = enter(tx, run, told)
+    row.cost_usd = call.cost_usd
+    use.add(spent)
+    cost_totals.keep(call)
+
+
+def count_agent(run: Run, agent: str, use: Use, *, obs: int, failed: bool = False) -> None:
+    """Count for one agent of the run, where it has ceilings of its own."""
+    agents = ceilings_of(run).get("agents")
+    if not agents or not agent or Budget.from_mapping({"agents": agents}).of_agent(agent) is None:
+        return
+    usd, tokens, calls, turns, failures = run.agents_spent.get(agent, ("0", 0, 0, 0, 0))[:5]
+    if use.calls:
+        failures = failures + 1 if failed else 0
+    used = [
+        str(Decimal(usd) + use.usd),
+        tokens + use.tokens,
+        calls + use.calls,
+        turns + use.turns,
+        failures,
+        obs,
+    ]
+    run.agents_spent = _latest({**run.agents_spent, agent: used}, named=agents)
+
+
+def take_over(
+    tx: RunTransaction, run: Run, *, source: str, since: datetime | None, spending: Spending
+) -> None:
+    """Count a run from a better source from now on: it replaces what others told since.
+
+    What was counted before `since` stays, for this source never tells of it; None:
+    all is replaced. One that tells of an earlier call later replaces more.
+
+    The run's row lock is held; shared sums change when `spending` is written.
+    """
+    for call in take_back(tx, run, better=source, since=since):
+        tokens = sum(getattr(call, column) for column in TOTAL_COLUMNS)
+        less = Use(usd=-(call.cost_usd or Decimal(0)), tokens=-tokens)
+        spending.add(run, call.agent, less, at=call.at)
+        if call.agent in run.agents_spent:
+            count_agent(run, call.agent, less, obs=run.last_obs)
+    run.usage_source = source
+
+
+def _latest(spent: dict[str, list[Any]], *, named: Collection[str]) -> dict[str, list[Any]]:
+    """Forget who was silent longest of those without a ceiling of their own name."""
+    others = spent.keys() - named
+    if len(others) <= AGENTS_REMEMBERED:
+        return spent
+    silent = min(others, key=lambda name: spent[name][5:])
+    return {name: used for name, used in spent.items() if name != silent}
+
+
+def _spent_of(row: list[Any]) -> Spent:
+    usd, tokens, calls, turns, failures = row[:5]
+    return Spent(usd=Decimal(usd), tokens=tokens, calls=calls, turns=turns, failures=failures)
+
+
+def forgive_failures(run: Run) -> None:
+    """Begin new rows of failures: a person stepped in."""
+    run.failures = 0
+    if run.agents_spent:
+        run.agents_spent = {name: [*row[:4], 0, *row[5:]] for name, row in run.agents_spent.items()}

@@ -1,0 +1,163 @@
+"""The ledger of model calls: each entered once, from the best source its run has."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from decimal import Decimal
+from typing import Any, Literal
+
+from django.db.models import Q
+
+from guard.pricing import price
+from guard.turn import Usage
+from missioncontrol.costs.prices import own_price
+from missioncontrol.costs.spending import Use
+from missioncontrol.runs.journal import RunTransaction
+from missioncontrol.runs.models import ModelCall, Run
+from missioncontrol.runs.rows import BURN_MINUTES, USAGE_COLUMNS
+from missioncontrol.wire.events import CostAttributed
+
+Pricer = Literal["agent", "price list", "project"]
+
+SOURCES = ("turns", "transcript", "spans", "logs")
+"""Who tells what a run used, the worst first. The last two are the agent's own
+events; one of them is counted, never two, for both tell of the same calls."""
+JUDGE = "judge"
+HIGHEST_SUM = Decimal(9999999999)
+"""What the column holds; nobody reaches it honestly."""
+MICRO = Decimal("0.000001")
+"""Of a dollar, as the columns have them: what is added can be taken back exactly."""
+UNSPENT = Decimal(0).quantize(MICRO)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Call:
+    """A model call as somebody tells it.
+
+    `cost_usd` is the teller's own figure, which wins over the price list; `made_at`
+    picks the price of that day; `began_at` is by the teller's clock.
+    """
+
+    call_id: str
+    source: str
+    agent: str = ""
+    model: str | None = None
+    provider: str | None = None
+    usage: Usage | None = None
+    cost_usd: Decimal | None = None
+    made_at: datetime | None = None
+    began_at: datetime | None = None
+    turn_seq: int | None = None
+    turn_key: str | None = None
+
+
+def is_heard(run: Run, source: str) -> bool:
+    """Whether what this source tells of the run counts: no better one has spoken."""
+    return SOURCES.index(source) >= SOURCES.index(run.usage_source or SOURCES[0])
+
+
+def enter(tx: RunTransaction, run: Run, call: Call) -> tuple[ModelCall, Use]:
+    """Add a call to its run; return the row to keep, and what it used.
+
+    The run's row lock is held, and the call was not entered before.
+    """
+    usage, (cost, pricer) = call.usage or Usage(), cost_of(call, run.project.prices)
+    run.usage_source = call.source
+    for name, column in USAGE_COLUMNS.items():
+        setattr(run, column, getattr(run, column) + getattr(usage, name))
+    if cost is None:
+        run.unpriced_calls += 1
+    else:
+        run.cost_usd = min(run.cost_usd + cost, HIGHEST_SUM)
+        _note_recent(run, cost, minute=int(tx.at.timestamp()) // 60)
+    row = row_of(tx, run, call, cost)
+    tx.record(
+        run, CostAttributed, by="agent", source=call.source, cost_usd=cost, call_id=call.call_id,
+        agent=call.agent, model=row.model, provider=call.provider, usage=call.usage,
+        priced_by=pricer, turn_seq=call.turn_seq,
+    )  # fmt: skip
+    return row, Use(usd=cost or Decimal(0), tokens=usage.total)
+
+
+def take_back(
+    tx: RunTransaction, run: Run, *, better: str, since: datetime | None
+) -> list[ModelCall]:
+    """Forget what worse sources told of a run since a moment; return the calls.
+
+    The events told of it stay; one more tells that it was taken back.
+    """
+    worse = ModelCall.objects.filter(run=run, source__in=SOURCES[: SOURCES.index(better)])
+    late = Q() if since is None else Q(at__gte=since) | Q(at=None)
+    calls = list(worse.filter(late).order_by("pk"))
+    if not calls:
+        return []
+    total = {
+        name: -sum(getattr(call, column) for call in calls)
+        for name, column in USAGE_COLUMNS.items()
+    }
+    cost = sum((call.cost_usd or UNSPENT for call in calls), UNSPENT)
+    tx.record(
+        run,
+        CostAttributed,
+        by="agent",
+        source=calls[-1].source,
+        cost_usd=-min(cost, run.cost_usd),
+        usage=Usage(**total),
+        taken_back=len(calls),
+    )
+    for name, column in USAGE_COLUMNS.items():
+        setattr(run, column, getattr(run, column) + total[name])
+    run.unpriced_calls -= sum(call.cost_usd is None for call in calls)
+    run.cost_usd = max(run.cost_usd - cost, UNSPENT)
+    _forget_recent(run, calls)
+    ModelCall.objects.filter(pk__in=[call.pk for call in calls]).delete()
+    return calls
+
+
+def _forget_recent(run: Run, calls: Iterable[ModelCall]) -> None:
+    recent = {entry[0]: Decimal(entry[1]) for entry in run.recent_costs}
+    for call in calls:
+        minute = int(call.at.timestamp()) // 60 if call.at else None
+        if minute in recent:
+            recent[minute] -= call.cost_usd or 0
+    run.recent_costs = [[when, str(total)] for when, total in recent.items() if total > 0]
+
+
+def row_of(tx: RunTransaction, run: Run, call: Call, cost: Decimal | None) -> ModelCall:
+    """Return a call as a row of the ledger."""
+    usage = call.usage or Usage()
+    tokens = {column: getattr(usage, name) for name, column in USAGE_COLUMNS.items()}
+    return ModelCall(
+        run=run, project_id=run.project_id, call_id=call.call_id, at=tx.at, agent=call.agent,
+        model=call.model or run.model, source=call.source, cost_usd=cost,
+        began_at=call.began_at, turn_seq=call.turn_seq, turn_key=call.turn_key, **tokens,
+    )  # fmt: skip
+
+
+def cost_of(
+    call: Call, own: Mapping[str, Any] | None = None
+) -> tuple[Decimal | None, Pricer | None]:
+    """The teller's own figure wins; then the project's price, the price list, or nothing."""
+    if call.cost_usd is not None:
+        return to_the_micro(call.cost_usd), "agent"
+    if call.usage is None:
+        return None, None
+    if (mine := own_price(own or {}, call.model, call.usage)) is not None:
+        return to_the_micro(mine), "project"
+    found = price(call.usage, model=call.model, provider=call.provider, at=call.made_at)
+    return (None, None) if found is None else (to_the_micro(found), "price list")
+
+
+def to_the_micro(cost: Decimal) -> Decimal:
+    """Round to what the columns hold."""
+    rounded = cost.quantize(MICRO)
+    return cost if cost == rounded else rounded
+
+
+def _note_recent(run: Run, cost: Decimal, *, minute: int) -> None:
+    recent = [entry for entry in run.recent_costs if minute - entry[0] < BURN_MINUTES]
+    here: Mapping[int, Any] = {entry[0]: Decimal(entry[1]) for entry in recent}
+    totals = {**here, minute: here.get(minute, Decimal(0)) + cost}
+    run.recent_costs = [[when, str(total)] for when, total in sorted(totals.items())]

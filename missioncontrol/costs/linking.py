@@ -1,0 +1,96 @@
+"""Link runs that were opened apart: children whose parent became known later."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Collection
+from datetime import datetime, timedelta
+from uuid import UUID
+
+from django.core.exceptions import ObjectDoesNotExist
+
+from missioncontrol.accounts.models import Project
+from missioncontrol.costs import counting
+from missioncontrol.costs.spending import Spending, Use
+from missioncontrol.errors import InvalidRequest, NotFound
+from missioncontrol.runs import journal, lineage
+from missioncontrol.runs.journal import RunTransaction
+from missioncontrol.runs.models import Run
+from missioncontrol.wire.events import RunLinked
+
+logger = logging.getLogger(__name__)
+
+PATIENCE = timedelta(days=1)
+"""How long after its start a run's parent is looked for."""
+
+
+def link_run(
+    run_id: UUID,
+    parent_id: UUID,
+    *,
+    relation: str = "child",
+    projects: Collection[UUID],
+    by: str,
+    at: datetime,
+) -> Run:
+    """Put a run and all below it under a parent; the same link again changes nothing.
+
+    Takes the project's lock, so that no tree moves meanwhile, then the runs' in id order.
+
+    Raises:
+        NotFound: one of them is no run of these projects, or they are not of one.
+        InvalidRequest: it has another parent, or would be its own ancestor.
+    """
+    child = Run.objects.filter(pk=run_id, project_id__in=projects).first()
+    if child is None:
+        raise NotFound("The run")
+    with journal.holding_project(child.project_id) as project:
+        below = Run.objects.filter(root=run_id).values_list("id", flat=True)
+        with journal.writing({run_id, parent_id, *below}, at=at) as tx:
+            return _link(tx, run_id, parent_id, project, relation=relation, by=by)
+
+
+def link_awaited(*, at: datetime) -> None:
+    """Link the runs whose parent has become known since they named it."""
+    for run_id, project_id, key in lineage.awaited_parents(since=at - PATIENCE):
+        parent = lineage.named_parent(Project(pk=project_id), key)
+        if parent is not None:
+            _link_awaited(run_id, parent, project_id, at=at)
+
+
+def _link_awaited(run_id: UUID, parent: Run, project_id: UUID, *, at: datetime) -> None:
+    try:
+        relation = Run.objects.values_list("relation", flat=True).get(pk=run_id) or "child"
+        link_run(run_id, parent.id, relation=relation, projects=[project_id], by="agent", at=at)
+    except InvalidRequest as refused:
+        logger.info("run %s cannot be linked to %s: %s", run_id, parent.id, refused)
+        Run.objects.filter(pk=run_id).update(parent_key="")
+    except (NotFound, ObjectDoesNotExist) as gone:
+        logger.info("run %s or its parent %s was deleted meanwhile: %s", run_id, parent.id, gone)
+
+
+def _link(
+    tx: RunTransaction, run_id: UUID, parent_id: UUID, project: Project, *, relation: str, by: str
+) -> Run:
+    child, parent = tx.run(run_id), tx.runs.get(parent_id)
+    if parent is None or parent.project_id != project.id:
+        raise NotFound(f"The run {parent_id}")
+    if child.parent_id == parent.id:
+        return child
+    members = [run for run in tx.runs.values() if run.root == child.id and run is not child]
+    lineage.move_tree(
+        [run for run in members if run is not parent], child, parent, relation=relation
+    )
+    _carry_over(tx, child)
+    for run in (child, *members):
+        tx.record(run, RunLinked, by=by, parent=run.parent_id, relation=run.relation, root=run.root)
+    return child
+
+
+def _carry_over(tx: RunTransaction, child: Run) -> None:
+    """Count above what the run and its tree used before they were linked."""
+    spending = Spending([child], at=tx.at)
+    spent = counting.spent_by(child, at=tx.at, below=spending.below(child))
+    use = Use(usd=spent.usd, tokens=spent.tokens, calls=spent.calls, turns=spent.turns)
+    spending.add_to_ancestors(child, use)
+    spending.write()

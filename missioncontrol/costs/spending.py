@@ -1,0 +1,182 @@
+"""What runs use together, by project or tree: counters many transactions add to.
+
+Lock order: the project's row (where its rules are changed), then runs in id order,
+then these counters in key order, always last. Counting reads them without a lock,
+once, and only where somebody set such a ceiling: another transaction's share that
+is not committed yet is seen at the next turn, and belongs to calls in flight.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections import defaultdict
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass
+from datetime import UTC, datetime, tzinfo
+from decimal import Decimal
+from functools import cache
+from typing import Any
+from uuid import UUID
+from zoneinfo import ZoneInfo
+
+from django.db import connection
+from django.db.models import Q
+
+from guard.budget import Spent
+from missioncontrol.accounts.models import Project
+from missioncontrol.costs.models import Spend
+from missioncontrol.ids import new_id
+from missioncontrol.runs.models import Run
+
+logger = logging.getLogger(__name__)
+
+SHARED = ("agent", "project", "day")
+"""Scopes that runs share, in the order in which a crossed ceiling is told."""
+TREE = "tree"
+"""The scope of what the runs below a run used; its name is that run's id."""
+SHARED_UNITS = ("usd", "tokens", "calls", "turns")
+"""What is counted across runs; run time and failures in a row are a run's own."""
+
+Key = tuple[UUID, str, str]
+"""Project, scope, name."""
+
+
+@dataclass(slots=True)
+class Use:
+    """What was used, in the units that runs share."""
+
+    usd: Decimal = Decimal(0)
+    tokens: int = 0
+    calls: int = 0
+    turns: int = 0
+
+    def add(self, more: Use) -> None:
+        """Count more of it."""
+        for unit in SHARED_UNITS:
+            setattr(self, unit, getattr(self, unit) + getattr(more, unit))
+
+    @property
+    def is_nothing(self) -> bool:
+        """Nothing was counted."""
+        return not (self.usd or self.tokens or self.calls or self.turns)
+
+
+class Spending:
+    """The shared counters as one transaction sees them, its own additions included."""
+
+    def __init__(
+        self,
+        runs: Iterable[Run],
+        *,
+        at: datetime,
+        agents: Collection[str] = (),
+        projects: Iterable[Project] = (),
+    ) -> None:
+        """Read what these runs share; of agents, what these ones used."""
+        self._at = at
+        self._known: dict[Key, Use] = {}
+        self._added: dict[Key, Use] = defaultdict(Use)
+        runs = list(runs)
+        concerned = {run.project_id: run.project for run in runs}
+        concerned |= {project.id: project for project in projects}
+        watched = [project for project in concerned.values() if project.budgets]
+        wanted = self._shared_by(watched, agents) | _below(runs)
+        if wanted:
+            self._read(wanted)
+
+    def _shared_by(self, projects: Iterable[Project], agents: Collection[str]) -> Q:
+        wanted, always = Q(), Q(scope="project") | Q(scope="agent", name__in=agents)
+        for project in projects:
+            today = Q(scope="day", name=day_of(project, self._at))
+            wanted |= Q(project=project) & (always | today)
+        return wanted
+
+    def _read(self, wanted: Q) -> None:
+        for row in Spend.objects.filter(wanted):
+            use = Use(row.usd, row.tokens, row.calls, row.turns)
+            self._known[row.project_id, row.scope, row.name] = use
+
+    def add(self, run: Run, agent: str, use: Use, *, at: datetime | None = None) -> None:
+        """Count what an agent of a run used, on the day of `at`."""
+        for scope in SHARED:
+            name = name_in(scope, run.project, agent, at=at or self._at)
+            self._added[run.project_id, scope, name].add(use)
+        self.add_to_ancestors(run, use)
+
+    def add_to_ancestors(self, run: Run, use: Use) -> None:
+        """Count for each run above this one."""
+        for above in run.lineage:
+            self._added[run.project_id, TREE, above].add(use)
+
+    def below(self, run: Run) -> Spent:
+        """Return what the runs below this one used so far."""
+        return self._sum((run.project_id, TREE, str(run.id)))
+
+    def spent(self, project: Project, scope: str, name: str) -> Spent:
+        """Return what was used in a scope so far."""
+        return self._sum((project.id, scope, name))
+
+    def _sum(self, key: Key) -> Spent:
+        total = Use()
+        for part in (self._known.get(key), self._added.get(key)):
+            if part is not None:
+                total.add(part)
+        return Spent(usd=total.usd, tokens=total.tokens, calls=total.calls, turns=total.turns)
+
+    def write(self) -> None:
+        """Add to the counters, in key order; the last thing a transaction does."""
+        used = sorted((key, use) for key, use in self._added.items() if not use.is_nothing)
+        if used:
+            with connection.cursor() as cursor:
+                cursor.executemany(_statement(), [_values(key, use) for key, use in used])
+
+
+def _below(runs: Iterable[Run]) -> Q:
+    """Ask for what was used below these runs, and below those above them."""
+    linked = [run for run in runs if run.root is not None]
+    names = {str(run.id) for run in linked} | {above for run in linked for above in run.lineage}
+    projects = {run.project_id for run in linked}
+    return Q(project__in=projects, scope=TREE, name__in=names) if linked else Q()
+
+
+def day_of(project: Project, at: datetime) -> str:
+    """Name the day that it is in the project's time zone."""
+    return at.astimezone(zone_of(project.time_zone)).date().isoformat()
+
+
+@cache
+def zone_of(name: str) -> tzinfo:
+    """Return a time zone; UTC where this machine does not know it: judging goes on."""
+    if name == "UTC":
+        return UTC
+    try:
+        return ZoneInfo(name)
+    except (KeyError, ValueError, OSError):
+        logger.warning("the time zone %s is not known here: days begin in UTC", name)
+        return UTC
+
+
+def name_in(scope: str, project: Project, agent: str, *, at: datetime) -> str:
+    """Name the counter of a scope that an agent's deed counts in."""
+    return {"agent": agent, "project": "", "day": day_of(project, at)}[scope]
+
+
+@cache
+def _statement() -> str:
+    quote, table = connection.ops.quote_name, connection.ops.quote_name(Spend._meta.db_table)
+    names = ("id", "project_id", "scope", "name", *SHARED_UNITS)
+    added = ", ".join(f"{unit} = {table}.{unit} + excluded.{unit}" for unit in SHARED_UNITS)
+    columns = ", ".join(quote(name) for name in names)
+    marks = ", ".join(["%s"] * len(names))
+    return (
+        f"INSERT INTO {table} ({columns}) VALUES ({marks}) "  # noqa: S608 - column names
+        f"ON CONFLICT (project_id, scope, name) DO UPDATE SET {added}"
+    )
+
+
+def _values(key: Key, use: Use) -> list[Any]:
+    project, scope, name = key
+    plain = {"id": new_id(), "project_id": project, "scope": scope, "name": name[:100]}
+    plain |= {unit: getattr(use, unit) for unit in SHARED_UNITS}
+    fields = {field.attname: field for field in Spend._meta.concrete_fields}
+    return [fields[name].get_db_prep_save(value, connection) for name, value in plain.items()]

@@ -1,0 +1,177 @@
+"""Count model calls that an agent's own telemetry tells of, apart from its turns."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from datetime import datetime, timedelta
+from uuid import UUID
+
+from guard.turn import Usage
+from missioncontrol.costs.counting import count_agent, take_over
+from missioncontrol.costs.ledger import JUDGE, SOURCES, Call, enter, is_heard
+from missioncontrol.costs.spending import Spending
+from missioncontrol.runs import journal
+from missioncontrol.runs.journal import RunTransaction
+from missioncontrol.runs.models import ModelCall, Run, TelemetryRecord, Turn
+from missioncontrol.runs.rows import USAGE_COLUMNS
+
+SLACK = timedelta(minutes=2)
+"""Of two clocks, and of an exporter that gathers calls before it tells of them."""
+NEWEST = 200
+"""Calls and tools of a run that are looked at together."""
+
+
+def count_calls(told: Mapping[UUID, Sequence[Call]], *, at: datetime) -> int:
+    """Count each of these calls once; return how many were new.
+
+    What a better source tells replaces what worse ones told since its first call; what
+    a worse one tells is left out. It revives no ended run. Takes the runs' row locks.
+    """
+    with journal.writing(told, at=at) as tx:
+        spending = Spending((), at=at)
+        new = [
+            row for run in tx.runs.values() for row in _enter_new(tx, run, told[run.id], spending)
+        ]
+        ModelCall.objects.bulk_create(new)
+        spending.write()
+    return len(new)
+
+
+def counted(run_id: UUID, names: Collection[str]) -> set[str]:
+    """Return those of these model calls that were counted for a run."""
+    found = ModelCall.objects.filter(run_id=run_id, call_id__in=names)
+    return set(found.values_list("call_id", flat=True))
+
+
+def counted_elsewhere(run: Run, names: Collection[str]) -> set[str]:
+    """Return those of these model calls that were counted for other runs of its project."""
+    found = ModelCall.objects.filter(project_id=run.project_id, call_id__in=names)
+    return set(found.exclude(run=run).values_list("call_id", flat=True))
+
+
+def _enter_new(
+    tx: RunTransaction, run: Run, calls: Sequence[Call], spending: Spending
+) -> Iterator[ModelCall]:
+    best = max((call.source for call in calls), key=SOURCES.index)
+    if is_heard(run, best):
+        since = _since([call for call in calls if call.source == best], at=tx.at)
+        take_over(tx, run, source=best, since=since, spending=spending)
+    known = counted(run.id, {call.call_id for call in calls})  # once what is taken back is gone
+    for call in calls:
+        if not is_heard(run, call.source) or call.call_id in known:
+            continue
+        known.add(call.call_id)
+        row, use = enter(tx, run, call)
+        run.model = row.model or run.model
+        spending.add(run, call.agent, use)
+        count_agent(run, call.agent, use, obs=run.last_obs)
+        yield row
+
+
+def _since(calls: Sequence[Call], *, at: datetime) -> datetime | None:
+    """Return from when on these calls were made, by our clock; None: one has no moment.
+
+    A clock that tells of the future is ahead of ours by so much at least.
+    """
+    made = [call.made_at for call in calls if call.made_at is not None]
+    if len(made) < len(calls):
+        return None
+    began = [call.began_at for call in calls if call.began_at is not None]
+    return min(made + began) - max(max(made) - at, timedelta(0)) - SLACK
+
+
+def place_calls(run_ids: Iterable[UUID], *, at: datetime) -> None:
+    """Show each counted call's tokens and cost at the turn it led to, once that is known.
+
+    Takes the runs' row locks; twice changes nothing more.
+    """
+    with journal.writing(run_ids, at=at) as tx:
+        for run in tx.runs.values():
+            _place(run)
+
+
+def _place(run: Run) -> None:
+    found = ModelCall.objects.filter(run=run).exclude(source=JUDGE).order_by("-id")
+    calls = list(found[:NEWEST])
+    loose = [call for call in calls if call.turn_seq is None]
+    if not loose:
+        return
+    by_key, by_call = _turns_of(run, loose, _by_time(run, calls))
+    placed: list[ModelCall] = []
+    turns: list[Turn] = []
+    for call in loose:
+        turn = by_call.get(call.call_id) or by_key.get(call.turn_key)
+        if turn is not None:
+            call.turn_seq = turn.seq
+            placed.append(call)
+            turns.append(_marked(turn, call))
+    if placed:
+        journal.update_columns(ModelCall, ("turn_key", "turn_seq"), placed)
+        journal.update_columns(Turn, ("usage", "cost_usd", "call_id", "model"), turns)
+
+
+def _by_time(run: Run, calls: Iterable[ModelCall]) -> dict[str, str]:
+    """Find which tool each call asked for, by when both began."""
+    begun = [
+        Began(name=call.call_id, agent=call.agent, at=call.began_at)
+        for call in calls
+        if call.began_at is not None
+    ]
+    if not begun:
+        return {}
+    told = TelemetryRecord.objects.filter(run=run, turn_key__isnull=False, began_at__isnull=False)
+    rows = told.order_by("-id").values_list("turn_key", "agent", "began_at")[:NEWEST]
+    tools = [Began(name=str(key), agent=agent or run.agent, at=at) for key, agent, at in rows if at]
+    return led_to(begun, tools)
+
+
+def _turns_of(
+    run: Run, loose: Sequence[ModelCall], keys: Mapping[str, str]
+) -> tuple[dict[str | None, Turn], dict[str | None, Turn]]:
+    """Read the turns these calls led to: by key, and by the call they name."""
+    for call in loose:
+        call.turn_key = call.turn_key or keys.get(call.call_id)
+    turns = Turn.objects.filter(run=run)
+    named = {call.turn_key for call in loose if call.turn_key}
+    by_key = {turn.key: turn for turn in turns.filter(key__in=named)}
+    naming = turns.filter(call_id__in=[call.call_id for call in loose]).order_by("-seq")
+    return by_key, {turn.call_id: turn for turn in naming}
+
+
+def _marked(turn: Turn, call: ModelCall) -> Turn:
+    told = {name: getattr(call, column) for name, column in USAGE_COLUMNS.items()}
+    turn.usage, turn.cost_usd = asdict(Usage(**told)), call.cost_usd
+    turn.call_id, turn.model = call.call_id, call.model or turn.model
+    return turn
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Began:
+    """Something an agent began, and when."""
+
+    name: str
+    agent: str
+    at: datetime
+
+
+def led_to(calls: Iterable[Began], tools: Iterable[Began]) -> dict[str, str]:
+    """Give each model call the first tool that its answer asked for: call -> tool.
+
+    A tool belongs to the call of its agent that began last before it: an answer is
+    not over when its first tool begins. Calls that asked for none are left out.
+    """
+    begun: dict[str, list[Began]] = defaultdict(list)
+    for call in calls:
+        begun[call.agent].append(call)
+    found: dict[str, str] = {}
+    for tool in sorted(tools, key=_when):
+        before = [call for call in begun[tool.agent] if call.at <= tool.at]
+        if before:
+            found.setdefault(max(before, key=_when).name, tool.name)
+    return found
+
+
+def _when(one: Began) -> tuple[datetime, str]:
+    return one.at, one.name

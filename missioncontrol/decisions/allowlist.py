@@ -1,0 +1,178 @@
+"""Calls that are never flagged again."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterable
+from datetime import datetime
+from typing import Any, Literal, cast
+from uuid import UUID
+
+from django.db.models import F, Q
+
+from guard.policy import AllowPattern, is_allowed
+from guard.signals import Signal
+from missioncontrol.decisions.models import SPOKE, AllowlistEntry, Decision
+from missioncontrol.decisions.taps import Tap
+from missioncontrol.errors import InvalidRequest, NotFound
+from missioncontrol.ids import new_id
+from missioncontrol.runs import journal
+from missioncontrol.runs.journal import RunTransaction
+from missioncontrol.runs.models import Run
+from missioncontrol.wire.events import AllowlistChanged
+
+
+def allow_calls(tx: RunTransaction, run: Run, decision: Decision, tap: Tap, *, by: str) -> None:
+    """Make an entry for each call that the card shows as repeated.
+
+    Raises:
+        InvalidRequest: the card names no call, such as a budget's.
+    """
+    calls = decision.evidence.get("calls") or []
+    if not calls:
+        raise InvalidRequest("This card names no call to allow.", field="decision")
+    for pattern in calls:
+        _allow(
+            tx,
+            run,
+            pattern,
+            scope=tap.scope,
+            expires_at=tap.expires_at,
+            reason=tap.message or "",
+            by=by,
+        )
+
+
+def allow_in_run(
+    tx: RunTransaction, run: Run, calls: Iterable[str], *, reason: str, by: str
+) -> None:
+    """Make an entry for each call, in this run alone."""
+    for pattern in calls:
+        _allow(tx, run, pattern, scope="run", expires_at=None, reason=reason, by=by)
+
+
+def _allow(
+    tx: RunTransaction,
+    run: Run,
+    pattern: str,
+    *,
+    scope: str,
+    expires_at: datetime | None,
+    reason: str,
+    by: str,
+) -> None:
+    entry = AllowlistEntry.objects.create(
+        id=new_id(), project=run.project, scope=scope, run=run if scope == "run" else None,
+        agent=run.agent if scope == "agent" else None, pattern=pattern, match="exact",
+        expires_at=expires_at, created_by=by, created_at=tx.at, reason=reason,
+    )  # fmt: skip
+    tx.record(run, AllowlistChanged, by=by, change="added", entry=entry.id, pattern=entry.pattern)
+
+
+def withdraw(tx: RunTransaction, run: Run, *, made_by: str, made_at: datetime, by: str) -> None:
+    """Remove the entries that one answer made: they carry its name and moment."""
+    made = AllowlistEntry.objects.filter(
+        project=run.project_id, created_by=made_by, created_at=made_at
+    )
+    for entry in made.order_by("pk"):
+        tx.record(
+            run, AllowlistChanged, by=by, change="removed", entry=entry.id, pattern=entry.pattern
+        )
+        entry.delete()
+
+
+class HitTotals:
+    """Entries that spared a run a card, counted until its transaction ends.
+
+    They are written in id order: two transactions that hit the same entries the
+    other way round would wait for each other.
+    """
+
+    def __init__(self) -> None:
+        self._counts: Counter[UUID] = Counter()
+
+    def note(self, entries: Iterable[UUID]) -> None:
+        """Count one hit of each."""
+        self._counts.update(entries)
+
+    def write(self, *, at: datetime) -> None:
+        """Add the hits to their entries."""
+        for entry, count in sorted(self._counts.items()):
+            AllowlistEntry.objects.filter(pk=entry).update(hits=F("hits") + count, last_hit_at=at)
+
+
+def is_listed(run: Run, signal: Signal, hit_totals: HitTotals, *, at: datetime) -> bool:
+    """Tell whether every call of the signal is allowed here; count the hit."""
+    entries = list(in_force(run, at=at))
+    patterns = [
+        AllowPattern(pattern=entry.pattern, match=cast(Any, entry.match)) for entry in entries
+    ]
+    if not patterns or not is_allowed(signal, patterns):
+        return False
+    hit_totals.note(
+        entry.id
+        for entry, pattern in zip(entries, patterns, strict=True)
+        if any(pattern.covers(call) for call in signal.evidence.calls)
+    )
+    return True
+
+
+def grant_of(run: Run, call: str, *, at: datetime) -> Literal["once", "session"] | None:
+    """Tell whether people allowed exactly this call here, and for how long to believe it.
+
+    A glob never permits anything, and an entry that ends is asked for each time.
+    What an agent says was chosen at its end is not people's word.
+    """
+    meant = [
+        entry
+        for entry in in_force(run, at=at)
+        if (entry.match, entry.pattern) == ("exact", call)
+        and entry.created_by not in SPOKE.values()
+    ]
+    if not meant:
+        return None
+    return "session" if any(entry.expires_at is None for entry in meant) else "once"
+
+
+def add_entry(
+    project: UUID, *, scope: str, pattern: str, match: str, by: str, at: datetime,
+    run: UUID | None = None, agent: str | None = None, expires_at: datetime | None = None,
+    reason: str = "",
+) -> AllowlistEntry:  # fmt: skip
+    """Add an entry by hand and write it to the project's chain."""
+    if run and not Run.objects.filter(pk=run, project_id=project).exists():
+        raise NotFound("The run")
+    entry = AllowlistEntry.objects.create(
+        id=new_id(), project_id=project, scope=scope, pattern=pattern, match=match, run_id=run,
+        agent=agent, expires_at=expires_at, created_by=by, created_at=at, reason=reason,
+    )  # fmt: skip
+    _tell(entry, "added", by=by, at=at)
+    return entry
+
+
+def remove_entry(entry_id: UUID, *, projects: Collection[UUID], by: str, at: datetime) -> None:
+    """Remove an entry; the journal keeps that it stood."""
+    entry = AllowlistEntry.objects.filter(pk=entry_id, project_id__in=projects).first()
+    if entry is None:
+        raise NotFound("The allowlist entry")
+    _tell(entry, "removed", by=by, at=at)
+    entry.delete()
+
+
+def _tell(entry: AllowlistEntry, change: str, *, by: str, at: datetime) -> None:
+    journal.record_for_project(
+        entry.project_id,
+        AllowlistChanged,
+        by=by,
+        at=at,
+        change=change,
+        entry=entry.id,
+        pattern=entry.pattern,
+    )
+
+
+def in_force(run: Run, *, at: datetime) -> Collection[AllowlistEntry]:
+    """Return the entries that hold for a run."""
+    here = Q(scope="project") | Q(scope="run", run=run) | Q(scope="agent", agent=run.agent)
+    fresh = Q(expires_at__isnull=True) | Q(expires_at__gt=at)
+    return AllowlistEntry.objects.filter(here, fresh, project_id=run.project_id)

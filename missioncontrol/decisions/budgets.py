@@ -1,0 +1,380 @@
+"""Ceilings: a run's own, and those that the runs of a project share.
+
+Locks: whoever changes a project's ceilings holds the project's row first, then its
+runs in id order (`spending` tells the rest). `journal.holding_project` begins it.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, replace
+from datetime import datetime
+from decimal import Decimal
+from functools import lru_cache
+from typing import Any, cast
+from uuid import UUID
+
+from guard.budget import ANY_AGENT, Budget, Spent
+from guard.detectors.budget import weigh
+from guard.errors import PolicyInvalid
+from guard.signals import Assessment, Kind, Signal
+from missioncontrol.accounts.models import Project
+from missioncontrol.costs.spending import SHARED, SHARED_UNITS, TREE, Spending, day_of, name_in
+from missioncontrol.costs.tree_budgets import (
+    Ancestors,
+    ceilings_over_tree,
+    spent_by_tree,
+    weigh_ancestors,
+)
+from missioncontrol.decisions import cards, holding
+from missioncontrol.decisions.models import Decision
+from missioncontrol.decisions.rows import OPEN
+from missioncontrol.errors import InvalidRequest
+from missioncontrol.notify import services as notices
+from missioncontrol.runs import journal
+from missioncontrol.runs.journal import RunTransaction
+from missioncontrol.runs.lifecycle import ENDED
+from missioncontrol.runs.models import Run
+from missioncontrol.runs.rows import ceilings_of
+from missioncontrol.wire.budgets import BudgetState
+from missioncontrol.wire.events import BudgetCrossed
+
+logger = logging.getLogger(__name__)
+
+Ceilings = Mapping[str, Any]
+Raised = dict[str, tuple[str | None, str]]
+"""Unit -> a ceiling before and after."""
+
+
+def read_budgets(given: Ceilings) -> dict[str, Any]:
+    """Check what a person sets as `budgets`, scope by scope.
+
+    Raises:
+        PolicyInvalid: names the field that is wrong.
+    """
+    for scope, value in given.items():
+        path = f"budgets.{scope}"
+        if scope not in {"run", "project", "day", "agents"}:
+            raise PolicyInvalid(path, "one of agents, day, project, run", scope)
+        if scope == "agents":
+            for name, ceilings in _table(value, path, "agents").items():
+                _read_ceilings(ceilings, f"{path}.{name}", shared=True)
+        else:
+            _read_ceilings(value, path, shared=scope != "run")
+    return dict(given)
+
+
+def ceilings_in(project: Project, scope: str, name: str, *, at: datetime) -> Budget | None:
+    """Return the ceilings that the runs of a project share in a scope, if any.
+
+    Ceilings that cannot be read are none, and the log says so: judging goes on.
+    """
+    if scope == "agent":
+        agents = project.budgets.get("agents") or {}
+        found = agents.get(name) or agents.get(ANY_AGENT) if name else None
+    else:
+        found = project.budgets.get(scope)
+    if not found:
+        return None
+    extra = extra_today(project, at=at) if scope == "day" else {}
+    try:
+        return Budget.from_mapping(_with_extra(found, extra), path=f"budgets.{scope}")
+    except (PolicyInvalid, ArithmeticError) as error:
+        _tell_unreadable(project.id, scope, str(error))
+        return None
+
+
+def weigh_shared(
+    run: Run,
+    assessment: Assessment,
+    spending: Spending,
+    ancestors: Ancestors,
+    *,
+    agent: str,
+    at: datetime,
+) -> Assessment:
+    """Add what the ceilings say that this run shares with others, its own first."""
+    if not run.project.budgets and not run.lineage:
+        return assessment
+    found = [_weigh(run, scope, agent, spending, seq=assessment.seq, at=at) for scope in SHARED]
+    shared = (
+        *weigh_ancestors(run, ancestors, spending, seq=assessment.seq, at=at),
+        *(signal for signal in found if signal is not None),
+    )
+    own = [signal for signal in assessment.signals if signal.kind is Kind.BUDGET]
+    rest = [signal for signal in assessment.signals if signal.kind is not Kind.BUDGET]
+    return replace(assessment, signals=(*own, *shared, *rest))
+
+
+def tell(tx: RunTransaction, run: Run, signals: Iterable[Signal]) -> bool:
+    """Say of each ceiling once that it nears its end, and once that it is reached.
+
+    True: a reached one is news.
+    """
+    is_news = False
+    for signal in signals:
+        if signal.kind is not Kind.BUDGET:
+            continue
+        state = _state_of(signal)
+        if not _was_told(run, state):
+            is_news = is_news or signal.trips
+            run.budget_told = [*run.budget_told, state]
+            tx.record(run, BudgetCrossed, by="guard", **state)
+            if not signal.trips:
+                notices.near_end(run, state, at=tx.at)
+    return is_news
+
+
+def raise_own(run: Run, more: Ceilings, *, whose: str | None, at: datetime) -> Raised:
+    """Raise ceilings of a run, or of one of its agents in it; return them before and after."""
+    now, spent = ceilings_of(run), spent_by_tree(run, Spending([run], at=at), at=at)
+    if whose:
+        agents = dict(now.get("agents") or {})
+        before = agents.get(whose) or agents.get(ANY_AGENT) or {}
+        raised = _raised(before, spent.agents.get(whose, Spent()), more)
+        own: dict[str, Any] = {"agents": {**agents, whose: {**before, **raised}}}
+    else:
+        before, raised = now, _raised(now, spent, more)
+        own = raised
+    Budget.from_mapping(own)
+    run.budget = {**run.budget, **own}
+    return {
+        unit: (None if before.get(unit) is None else str(before[unit]), str(ceiling))
+        for unit, ceiling in raised.items()
+    }
+
+
+def raise_shared(
+    project: Project, scope: str, name: str, more: Ceilings, *, by: str, at: datetime
+) -> None:
+    """Raise ceilings that runs share; a day's for that day only.
+
+    The project's row lock is held. A day that is over is not raised: what it held
+    goes on anyway.
+
+    Raises:
+        InvalidRequest: there is no such ceiling.
+        PolicyInvalid: the raised one would be out of bounds.
+    """
+    if scope == "day" and name != day_of(project, at):
+        return
+    agents = {name} if scope == "agent" else set()
+    spent = Spending([], agents=agents, at=at, projects=[project]).spent(project, scope, name)
+    ceilings = ceilings_in(project, scope, name, at=at)
+    for unit in more:
+        if ceilings is None or unit not in SHARED_UNITS or getattr(ceilings, unit) is None:
+            raise InvalidRequest(f"amount.{unit}: there is no such ceiling to raise.")
+    raised = _raised({unit: getattr(ceilings, unit) for unit in more}, spent, more)
+    Budget.from_mapping(raised, path=f"budgets.{scope}")
+    what, value = _entered(project, scope, name, raised, at=at)
+    before = getattr(project, what)
+    setattr(project, what, value)
+    project.save(update_fields=[what])
+    journal.record_change(project.id, what, before, value, by=by, at=at)
+
+
+def live_runs(project: UUID) -> list[UUID]:
+    """Return the runs that a change of the project's ceilings concerns."""
+    found = Run.objects.filter(project_id=project).exclude(status__in=ENDED)
+    return list(found.values_list("id", flat=True))
+
+
+def ceilings_moved(tx: RunTransaction, *, by: str) -> None:
+    """Tell every run of the transaction that its ceilings moved, and let go what they held."""
+    runs = tx.runs.values()
+    spending = Spending(runs, agents=_held_agents(runs), at=tx.at)
+    ancestors = Ancestors(runs)
+    for run in runs:
+        tx.bump(run)
+        tell_moved(tx, run)
+        if run.open_decision is not None:
+            _let_go(tx, run, spending, ancestors, by=by)
+
+
+def own_moved(tx: RunTransaction, owner: Run, *, by: str) -> None:
+    """Tell a run that its own ceilings moved, and let go whom of its tree they held."""
+    tx.bump(owner)
+    tell_moved(tx, owner)
+    runs = tx.runs.values()
+    spending, ancestors = Spending(runs, agents=_held_agents(runs), at=tx.at), Ancestors(runs)
+    for run in runs:
+        if any(told["whose"] == str(owner.id) for told in run.budget_told):
+            tx.bump(run)
+            tell_moved(tx, run)
+        if run.open_decision is not None:
+            _let_go(tx, run, spending, ancestors, by=by)
+
+
+def tell_moved(tx: RunTransaction, run: Run) -> None:
+    """Say what a run's ceilings are now; what was told of the old ones is past.
+
+    Who changed them, and by how much, stands in one row: the project's, or the tap's.
+    """
+    run.budget_told = []
+    tx.moved(run, by="policy", reason="budget changed", budget=ceilings_of(run))
+
+
+def begin_day(*, at: datetime) -> None:
+    """Let go whom the ceiling of a day that is over holds: the new day's is its own."""
+    held = Decision.objects.filter(status__in=OPEN, kind=Kind.BUDGET, evidence__scope="day")
+    for decision in held.select_related("run__project"):
+        if decision.evidence["whose"] != day_of(decision.run.project, at):
+            _let_day_go(decision, at=at)
+
+
+def _let_day_go(decision: Decision, *, at: datetime) -> None:
+    with journal.writing([decision.run_id], at=at) as tx:
+        run = tx.run(decision.run_id)
+        if run.open_decision != decision.id:
+            return
+        paused = cards.is_paused(run, decision)
+        cards.close_card(tx, run, resolution="proceed", by="policy")
+        if not paused:
+            holding.release(tx, run, by="policy", reason="a new day began")
+
+
+def _weigh(
+    run: Run, scope: str, agent: str, spending: Spending, *, seq: int, at: datetime
+) -> Signal | None:
+    name = name_in(scope, run.project, agent, at=at)
+    ceilings = ceilings_in(run.project, scope, name, at=at)
+    if ceilings is None:
+        return None
+    spent = spending.spent(run.project, scope, name)
+    return weigh(ceilings, spent, seq=seq, scope=scope, whose=name or None)
+
+
+def _held_agents(runs: Iterable[Run]) -> set[str]:
+    """Name the agents whose shared ceilings hold these runs."""
+    shown = Decision.objects.filter(pk__in=[run.open_decision for run in runs], kind=Kind.BUDGET)
+    said = shown.values_list("evidence", flat=True)
+    return {one.get("whose") or "" for one in said if one.get("scope") == "agent"}
+
+
+def _let_go(
+    tx: RunTransaction, run: Run, spending: Spending, ancestors: Ancestors, *, by: str
+) -> None:
+    """Close a budget's card whose ceiling is no longer reached; a pause stays."""
+    decision = run.decisions.get(pk=cast(UUID, run.open_decision))
+    if decision.kind != Kind.BUDGET:
+        return
+    if _is_still_reached(run, decision, spending, ancestors, at=tx.at):
+        return
+    paused = cards.is_paused(run, decision)
+    cards.close_card(tx, run, resolution="allow_budget", by=by)
+    if paused:
+        holding.start_afresh(run)
+    else:
+        holding.release(tx, run, by=by, reason="budget raised")
+
+
+def _is_still_reached(
+    run: Run, decision: Decision, spending: Spending, ancestors: Ancestors, *, at: datetime
+) -> bool:
+    said = decision.evidence
+    scope, whose, unit = said.get("scope") or "run", said.get("whose") or "", said["unit"]
+    if scope == TREE:
+        owner = ancestors.named(UUID(whose))
+        budget = ceilings_over_tree(owner) if owner else None
+        spent = spent_by_tree(owner, spending, at=at) if owner else Spent()
+    elif scope == "run":
+        budget = Budget.from_mapping(ceilings_of(run))
+        spent = spent_by_tree(run, spending, at=at)
+        if whose:
+            budget, spent = budget.of_agent(whose), spent.agents.get(whose, Spent())
+    else:
+        budget = ceilings_in(run.project, scope, whose, at=at)
+        spent = spending.spent(run.project, scope, whose)
+    limit = getattr(budget, unit, None)
+    return limit is not None and bool(getattr(spent, unit) >= limit)
+
+
+def _state_of(signal: Signal) -> dict[str, Any]:
+    said = signal.evidence
+    return asdict(
+        BudgetState(
+            scope=cast(Any, said.scope or "run"),
+            whose=said.whose,
+            unit=said.unit or "usd",
+            level="reached" if signal.score >= 1.0 else "warning",
+            spent=said.spent or "",
+            ceiling=said.ceiling or "",
+            share=round(signal.score, 3),
+        )
+    )
+
+
+def _was_told(run: Run, state: dict[str, Any]) -> bool:
+    names = ("scope", "whose", "unit", "level", "ceiling")
+    return any(all(told[name] == state[name] for name in names) for told in run.budget_told)
+
+
+def _raised(now: Ceilings, spent: Spent, more: Ceilings) -> dict[str, Any]:
+    """Return each named ceiling, raised so that something is left of it.
+
+    One that was not set starts from what is spent.
+    """
+    raised: dict[str, Any] = {}
+    for unit, value in more.items():
+        used, step = Decimal(str(getattr(spent, unit))), Decimal(str(value))
+        ceiling = Decimal(str(now.get(unit) or used)) + step
+        ceiling = ceiling if ceiling > used else used + step
+        raised[unit] = str(ceiling) if unit == "usd" else int(ceiling)
+    return raised
+
+
+def _entered(
+    project: Project, scope: str, name: str, raised: dict[str, Any], *, at: datetime
+) -> tuple[str, dict[str, Any]]:
+    """Return which field of the project changes, and to what."""
+    if scope == "day":
+        set_ = project.budgets["day"]
+        more = {
+            unit: str(Decimal(str(value)) - Decimal(str(set_[unit])))
+            for unit, value in raised.items()
+        }
+        return "day_extra", {
+            "day": day_of(project, at),
+            "more": {**extra_today(project, at=at), **more},
+        }
+    if scope == "agent":
+        agents = dict(project.budgets.get("agents") or {})
+        agents[name] = {**(agents.get(name) or agents.get(ANY_AGENT) or {}), **raised}
+        return "budgets", {**project.budgets, "agents": agents}
+    return "budgets", {**project.budgets, scope: {**project.budgets[scope], **raised}}
+
+
+def extra_today(project: Project, *, at: datetime) -> dict[str, str]:
+    """Return what was allowed on top of the day's ceilings, by unit, where that is for today."""
+    kept: dict[str, Any] = project.day_extra
+    return kept["more"] if kept.get("day") == day_of(project, at) else {}
+
+
+def _with_extra(ceilings: Ceilings, extra: Mapping[str, str]) -> dict[str, Any]:
+    more = {
+        unit: str(Decimal(str(limit)) + Decimal(extra[unit]))
+        for unit, limit in ceilings.items()
+        if unit in extra and limit is not None
+    }
+    return {**ceilings, **more}
+
+
+@lru_cache(maxsize=256)
+def _tell_unreadable(project: UUID, scope: str, fault: str) -> None:
+    """Log it once, not with every turn."""
+    logger.error("the budgets of project %s (%s) cannot be read: %s", project, scope, fault)
+
+
+def _read_ceilings(value: object, path: str, *, shared: bool) -> None:
+    ceilings = _table(value, path, "ceilings")
+    for unit in ceilings:
+        if shared and unit not in SHARED_UNITS:
+            raise PolicyInvalid(f"{path}.{unit}", f"one of {', '.join(sorted(SHARED_UNITS))}", unit)
+    Budget.from_mapping(ceilings, path=path)
+
+
+def _table(value: object, path: str, of: str) -> Ceilings:
+    if not isinstance(value, Mapping):
+        raise PolicyInvalid(path, f"a table of {of}", value)
+    return value

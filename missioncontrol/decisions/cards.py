@@ -1,0 +1,155 @@
+"""Open and close decision cards, inside a transaction that holds the run's lock."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from guard.signals import Kind, Signal
+from missioncontrol.decisions import evidence, holding, rows, suggestions
+from missioncontrol.decisions.models import SPOKE, Autofix, Decision
+from missioncontrol.ids import new_id
+from missioncontrol.notify import services as notices
+from missioncontrol.runs.journal import RunTransaction
+from missioncontrol.runs.lifecycle import ON_HOLD
+from missioncontrol.runs.models import Run, Turn
+from missioncontrol.wire.decisions import PERMISSION
+from missioncontrol.wire.events import (
+    AutofixJudged,
+    DecisionOpened,
+    DecisionResolved,
+)
+
+EXPIRED = frozenset({"proceed", "stop", "timed_out"})
+"""What time says of a card that nobody answered."""
+
+
+def open_card(
+    tx: RunTransaction,
+    run: Run,
+    signal: Signal,
+    *,
+    holds: bool,
+    from_seq: int | None = None,
+    judged: bool = True,
+    verdict: dict[str, Any] | None = None,
+) -> Decision:
+    """Open a card on a tripping signal and, if it holds, ask the agent to wait.
+
+    `from_seq` is the first turn that waits, unless it is the newest of the signal.
+    A card that is not `judged` waits for no verdict: it may have one.
+    """
+    tx.bump(run)
+    decision = _new_decision(tx, run, signal, holds=holds, judged=judged, verdict=verdict)
+    run.open_decision = decision.id
+    if holds:
+        first = max(signal.turns) if from_seq is None else from_seq
+        holding.hold(tx, run, by="guard", reason=signal.evidence.summary, from_seq=first)
+    row = rows.decision_row(decision, run)
+    tx.record(run, DecisionOpened, by="guard", row=row)
+    notices.announce(row, run, at=tx.at)
+    return decision
+
+
+def resume_hold(tx: RunTransaction, run: Run) -> None:
+    """Hold a run that came back as it was held when its session ended.
+
+    Its limit counts from its return; the card that closed with the session opens again.
+    """
+    if not (run.hold_stands and run.status in ON_HOLD):
+        return
+    run.hold_stands = False
+    closed = run.decisions.exclude(kind=PERMISSION).order_by("-id").first()
+    if closed is not None and closed.holds and closed.resolution == "ended":
+        signal = rows.signals.validate_python(closed.signal)
+        open_card(
+            tx, run, signal, holds=True, from_seq=run.hold_seq, judged=False, verdict=closed.verdict
+        )
+    else:
+        holding.hold(tx, run, by="guard", reason=run.reason, from_seq=run.hold_seq)
+
+
+def is_paused(run: Run, decision: Decision) -> bool:
+    """Tell whether a person has paused the run since its card opened."""
+    since = run.interventions.filter(at__gte=decision.opened_at)
+    newest = since.exclude(by__in=SPOKE.values()).order_by("-id").first()
+    return newest is not None and newest.action == "pause"
+
+
+def close_card(tx: RunTransaction, run: Run, *, resolution: str, by: str) -> Decision | None:
+    """Close the run's open card, if there is one."""
+    if run.open_decision is None:
+        return None
+    decision = Decision.objects.get(pk=run.open_decision)
+    tx.bump(run)
+    run.open_decision = None
+    resolve(tx, run, decision, resolution=resolution, by=by)
+    if resolution in suggestions.LET_GO:
+        suggestions.note(run, decision, by=by, at=tx.at)
+    return decision
+
+
+def resolve(tx: RunTransaction, run: Run, card: Decision, *, resolution: str, by: str) -> None:
+    """Write down how a card was answered, and take back what tells of it."""
+    card.status = "expired" if resolution in EXPIRED else "resolved"
+    card.resolution, card.resolved_by = resolution, by
+    card.resolved_at, card.version = tx.at, run.version
+    card.save(update_fields=["status", "resolution", "resolved_by", "resolved_at", "version"])
+    tx.record(
+        run,
+        DecisionResolved,
+        by=by,
+        decision=card.id,
+        resolution=resolution,
+        resolved_by=by,
+        decision_status=card.status,
+    )
+    notices.withdraw(card.id, outcome=resolution, by=by, at=tx.at)
+
+
+def judge_autofix(tx: RunTransaction, run: Run, *, tripped: bool = False) -> None:
+    """Settle whether an autofix helped: no new trip and something new since."""
+    if run.recovering is None:
+        return
+    fix = Autofix.objects.get(pk=run.recovering)
+    fix.recovered, fix.judged_at = fix.news and not tripped, tx.at
+    fix.save(update_fields=["recovered", "judged_at"])
+    run.recovering = None
+    tx.record(
+        run,
+        AutofixJudged,
+        by="guard",
+        autofix=fix.id,
+        recovered=fix.recovered,
+        turns_after=fix.turns_after,
+    )
+
+
+def _new_decision(
+    tx: RunTransaction,
+    run: Run,
+    signal: Signal,
+    *,
+    holds: bool,
+    judged: bool,
+    verdict: dict[str, Any] | None,
+) -> Decision:
+    turns = list(Turn.objects.filter(run=run, seq__in=signal.turns).order_by("seq"))
+    shown = evidence.evidence_of(run, signal, turns, at=tx.at)
+    waits = judged and signal.kind != Kind.BUDGET
+    decision = Decision(
+        id=new_id(),
+        run=run,
+        status="judging" if waits else "open",
+        kind=signal.kind,
+        detector=signal.detector,
+        holds=holds,
+        agent=turns[-1].agent if turns else run.agent,
+        signal=rows.signals.dump_python(signal, mode="json"),
+        evidence=rows.evidences.dump_python(shown, mode="json"),
+        version=run.version,
+        opened_at=tx.at,
+        verdict=verdict,
+        expires_at=holding.expiry_of(run, at=tx.at) if holds else None,
+    )
+    decision.save(force_insert=True)
+    return decision

@@ -1,0 +1,147 @@
+"""What was chosen at an agent's terminal while we were away, told later.
+
+An agent's word lets nobody go whom people hold and permits nothing: but for an
+end, it only answers the open card of the call it is about, where the project lets
+agents choose, no person paused the run and no request of the agent waited for
+them. In any case it is journalled.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Annotated, Literal
+from uuid import UUID
+
+from pydantic import Field, TypeAdapter
+
+from guard.signals import Kind
+from missioncontrol.decisions import allowlist, cards, endings, holding, rows
+from missioncontrol.decisions.models import SPOKE, Decision, Intervention
+from missioncontrol.errors import KeyReused, NotFound
+from missioncontrol.ids import new_id
+from missioncontrol.proof import canonical
+from missioncontrol.runs import journal
+from missioncontrol.runs.cleaning import masked_text
+from missioncontrol.runs.journal import RunTransaction
+from missioncontrol.runs.lifecycle import ON_HOLD, Status
+from missioncontrol.runs.models import Run, Turn
+from missioncontrol.wire.decisions import InterventionRow
+from missioncontrol.wire.events import InterventionMade
+
+Call = Annotated[str, Field(max_length=4000)]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LateChoice:
+    """One choice; `key` makes a repeat harmless.
+
+    `turn` is the key of the call it is about, `by` who chose: a person at the
+    terminal, the policy as nobody was there, or guard with its own correction.
+    """
+
+    key: Annotated[str, Field(min_length=1, max_length=200)]
+    action: Literal["terminate", "continue", "allowlist", "inject"]
+    by: Literal["terminal", "policy", "guard"] = "terminal"
+    turn: Annotated[str, Field(max_length=200)] | None = None
+    message: Annotated[str, Field(max_length=20_000)] | None = None
+    reason: Annotated[str, Field(max_length=2000)] = ""
+    calls: Annotated[tuple[Call, ...], Field(max_length=20)] = ()
+
+
+_choices: TypeAdapter[LateChoice] = TypeAdapter(LateChoice)
+
+
+def take_choice(
+    run_id: UUID, choice: LateChoice, *, project: UUID, at: datetime
+) -> tuple[InterventionRow, bool]:
+    """Do and journal what was chosen; True: it is new, False: the first answer again.
+
+    Takes the run's row lock.
+
+    Raises:
+        NotFound: no such run in the agent's project.
+        KeyReused: the key came before with another choice.
+    """
+    with journal.writing([run_id], at=at) as tx:
+        run = tx.run(run_id)
+        if run.project_id != project:
+            raise NotFound("The run")
+        body = canonical(_choices.dump_python(choice, mode="json"))
+        known = Intervention.objects.filter(run=run, key=choice.key).first()
+        if known is None:
+            return _take(tx, run, choice, body=body), True
+        if known.body != body:
+            raise KeyReused(choice.key)
+        return rows.intervention_row(known, run), False
+
+
+def _take(tx: RunTransaction, run: Run, choice: LateChoice, *, body: str) -> InterventionRow:
+    tx.bump(run)
+    by = SPOKE[choice.by]
+    card = _card_of(run, choice)
+    if choice.action == "terminate":
+        cards.close_card(tx, run, resolution=choice.action, by=by)
+        endings.stop(tx, run, by=by, reason=choice.reason or f"Terminated by {by}.")
+    elif card is not None:
+        cards.close_card(tx, run, resolution=choice.action, by=by)
+        _let_go(tx, run, choice, card, by=by)
+    made = Intervention(
+        id=new_id(), run=run, decision=card, key=choice.key, body=body, action=choice.action,
+        message=masked_text(choice.message), status="acknowledged", by=by, version=run.version,
+        at=tx.at, delivered_at=tx.at, acknowledged_at=tx.at,
+    )  # fmt: skip
+    made.save(force_insert=True)
+    row = rows.intervention_row(made, run)
+    tx.record(run, InterventionMade, by=by, row=row)
+    return row
+
+
+def _card_of(run: Run, choice: LateChoice) -> Decision | None:
+    """Return the card that the choice answers.
+
+    Ending is always let; letting go is not an agent's to say while people hold it.
+    """
+    if run.open_decision is None:
+        return None
+    card = Decision.objects.get(pk=run.open_decision)
+    if choice.action == "terminate":
+        return card
+    theirs = _waited_for_people(run) or _is_paused(run) or _outlived_an_end(run)
+    mine = run.project.agents_choose and not theirs
+    return card if mine and _is_about(card, run, choice) else None
+
+
+def _waited_for_people(run: Run) -> bool:
+    """A hold that the agent waited in is people's to end, also once it gave up."""
+    return run.status == Status.HELD or run.gave_up_at is not None or run.parked
+
+
+def _is_paused(run: Run) -> bool:
+    """Tell whether a person asked for this hold, before or after the card opened."""
+    if run.status not in ON_HOLD or run.held_since is None:
+        return False
+    return run.interventions.filter(action="pause", at__gte=run.held_since).exists()
+
+
+def _outlived_an_end(run: Run) -> bool:
+    """A hold that outlived its session is people's to lift: nothing tells who waited in it."""
+    return run.decisions.filter(resolution="ended", holds=True).exists()
+
+
+def _is_about(card: Decision, run: Run, choice: LateChoice) -> bool:
+    if card.kind == Kind.BUDGET or not choice.turn:
+        return False
+    return Turn.objects.filter(run=run, key=choice.turn, seq__in=card.signal["turns"]).exists()
+
+
+def _let_go(tx: RunTransaction, run: Run, choice: LateChoice, card: Decision, *, by: str) -> None:
+    if choice.action == "allowlist":
+        shown = card.evidence.get("calls") or ()
+        calls = [call for call in map(masked_text, choice.calls) if call in shown]
+        allowlist.allow_in_run(tx, run, filter(None, calls), reason=choice.reason, by=by)
+    if choice.action == "inject":
+        Turn.objects.filter(run=run, key=choice.turn, phase="proposed").update(skipped=True)
+    holding.release(tx, run, by=by, reason=choice.action)
+    if choice.action == "inject":
+        run.corrected = [card.signal["turns"]]

@@ -1,0 +1,98 @@
+"""What passed time does to runs and cards. Each takes the run's row lock."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from uuid import UUID
+
+from django.conf import settings
+from django.db.models import F, Q
+
+from missioncontrol.decisions import endings, holding, receipts
+from missioncontrol.decisions.models import Decision, Intervention
+from missioncontrol.runs import journal
+from missioncontrol.runs.lifecycle import ON_HOLD, Move, Status
+from missioncontrol.runs.models import Run
+from missioncontrol.wire.decisions import PERMISSION
+
+STILL_WAITING = timedelta(seconds=10)
+"""An agent whose last request closed less than this ago is still waiting."""
+SILENCE = timedelta(minutes=30)
+EXPECTED = frozenset({Status.RUNNING, Status.HOLDING, Status.STOPPING})
+"""An agent in one of these should be heard of; one that is held has a request open."""
+JUDGE_LATE = timedelta(seconds=5)
+"""Beyond what the configured judge may take."""
+
+
+def give_up_abandoned(*, at: datetime) -> None:
+    """Tell of holds whose agent has had no request open for ten seconds."""
+    gone = Q(waiting_at__lt=at - STILL_WAITING) | Q(waiting_at__isnull=True)
+    for run_id in _ids(Q(status=Status.HELD) & gone):
+        with journal.writing([run_id], at=at) as tx:
+            run = tx.run(run_id)
+            if run.waiting_at is None or run.waiting_at < at - STILL_WAITING:
+                holding.give_up(tx, run)
+
+
+def expire_unanswered(*, at: datetime) -> None:
+    """Do what each project says of the holds nobody answered in time."""
+    for run_id in _ids(Q(status__in=ON_HOLD, hold_expires_at__lte=at)):
+        with journal.writing([run_id], at=at) as tx:
+            run = tx.run(run_id)
+            if run.status in ON_HOLD and run.hold_expires_at and run.hold_expires_at <= at:
+                endings.expire(tx, run)
+
+
+def miss_unheard(*, at: datetime) -> None:
+    """Tell of answers to an agent that is held, or asks, that nobody was there to take.
+
+    An agent that waits hears at once, over a restart within seconds.
+    """
+    late = Intervention.objects.filter(
+        Q(decision__holds=True, run__unconfirmed=F("id")) | Q(decision__kind=PERMISSION),
+        status="asked",
+        at__lt=at - STILL_WAITING,
+        run__parked=False,
+    )
+    for made in late.order_by("run_id"):
+        with journal.writing([made.run_id], at=at) as tx:
+            run = tx.run(made.run_id)
+            made.refresh_from_db()
+            heard = run.last_turn_at is not None and run.last_turn_at > made.at
+            awaited = run.unconfirmed == made.id or made.action in receipts.ON_THEIR_OWN_REQUEST
+            if made.status == "asked" and awaited and not heard:
+                receipts.miss(tx, run, made)
+
+
+def lose_silent(*, at: datetime) -> None:
+    """Call runs lost that have not been heard of for thirty minutes.
+
+    Those whose clients vouch for themselves may rest for hours: `presence` misses them.
+    """
+    quiet = Q(last_turn_at__lt=at - SILENCE) | Q(
+        last_turn_at__isnull=True, started_at__lt=at - SILENCE
+    )
+    awaited = Q(waiting_at__gte=at - STILL_WAITING) | Q(status=Status.HOLDING, parked=True)
+    for run_id in _ids(Q(status__in=EXPECTED, expected_by__isnull=True) & quiet & ~awaited):
+        with journal.writing([run_id], at=at) as tx:
+            run = tx.run(run_id)
+            spoke_at = run.last_turn_at or run.started_at
+            is_heard = run.expected_by is not None or spoke_at >= at - SILENCE
+            if run.status not in EXPECTED or is_heard:
+                continue  # it spoke, or ended, while we waited for its lock
+            endings.end(
+                tx, run, Move.FALL_SILENT, by="policy", reason="nothing heard for 30 minutes"
+            )
+
+
+def unruled_decisions(*, at: datetime) -> list[UUID]:
+    """Return cards whose judge is late."""
+    patience = JUDGE_LATE
+    if settings.JUDGE is not None:
+        patience += timedelta(seconds=settings.JUDGE.timeout_s)
+    late = Decision.objects.filter(status="judging", opened_at__lt=at - patience)
+    return list(late.values_list("id", flat=True))
+
+
+def _ids(which: Q) -> list[UUID]:
+    return list(Run.objects.filter(which).order_by("id").values_list("id", flat=True))

@@ -1,0 +1,120 @@
+"""What the agent must do now, from its run's control state."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+from uuid import UUID
+
+from django.db.models import QuerySet
+
+from guard.wire import CallAction, Directive, DirectiveAction, Escalation
+from guard.wire import Message as WireMessage
+from missioncontrol.decisions.models import Message
+from missioncontrol.runs.lifecycle import FORBIDDEN, ON_HOLD, Status
+from missioncontrol.runs.models import Run
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ControlState:
+    """The columns of a run that a directive follows from; travels by message."""
+
+    version: int
+    status: str
+    reason: str
+    open_decision: str | None
+    skip_from_seq: int
+    skip_through_seq: int
+    queued_messages: int
+    last_obs: int
+    detected_obs: int
+    unconfirmed: str | None
+    hold_stands: bool
+
+    @property
+    def on_hold(self) -> bool:
+        """The agent is asked to wait; a hold outlives the end of its session."""
+        return self.status in ON_HOLD or (self.hold_stands and not self.forbidden)
+
+    @property
+    def forbidden(self) -> bool:
+        """The agent must stop."""
+        return self.status in FORBIDDEN
+
+
+CONTROL_STATE_COLUMNS = tuple(ControlState.__dataclass_fields__)
+
+
+def control_state_of(run: Run) -> ControlState:
+    """Return a run's control state."""
+    return control_state_from({name: getattr(run, name) for name in CONTROL_STATE_COLUMNS})
+
+
+def control_state_from(values: dict[str, Any]) -> ControlState:
+    """Return a run's control state, from column values or from a message."""
+    return ControlState(**{name: _plain(value) for name, value in values.items()})
+
+
+def read_control_state(run_id: UUID) -> ControlState | None:
+    """Read a run's control state as it is now; None: there is no such run."""
+    values = Run.objects.filter(pk=run_id).values(*CONTROL_STATE_COLUMNS).first()
+    return control_state_from(values) if values else None
+
+
+def directive(
+    control: ControlState, *, asked_seq: int | None, messages: Iterable[WireMessage] = ()
+) -> Directive:
+    """Return the directive. `asked_seq` is the proposed turn it answers, if any."""
+    return Directive(
+        version=control.version,
+        action=_action(control),
+        call=_call(control, asked_seq),
+        reason=control.reason or None,
+        decision=control.open_decision,
+        messages=tuple(messages),
+    )
+
+
+def unsent_texts(run_id: UUID) -> QuerySet[Message]:
+    """Return the texts that have not reached the model, oldest first."""
+    waiting = Message.objects.filter(
+        run=run_id, delivered_at__isnull=True, withdrawn_at__isnull=True
+    )
+    return waiting.order_by("id")
+
+
+def queued(run_id: UUID) -> tuple[WireMessage, ...]:
+    """Return the messages that have not reached the model, oldest first."""
+    return tuple(
+        WireMessage(
+            id=str(message.id),
+            text=message.text,
+            agent=message.agent,
+            escalation=Escalation(**message.escalation) if message.escalation else None,
+        )
+        for message in unsent_texts(run_id)
+    )
+
+
+def _action(control: ControlState) -> DirectiveAction:
+    if control.forbidden:
+        return DirectiveAction.STOP
+    return DirectiveAction.HOLD if control.on_hold else DirectiveAction.PROCEED
+
+
+def _call(control: ControlState, asked_seq: int | None) -> CallAction:
+    """Held calls that a correction answered do not run; later ones do."""
+    if control.forbidden:
+        return CallAction.SKIP
+    if asked_seq is None:
+        return CallAction.RUN
+    skipped = control.skip_from_seq <= asked_seq <= control.skip_through_seq
+    return CallAction.SKIP if skipped else CallAction.RUN
+
+
+def _plain(value: Any) -> Any:
+    """UUIDs and states as text, so that a control state can travel by message."""
+    if isinstance(value, UUID):
+        return str(value)
+    return Status(value).value if isinstance(value, Status) else value

@@ -1,0 +1,75 @@
+"""Stop a run and settle what was open about it, inside a transaction that holds its lock."""
+
+from __future__ import annotations
+
+from missioncontrol.decisions import cards, holding, messages, permission_cards, receipts
+from missioncontrol.runs.journal import RunTransaction
+from missioncontrol.runs.lifecycle import ENDED, FORBIDDEN, ON_HOLD, Move, Status
+from missioncontrol.runs.models import Run
+from missioncontrol.wire.events import (
+    SessionTerminated,
+)
+
+
+def stop_if_finished(tx: RunTransaction, run: Run, *, seq: int) -> None:
+    """Stop an agent that was asked to finish and has had its last turns."""
+    if run.finish_seq is not None and seq > run.finish_seq and run.status not in ENDED | FORBIDDEN:
+        stop(tx, run, by="policy", reason=f"It had {holding.LAST_TURNS} turns to finish.")
+
+
+def expire(tx: RunTransaction, run: Run) -> None:
+    """Do what the project says of a hold that nobody answered."""
+    unanswered = run.project.unanswered
+    cards.close_card(tx, run, resolution=unanswered, by="policy")
+    if unanswered == "proceed":
+        tx.bump(run)
+        holding.release(tx, run, by="policy", reason="nobody answered")
+    else:
+        stop(tx, run, by="policy", reason="Nobody answered in time.")
+
+
+def stop(tx: RunTransaction, run: Run, *, by: str, reason: str) -> None:
+    """Ask the agent to end; a run that had ended is never let on."""
+    tx.bump(run)
+    run.reason = reason
+    run.hold_expires_at = None
+    permission_cards.close_all(tx, run, resolution="terminate", by=by)
+    before = run.status
+    moved = tx.move(run, Move.STOP, by=by, reason=reason)
+    if before not in FORBIDDEN:
+        messages.tell_controller(tx, run, "session.terminated", reason)
+    if moved and run.status == Status.TERMINATED:
+        tx.record(run, SessionTerminated, by=by, reason=reason)
+    elif run.parked:  # no process is left that could hear of it
+        end(tx, run, Move.END, by=by, reason=reason)
+
+
+def stop_by_policy(tx: RunTransaction, run: Run, *, reason: str) -> None:
+    """End a run by its policy: that is final, whether or not the agent says goodbye."""
+    stop(tx, run, by="guard", reason=reason)
+    holding.start_afresh(run)
+    if run.status != Status.TERMINATED:
+        tx.record(run, SessionTerminated, by="guard", reason=reason)
+
+
+def end(tx: RunTransaction, run: Run, move: Move, *, by: str, reason: str) -> None:
+    """Take a run to its end and settle what was open about it."""
+    was_stopping, why = run.status == Status.STOPPING, run.reason
+    run.hold_stands = run.hold_stands or run.status in ON_HOLD
+    if not tx.move(run, move, by=by, reason=reason):
+        return
+    run.expected_by = None
+    if move is Move.FALL_SILENT:
+        run.presence = "gone"
+    cards.close_card(tx, run, resolution="ended", by=by)
+    permission_cards.close_all(tx, run, resolution="ended", by=by)
+    run.waiting_since = run.waiting_at = run.gave_up_at = run.hold_expires_at = None
+    receipts.confirm(tx, run, reached=move is not Move.FALL_SILENT or was_stopping)
+    cards.judge_autofix(tx, run)
+    if run.status == Status.TERMINATED and not _was_terminated(run):
+        tx.record(run, SessionTerminated, by=by, reason=why or reason)
+
+
+def _was_terminated(run: Run) -> bool:
+    """Tell whether the journal says so already: a policy's end does at once."""
+    return run.journal.filter(type="session.terminated").exists()

@@ -1,0 +1,76 @@
+"""What a card shows of the turns it rests on."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from decimal import Decimal
+from typing import Any
+from uuid import UUID
+
+from django.db.models import Q
+
+from guard.reading.normalize import headline
+from guard.signals import Kind, Signal
+from missioncontrol.decisions import suggestions
+from missioncontrol.runs.models import Run, Turn
+from missioncontrol.runs.rows import guard_turn
+from missioncontrol.wire.decisions import AllowlistOffer, CardEvidence, EvidenceTurn
+
+SHOWN_TEXT = 2000
+SHOWN_TURNS = 8
+
+
+def evidence_of(run: Run, signal: Signal, turns: Sequence[Turn], *, at: datetime) -> CardEvidence:
+    """Put together what a card shows: the run's own turns and those of linked runs."""
+    said: dict[str, Any] = {
+        name: getattr(signal.evidence, name) for name in type(signal.evidence).__slots__
+    }
+    rests_on = sorted([*turns_of_relatives(signal), *turns], key=_arrival)
+    return CardEvidence(
+        **said,
+        turns=signal.turns,
+        items=tuple(
+            EvidenceTurn(
+                run=turn.run_id,
+                seq=turn.seq,
+                agent=turn.agent,
+                call=headline(guard_turn(turn)),
+                result=_cut(turn.result),
+                error=_cut(turn.error),
+                ran=turn.phase == "done",
+                at=turn.ts,
+            )
+            for turn in rests_on[-SHOWN_TURNS:]
+        ),
+        cost_usd=_cost_of(rests_on),
+        offer_allowlist=_offer(run, signal, at=at),
+    )
+
+
+def turns_of_relatives(signal: Signal) -> list[Turn]:
+    """Return the turns of linked runs that a signal rests on, oldest first."""
+    wanted = Q()
+    for run_id, seq in signal.linked_turns:
+        wanted |= Q(run_id=run_id, seq=seq)
+    return list(Turn.objects.filter(wanted).order_by("id")) if wanted else []
+
+
+def _offer(run: Run, signal: Signal, *, at: datetime) -> AllowlistOffer | None:
+    """No pattern makes money: a budget's card offers none."""
+    if signal.kind is Kind.BUDGET:
+        return None
+    return suggestions.offer(signal.evidence.calls, project=run.project_id, at=at)
+
+
+def _cost_of(turns: Sequence[Turn]) -> Decimal | None:
+    costs = [turn.cost_usd for turn in turns if turn.cost_usd is not None]
+    return sum(costs, Decimal(0)) if costs else None
+
+
+def _arrival(turn: Turn) -> UUID:
+    return turn.id
+
+
+def _cut(text: str | None) -> str | None:
+    return text if text is None or len(text) <= SHOWN_TEXT else text[:SHOWN_TEXT] + "…"

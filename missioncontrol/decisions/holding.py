@@ -1,0 +1,141 @@
+"""Ask an agent to wait and let it go on, inside a transaction that holds the run's lock."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+
+from missioncontrol.costs import counting
+from missioncontrol.decisions import receipts
+from missioncontrol.runs import lineage
+from missioncontrol.runs.journal import RunTransaction
+from missioncontrol.runs.lifecycle import FORBIDDEN, ON_HOLD, Move, Status
+from missioncontrol.runs.models import Run, Turn
+from missioncontrol.runs.rows import capabilities_of, outlives_session
+from missioncontrol.wire.events import (
+    HoldAbandoned,
+)
+
+LEAST_HOLD_S = 60.0
+"""A hold lasts this long whatever the agent says of its patience: time for a person to see the
+card and answer it. Else an agent could have its own hold expire at once."""
+LAST_TURNS = 2
+"""Turns that an agent asked to finish is let through; the last answer is one."""
+
+
+def hold(tx: RunTransaction, run: Run, *, by: str, reason: str, from_seq: int) -> None:
+    """Ask the agent to wait, from its turn `from_seq` on; a stop wins over it."""
+    if run.status in FORBIDDEN:
+        return
+    run.reason = reason
+    run.hold_seq = from_seq
+    run.hold_expires_at = expiry_of(run, at=tx.at)
+    run.gave_up_at = None
+    run.held_since = run.held_since or tx.at
+    tx.move(run, Move.HOLD, by=by, reason=reason)
+
+
+def expiry_of(run: Run, *, at: datetime) -> datetime:
+    """Say when a hold that begins now ends by itself.
+
+    Before the agent's own time-out, unless that leaves people no time to answer.
+    """
+    patience_s = capabilities_of(run).patience_s
+    limit_s = float(run.project.hold_limit)
+    if patience_s is not None:
+        limit_s = min(limit_s, max(patience_s, LEAST_HOLD_S))
+    return at + timedelta(seconds=limit_s)
+
+
+def release(tx: RunTransaction, run: Run, *, by: str, reason: str) -> None:
+    """Let the agent go on; its streaks start afresh. A stop wins over it."""
+    if run.status in FORBIDDEN:
+        return
+    stood = outlives_session(run)
+    run.reason, run.hold_stands = "", False
+    run.hold_expires_at = run.waiting_since = run.waiting_at = run.gave_up_at = None
+    run.finish_seq = None
+    _end_wait(tx, run)
+    tx.move(run, Move.RELEASE, by=by, reason=reason)
+    if stood:
+        tx.moved(run, by=by, reason=reason)
+    start_afresh(run)
+
+
+def start_afresh(run: Run) -> None:
+    """Forget every observation so far: the count begins again."""
+    run.streak_obs, run.kin_forgotten = run.last_obs, lineage.observed(run)
+    run.corrected = []
+    counting.forgive_failures(run)
+
+
+def finish(tx: RunTransaction, run: Run, *, by: str) -> None:
+    """Let the agent go on for its last few turns; then it is stopped."""
+    release(tx, run, by=by, reason="finish")
+    run.finish_seq = run.last_seq + LAST_TURNS
+
+
+def wait(tx: RunTransaction, run: Run) -> None:
+    """Note that the agent is known to be waiting."""
+    if run.status not in ON_HOLD:
+        return
+    run.waiting_at = tx.at
+    if run.status == Status.HOLDING:
+        run.waiting_since, run.gave_up_at, run.parked = tx.at, None, False
+        tx.move(run, Move.WAIT, by="agent", reason="the agent waits")
+        receipts.confirm(tx, run)  # a person's pause has been obeyed
+
+
+def give_up(tx: RunTransaction, run: Run) -> None:
+    """Note that no request of the agent has been open for a while."""
+    if run.status != Status.HELD:
+        return
+    run.waiting_since, run.gave_up_at = None, tx.at
+    tx.move(run, Move.GIVE_UP, by="agent", reason="the agent gave up waiting")
+    tx.record(run, HoldAbandoned, by="agent", decision=run.open_decision)
+
+
+def park(tx: RunTransaction, run: Run) -> None:
+    """Note that the agent's process ends in its hold, to be resumed later."""
+    if run.status not in ON_HOLD:
+        return
+    run.parked, run.waiting_since, run.gave_up_at = True, None, tx.at
+    if run.status == Status.HELD:
+        tx.move(run, Move.GIVE_UP, by="agent", reason="the session is parked")
+    tx.record(run, HoldAbandoned, by="agent", decision=run.open_decision, parked=True)
+
+
+def correct(tx: RunTransaction, run: Run, *, by: str, reason: str, about: Sequence[int]) -> None:
+    """Answer the held calls with the correction that is queued, and let the agent go on.
+
+    `about`: the turns of the card, oldest first; without one all held calls are meant.
+    What was corrected is held again at its first reappearance.
+    """
+    was_held = run.status in ON_HOLD
+    skip_held_calls(run)
+    skipped = Turn.objects.filter(run=run, seq__gte=run.hold_seq, skipped=True)
+    corrected = [list(about)] if about else [[seq] for seq in skipped.values_list("seq", flat=True)]
+    release(tx, run, by=by, reason=reason)
+    run.corrected = corrected if was_held else []
+
+
+def skip_held_calls(run: Run) -> None:
+    """Answer the calls that are being held with `skip`: they will not run."""
+    if run.status not in ON_HOLD:
+        return
+    run.skip_from_seq, run.skip_through_seq = run.hold_seq, run.last_seq
+    held = Turn.objects.filter(run=run, seq__gte=run.hold_seq, phase="proposed")
+    held.update(skipped=True)
+
+
+def take_held_calls_back(run: Run) -> None:
+    """Let the calls that were answered with `skip` wait again: no answer has left."""
+    if run.skip_from_seq == run.hold_seq:
+        run.skip_through_seq = run.hold_seq - 1
+    Turn.objects.filter(run=run, seq__gte=run.hold_seq, skipped=True).update(skipped=False)
+
+
+def _end_wait(tx: RunTransaction, run: Run) -> None:
+    if run.held_since is not None:
+        run.held_seconds += (tx.at - run.held_since).total_seconds()
+        run.held_since = None

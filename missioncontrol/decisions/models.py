@@ -1,0 +1,183 @@
+"""Decisions (the cards), interventions, messages, autofixes, allowlist.
+
+Tables are called `oversight_…`: the room had that name when they were made.
+"""
+
+from __future__ import annotations
+
+from django.db import models
+from django.db.models import Q
+
+from missioncontrol.accounts.models import Project
+from missioncontrol.ids import new_id
+from missioncontrol.runs.models import Run
+from missioncontrol.wire.decisions import PERMISSION
+
+SPOKE = {"terminal": "agent terminal", "policy": "policy", "guard": "guard"}
+"""Who made what an agent tells us was chosen at its end."""
+
+
+class Decision(models.Model):
+    """The card a person sees. `holds`: the agent is asked to wait for the answer.
+
+    A run has one open card, and besides one for each permission its agent asks for.
+    """
+
+    id = models.UUIDField(primary_key=True, default=new_id)
+    run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="decisions")
+    status = models.CharField(max_length=8)
+    kind = models.CharField(max_length=30)
+    detector = models.CharField(max_length=50)
+    holds = models.BooleanField()
+    agent = models.CharField(max_length=100, default="")
+    signal = models.JSONField(help_text="the guard.signals.Signal it was opened on")
+    evidence = models.JSONField(help_text="a wire.CardEvidence")
+    asked_at = models.DateTimeField(null=True, help_text="when the configured judge was asked")
+    verdict = models.JSONField(null=True, help_text="a wire.VerdictRow")
+    version = models.IntegerField(help_text="the run's, when it opened or closed")
+    opened_at = models.DateTimeField()
+    expires_at = models.DateTimeField(null=True)
+    heard_at = models.DateTimeField(
+        null=True, help_text="of a permission: when its agent's request was last known open"
+    )
+    resolution = models.CharField(max_length=12, null=True)
+    resolved_by = models.CharField(max_length=150, null=True)
+    resolved_at = models.DateTimeField(null=True)
+
+    class Meta:
+        db_table = "oversight_decision"
+        constraints = [
+            models.UniqueConstraint(
+                fields=["run"],
+                condition=Q(status__in=["judging", "open"]) & ~Q(kind=PERMISSION),
+                name="one_open_card",
+            )
+        ]
+        indexes = [models.Index(fields=["status", "opened_at"], name="decision_inbox")]
+
+
+class Intervention(models.Model):
+    """What a person did. `body` is the request as it came, for repeated keys."""
+
+    id = models.UUIDField(primary_key=True, default=new_id)
+    run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="interventions")
+    decision = models.ForeignKey(
+        Decision, null=True, on_delete=models.CASCADE, related_name="interventions"
+    )
+    key = models.CharField(max_length=200)
+    body = models.TextField()
+    action = models.CharField(max_length=12)
+    message = models.TextField(null=True)
+    status = models.CharField(max_length=12)
+    by = models.CharField(max_length=150)
+    version = models.IntegerField()
+    at = models.DateTimeField()
+    delivered_at = models.DateTimeField(null=True)
+    acknowledged_at = models.DateTimeField(null=True)
+    new_run = models.ForeignKey(Run, null=True, on_delete=models.SET_NULL, related_name="+")
+    ceilings = models.JSONField(null=True, help_text="before and after it raised them")
+    lifted = models.BooleanField(default=True, help_text="it let an agent go on that was held")
+
+    class Meta:
+        db_table = "oversight_intervention"
+        constraints = [models.UniqueConstraint(fields=["run", "key"], name="one_intervention")]
+
+
+class Message(models.Model):
+    """A text for the model. It is given once: `delivered_at` is claimed by one UPDATE.
+
+    Who sent it may withdraw it before.
+    """
+
+    id = models.UUIDField(primary_key=True, default=new_id)
+    run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="messages")
+    intervention = models.ForeignKey(
+        Intervention, null=True, on_delete=models.CASCADE, related_name="queued"
+    )
+    text = models.TextField()
+    agent = models.CharField(max_length=100, null=True)
+    escalation = models.JSONField(null=True, help_text="a guard.wire.Escalation")
+    queued_at = models.DateTimeField()
+    delivered_at = models.DateTimeField(null=True)
+    withdrawn_at = models.DateTimeField(null=True)
+
+    class Meta:
+        db_table = "oversight_message"
+
+
+class ControllerNote(models.Model):
+    """What a run's controller is to be told: another run, or a webhook.
+
+    Written where it happened, told afterwards; `due_at` is None once it is settled.
+    """
+
+    id = models.UUIDField(primary_key=True, default=new_id)
+    run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="controller_notes")
+    event = models.CharField(max_length=30)
+    decision = models.UUIDField(null=True)
+    text = models.TextField(help_text="for a model to read")
+    payload = models.JSONField(help_text="for a program to read")
+    at = models.DateTimeField()
+    due_at = models.DateTimeField(null=True)
+    tries = models.IntegerField(default=0)
+
+    class Meta:
+        db_table = "oversight_controllernote"
+        indexes = [
+            models.Index(fields=["due_at"], condition=Q(due_at__isnull=False), name="note_due")
+        ]
+
+
+class Autofix(models.Model):
+    """A correction injected without a tap, and whether the agent recovered."""
+
+    id = models.UUIDField(primary_key=True, default=new_id)
+    run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="autofixes")
+    decision = models.OneToOneField(Decision, on_delete=models.CASCADE, related_name="autofix")
+    message = models.OneToOneField(Message, on_delete=models.CASCADE, related_name="autofix")
+    applied_at = models.DateTimeField()
+    turns_after = models.IntegerField(default=0)
+    news = models.BooleanField(default=False, help_text="new information since")
+    recovered = models.BooleanField(null=True)
+    judged_at = models.DateTimeField(null=True)
+
+    class Meta:
+        db_table = "oversight_autofix"
+
+
+class AllowlistEntry(models.Model):
+    """A call that is never flagged again, within its scope and until it expires."""
+
+    id = models.UUIDField(primary_key=True, default=new_id)
+    project = models.ForeignKey(Project, on_delete=models.CASCADE, related_name="allowlist")
+    scope = models.CharField(max_length=8)
+    run = models.ForeignKey(Run, null=True, on_delete=models.CASCADE)
+    agent = models.CharField(max_length=100, null=True)
+    pattern = models.TextField()
+    match = models.CharField(max_length=5, default="exact")
+    hits = models.IntegerField(default=0)
+    last_hit_at = models.DateTimeField(null=True)
+    expires_at = models.DateTimeField(null=True)
+    created_by = models.CharField(max_length=150)
+    created_at = models.DateTimeField()
+    reason = models.TextField(default="")
+
+    class Meta:
+        db_table = "oversight_allowlistentry"
+
+
+class LetGo(models.Model):
+    """A call of a card that a person let go on; three of them are an offer (`suggestions`)."""
+
+    id = models.UUIDField(primary_key=True, default=new_id)
+    project = models.ForeignKey(Project, on_delete=models.CASCADE, related_name="+")
+    decision = models.ForeignKey(Decision, on_delete=models.CASCADE, related_name="+")
+    digest = models.CharField(max_length=64, help_text="of the pattern: it may be long")
+    pattern = models.TextField()
+    agent = models.CharField(max_length=100, default="")
+    by = models.CharField(max_length=150)
+    at = models.DateTimeField()
+
+    class Meta:
+        db_table = "oversight_letgo"
+        indexes = [models.Index(fields=["project", "digest", "at"], name="let_go_again")]

@@ -1,0 +1,122 @@
+"""Open and close the cards on which an agent asks for a permission, under the run's lock.
+
+Such a card is no detection: it holds nobody, no judge is asked, and it stands beside the
+run's other card. The agent's own dialog is open meanwhile, and the first answer wins.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
+from typing import Any
+
+from guard.reading.normalize import call_text, command_of, headline
+from guard.turn import Phase
+from guard.turn import Turn as GuardTurn
+from missioncontrol.decisions import rows
+from missioncontrol.decisions.cards import resolve
+from missioncontrol.decisions.models import Decision
+from missioncontrol.ids import new_id
+from missioncontrol.notify import services as notices
+from missioncontrol.runs.journal import RunTransaction
+from missioncontrol.runs.models import Run, Turn
+from missioncontrol.wire.decisions import PERMISSION, AskedCall, CardEvidence, EvidenceTurn
+from missioncontrol.wire.events import DecisionOpened
+
+ANSWERS = frozenset({"allow_once", "deny"})
+"""What people answer; whatever else closes such a card left it to the agent's own person."""
+LONGEST = 20_000
+"""Characters of a call that a card shows."""
+LOOKED_AT = 16
+"""Calls under way among which the asked one is looked for."""
+SUBJECTS = ("file_path", "notebook_path", "path", "url", "pattern", "query")
+
+
+def open_cards(run: Run) -> list[Decision]:
+    """Return the run's open permission cards, oldest first."""
+    if not run.open_permissions:
+        return []
+    return list(run.decisions.filter(kind=PERMISSION, status="open").order_by("id"))
+
+
+def turn_of(run: Run, call: GuardTurn) -> Turn | None:
+    """Return the proposed turn that a question is about: the question carries no key."""
+    alike = Turn.objects.filter(run=run, phase=Phase.PROPOSED, tool=call.tool)
+    newest = alike.order_by("-seq")[:LOOKED_AT]
+    return next((turn for turn in newest if turn.args == call.args), None)
+
+
+def open_card(
+    tx: RunTransaction, run: Run, call: GuardTurn, *, turn: Turn | None, until: datetime
+) -> Decision:
+    """Open a card on a call, whose texts are masked; it is asked until a moment."""
+    tx.bump(run)
+    shown = _evidence(run, call, turn, at=tx.at)
+    decision = Decision(
+        id=new_id(), run=run, status="open", kind=PERMISSION, detector="", holds=False,
+        agent=call.agent or run.agent, signal={"turns": list(shown.turns)},
+        evidence=rows.evidences.dump_python(shown, mode="json"), version=run.version,
+        opened_at=tx.at, heard_at=tx.at, expires_at=until,
+    )  # fmt: skip
+    decision.save(force_insert=True)
+    run.open_permissions += 1
+    row = rows.decision_row(decision, run)
+    tx.record(run, DecisionOpened, by="agent", row=row)
+    notices.announce(row, run, at=tx.at)
+    return decision
+
+
+def close_card(
+    tx: RunTransaction, run: Run, decision: Decision, *, resolution: str, by: str
+) -> None:
+    """Close an open permission card."""
+    tx.bump(run)
+    run.open_permissions -= 1
+    resolve(tx, run, decision, resolution=resolution, by=by)
+
+
+def close_all(tx: RunTransaction, run: Run, *, resolution: str, by: str) -> None:
+    """Close what a run's agent asks: it is over."""
+    for decision in open_cards(run):
+        close_card(tx, run, decision, resolution=resolution, by=by)
+
+
+def _evidence(run: Run, call: GuardTurn, turn: Turn | None, *, at: datetime) -> CardEvidence:
+    asks = _asked(call)
+    item = EvidenceTurn(
+        run=run.id,
+        seq=turn.seq if turn else 0,
+        agent=call.agent or run.agent,
+        call=headline(call),
+        result=None,
+        error=None,
+        ran=False,
+        at=turn.ts if turn else at,
+    )
+    return CardEvidence(
+        summary=f"It asks for permission to use {asks.tool}.",
+        turns=(turn.seq,) if turn else (), items=(item,) if turn else (), calls=(call_text(call),),
+        repeats=0, limit=0, similarity=None, threshold=None, changed=None, spent=None,
+        ceiling=None, unit=None, cost_usd=None, asks=asks,
+    )  # fmt: skip
+
+
+def _asked(call: GuardTurn) -> AskedCall:
+    args = call.args or {}
+    text = command_of(call) or _first(args, SUBJECTS)
+    others = {
+        name: (value if isinstance(value, str) else json.dumps(value, ensure_ascii=False))
+        for name, value in args.items()
+        if value != text
+    }
+    room, details = LONGEST - len(text), {}
+    for name, value in others.items():
+        details[name] = value[: max(room, 0)]
+        room -= len(name) + len(value)
+    return AskedCall(tool=call.tool or "", text=text[:LONGEST], details=details, cut=room < 0)
+
+
+def _first(args: Mapping[str, Any], names: Sequence[str]) -> str:
+    told: Iterable[Any] = (args.get(name) for name in names)
+    return next((value for value in told if isinstance(value, str) and value), "")

@@ -1,0 +1,67 @@
+"""Where a person's answer is: asked, delivered, acknowledged or unreachable."""
+
+from __future__ import annotations
+
+from missioncontrol.decisions.models import Intervention
+from missioncontrol.runs.journal import RunTransaction
+from missioncontrol.runs.models import Run, Turn
+
+ON_THEIR_OWN_REQUEST = frozenset({"allow_once", "deny"})
+"""Answers to a permission: the agent's request for it is open and carries them."""
+
+
+def miss(tx: RunTransaction, run: Run, made: Intervention) -> None:
+    """Note that nobody was there to take a person's answer; a comeback mends it."""
+    made.status = "unreachable"
+    made.save(update_fields=["status"])
+    _tell_intervention(tx, run, made)
+
+
+def deliver(tx: RunTransaction, run: Run) -> None:
+    """Note that a person's answer left on a request that was open."""
+    made = _unconfirmed(run)
+    if made and made.action not in ON_THEIR_OWN_REQUEST:
+        deliver_one(tx, run, made)
+
+
+def deliver_one(tx: RunTransaction, run: Run, made: Intervention) -> None:
+    """Note that this answer left."""
+    if made.status in {"asked", "unreachable"}:
+        made.status, made.delivered_at = "delivered", tx.at
+        made.save(update_fields=["status", "delivered_at"])
+        _tell_intervention(tx, run, made)
+
+
+def confirm(tx: RunTransaction, run: Run, *, reached: bool = True) -> None:
+    """Note that the agent acted on a person's answer, or never will."""
+    made = _unconfirmed(run)
+    run.unconfirmed = None
+    if made is None:
+        return
+    if made.action == "deny" and _ran(made):  # it had been permitted at the terminal
+        reached = False
+    made.status = "acknowledged" if reached else "unreachable"
+    made.acknowledged_at = tx.at if reached else None
+    made.delivered_at = made.delivered_at or made.acknowledged_at
+    made.save(update_fields=["status", "acknowledged_at", "delivered_at"])
+    _tell_intervention(tx, run, made)
+
+
+def _ran(made: Intervention) -> bool:
+    """Tell whether the call that was denied came back all the same."""
+    asked = made.decision.signal["turns"] if made.decision else []
+    return Turn.objects.filter(run=made.run_id, seq__in=asked, phase="done").exists()
+
+
+def _unconfirmed(run: Run) -> Intervention | None:
+    return Intervention.objects.filter(pk=run.unconfirmed).first() if run.unconfirmed else None
+
+
+def _tell_intervention(tx: RunTransaction, run: Run, made: Intervention) -> None:
+    tx.moved(
+        run,
+        by="agent",
+        reason=f"answer {made.status}",
+        intervention=made.id,
+        intervention_status=made.status,
+    )

@@ -1,0 +1,86 @@
+"""Read what we think and did, as wire rows. `projects` is what the reader may see."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from datetime import datetime, timedelta
+from typing import Any
+from uuid import UUID
+
+from django.db.models import OuterRef, Q, QuerySet, Subquery
+
+from missioncontrol.decisions import rows
+from missioncontrol.decisions.models import AllowlistEntry, Autofix, Decision, Intervention
+from missioncontrol.runs.models import Run
+from missioncontrol.runs.rows import run_row
+from missioncontrol.wire.decisions import DecisionRow, InterventionRow
+from missioncontrol.wire.frames import Snapshot
+from missioncontrol.wire.runs import RunRow
+
+RECENT = timedelta(days=1)
+BOARD_RUNS = 1000
+
+
+def decisions(*, projects: Collection[UUID], status: str = "") -> QuerySet[Decision]:
+    """Find cards, oldest first; `open` lists those that can be tapped."""
+    answered = Intervention.objects.filter(decision=OuterRef("pk")).order_by("-id")
+    found = (
+        Decision.objects.filter(run__project_id__in=projects)
+        .select_related("run", "run__project")
+        .annotate(answer=Subquery(answered.values("status")[:1]))
+        .order_by("id")
+    )
+    if status == "open":
+        return found.filter(status__in=rows.OPEN)
+    return found.filter(status=status) if status else found
+
+
+def show_decision(decision: Any) -> DecisionRow:
+    """Show a card found by `decisions`."""
+    return rows.decision_row(decision, decision.run, answer=decision.answer)
+
+
+def interventions(run: Run) -> list[InterventionRow]:
+    """Return what people did to a run, oldest first."""
+    made = Intervention.objects.filter(run=run).order_by("id")
+    return [rows.intervention_row(one, run) for one in made]
+
+
+def autofixes(*, projects: Collection[UUID]) -> QuerySet[Autofix]:
+    """Find autofixes, newest first."""
+    found = Autofix.objects.filter(run__project_id__in=projects)
+    return found.select_related("run", "message", "decision").order_by("-id")
+
+
+def allowlist(*, projects: Collection[UUID]) -> QuerySet[AllowlistEntry]:
+    """Find allowlist entries, newest first."""
+    return AllowlistEntry.objects.filter(project_id__in=projects).order_by("-id")
+
+
+def board(project: UUID, *, at: datetime) -> Snapshot:
+    """Return what a project's board shows: live runs, and those of the last day."""
+    fresh = Q(ended_at__isnull=True) | Q(ended_at__gte=at - RECENT)
+    found = Run.objects.select_related("project").filter(fresh, project_id=project)
+    runs = found.order_by("-id")[:BOARD_RUNS]
+    recent = Q(status__in=rows.OPEN) | Q(resolved_at__gte=at - RECENT)
+    shown = [show_decision(card) for card in decisions(projects=[project]).filter(recent)]
+    return _snapshot([run_row(run, at=at) for run in runs], shown, (), at=at)
+
+
+def page(run: Run, *, at: datetime) -> Snapshot:
+    """Return what a run's page shows beside its timeline."""
+    cards = decisions(projects=[run.project_id]).filter(run=run)
+    shown = [show_decision(card) for card in cards]
+    return _snapshot([run_row(run, at=at)], shown, tuple(interventions(run)), at=at)
+
+
+def _snapshot(
+    runs: list[RunRow], cards: list[DecisionRow], made: tuple[InterventionRow, ...], *, at: datetime
+) -> Snapshot:
+    return Snapshot(
+        at=at,
+        runs=tuple(runs),
+        decisions=tuple(cards),
+        interventions=made,
+        seq={str(row.id): row.seq for row in runs},
+    )

@@ -1,0 +1,128 @@
+"""What an agent's side tells of its session. Each takes the run's row lock."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from missioncontrol.decisions import endings, holding, receipts, rows
+from missioncontrol.decisions.directives import unsent_texts
+from missioncontrol.decisions.models import Decision, Message
+from missioncontrol.errors import NotFound
+from missioncontrol.runs import journal
+from missioncontrol.runs.lifecycle import ON_HOLD, Move
+from missioncontrol.runs.models import Run
+from missioncontrol.wire.decisions import InterventionAction
+from missioncontrol.wire.events import MessageDelivered
+
+
+def note_waiting(run_ids: Iterable[UUID], *, at: datetime) -> None:
+    """Note that these runs' agents have a request open."""
+    with journal.writing(run_ids, at=at) as tx:
+        for run in tx.runs.values():
+            holding.wait(tx, run)
+
+
+def note_still_waiting(run_ids: Collection[UUID], *, at: datetime) -> None:
+    """Refresh the sign of life of open requests; no event, no lock."""
+    Run.objects.filter(pk__in=run_ids, status__in=ON_HOLD).update(waiting_at=at)
+
+
+def note_answered(run_id: UUID, *, at: datetime) -> None:
+    """Note that the newest directive left on a request that was open."""
+    with journal.writing([run_id], at=at) as tx:
+        receipts.deliver(tx, tx.run(run_id))
+
+
+def deliver_message(run_id: UUID, message_id: UUID, *, project: UUID, at: datetime) -> None:
+    """Note that a message reached the model; a repeat changes nothing.
+
+    Raises:
+        NotFound: no such message in the project's run.
+    """
+    with journal.writing([run_id], at=at) as tx:
+        run = tx.run(run_id)
+        known = Message.objects.filter(pk=message_id, run=run).exists()
+        if run.project_id != project or not known:
+            raise NotFound("The message")
+        _deliver(tx, run, [message_id])
+
+
+def claim_messages(
+    run_id: UUID, *, at: datetime, agents: Collection[str | None] | None = None
+) -> list[Message]:
+    """Take the queued messages for one answer; no other answer gets them."""
+    with journal.writing([run_id], at=at) as tx:
+        run = tx.run(run_id)
+        waiting = unsent_texts(run_id)
+        mine = [m for m in waiting if agents is None or m.agent is None or m.agent in agents]
+        _deliver(tx, run, [message.id for message in mine])
+    return mine
+
+
+def _deliver(tx: journal.RunTransaction, run: Run, message_ids: Collection[UUID]) -> None:
+    """Note that texts reached the model, and so did the answer that sent one of them."""
+    for message_id in message_ids:
+        if unsent_texts(run.id).filter(pk=message_id).update(delivered_at=tx.at):
+            run.queued_messages -= 1
+            tx.record(run, MessageDelivered, by="agent", message=message_id)
+    if (
+        run.unconfirmed
+        and Message.objects.filter(pk__in=message_ids, intervention=run.unconfirmed).exists()
+    ):
+        receipts.deliver(tx, run)
+
+
+def learn_capabilities(run_id: UUID, told: Mapping[str, Any], *, at: datetime) -> Run:
+    """Take in what an adapter found out its agent can do; what it leaves out stays.
+
+    A run that only telemetry told of is in hand from now on.
+    """
+    with journal.writing([run_id], at=at) as tx:
+        run = tx.run(run_id)
+        known = dict(told) if run.observed_only else {**run.capabilities, **told}
+        run.observed_only = False
+        if known != run.capabilities:
+            run.capabilities = known
+            Run.objects.filter(pk=run_id).update(capabilities=known)
+            tx.moved(
+                run,
+                by="agent",
+                reason="it told what it can do",
+                capabilities=known,
+                unavailable=rows.unavailable(run),
+                actions=_offered_now(run),
+            )
+    return run
+
+
+def _offered_now(run: Run) -> tuple[InterventionAction, ...] | None:
+    card = Decision.objects.filter(pk=run.open_decision).first() if run.open_decision else None
+    return rows.offered(card.kind, card.holds, run) if card else None
+
+
+def end_session(run_id: UUID, *, at: datetime, failed: bool = False) -> None:
+    """Note that the agent's process said goodbye."""
+    with journal.writing([run_id], at=at) as tx:
+        move, run = Move.FAIL if failed else Move.END, tx.run(run_id)
+        if not run.parked:  # a parked session's process ends, the session does not
+            endings.end(tx, run, move, by="agent", reason="the session ended")
+
+
+def park(run_id: UUID, *, at: datetime) -> None:
+    """Note that the agent puts its held call off: its process ends until it is resumed."""
+    with journal.writing([run_id], at=at) as tx:
+        holding.park(tx, tx.run(run_id))
+
+
+def unpark(run_id: UUID, *, at: datetime) -> None:
+    """Note that a parked session has been resumed after it was let go.
+
+    One that is still held comes back by waiting again.
+    """
+    with journal.writing([run_id], at=at) as tx:
+        run = tx.run(run_id)
+        run.parked = run.parked and run.status in ON_HOLD
+        run.witness = ""  # the process that parked it has no more say

@@ -1,0 +1,113 @@
+"""Take back what an answer gave: the entry or the raise goes, the agent waits again."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+from uuid import UUID
+
+from missioncontrol.costs.spending import TREE
+from missioncontrol.decisions import allowlist, budgets, cards, holding, messages, receipts, rows
+from missioncontrol.decisions.models import Intervention, LetGo
+from missioncontrol.errors import ActionUnavailable
+from missioncontrol.runs import journal
+from missioncontrol.runs.journal import RunTransaction
+from missioncontrol.runs.lifecycle import ENDED, FORBIDDEN
+from missioncontrol.runs.models import Run
+from missioncontrol.runs.rows import ceilings_of
+
+TEXTS = frozenset({"inject", "finish"})
+UNDOABLE = frozenset({"continue", "allowlist", "allow_budget"}) | TEXTS
+SHARED = ("budgets", "day_extra")
+
+
+def ceilings_at(owner: Run, scope: str) -> dict[str, Any]:
+    """Return what an answer to a budget's card may move: a run's own ceilings, or a project's."""
+    if scope in {"run", TREE}:
+        return {"run": str(owner.id), "budget": owner.budget}
+    return {name: getattr(owner.project, name) for name in SHARED}
+
+
+def take_back(
+    tx: RunTransaction, run: Run, undone: Intervention, *, by: str
+) -> budgets.Raised | None:
+    """Undo an answer, under the locks it was given under; return the run's ceilings it moved.
+
+    Raises:
+        ActionUnavailable: it is of a kind that cannot be undone, the ceiling moved since, or
+            the text is on its way.
+    """
+    if undone.action not in UNDOABLE:
+        raise ActionUnavailable(f"{undone.action} cannot be taken back.")
+    if undone.action in TEXTS:
+        messages.withdraw(tx, run, undone)
+    if undone.action == "allowlist":
+        allowlist.withdraw(tx, run, made_by=undone.by, made_at=undone.at, by=by)
+    moved = None
+    if undone.ceilings:
+        moved = _lower(tx, run, undone.ceilings["before"], undone.ceilings["after"], by=by)
+    LetGo.objects.filter(decision=undone.decision_id, by=undone.by).delete()
+    _hold_again(tx, run, undone, by=by)
+    if undone.status == "asked":  # it never reached the agent, and will not
+        receipts.miss(tx, run, undone)
+    return moved
+
+
+def _lower(
+    tx: RunTransaction, run: Run, before: dict[str, Any], after: dict[str, Any], *, by: str
+) -> budgets.Raised | None:
+    """Put ceilings back where they were, unless somebody has moved them since."""
+    owner = tx.run(UUID(before["run"])) if "run" in before else run
+    scope = "run" if "run" in before else "project"
+    if ceilings_at(owner, scope) != after:
+        raise ActionUnavailable("The budget was changed since; set it in Settings.")
+    if scope == "run":
+        stood = ceilings_of(owner)
+        owner.budget = before["budget"]
+        budgets.own_moved(tx, owner, by=by)
+        return _figures(stood, ceilings_of(owner))
+    project = run.project
+    for name in [name for name in SHARED if before[name] != after[name]]:
+        setattr(project, name, before[name])
+        project.save(update_fields=[name])
+        journal.record_change(project.id, name, after[name], before[name], by=by, at=tx.at)
+    budgets.ceilings_moved(tx, by=by)
+    return None  # the project's own row says it
+
+
+def _figures(stood: Mapping[str, Any], now: Mapping[str, Any]) -> budgets.Raised:
+    """Return the ceilings that moved, before and after."""
+    moved = [
+        unit for unit in stood if unit != "agents" and now.get(unit) not in (None, stood[unit])
+    ]
+    return {unit: (str(stood[unit]), str(now[unit])) for unit in moved}
+
+
+def _hold_again(tx: RunTransaction, run: Run, undone: Intervention, *, by: str) -> None:
+    """Open the card again that the answer closed; one that held holds."""
+    if run.status in FORBIDDEN or run.open_decision is not None:
+        return
+    if run.status in ENDED:
+        _stand_again(tx, run, undone, by=by)
+        return
+    is_unheard = undone.status in {"asked", "unreachable"}
+    first = run.hold_seq if undone.lifted and is_unheard else run.last_seq + 1
+    if undone.action in TEXTS and undone.lifted:
+        holding.take_held_calls_back(run)
+    if undone.action in TEXTS:
+        run.corrected, run.finish_seq = [], None
+    card = undone.decision
+    if card is not None:
+        signal = rows.signals.validate_python(card.signal)
+        cards.open_card(
+            tx, run, signal, holds=card.holds, from_seq=first, judged=False, verdict=card.verdict
+        )
+    elif undone.lifted and "pause" not in rows.unavailable(run):
+        holding.hold(tx, run, by=by, reason=f"Paused by {by}.", from_seq=first)
+
+
+def _stand_again(tx: RunTransaction, run: Run, undone: Intervention, *, by: str) -> None:
+    """Let a hold that was lifted after its session's end stand again until it comes back."""
+    if undone.action == "continue" and undone.lifted and undone.at >= (run.ended_at or tx.at):
+        run.hold_stands, run.reason = True, f"Paused by {by}."
+        tx.moved(run, by=by, reason="undo")

@@ -1,0 +1,132 @@
+"""A month of runs for the demo's page of policies: stored and judged as any agent's are."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from contextlib import suppress
+from datetime import datetime, timedelta
+
+from guard.turn import Role, Turn
+from missioncontrol.accounts.models import Project
+from missioncontrol.decisions import interventions, sessions
+from missioncontrol.decisions.taps import Tap
+from missioncontrol.detection import pipeline
+from missioncontrol.errors import StaleRun
+from missioncontrol.runs.ingest import Arrival, store
+from missioncontrol.runs.models import Run
+from missioncontrol.runs.services import OpenRun, open_run
+from missioncontrol.wire.decisions import InterventionAction
+
+DAYS = 29
+SEED = 11
+MODULES = (
+    "auth",
+    "billing",
+    "catalog",
+    "export",
+    "invoices",
+    "ledger",
+    "orders",
+    "search",
+    "users",
+)
+DEEDS = ("fix", "rename", "document", "speed-up", "test", "split", "type", "trace")
+STUCK: dict[int, InterventionAction | None] = {
+    2: "inject",
+    6: None,
+    9: "terminate",
+    13: "continue",
+    17: "inject",
+    21: "terminate",
+    24: "continue",
+    26: None,
+}
+"""By day, how a run ended that looked again at what it knew: by its person, asked or not;
+None: by itself."""
+AGAIN = {2: 8, 6: 4, 9: 8, 13: 8, 17: 8, 21: 3, 24: 8, 26: 4}
+"""How often it looked again, at most: a card stops it."""
+
+
+def has_past(project: Project, *, at: datetime) -> bool:
+    """Tell whether it was recorded before."""
+    return Run.objects.filter(project=project, started_at__lt=at - timedelta(days=2)).exists()
+
+
+def record_month(project: Project, *, at: datetime) -> None:
+    """Write the runs of the last 29 days, always the same; a person is named as their judge."""
+    dice = random.Random(SEED)  # noqa: S311 - figures to look at
+    for day in range(DAYS):
+        began = at - timedelta(days=DAYS - day, hours=dice.uniform(0, 8))
+        for _ in range(dice.choice((1, 2, 2, 3))):
+            began += timedelta(hours=dice.uniform(0.3, 3))
+            module = dice.choice(MODULES)
+            name = f"{dice.choice(DEEDS)}-{module}"
+            _play(project, name, _healthy(module, dice), began, ends=None)
+        if day in STUCK:
+            module = MODULES[day % len(MODULES)]
+            work = _stuck(module, dice, again=AGAIN[day])
+            _play(project, f"fix-{module}-tests", work, began + timedelta(hours=1), ends=STUCK[day])
+
+
+def _healthy(module: str, dice: random.Random) -> Iterator[Turn]:
+    """Give the turns of a run that reads on, and now and then looks again."""
+    pages = [_page(module, n, dice, news=dice.choice((2, 4, 12))) for n in range(12)]
+    yield from pages[:2]
+    for n in range(2, dice.randint(4, 10)):
+        yield dice.choice(pages[:n]) if dice.random() < dice.choice((0.1, 0.4)) else pages[n]
+
+
+def _stuck(module: str, dice: random.Random, *, again: int) -> Iterator[Turn]:
+    """Give the turns of a run that reads, and then reads the same again in another order."""
+    pages = [_page(module, n, dice, news=12) for n in range(8)]
+    yield from pages
+    dice.shuffle(pages)
+    yield from pages[:again]
+
+
+def _page(module: str, n: int, dice: random.Random, *, news: int) -> Turn:
+    names = " ".join(f"{module}_{dice.randint(100, 999)}" for _ in range(news))
+    return _call(f"cat app/{module}/part_{n}.py", result=f"class Part{n}: {names}")
+
+
+def _call(command: str, *, result: str) -> Turn:
+    return Turn(role=Role.ASSISTANT, tool="Bash", args={"command": command}, result=result)
+
+
+def _play(
+    project: Project,
+    name: str,
+    work: Iterator[Turn],
+    at: datetime,
+    *,
+    ends: InterventionAction | None,
+) -> None:
+    """Have the turns judged one by one, as they came; stop at a card and answer it."""
+    run, _ = open_run(project, OpenRun(name=name, agent="claude-code"), by="agent", at=at)
+    for turn in work:
+        at += timedelta(seconds=40)
+        store([Arrival(run=run.id, project=project.id, turns=(turn,))], at=at)
+        pipeline.detect([run.id], at=at)
+        run.refresh_from_db()
+        if run.open_decision is not None:
+            _tap(run, ends or "continue", at=at)
+            break
+    else:
+        if ends is not None:
+            _tap(run, ends, at=at)
+    sessions.end_session(run.id, at=at)
+
+
+def _tap(run: Run, action: InterventionAction, *, at: datetime) -> None:
+    text = "The module is app.token. Change the imports." if action == "inject" else None
+    tap = Tap(
+        key=f"{run.id}-{action}",
+        action=action,
+        version=run.version,
+        decision=run.open_decision,
+        message=text,
+    )
+    # Its card is old as soon as it opens: the policy may end a hold of days ago first.
+    with suppress(StaleRun):
+        interventions.intervene(run.id, tap, projects=[run.project_id], by="owner", at=at)

@@ -1,0 +1,55 @@
+"""The rules of a run, for the agent to follow while it cannot ask us."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import datetime
+from typing import Any, cast
+from uuid import UUID
+
+from guard.budget import Budget
+from guard.errors import PolicyInvalid
+from guard.policy import DEFAULT_POLICY, Policy
+from guard.wire import Mode
+from missioncontrol.accounts.models import Project
+from missioncontrol.decisions import allowlist
+from missioncontrol.detection.engine_cache import policy_of
+from missioncontrol.errors import NotFound
+from missioncontrol.runs.models import Run
+from missioncontrol.wire.allowlist import AllowedCall
+from missioncontrol.wire.policies import RunRules
+
+
+def rules_for(run_id: UUID, *, project: UUID, at: datetime) -> RunRules:
+    """Return what a run follows now, and what another run of its project would.
+
+    Raises:
+        NotFound: no such run in the agent's project.
+    """
+    run = Run.objects.select_related("project").filter(pk=run_id, project_id=project).first()
+    if run is None:
+        raise NotFound("The run")
+    return RunRules(
+        run=run.id,
+        policy_version=run.policy_version,
+        policy=policy_of(run).as_mapping(),
+        mode=Mode(run.mode),
+        project_policy=_policy_of_project(run.project).as_mapping(),
+        project_mode=Mode(run.project.mode),
+        unanswered=cast(Any, run.project.unanswered),
+        hold_limit=run.project.hold_limit,
+        allowlist=tuple(
+            AllowedCall(
+                scope=entry.scope, agent=entry.agent, pattern=entry.pattern, match=entry.match
+            )
+            for entry in allowlist.in_force(run, at=at)
+        ),
+    )
+
+
+def _policy_of_project(project: Project) -> Policy:
+    try:
+        policy = Policy.from_mapping(project.policy)
+    except PolicyInvalid:
+        return DEFAULT_POLICY
+    return replace(policy, budget=Budget.from_mapping(project.budget)) if project.budget else policy

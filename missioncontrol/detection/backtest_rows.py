@@ -1,0 +1,110 @@
+"""A backtest as wire rows: both policies in sum, and the runs that either flags."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import replace
+from decimal import Decimal
+from typing import Any, Literal, cast
+from uuid import UUID
+
+from pydantic import TypeAdapter
+
+from missioncontrol.decisions.models import Decision
+from missioncontrol.detection.models import Backtest, BacktestRun
+from missioncontrol.wire.backtests import BacktestFlag, BacktestRow, BacktestRunRow, BacktestSide
+
+Label = Literal["loop", "healthy"]
+MEANINGS: dict[str, Label] = {
+    "terminate": "loop",
+    "inject": "loop",
+    "autofix": "loop",
+    "continue": "healthy",
+    "allowlist": "healthy",
+    "dismissed": "healthy",
+}
+"""What an answer to a card says of its run; the others say nothing."""
+
+flags: TypeAdapter[BacktestFlag] = TypeAdapter(BacktestFlag)
+
+
+def summary(backtest: Backtest) -> BacktestRow:
+    """Show a backtest in a list: without its runs."""
+    return replace(row(backtest), runs=())
+
+
+def row(backtest: Backtest) -> BacktestRow:
+    """Show a backtest: both sides, and every run that either policy flags."""
+    results = list(backtest.results.select_related("run").order_by("-run_id"))
+    labels = _labels([result.run_id for result in results])
+    shown = [_run_row(result, labels.get(result.run_id)) for result in results]
+    return BacktestRow(
+        id=backtest.id,
+        project=backtest.project_id,
+        status=cast(Any, backtest.status),
+        since=backtest.since,
+        total=len(backtest.runs),
+        done=len(results),
+        left_out=backtest.left_out,
+        turns=sum(result.turns for result in results),
+        error=backtest.error or None,
+        by=backtest.by,
+        at=backtest.at,
+        finished_at=backtest.finished_at,
+        policy=backtest.policy,
+        today_policy=backtest.today,
+        today_version=backtest.policy_version,
+        loops=sum(one.label == "loop" for one in shown),
+        healthy=sum(one.label == "healthy" for one in shown),
+        proposed=_side([(one.proposed, one.label) for one in shown]),
+        today=_side([(one.today, one.label) for one in shown]),
+        runs=tuple(one for one in shown if one.proposed or one.today),
+    )
+
+
+def _labels(run_ids: Collection[UUID]) -> dict[UUID, Label]:
+    """Say of each run what its answered cards called it: one loop makes it one."""
+    answered = Decision.objects.filter(run_id__in=run_ids, resolution__in=MEANINGS)
+    labels: dict[UUID, Label] = {}
+    for run_id, resolution in answered.values_list("run_id", "resolution"):
+        if labels.get(run_id) != "loop":
+            labels[run_id] = MEANINGS[str(resolution)]
+    return labels
+
+
+def _run_row(result: BacktestRun, label: Label | None) -> BacktestRunRow:
+    proposed = flags.validate_python(result.proposed) if result.proposed else None
+    today = flags.validate_python(result.today) if result.today else None
+    return BacktestRunRow(
+        run=result.run_id,
+        run_name=result.run.name,
+        agent=result.run.agent,
+        started_at=result.run.started_at,
+        turns=result.turns,
+        proposed=proposed,
+        today=today,
+        label=label,
+        differs=_place(proposed) != _place(today),
+    )
+
+
+def _place(flag: BacktestFlag | None) -> tuple[Any, ...] | None:
+    return None if flag is None else (flag.alarm_turn, flag.stop_turn, flag.detector)
+
+
+def _side(told: Sequence[tuple[BacktestFlag | None, Label | None]]) -> BacktestSide:
+    labels = [label for flag, label in told if flag is not None]
+    raised = [flag for flag, _ in told if flag is not None]
+    costs = [flag.cost_after_usd for flag in raised if flag.cost_after_usd is not None]
+    detectors: dict[str, int] = {}
+    for flag in raised:
+        detectors[flag.detector] = detectors.get(flag.detector, 0) + 1
+    return BacktestSide(
+        flagged=len(raised),
+        stopped=sum(flag.stop_turn is not None for flag in raised),
+        loops_found=labels.count("loop"),
+        healthy_flagged=labels.count("healthy"),
+        turns_after=sum(flag.turns_after for flag in raised),
+        cost_after_usd=sum(costs, Decimal(0)) if costs else None,
+        detectors=detectors,
+    )

@@ -1,0 +1,219 @@
+"""What a policy would have done: recorded runs under it and under today's.
+
+A backtest is worked off in short slices, so that it never keeps a worker from an
+agent that waits for its verdict. What is done is kept run by run: a slice that is
+lost is taken up by the sweeper from there.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Collection, Sequence
+from datetime import datetime, timedelta
+from decimal import Decimal
+from typing import Any
+from uuid import UUID
+
+from django.db.models import QuerySet
+
+from guard.formats.recording import Recording
+from guard.policy import Policy
+from guard.replay import replay
+from guard.turn import Turn as GuardTurn
+from missioncontrol.accounts.models import Project
+from missioncontrol.detection.backtest_rows import flags
+from missioncontrol.detection.models import Backtest, BacktestRun
+from missioncontrol.detection.policies import read_policy
+from missioncontrol.errors import InvalidRequest, NotFound
+from missioncontrol.ids import new_id
+from missioncontrol.runs.models import Run, Turn
+from missioncontrol.runs.rows import unfold
+from missioncontrol.wire.backtests import BacktestFlag
+
+MOST_RUNS = 500
+MOST_TURNS = 5000
+"""Of one run; of a longer one its first."""
+SLICE_S = 0.5
+KEPT = 50
+"""Backtests of a project; older ones are forgotten."""
+STALLED = timedelta(seconds=60)
+MOST_TRIES = 5
+
+
+def ask(
+    project: Project,
+    policy: object,
+    *,
+    since: datetime | None,
+    runs: Collection[UUID] | None,
+    by: str,
+    at: datetime,
+) -> Backtest:
+    """Enter a backtest; a task works it off. A project has one at a time.
+
+    Raises:
+        PolicyInvalid: names every wrong field of the proposed policy.
+        InvalidRequest: neither `since` nor `runs` says what to replay.
+        NotFound: one of the runs is not of this project.
+    """
+    mapping, _ = read_policy(policy)
+    chosen = _chosen(project, since=since, runs=runs)
+    _make_room(project, at=at)
+    return Backtest.objects.create(
+        id=new_id(),
+        project=project,
+        policy=mapping,
+        today=project.policy,
+        policy_version=project.policy_version,
+        since=since,
+        runs=[str(run_id) for run_id in chosen[:MOST_RUNS]],
+        left_out=max(0, len(chosen) - MOST_RUNS),
+        by=by,
+        at=at,
+        beat_at=at,
+    )
+
+
+def work(backtest_id: UUID, *, at: datetime) -> bool:
+    """Work off one slice; True: there is more. Two at once do not disturb each other."""
+    backtest = _claim(backtest_id, at=at)
+    if backtest is None:
+        return False
+    left = _left(backtest)
+    started = time.monotonic()
+    for run_id in left:
+        _replay_run(backtest, run_id)
+        if time.monotonic() - started > SLICE_S:
+            break
+    if _left(backtest):
+        return True
+    _finish(backtest, "done", at=at)
+    return False
+
+
+def fail(backtest_id: UUID, error: Exception, *, at: datetime) -> None:
+    """Give up on a backtest, and say why on its page."""
+    backtest = Backtest.objects.filter(pk=backtest_id).first()
+    if backtest is not None and backtest.finished_at is None:
+        _finish(backtest, "failed", at=at, error=f"{type(error).__name__}: {error}")
+
+
+def stalled(*, at: datetime) -> list[UUID]:
+    """Return backtests whose task was lost; those lost too often have failed."""
+    quiet = Backtest.objects.filter(status__in=("queued", "running"), beat_at__lt=at - STALLED)
+    again = []
+    for backtest in quiet:
+        Backtest.objects.filter(pk=backtest.pk).update(tries=backtest.tries + 1, beat_at=at)
+        if backtest.tries + 1 >= MOST_TRIES:
+            _finish(backtest, "failed", at=at, error="The worker was lost again and again.")
+        else:
+            again.append(backtest.id)
+    return again
+
+
+def find(backtest_id: UUID, *, projects: Collection[UUID]) -> Backtest:
+    """Return one backtest.
+
+    Raises:
+        NotFound: no such backtest in these projects.
+    """
+    found = Backtest.objects.filter(pk=backtest_id, project_id__in=projects).first()
+    if found is None:
+        raise NotFound("The backtest")
+    return found
+
+
+def listed(*, projects: Collection[UUID]) -> QuerySet[Backtest]:
+    """Find backtests, newest first."""
+    return Backtest.objects.filter(project_id__in=projects).order_by("-id")
+
+
+def _make_room(project: Project, *, at: datetime) -> None:
+    """The newest question is the one that counts: those not yet answered end."""
+    mine = Backtest.objects.filter(project=project).order_by("-id")
+    mine.filter(finished_at=None).update(
+        status="failed", error="A newer backtest took its place.", finished_at=at
+    )
+    Backtest.objects.filter(pk__in=list(mine.values_list("pk", flat=True)[KEPT - 1 :])).delete()
+
+
+def _chosen(
+    project: Project, *, since: datetime | None, runs: Collection[UUID] | None
+) -> list[UUID]:
+    mine = Run.objects.filter(project=project).order_by("-id")
+    if runs is not None:
+        found = list(mine.filter(pk__in=runs).values_list("id", flat=True))
+        if missing := set(runs) - set(found):
+            raise NotFound(f"The run {min(missing)}")
+        return found
+    if since is None:
+        raise InvalidRequest("backtest: say `since` when, or which `runs`.", field="since")
+    return list(mine.filter(started_at__gte=since).values_list("id", flat=True))
+
+
+def _claim(backtest_id: UUID, *, at: datetime) -> Backtest | None:
+    open_now = Backtest.objects.filter(pk=backtest_id, status__in=("queued", "running"))
+    if not open_now.update(status="running", beat_at=at):
+        return None
+    return Backtest.objects.get(pk=backtest_id)
+
+
+def _left(backtest: Backtest) -> list[str]:
+    done = {str(run_id) for run_id in backtest.results.values_list("run_id", flat=True)}
+    return [run_id for run_id in backtest.runs if run_id not in done]
+
+
+def _finish(backtest: Backtest, status: str, *, at: datetime, error: str = "") -> None:
+    Backtest.objects.filter(pk=backtest.pk, finished_at=None).update(
+        status=status, error=error[:2000], finished_at=at
+    )
+
+
+def _replay_run(backtest: Backtest, run_id: str) -> None:
+    run = Run.objects.filter(pk=run_id, project_id=backtest.project_id).first()
+    if run is None:  # erased since
+        backtest.runs = [one for one in backtest.runs if one != run_id]
+        backtest.save(update_fields=["runs"])
+        return
+    rows = list(Turn.objects.filter(run=run, seq__lt=MOST_TURNS).order_by("seq"))
+    sides = [_flag(run, rows, policy) for policy in (backtest.policy, backtest.today)]
+    BacktestRun.objects.get_or_create(
+        backtest=backtest,
+        run=run,
+        defaults={"turns": len(rows), "proposed": sides[0], "today": sides[1]},
+    )
+
+
+def _flag(run: Run, rows: Sequence[Turn], rules: dict[str, Any]) -> dict[str, Any] | None:
+    """Replay one run as it was observed: proposals first, then their completions."""
+    seen = sorted((one for row in rows for one in unfold(row)), key=lambda one: one[0])
+    turns = [turn for _, turn in seen]
+    recording = Recording(
+        run=run.name, turns=tuple(turns), workspace=tuple(run.workspace), goal=run.goal or None
+    )
+    policy = Policy.from_mapping(rules).for_run(run.task_type)
+    replayed = replay(recording, policy)
+    if replayed.alarm is None or replayed.first_alarm is None:
+        return None
+    alarm = _seq(turns, replayed.first_alarm)
+    stop = None if replayed.first_stop is None else _seq(turns, replayed.first_stop)
+    flag = BacktestFlag(
+        alarm_turn=alarm,
+        stop_turn=stop,
+        detector=replayed.alarm.detector,
+        kind=replayed.alarm.kind,
+        summary=replayed.alarm.evidence.summary,
+        turns_after=sum(row.seq > alarm for row in rows),
+        cost_after_usd=_cost_after(rows, alarm),
+    )
+    return dict(flags.dump_python(flag, mode="json"))
+
+
+def _seq(turns: Sequence[GuardTurn], position: int) -> int:
+    seq = turns[position].seq
+    return position if seq is None else seq
+
+
+def _cost_after(rows: Sequence[Turn], seq: int) -> Decimal | None:
+    costs = [row.cost_usd for row in rows if row.seq > seq and row.cost_usd is not None]
+    return sum(costs, Decimal(0)) if costs else None

@@ -1,0 +1,304 @@
+"""The dispatcher of a web process: ask for detection, and wake requests that wait.
+
+A run's turns wait in one worker's queue, so that the engine of a run lives in one process.
+Dispatches are coalesced: one a worker is in flight, covering every run that was asked for
+meanwhile. What gets no answer is sent to any worker after two seconds, and the database is
+read first, since only the reply may be lost; after a second time-out this process detects
+by itself.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import logging
+from collections import defaultdict
+from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field, replace
+from typing import Any, TypeVar
+from uuid import UUID, uuid4
+
+from django.conf import settings
+from django.db import close_old_connections
+
+from missioncontrol import broadcast
+from missioncontrol.clock import now
+from missioncontrol.decisions import sessions
+from missioncontrol.decisions.directives import ControlState, control_state_from, read_control_state
+from missioncontrol.detection import tasks
+from missioncontrol.runs.lifecycle import Status
+from missioncontrol.subscriptions import subscriber, wait_for_event
+
+logger = logging.getLogger(__name__)
+T = TypeVar("T")
+
+SILENT_S = 10.0
+"""For so long a worker that did not answer is passed over."""
+RUNS_PER_DISPATCH = 16
+"""Runs that detection locks together: a tap waits for one such transaction."""
+DISPATCH_AGAIN_S = 2.0
+LOOK_AGAIN_S = 3.0
+"""A waiting request reads the database this often, whatever it is told."""
+
+
+@dataclass(slots=True)
+class WorkerQueue:
+    """The queue of one worker, and the runs that wait to be sent there."""
+
+    name: str
+    pending: dict[UUID, None] = field(default_factory=dict)
+    is_busy: bool = False
+    silent_until: float = 0.0
+
+
+@dataclass(slots=True)
+class Dispatch:
+    runs: set[UUID]
+    queue: WorkerQueue
+    due: float
+    tries: int = 1
+
+
+@dataclass(slots=True)
+class Waiter:
+    future: asyncio.Future[ControlState | None]
+    obs: int
+
+
+class Dispatcher:
+    """One per web process, living on the server's event loop."""
+
+    def __init__(self) -> None:
+        self._queues = [WorkerQueue(name) for name in settings.DETECT_QUEUES]
+        self._in_flight: dict[int, Dispatch] = {}
+        self._numbers = itertools.count(1)
+        self._judged: dict[UUID, list[Waiter]] = defaultdict(list)
+        self._moved: dict[UUID, set[asyncio.Event]] = defaultdict(set)
+        self._writers = ThreadPoolExecutor(4, thread_name_prefix="writer")
+        self._readers = ThreadPoolExecutor(2, thread_name_prefix="reader")
+        self._senders = ThreadPoolExecutor(1, thread_name_prefix="dispatch")
+        self._noting: dict[UUID, asyncio.Task[None]] = {}
+        self._tasks: list[asyncio.Task[None]] = []
+        self._channel: str | None = None
+
+    async def run(self, deed: Callable[[], T]) -> T:
+        """Do database work in a thread whose connection is kept."""
+        return await self._do(self._writers, deed)
+
+    async def read(self, deed: Callable[[], T]) -> T:
+        """The same for what only reads: it does not stand behind those who wait to write."""
+        return await self._do(self._readers, deed)
+
+    async def _do(self, pool: ThreadPoolExecutor, deed: Callable[[], T]) -> T:
+        def with_connection() -> T:
+            close_old_connections()
+            return deed()
+
+        return await asyncio.get_running_loop().run_in_executor(pool, with_connection)
+
+    def dispatch(self, run_id: UUID, *, root: UUID | None = None) -> None:
+        """Have detection look at a run; the runs of one tree are looked at by one worker."""
+        self._ensure_listening()
+        queue = self._queues[(root or run_id).int % len(self._queues)]
+        queue.pending[run_id] = None
+        self._pump(queue)
+
+    async def judged(
+        self, run_id: UUID, *, obs: int, timeout_s: float, root: UUID | None = None
+    ) -> ControlState | None:
+        """Wait until detection has seen observation `obs`; None: not in time."""
+        waiter = Waiter(asyncio.get_running_loop().create_future(), obs)
+        self._judged[run_id].append(waiter)
+        self.dispatch(run_id, root=root)
+        try:
+            await asyncio.wait({waiter.future}, timeout=timeout_s)
+            return waiter.future.result() if waiter.future.done() else None
+        finally:
+            self._forget(run_id, waiter)
+
+    async def control_state(self, run_id: UUID) -> ControlState | None:
+        """Read a run's control state as it is now."""
+        return await self.read(lambda: read_control_state(run_id))
+
+    async def moved(
+        self, run_id: UUID, *, after: int, timeout_s: float, as_agent: bool = True
+    ) -> ControlState | None:
+        """Wait until the run's version is above `after`; return its control state then
+        or when time is up. None: there is no such run. `as_agent`: it is the agent
+        who waits, not somebody who keeps it.
+        """
+        self._ensure_listening()
+        until = asyncio.get_running_loop().time() + timeout_s
+        with self._watching(run_id) as woken:
+            while True:
+                control = await self.control_state(run_id)
+                if control is not None and control.on_hold and as_agent:
+                    self._note_waiting(run_id, control)
+                left = until - asyncio.get_running_loop().time()
+                if control is None or control.version > after or left <= 0:
+                    return control
+                await wait_for_event(woken, min(left, LOOK_AGAIN_S))
+
+    def _note_waiting(self, run_id: UUID, control: ControlState) -> None:
+        """Note that an agent waits, beside its waiting: a tap must not stand behind the note."""
+        if run_id not in self._noting:
+            self._noting[run_id] = asyncio.create_task(self._note(run_id, control))
+
+    async def _note(self, run_id: UUID, control: ControlState) -> None:
+        try:
+            await self.run(lambda: _say_it_waits(run_id, control))
+        except Exception as fault:  # noqa: BLE001 - the next look notes it again
+            logger.warning("dispatcher: noting that %s waits: %s", run_id, fault)
+        finally:
+            self._noting.pop(run_id, None)
+
+    async def rested(self, run_id: UUID, *, after: int, timeout_s: float) -> ControlState | None:
+        """Wait beside an agent at rest, of which nothing is held, for its next move or
+        the next look.
+        """
+        self._ensure_listening()
+        with self._watching(run_id) as woken:
+            control = await self.control_state(run_id)
+            if control is None or control.version > after:
+                return control
+            await wait_for_event(woken, min(timeout_s, LOOK_AGAIN_S))
+        return await self.control_state(run_id)
+
+    def _watching(self, run_id: UUID) -> _Watching:
+        return _Watching(self._moved, run_id)
+
+    def _ensure_listening(self) -> None:
+        if not self._tasks:
+            broadcast.hear_wakes(self._wake_from(asyncio.get_running_loop()))
+            self._tasks = [
+                asyncio.create_task(self._listen()),
+                asyncio.create_task(self._dispatch_again()),
+            ]
+
+    def _pump(self, queue: WorkerQueue) -> None:
+        if queue.pending and not queue.is_busy and self._channel:
+            chosen = set(itertools.islice(queue.pending, RUNS_PER_DISPATCH))
+            for run_id in chosen:
+                del queue.pending[run_id]
+            queue.is_busy = True
+            self._send(next(self._numbers), Dispatch(chosen, queue, _now() + DISPATCH_AGAIN_S))
+
+    def _send(self, number: int, dispatch: Dispatch) -> None:
+        self._in_flight[number] = dispatch
+        runs = [str(run_id) for run_id in dispatch.runs]
+        is_passed_over = dispatch.tries > 1 or _now() < dispatch.queue.silent_until
+        name = settings.CELERY_TASK_DEFAULT_QUEUE if is_passed_over else dispatch.queue.name
+        self._senders.submit(_send_to_worker, runs, self._channel, number, name)
+
+    async def _listen(self) -> None:
+        """Hear replies and moves."""
+        channel = broadcast.channel("reply", uuid4().hex)
+        for name in (broadcast.wake_channel(), channel):
+            await subscriber.add(name, self._hear)
+        self._channel = channel
+        for queue in self._queues:
+            self._pump(queue)
+
+    def _hear(self, message: dict[str, Any]) -> None:
+        if message["type"] == "wake":
+            self._wake(UUID(hex=text) for text in message["runs"])
+            return
+        for run_hex, values in message["runs"].items():
+            self._settle(UUID(hex=run_hex), control_state_from(values))
+        if dispatch := self._in_flight.pop(message["ring"], None):
+            self._go_on(dispatch.queue)
+
+    def _go_on(self, queue: WorkerQueue) -> None:
+        queue.is_busy = False
+        self._pump(queue)
+
+    def _wake_from(self, loop: asyncio.AbstractEventLoop) -> broadcast.Waker:
+        """Return what wakes here without the broker's detour, from any thread."""
+        return lambda run_ids: loop.call_soon_threadsafe(self._wake, run_ids)
+
+    def _wake(self, run_ids: Iterable[UUID]) -> None:
+        for run_id in run_ids:
+            for woken in self._moved.get(run_id, ()):
+                woken.set()
+
+    def _settle(self, run_id: UUID, control: ControlState) -> None:
+        for waiter in list(self._judged.get(run_id, ())):
+            if waiter.obs <= control.detected_obs and not waiter.future.done():
+                waiter.future.set_result(control)
+
+    def _forget(self, run_id: UUID, waiter: Waiter) -> None:
+        waiters = self._judged.get(run_id, [])
+        if waiter in waiters:
+            waiters.remove(waiter)
+        if not waiters:
+            self._judged.pop(run_id, None)
+
+    async def _dispatch_again(self) -> None:
+        while True:
+            await asyncio.sleep(DISPATCH_AGAIN_S / 4)
+            overdue = [
+                number for number, dispatch in self._in_flight.items() if dispatch.due < _now()
+            ]
+            for number in overdue:
+                dispatch = self._in_flight.pop(number)
+                try:
+                    await self._recover(number, dispatch)
+                except Exception:
+                    logger.exception("dispatcher: recovering dispatch %s", number)
+                self._go_on(dispatch.queue)  # it is passed over now: nobody waits for it
+
+    async def _recover(self, number: int, dispatch: Dispatch) -> None:
+        """Read first: the reply may be lost though the work is done."""
+        unheard = {run_id for run_id in dispatch.runs if not await self._settled(run_id)}
+        if not unheard:
+            return
+        if dispatch.tries == 1:
+            dispatch.queue.silent_until = _now() + SILENT_S
+            self._send(
+                number, replace(dispatch, runs=unheard, due=_now() + DISPATCH_AGAIN_S, tries=2)
+            )
+            return
+        control_states = await self.run(lambda: tasks.detect_now(list(unheard)))
+        for run_id, control in control_states.items():
+            self._settle(run_id, control)
+
+    async def _settled(self, run_id: UUID) -> bool:
+        control = await self.control_state(run_id)
+        if control is not None:
+            self._settle(run_id, control)
+        return control is None or control.detected_obs >= control.last_obs
+
+
+class _Watching:
+    """Be among the events that a run's move sets, while a request is open."""
+
+    def __init__(self, moved: dict[UUID, set[asyncio.Event]], run_id: UUID) -> None:
+        self._moved, self._run_id, self._event = moved, run_id, asyncio.Event()
+
+    def __enter__(self) -> asyncio.Event:
+        self._moved[self._run_id].add(self._event)
+        return self._event
+
+    def __exit__(self, *_: object) -> None:
+        self._moved[self._run_id].discard(self._event)
+        if not self._moved[self._run_id]:
+            del self._moved[self._run_id]
+
+
+def _say_it_waits(run_id: UUID, control: ControlState) -> None:
+    if control.status == Status.HOLDING:
+        sessions.note_waiting([run_id], at=now())
+    else:
+        sessions.note_still_waiting([run_id], at=now())
+
+
+def _send_to_worker(runs: list[str], channel: str | None, number: int, queue: str) -> None:
+    try:
+        tasks.detect.apply_async((runs, channel, number), retry=False, queue=queue)
+    except Exception as fault:  # noqa: BLE001 - sent again, and swept
+        logger.warning("dispatcher: sending failed: %s", fault)
+
+
+def _now() -> float:
+    return asyncio.get_running_loop().time()

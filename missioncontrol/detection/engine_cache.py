@@ -1,0 +1,194 @@
+"""The engines this process keeps, one a run, and what each has not seen yet.
+
+An engine is only a memory of the last turns: one that is not here is built again from
+them, so that any process may judge any run.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections import OrderedDict
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from uuid import UUID
+
+from django.conf import settings
+from django.db.models import F, Q
+
+from guard.budget import Budget
+from guard.detectors.corrections import Correction
+from guard.engine import Engine
+from guard.errors import PolicyInvalid
+from guard.policy import DEFAULT_POLICY, Policy
+from guard.turn import Turn
+from missioncontrol import memory
+from missioncontrol.compiled import CompiledQuery
+from missioncontrol.runs import rows
+from missioncontrol.runs.models import Run
+from missioncontrol.runs.models import Turn as TurnModel
+
+logger = logging.getLogger(__name__)
+
+FEWEST_KEPT = 200
+"""Engines kept however little memory there is; a full one takes 0.3 to 0.4 MB."""
+NEARLY = 8
+"""Observations another worker judged since this one last saw the run."""
+
+
+@dataclass(slots=True)
+class CachedEngine:
+    """One run's engine in this process, and how far it has seen."""
+
+    engine: Engine
+    policy: Policy
+    written: str
+    """The policy and the ceilings as they were read: others want another engine."""
+    seen_obs: int
+    streak_obs: int
+
+
+@dataclass(frozen=True, slots=True)
+class Observation:
+    """A turn as it was at its n-th observation."""
+
+    obs: int
+    turn: Turn
+    row: TurnModel
+
+
+KEPT: OrderedDict[UUID, CachedEngine] = OrderedDict()
+"""The newest used last."""
+
+
+def policy_of(run: Run) -> Policy:
+    """Return the policy in force for a run, its budget included."""
+    ceilings = rows.ceilings_of(run)
+    policy = _read_policy(run).for_run(run.task_type)
+    return replace(policy, budget=Budget.from_mapping(ceilings)) if ceilings else policy
+
+
+def _read_policy(run: Run) -> Policy:
+    """A policy kept by an older release may name what is gone: the default stands in."""
+    try:
+        return Policy.from_mapping(rows.rules_of(run))
+    except PolicyInvalid:
+        logger.exception("the policy of run %s cannot be read; the default stands in", run.id)
+        return DEFAULT_POLICY
+
+
+def start_engine(policy: Policy) -> Engine:
+    """Start an engine; it looks for suspicions where there is a model to ask."""
+    return Engine(policy, suspects=settings.JUDGE is not None)
+
+
+def forget(run_ids: Iterable[UUID]) -> None:
+    """Drop engines that saw what was not committed."""
+    for run_id in run_ids:
+        KEPT.pop(run_id, None)
+
+
+def start_afresh(cached: CachedEngine, run: Run, *, upto: int) -> None:
+    """Reset the engine when it passes the point where a person stepped in."""
+    if cached.streak_obs < run.streak_obs < upto:
+        cached.engine.reset(corrected=corrections_of(run))
+        cached.streak_obs = run.streak_obs
+
+
+def corrections_of(run: Run) -> list[Correction]:
+    """Read the corrected calls of a run; a correction is about the newest of its turns."""
+    if not run.corrected:
+        return []
+    turns_of = {turns[-1]: tuple(turns) for turns in run.corrected}
+    calls = TurnModel.objects.filter(run=run, seq__in=turns_of, tool__isnull=False)
+    return [Correction(call=rows.guard_turn(call), turns=turns_of[call.seq]) for call in calls]
+
+
+def unseen(runs: list[Run]) -> dict[UUID, list[Observation]]:
+    """Read what each run's engine has not seen, oldest first, in one query."""
+    make_room(memory.of_process())
+    floors = {run.id: _floor(run) for run in runs}
+    found: dict[UUID, list[Observation]] = {run.id: [] for run in runs}
+    is_new_all = all(floors[run.id] == run.detected_obs for run in runs)
+    unread = (
+        _NEW.rows(found.keys()) if is_new_all else TurnModel.objects.filter(_wanted(runs, floors))
+    )
+    for row in unread:
+        found[row.run_id] += [seen for seen in _unfold(row) if seen.obs > floors[row.run_id]]
+    for observations in found.values():
+        observations.sort(key=lambda seen: seen.obs)
+    return found
+
+
+_NEW = CompiledQuery(
+    lambda runs: TurnModel.objects.filter(run_id__in=runs, obs__gt=F("run__detected_obs"))
+)
+"""What no process has seen: all there is to read where this one judged the runs last."""
+
+
+def _wanted(runs: list[Run], floors: dict[UUID, int]) -> Q:
+    """Ask once for every run that is nearly up to date, and by name for the others."""
+    lags = {run.id: run.detected_obs - floors[run.id] for run in runs}
+    near = [run_id for run_id, lag in lags.items() if lag <= NEARLY]
+    reach = max((lags[run_id] for run_id in near), default=0)
+    wanted = Q(run_id__in=near, obs__gt=F("run__detected_obs") - reach)
+    for run_id in lags.keys() - set(near):
+        wanted |= Q(run_id=run_id, obs__gt=floors[run_id])
+    return wanted
+
+
+def _floor(run: Run) -> int:
+    """Return the observation after which this process's engine must read on."""
+    written = json.dumps([rows.rules_of(run), rows.ceilings_of(run)], sort_keys=True)
+    cached = KEPT.get(run.id)
+    if cached is None or cached.written != written or cached.seen_obs > run.detected_obs:
+        cached = _fresh_engine(run, written)
+    KEPT[run.id] = cached
+    KEPT.move_to_end(run.id)
+    return cached.seen_obs
+
+
+def make_room(held: int) -> None:
+    """Let go of engines used longest ago whenever this process, which holds so many bytes,
+    has grown beyond its share again.
+
+    What they leave is used again before it grows: memory that was let go stays with it.
+    """
+    global _most_held  # noqa: PLW0603 - of this process
+    if held <= max(settings.DETECTOR_MEMORY, _most_held):
+        return
+    _most_held = held
+    for _ in range(min(1 + len(KEPT) // 50, len(KEPT) - FEWEST_KEPT)):
+        KEPT.popitem(last=False)
+
+
+_most_held = 0
+
+
+def _fresh_engine(run: Run, written: str) -> CachedEngine:
+    """Start an engine that rebuilds itself from the last turns before the watermark."""
+    policy = policy_of(run)
+    remembered = (
+        TurnModel.objects.filter(run=run, obs__lte=run.detected_obs)
+        .order_by("-obs")
+        .values_list("obs", flat=True)[: Engine.WINDOW]
+    )
+    oldest = min(remembered, default=run.detected_obs + 1)
+    floor = min(oldest - 1, run.detected_obs)
+    engine = start_engine(policy)
+    if floor >= run.streak_obs:  # the correction was given before what it reads again
+        engine.reset(corrected=corrections_of(run))
+    return CachedEngine(
+        engine=engine,
+        policy=policy,
+        written=written,
+        seen_obs=floor,
+        # It passes the point where a person stepped in, as the first engine did.
+        streak_obs=min(floor, run.streak_obs),
+    )
+
+
+def _unfold(row: TurnModel) -> Iterator[Observation]:
+    """Show a row as the one or two observations it was."""
+    for obs, turn in rows.unfold(row):
+        yield Observation(obs, turn, row)

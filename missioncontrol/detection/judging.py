@@ -1,0 +1,316 @@
+"""The second layer: ask the judge outside every lock, then act on its verdict.
+
+A trip is a card that waits for its ruling; a suspicion is a question that opens a
+card only if a model says *loop* and is sure. A judge is asked once: who takes a
+case up says so under the run's lock. One that fails leaves the ruling to the local
+judge; for one that is late, or whose worker died, the sweeper lets it stand in.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable
+from dataclasses import replace
+from datetime import datetime, timedelta
+from uuid import UUID
+
+from django.conf import settings
+
+from guard.judge import Case, JudgeCall, LLMJudge, Ruling, Verdict
+from guard.judge.heuristics import rule
+from guard.policy import Action, JudgeRule, RunState, decide
+from guard.signals import Assessment, Signal
+from guard.wire import Mode
+from missioncontrol.costs import counting
+from missioncontrol.decisions import cards, evidence, holding, messages, rows
+from missioncontrol.decisions.models import Autofix, Decision
+from missioncontrol.detection import nudges
+from missioncontrol.detection.models import Question
+from missioncontrol.ids import new_id
+from missioncontrol.notify import services as notices
+from missioncontrol.runs import journal
+from missioncontrol.runs.journal import RunTransaction
+from missioncontrol.runs.lifecycle import Status
+from missioncontrol.runs.models import Run, Turn
+from missioncontrol.runs.rows import capabilities_of, guard_turn
+from missioncontrol.wire.decisions import VerdictRow
+from missioncontrol.wire.events import AutofixApplied, JudgeAsked, JudgeRuled
+
+HISTORY_TURNS = 24
+
+
+def judge(decision_id: UUID, *, at: datetime) -> None:
+    """Ask the judge about a card that waits for it; a second call does nothing."""
+    decision = _waiting(decision_id)
+    if decision is None:
+        return
+    model: LLMJudge | None = settings.JUDGE
+    case = case_of(decision)
+    if model is None:
+        rule_on(decision_id, rule(case), at=at)
+        return
+    if not _take_up(decision, model.name, at=at):
+        return
+    ruling, answered_at = _ask(model, case, at=at)
+    rule_on(
+        decision_id,
+        ruling.verdict or rule(case),
+        at=answered_at,
+        stand_in=ruling.verdict is None,
+        calls=ruling.calls,
+    )
+
+
+def stand_in(decision_id: UUID, *, at: datetime) -> None:
+    """Let the local judge rule on a card whose judge is late."""
+    decision = _waiting(decision_id)
+    if decision is not None:
+        late = settings.JUDGE is not None
+        rule_on(decision_id, rule(case_of(decision)), at=at, stand_in=late)
+
+
+def answer(question_id: UUID, *, at: datetime) -> None:
+    """Ask the judge about a suspicion; a second call does nothing."""
+    question = Question.objects.select_related("run").filter(pk=question_id).first()
+    model: LLMJudge | None = settings.JUDGE
+    if question is None or model is None or not _take_up(question, model.name, at=at):
+        return
+    case = _case(question.run, rows.signals.validate_python(question.signal))
+    ruling, answered_at = _ask(model, case, at=at)
+    with journal.writing([question.run_id], at=answered_at) as tx:
+        run = tx.run(question.run_id)
+        _settle(tx, run, question, ruling)
+        _charge(tx, run, question, ruling.calls)
+
+
+def case_of(decision: Decision) -> Case:
+    """Return what the judge may know of a card."""
+    return _case(decision.run, rows.signals.validate_python(decision.signal))
+
+
+def rule_on(
+    decision_id: UUID,
+    verdict: Verdict,
+    *,
+    at: datetime,
+    stand_in: bool = False,
+    calls: Iterable[JudgeCall] = (),
+) -> None:
+    """Act on a verdict: let the agent go, inject the fix, or leave it to a person.
+
+    What was asked is paid for, even where somebody else has ruled meanwhile.
+    """
+    run_id = Decision.objects.values_list("run_id", flat=True).get(pk=decision_id)
+    with journal.writing([run_id], at=at) as tx:
+        run = tx.run(run_id)
+        decision = Decision.objects.get(pk=decision_id)
+        if decision.status == "judging":
+            _rule(tx, run, decision, _shown(verdict, stand_in=stand_in))
+        _charge(tx, run, decision, calls)
+
+
+def _waiting(decision_id: UUID) -> Decision | None:
+    waiting = Decision.objects.select_related("run").filter(pk=decision_id, status="judging")
+    return waiting.first()
+
+
+def _case(run: Run, signal: Signal) -> Case:
+    turns = Turn.objects.filter(run=run, seq__in=signal.turns).order_by("seq")
+    before = Turn.objects.filter(run=run, seq__lte=max(signal.turns, default=run.last_seq))
+    history = reversed(before.order_by("-seq")[:HISTORY_TURNS])
+    said = before.filter(role="user").order_by("-seq").values_list("content", flat=True)
+    rests_on = sorted([*evidence.turns_of_relatives(signal), *turns], key=lambda turn: turn.id)
+    return Case(
+        signal=signal,
+        turns=tuple(guard_turn(turn) for turn in rests_on),
+        history=tuple(guard_turn(turn) for turn in history),
+        workspace=tuple(run.workspace),
+        goal=run.goal or None,
+        order=said.first(),
+    )
+
+
+def _take_up(asked: Decision | Question, judge: str, *, at: datetime) -> bool:
+    """Claim a case and say who is asked; False: somebody has taken it up already."""
+    is_card = isinstance(asked, Decision)
+    rows_of_it = Decision.objects if is_card else Question.objects
+    with journal.writing([asked.run_id], at=at) as tx:
+        if not rows_of_it.filter(pk=asked.pk, asked_at__isnull=True).update(asked_at=at):
+            return False
+        asked.asked_at = at
+        decision = asked.pk if is_card else None
+        tx.record(tx.run(asked.run_id), JudgeAsked, by="guard", decision=decision, judge=judge)
+    return True
+
+
+def _ask(model: LLMJudge, case: Case, *, at: datetime) -> tuple[Ruling, datetime]:
+    """Ask, and tell when the answer came; no lock is held."""
+    began = time.monotonic()
+    ruling = model.ask(case)
+    return ruling, at + timedelta(seconds=time.monotonic() - began)
+
+
+def _shown(verdict: Verdict, *, stand_in: bool = False) -> VerdictRow:
+    return VerdictRow(
+        judge=verdict.judge,
+        loop=verdict.loop,
+        confidence=verdict.confidence,
+        reason=verdict.reason,
+        fix=verdict.fix,
+        stand_in=stand_in,
+    )
+
+
+def _rule(tx: RunTransaction, run: Run, decision: Decision, verdict: VerdictRow) -> None:
+    _keep(tx, run, decision, verdict)
+    paused = cards.is_paused(run, decision)
+    if not verdict.loop:
+        _dismiss(tx, run, paused=paused)
+    elif paused:
+        return  # a person holds it: the fix waits on the card
+    elif run.mode == "auto" and verdict.fix and decision.holds and not _fixed_before(run):
+        _inject_fix(tx, run, decision, verdict.fix)
+
+
+def _keep(tx: RunTransaction, run: Run, decision: Decision, verdict: VerdictRow) -> None:
+    if decision.asked_at is None:
+        decision.asked_at = tx.at
+        tx.record(run, JudgeAsked, by="guard", decision=decision.id, judge=verdict.judge)
+    decision.verdict = rows.verdicts.dump_python(verdict, mode="json")
+    decision.status = "open"
+    decision.save(update_fields=["asked_at", "verdict", "status"])
+    tx.record(
+        run,
+        JudgeRuled,
+        by="judge",
+        decision=decision.id,
+        verdict=verdict,
+        decision_status="open",
+        actions=rows.offered(decision.kind, decision.holds, run),
+    )
+    notices.refresh(rows.decision_row(decision, run), run, at=tx.at)
+
+
+def _dismiss(tx: RunTransaction, run: Run, *, paused: bool) -> None:
+    """*No loop* is the final say: the agent goes on and the count starts afresh."""
+    cards.close_card(tx, run, resolution="dismissed", by="judge")
+    if paused:
+        holding.start_afresh(run)
+        return
+    holding.release(tx, run, by="judge", reason="no loop")
+
+
+def _charge(
+    tx: RunTransaction, run: Run, asked: Decision | Question, calls: Iterable[JudgeCall]
+) -> None:
+    agent = asked.agent if isinstance(asked, Decision) else run.agent
+    for number, call in enumerate(calls):
+        counting.charge_judge(
+            tx,
+            run,
+            call_id=f"judge-{asked.pk.hex}-{number}",
+            usage=call.usage,
+            cost=call.cost_usd,
+            model=call.model,
+            agent=agent,
+        )
+
+
+# --- questions: a suspicion that a model confirms opens a card ------------------
+
+
+def _settle(tx: RunTransaction, run: Run, question: Question, ruling: Ruling) -> None:
+    question.judge = ruling.verdict.judge if ruling.verdict else ruling.asked
+    question.failure = ruling.failure or ""
+    if ruling.verdict is not None:
+        shown = _shown(ruling.verdict)
+        question.verdict = rows.verdicts.dump_python(shown, mode="json")
+        question.decision = _answer(tx, run, question, shown)
+    question.save(update_fields=["judge", "failure", "verdict", "decision"])
+
+
+def _answer(
+    tx: RunTransaction, run: Run, question: Question, verdict: VerdictRow
+) -> Decision | None:
+    """Do what a verdict on a suspicion asks for; the card, if one opened."""
+    is_sure = verdict.loop and verdict.confidence >= question.confidence
+    if not is_sure or _is_void(run, question):
+        _tell(tx, run, verdict)
+        return None
+    signal = replace(rows.signals.validate_python(question.signal), score=1.0)
+    action = _action_on(tx, run, signal)
+    outcome = "warned" if action is Action.WARN else "card"
+    nudges.write_down(tx, run, signal, seq=question.turn_seq, outcome=outcome, by="judge")
+    if action is Action.WARN:
+        notices.warn(run, kind=signal.kind, summary=signal.evidence.summary, at=tx.at)
+        _tell(tx, run, verdict)
+        return None
+    holds = action is not Action.FLAG and capabilities_of(run).hold
+    decision = cards.open_card(tx, run, signal, holds=holds, from_seq=run.last_seq + 1)
+    decision.asked_at = question.asked_at
+    _rule(tx, run, decision, verdict)
+    return decision
+
+
+def _is_void(run: Run, question: Question) -> bool:
+    """Tell whether a person, a card or the run's end came before the answer."""
+    if run.open_decision is not None or run.status != Status.RUNNING:
+        return True
+    return run.streak_obs > question.obs or run.finish_seq is not None
+
+
+def _action_on(tx: RunTransaction, run: Run, signal: Signal) -> Action:
+    state = RunState(mode=Mode(run.mode), fix_failed=run.recovering is not None)
+    cards.judge_autofix(tx, run, tripped=True)
+    sure = Assessment(seq=max(signal.turns), score=0.0, changed=False, signals=(signal,))
+    ((action, _),) = decide(state, sure)
+    return action
+
+
+def _tell(tx: RunTransaction, run: Run, verdict: VerdictRow) -> None:
+    tx.record(
+        run,
+        JudgeRuled,
+        by="judge",
+        decision=None,
+        verdict=verdict,
+        decision_status=None,
+        actions=(),
+    )
+
+
+def _fixed_before(run: Run) -> bool:
+    """A fix was just tried and did not help: this one is a person's."""
+    last = Autofix.objects.filter(run=run).order_by("-id").first()
+    if last is None or last.recovered is not False or last.judged_at is None:
+        return False
+    return not run.interventions.filter(at__gt=last.judged_at).exists()
+
+
+def _inject_fix(tx: RunTransaction, run: Run, decision: Decision, text: str) -> None:
+    message = messages.queue_message(tx, run, text, agent=decision.agent or None)
+    fix = Autofix(id=new_id(), run=run, decision=decision, message=message, applied_at=tx.at)
+    fix.save(force_insert=True)
+    cards.close_card(tx, run, resolution="autofix", by="auto")
+    holding.correct(tx, run, by="auto", reason="autofix", about=decision.signal["turns"])
+    run.recovering = fix.id
+    tx.record(run, AutofixApplied, by="auto", row=rows.autofix_row(fix, run, delivered_at=None))
+
+
+def put_question(
+    tx: RunTransaction, run: Run, suspicion: Signal, *, row: Turn, rule: JudgeRule
+) -> Question | None:
+    """Enter a question about a suspicion; None: one was asked a few turns ago."""
+    asked = Question.objects.filter(run=run).order_by("-turn_seq")
+    last = asked.values_list("turn_seq", flat=True).first()
+    if last is not None and row.seq - last < rule.every:
+        return None
+    return Question.objects.create(
+        id=new_id(),
+        run=run,
+        turn_seq=row.seq,
+        obs=row.obs,
+        confidence=rule.confidence,
+        signal=rows.signals.dump_python(suspicion, mode="json"),
+        opened_at=tx.at,
+    )

@@ -1,0 +1,97 @@
+"""What detection asks and follows: suspicions, policies as they stood, backtests."""
+
+from __future__ import annotations
+
+from django.db import models
+
+from missioncontrol.accounts.models import Project
+from missioncontrol.decisions.models import Decision
+from missioncontrol.ids import new_id
+from missioncontrol.runs.models import Run
+
+
+class Question(models.Model):
+    """A suspicion put to the judge: no card, unless it says *loop* and is sure.
+
+    `obs` is the run's observation that raised it: a reset after it makes it void.
+    """
+
+    id = models.UUIDField(primary_key=True, default=new_id)
+    run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="questions")
+    turn_seq = models.IntegerField()
+    obs = models.IntegerField()
+    signal = models.JSONField(help_text="the guard.signals.Signal that suspects")
+    confidence = models.FloatField(help_text="how sure of a loop the judge must be")
+    opened_at = models.DateTimeField()
+    asked_at = models.DateTimeField(null=True)
+    judge = models.CharField(max_length=100, default="")
+    verdict = models.JSONField(null=True, help_text="a wire.VerdictRow")
+    failure = models.TextField(default="", help_text="why there is no verdict")
+    decision = models.OneToOneField(
+        Decision, null=True, on_delete=models.SET_NULL, related_name="question"
+    )
+
+    class Meta:
+        db_table = "oversight_question"
+        indexes = [models.Index(fields=["run", "-turn_seq"], name="question_latest")]
+
+
+class PolicyVersion(models.Model):
+    """A project's policy as it stood from `at` on. Numbers are dense from 1."""
+
+    id = models.UUIDField(primary_key=True, default=new_id)
+    project = models.ForeignKey(Project, on_delete=models.CASCADE, related_name="policy_versions")
+    number = models.IntegerField()
+    policy = models.JSONField()
+    text = models.TextField(default="", help_text="as it was typed; empty: it came as JSON")
+    changes = models.JSONField(default=list, help_text="wire.PolicyChange rows")
+    note = models.TextField(default="")
+    by = models.CharField(max_length=150)
+    at = models.DateTimeField()
+
+    class Meta:
+        db_table = "oversight_policyversion"
+        constraints = [
+            models.UniqueConstraint(fields=["project", "number"], name="one_policy_version")
+        ]
+
+
+class Backtest(models.Model):
+    """Recorded runs replayed under a proposed policy and under today's."""
+
+    id = models.UUIDField(primary_key=True, default=new_id)
+    project = models.ForeignKey(Project, on_delete=models.CASCADE, related_name="backtests")
+    policy = models.JSONField(help_text="the proposed one")
+    today = models.JSONField(help_text="the project's, when it was asked")
+    policy_version = models.IntegerField(help_text="of today's")
+    since = models.DateTimeField(null=True)
+    runs = models.JSONField(help_text="ids of the chosen runs, newest first")
+    left_out = models.IntegerField(default=0, help_text="runs beyond the bound")
+    status = models.CharField(max_length=8, default="queued")
+    error = models.TextField(default="")
+    by = models.CharField(max_length=150)
+    at = models.DateTimeField()
+    beat_at = models.DateTimeField(help_text="last sign of life of its task")
+    tries = models.IntegerField(default=0)
+    finished_at = models.DateTimeField(null=True)
+
+    class Meta:
+        db_table = "oversight_backtest"
+        indexes = [models.Index(fields=["status", "beat_at"], name="backtest_open")]
+
+
+class BacktestRun(models.Model):
+    """What both policies said of one run; a stopped backtest goes on from these."""
+
+    id = models.UUIDField(primary_key=True, default=new_id)
+    backtest = models.ForeignKey(Backtest, on_delete=models.CASCADE, related_name="results")
+    run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="+")
+    turns = models.IntegerField()
+    proposed = models.JSONField(null=True, help_text="a wire.BacktestFlag, or null")
+    today = models.JSONField(null=True)
+
+    class Meta:
+        db_table = "oversight_backtestrun"
+        constraints = [
+            models.UniqueConstraint(fields=["backtest", "run"], name="one_backtest_result")
+        ]

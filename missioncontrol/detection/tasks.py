@@ -1,0 +1,222 @@
+"""Celery tasks: parse, one call, publish. Lost messages are swept up."""
+
+from __future__ import annotations
+
+import gc
+import logging
+from collections.abc import Collection, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict
+from datetime import UTC, datetime, timedelta
+from typing import Any
+from uuid import UUID
+
+from celery import shared_task
+from celery.signals import worker_init
+from django.db import OperationalError, connection
+
+from guard.pricing import price
+from guard.turn import Usage
+from missioncontrol import broadcast
+from missioncontrol.celery import app
+from missioncontrol.clock import now
+from missioncontrol.costs import linking
+from missioncontrol.decisions import budgets, controllers, deadlines, permissions, presence
+from missioncontrol.decisions.directives import ControlState
+from missioncontrol.detection import backtests, judging, pipeline
+from missioncontrol.runs import selectors
+
+logger = logging.getLogger(__name__)
+
+app.set_default()
+"""Whoever sends a task has our broker: without it, a web process whose first request was
+not /readyz sent to Celery's default address, and each verdict took 2 s.
+"""
+
+RUNS_AT_ONCE = 16
+"""Runs the sweeper locks together."""
+_callers = ThreadPoolExecutor(4, thread_name_prefix="caller")
+
+
+@worker_init.connect
+def warm_up(**_: Any) -> None:
+    """Load the price list before the children fork: none pays for it at its first turn."""
+    price(Usage(input=1), model="claude-sonnet-4-5", provider="anthropic")
+    gc.collect()
+    gc.freeze()
+
+
+@shared_task(acks_late=True)
+def detect(run_ids: Sequence[str], reply_to: str | None = None, number: int = 0) -> None:
+    """Judge what is new of these runs and tell the process that asked."""
+    connection.close_if_unusable_or_obsolete()
+    control_states = detect_now([UUID(run_id) for run_id in run_ids])
+    if reply_to:
+        runs = {run_id.hex: asdict(control) for run_id, control in control_states.items()}
+        broadcast.to_channel(reply_to, {"type": "judged", "ring": number, "runs": runs})
+
+
+def detect_now(run_ids: Sequence[UUID]) -> dict[UUID, ControlState]:
+    """Judge these runs here, and have the judge asked about cards that opened.
+
+    A run that cannot be judged is logged and left out; the others are judged.
+    """
+    try:
+        detected = pipeline.detect(run_ids, at=now())
+    except OperationalError:  # the database is busy or away: for all of them
+        raise
+    except Exception:
+        if len(run_ids) == 1:
+            logger.exception("judging run %s failed", *run_ids)
+            return {}
+        return {one: where for run_id in run_ids for one, where in detect_now([run_id]).items()}
+    for decision_id in detected.opened:
+        _enqueue(judge, decision_id)
+    for question_id in detected.questions:
+        _enqueue(answer, question_id)
+    if detected.controlled:
+        _tell_controllers(at=now(), of=detected.controlled)
+    if detected.left:
+        return detected.control_states | detect_now(list(detected.left))
+    return detected.control_states
+
+
+def _enqueue(task: Any, asked_id: UUID) -> None:
+    """Queue it for the judge; a card the broker loses is swept up, and no verdict waits."""
+    try:
+        task.apply_async((str(asked_id),), retry=False)
+    except Exception as fault:  # noqa: BLE001 - the broker is away: it is swept up
+        logger.warning("queueing %s failed: %s", task.name, fault)
+
+
+@shared_task(acks_late=True)
+def judge(decision_id: str) -> None:
+    """Ask the judge about one card."""
+    connection.close_if_unusable_or_obsolete()
+    judging.judge(UUID(decision_id), at=now())
+
+
+@shared_task(acks_late=True)
+def answer(question_id: str) -> None:
+    """Ask the judge about one suspicion."""
+    connection.close_if_unusable_or_obsolete()
+    judging.answer(UUID(question_id), at=now())
+
+
+@shared_task(ignore_result=True)
+def sweep() -> None:
+    """Do what a lost message or a passed moment left undone; every 2 s."""
+    connection.close_if_unusable_or_obsolete()
+    at = now()
+    for deed in (_judge_left, deadlines.give_up_abandoned, deadlines.expire_unanswered,
+                 deadlines.miss_unheard, budgets.begin_day,
+                 _lose_unheard, presence.end_stopped,
+                 presence.end_finished, permissions.time_out_unheard, _rule_late,
+                 _take_up_backtests, _tell_controllers, linking.link_awaited):  # fmt: skip
+        try:
+            deed(at=at)
+        except Exception:
+            logger.exception("sweeping: %s failed", deed.__name__)
+
+
+@shared_task(ignore_result=True)
+def lose_silent() -> None:
+    """Lose the runs that said nothing for half an hour; every minute, as it reads all that run."""
+    connection.close_if_unusable_or_obsolete()
+    deadlines.lose_silent(at=now())
+
+
+def _tell_controllers(*, at: datetime, of: Collection[UUID] | None = None) -> None:
+    """Tell the controllers of these runs, or of all, what they have not been told."""
+    controllers.tell_runs(at=at, of=of)
+    for note_id in controllers.claim_webhooks(at=at, of=of):
+        _enqueue(call_controller, note_id)
+
+
+@shared_task(ignore_result=True)
+def call_controller(note_id: str) -> None:
+    """Have a note posted to a webhook; the sweeper tries again, later each time.
+
+    In a thread: a web server that takes its time must not keep runs waiting for
+    their verdicts. A note that dies with this process is claimed again.
+    """
+    _callers.submit(_call_controller, UUID(note_id))
+
+
+def _call_controller(note_id: UUID) -> None:
+    try:
+        controllers.call_webhook(note_id, at=now())
+    except Exception:
+        logger.exception("telling the controller of note %s failed", note_id)
+    finally:
+        connection.close()
+
+
+def _judge_left(*, at: datetime) -> None:
+    left = selectors.unjudged_runs()
+    for first in range(0, len(left), RUNS_AT_ONCE):
+        detect_now(left[first : first + RUNS_AT_ONCE])
+
+
+def _lose_unheard(*, at: datetime) -> None:
+    presence.lose_unheard(at=at, listening_since=_ears.listening_since(at))
+
+
+class _Ears:
+    """Since when this process has swept without a pause.
+
+    While the server was away, or its machine asleep, nobody could be heard.
+    """
+
+    PAUSE = timedelta(seconds=30)
+
+    def __init__(self) -> None:
+        self._since = self._swept_at = datetime.min.replace(tzinfo=UTC)
+
+    def listening_since(self, at: datetime) -> datetime:
+        if at - self._swept_at > self.PAUSE:
+            self._since = at
+        self._swept_at = at
+        return self._since
+
+
+_ears = _Ears()
+
+
+def _rule_late(*, at: datetime) -> None:
+    for decision_id in deadlines.unruled_decisions(at=at):
+        judging.stand_in(decision_id, at=at)
+
+
+def ask_backtest(backtest_id: UUID) -> None:
+    """Ask for a backtest; what the broker loses is swept up."""
+    try:
+        backtest.apply_async((str(backtest_id),), retry=False)
+    except Exception as fault:  # noqa: BLE001 - the broker is away: it is swept up
+        logger.warning("asking for a backtest failed: %s", fault)
+
+
+@shared_task(acks_late=True)
+def backtest(backtest_id: str) -> None:
+    """Work off one slice of a backtest; the next stands in line like any other task."""
+    connection.close_if_unusable_or_obsolete()
+    backtest_now(UUID(backtest_id))
+
+
+def backtest_now(backtest_id: UUID) -> None:
+    """Work off one slice here and queue the next; a failure is told on its page."""
+    try:
+        more = backtests.work(backtest_id, at=now())
+    except OperationalError:  # the database is busy or away: it is swept up
+        raise
+    except Exception as fault:
+        logger.exception("backtest %s failed", backtest_id)
+        backtests.fail(backtest_id, fault, at=now())
+        return
+    if more:
+        ask_backtest(backtest_id)
+
+
+def _take_up_backtests(*, at: datetime) -> None:
+    for backtest_id in backtests.stalled(at=at):
+        ask_backtest(backtest_id)

@@ -1,0 +1,316 @@
+"""Loops that go round over linked runs: one engine watches the whole tree.
+
+It sees what was judged of all its runs, each turn at its place by its id (UUIDv7:
+order of arrival), and each child's start as its parent's handing over. As a run's
+own engine it is a cache of this process, rebuilt from the last turns before the
+watermarks; what a reset forgot stands in `Run.kin_forgotten`.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections import OrderedDict
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+from uuid import UUID
+
+from django.db.models import Q
+
+from guard.engine import Engine
+from guard.policy import Policy
+from guard.signals import Kind, Signal
+from guard.turn import Phase, Role, Turn
+from missioncontrol.runs import rows
+from missioncontrol.runs.lifecycle import ENDED
+from missioncontrol.runs.models import Run
+from missioncontrol.runs.models import Turn as TurnModel
+
+logger = logging.getLogger(__name__)
+
+ACROSS = ("repeat", "errors", "talk")
+"""Rules that compare agents; the others are each run's own."""
+RUNS_WATCHED = 64
+"""Runs of a tree that are watched together: those opened last, and the root."""
+SPAN = 160
+"""Turns of a tree that are looked back on: four of a relay's agents with forty each."""
+WINDOW = SPAN + Engine.WINDOW
+"""Turns from which a tree's engine is rebuilt."""
+TREES_KEPT = 500
+ROUNDS_MORE = 1
+"""Runs work at the same time: a coincidence needs one more round than within one."""
+
+Place = tuple[UUID, int]
+"""A run and the `seq` of its turn."""
+
+_kept: OrderedDict[UUID, TreeEngine] = OrderedDict()
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """One run of a tree, as read at the beginning of a transaction."""
+
+    id: UUID
+    parent: UUID | None
+    relation: str
+    name: str
+    agent: str
+    goal: str
+    over: bool
+    detected_obs: int
+    streak_obs: int
+    forgot: Mapping[str, int]
+
+    @property
+    def label(self) -> str:
+        """Name it so that two of one name are told apart."""
+        return f"{self.name} ({self.id.hex[-4:]})"
+
+
+MEMBER_COLUMNS = (
+    "id", "parent_id", "relation", "name", "agent", "goal", "status", "detected_obs", "streak_obs",
+    "kin_forgotten",
+)  # fmt: skip
+
+
+@dataclass(slots=True)
+class TreeEngine:
+    """The engine of one tree in this process, and how far it has seen."""
+
+    engine: Engine
+    policy: Policy
+    floors: dict[UUID, int]
+    seen: dict[UUID, int] = field(default_factory=dict)
+    members: dict[UUID, Member] = field(default_factory=dict)
+    started: dict[UUID, bool] = field(default_factory=dict)
+    numbers: dict[UUID, int] = field(default_factory=dict)
+    places: dict[int, Place] = field(default_factory=dict)
+    count: int = 0
+
+    def number(self, row: TurnModel) -> int:
+        """Number a turn within the tree: its completion gets the same."""
+        if row.id not in self.numbers:
+            self.numbers[row.id] = self.take_number()
+            self.places[self.numbers[row.id]] = (row.run_id, row.seq)
+            self._forget_old()
+        return self.numbers[row.id]
+
+    def take_number(self) -> int:
+        """Give the next number."""
+        self.count += 1
+        return self.count - 1
+
+    def _forget_old(self) -> None:
+        if len(self.numbers) > 2 * WINDOW:
+            for row_id in list(self.numbers)[:WINDOW]:
+                del self.places[self.numbers.pop(row_id)]
+
+
+class TreeEngines:
+    """The engines of one transaction's trees, each caught up with what others judged."""
+
+    def __init__(self, runs: Iterable[Run], policies: Mapping[UUID, Policy]) -> None:
+        """Read what is new of their relatives; a run that is in no tree costs nothing.
+
+        `policies` are those of the trees' roots.
+        """
+        roots = {run.root for run in runs if run.root is not None}
+        self._of = {root: _caught_up(root, policies[root]) for root in roots}
+
+    def look(self, run: Run, row: TurnModel, obs: int, turn: Turn) -> Signal | None:
+        """Show the tree one turn that is judged now; the signal if it closes a loop."""
+        tree = self._of.get(run.root) if run.root else None
+        if tree is None or run.id not in tree.members:
+            return None
+        tree.seen[run.id] = obs
+        return _show(tree, row, turn)
+
+
+def forget(run_ids: Collection[UUID]) -> None:
+    """Drop the engines that saw these runs: what they saw may not have been committed."""
+    for root, tree in list(_kept.items()):
+        if not tree.members.keys().isdisjoint(run_ids):
+            del _kept[root]
+
+
+def across_runs(policy: Policy) -> Policy:
+    """Give the rules for a tree: those that compare agents, a little more patient.
+
+    >>> across_runs(Policy()).repeat.rounds
+    3
+    """
+    named = tuple(name for name in ACROSS if name in policy.detectors)
+    rounds, cycles = policy.repeat.rounds + ROUNDS_MORE, policy.repeat.cycles + ROUNDS_MORE
+    repeat = replace(policy.repeat, rounds=min(10, rounds), cycles=min(10, cycles))
+    return replace(policy, detectors=named, budget=None, repeat=repeat)
+
+
+def _caught_up(root: UUID, policy: Policy) -> TreeEngine:
+    members = _members(root)
+    rules, floors = across_runs(policy), _floors(members)
+    tree = _kept.get(root)
+    if tree is None or tree.policy != rules or _is_behind(tree, members, floors):
+        tree = TreeEngine(Engine(rules, span=SPAN), rules, floors)
+    tree.members = members
+    _feed(tree, _news_of(tree, root), members)
+    _kept[root] = tree
+    _kept.move_to_end(root)
+    while len(_kept) > TREES_KEPT:
+        _kept.popitem(last=False)
+    return tree
+
+
+def _members(root: UUID) -> dict[UUID, Member]:
+    relatives = Run.objects.filter(root=root).values_list(*MEMBER_COLUMNS)
+    found = [_member(columns) for columns in relatives.order_by("-id")[:RUNS_WATCHED]]
+    if len(found) == RUNS_WATCHED:
+        found += [_member(columns) for columns in relatives.filter(pk=root)]
+    return {member.id: member for member in found}
+
+
+def _member(columns: tuple[Any, ...]) -> Member:
+    run, parent, relation, name, agent, goal, status, detected, streak, forgot = columns
+    over = status in ENDED
+    return Member(run, parent, relation, name, agent, goal, over, detected, streak, forgot)
+
+
+def _floors(members: Mapping[UUID, Member]) -> dict[UUID, int]:
+    """Tell of each run up to where a reset, its own or a relative's, forgot it."""
+    floors = {one.id: one.streak_obs for one in members.values()}
+    for member in members.values():
+        for name, obs in member.forgot.items():
+            if UUID(name) in floors:
+                floors[UUID(name)] = max(floors[UUID(name)], obs)
+    return {run: floor for run, floor in floors.items() if floor}
+
+
+def _is_behind(
+    tree: TreeEngine, members: Mapping[UUID, Member], floors: Mapping[UUID, int]
+) -> bool:
+    """Somebody stepped in since, or the database is not what it was."""
+    ahead = any(tree.seen.get(one.id, 0) > one.detected_obs for one in members.values())
+    return ahead or tree.floors != floors
+
+
+def _news_of(tree: TreeEngine, root: UUID) -> list[tuple[TurnModel, int, Turn]]:
+    """Read what others judged since this process last saw the tree, oldest first."""
+    new = [one for one in tree.members.values() if one.detected_obs > _seen(tree, one)]
+    if not new:
+        return []
+    wanted = Q()
+    for one in new:
+        wanted |= Q(run_id=one.id, obs__gt=_seen(tree, one), first_obs__lte=one.detected_obs)
+    found = TurnModel.objects.filter(wanted, run__root=root).order_by("-id")[:WINDOW]
+    return [
+        (row, obs, turn)
+        for row in reversed(found)
+        for obs, turn in rows.unfold(row)
+        if _seen(tree, tree.members[row.run_id]) < obs <= tree.members[row.run_id].detected_obs
+    ]
+
+
+def _seen(tree: TreeEngine, member: Member) -> int:
+    return max(tree.seen.get(member.id, 0), tree.floors.get(member.id, 0))
+
+
+def _feed(
+    tree: TreeEngine, news: list[tuple[TurnModel, int, Turn]], members: Mapping[UUID, Member]
+) -> None:
+    """Show what is past, each child's start before what came after it."""
+    new = [one for one in members.values() if one.id not in tree.started]
+    starts = sorted(new, key=lambda one: one.id)
+    for row, _, turn in news:
+        while starts and starts[0].id < row.id:
+            _start(tree, starts.pop(0))
+        _show(tree, row, turn)
+    for member in starts:
+        _start(tree, member)
+    _end(tree, members)
+    tree.seen |= {one.id: one.detected_obs for one in members.values()}
+
+
+def _start(tree: TreeEngine, member: Member) -> None:
+    tree.started[member.id] = False
+    if member.relation == "child" and member.parent in tree.members:
+        _observe(tree, _handing_over(tree, member, Phase.PROPOSED))
+
+
+def _end(tree: TreeEngine, members: Mapping[UUID, Member]) -> None:
+    for member in members.values():
+        if member.over and tree.started.get(member.id) is False:
+            tree.started[member.id] = True
+            if member.relation == "child" and member.parent in tree.members:
+                _observe(tree, _handing_over(tree, member, Phase.DONE))
+
+
+def _handing_over(tree: TreeEngine, member: Member, phase: Phase) -> Turn:
+    """A child's start is its parent's call that returns when the child is over."""
+    parent = tree.members[member.parent] if member.parent else member
+    return Turn(
+        role=Role.ASSISTANT,
+        agent=parent.label,
+        key=f"start:{member.id}",
+        phase=phase,
+        tool="hand_off",
+        args={"to": member.label, "goal": member.goal},
+        result="over" if phase is Phase.DONE else None,
+        seq=tree.take_number(),
+    )
+
+
+def _show(tree: TreeEngine, row: TurnModel, turn: Turn) -> Signal | None:
+    """Show one turn; keep of what is said what concerns several runs."""
+    member = tree.members.get(row.run_id)
+    if member is None:
+        return None
+    signals = _observe(tree, _as_seen(tree, member, row, turn))
+    found = (_in_own_words(tree, signal, row.run_id) for signal in signals if signal.trips)
+    return next(filter(None, found), None)
+
+
+def _observe(tree: TreeEngine, turn: Turn) -> tuple[Signal, ...]:
+    """Ask the engine; one that fails begins again, and the run is judged all the same."""
+    try:
+        return tree.engine.observe(turn).signals
+    except Exception:
+        logger.exception("the engine of a tree failed")
+        tree.engine = Engine(tree.policy, span=SPAN)
+        return ()
+
+
+def _as_seen(tree: TreeEngine, member: Member, row: TurnModel, turn: Turn) -> Turn:
+    """Show a turn under its run's name; what a child is asked, its parent says."""
+    role, agent = turn.role, _speaker(member, turn.agent)
+    parent = tree.members.get(member.parent) if member.parent else None
+    if role is Role.USER and member.relation == "child":
+        role, agent = Role.ASSISTANT, parent.label if parent else "parent"
+    return replace(
+        turn,
+        role=role,
+        agent=agent,
+        key=f"{member.id}:{turn.key}" if turn.key else None,
+        seq=tree.number(row),
+        usage=None,
+        cost_usd=None,
+    )
+
+
+def _speaker(member: Member, agent: str | None) -> str:
+    return member.label if agent in {None, "", member.agent} else f"{member.label} {agent}"
+
+
+def _in_own_words(tree: TreeEngine, signal: Signal, run: UUID) -> Signal | None:
+    """Give a signal in the turns of the run that moved last; None: it is one run's own."""
+    places = [tree.places[number] for number in signal.turns if number in tree.places]
+    others = tuple((str(one), seq) for one, seq in places if one != run)
+    own = tuple(seq for one, seq in places if one == run)
+    if not own or not others or not _comes_round(signal, places):
+        return None
+    return replace(signal, turns=own, linked_turns=others)
+
+
+def _comes_round(signal: Signal, places: list[Place]) -> bool:
+    """In such a loop two runs at least had their turn again; a failure is passed on once."""
+    runs = [run for run, _ in places]
+    again = {run for run in runs if runs.count(run) > 1}
+    return signal.kind is Kind.SAME_ERROR or len(again) > 1

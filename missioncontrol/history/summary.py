@@ -1,0 +1,174 @@
+"""Say what a run did, in facts that a screen puts into words: no model is asked.
+
+Bounded, whatever the length of the run: calls are counted by the database, files, tests
+and commits are read from the last `DETAIL_TURNS` turns.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from datetime import timedelta
+from decimal import Decimal
+from typing import Any
+
+from django.db.models import (
+    Case,
+    Count,
+    F,
+    Func,
+    Max,
+    Min,
+    Q,
+    QuerySet,
+    Sum,
+    TextField,
+    Value,
+    When,
+)
+from django.db.models.functions import Coalesce, Concat, Left, Length, Right
+from django.db.models.lookups import GreaterThan
+
+from guard.reading.classify import PATH_ARGUMENTS
+from guard.reading.normalize import COMMANDS
+from guard.turn import ActionClass, Role
+from guard.turn import Turn as GuardTurn
+from missioncontrol.history.finding import NO_CARD, whys_of
+from missioncontrol.runs.models import Run, Turn
+from missioncontrol.runs.selectors import dollars
+from missioncontrol.runs.timeline import place_moments
+from missioncontrol.runs.work import tell_details
+from missioncontrol.wire.history import CallCount, RunSummary, SaidRow, Work
+
+DETAIL_TURNS = 3_000
+ASKED_WITHIN = 200
+"""The first words of a person stand among so many first turns."""
+LONGEST_SAID = 400
+LONGEST_ARG = 2_000
+END = 800
+"""Characters of an answer's beginning and end that are looked at."""
+HOUR = timedelta(hours=1)
+TELLING = (ActionClass.FILE_EDIT, ActionClass.TEST_RUN, ActionClass.SHELL_EXEC)
+RAN = Q(tool__isnull=False, phase="done", skipped=False)
+"""A call that a person answered, or that is held, did nothing."""
+
+
+def summarize(run: Run) -> RunSummary:
+    """Say what a run was asked, what it did in all and in its last hour, and why it stands."""
+    asked, last_asked = _asked(run)
+    hour_ago = run.last_turn_at - HOUR if run.last_turn_at else None
+    within = place_moments(run, [hour_ago])[0].seq if hour_ago else 0
+    return RunSummary(
+        run=run.id,
+        asked=asked,
+        last_asked=last_asked,
+        whole=_work(run, 0),
+        last_hour=_work(run, within) if within > 0 else None,
+        why=whys_of([run]).get(run.id, NO_CARD),
+    )
+
+
+def _asked(run: Run) -> tuple[SaidRow | None, SaidRow | None]:
+    spoken = Turn.objects.filter(run=run, role=Role.USER).exclude(content=None)
+    spoken = spoken.annotate(said=Left("content", LONGEST_SAID + 1)).only("seq")
+    first = spoken.filter(seq__lt=ASKED_WITHIN).order_by("seq").first()
+    last = spoken.filter(seq__gt=run.last_seq - DETAIL_TURNS).order_by("-seq").first()
+    asked = _said(first) if first else None
+    if run.goal:
+        is_said = asked is not None and asked.text == _cut(run.goal)
+        asked = SaidRow(text=_cut(run.goal), seq=first.seq if first and is_said else None)
+    is_new = last is not None and (asked is None or last.seq != asked.seq)
+    return asked, _said(last) if last and is_new else None
+
+
+def _said(turn: Any) -> SaidRow:
+    return SaidRow(text=_cut(turn.said), seq=turn.seq)
+
+
+def _cut(text: str) -> str:
+    text = " ".join(text.split())
+    return text if len(text) <= LONGEST_SAID else f"{text[:LONGEST_SAID]}…"
+
+
+def _work(run: Run, from_seq: int) -> Work | None:
+    turns = Turn.objects.filter(run=run, seq__gte=from_seq)
+    groups = list(
+        turns.values("action_class")
+        .order_by()
+        .annotate(
+            ran=Count("id", filter=RAN),
+            failed=Count("id", filter=RAN & Q(error__isnull=False)),
+            last=Max("seq", filter=RAN),
+            since=Min("ts"),
+            cost=Sum("cost_usd"),
+        )
+    )
+    if not groups:
+        return None
+    details_from = max(from_seq, run.last_seq + 1 - DETAIL_TURNS)
+    details = tell_details(_read_telling(turns.filter(seq__gte=details_from)))
+    calls = [
+        CallCount(
+            kind=one["action_class"], count=one["ran"], failed=one["failed"], last_seq=one["last"]
+        )
+        for one in groups
+        if one["ran"]
+    ]
+    spent = sum((one["cost"] for one in groups if one["cost"]), Decimal(0))
+    return Work(
+        from_seq=from_seq,
+        to_seq=run.last_seq,
+        since=min(one["since"] for one in groups),
+        calls=tuple(sorted(calls, key=lambda call: (-call.count, call.kind))),
+        cost_usd=dollars(spent) if from_seq else run.cost_usd,
+        details_from_seq=details_from,
+        files=details.files,
+        file_count=details.file_count,
+        tests=details.tests,
+        commits=details.commits,
+        commit_count=details.commit_count,
+    )
+
+
+class _Named(Func):
+    """A text among a call's arguments, read by the database: arguments may be long."""
+
+    output_field = TextField()
+    template = "NULLIF(%(expressions)s ->> '%(name)s', '')"
+
+    def as_sqlite(self, compiler: Any, connection: Any, **context: Any) -> Any:
+        read = "NULLIF(JSON_EXTRACT(%(expressions)s, '$.%(name)s'), '')"
+        return self.as_sql(compiler, connection, template=read, **context)
+
+
+def _first_named(names: Sequence[str]) -> Left:
+    return Left(Coalesce(*(_Named("args", name=name) for name in names)), LONGEST_ARG)
+
+
+def _read_telling(turns: QuerySet[Turn]) -> Iterator[GuardTurn]:
+    """Read the calls that may have changed something, oldest first, of long texts both ends."""
+    ends = {f"{name}_ends": _ends(name) for name in ("result", "error")}
+    told = (
+        turns.filter(RAN, action_class__in=TELLING)
+        .order_by("seq")
+        .annotate(path=_first_named(PATH_ARGUMENTS), command=_first_named(COMMANDS), **ends)
+    )
+    columns = ("seq", "tool", "action_class", "files", "path", "command", *ends)
+    for one in told.values(*columns).iterator(chunk_size=500):
+        named = {"path": one["path"], "command": one["command"]}
+        yield GuardTurn(
+            role=Role.ASSISTANT,
+            tool=one["tool"],
+            action_class=one["action_class"],
+            seq=one["seq"],
+            args={name: value for name, value in named.items() if value},
+            files=tuple(one["files"]),
+            result=one["result_ends"],
+            error=one["error_ends"],
+        )
+
+
+def _ends(name: str) -> Case:
+    """A failure says so at its start or in its last lines."""
+    cut = Concat(Left(name, END), Value("\n"), Right(name, END))
+    is_long = GreaterThan(Length(name), 2 * END)
+    return Case(When(is_long, then=cut), default=F(name), output_field=TextField())

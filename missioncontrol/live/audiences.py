@@ -1,0 +1,106 @@
+"""Those in this process who look at the same place: what they hear is encoded once.
+
+Commits come together: at once what a person may have to answer, turns and meters at
+most four times a second, and less often where so many listen that telling them would
+keep agents waiting.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from missioncontrol.broadcast import Frame
+from missioncontrol.subscriptions import subscriber, wait_for_event
+
+TELL_EVERY_S = 0.25
+TELL_EVERY_S_EACH = 0.002
+"""Telling one socket takes about a tenth of that."""
+
+Hear = Callable[[str], Awaitable[None]]
+
+
+class Audience:
+    """The sockets of one group, and what they have not been told yet."""
+
+    pause = staticmethod(wait_for_event)
+
+    def __init__(self) -> None:
+        self.sockets: dict[Hear, None] = {}
+        self._events: list[str] = []
+        self._meters: dict[str, dict[str, Any]] = {}
+        self._at_once = asyncio.Event()
+        self._telling: asyncio.Task[None] | None = None
+
+    def take(self, frame: Frame) -> None:
+        """Take in what one commit brought: events in order, the newest meters of each run."""
+        self._events += frame["events"]
+        for run, meters in frame["meters"].items():
+            self._meters[run] = _merged(self._meters.get(run), meters)
+        if frame["at_once"]:
+            self._at_once.set()
+        if self._telling is None or self._telling.done():
+            self._telling = asyncio.create_task(self._tell())
+
+    def close(self) -> None:
+        """Tell nothing more."""
+        if self._telling is not None:
+            self._telling.cancel()
+
+    async def _tell(self) -> None:
+        while self._events or self._meters:
+            self._at_once.clear()
+            texts = self._texts()
+            for hear in tuple(self.sockets):
+                for text in texts:
+                    await hear(text)
+                await asyncio.sleep(0)  # agents come between
+            pause_s = max(TELL_EVERY_S, TELL_EVERY_S_EACH * len(self.sockets))
+            await self.pause(self._at_once, pause_s)
+
+    def _texts(self) -> list[str]:
+        events, self._events = self._events, []
+        runs, self._meters = self._meters, {}
+        texts = events
+        if len(events) > 1:
+            texts = ['{"type":"batch","events":[' + ",".join(events) + "]}"]
+        return [*texts, json.dumps({"type": "meters", "runs": runs})] if runs else texts
+
+
+class Audiences:
+    """The audiences of this process, by group."""
+
+    def __init__(self) -> None:
+        self._by_group: dict[str, Audience] = {}
+
+    async def join(self, group: str, hear: Hear) -> None:
+        """Have `hear` told what the group is; on return, of everything committed from now on."""
+        audience = self._by_group.setdefault(group, Audience())
+        audience.sockets[hear] = None
+        await subscriber.add(group, audience.take)
+
+    async def leave(self, group: str, hear: Hear) -> None:
+        """Tell it nothing more."""
+        audience = self._by_group.get(group)
+        if audience is None:
+            return
+        audience.sockets.pop(hear, None)
+        if not audience.sockets:
+            del self._by_group[group]
+            audience.close()
+            await subscriber.remove(group, audience.take)
+
+
+audiences = Audiences()
+"""Of this process."""
+
+
+def _merged(before: dict[str, Any] | None, now: dict[str, Any]) -> dict[str, Any]:
+    """Join the untold tape points of two meters by their place in the run."""
+    if before is None:
+        return now
+    overlap = before["judged_turns"] - (now["judged_turns"] - len(now["tape"]))
+    kept = before["tape"][: max(0, len(before["tape"]) - max(0, overlap))]
+    return {**now, "tape": [*kept, *now["tape"]]}

@@ -1,0 +1,27 @@
+"""How much memory there is, and how much this process has, in bytes."""
+
+from __future__ import annotations
+
+import os
+import resource
+import sys
+from pathlib import Path
+
+_LIMITS = (Path("/sys/fs/cgroup/memory.max"), Path("/sys/fs/cgroup/memory/memory.limit_in_bytes"))
+"""What a container may have, told by either version of control groups."""
+_STATM = Path("/proc/self/statm")
+
+
+def of_machine() -> int:
+    """Return what the machine has, or its container may have if that is less."""
+    whole = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    told = [limit.read_text().strip() for limit in _LIMITS if limit.is_file()]
+    return min([whole, *(int(limit) for limit in told if limit.isdecimal())])
+
+
+def of_process() -> int:
+    """Return what this process holds now; without `/proc`, the most it ever held."""
+    if _STATM.is_file():
+        return int(_STATM.read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+    most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return most if sys.platform == "darwin" else most * 1024

@@ -1,0 +1,46 @@
+"""Seal anew, with today's secret, what a former one sealed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from django.db.models import Model
+
+from missioncontrol.notify.models import Channel, Device
+from missioncontrol.notify.sealing import Unreadable, fingerprint, seal, unseal
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Resealed:
+    """How many rows were sealed anew, and how many no known secret reads."""
+
+    rows: int
+    unreadable: int
+
+
+def reseal() -> Resealed:
+    """Seal every address with today's secret, inside the caller's transaction."""
+    done = [_reseal(row, columns) for row, columns in _sealed_rows()]
+    return Resealed(rows=sum(done), unreadable=len(done) - sum(done))
+
+
+def _sealed_rows() -> Iterator[tuple[Model, tuple[str, ...]]]:
+    """Yield every row that keeps something sealed, with its sealed columns."""
+    for channel in Channel.objects.select_for_update().order_by("pk"):
+        yield channel, ("address",)
+    for device in Device.objects.select_for_update().order_by("pk"):
+        yield device, ("endpoint", "p256dh", "auth")
+
+
+def _reseal(row: Model, columns: tuple[str, ...]) -> bool:
+    try:
+        plain = {name: unseal(getattr(row, name)) for name in columns}
+    except Unreadable:  # its owner is asked for it again, as before
+        return False
+    for name, text in plain.items():
+        setattr(row, name, seal(text))
+    if isinstance(row, Device):
+        row.endpoint_digest = fingerprint(plain["endpoint"])
+    row.save()
+    return True

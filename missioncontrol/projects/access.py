@@ -1,0 +1,252 @@
+"""Keys, tokens and sessions: who may reach a project, on the record.
+
+A key stands on its project's chain; a token or a session on those of every project
+its person belongs to, for it opens all of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from datetime import datetime, time
+from typing import Any
+from uuid import UUID
+
+from django.contrib.auth.models import User
+from django.db import transaction
+
+from missioncontrol import broadcast
+from missioncontrol.accounts import browsers, pairing, people, services, sessions, setup_codes
+from missioncontrol.accounts.models import (
+    AgentKey,
+    Browser,
+    Membership,
+    PersonalToken,
+    Project,
+    Reach,
+    Scope,
+)
+from missioncontrol.accounts.services import Minted
+from missioncontrol.errors import Forbidden, InvalidRequest, NotFound, ProjectArchived
+from missioncontrol.notify import devices, sign_out_notices
+from missioncontrol.notify.models import Device
+from missioncontrol.runs import journal
+from missioncontrol.wire.events import AccessChanged
+
+LONGEST_NAME = 100
+MOST_LIVE = 50
+
+
+@transaction.atomic
+def make_agent_key(
+    project_id: UUID, *, name: str, by: str, at: datetime, reach: Reach = Reach.OWN, agent: str = ""
+) -> Minted[AgentKey]:
+    """Make one more key for a project's agents; the others stay, so keys can be rotated.
+
+    Raises:
+        InvalidRequest: it has no name, is limited to an agent without one, or is one too many.
+    """
+    name = _checked(name)
+    agent = _checked(agent, field="agent") if reach == Reach.AGENT else ""
+    if AgentKey.objects.filter(project_id=project_id, revoked_at=None).count() >= MOST_LIVE:
+        raise InvalidRequest(f"At most {MOST_LIVE} live keys; revoke one first.")
+    project = Project.objects.get(pk=project_id)
+    made = services.mint_agent_key(
+        project=project, name=name, by=by, at=at, reach=reach, agent=agent
+    )
+    what = f"made the agent key {_named(made.row)}{_reach_of(made.row)}"
+    _record([project_id], what, by=by, at=at)
+    return made
+
+
+@transaction.atomic
+def revoke_agent_key(
+    key_id: UUID, *, projects: Collection[UUID], by: str, at: datetime
+) -> AgentKey:
+    """Switch a key off for good; a second time changes nothing.
+
+    Raises:
+        NotFound: none of these projects has it.
+    """
+    key = AgentKey.objects.filter(pk=key_id, project_id__in=projects).first()
+    if key is None:
+        raise NotFound("The key")
+    if services.revoke_agent_key(key=key, at=at):
+        _record([key.project_id], f"revoked the agent key {_named(key)}", by=by, at=at)
+    return key
+
+
+@transaction.atomic
+def exchange_code(code: str, *, name: str, on: str, at: datetime) -> Minted[AgentKey]:
+    """Make an agent key for who brings a set-up code, in the name of who offered it.
+
+    Raises:
+        Forbidden: the code is unknown, used or over.
+        ProjectArchived: its project takes nothing in.
+    """
+    name, on = _checked(name), _checked(on)
+    offered = setup_codes.redeem(code, on=on, at=at)
+    if offered is None:
+        raise Forbidden("This code is unknown, was used, or is over. Copy a fresh line.")
+    if offered.project.archived_at is not None:
+        raise ProjectArchived
+    return make_agent_key(offered.project_id, name=name, by=offered.created_by, at=at)
+
+
+@transaction.atomic
+def make_token(
+    user: User, *, name: str, scope: Scope, expires_at: datetime | None, by: str, at: datetime
+) -> Minted[PersonalToken]:
+    """Make a token for a person's scripts.
+
+    Raises:
+        InvalidRequest: it has no name, or would be over before it began.
+    """
+    name = _checked(name)
+    if expires_at is not None and expires_at <= at:
+        raise InvalidRequest("expires_at: expected a time to come.", field="expires_at")
+    if PersonalToken.objects.filter(user=user, revoked_at=None).count() >= MOST_LIVE:
+        raise InvalidRequest(f"At most {MOST_LIVE} live tokens; revoke one first.")
+    made = services.mint_personal_token(
+        user=user, name=name, scope=scope, expires_at=expires_at, at=at
+    )
+    _record(_projects_of(user), f"made the personal token {_named(made.row)}", by=by, at=at)
+    return made
+
+
+@transaction.atomic
+def revoke_token(token_id: UUID, *, user: User, by: str, at: datetime) -> None:
+    """Switch a person's token off; what it opened is closed.
+
+    Raises:
+        NotFound: this person has no such token.
+    """
+    token = PersonalToken.objects.filter(pk=token_id, user=user).first()
+    if token is None:
+        raise NotFound("The token")
+    if services.revoke_personal_token(token=token, at=at):
+        _record(_projects_of(user), f"revoked the personal token {_named(token)}", by=by, at=at)
+        _close_sockets(user)
+
+
+@transaction.atomic
+def record_entry(browser: Browser, *, is_paired: bool, at: datetime) -> None:
+    """Put it on record that somebody came in with a browser, and how."""
+    how = f"paired “{browser.name}”" if is_paired else f"signed in “{browser.name}” by a link"
+    _record(_projects_of(browser.user), how, by=people.name_of(browser.user), at=at)
+
+
+@transaction.atomic
+def record_push(browser: Browser, *, on: bool, at: datetime) -> None:
+    """Put it on record that cards are pushed to a browser, or no more."""
+    what = "had pushes sent to" if on else "ended the pushes to"
+    by = people.name_of(browser.user)
+    _record(_projects_of(browser.user), f"{what} “{browser.name}”", by=by, at=at)
+
+
+@transaction.atomic
+def change_device(browser: Browser, changes: dict[str, Any], *, by: str, at: datetime) -> None:
+    """Name a browser, or change how pushes reach it; what changed is put on record.
+
+    Raises:
+        InvalidRequest: the name is empty, the browser takes no pushes, or says what is wrong.
+    """
+    device = Device.objects.filter(browser=browser).first()
+    before = _chosen(browser, device)
+    name = changes.get("name", browser.name).strip()
+    if not name:
+        raise InvalidRequest("name: it is empty.", field="name")
+    browsers.rename(browser, name)
+    if device is not None:
+        devices.change(device, {**changes, "name": browser.name})
+    elif changes.keys() - {"name"}:
+        raise InvalidRequest("This browser takes no pushes.")
+    _record_choice(browser, before, _chosen(browser, device), by=by, at=at)
+
+
+def _chosen(browser: Browser, device: Device | None) -> dict[str, Any]:
+    """Return what a person chose for a browser, as it is put on record."""
+    if device is None:
+        return {"name": browser.name}
+    return {
+        "name": browser.name,
+        "enabled": device.enabled,
+        "show_details": device.show_details,
+        "hears_reports": device.hears_reports,
+        "quiet_from": _clock(device.quiet_from),
+        "quiet_to": _clock(device.quiet_to),
+        "time_zone": device.time_zone,
+        "language": device.language,
+    }
+
+
+def _clock(at: time | None) -> str:
+    return at.strftime("%H:%M") if at else ""
+
+
+def _record_choice(
+    browser: Browser, before: dict[str, Any], after: dict[str, Any], *, by: str, at: datetime
+) -> None:
+    moved = [name for name in after if after[name] != before[name]]
+    for project_id in _projects_of(browser.user) if moved else ():
+        was, now = ({name: said[name] for name in moved} for said in (before, after))
+        journal.record_change(project_id, f"the device “{before['name']}”", was, now, by=by, at=at)
+
+
+@transaction.atomic
+def sign_out(browser: Browser, *, by: str, at: datetime, is_here: bool = False) -> None:
+    """Sign one browser out, wherever it is; what it shows is closed, what it offered void.
+
+    `is_here`: it asks itself, and clears its own screen.
+    """
+    pairing.withdraw(browser.user)
+    if not is_here:
+        sign_out_notices.send_to(Device.objects.filter(browser=browser), at=at)
+    browsers.sign_out(browser.id)
+    _record(_projects_of(browser.user), f"signed out “{browser.name}”", by=by, at=at)
+    _close_sockets(browser.user)
+
+
+@transaction.atomic
+def end_other_sessions(*, user: User, kept: str | None, by: str, at: datetime) -> int:
+    """Sign a person out everywhere else; return how many browsers that were."""
+    pairing.withdraw(user)
+    others = sessions.other_browsers(user, kept=kept)
+    sign_out_notices.send_to(Device.objects.filter(browser__in=others), at=at)
+    ended = sessions.end_others(user, kept=kept, at=at)
+    if ended:
+        _record(_projects_of(user), "signed out everywhere else", by=by, at=at)
+        _close_sockets(user)
+    return ended
+
+
+def _checked(name: str, *, field: str = "name") -> str:
+    name = " ".join(name.replace("\0", "").split())
+    if not 0 < len(name) <= LONGEST_NAME:
+        raise InvalidRequest(f"{field}: expected 1 to {LONGEST_NAME} characters.", field=field)
+    return name
+
+
+def _reach_of(key: AgentKey) -> str:
+    """Say what a key reaches, where that is more than its own runs."""
+    if key.reach == Reach.AGENT:
+        return f", for the runs of “{key.agent}”"
+    return ", for the whole project" if key.reach == Reach.PROJECT else ""
+
+
+def _named(row: AgentKey | PersonalToken) -> str:
+    return f"“{row.name}” ({row.prefix}…)"
+
+
+def _projects_of(user: User) -> list[UUID]:
+    mine = Membership.objects.filter(user=user).order_by("project_id")
+    return list(mine.values_list("project_id", flat=True))
+
+
+def _record(projects: Collection[UUID], what: str, *, by: str, at: datetime) -> None:
+    for project_id in projects:
+        journal.record_for_project(project_id, AccessChanged, by=by, at=at, what=what)
+
+
+def _close_sockets(user: User) -> None:
+    """Have this person's sockets look again, once it is committed."""
+    transaction.on_commit(lambda: broadcast.check_access(user.pk))

@@ -1,0 +1,202 @@
+"""Who belongs to a project: invited, let in, given another role, removed. On the record.
+
+Each deed holds the project's row, so that of two that leave at once one stays its owner.
+What a person may no longer do ends at their next request; their sockets look again at once.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from uuid import UUID
+
+from django.contrib.auth.models import User
+from django.db import transaction
+
+from missioncontrol import broadcast
+from missioncontrol.accounts import invitations, people
+from missioncontrol.accounts.models import Invitation, Membership, Role, SetupCode
+from missioncontrol.accounts.services import Minted
+from missioncontrol.errors import Forbidden, InvalidRequest, LastOwner, NotFound
+from missioncontrol.notify import services as notices
+from missioncontrol.runs import journal
+from missioncontrol.wire.events import AccessChanged
+
+MOST_INVITATIONS = 50
+LONGEST_NOTE = 100
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Joined:
+    """Who came by an invitation, and what they may do now."""
+
+    user: User
+    membership: Membership
+    is_new: bool
+    """The account was made for them."""
+
+
+@transaction.atomic
+def invite(
+    project_id: UUID, *, role: Role, note: str, expires_at: datetime, by: User, at: datetime
+) -> Minted[Invitation]:
+    """Make a link that lets one person in with a role.
+
+    Raises:
+        InvalidRequest: it would be over before it began or live too long, its note is too
+            long, or it is one too many.
+    """
+    note = " ".join(note.replace("\0", "").split())
+    if len(note) > LONGEST_NOTE:
+        raise InvalidRequest(f"note: expected at most {LONGEST_NOTE} characters.", field="note")
+    if not at < expires_at <= at + invitations.LONGEST_LIFE:
+        days = invitations.LONGEST_LIFE.days
+        raise InvalidRequest(f"expires_at: expected a time within {days} days.", field="expires_at")
+    open_now = invitations.usable(at).filter(project_id=project_id).count()
+    if open_now >= MOST_INVITATIONS:
+        raise InvalidRequest(f"At most {MOST_INVITATIONS} open invitations; revoke one first.")
+    made = invitations.offer(project_id, role=role, note=note, by=by, expires_at=expires_at, at=at)
+    what = f"invited {_for(made.row)}as {made.row.role}"
+    _record(project_id, what, by=people.name_of(by), at=at)
+    return made
+
+
+@transaction.atomic
+def revoke_invitation(invitation_id: UUID, *, project_id: UUID, by: str, at: datetime) -> None:
+    """Take an invitation back; a second time changes nothing.
+
+    Raises:
+        NotFound: this project has no such invitation.
+    """
+    found = Invitation.objects.filter(pk=invitation_id, project_id=project_id)
+    invitation = found.first()
+    if invitation is None:
+        raise NotFound("The invitation")
+    if invitations.revoke(found, at=at):
+        what = f"revoked the invitation {_for(invitation)}as {invitation.role}"
+        _record(project_id, what, by=by, at=at)
+
+
+@transaction.atomic
+def join(secret: str, *, user: User | None, name: str, at: datetime) -> Joined:
+    """Let in who brings an invitation; without an account, one is made under `name`.
+
+    Raises:
+        Forbidden: the invitation is over, or they belong to the project already.
+        InvalidRequest: the name cannot be had.
+    """
+    offered = invitations.find(secret, at=at)
+    if offered is None:
+        raise invitation_over()
+    with journal.holding_project(offered.project_id):
+        joining = user or people.make_person(name)
+        if Membership.objects.filter(project_id=offered.project_id, user=joining).exists():
+            raise Forbidden("You belong to this project already.")
+        if not invitations.redeem(offered, user=joining, at=at):
+            raise invitation_over()
+        membership = Membership.objects.create(
+            project_id=offered.project_id, user=joining, role=offered.role, joined_at=at
+        )
+        inviter = people.name_of(offered.invited_by) if offered.invited_by else "?"
+        what = f"joined as {membership.role}, invited by “{inviter}”"
+        _record(offered.project_id, what, by=people.name_of(joining), at=at)
+    return Joined(user=joining, membership=membership, is_new=user is None)
+
+
+def invitation_over() -> Forbidden:
+    """Return the refusal of an invitation that lets nobody in any more."""
+    return Forbidden("This invitation was used, was revoked, or is over. Ask for another.")
+
+
+def change_role(project_id: UUID, user_id: int, role: Role, *, by: str, at: datetime) -> Membership:
+    """Let a member do more or less from now on.
+
+    Raises:
+        NotFound: the project has no such member.
+        LastOwner: nobody else owns the project.
+    """
+    with journal.holding_project(project_id):
+        member = _member(project_id, user_id)
+        before = member.role
+        if before == role:
+            return member
+        _keep_an_owner(member)
+        member.role = role
+        member.save(update_fields=["role"])
+        name = people.name_of(member.user)
+        _record(project_id, f"changed “{name}” from {before} to {role}", by=by, at=at)
+        if before == Role.OWNER:
+            _void_offers(member, at=at)
+        if role == Role.VIEWER:
+            notices.silence(member.user_id, project_id, at=at)
+        _look_again(member)
+    return member
+
+
+def remove(project_id: UUID, user_id: int, *, by: str, at: datetime) -> None:
+    """Take a person out of a project: what they look at closes, and no push reaches them.
+
+    Raises:
+        NotFound: the project has no such member.
+        LastOwner: nobody else owns the project.
+    """
+    with journal.holding_project(project_id):
+        member = _member(project_id, user_id)
+        _keep_an_owner(member)
+        name = people.name_of(member.user)
+        what = f"left as {member.role}" if name == by else f"removed “{name}”, {member.role}"
+        _record(project_id, what, by=by, at=at)
+        _void_offers(member, at=at)
+        notices.silence(member.user_id, project_id, at=at)
+        _look_again(member)
+        member.delete()
+
+
+def rename_person(user: User, name: str, *, at: datetime) -> None:
+    """Call oneself something else, on the record of every project one belongs to.
+
+    Raises:
+        InvalidRequest: the name cannot be had.
+    """
+    before = people.name_of(user)
+    with transaction.atomic():
+        people.rename(user, name)
+        mine = Membership.objects.filter(user=user).order_by("project_id")
+        for project_id in mine.values_list("project_id", flat=True):
+            what = f"is called “{people.name_of(user)}” from now on"
+            _record(project_id, what, by=before, at=at)
+
+
+def _member(project_id: UUID, user_id: int) -> Membership:
+    found = Membership.objects.filter(project_id=project_id, user_id=user_id)
+    member = found.select_related("user").first()
+    if member is None:
+        raise NotFound("The member")
+    return member
+
+
+def _keep_an_owner(member: Membership) -> None:
+    """Refuse to take the last owner away; the project's row is held."""
+    owners = Membership.objects.filter(project_id=member.project_id, role=Role.OWNER)
+    if member.role == Role.OWNER and not owners.exclude(pk=member.pk).exists():
+        raise LastOwner
+
+
+def _void_offers(member: Membership, *, at: datetime) -> None:
+    """Void the ways in that an owner offered: who is none any more lets nobody in."""
+    mine = Invitation.objects.filter(project_id=member.project_id, invited_by=member.user_id)
+    invitations.revoke(mine, at=at)
+    name = people.name_of(member.user)
+    SetupCode.objects.filter(project_id=member.project_id, created_by=name, used_at=None).delete()
+
+
+def _look_again(member: Membership) -> None:
+    transaction.on_commit(lambda: broadcast.check_access(member.user_id))
+
+
+def _for(invitation: Invitation) -> str:
+    return f"“{invitation.note}” " if invitation.note else "somebody "
+
+
+def _record(project_id: UUID, what: str, *, by: str, at: datetime) -> None:
+    journal.record_for_project(project_id, AccessChanged, by=by, at=at, what=what)

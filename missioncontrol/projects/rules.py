@@ -1,0 +1,132 @@
+"""Make a project, change its rules, put it away; its chain says who did what."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from django.contrib.auth.models import User
+from django.db import transaction
+
+from guard.wire import Mode
+from missioncontrol.accounts import people, services
+from missioncontrol.accounts.models import Membership, Project, Role
+from missioncontrol.decisions import budgets
+from missioncontrol.detection import policies
+from missioncontrol.errors import AgentsWaiting, InvalidRequest
+from missioncontrol.runs import journal
+from missioncontrol.runs.lifecycle import ON_HOLD
+from missioncontrol.runs.models import Run
+from missioncontrol.wire.events import AccessChanged
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewPolicy:
+    """A policy as it came, an object or a file's text, and why."""
+
+    policy: object
+    note: str = ""
+    seen: int | None = None
+    """The version it was made from; None: whatever stands is replaced."""
+
+
+LONGEST_NAME = 100
+MOST_PROJECTS = 100
+
+
+@transaction.atomic
+def make_project(*, name: str, owner: User, mode: Mode, at: datetime) -> Project:
+    """Open a project; who makes it owns it.
+
+    Raises:
+        InvalidRequest: its name cannot be read, or they own too many.
+    """
+    name = checked_name(name)
+    if Membership.objects.filter(user=owner, role=Role.OWNER).count() >= MOST_PROJECTS:
+        raise InvalidRequest(f"At most {MOST_PROJECTS} projects of one person.")
+    project = services.create_project(name=name, owner=owner, mode=mode, at=at)
+    by = people.name_of(owner)
+    what = f"made the project “{name}”"
+    journal.record_for_project(project.id, AccessChanged, by=by, at=at, what=what)
+    return project
+
+
+def checked_name(name: str) -> str:
+    """Return a project's name as it is kept.
+
+    Raises:
+        InvalidRequest: it is empty, too long, or hides signs.
+    """
+    name = " ".join(name.split())
+    if not 0 < len(name) <= LONGEST_NAME or not name.isprintable():
+        raise InvalidRequest(
+            f"name: expected 1 to {LONGEST_NAME} characters that can be seen.", field="name"
+        )
+    return name
+
+
+def change_project(project_id: UUID, changes: dict[str, Any], *, by: str, at: datetime) -> None:
+    """Set the named fields, under the project's row lock; one event a field.
+
+    Where ceilings move, live runs are told, and what the old ones held goes on.
+
+    Raises:
+        AgentsWaiting: it is to be archived while somebody there waits for an answer.
+    """
+    with journal.holding_project(project_id) as project:
+        before = _ceilings(project)
+        for name, value in changes.items():
+            _set(project, name, value, by=by, at=at)
+        if _ceilings(project) != before:
+            with journal.writing(budgets.live_runs(project_id), at=at) as tx:
+                budgets.ceilings_moved(tx, by=by)
+
+
+def _set(project: Project, name: str, value: Any, *, by: str, at: datetime) -> None:
+    if name == "archived":
+        _set_archived(project, value, by=by, at=at)
+        return
+    before = getattr(project, name)
+    if name == "budgets":  # scopes that are not named stay as they are
+        value = {scope: kept for scope, kept in {**before, **value}.items() if kept}
+    if name == "policy":
+        _set_policy(project, value, by=by, at=at)
+        return
+    if before == value:
+        return
+    setattr(project, name, value)
+    project.save(update_fields=[name])
+    journal.record_change(project.id, name, before, value, by=by, at=at)
+
+
+def _set_archived(project: Project, is_archived: bool, *, by: str, at: datetime) -> None:
+    """Put a project away, or bring it back; not while an agent waits there for a person."""
+    if is_archived == (project.archived_at is not None):
+        return
+    waiting = Run.objects.filter(project=project, status__in=ON_HOLD).count()
+    if is_archived and waiting:
+        raise AgentsWaiting(waiting)
+    project.archived_at = at if is_archived else None
+    project.save(update_fields=["archived_at"])
+    what = "archived the project" if is_archived else "brought the project back"
+    journal.record_for_project(project.id, AccessChanged, by=by, at=at, what=what)
+
+
+def _set_policy(project: Project, asked: NewPolicy, *, by: str, at: datetime) -> None:
+    before = project.policy
+    policies.check_seen(project, asked.seen)
+    if not policies.set_policy(project, asked.policy, note=asked.note, by=by, at=at):
+        return
+    project.save(update_fields=["policy", "policy_version"])
+    version = project.policy_version
+    journal.record_change(
+        project.id, "policy", before, project.policy, by=by, at=at, policy_version=version
+    )
+
+
+def _ceilings(project: Project) -> tuple[Any, ...]:
+    told = {"": project.policy, **(project.policy.get("task_type") or {})}
+    by_task = {name: table.get("budget") for name, table in told.items()}
+    return project.budget, project.budgets, by_task, project.time_zone

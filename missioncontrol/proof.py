@@ -1,0 +1,576 @@
+"""Verify an exported audit log, without the server and without its database.
+
+    python proof.py audit.jsonl --key 5f0c… --heads PROJECT.jsonl
+
+Needs Python 3.11 and `cryptography`, and nothing else of Mission Control: copy this one
+file. The server verifies its database by the same classes. `docs/audit.md` tells what
+a chain, a checkpoint and the file of heads are, and what they do not protect.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+import sys
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from cryptography.exceptions import InvalidSignature
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
+
+GENESIS = "0" * 64
+ANCHORED, AMENDED = "chain.anchored", "audit.amended"
+MONEY = "cost.attributed"
+"""What an erasure leaves: figures without words, so that costs can still be checked."""
+ANCHOR_SIGNS = ("heads", "key", "head", "head_seq", "predecessor", "number")
+TURN_SIGNS = ("agent", "role", "phase", "tool", "args", "content", "result", "error", "files")
+SLACK = timedelta(minutes=5)
+"""How long an event may take from its moment to its commit, and clocks may differ."""
+
+FAULTS = {
+    "changed": "row {seq} was changed: it does not fit its own hash",
+    "blanked": "row {seq} lost its payload or salt, and no signed erasure allows it",
+    "missing": "rows before row {seq} are missing",
+    "unlinked": "row {seq} does not follow the row before it: it, or what stood before, is not"
+    " what was written",
+    "cut": "the rows after row {seq} are missing, or its end was rewritten",
+    "unsigned": "the checkpoint in row {seq} is not signed with a trusted key",
+    "rewritten": "row {seq} is not the row that was signed: the chain was rewritten",
+    "dropped": "checkpoints before the one in row {seq} were removed",
+    "run_missing": "the run was signed up to row {seq} and is gone",
+    "unanchored": "row {seq} is older than the last checkpoint, which does not know it: it was"
+    " put in afterwards",
+    "erasure": "the erasure or restoration in row {seq} is not signed with a trusted key",
+    "run_row": "the run's {what} is {found}; its events tell {expected}",
+    "turn_changed": "turn {what} is not what was recorded: its digest differs",
+    "turn_missing": "turn {what} is missing",
+    "turn_added": "turn {what} is one that no event tells of",
+    "older_copy": "the signed file of heads knows checkpoint {what}, the database does not:"
+    " checkpoints were dropped, or an older copy was put back",
+    "other_history": "checkpoint {what} is not the one in the signed file of heads: the"
+    " history was rewritten, or an older copy was put back",
+    "heads_file": "line {what} of the file of heads is not signed with a trusted key",
+}
+"""Everything a verification can name, in plain words."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fault:
+    """One thing that does not hold, and where."""
+
+    kind: str
+    project: str
+    run: str | None = None
+    seq: int | None = None
+    row: str | None = None
+    what: str = ""
+    found: str = ""
+    expected: str = ""
+
+    @property
+    def words(self) -> str:
+        """Say it in a sentence."""
+        where = f"run {self.run}" if self.run else f"project {self.project}"
+        said = FAULTS[self.kind].format(
+            seq=self.seq, what=self.what, found=self.found, expected=self.expected
+        )
+        return f"{where}: {said}"
+
+
+class Link(NamedTuple):
+    """One row of a chain, as plain values; `at` as it is hashed."""
+
+    id: str
+    project: str
+    run: str | None
+    seq: int
+    type: str
+    at: str
+    by: str
+    version: int
+    status: str | None
+    payload: str | None
+    salt: str | None
+    digest: str
+    previous: str
+    hash: str
+
+
+# --- hashes and signatures ------------------------------------------------------
+
+
+def canonical(value: Any) -> str:
+    """Return the one JSON text of a value."""
+    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+
+
+def sha256(text: str) -> str:
+    """Hash a text."""
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def payload_digest(payload: str, salt: str) -> str:
+    """Hash a payload with its salt, so that an erased one cannot be guessed."""
+    return sha256(salt + payload)
+
+
+def turn_digest(said: Mapping[str, Any]) -> str:
+    """Hash what a turn says, as its event names it."""
+    return payload_digest(canonical(said), "")
+
+
+def row_hash(header: Mapping[str, Any], *, previous: str, digest: str) -> str:
+    """Hash one link of a chain."""
+    return sha256(canonical({**header, "digest": digest, "previous": previous}))
+
+
+def anchor_statement(project: str, at: str, said: Mapping[str, Any]) -> str:
+    """Return what a checkpoint's signature covers: runs' heads, the chain before it, its number."""
+    place = {"type": ANCHORED, "project": project, "at": at}
+    return canonical({**place, **{name: said[name] for name in ANCHOR_SIGNS}})
+
+
+def amendment_statement(project: str, at: str, by: str, said: Mapping[str, Any]) -> str:
+    """Return what the signature of an erasure or a restoration covers: all that is known."""
+    place = {"type": AMENDED, "project": project, "at": at, "by": by}
+    known = {k: v for k, v in said.items() if k != "signature" and v is not None}
+    return canonical({**place, **known})
+
+
+def head_statement(line: Mapping[str, Any]) -> str:
+    """Return what the signature of a line in the file of heads covers."""
+    return canonical({name: value for name, value in line.items() if name != "signature"})
+
+
+def is_signed(statement: str, signature: str, key: str) -> bool:
+    """Tell whether the holder of an Ed25519 key signed a statement; both in hex."""
+    try:
+        public = Ed25519PublicKey.from_public_bytes(bytes.fromhex(key))
+        public.verify(bytes.fromhex(signature), statement.encode("utf-8", "surrogatepass"))
+    except (InvalidSignature, ValueError):
+        return False
+    return True
+
+
+# --- chains ---------------------------------------------------------------------
+
+
+class Chain:
+    """One chain, walked row by row from its beginning."""
+
+    def __init__(self) -> None:
+        self.head = GENESIS
+        self.length = 0
+        self.last: Link | None = None
+
+    def take(self, link: Link, *, may_be_blank: bool = False) -> Iterator[Fault]:
+        """Walk over the next row; yield what does not hold of it."""
+        if link.seq != self.length:
+            yield fault_at(link, "missing")
+        elif link.previous != self.head:
+            yield fault_at(link, "unlinked")
+        if not _fits(link):
+            yield fault_at(link, "changed")
+        if (link.payload is None or link.salt is None) and not may_be_blank:
+            yield fault_at(link, "blanked")
+        self.head, self.length, self.last = link.hash, link.seq + 1, link
+
+    def end(self, *, head: str, length: int, project: str, run: str | None) -> Iterator[Fault]:
+        """Compare the end with where the database says that the chain ends."""
+        if (self.head, self.length) != (head, length):
+            row = self.last.id if self.last else None
+            yield Fault(kind="cut", project=project, run=run, seq=self.length - 1, row=row)
+
+
+class Head(NamedTuple):
+    """Where a run's chain stood at its last checkpoint, and the row that signs it."""
+
+    seq: int
+    hash: str
+    row: str
+
+
+class Erased(NamedTuple):
+    """How far a run's words were erased, by a signed event: rows and turns."""
+
+    rows: int = -1
+    turns: int = -1
+
+
+class ProjectChain(Chain):
+    """A project's own chain: also collects what its signed rows say of its runs.
+
+    `trusted`: the public keys that may sign; None: whichever signs first. `old_rule`
+    checks checkpoints from before there were keys; None: they are counted only.
+    """
+
+    def __init__(
+        self, *, trusted: Collection[str] | None, old_rule: Callable[[Any], bool] | None = None
+    ) -> None:
+        super().__init__()
+        self.trusted = trusted
+        self.old_rule = old_rule
+        self.heads: dict[str, Head] = {}
+        self.erased: dict[str, Erased] = {}
+        self.anchors = 0
+        self.old_anchors = 0
+        self.retired: set[str] = set()
+        self._adopts = trusted is None
+        self.marked_at: str | None = None
+        self.anchored_at: str | None = None
+        self._last_anchor = ""
+        self._is_rewritten = False
+
+    def take(self, link: Link, *, may_be_blank: bool = False) -> Iterator[Fault]:
+        """Walk over the next row; a signed one is checked and remembered."""
+        before = self.head
+        yield from super().take(link, may_be_blank=may_be_blank)
+        try:
+            if link.type == ANCHORED:
+                yield from self._take_anchor(link, before)
+            elif link.type == AMENDED and link.payload is not None:
+                yield from self._take_amendment(link, json.loads(link.payload))
+        except (ValueError, KeyError, TypeError):
+            yield fault_at(link, "unsigned")
+
+    def _take_anchor(self, link: Link, before: str) -> Iterator[Fault]:
+        predecessor, self._last_anchor = self._last_anchor, link.hash
+        self.anchors += 1
+        if link.payload is None:
+            return
+        said = json.loads(link.payload)
+        if said.get("key") is None:
+            yield from self._take_old_anchor(link, said)
+            return
+        self.marked_at = self.marked_at or link.at
+        if not self._is_signed(anchor_statement(link.project, link.at, said), said):
+            yield fault_at(link, "unsigned")
+            return
+        told = (said["head_seq"], said["head"], said["predecessor"])
+        if said["number"] != self.anchors:
+            self.anchors = int(said["number"])
+            yield fault_at(link, "dropped")
+        elif told != (link.seq - 1, before, predecessor) and not self._is_rewritten:
+            self._is_rewritten = True  # every later one says the same
+            yield fault_at(link, "rewritten")
+        self._remember(link, said)
+
+    def _take_old_anchor(self, link: Link, said: Mapping[str, Any]) -> Iterator[Fault]:
+        self.old_anchors += 1
+        if self.marked_at is not None or (self.old_rule and not self.old_rule(said)):
+            yield fault_at(link, "unsigned")
+        else:
+            self._remember(link, said)
+
+    def _remember(self, link: Link, said: Mapping[str, Any]) -> None:
+        self.anchored_at = link.at
+        for run, (seq, hash_) in said["heads"].items():
+            self.heads[run] = Head(seq, hash_, link.id)
+
+    def _take_amendment(self, link: Link, said: Mapping[str, Any]) -> Iterator[Fault]:
+        statement = amendment_statement(link.project, link.at, link.by, said)
+        if not self._is_signed(statement, said):
+            yield fault_at(link, "erasure")
+        elif said["change"] == "erased":
+            before = self.erased.get(said["of_run"], Erased())
+            now = Erased(said["through_seq"], said["turns_through"])
+            self.erased[said["of_run"]] = Erased(*map(max, before, now))
+        elif said["change"] == "rotated":
+            self._succeed(said)
+        elif said["change"] == "imported" and said.get("former"):
+            self.retired.add(said["former"])
+
+    def _succeed(self, said: Mapping[str, Any]) -> None:
+        """Take leave of a key: from here on its successor signs, and it may not."""
+        self.retired.add(said["key"])
+        if self._adopts:
+            self.trusted = {*(self.trusted or ()), said["successor"]}
+
+    def _is_signed(self, statement: str, said: Mapping[str, Any]) -> bool:
+        if self.trusted is None:
+            self.trusted = {said["key"]}
+        if said["key"] not in self.trusted or said["key"] in self.retired:
+            return False
+        return is_signed(statement, said["signature"], said["key"])
+
+
+class RunChain(Chain):
+    """A run's chain, compared with what its project's checkpoints signed."""
+
+    def __init__(self, project: ProjectChain, run: str) -> None:
+        super().__init__()
+        self._anchor = project.heads.get(run)
+        self._erased_through = project.erased.get(run, Erased()).rows
+        self._anchored_at = _moment(project.anchored_at)
+        self._is_told = False
+
+    def take(self, link: Link, *, may_be_blank: bool = False) -> Iterator[Fault]:
+        """Walk over the next row."""
+        is_erased = link.seq <= self._erased_through and link.type != MONEY
+        is_blank = link.payload is None and link.salt is None
+        yield from super().take(link, may_be_blank=may_be_blank or (is_erased and is_blank))
+        anchored_seq = self._anchor.seq if self._anchor else -1
+        if self._anchor and link.seq == anchored_seq and link.hash != self._anchor.hash:
+            yield fault_at(link, "rewritten")
+        if link.seq > anchored_seq and self._is_backdated(link) and not self._is_told:
+            self._is_told = True
+            yield fault_at(link, "unanchored")
+
+    def end_signed(self, *, project: str, run: str) -> Iterator[Fault]:
+        """Compare the end with the last checkpoint."""
+        if self._anchor and self.length <= self._anchor.seq:
+            row = self.last.id if self.last else self._anchor.row
+            yield Fault(kind="cut", project=project, run=run, seq=self.length - 1, row=row)
+
+    def _is_backdated(self, link: Link) -> bool:
+        anchored_at, at = self._anchored_at, _moment(link.at)
+        return anchored_at is not None and at is not None and at < anchored_at - SLACK
+
+
+def fault_at(link: Link, kind: str, **said: str) -> Fault:
+    """Name a fault of a row."""
+    return Fault(kind=kind, project=link.project, run=link.run, seq=link.seq, row=link.id, **said)
+
+
+def missing_runs(project: str, chain: ProjectChain, seen: Collection[str]) -> Iterator[Fault]:
+    """Name the signed runs that are gone."""
+    for run, head in chain.heads.items():
+        if run not in seen:
+            yield Fault(kind="run_missing", project=project, run=run, seq=head.seq, row=head.row)
+
+
+def _fits(link: Link) -> bool:
+    header = {
+        "project": link.project,
+        "run": link.run,
+        "seq": link.seq,
+        "type": link.type,
+        "at": link.at,
+        "by": link.by,
+        "version": link.version,
+        "status": link.status,
+    }
+    if row_hash(header, previous=link.previous, digest=link.digest) != link.hash:
+        return False
+    is_kept = link.payload is not None and link.salt is not None
+    return not is_kept or payload_digest(link.payload or "", link.salt or "") == link.digest
+
+
+def _moment(text: str | None) -> datetime | None:
+    return datetime.fromisoformat(text) if text else None
+
+
+# --- the file of heads ------------------------------------------------------------
+
+
+class Witness:
+    """A project's file of heads, compared with its chain as that is walked.
+
+    Each line names a checkpoint: its number, its row's place and hash, signed. What the
+    file knows, the chain must have. Only a line that differs has its signature checked.
+    """
+
+    def __init__(
+        self, project: str, lines: Iterable[str], *, trusted: Collection[str] | None
+    ) -> None:
+        self.lines = 0
+        self.since: str | None = None
+        self.last: dict[str, Any] | None = None
+        self._project = project
+        self._trusted = trusted
+        self._left = self._read(lines)
+        self._next = next(self._left, None)
+        self._differs = False
+
+    def take(self, link: Link) -> Iterator[Fault]:
+        """Look whether the file knows a checkpoint at this row, and the same one."""
+        while self._next is not None and self._place(self._next) <= link.seq:
+            line, self._next = self._next, next(self._left, None)
+            if (self._place(line), line.get("hash")) == (link.seq, link.hash):
+                continue
+            if not self._is_ours(line):
+                yield self._unsigned(line)
+            elif not self._differs:  # after the first all differ
+                self._differs = True
+                yield fault_at(link, "other_history", what=_named(line))
+
+    def end(self, last: Link | None) -> Iterator[Fault]:
+        """Name the checkpoints that only the file knows."""
+        known: list[dict[str, Any]] = []
+        while self._next is not None:
+            line, self._next = self._next, next(self._left, None)
+            if self._is_ours(line):
+                known = [known[0] if known else line, line]
+            else:
+                yield self._unsigned(line)
+        if known:
+            named = " to ".join(dict.fromkeys(_named(line) for line in known))
+            yield Fault(
+                kind="older_copy",
+                project=self._project,
+                seq=known[0]["seq"],
+                row=last.id if last else None,
+                what=named,
+            )
+
+    def _read(self, lines: Iterable[str]) -> Iterator[dict[str, Any]]:
+        for text in lines:
+            self.lines += 1
+            try:
+                line: Any = json.loads(text)
+            except ValueError:
+                line = None
+            line = line if isinstance(line, dict) else {}
+            self.since, self.last = self.since or line.get("at"), line
+            yield {**line, "line": self.lines}
+
+    def _place(self, line: Mapping[str, Any]) -> int:
+        seq = line.get("seq")
+        return seq if isinstance(seq, int) else -1
+
+    def _is_ours(self, line: Mapping[str, Any]) -> bool:
+        said = {name: value for name, value in line.items() if name != "line"}
+        key = str(said.get("key"))
+        if self._trusted is not None and key not in self._trusted:
+            return False
+        is_here = said.get("project") == self._project
+        return is_here and is_signed(head_statement(said), str(said.get("signature")), key)
+
+    def _unsigned(self, line: Mapping[str, Any]) -> Fault:
+        return Fault(kind="heads_file", project=self._project, what=str(line["line"]))
+
+
+def _named(line: Mapping[str, Any]) -> str:
+    return f"{line.get('number')} of {line.get('at')}"
+
+
+# --- an export --------------------------------------------------------------------
+
+
+@dataclass(slots=True, kw_only=True)
+class Verdict:
+    """What was found of an export."""
+
+    rows: int = 0
+    faults: list[Fault] = field(default_factory=list)
+    projects: dict[str, ProjectChain] = field(default_factory=dict)
+
+
+def verify_export(
+    path: Path, *, trusted: Collection[str] | None = None, heads: Collection[Path] = ()
+) -> Verdict:
+    """Verify an export, JSON Lines in any order, and the files of heads beside it.
+
+    Read twice: first what the projects' own rows sign, then the runs' rows.
+    """
+    verdict = Verdict()
+    witnesses = dict(_witness(one, trusted) for one in heads)
+    for link in _in_order(link for link in read_export(path) if link.run is None):
+        chain = verdict.projects.setdefault(link.project, ProjectChain(trusted=trusted))
+        verdict.faults += chain.take(link)
+        if link.project in witnesses:
+            verdict.faults += witnesses[link.project].take(link)
+        verdict.rows += 1
+    for project, witness in witnesses.items():
+        chain = verdict.projects.setdefault(project, ProjectChain(trusted=trusted))
+        verdict.faults += witness.end(chain.last)
+    verdict.faults += _run_faults(path, verdict)
+    return verdict
+
+
+def read_export(path: Path) -> Iterator[Link]:
+    """Read the rows of an export."""
+    with path.open(encoding="utf-8") as lines:
+        for line in lines:
+            row = json.loads(line)
+            payload = row["payload"]
+            text = None if payload is None else canonical(payload)
+            at = datetime.fromisoformat(row["at"]).isoformat()
+            yield Link(
+                **{name: row.get(name) for name in Link._fields} | {"payload": text, "at": at}
+            )
+
+
+def _run_faults(path: Path, verdict: Verdict) -> Iterator[Fault]:
+    runs: dict[tuple[str, str], RunChain] = {}
+    for link in _in_order(link for link in read_export(path) if link.run is not None):
+        key = (link.project, str(link.run))
+        project = verdict.projects.setdefault(link.project, ProjectChain(trusted=None))
+        chain = runs.setdefault(key, RunChain(project, key[1]))
+        verdict.rows += 1
+        yield from chain.take(link)
+    for (name, run), chain in runs.items():
+        yield from chain.end_signed(project=name, run=run)
+    for name, project in verdict.projects.items():
+        yield from missing_runs(name, project, {run for of, run in runs if of == name})
+
+
+def _in_order(links: Iterable[Link]) -> Iterator[Link]:
+    """Give each chain's rows in order: two written in the same millisecond may be swapped."""
+    due: dict[tuple[str, str | None], int] = defaultdict(int)
+    early: dict[tuple[str, str | None], dict[int, Link]] = defaultdict(dict)
+    for link in links:
+        chain = (link.project, link.run)
+        early[chain][link.seq] = link
+        while due[chain] in early[chain]:
+            yield early[chain].pop(due[chain])
+            due[chain] += 1
+    for rows in early.values():  # behind a gap
+        yield from (rows[seq] for seq in sorted(rows))
+
+
+def _witness(path: Path, trusted: Collection[str] | None) -> tuple[str, Witness]:
+    lines = path.read_text(encoding="utf-8").splitlines()
+    project = json.loads(lines[0])["project"] if lines else path.stem
+    return project, Witness(project, lines, trusted=trusted)
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Verify an export; 0: it holds, 1: it does not, 2: it cannot be read."""
+    parser = argparse.ArgumentParser(description="Verify an exported audit log.")
+    parser.add_argument("export", type=Path, help="JSON Lines, as /api/v1/audit/export/ gives them")
+    parser.add_argument(
+        "--key",
+        action="append",
+        metavar="HEX",
+        help="a public key you trust, from `manage.py verify_audit --public-key`; may be repeated",
+    )
+    parser.add_argument(
+        "--heads",
+        action="append",
+        default=[],
+        type=Path,
+        metavar="FILE",
+        help="a file of heads, from the data directory or from where they are sent",
+    )
+    asked = parser.parse_args(arguments)
+    try:
+        verdict = verify_export(asked.export, trusted=asked.key, heads=asked.heads)
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        sys.stderr.write(f"{asked.export} cannot be read: {type(error).__name__}: {error}\n")
+        return 2
+    for line in _report(verdict, trusts=asked.key is not None):
+        sys.stdout.write(f"{line}\n")
+    return 1 if verdict.faults else 0
+
+
+def _report(verdict: Verdict, *, trusts: bool) -> Iterator[str]:
+    yield from (fault.words for fault in verdict.faults)
+    for name, chain in verdict.projects.items():
+        signed = chain.anchors - chain.old_anchors
+        yield f"project {name}: {signed} signed checkpoints, the last of {chain.anchored_at}"
+        if chain.old_anchors:
+            yield f"  {chain.old_anchors} older ones are signed as only the server can check"
+        if not trusts and signed:
+            key = ", ".join(chain.trusted or ())
+            yield f"  signed with {key}: compare it with your server's key"
+    yield f"{verdict.rows} rows: {'they hold' if not verdict.faults else 'they do not hold'}"
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,248 @@
+"""What one project adds to an account: its model calls and loops, as the database has them."""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, date, datetime
+from decimal import Decimal
+from typing import Any, Literal, cast
+from uuid import UUID
+
+from django.db.models import Count, F, Q, QuerySet, Sum
+from django.db.models.functions import TruncDate, TruncMinute
+
+from missioncontrol.accounts.models import Project
+from missioncontrol.costs.ledger import JUDGE
+from missioncontrol.costs.spending import zone_of
+from missioncontrol.reports import loops
+from missioncontrol.reports.loops import Loop
+from missioncontrol.reports.periods import (
+    Period,
+    PeriodKind,
+    days_until,
+    period_before,
+    period_of,
+    same_time_before,
+    today,
+)
+from missioncontrol.reports.savings import Lasted
+from missioncontrol.runs.models import JournalRow, ModelCall, Run
+from missioncontrol.runs.rows import USAGE_COLUMNS
+from missioncontrol.runs.selectors import dollars
+from missioncontrol.wire.costs import CostBudget
+
+Group = Literal["agent", "model", "project", "run"]
+GROUPS: tuple[Group, ...] = ("agent", "model", "project", "run")
+COLUMNS = {"agent": "agent", "model": "model", "project": "project_id", "run": "run_id"}
+TREND_DAYS = 14
+JUDGES = Q(source=JUDGE)
+NOTHING = Decimal(0)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """Which account is asked for; `day` is any day in it, None today's."""
+
+    kind: PeriodKind = "day"
+    day: date | None = None
+    group_by: Group = "agent"
+    agent: str | None = None
+    model: str | None = None
+
+
+@dataclass(slots=True)
+class Part:
+    """What one project adds to an account."""
+
+    project: Project
+    period: Period
+    before: Period
+    by_then: datetime
+    groups: dict[str, dict[str, Any]]
+    earlier: dict[str, Decimal]
+    models: dict[str, set[str]]
+    loops: list[Loop]
+    stops: list[Loop]
+    lasted: list[Lasted]
+    budget: CostBudget | None
+    names: dict[str, str] = field(default_factory=dict)
+
+
+def calls_of(project: Project, asked: Asked) -> QuerySet[ModelCall]:
+    """Find the model calls that an account is about, of any time."""
+    found = ModelCall.objects.filter(project=project)
+    found = found if asked.agent is None else found.filter(agent=asked.agent)
+    return found if asked.model is None else found.filter(model=asked.model)
+
+
+def budget_of(project: Project, day: date, spent: Decimal) -> CostBudget | None:
+    """Return one day's ceiling in dollars, with what was allowed on top, and what is left.
+
+    A day that is over has the one that held when it ended; None: there was none, or nothing
+    tells any more.
+    """
+    ceiling = (_budgets_at_the_end_of(project, day).get("day") or {}).get("usd")
+    if ceiling is None:
+        return None
+    extra = extra_of(project, day)
+    whole = Decimal(str(ceiling)) + extra
+    return CostBudget(ceiling_usd=whole, extra_usd=extra, left_usd=whole - spent)
+
+
+def _budgets_at_the_end_of(project: Project, day: date) -> dict[str, Any]:
+    """Read the journal: what the first change after a day replaced stood until then."""
+    until = period_of("day", day, zone_of(project.time_zone)).until
+    if project.created_at >= until:
+        return {}
+    told = JournalRow.objects.filter(project=project, run=None, type="policy.changed")
+    for row in told.filter(at__gte=until).order_by("seq"):
+        said: dict[str, Any] | None = json.loads(row.payload) if row.payload else None
+        if said is None:  # it was erased, and may have been a budget's
+            return {}
+        if said.get("what") == "budgets":
+            before: dict[str, Any] = said["before"]
+            return before
+    budgets: dict[str, Any] = project.budgets
+    return budgets
+
+
+def extra_of(project: Project, day: date) -> Decimal:
+    """Return the dollars that were allowed on top of one day's ceiling, as the journal has it."""
+    if project.day_extra.get("day") == day.isoformat():
+        return _usd_in(project.day_extra)
+    told = JournalRow.objects.filter(project=project, run=None, type="policy.changed")
+    about = told.filter(payload__contains=f'"day":"{day.isoformat()}"').order_by("-seq")
+    for row in about:
+        said = json.loads(row.payload or "{}")
+        if said.get("what") == "day_extra" and said["after"].get("day") == day.isoformat():
+            return _usd_in(said["after"])
+    return NOTHING
+
+
+def _usd_in(extra: dict[str, Any]) -> Decimal:
+    return Decimal(str((extra.get("more") or {}).get("usd", "0")))
+
+
+def gather(project: Project, asked: Asked, *, at: datetime) -> Part:
+    """Read everything of one project that an account is made of."""
+    zone = zone_of(project.time_zone)
+    period = period_of(asked.kind, asked.day or today(zone, at=at), zone)
+    before = period_before(asked.kind, period)
+    by_then = same_time_before(period, before, at=at)
+    calls = calls_of(project, asked)
+    key = F(COLUMNS[asked.group_by])
+    groups = grouped(between(calls, period.since, period.until), key)
+    part = Part(
+        project=project,
+        period=period,
+        before=before,
+        by_then=by_then,
+        groups=groups,
+        earlier=_totals(between(calls, before.since, by_then), key),
+        models=_unpriced_models(between(calls, period.since, period.until), key),
+        loops=chosen(_trend_loops(project, period, at=at), asked),
+        stops=chosen(loops.stopped(project.id, since=period.since, until=period.until), asked),
+        lasted=loops.lasted(project.id, at=min(at, period.until)),
+        budget=None,
+    )
+    if asked.kind == "day" and asked.agent is None and asked.model is None:
+        part.budget = budget_of(project, period.first, sum(map(_total, groups.values()), NOTHING))
+    part.names = _names_of(part, asked.group_by)
+    return part
+
+
+def _trend_loops(project: Project, period: Period, *, at: datetime) -> list[Loop]:
+    days = trend_days(period, at=at)
+    trend = Period(first=days[0], last=period.last, zone=period.zone)
+    return loops.loops(project.id, since=min(trend.since, period.since), until=period.until)
+
+
+def trend_days(period: Period, *, at: datetime) -> list[date]:
+    """Return the 14 days whose loops and costs are shown: up to today, or the period's end."""
+    return days_until(min(period.last, today(period.zone, at=at)), count=TREND_DAYS)
+
+
+def chosen(found: Iterable[Loop], asked: Asked) -> list[Loop]:
+    """Keep what an account is about, where it is about one agent or model."""
+    return [
+        loop
+        for loop in found
+        if asked.agent in {None, loop.agent} and asked.model in {None, loop.model}
+    ]
+
+
+def between(calls: QuerySet[ModelCall], since: datetime, until: datetime) -> QuerySet[ModelCall]:
+    """Keep the calls that were counted from `since` on, before `until`."""
+    return calls.filter(at__gte=since, at__lt=until)
+
+
+def grouped(calls: QuerySet[ModelCall], key: F) -> dict[str, dict[str, Any]]:
+    """Add calls up by a column, the judge's apart; `runs` are the ids of the runs."""
+    tokens = {f"sum_{name}": Sum(column, filter=~JUDGES) for name, column in USAGE_COLUMNS.items()}
+    sums = (
+        calls.annotate(key=key)
+        .values("key")
+        .annotate(
+            calls=Count("id", filter=~JUDGES),
+            judge_calls=Count("id", filter=JUDGES),
+            unpriced=Count("id", filter=Q(cost_usd__isnull=True)),
+            cost=Sum("cost_usd", filter=~JUDGES),
+            judge_cost=Sum("cost_usd", filter=JUDGES),
+            **tokens,
+        )
+    )
+    runs: dict[str, set[UUID]] = defaultdict(set)
+    for name, run in calls.annotate(key=key).values_list("key", "run_id").distinct().order_by():
+        runs[str(name)].add(run)
+    return {
+        str(one["key"]): {**cast(Any, one), "runs": runs[str(one["key"])]}
+        for one in sums.order_by()
+    }
+
+
+def _totals(calls: QuerySet[ModelCall], key: F) -> dict[str, Decimal]:
+    sums = calls.annotate(key=key).values("key").annotate(cost=Sum("cost_usd")).order_by()
+    return {str(one["key"]): dollars(one["cost"]) for one in sums}
+
+
+def _unpriced_models(calls: QuerySet[ModelCall], key: F) -> dict[str, set[str]]:
+    found: dict[str, set[str]] = defaultdict(set)
+    unpriced = calls.filter(cost_usd__isnull=True).exclude(model="").annotate(key=key)
+    for name, model in unpriced.values_list("key", "model").distinct().order_by():
+        found[str(name)].add(model)
+    return found
+
+
+def _names_of(part: Part, group_by: Group) -> dict[str, str]:
+    if group_by == "project":
+        return {str(part.project.id): part.project.name}
+    if group_by != "run":
+        return {}
+    runs = Run.objects.filter(pk__in=list(part.groups)).values_list("id", "name")
+    return {str(run): name for run, name in runs}
+
+
+def _total(one: dict[str, Any]) -> Decimal:
+    return dollars(one["cost"]) + dollars(one["judge_cost"])
+
+
+def minute_sums(calls: QuerySet[ModelCall], period: Period) -> list[tuple[datetime, Decimal]]:
+    """Return what calls cost in each minute of a period that has any."""
+    found = between(calls, period.since, period.until).filter(cost_usd__isnull=False)
+    minutes = found.annotate(minute=TruncMinute("at", tzinfo=UTC)).values("minute")
+    sums = minutes.annotate(cost=Sum("cost_usd")).order_by("minute")
+    return [(one["minute"], dollars(one["cost"])) for one in cast(Any, sums)]
+
+
+def day_sums(
+    calls: QuerySet[ModelCall], days: Sequence[date], period: Period
+) -> list[tuple[date, str, Decimal]]:
+    """Return what each agent's calls cost on each of these days."""
+    whole = Period(first=days[0], last=days[-1], zone=period.zone)
+    day = TruncDate("at", tzinfo=period.zone)
+    found = between(calls, whole.since, whole.until).annotate(day=day)
+    sums = found.values("day", "agent").annotate(cost=Sum("cost_usd")).order_by()
+    return [(one["day"], one["agent"], dollars(one["cost"])) for one in cast(Any, sums)]

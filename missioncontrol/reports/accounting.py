@@ -1,0 +1,298 @@
+"""What was spent in a day, a week or a month: against before, the budget, and by whom.
+
+One account of one project in its own time zone; several are added up. The Costs page
+shows it while the day runs, the daily report keeps it once the day is over.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterable, Sequence
+from datetime import datetime, timedelta
+from decimal import Decimal
+from typing import Any
+from uuid import UUID
+
+from django.db.models import F
+
+from guard.turn import Usage
+from missioncontrol.accounts.models import Project
+from missioncontrol.reports import loops, savings
+from missioncontrol.reports.account_parts import (
+    NOTHING,
+    TREND_DAYS,
+    Asked,
+    Group,
+    Part,
+    between,
+    calls_of,
+    chosen,
+    day_sums,
+    gather,
+    grouped,
+    minute_sums,
+    trend_days,
+)
+from missioncontrol.reports.loops import Loop
+from missioncontrol.reports.periods import MINUTE, Period, PeriodKind, today
+from missioncontrol.reports.savings import Estimate
+from missioncontrol.runs.models import Run
+from missioncontrol.runs.rows import USAGE_COLUMNS
+from missioncontrol.runs.selectors import dollars
+from missioncontrol.wire.costs import (
+    CostAccount,
+    CostBudget,
+    CostDay,
+    CostGroup,
+    CostPoint,
+    CostSum,
+    Saving,
+)
+
+POINTS: dict[PeriodKind, timedelta] = {
+    "day": timedelta(minutes=15),
+    "week": timedelta(hours=2),
+    "month": timedelta(hours=8),
+}
+MOST_GROUPS = 200
+
+
+def account(projects: Collection[UUID], asked: Asked, *, at: datetime) -> CostAccount:
+    """Return the account of these projects, each in its own days, added up."""
+    listed = list(Project.objects.filter(pk__in=projects).order_by("id"))
+    parts = [gather(project, asked, at=at) for project in listed]
+    return _added(parts, asked, at=at)
+
+
+def _added(parts: Sequence[Part], asked: Asked, *, at: datetime) -> CostAccount:
+    first = parts[0]
+    zones = {part.project.time_zone for part in parts}
+    stops = [loop.stop for part in parts for loop in part.stops if loop.stop]
+    lasted = [one for part in parts for one in part.lasted]
+    groups = _groups(parts, asked, lasted, at=at)
+    earlier = sum((sum(part.earlier.values(), NOTHING) for part in parts), NOTHING)
+    return CostAccount(
+        projects=tuple(part.project.id for part in parts),
+        range=asked.kind,
+        first_day=first.period.first.isoformat(),
+        last_day=first.period.last.isoformat(),
+        time_zone=zones.pop() if len(zones) == 1 else "",
+        at=at,
+        since=first.period.since,
+        over=all(at >= part.period.until for part in parts),
+        minutes=max(part.period.minutes for part in parts),
+        minute=max(_minute(part.period, at) for part in parts),
+        spent=_sum_of(parts),
+        before=_sum_before(parts, asked),
+        before_by_then_usd=earlier,
+        before_day=first.before.first.isoformat(),
+        budget=_added_budget(parts),
+        saved=_saving(savings.estimate(stops, lasted)),
+        points=tuple(_points(parts, asked, earlier, at=at)),
+        days=tuple(_days(parts, asked, at=at)),
+        group_by=asked.group_by,
+        groups=groups[:MOST_GROUPS],
+        groups_left_out=max(0, len(groups) - MOST_GROUPS),
+    )
+
+
+def _minute(period: Period, at: datetime) -> int:
+    return max(0, min((at - period.since) // MINUTE, period.minutes))
+
+
+def _sum_of(parts: Sequence[Part]) -> CostSum:
+    rows = [one for part in parts for one in part.groups.values()]
+    found = [
+        loop
+        for part in parts
+        for loop in part.loops
+        if part.period.since <= loop.at < part.period.until
+    ]
+    return _sum(rows, loops=len(found), stops=sum(len(part.stops) for part in parts))
+
+
+def _sum(rows: Iterable[dict[str, Any]], *, loops: int, stops: int) -> CostSum:
+    rows = list(rows)
+    agents = sum((dollars(one["cost"]) for one in rows), NOTHING)
+    judge = sum((dollars(one["judge_cost"]) for one in rows), NOTHING)
+    return CostSum(
+        total_usd=agents + judge,
+        agents_usd=agents,
+        judge_usd=judge,
+        calls=sum(one["calls"] for one in rows),
+        judge_calls=sum(one["judge_calls"] for one in rows),
+        unpriced_calls=sum(one["unpriced"] for one in rows),
+        runs=len(set().union(*(one["runs"] for one in rows))),
+        loops=loops,
+        stops=stops,
+    )
+
+
+def _sum_before(parts: Sequence[Part], asked: Asked) -> CostSum:
+    rows: list[dict[str, Any]] = []
+    found: list[Loop] = []
+    ended: list[Loop] = []
+    for part in parts:
+        project, period = part.project, part.before
+        calls = between(calls_of(project, asked), period.since, period.until)
+        rows += grouped(calls, F("project_id")).values()
+        found += loops.loops(project.id, since=period.since, until=period.until)
+        ended += loops.stopped(project.id, since=period.since, until=period.until)
+    return _sum(rows, loops=len(chosen(found, asked)), stops=len(chosen(ended, asked)))
+
+
+def _added_budget(parts: Sequence[Part]) -> CostBudget | None:
+    """Add ceilings up; where a project has none, there is none of all."""
+    found = [part.budget for part in parts if part.budget is not None]
+    if len(found) < len(parts) or not found:
+        return None
+    return CostBudget(
+        ceiling_usd=sum((one.ceiling_usd for one in found), NOTHING),
+        extra_usd=sum((one.extra_usd for one in found), NOTHING),
+        left_usd=sum((one.left_usd for one in found), NOTHING),
+    )
+
+
+def _saving(made: Estimate) -> Saving:
+    return Saving(
+        low_usd=made.low,
+        likely_usd=made.likely,
+        high_usd=made.high,
+        stops=made.stops,
+        unpriced_stops=made.unpriced,
+        samples=made.samples,
+        enough=savings.ENOUGH,
+        median_turns=made.turns,
+    )
+
+
+# --- by whom --------------------------------------------------------------------
+
+
+def _groups(
+    parts: Sequence[Part], asked: Asked, lasted: list[savings.Lasted], *, at: datetime
+) -> tuple[CostGroup, ...]:
+    keys = {key for part in parts for key in part.groups}
+    keys |= {key for part in parts for key in part.earlier if asked.group_by != "run"}
+    keys |= {
+        _key_in(loop, asked.group_by)
+        for part in parts
+        for loop in part.loops
+        if part.period.since <= loop.at < part.period.until
+    }
+    found = [_group(key, parts, asked, lasted, at=at) for key in keys]
+    return tuple(sorted(found, key=lambda one: (-one.cost_usd - one.judge_cost_usd, one.name)))
+
+
+def _key_in(loop: Loop, group_by: Group) -> str:
+    return str(getattr(loop, group_by))
+
+
+def _group(
+    key: str, parts: Sequence[Part], asked: Asked, lasted: list[savings.Lasted], *, at: datetime
+) -> CostGroup:
+    rows = [part.groups[key] for part in parts if key in part.groups]
+    mine = [
+        (part, loop)
+        for part in parts
+        for loop in part.loops
+        if _key_in(loop, asked.group_by) == key
+    ]
+    stops = [
+        loop.stop
+        for part in parts
+        for loop in part.stops
+        if loop.stop and _key_in(loop, asked.group_by) == key
+    ]
+    now = [loop for part, loop in mine if part.period.since <= loop.at < part.period.until]
+    told = _sum(rows, loops=len(now), stops=len(stops))
+    models = set().union(*(part.models.get(key, set()) for part in parts))
+    names = {name for part in parts if (name := part.names.get(key))}
+    return CostGroup(
+        key=key,
+        name=names.pop() if names else _run_name(key, asked.group_by),
+        calls=told.calls,
+        judge_calls=told.judge_calls,
+        unpriced_calls=told.unpriced_calls,
+        unpriced_models=tuple(sorted(models)),
+        usage=_usage(rows),
+        cost_usd=told.agents_usd,
+        judge_cost_usd=told.judge_usd,
+        before_usd=sum((part.earlier.get(key, NOTHING) for part in parts), NOTHING),
+        runs=told.runs,
+        loops=told.loops,
+        trend=_trend(mine, at=at),
+        saved=_saving(savings.estimate(stops, lasted)),
+    )
+
+
+def _run_name(key: str, group_by: Group) -> str:
+    if group_by != "run":
+        return key
+    return Run.objects.filter(pk=key).values_list("name", flat=True).first() or key
+
+
+def _usage(rows: Iterable[dict[str, Any]]) -> Usage:
+    total: Counter[str] = Counter()
+    for one in rows:
+        total.update({name: one[f"sum_{name}"] or 0 for name in USAGE_COLUMNS})
+    return Usage(**{name: total[name] for name in USAGE_COLUMNS})
+
+
+def _trend(mine: Iterable[tuple[Part, Loop]], *, at: datetime) -> tuple[int, ...]:
+    """Count loops a day, oldest first; each project's in its own days."""
+    counted = [0] * TREND_DAYS
+    for part, loop in mine:
+        days = trend_days(part.period, at=at)
+        back = (days[-1] - today(part.period.zone, at=loop.at)).days
+        if 0 <= back < TREND_DAYS:
+            counted[TREND_DAYS - 1 - back] += 1
+    return tuple(counted)
+
+
+# --- over time ------------------------------------------------------------------
+
+
+def _points(
+    parts: Sequence[Part], asked: Asked, earlier: Decimal, *, at: datetime
+) -> Iterable[CostPoint]:
+    """Add up from the beginning on: this period, and the one before at the same minute."""
+    step = POINTS[asked.kind] // MINUTE
+    now, before = _steps(parts, asked, step)
+    length = max(part.period.minutes for part in parts)
+    reached = max(_minute(part.period, at) for part in parts)
+    whole = sum(now.values(), NOTHING)
+    for place in range(-(-length // step) + 1):
+        minute = min(place * step, length)
+        if 0 <= reached - (minute - step) < step and reached < minute:
+            yield CostPoint(minute=reached, spent_usd=whole, before_usd=earlier)
+        spent = sum((now[one] for one in range(place)), NOTHING) if minute <= reached else None
+        then = sum((before[one] for one in range(place)), NOTHING)
+        yield CostPoint(minute=minute, spent_usd=spent, before_usd=then)
+
+
+def _steps(
+    parts: Sequence[Part], asked: Asked, step: int
+) -> tuple[dict[int, Decimal], dict[int, Decimal]]:
+    now: dict[int, Decimal] = defaultdict(Decimal)
+    before: dict[int, Decimal] = defaultdict(Decimal)
+    for part in parts:
+        calls = calls_of(part.project, asked)
+        for into, period in ((now, part.period), (before, part.before)):
+            for minute, cost in minute_sums(calls, period):
+                into[(minute - period.since) // MINUTE // step] += cost
+    return now, before
+
+
+def _days(parts: Sequence[Part], asked: Asked, *, at: datetime) -> Iterable[CostDay]:
+    """Return what each agent cost on each of 14 days, the period's last one last."""
+    spent: dict[int, dict[str, Decimal]] = defaultdict(lambda: defaultdict(Decimal))
+    for part in parts:
+        days = trend_days(part.period, at=at)
+        for day, agent, cost in day_sums(calls_of(part.project, asked), days, part.period):
+            spent[days.index(day)][agent] += cost
+    for place, day in enumerate(trend_days(parts[0].period, at=at)):
+        by_agent = dict(spent[place])
+        yield CostDay(
+            day=day.isoformat(), agents=by_agent, total_usd=sum(by_agent.values(), NOTHING)
+        )

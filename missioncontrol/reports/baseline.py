@@ -1,0 +1,59 @@
+"""What an agent usually spends an hour, from the runs that are recorded of it."""
+
+from __future__ import annotations
+
+import statistics
+from collections import defaultdict
+from collections.abc import Collection
+from datetime import datetime, timedelta
+from decimal import Decimal
+from typing import Any
+from uuid import UUID
+
+from missioncontrol.runs.models import Run
+from missioncontrol.wire.costs import UsualRow
+
+LOOKS_BACK = timedelta(days=30)
+SHORTEST = timedelta(minutes=2)
+"""A run shorter than this says little of an hour."""
+LEAST_RUNS = 5
+MOST_RUNS = 2000
+CENT = Decimal("0.01")
+HOUR = timedelta(hours=1)
+
+
+def baseline_spending(*, projects: Collection[UUID], at: datetime) -> list[UsualRow]:
+    """Return, for each project's agents, the median dollars an hour of a month's ended runs.
+
+    A run's are its agent's cost over the time from its start to its last turn, waits
+    included. Runs that reported no cost are left out; with fewer than five there is no
+    baseline yet.
+    """
+    rates: dict[tuple[UUID, str], list[Decimal]] = defaultdict(list)
+    for project, agent, cost, began, heard in _ended(projects, at=at):
+        known = rates[project, agent]
+        if heard - began >= SHORTEST:
+            known.append(cost * Decimal(HOUR / (heard - began)))
+    return [
+        UsualRow(
+            project=project,
+            agent=agent,
+            runs=len(known),
+            usd_per_hour=(
+                statistics.median(known).quantize(CENT) if len(known) >= LEAST_RUNS else None
+            ),
+        )
+        for (project, agent), known in sorted(rates.items())
+    ]
+
+
+def _ended(projects: Collection[UUID], *, at: datetime) -> Any:
+    ended = Run.objects.filter(
+        project_id__in=projects,
+        ended_at__gte=at - LOOKS_BACK,
+        cost_usd__gt=0,
+        last_turn_at__isnull=False,
+        parent__isnull=True,
+    )
+    told = ended.values_list("project_id", "agent", "cost_usd", "started_at", "last_turn_at")
+    return told.order_by("-id")[:MOST_RUNS]

@@ -1,0 +1,193 @@
+"""The daily cost report: made once a day ended, kept, told, and corrected in the open.
+
+A report is a row that never changes. A day is due once its midnight in the project's time
+zone, and a little for late telemetry, have passed; a server that was away makes the days it
+missed. What became known afterwards (a better source, a price) makes a new version, which
+says so. One row a project, day and version: two beats make one.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable
+from datetime import date, datetime, timedelta
+from decimal import Decimal
+from typing import Any
+from uuid import UUID
+
+from django.db import IntegrityError, transaction
+from django.db.models import Count, Max, Q, Sum
+from django.db.models.functions import TruncDate
+from pydantic import TypeAdapter
+
+from missioncontrol.accounts.models import Project
+from missioncontrol.costs.spending import zone_of
+from missioncontrol.ids import new_id
+from missioncontrol.notify import services as notices
+from missioncontrol.reports import accounting
+from missioncontrol.reports.account_parts import Asked, Group
+from missioncontrol.reports.models import CostReport
+from missioncontrol.reports.periods import Period, midnight, today
+from missioncontrol.reports.rows import groups, report_of
+from missioncontrol.reports.texts import told_of
+from missioncontrol.runs.models import ModelCall
+from missioncontrol.runs.rows import USAGE_COLUMNS
+from missioncontrol.wire.costs import CostAccount, CostSum
+
+logger = logging.getLogger(__name__)
+
+SETTLE = timedelta(minutes=15)
+"""After midnight: exporters gather calls before they tell of them."""
+MISSED = 31
+"""Days that are made up for after an absence."""
+TOLD = timedelta(days=7)
+"""A report of an older day is made and not sent."""
+WATCHED = 7
+"""Days whose reports are corrected."""
+CENT = Decimal("0.01")
+SPLITS: tuple[Group, Group, Group] = ("agent", "model", "project")
+NONE_COUNTED = "0"
+LATE = "usage or a price became known after it was made"
+
+_account: TypeAdapter[CostAccount] = TypeAdapter(CostAccount)
+
+
+def make_due(*, at: datetime) -> int:
+    """Make every report that is due; return how many this call made."""
+    made = 0
+    live = Project.objects.filter(daily_report=True, archived_at=None)
+    for project in live.order_by("id"):
+        try:
+            made += sum(make(project, day, at=at) is not None for day in due_days(project, at=at))
+        except Exception:  # one project's fault must not keep the others' reports back
+            logger.exception("the cost report of project %s failed", project.id)
+    return made
+
+
+def due_days(project: Project, *, at: datetime) -> list[date]:
+    """Return the days that have ended and have no report yet, oldest first."""
+    zone = zone_of(project.time_zone)
+    last = today(zone, at=at - SETTLE) - timedelta(days=1)
+    first = max(today(zone, at=project.created_at), last - timedelta(days=MISSED - 1))
+    days = [first + timedelta(days=n) for n in range((last - first).days + 1)]
+    known = CostReport.objects.filter(project=project, day__gte=first).values_list("day", flat=True)
+    return sorted(set(days) - set(known))
+
+
+def make(
+    project: Project, day: date, *, at: datetime, version: int = 1, reason: str = ""
+) -> CostReport | None:
+    """Make one report and tell it; None: another beat was first."""
+    report = drawn(project, day, at=at, version=version, reason=reason)
+    try:
+        with transaction.atomic():
+            report.save(force_insert=True)
+            if _is_news(report, at=at):
+                _tell(report, at=at)
+    except IntegrityError:
+        return None
+    return report
+
+
+def drawn(
+    project: Project, day: date, *, at: datetime, version: int = 1, reason: str = ""
+) -> CostReport:
+    """Draw a report up from what is known now, and keep nothing."""
+    by_agent, by_model, by_project = (
+        accounting.account([project.id], Asked(day=day, group_by=group), at=at) for group in SPLITS
+    )
+    return CostReport(
+        id=new_id(),
+        project=project,
+        day=day,
+        version=version,
+        reason=reason,
+        made_at=at,
+        time_zone=project.time_zone,
+        account=_account.dump_python(by_agent, mode="json"),
+        by_model=groups.dump_python(by_model.groups, mode="json"),
+        by_project=groups.dump_python(by_project.groups, mode="json"),
+        counted=_counted(project, [day]).get(day, NONE_COUNTED),
+    )
+
+
+def correct_changed(*, at: datetime) -> int:
+    """Make a new version of each recent report whose figures moved; return how many."""
+    made = 0
+    for project in Project.objects.filter(daily_report=True).order_by("id"):
+        newest = _newest(project, since=today(zone_of(project.time_zone), at=at))
+        if not newest:
+            continue
+        now = _counted(project, newest)
+        for day, report in newest.items():
+            if now.get(day, NONE_COUNTED) != report.counted:
+                following = report.version + 1
+                made += make(project, day, at=at, version=following, reason=LATE) is not None
+    return made
+
+
+def _newest(project: Project, *, since: date) -> dict[date, CostReport]:
+    recent = CostReport.objects.filter(project=project, day__gte=since - timedelta(days=WATCHED))
+    return {report.day: report for report in recent.order_by("version")}
+
+
+def _counted(project: Project, days: Iterable[date]) -> dict[date, str]:
+    """Return by day what its model calls add up to: another text, another report."""
+    days = sorted(days)
+    zone = zone_of(project.time_zone)
+    period = Period(first=days[0], last=days[-1], zone=zone)
+    calls = ModelCall.objects.filter(project=project, at__gte=period.since, at__lt=period.until)
+    sums = (
+        calls.annotate(day=TruncDate("at", tzinfo=zone))
+        .values("day")
+        .annotate(
+            n=Count("id"),
+            last=Max("id"),
+            cost=Sum("cost_usd"),
+            unpriced=Count("id", filter=Q(cost_usd__isnull=True)),
+            **{f"sum_{name}": Sum(column) for name, column in USAGE_COLUMNS.items()},
+        )
+        .order_by()
+    )
+    return {one["day"]: _text_of(one) for one in sums}
+
+
+def _text_of(one: Any) -> str:
+    cost = (one["cost"] or Decimal(0)).quantize(Decimal("0.000001"))
+    tokens = sum(one[f"sum_{name}"] or 0 for name in USAGE_COLUMNS)
+    return f"{one['n']} {one['last']} {cost} {one['unpriced']} {tokens}"
+
+
+# --- telling --------------------------------------------------------------------
+
+
+def _is_news(report: CostReport, *, at: datetime) -> bool:
+    """Tell whether anybody wants to hear of it: a quiet or a long past day is only kept."""
+    spent = _account.validate_python(report.account).spent
+    if not (spent.calls or spent.judge_calls or spent.loops):
+        return report.version > 1
+    zone = zone_of(report.time_zone)
+    if at - midnight(report.day + timedelta(days=1), zone) > TOLD:
+        return False
+    return report.version == 1 or _differs(report, spent)
+
+
+def _differs(report: CostReport, now: CostSum) -> bool:
+    """A correction below a cent that prices nothing new is kept, not sent."""
+    before = CostReport.objects.get(
+        project=report.project_id, day=report.day, version=report.version - 1
+    )
+    was = _account.validate_python(before.account).spent
+    moved = abs(was.total_usd - now.total_usd)
+    return moved >= CENT or was.unpriced_calls != now.unpriced_calls
+
+
+def _tell(report: CostReport, *, at: datetime) -> None:
+    subject = f"{report.day.isoformat()} v{report.version}"
+    told = told_of(report_of(report), path=path_of(report.id))
+    notices.tell(report.project_id, "report", subject=subject, told=told, at=at)
+
+
+def path_of(report: UUID) -> str:
+    """Return where a report is shown on this site."""
+    return f"/reports/{report}"

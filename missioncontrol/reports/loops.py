@@ -1,0 +1,136 @@
+"""Loops as cards tell of them: how many, which were stopped, and which went on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from decimal import Decimal, InvalidOperation
+from typing import Any
+from uuid import UUID
+
+from django.db.models import Q, QuerySet
+
+from guard.signals import Kind
+from missioncontrol.decisions.models import Decision
+from missioncontrol.reports.savings import Lasted, Stop
+from missioncontrol.runs.lifecycle import ENDED, Status
+from missioncontrol.runs.models import Run, Turn
+from missioncontrol.runs.rows import ceilings_of
+from missioncontrol.wire.decisions import PERMISSION
+
+NO_LOOP = ("dismissed", "continue", "allowlist", "superseded")
+"""Answers that say a card was none: the judge's, a person's, a later card's."""
+STOPS = ("terminate", "stop", "restart")
+WENT_ON = ("continue", "proceed", "ended")
+"""Answers after which an agent goes on with nothing told to it. A card that a person
+let go on counts too: where they were right it ended soon, which keeps estimates low."""
+KNOWN_SINCE = timedelta(days=90)
+MOST_SAMPLES = 200
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Loop:
+    """One card about a loop, and where it stands in each grouping."""
+
+    project: UUID
+    run: UUID
+    agent: str
+    model: str
+    at: datetime
+    stop: Stop | None = None
+    """How it was stopped, where that is what is asked for."""
+
+
+def loops(project: UUID, *, since: datetime, until: datetime) -> list[Loop]:
+    """Return the loops found in a project, by when their cards opened, oldest first."""
+    cards = _cards(project).filter(opened_at__gte=since, opened_at__lt=until)
+    found = cards.exclude(resolution__in=NO_LOOP).order_by("opened_at", "id")
+    said = found.values_list("run_id", "agent", "run__agent", "run__model", "opened_at")
+    return [
+        Loop(project=project, run=run, agent=agent or first, model=model, at=at)
+        for run, agent, first, model, at in said
+    ]
+
+
+def stopped(project: UUID, *, since: datetime, until: datetime) -> list[Loop]:
+    """Return the loops that a person or the policy stopped in this time, one a run."""
+    answered = _cards(project).filter(
+        resolution__in=STOPS, resolved_at__gte=since, resolved_at__lt=until
+    )
+    cards = answered.select_related("run").order_by("resolved_at", "id")
+    last = {card.run_id: card for card in cards}
+    return [_stopped(card) for card in last.values()]
+
+
+def lasted(project: UUID, *, at: datetime) -> list[Lasted]:
+    """Return how long this project's loops lasted that nobody stopped, the newest 200.
+
+    One that is still going on says nothing yet.
+    """
+    cards = _cards(project).filter(opened_at__gte=at - KNOWN_SINCE, opened_at__lt=at)
+    over = Q(resolution__in=WENT_ON) | Q(resolution=None, holds=False)
+    found = cards.filter(over).select_related("run").order_by("-opened_at")
+    return list(_lengths(found[:MOST_SAMPLES]))
+
+
+def _cards(project: UUID) -> QuerySet[Decision]:
+    return Decision.objects.filter(run__project_id=project).exclude(
+        kind__in=[Kind.BUDGET, PERMISSION]
+    )
+
+
+def _lengths(cards: Iterable[Decision]) -> Iterator[Lasted]:
+    for card in cards:
+        first, last = _turns_of(card)
+        changed = Turn.objects.filter(run_id=card.run_id, seq__gt=last, changed=True)
+        end = changed.order_by("seq").values_list("seq", flat=True).first()
+        if end is None and card.run.status not in ENDED - {Status.TERMINATED}:
+            continue  # it goes on, or somebody stopped it later
+        yield Lasted(kind=card.kind, turns=(card.run.last_seq + 1 if end is None else end) - first)
+
+
+def _stopped(card: Decision) -> Loop:
+    run, at = card.run, card.resolved_at or card.opened_at
+    return Loop(
+        project=run.project_id,
+        run=run.id,
+        agent=card.agent or run.agent,
+        model=run.model,
+        at=at,
+        stop=_stop_of(card),
+    )
+
+
+def _stop_of(card: Decision) -> Stop:
+    first, _ = _turns_of(card)
+    turns = max(1, card.run.last_seq + 1 - first)
+    return Stop(
+        kind=card.kind, turns=turns, usd_per_turn=_usd_per_turn(card), most=_left_of(card.run)
+    )
+
+
+def _turns_of(card: Decision) -> tuple[int, int]:
+    """Return the loop's first and last turn when its card opened."""
+    turns = card.evidence.get("turns") or [0]
+    return min(turns), max(turns)
+
+
+def _usd_per_turn(card: Decision) -> Decimal | None:
+    """Return what a turn of this loop cost; of its whole run where that is not known."""
+    told, turns = card.evidence.get("cost_usd"), card.evidence.get("turns") or []
+    if told is not None and turns and Decimal(told) > 0:
+        return Decimal(told) / len(turns)
+    run: Run = card.run
+    if run.cost_usd > 0 and run.done_turns > 0:
+        return run.cost_usd / run.done_turns
+    return None
+
+
+def _left_of(run: Run) -> Decimal | None:
+    ceiling: Any = ceilings_of(run).get("usd")
+    try:
+        whole = None if ceiling is None else Decimal(str(ceiling))
+    except InvalidOperation:
+        return None
+    return None if whole is None else whole - run.cost_usd - run.judge_cost_usd

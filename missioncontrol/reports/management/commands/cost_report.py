@@ -1,0 +1,45 @@
+"""`manage.py cost_report`: show what a day cost, in the terminal or for a spreadsheet."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser
+from datetime import date, timedelta
+from typing import Any
+
+from django.core.management.base import BaseCommand
+
+from missioncontrol.accounts.models import Project
+from missioncontrol.accounts.naming import chosen_projects
+from missioncontrol.clock import now
+from missioncontrol.costs.spending import zone_of
+from missioncontrol.notify.texts import CATALOGUES, Texts, texts_in
+from missioncontrol.reports import daily, rows
+from missioncontrol.reports.models import CostReport
+from missioncontrol.reports.periods import today
+from missioncontrol.reports.texts import csv_of, text_of
+
+
+class Command(BaseCommand):
+    help = "Show what a day cost: the kept report, or the figures so far where there is none."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        """Read which day, of whom, and as what."""
+        parser.add_argument("--day", type=date.fromisoformat, help="2026-11-21; yesterday's")
+        parser.add_argument("--project", help="its id or name; all of them")
+        parser.add_argument("--language", default="en", choices=sorted(CATALOGUES), help="en or de")
+        parser.add_argument("--csv", action="store_true", help="for a spreadsheet")
+
+    def handle(self, *_: Any, **options: Any) -> None:
+        """Write one report a project."""
+        for project in chosen_projects(options["project"]):
+            t = texts_in(options["language"])
+            self._show(project, options["day"], t, as_csv=options["csv"])
+
+    def _show(self, project: Project, day: date | None, t: Texts, *, as_csv: bool) -> None:
+        at = now()
+        asked = day or today(zone_of(project.time_zone), at=at) - timedelta(days=1)
+        kept = CostReport.objects.filter(project=project, day=asked).order_by("-version").first()
+        report = rows.report_of(kept or daily.drawn(project, asked, at=at))
+        if kept is None:
+            self.stderr.write("No report was kept of this day: these are the figures now.")
+        self.stdout.write(csv_of(report) if as_csv else text_of(report, t) + "\n")

@@ -1,0 +1,88 @@
+"""Days, weeks and months as a time zone's calendar has them. Pure.
+
+A day is from midnight to midnight there: 23 or 25 hours where clocks are put forward
+or back, and never counted as 24.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, time, timedelta, tzinfo
+from typing import Literal
+
+PeriodKind = Literal["day", "week", "month"]
+PERIOD_KINDS: tuple[PeriodKind, ...] = ("day", "week", "month")
+WEEK = timedelta(days=7)
+MINUTE = timedelta(minutes=1)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Period:
+    """Whole days, `first` to `last`; moments from `since` on, before `until`."""
+
+    first: date
+    last: date
+    zone: tzinfo
+
+    @property
+    def since(self) -> datetime:
+        """The midnight it begins with."""
+        return midnight(self.first, self.zone)
+
+    @property
+    def until(self) -> datetime:
+        """The midnight after its last day."""
+        return midnight(self.last + timedelta(days=1), self.zone)
+
+    @property
+    def minutes(self) -> int:
+        """How long it is; 1380 or 1500 on a day whose clocks are moved."""
+        return (self.until - self.since) // MINUTE
+
+
+def midnight(day: date, zone: tzinfo) -> datetime:
+    """Return when a day begins there.
+
+    Where clocks are put forward at midnight it is the first moment after the gap, for a
+    time in a gap is read with what held before it.
+    """
+    return datetime.combine(day, time.min, tzinfo=zone).astimezone(UTC)
+
+
+def today(zone: tzinfo, *, at: datetime) -> date:
+    """Return the date that it is there."""
+    return at.astimezone(zone).date()
+
+
+def period_of(kind: PeriodKind, day: date, zone: tzinfo) -> Period:
+    """Return the day, the week from Monday on, or the month that a day is in."""
+    if kind == "day":
+        return Period(first=day, last=day, zone=zone)
+    if kind == "week":
+        monday = day - timedelta(days=day.weekday())
+        return Period(first=monday, last=monday + timedelta(days=6), zone=zone)
+    first = day.replace(day=1)
+    after = (first + timedelta(days=31)).replace(day=1)
+    return Period(first=first, last=after - timedelta(days=1), zone=zone)
+
+
+def period_before(kind: PeriodKind, period: Period) -> Period:
+    """Return what it is compared with: the same day a week before, the week, the month before."""
+    if kind == "month":
+        return period_of(kind, period.first - timedelta(days=1), period.zone)
+    return Period(first=period.first - WEEK, last=period.last - WEEK, zone=period.zone)
+
+
+def same_time_before(period: Period, before: Period, *, at: datetime) -> datetime:
+    """Return when the period before was as far on as this one is, by the clocks there."""
+    if at >= period.until:
+        return before.until
+    here = at.astimezone(period.zone)
+    days = here.date() - period.first
+    then = datetime.combine(before.first + days, here.time(), tzinfo=period.zone).astimezone(UTC)
+    return max(before.since, min(then, before.until))
+
+
+def days_until(last: date, *, count: int) -> list[date]:
+    """Return so many days in order, the last one given."""
+    return [last - timedelta(days=back) for back in range(count - 1, -1, -1)]

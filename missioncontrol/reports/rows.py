@@ -1,0 +1,94 @@
+"""Kept cost reports as wire rows."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Sequence
+from datetime import date
+from decimal import Decimal
+from uuid import UUID
+
+from django.db.models import QuerySet
+from pydantic import TypeAdapter
+
+from missioncontrol.errors import NotFound
+from missioncontrol.notify.models import Delivery
+from missioncontrol.reports.models import CostReport
+from missioncontrol.wire.costs import CostAccount, CostGroup
+from missioncontrol.wire.reports import Report, ReportRow
+
+groups: TypeAdapter[tuple[CostGroup, ...]] = TypeAdapter(tuple[CostGroup, ...])
+_account: TypeAdapter[CostAccount] = TypeAdapter(CostAccount)
+
+
+def found(*, projects: Collection[UUID]) -> QuerySet[CostReport]:
+    """Find reports, whatever their version."""
+    return CostReport.objects.filter(project_id__in=projects).select_related("project")
+
+
+def listed(*, projects: Collection[UUID], before: date | None, days: int) -> list[ReportRow]:
+    """Return the newest version of each report of so many days, the latest day first."""
+    mine = found(projects=projects)
+    mine = mine.filter(day__lt=before) if before else mine
+    shown = list(mine.values_list("day", flat=True).distinct().order_by("-day")[:days])
+    newest: dict[tuple[date, UUID], CostReport] = {}
+    for report in mine.filter(day__in=shown).order_by("-day", "project_id", "version"):
+        newest[report.day, report.project_id] = report
+    return [_row_of(report) for report in newest.values()]
+
+
+def one(report_id: UUID, *, projects: Collection[UUID]) -> Report:
+    """Return a report.
+
+    Raises:
+        NotFound: there is none, or it is of another project.
+    """
+    report = found(projects=projects).filter(pk=report_id).first()
+    if report is None:
+        raise NotFound("The report")
+    return report_of(report)
+
+
+def report_of(report: CostReport) -> Report:
+    """Show a report with what became of its sending."""
+    same = CostReport.objects.filter(project_id=report.project_id, day=report.day)
+    newest = same.order_by("-version").values_list("id", flat=True).first() or report.id
+    sent = _deliveries(report)
+    return Report(
+        row=_row_of(report),
+        newest=newest,
+        account=_account.validate_python(report.account),
+        models=groups.validate_python(report.by_model),
+        projects=groups.validate_python(report.by_project),
+        sent=sent["sent"],
+        waiting=sent["waiting"],
+        failed=sent["failed"],
+    )
+
+
+def _deliveries(report: CostReport) -> Counter[str]:
+    subject = f"{report.day.isoformat()} v{report.version}"
+    told: Sequence[str] = list(
+        Delivery.objects.filter(
+            project_id=report.project_id, notice__what="report", notice__subject=subject
+        ).values_list("status", flat=True)
+    )
+    return Counter(told)
+
+
+def _row_of(report: CostReport) -> ReportRow:
+    told = _account.validate_python(report.account)
+    return ReportRow(
+        id=report.id, project=report.project_id, project_name=report.project.name,
+        day=report.day.isoformat(), time_zone=report.time_zone, version=report.version,
+        reason=report.reason, made_at=report.made_at, spent=told.spent, was_usd=_was(report),
+        before_usd=told.before.total_usd, budget=told.budget, saved=told.saved,
+    )  # fmt: skip
+
+
+def _was(report: CostReport) -> Decimal | None:
+    if report.version == 1:
+        return None
+    before = CostReport.objects.filter(project_id=report.project_id, day=report.day)
+    account = before.get(version=report.version - 1).account
+    return _account.validate_python(account).spent.total_usd

@@ -1,0 +1,118 @@
+"""What stops saved: an estimate from loops that nobody stopped. Pure.
+
+Of each loop that went on by itself it is recorded for how many turns it did, from its
+first turn to the first that changed something again, or to its run's end. A stop is
+counted with as many turns as such loops took, less those it had taken already, at what
+a turn of its own loop cost:
+
+    saved = max(0, turns such loops took - turns taken) * cost of a turn in this loop
+
+never more than what its run's ceiling in dollars had left. The middle half of what is
+known makes the range: a quarter of the loops ended sooner, a quarter went on longer.
+Loops of the same kind are compared where there are enough of them, otherwise all.
+Fewer than `ENOUGH` in all: no estimate.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+
+ENOUGH = 5
+"""Loops that went on by themselves, before anything is estimated."""
+CENT = Decimal("0.01")
+NOTHING = Decimal(0)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Lasted:
+    """A loop that went on by itself: `turns` from its first to its last."""
+
+    kind: str
+    turns: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stop:
+    """A loop that was stopped after `turns`.
+
+    `usd_per_turn` is None where its calls have no price; `most` is what was left of its
+    run's ceiling, None where there was none.
+    """
+
+    kind: str
+    turns: int
+    usd_per_turn: Decimal | None
+    most: Decimal | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Estimate:
+    """What stops saved; amounts are None where too little is known.
+
+    `turns`: the median of the loops that the stops were compared with, all kinds.
+    """
+
+    low: Decimal | None
+    likely: Decimal | None
+    high: Decimal | None
+    stops: int
+    unpriced: int
+    samples: int
+    turns: int | None
+
+
+def estimate(stops: Iterable[Stop], lasted: Iterable[Lasted]) -> Estimate:
+    """Estimate what stops saved."""
+    stops, lasted = list(stops), list(lasted)
+    turns = sorted(one.turns for one in lasted)
+    priced = [stop for stop in stops if stop.usd_per_turn is not None]
+    known = not stops or (len(turns) >= ENOUGH and bool(priced))
+    by_kind = _by_kind(lasted, otherwise=turns)
+    low, likely, high = (
+        sum((saved(stop, quantile(by_kind[stop.kind], part)) for stop in priced), NOTHING)
+        if known
+        else None
+        for part in (0.25, 0.5, 0.75)
+    )
+    return Estimate(
+        low=low,
+        likely=likely,
+        high=high,
+        stops=len(stops),
+        unpriced=len(stops) - len(priced),
+        samples=len(turns),
+        turns=round(quantile(turns, 0.5)) if turns else None,
+    )
+
+
+def saved(stop: Stop, turns: float) -> Decimal:
+    """Return what one stop saved, had its loop gone on for so many turns in all."""
+    if stop.usd_per_turn is None:
+        return NOTHING
+    further = Decimal(str(max(0.0, turns - stop.turns)))
+    amount = (further * stop.usd_per_turn).quantize(CENT)
+    return amount if stop.most is None else min(amount, max(NOTHING, stop.most.quantize(CENT)))
+
+
+def quantile(ordered: Sequence[int], part: float) -> float:
+    """Return a quantile of numbers in order, between neighbours where it falls there.
+
+    >>> quantile([1, 2, 3, 4], 0.5)
+    2.5
+    """
+    place = part * (len(ordered) - 1)
+    below = int(place)
+    above = min(below + 1, len(ordered) - 1)
+    return ordered[below] + (ordered[above] - ordered[below]) * (place - below)
+
+
+def _by_kind(lasted: Iterable[Lasted], *, otherwise: list[int]) -> dict[str, list[int]]:
+    """Return what is known of each kind; of all of them for one that little is known of."""
+    grouped: dict[str, list[int]] = defaultdict(list)
+    for one in lasted:
+        grouped[one.kind].append(one.turns)
+    enough = {kind: sorted(found) for kind, found in grouped.items() if len(found) >= ENOUGH}
+    return defaultdict(lambda: otherwise, enough)

@@ -1,0 +1,293 @@
+"""A day's cost report in words: for a letter, a chat, a program, a spreadsheet. Pure.
+
+The letter is the Costs page's left panel and table, in light: its styles stand inline, and
+nothing is fetched to show it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import date
+from decimal import Decimal
+
+from django.template.loader import render_to_string
+from pydantic import TypeAdapter
+
+from missioncontrol.notify.content import Told, bounded, in_every_language
+from missioncontrol.notify.links import link
+from missioncontrol.notify.texts import Texts
+from missioncontrol.reports.cost_csv import COLUMNS, group_lines, lines_of, sum_line, total_of
+from missioncontrol.wire.costs import CostGroup, CostSum, Saving
+from missioncontrol.wire.reports import Report
+
+STEEP = Decimal("0.25")
+SMALL = Decimal("0.005")
+NAME = 28
+_report: TypeAdapter[Report] = TypeAdapter(Report)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Line:
+    """One line of the table, in words."""
+
+    name: str
+    cost: str
+    change: str
+    is_steep: bool
+    share: int
+    judge: str
+    runs: int
+    loops: int
+    trend: str
+    saved: str
+    note: str
+
+
+def told_of(report: Report, *, path: str) -> Told:
+    """Return what people and programs are told of a report, in every language."""
+    data = _report.dump_python(report, mode="json")
+    return in_every_language(
+        lambda t: Told(
+            title=title_of(report, t),
+            body=body_of(report, t),
+            detail=text_of(report, t),
+            html=html_of(report, t, path=path),
+            path=path,
+            data=data,
+        )
+    )
+
+
+def title_of(report: Report, t: Texts) -> str:
+    """Say the day and what it cost: "Saturday cost $27.64"."""
+    weekday = t.report.weekdays[date.fromisoformat(report.row.day).weekday()]
+    title = t.report.title.format(weekday=weekday, cost=cost_words(report.row.spent, t))
+    return t.report.corrected_title.format(title=title) if report.row.version > 1 else title
+
+
+def body_of(report: Report, t: Texts) -> str:
+    """Say the budget, the loops, and what a correction corrects, in a line."""
+    row, words = report.row, t.report
+    said = [bounded(row.project_name, 60) + ":"]
+    if row.was_usd is not None:
+        said.append(words.was_told.format(usd=t.figures.money(row.was_usd), reason=_why(report, t)))
+    if row.budget and row.budget.ceiling_usd:
+        share = _share(row.spent.total_usd, row.budget.ceiling_usd, t)
+        said.append(words.of_day_budget.format(share=share))
+    change = change_words(row.spent.total_usd, row.before_usd, t)
+    if change:
+        said.append(words.on_week_before.format(change=change))
+    if row.spent.stops:
+        loops = words.count(row.spent.stops, "loop")
+        said.append(words.loops_stopped.format(loops=loops, saved=_saved_words(row.saved, t)))
+    return " ".join(said)
+
+
+def text_of(report: Report, t: Texts) -> str:
+    """Write the whole report as plain lines."""
+    row = report.row
+    lines = [f"{bounded(row.project_name, 60)}, {_day_words(row.day, t)} ({row.time_zone})", ""]
+    if row.was_usd is not None:
+        lines += [f"{t.report.corrected} {_corrected_as(report, t)}", ""]
+    lines += [f"{name}: {value}" for name, value in facts_of(report, t)]
+    for title, groups in _splits(report, t):
+        lines += ["", *_table(title, groups, t)]
+    return "\n".join([*lines, "", method_of(row.saved, t)])
+
+
+def html_of(report: Report, t: Texts, *, path: str) -> str:
+    """Write the report as a page for a letter."""
+    row = report.row
+    part = 0
+    if row.budget and row.budget.ceiling_usd > 0:
+        part = min(100, int(100 * row.spent.total_usd / row.budget.ceiling_usd))
+    total = cost_words(row.spent, t)
+    tables = [
+        (title, [line_of(one, groups, t) for one in groups]) for title, groups in _splits(report, t)
+    ]
+    return render_to_string(
+        "reports/cost_report.html",
+        {
+            "language": t.language,
+            "t": t.report,
+            "row": row,
+            "day": _day_words(row.day, t),
+            "total": total,
+            "part": part,
+            "was": None if row.was_usd is None else _corrected_as(report, t),
+            "facts": facts_of(report, t)[1:],
+            "tables": tables,
+            "method": method_of(row.saved, t),
+            "link": link(path),
+            "sums": t.report.total.format(total=total, parts=_parts(row.spent, t)),
+        },
+    )
+
+
+def csv_of(report: Report) -> str:
+    """Write the report for a spreadsheet: a line an agent, model and project, then the sum."""
+    account = report.account
+    parts = (("agent", account.groups), ("model", report.models), ("project", report.projects))
+    lines = [line for by, groups in parts for line in group_lines(account, by, groups)]
+    return lines_of([COLUMNS, *lines, sum_line(account)])
+
+
+def facts_of(report: Report, t: Texts) -> list[tuple[str, str]]:
+    """Return the figures of the page's left panel, with their names."""
+    row, spent, words = report.row, report.row.spent, t.report
+    facts = [(words.spent, cost_words(spent, t)), *_budget_facts(report, t)]
+    before = t.figures.money(row.before_usd) if row.before_usd else words.nothing
+    if change := change_words(spent.total_usd, row.before_usd, t):
+        before = words.this_day.format(usd=before, change=change)
+    facts += [(words.week_before, before), (words.judge, t.figures.money(spent.judge_usd))]
+    if spent.unpriced_calls:
+        facts.append((words.unpriced_on_top, words.count(spent.unpriced_calls, "call")))
+    facts.append((words.loops, words.loops_are.format(loops=spent.loops, stops=spent.stops)))
+    if spent.stops:
+        facts.append((words.saved_by_stops, _saved_words(row.saved, t)))
+    return facts
+
+
+def _budget_facts(report: Report, t: Texts) -> list[tuple[str, str]]:
+    budget, words, money = report.row.budget, t.report, t.figures.money
+    if budget is None:
+        return []
+    share = _share(report.row.spent.total_usd, budget.ceiling_usd, t)
+    left = budget.left_usd
+    rest = words.over.format(usd=money(-left)) if left < 0 else words.left.format(usd=money(left))
+    extra = words.extra.format(usd=money(budget.extra_usd)) if budget.extra_usd else ""
+    ceiling = money(budget.ceiling_usd)
+    said = words.budget_is.format(share=share, ceiling=ceiling, extra=extra, rest=rest)
+    return [(words.budget, said)]
+
+
+def line_of(one: CostGroup, groups: Iterable[CostGroup], t: Texts) -> Line:
+    """Return one group as a line of the table."""
+    total = one.cost_usd + one.judge_cost_usd
+    most = max((other.cost_usd + other.judge_cost_usd for other in groups), default=Decimal(0))
+    return Line(
+        name=bounded(one.name, 60) or t.report.no_name,
+        cost=_cost_of(one, t),
+        change=change_words(total, one.before_usd, t) or "—",
+        is_steep=one.before_usd >= SMALL and total / one.before_usd - 1 > STEEP,
+        share=int(100 * total / most) if most else 0,
+        judge=t.figures.money(one.judge_cost_usd),
+        runs=one.runs,
+        loops=one.loops,
+        trend=trend_words(one.trend, t),
+        saved=_saved_words(one.saved, t) if one.saved.stops else "—",
+        note=_note_of(one, t),
+    )
+
+
+def trend_words(trend: tuple[int, ...], t: Texts) -> str:
+    """Say how loops went: this week's sum after the week before's."""
+    half = len(trend) // 2
+    before, now = sum(trend[:half]), sum(trend[half:])
+    sign = "▲" if now > before else "▼" if now < before else "="
+    return f"{before} → {now} {sign}" if before or now else t.report.none
+
+
+def cost_words(spent: CostSum, t: Texts) -> str:
+    """Say what was spent; what has no price is a word, never $0."""
+    if spent.total_usd == 0 and spent.unpriced_calls:
+        return t.report.unpriced
+    return t.figures.money(spent.total_usd)
+
+
+def change_words(total: Decimal, before: Decimal, t: Texts) -> str:
+    """Say a change with a true minus; nothing where nothing was spent before.
+
+    >>> from missioncontrol.notify.texts import texts_in
+    >>> change_words(Decimal("11"), Decimal(10), texts_in("en"))
+    '+10%'
+    """
+    if before < SMALL:
+        return ""
+    change = (total - before) / before
+    if round(100 * change) == 0:
+        return t.report.as_much
+    return f"{'+' if change > 0 else '−'}{t.figures.share(abs(change))}"  # noqa: RUF001
+
+
+def method_of(saved: Saving, t: Texts) -> str:
+    """Say how the saving was estimated, and how sure it is."""
+    words, money = t.report, t.figures.money
+    if saved.samples < saved.enough:
+        known = words.no_estimate_yet.format(samples=saved.samples, enough=saved.enough)
+        return f"{words.how_saved} {known}"
+    said = [words.how_saved, words.samples.format(samples=saved.samples, turns=saved.median_turns)]
+    if saved.stops and saved.low_usd is not None and saved.high_usd is not None:
+        said.append(words.likely.format(low=money(saved.low_usd), high=money(saved.high_usd)))
+    return " ".join(said)
+
+
+def _saved_words(saved: Saving, t: Texts) -> str:
+    if saved.likely_usd is None:
+        return t.report.no_estimate if saved.samples < saved.enough else t.report.unpriced
+    return t.report.saved.format(usd=t.figures.money(saved.likely_usd))
+
+
+def _cost_of(one: CostGroup, t: Texts) -> str:
+    total = total_of(one)
+    return t.report.unpriced if total is None else t.figures.money(total)
+
+
+def _note_of(one: CostGroup, t: Texts) -> str:
+    if not one.unpriced_calls:
+        return ""
+    models = f" ({bounded(', '.join(one.unpriced_models), 80)})" if one.unpriced_models else ""
+    calls = t.report.count(one.unpriced_calls, "call")
+    return t.report.calls_unpriced.format(calls=calls, models=models)
+
+
+def _parts(spent: CostSum, t: Texts) -> str:
+    money = t.figures.money
+    known = spent.agents_usd or not spent.unpriced_calls
+    agents = money(spent.agents_usd) if known else t.report.unpriced
+    return t.report.parts.format(agents=agents, judge=money(spent.judge_usd))
+
+
+def _splits(report: Report, t: Texts) -> list[tuple[str, tuple[CostGroup, ...]]]:
+    names = t.report.groups
+    return [
+        (names["agent"], report.account.groups),
+        (names["model"], report.models),
+        (names["project"], report.projects),
+    ]
+
+
+def _table(title: str, groups: Iterable[CostGroup], t: Texts) -> list[str]:
+    groups = list(groups)
+    cost, before, runs, loops, trend = t.report.columns
+    head = f"{title:<{NAME}} {cost:>10} {before:>12} {runs:>5} {loops:>9}  {trend}"
+    lines = [head]
+    for line in (line_of(one, groups, t) for one in groups):
+        figures = f"{line.cost:>10} {line.change:>12} {line.runs:>5} {line.loops:>9}"
+        row = f"{line.name[:NAME]:<{NAME}} {figures}  {line.trend}"
+        lines += [row, *([f"  {line.note}"] if line.note else [])]
+    return lines if groups else [head, t.report.empty]
+
+
+def _corrected_as(report: Report, t: Texts) -> str:
+    was = t.figures.money(report.row.was_usd or Decimal(0))
+    return t.report.corrected_as.format(usd=was, reason=_why(report, t))
+
+
+def _why(report: Report, t: Texts) -> str:
+    return t.report.reasons.get(report.row.reason, report.row.reason)
+
+
+def _share(part: Decimal, whole: Decimal, t: Texts) -> str:
+    return t.figures.share(part / whole) if whole > 0 else t.report.all
+
+
+def _day_words(day: str, t: Texts) -> str:
+    at = date.fromisoformat(day)
+    return t.report.date.format(
+        weekday=t.report.weekdays[at.weekday()],
+        day=at.day,
+        month=t.report.months[at.month - 1],
+        year=at.year,
+    )

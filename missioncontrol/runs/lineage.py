@@ -1,0 +1,131 @@
+"""Who belongs to whom: the run that started a run, and the tree they all form.
+
+A run that nobody linked has no `root`. The first child makes its parent the root
+of a tree; whoever is below carries the root and its `lineage`: the runs above it,
+outermost first. A parent is given once, so no cycle can close.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Literal
+from uuid import UUID
+
+from django.db.models import Q
+
+from missioncontrol.accounts.models import Project
+from missioncontrol.errors import InvalidRequest
+from missioncontrol.runs.lifecycle import ENDED
+from missioncontrol.runs.models import Run
+
+Relation = Literal["child", "resumed", "forked"]
+"""`child`: the parent's agent started it. The others: a person went on from there."""
+
+LONGEST_LINEAGE = 16
+"""A run deeper than this counts with its sixteen outermost ancestors."""
+
+
+REMEMBERED = 64
+"""Relatives whose past a reset forgets: those opened last."""
+
+
+def named_parent(project: Project, key: str | None) -> Run | None:
+    """Find the run that a key, or an id as text, names; None: not known (yet)."""
+    if not key:
+        return None
+    runs = Run.objects.filter(project=project)
+    run_id = _as_id(key)
+    found = runs.filter(key=key).first()
+    return found or (runs.filter(pk=run_id).first() if run_id else None)
+
+
+def place_under(run: Run, parent: Run, *, relation: str) -> None:
+    """Give a run its parent, root and lineage; the caller writes them."""
+    run.parent, run.relation = parent, relation
+    run.root, run.lineage = parent.root or parent.id, lineage_under(parent)
+
+
+def lineage_under(parent: Run) -> list[str]:
+    """Give the lineage of this run's children."""
+    return [*parent.lineage, str(parent.id)][:LONGEST_LINEAGE]
+
+
+def make_root(run: Run) -> None:
+    """Note that a run has children: it and they form a tree."""
+    if run.root is None:
+        run.root = run.id
+        Run.objects.filter(pk=run.pk).update(root=run.id)
+
+
+def move_tree(members: Iterable[Run], child: Run, parent: Run, *, relation: str) -> None:
+    """Put a run that has no parent, and all below it, under another.
+
+    The locks of all of them are held, and the project's.
+
+    Raises:
+        InvalidRequest: it would be its own ancestor, or has a parent already.
+    """
+    if child.parent_id is not None:
+        raise InvalidRequest("This run has a parent already.", field="parent")
+    if child.id in {parent.id, parent.root}:
+        raise InvalidRequest("A run cannot be its own ancestor.", field="parent")
+    make_root(parent)
+    above = lineage_under(parent)
+    for run in members:
+        run.root, run.lineage = parent.root, [*above, *run.lineage][:LONGEST_LINEAGE]
+    child.root, child.lineage = parent.root, above
+    child.parent, child.relation = parent, relation
+    Run.objects.bulk_update([child, *members], ["parent", "relation", "root", "lineage"])
+
+
+def ancestors(run: Run) -> list[UUID]:
+    """Name the runs above this one, outermost first."""
+    return [UUID(one) for one in run.lineage]
+
+
+def live_relatives(root: UUID | None) -> list[UUID]:
+    """Name the runs of a tree that have not ended."""
+    if root is None:
+        return []
+    found = Run.objects.filter(root=root).exclude(status__in=ENDED)
+    return list(found.values_list("id", flat=True))
+
+
+def observed(run: Run) -> dict[str, int]:
+    """Tell how many observations are stored of each relative: what a reset forgets."""
+    if run.root is None:
+        return {}
+    relatives = Run.objects.filter(root=run.root).exclude(pk=run.pk).order_by("-id")
+    return {
+        str(one): obs for one, obs in relatives.values_list("id", "last_obs")[:REMEMBERED] if obs
+    }
+
+
+def started_by(run: Run) -> list[UUID]:
+    """Name the live runs that this one's agent started, and those that they did.
+
+    What a person resumed or forked from it is the person's, and left out.
+    """
+    if run.root is None:
+        return []
+    relatives = Run.objects.filter(root=run.root, relation="child")
+    found, frontier = [], {run.id}
+    links = list(relatives.values_list("id", "parent_id", "status"))
+    while frontier:
+        below = [link for link in links if link[1] in frontier]
+        found += [one for one, _, status in below if status not in ENDED]
+        frontier = {one for one, _, _ in below}
+    return found
+
+
+def awaited_parents(*, since: object) -> Sequence[tuple[UUID, UUID, str]]:
+    """Find runs whose parent was named before it was known: run, project, key."""
+    waiting = Run.objects.filter(~Q(parent_key=""), parent=None, started_at__gte=since)
+    return list(waiting.values_list("id", "project_id", "parent_key"))
+
+
+def _as_id(text: str) -> UUID | None:
+    try:
+        return UUID(text)
+    except ValueError:
+        return None

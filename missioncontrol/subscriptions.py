@@ -1,0 +1,143 @@
+"""Hear channels of the broker: one connection a process, however many listen.
+
+A message is decoded once and handed to everybody here who listens to its channel.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import Any
+
+from django.conf import settings
+from redis.asyncio import Redis
+from redis.asyncio.client import PubSub
+from redis.asyncio.retry import Retry
+from redis.backoff import NoBackoff
+from redis.exceptions import RedisError
+
+logger = logging.getLogger(__name__)
+
+LISTEN_AGAIN_S = 0.5
+Listener = Callable[[dict[str, Any]], object]
+AWAY = (RedisError, OSError)
+
+
+@dataclass(slots=True)
+class _Subscription:
+    """Who listens to a channel here, and whether the broker knows."""
+
+    listeners: set[Listener] = field(default_factory=set)
+    confirmed: asyncio.Event = field(default_factory=asyncio.Event)
+
+
+class Subscriber:
+    """The channels that one event loop hears. Messages sent while the broker is away are lost."""
+
+    def __init__(self) -> None:
+        self._subscriptions: dict[str, _Subscription] = {}
+        self._known: set[str] = set()
+        self._pubsub: PubSub | None = None
+        self._lock: asyncio.Lock
+        self._hearing: asyncio.Task[None] | None = None
+
+    async def add(self, channel: str, listener: Listener) -> None:
+        """Listen to a channel; on return the broker has confirmed it: nothing is missed."""
+        self._ensure_hearing()
+        subscription = self._subscriptions.setdefault(channel, _Subscription())
+        subscription.listeners.add(listener)
+        await self._subscribe()
+        await subscription.confirmed.wait()
+
+    async def remove(self, channel: str, listener: Listener) -> None:
+        """Listen to it no more; the last one to go closes the connection."""
+        if subscription := self._subscriptions.get(channel):
+            subscription.listeners.discard(listener)
+        if any(known.listeners for known in self._subscriptions.values()):
+            await self._subscribe()
+        elif self._hearing is not None:
+            self._hearing.cancel()
+            await asyncio.wait({self._hearing})
+
+    def _ensure_hearing(self) -> None:
+        if self._hearing is None or self._hearing.done() or self._hearing.cancelling():
+            self._subscriptions = {}
+            self._lock = asyncio.Lock()
+            self._hearing = asyncio.create_task(self._hear())
+
+    async def _subscribe(self) -> None:
+        """Tell the broker what is listened to, and what no more; `_hear` mends what fails."""
+        with suppress(*AWAY):
+            async with self._lock:
+                await self._tell_broker()
+
+    async def _tell_broker(self) -> None:
+        if self._pubsub is None:
+            return
+        left = [name for name, known in self._subscriptions.items() if not known.listeners]
+        for name in left:
+            del self._subscriptions[name]
+        new, self._known = self._subscriptions.keys() - self._known, set(self._subscriptions)
+        if left:
+            await self._pubsub.unsubscribe(*left)
+        if new:
+            await self._pubsub.subscribe(*new)
+
+    async def _hear(self) -> None:
+        """Hear what comes; start over when the broker goes away."""
+        while True:
+            try:
+                await self._connect_and_hear()
+            except AWAY as fault:
+                logger.warning("the broker cannot be heard: %s", fault)
+            await asyncio.sleep(LISTEN_AGAIN_S)
+
+    async def _connect_and_hear(self) -> None:
+        # Its own trying again would race with ours.
+        broker = Redis.from_url(settings.BROKER_URL, retry=Retry(NoBackoff(), 0))
+        async with broker, broker.pubsub() as pubsub:
+            async with self._lock:
+                self._pubsub, self._known = pubsub, set()
+                await self._tell_broker()
+            try:
+                while True:
+                    self._pass_on(await pubsub.get_message(timeout=None))
+            finally:
+                if self._pubsub is pubsub:
+                    self._pubsub = None
+
+    def _pass_on(self, message: dict[str, Any] | None) -> None:
+        subscription = self._subscriptions.get(message["channel"].decode()) if message else None
+        if message is None or subscription is None:
+            return
+        if message["type"] == "subscribe":
+            subscription.confirmed.set()
+        elif message["type"] == "message":
+            said = json.loads(message["data"])
+            for listener in tuple(subscription.listeners):
+                try:
+                    listener(said)
+                except Exception:
+                    logger.exception("hearing %s failed", message["channel"])
+
+
+subscriber = Subscriber()
+"""Of this process."""
+
+
+async def wait_for_event(event: asyncio.Event, timeout_s: float) -> None:
+    """Wait until an event is set, or for so long; it is unset then.
+
+    No `wait_for`: before Python 3.12 it forgets that it was cancelled when the event is set
+    in that moment, and a caller who hung up would be waited with on and on.
+    """
+    waking = asyncio.ensure_future(event.wait())
+    try:
+        await asyncio.wait({waking}, timeout=timeout_s)
+    finally:
+        waking.cancel()
+    event.clear()

@@ -1,0 +1,102 @@
+"""What a start prints: for a person, or one line for a script."""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TextIO
+
+import segno
+
+from guard.connect.command import forwarder
+from missioncontrol.up.addresses import OWN_HOST
+from missioncontrol.up.frontend import is_checkout
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Banner:
+    """Where it serves and how to come in. Every link signs in once."""
+
+    url: str
+    project: str
+    agent_key: str
+    login_url: str
+    data: Path
+    demo: bool = False
+    is_open: bool = False
+    """HTTP on all addresses of this machine."""
+    phone_url: str | None = None
+    https_url: str | None = None
+    fingerprint: str | None = None
+
+    def as_line(self) -> str:
+        """Return the one line of `--json`."""
+        secure = {"https_url": self.https_url} if self.https_url else {}
+        return json.dumps(
+            {
+                "url": self.url,
+                "project": self.project,
+                "agent_key": self.agent_key,
+                "login_url": self.login_url,
+                "pid": os.getpid(),
+                **secure,
+            }
+        )
+
+    def write_for_person(self, out: TextIO) -> None:
+        """Write what a person needs next."""
+        guard, where = "uv run --no-dev guard", "in this folder"
+        if not is_checkout():  # not on PATH where a tool's runner installed us
+            guard, where = shlex.join(forwarder()), "anywhere"
+        out.write(
+            f"\nMission Control serves {self.url}\n\n"
+            f"  Sign in   {self.login_url}\n"
+            f"            works once, within ten minutes{self._other_name()}\n"
+            f"  Connect   {guard} connect claude-code --url {self.url} --key {self.agent_key}\n"
+            f"            {where}, once: every session of yours reports from then on;\n"
+            "            this key speaks for every run of the project, one you make for its own\n"
+            f"  Data      {self.data}\n"
+            "  Stop      Ctrl-C\n"
+        )
+        if self.demo:
+            out.write("\n  Three demo agents start now: a card opens within 20 s.\n")
+        if self.phone_url:
+            self._write_for_phone(out, self.phone_url)
+        out.flush()
+
+    def _other_name(self) -> str:
+        """Say what to type where a browser does not know names under `localhost`."""
+        is_named = ".localhost:" in self.login_url
+        return f"; if it is not found, put 127.0.0.1 for {OWN_HOST}" if is_named else ""
+
+    def _write_for_phone(self, out: TextIO, url: str) -> None:
+        out.write(f"\n  On your phone: {url}\n\n")
+        segno.make(url, error="l", micro=False).terminal(out=out, compact=True)
+        out.write(self._how_safe(url))
+
+    def _how_safe(self, url: str) -> str:
+        if self.fingerprint:
+            return (
+                "\n  The certificate is this machine's own: the phone warns once. Settings,\n"
+                "  Devices says how to trust it; push and installing need that. Its SHA-256:\n"
+                f"  {self.fingerprint}\n{self._how_open()}"
+            )
+        if url.startswith("https://"):
+            return self._how_open()
+        return (
+            "\n  This is HTTP on your local network: others in it can read what passes, this\n"
+            "  link and the agent key included. Use it in a network you trust, or start with\n"
+            "  --https (docs/operating.md).\n"
+        )
+
+    def _how_open(self) -> str:
+        if not self.is_open:
+            return ""
+        port = self.url.rsplit(":", 1)[-1]
+        return (
+            f"\n  HTTP on port {port} is open to your local network too (--lan): others in it can\n"
+            "  read what passes there, agents' keys included.\n"
+        )

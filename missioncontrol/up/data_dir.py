@@ -1,0 +1,157 @@
+"""The data directory: who holds it, and the secrets and logs in it."""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import hashlib
+import json
+import os
+import secrets
+import stat
+import tempfile
+import time
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from missioncontrol.up.errors import DataInUse, DataUnusable
+
+PRIVATE_DIR = 0o700
+PRIVATE_FILE = 0o600
+# A socket's path ends at 104 bytes; ours adds about 40.
+LONGEST_BASE = 60
+# How long a start waits for one that is dying: its watchdog holds the lock until
+# every process is gone, which takes milliseconds after `kill -9` of the parent.
+PATIENCE_S = 1.5
+STOPPING_PATIENCE_S = 20.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Holder:
+    """Who holds a data directory, as written into its lock file."""
+
+    pid: int | None = None
+    state: str = ""
+    url: str = ""
+
+
+class DataDir:
+    """A directory one Mission Control holds alone, by an flock that dies with it."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.lock_fd = -1
+
+    @property
+    def logs(self) -> Path:
+        return self.path / "logs"
+
+    @property
+    def fingerprint(self) -> str:
+        """Eight hex digits that name this directory on this machine."""
+        return hashlib.sha256(str(self.path.resolve()).encode()).hexdigest()[:8]
+
+    def hold(self) -> None:
+        """Make the directory and lock it.
+
+        Raises:
+            DataUnusable: It cannot be made or written.
+            DataInUse: Another Mission Control holds it, and is not ending.
+        """
+        try:
+            self.path.mkdir(parents=True, exist_ok=True, mode=PRIVATE_DIR)
+            self.logs.mkdir(exist_ok=True, mode=PRIVATE_DIR)
+            self.lock_fd = os.open(self.path / "up.lock", os.O_RDWR | os.O_CREAT, PRIVATE_FILE)
+            _refuse_read_only(self.path)
+        except OSError as error:
+            raise DataUnusable(self.path, error) from None
+        self._lock()
+
+    @contextlib.contextmanager
+    def held(self) -> Iterator[None]:
+        """Hold the directory for as long as this lasts; raises as `hold` does."""
+        self.hold()
+        try:
+            yield
+        finally:
+            os.close(self.lock_fd)
+
+    def _lock(self) -> None:
+        began = time.monotonic()
+        while not _try_lock(self.lock_fd):
+            holder = self._holder()
+            patience = STOPPING_PATIENCE_S if holder.state == "stopping" else PATIENCE_S
+            if time.monotonic() - began > patience:
+                raise DataInUse(self.path, holder.pid, holder.url)
+            time.sleep(0.05)
+
+    def _holder(self) -> Holder:
+        with contextlib.suppress(ValueError, TypeError):
+            return Holder(**json.loads(os.pread(self.lock_fd, 4096, 0)))
+        return Holder()
+
+    def announce(self, state: str, url: str = "") -> None:
+        """Write into the lock file who holds it and what it is doing."""
+        said = json.dumps(asdict(Holder(pid=os.getpid(), state=state, url=url)))
+        os.ftruncate(self.lock_fd, 0)
+        os.pwrite(self.lock_fd, said.encode(), 0)
+
+    def read_secret(self, name: str) -> str:
+        """Return a secret kept in DIR; empty if there is none."""
+        path = self.path / name
+        return path.read_text().strip() if path.is_file() else ""
+
+    def kept_secret(self, name: str) -> str:
+        """Return a secret kept in DIR, making the file (0600) where there is none."""
+        if kept := self.read_secret(name):
+            return kept
+        secret = secrets.token_urlsafe(48)
+        write_private(self.path / name, secret)
+        return secret
+
+
+def write_private(path: Path, text: str) -> None:
+    """Replace a file with one that only its owner could ever read."""
+    path.parent.mkdir(parents=True, exist_ok=True, mode=PRIVATE_DIR)
+    fresh = path.with_name(path.name + ".new")
+    fresh.unlink(missing_ok=True)
+    with os.fdopen(os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, PRIVATE_FILE), "w") as out:
+        out.write(text + "\n")
+    fresh.replace(path)
+
+
+def runtime_dir(fingerprint: str) -> Path:
+    """Return a short private directory for sockets; their paths are limited to 104 bytes."""
+    for base in (os.environ.get("XDG_RUNTIME_DIR"), tempfile.gettempdir(), "/tmp"):  # noqa: S108
+        if not base or len(base) > LONGEST_BASE:
+            continue
+        path = Path(base) / f"missioncontrol-{os.getuid()}-{fingerprint}"
+        with contextlib.suppress(OSError):
+            path.mkdir(mode=PRIVATE_DIR, exist_ok=True)
+        if _is_ours_alone(path):
+            return path
+    return Path(tempfile.mkdtemp(prefix="mc-", dir="/tmp"))
+
+
+def _is_ours_alone(path: Path) -> bool:
+    try:
+        found = path.lstat()
+    except OSError:
+        return False
+    is_ours = stat.S_ISDIR(found.st_mode) and found.st_uid == os.getuid()
+    return is_ours and stat.S_IMODE(found.st_mode) == PRIVATE_DIR and os.access(path, os.W_OK)
+
+
+def _try_lock(fd: int) -> bool:
+    try:
+        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
+
+
+def _refuse_read_only(path: Path) -> None:
+    """Raise OSError unless a file can be made: a lock file may be older than the mount."""
+    with tempfile.TemporaryFile(dir=path):
+        pass

@@ -1,0 +1,78 @@
+"""`manage.py project`: list, make, rename, archive and bring back projects."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser
+from typing import Any
+from uuid import UUID
+
+from django.contrib.auth.models import User
+from django.core.management.base import BaseCommand, CommandError
+from django.db.models import Count
+
+from guard.wire import Mode
+from missioncontrol.accounts import people, services
+from missioncontrol.accounts.models import Project
+from missioncontrol.clock import now
+from missioncontrol.errors import MissionControlError
+from missioncontrol.projects import rules
+
+TERMINAL = "terminal"
+"""Who did it, in the audit log: whoever may run commands here."""
+
+
+class Command(BaseCommand):
+    help = "List, make, rename, archive and bring back projects."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        """Read what is to be done, and to which project."""
+        deeds = parser.add_subparsers(dest="deed", required=True)
+        deeds.add_parser("list", help="every project, its id, its members")
+        make = deeds.add_parser("make", help="a new project; prints its id")
+        make.add_argument("name")
+        make.add_argument("--owner", default="", help="a person's name; default: whoever runs `up`")
+        rename = deeds.add_parser("rename")
+        rename.add_argument("project", type=UUID, help="its id")
+        rename.add_argument("name")
+        for deed in ("archive", "restore"):
+            deeds.add_parser(deed).add_argument("project", type=UUID, help="its id")
+
+    def handle(self, *_: Any, deed: str, **options: Any) -> None:
+        """Do one deed."""
+        try:
+            getattr(self, f"_{deed}")(options)
+        except MissionControlError as refused:
+            raise CommandError(str(refused)) from None
+        except Project.DoesNotExist:
+            raise CommandError("There is no such project; see `project list`.") from None
+
+    def _list(self, _: dict[str, Any]) -> None:
+        found = Project.objects.annotate(members=Count("membership")).order_by("created_at", "id")
+        for project in found:
+            archived = ", archived" if project.archived_at else ""
+            members = "1 member" if project.members == 1 else f"{project.members} members"
+            self.stdout.write(f"{project.id}  {project.name} ({members}{archived})")
+
+    def _make(self, options: dict[str, Any]) -> None:
+        owner = _person(options["owner"])
+        made = rules.make_project(name=options["name"], owner=owner, mode=Mode.PAUSE, at=now())
+        self.stdout.write(str(made.id))
+
+    def _rename(self, options: dict[str, Any]) -> None:
+        name = rules.checked_name(options["name"])
+        rules.change_project(options["project"], {"name": name}, by=TERMINAL, at=now())
+
+    def _archive(self, options: dict[str, Any]) -> None:
+        rules.change_project(options["project"], {"archived": True}, by=TERMINAL, at=now())
+
+    def _restore(self, options: dict[str, Any]) -> None:
+        rules.change_project(options["project"], {"archived": False}, by=TERMINAL, at=now())
+
+
+def _person(name: str) -> User:
+    if not name:
+        return services.ensure_local_owner()
+    found = people.find(name)
+    if found is None:
+        raise CommandError(f"Nobody here is called {name!r}.")
+    return found

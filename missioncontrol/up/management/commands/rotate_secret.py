@@ -1,0 +1,67 @@
+"""`manage.py rotate_secret`: sign and seal with a new secret from now on."""
+
+from __future__ import annotations
+
+import argparse
+import secrets
+
+from django.conf import settings
+from django.core.management.base import BaseCommand, CommandError
+
+from missioncontrol import env
+from missioncontrol.audit import rotation, signing
+from missioncontrol.clock import now
+from missioncontrol.up.data_dir import DataDir, write_private
+from missioncontrol.up.errors import DataInUse, DataUnusable
+
+
+class Command(BaseCommand):
+    help = "Change the secret that signs the audit log and seals addresses; stop everything first."
+    requires_system_checks = []
+
+    def add_arguments(self, parser: argparse.ArgumentParser) -> None:
+        parser.add_argument("--by", required=True, help="who changes it")
+        parser.add_argument("--reason", required=True, help="why; it stands in the audit log")
+
+    def handle(self, *_: object, by: str, reason: str, **__: object) -> None:
+        if env.text("MISSIONCONTROL_SECRET_KEY"):
+            self._rotate(former_of_environment(), by, reason)
+            return
+        try:
+            data = DataDir(settings.DATA_DIR)
+            with data.held():
+                self._rotate(renew_file(data), by, reason)
+        except (DataInUse, DataUnusable) as fault:
+            raise CommandError(str(fault)) from None
+
+    def _rotate(self, former: str, by: str, reason: str) -> None:
+        done = rotation.rotate(former=former, by=by, reason=reason, at=now())
+        self.stdout.write(
+            f"The secret was changed: {done.projects} projects say so, {done.resealed} addresses"
+            f" were sealed anew. The former key was {signing.public_key_of(former)}."
+        )
+        if done.unreadable:
+            self.stdout.write(f"{done.unreadable} addresses cannot be read: enter them again.")
+
+
+def former_of_environment() -> str:
+    """Return the former secret, which whoever sets the new one names beside it."""
+    if not settings.SECRET_KEY_FALLBACKS:
+        raise CommandError(
+            "MISSIONCONTROL_SECRET_KEY is set: put the new secret there, the former one in"
+            " MISSIONCONTROL_SECRET_KEY_FALLBACKS, and run this again."
+        )
+    return str(settings.SECRET_KEY_FALLBACKS[0])
+
+
+def renew_file(data: DataDir) -> str:
+    """Write a new secret and return the former, kept beside it; its public half for good.
+
+    Before anything is sealed with it: what the database says can always be read.
+    """
+    former = data.kept_secret("secret.key")
+    signing.trust([signing.public_key_of(former)])
+    write_private(data.path / "secret.key.old", former)
+    settings.SECRET_KEY, settings.SECRET_KEY_FALLBACKS = secrets.token_urlsafe(48), [former]
+    write_private(data.path / "secret.key", settings.SECRET_KEY)
+    return former

@@ -1,0 +1,150 @@
+"""`guard disconnect` leaves an agent's files as `guard connect` found them, byte for byte."""
+
+import argparse
+import json
+import subprocess
+
+import pytest
+
+from guard.connect import command as connect
+from guard.connect import disconnect
+
+KEY = "mc_secret_key_1234567890"
+URL = "http://127.0.0.1:9"
+FILES = {
+    "claude-code": (".claude/settings.local.json", ".claude/settings.json"),
+    "codex": (".codex/hooks.json", ".codex/hooks.json"),
+    "gemini": (".gemini/settings.json", ".gemini/settings.json"),
+    "cursor": (".cursor/hooks.json", ".cursor/hooks.json"),
+}
+"""Of a project, and of the person."""
+AGENTS = pytest.mark.parametrize("agent", FILES)
+TEXTS = [
+    '{"b":1,\t"a": [1,2,  3]}',
+    '{\n    "zeta": "é",\n    "alpha": {"x":1}\n}',
+    '{\r\n\t"hooks": {}\r\n}\r\n',
+    "{}\n",
+]
+
+
+@pytest.fixture(autouse=True)
+def home(tmp_path, monkeypatch):
+    home = tmp_path / "home"
+    home.mkdir()
+    monkeypatch.setenv("HOME", str(home))
+    for name in (
+        "MISSIONCONTROL_URL", "MISSIONCONTROL_KEY", "CLAUDE_CONFIG_DIR", "CODEX_HOME",
+        "GEMINI_CLI_HOME",
+    ):  # fmt: skip
+        monkeypatch.delenv(name, raising=False)
+    return home
+
+
+@pytest.fixture
+def project(tmp_path):
+    project = tmp_path / "tidepool"
+    project.mkdir()
+    subprocess.run(["git", "init", "-q", str(project)], check=True)
+    return project
+
+
+def guard(module, agent, *words):
+    parser = argparse.ArgumentParser()
+    module.add_arguments(parser)
+    return module.run(parser.parse_args([agent, *map(str, words)]))
+
+
+def connect_to(agent, *words):
+    assert guard(connect, agent, "--url", URL, "--key", KEY, *words) == 0
+
+
+def everything(folder):
+    """Every file's bytes and mode, every folder."""
+    return {
+        str(path.relative_to(folder)): (path.stat().st_mode, path.read_bytes())
+        if path.is_file()
+        else None
+        for path in folder.rglob("*")
+    }
+
+
+def a_file(folder, name, text):
+    file = folder / name
+    file.parent.mkdir(parents=True)
+    file.write_bytes(text.encode())
+    file.chmod(0o644)
+    return file
+
+
+@AGENTS
+@pytest.mark.parametrize("text", TEXTS)
+def test_a_projects_file_is_put_back_byte_for_byte(agent, text, project, tmp_path):
+    file = a_file(project, FILES[agent][0], text)
+    before = everything(tmp_path)
+
+    connect_to(agent, "--project-dir", project)
+    assert file.read_bytes() != text.encode()
+    connect_to(agent, "--project-dir", project, "--fail", "closed")
+    assert guard(disconnect, agent, "--project-dir", project) == 0
+
+    assert everything(tmp_path) == before
+
+
+@AGENTS
+@pytest.mark.parametrize("text", TEXTS)
+def test_the_persons_file_is_put_back_byte_for_byte(agent, text, home):
+    a_file(home, FILES[agent][1], text)
+    before = everything(home)
+
+    connect_to(agent)
+    assert guard(disconnect, agent) == 0
+
+    assert everything(home) == before
+
+
+@AGENTS
+def test_what_connecting_made_is_gone(agent, project, tmp_path):
+    before = everything(tmp_path)
+
+    connect_to(agent)
+    connect_to(agent, "--project-dir", project)
+    guard(disconnect, agent)
+    guard(disconnect, agent, "--project-dir", project)
+
+    assert everything(tmp_path) == before
+
+
+@AGENTS
+def test_what_was_changed_meanwhile_is_kept(agent, project):
+    file = a_file(project, FILES[agent][0], '{\n    "mine": 1\n}')
+    connect_to(agent, "--project-dir", project)
+    file.write_text(json.dumps(json.loads(file.read_text()) | {"later": 2}, indent=4))
+
+    guard(disconnect, agent, "--project-dir", project)
+
+    left = json.loads(file.read_text())
+    assert (left["mine"], left["later"]) == (1, 2)
+    assert KEY not in file.read_text()
+    assert "hooks" not in left or not any(left["hooks"].values())
+    assert '\n    "mine": 1,\n' in file.read_text()
+
+
+@AGENTS
+def test_connecting_writes_as_the_file_is_written(agent, project):
+    file = a_file(project, FILES[agent][0], '{\n\t"mine": 1\n}')
+
+    connect_to(agent, "--project-dir", project)
+
+    assert '\n\t"mine": 1,\n' in file.read_text()
+    assert file.read_text().endswith("}")
+
+
+def test_what_others_keep_out_of_git_stays_out(project):
+    exclude = project / ".git" / "info" / "exclude"
+    theirs = exclude.read_text()
+    connect_to("claude-code", "--project-dir", project)
+    exclude.write_text(exclude.read_text() + "/notes\n")
+
+    guard(disconnect, "claude-code", "--project-dir", project)
+
+    assert exclude.read_text() == theirs + "/notes\n"

@@ -1,0 +1,58 @@
+"""People beside the one who started the installation: tests share the server, not the project."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+from tests.installations import ROOT, Installation
+
+SIGN_IN = """
+import json, sys, django
+django.setup()
+from django.contrib.auth import BACKEND_SESSION_KEY, HASH_SESSION_KEY, SESSION_KEY
+from django.contrib.auth.models import User
+from missioncontrol.accounts.models import Membership
+from missioncontrol.accounts.services import create_project
+from missioncontrol.accounts.session_store import SessionStore
+from missioncontrol.clock import now
+from missioncontrol.demo.month import record_month
+name = sys.argv[1]
+user, _ = User.objects.get_or_create(username=name, first_name=name)
+{first}
+kept = SessionStore()
+kept[SESSION_KEY] = str(user.pk)
+kept[BACKEND_SESSION_KEY] = "django.contrib.auth.backends.ModelBackend"
+kept[HASH_SESSION_KEY] = user.get_session_auth_hash()
+kept.save()
+print(json.dumps({{"mc_session": kept.session_key}}))
+"""
+JOIN = (
+    "Membership.objects.get_or_create("
+    "user=user, project_id=sys.argv[2], defaults={'role': 'operator'})"
+)
+OPEN_PROJECT = "project = create_project(name=name, owner=user, at=now())"
+RECORD_MONTH = f"{OPEN_PROJECT}; record_month(project, at=now())"
+
+
+def a_member(installation: Installation, name: str) -> dict[str, str]:
+    """Let somebody join the installation's first project; returns their cookies."""
+    return _signed_in(installation, JOIN, name, installation.project)
+
+
+def an_owner(installation: Installation, name: str, *, month: bool = False) -> dict[str, str]:
+    """Let somebody open a project of their own, `month`: with a month of judged runs behind it;
+    returns their cookies.
+    """
+    return _signed_in(installation, RECORD_MONTH if month else OPEN_PROJECT, name)
+
+
+def _signed_in(installation: Installation, first: str, *said: str) -> dict[str, str]:
+    told = subprocess.run(
+        [sys.executable, "-c", SIGN_IN.format(first=first), *said],
+        cwd=ROOT, env=installation.own_environment(),
+        stdout=subprocess.PIPE, text=True, check=True,
+    )  # fmt: skip
+    cookies: dict[str, str] = json.loads(told.stdout)
+    return cookies

@@ -1,0 +1,52 @@
+"""The screens' own faces: served by us, figures of one width, and no shift when they come."""
+
+import pytest
+
+pytestmark = pytest.mark.screens
+
+WIDTH = """([text, font]) => {
+  const line = Object.assign(document.createElement("span"), { textContent: text });
+  Object.assign(line.style, { font, position: "absolute", whiteSpace: "pre" });
+  line.style.fontVariantNumeric = "tabular-nums";
+  document.body.append(line);
+  const { width, height } = line.getBoundingClientRect();
+  line.remove();
+  return [width, height];
+}"""
+FACES = ["var(--font)", "var(--mono)"]
+STAND_INS = {"var(--font)": "'Inter Fallback'", "var(--mono)": "'JetBrains Mono Fallback'"}
+SAID = "The agent ran the same test four times and got identical output each time."
+
+
+def measure(page, text, face):
+    return page.evaluate(WIDTH, [text, f"16px / normal {face}"])
+
+
+@pytest.mark.parametrize("face", FACES)
+def test_figures_are_as_wide_as_each_other(open_page, face):
+    page = open_page("/costs")
+    page.evaluate("document.fonts.ready")
+
+    assert measure(page, "1111", face) == measure(page, "8888", face)
+
+
+def test_both_faces_come_from_us(open_page):
+    page = open_page("/costs")
+
+    page.evaluate("Promise.all([...document.fonts].map((face) => face.load().catch(() => null)))")
+
+    asked = page.evaluate("performance.getEntriesByType('resource').map(({ name }) => name)")
+    fonts = [name for name in asked if name.endswith(".woff2")]
+    assert len(set(fonts)) == 2
+    assert all(font.startswith(page.evaluate("location.origin")) for font in fonts)
+
+
+@pytest.mark.parametrize("face", FACES)
+def test_what_stands_in_for_a_face_takes_its_room(open_page, face):
+    page = open_page("/costs")
+    page.evaluate("document.fonts.ready")
+    own = measure(page, SAID, face)
+    stand_in = measure(page, SAID, STAND_INS[face])
+
+    assert stand_in[1] == pytest.approx(own[1], abs=1)
+    assert stand_in[0] == pytest.approx(own[0], rel=0.03)

@@ -1,0 +1,218 @@
+"""Two people, two projects, three roles, two browsers: invited, promoted, removed while looking."""
+
+import os
+from pathlib import Path
+from uuid import uuid4
+
+import pytest
+from playwright.sync_api import expect
+
+from missioncontrol.accounts.joining_texts import JOINING_TEXTS
+from tests.contract.conversation import Caller
+from tests.e2e import axe
+from tests.e2e.people import an_owner
+from tests.e2e.stuck import StuckRun
+
+PICTURES = os.environ.get("MEMBERS_PICTURES")
+"""A folder in which the story's screens are kept, to be looked at."""
+
+
+def picture(page, name):
+    if PICTURES:
+        page.screenshot(path=Path(PICTURES) / f"{name}.png", full_page=True)
+
+
+def as_caller(page, installation):
+    """Speak to the API with a page's own session."""
+    cookies = {cookie["name"]: cookie["value"] for cookie in page.context.cookies()}
+    cookie = "; ".join(f"{name}={value}" for name, value in cookies.items())
+    headers = {"Cookie": cookie, "X-CSRFToken": cookies["mc_csrf"], "Origin": installation.url}
+    return Caller(installation.url, headers)
+
+
+@pytest.fixture
+def named():
+    """Names that no other test took: people of an installation are told apart by them."""
+    mark = uuid4().hex[:6]
+    return lambda name: f"{name} {mark}"
+
+
+@pytest.fixture
+def open_as(installation, open_page):
+    """Open a page as who owns a project of their own."""
+
+    def open_one(name, path="/", **options):
+        page = open_page("/login/", signed_in=False, **options)
+        cookies = an_owner(installation, name).items()
+        page.context.add_cookies(
+            [{"name": n, "value": v, "url": installation.url} for n, v in cookies]
+        )
+        page.goto(installation.url + path)
+        return page
+
+    return open_one
+
+
+def make_project(page, name):
+    page.get_by_label("Name of the project").fill(name)
+    page.get_by_role("button", name="Create project").click()
+    expect(page.get_by_role("button", name=f"Rename {name}")).to_be_visible()
+
+
+def choose(page, project):
+    page.get_by_label("Project", exact=True).select_option(label=project)
+
+
+def invite(page, note, role):
+    """Make a link on Settings, Members; returns it."""
+    page.get_by_label("Name or note").fill(note)
+    page.get_by_role("radiogroup", name="Role of the invited person").get_by_text(role).click()
+    page.get_by_role("button", name="Create invitation link").click()
+    shown = page.get_by_role("status").filter(has_text=f"“{note}” was created")
+    link = shown.locator("code").inner_text()
+    shown.get_by_role("button", name="Done").click()
+    return link
+
+
+def role_of(page, name):
+    return page.get_by_label(f"Role of {name}")
+
+
+def agent_of(page, installation, project):
+    """Return an agent of a project, and its owner at the API."""
+    owner = as_caller(page, installation)
+    rows = owner.get("/api/v1/projects/")["results"]
+    (place,) = [row["id"] for row in rows if row["name"] == project]
+    made = owner.ask("POST", f"/api/v1/projects/{place}/keys/", {"name": "k", "reach": "project"})
+    secret = made.json["secret"]
+    return place, Caller(installation.url, {"Authorization": f"Bearer {secret}"}), owner
+
+
+def test_one_is_invited_promoted_and_removed_while_looking(installation, open_page, open_as, named):
+    ana, bea, nights = named("Ana"), named("Bea"), named("nights")
+    desk = open_as(ana, "/settings/projects")
+    make_project(desk, nights)
+    picture(desk, "projects-desk")
+    desk.goto(f"{installation.url}/settings/members")
+    choose(desk, nights)
+    link = invite(desk, "the night shift", "Viewer")
+    picture(desk, "members-desk")
+
+    # Invited: without an account, on a phone.
+    phone = open_page("/login/", phone=True, signed_in=False)
+    phone.goto(link)
+    expect(phone.get_by_role("heading", level=1)).to_have_text(f"{ana} invites you to {nights}")
+    assert "#" not in phone.url
+    picture(phone, "join-phone")
+    phone.get_by_label("Your name").fill(bea)
+    phone.get_by_role("button", name="Join").tap()
+    phone.wait_for_url(f"{installation.url}/")
+    expect(role_of(desk, bea)).to_have_value("viewer")  # nobody reloaded the desk
+
+    # A viewer sees the card, and no answer that could be tapped.
+    place, agent, owner = agent_of(desk, installation, nights)
+    run = StuckRun.begin(agent, owner, "stuck")
+    phone.goto(f"{installation.url}/decisions/{run.card['id']}")
+    go_on = phone.get_by_role("button", name="Continue").first
+    go_on.wait_for()
+    picture(phone, "viewer-phone")
+    expect(go_on).to_have_attribute("aria-disabled", "true")
+    expect(go_on).to_contain_text("owners and operators answer")
+    go_on.tap(force=True)
+    them = as_caller(phone, installation)
+    said = {"decision": run.card["id"], "version": run.card["version"]}
+    assert them.tap(run.id, "continue", **said).status == 403
+    assert owner.get(f"/api/v1/runs/{run.id}/")["status"] in {"holding", "held"}
+
+    # Promoted: the same buttons come to life before their eyes.
+    role_of(desk, bea).select_option("operator")
+    expect(go_on).to_have_attribute("aria-disabled", "false")
+    go_on.tap()
+    assert run.next_directive()["action"] == "proceed"
+
+    # Removed while looking at the run.
+    phone.goto(f"{installation.url}/runs/{run.id}")
+    expect(phone.get_by_text(run.name).first).to_be_visible()
+    desk.get_by_role("button", name=f"Remove {bea}", exact=True).click()
+    picture(desk, "removing-desk")
+    desk.get_by_role("button", name=f"Remove {bea} now").click()
+    expect(phone.get_by_text("This run was not found.")).to_be_visible()
+    expect(phone.get_by_text(run.name)).to_have_count(0)
+    assert them.ask("GET", f"/api/v1/projects/{place}/").status == 404
+    assert them.tap(run.id, "terminate").status == 404
+    expect(role_of(desk, bea)).to_have_count(0)
+
+
+def test_who_has_an_account_joins_with_it_and_an_archived_project_leaves_the_switch(
+    installation, open_as, named
+):
+    ana, cem, days = named("Ana"), named("Cem"), named("days")
+    desk = open_as(ana, "/settings/projects")
+    make_project(desk, days)
+    desk.goto(f"{installation.url}/settings/members")
+    choose(desk, days)
+    link = invite(desk, "Cem", "Operator")
+
+    other = open_as(cem)
+    other.goto(link)
+    expect(other.get_by_text(f"You are signed in as {cem}.")).to_be_visible()
+    other.get_by_role("button", name="Join").click()
+    other.wait_for_url(f"{installation.url}/")
+    switch = other.get_by_label("Project", exact=True)
+    expect(switch.locator("option")).to_have_text(["All projects", days, cem])
+
+    # An operator looks at who belongs, and decides nothing.
+    other.goto(f"{installation.url}/settings/members")
+    choose(other, days)
+    expect(role_of(other, ana)).to_be_disabled()
+    expect(other.get_by_text("Only owners can manage members").first).to_be_visible()
+    expect(other.get_by_role("button", name="Create invitation link")).to_be_disabled()
+    picture(other, "operator-desk")
+
+    # A link works once.
+    third = open_as(named("Dee"))
+    third.goto(link)
+    expect(third.get_by_role("heading", level=1)).to_have_text("This invitation no longer works")
+
+    _, agent, _ = agent_of(desk, installation, days)
+    desk.goto(f"{installation.url}/settings/projects")
+    desk.get_by_role("button", name=f"Archive {days}", exact=True).click()
+    desk.get_by_role("button", name=f"Archive {days} now").click()
+    expect(desk.get_by_role("button", name=f"Restore {days}")).to_be_visible()
+    picture(desk, "archived-desk")
+    expect(switch).to_have_count(0)  # one project is left, and nothing to choose
+    refused = agent.ask("POST", "/api/v1/runs/", {"name": "a run"})
+    assert (refused.status, refused.json["code"]) == (403, "project_archived")
+    desk.get_by_role("button", name=f"Restore {days}").click()
+    other.reload()
+    expect(switch.locator("option")).to_have_count(3)
+
+
+@pytest.mark.screens
+@pytest.mark.parametrize("phone", [False, True], ids=["desk", "phone"])
+@pytest.mark.parametrize("locale", ["en", "de"])
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_the_invitations_page_breaks_no_rule(
+    scheme, locale, phone, installation, open_page, open_as, named
+):
+    desk = open_as(named("Ana"), "/settings/members", locale="en")
+    link = invite(desk, "Eve", "Viewer")
+    page = open_page("/join", signed_in=False, phone=phone, locale=locale, color_scheme=scheme)
+    page.context.add_init_script(path=axe.SCRIPT)
+
+    t = JOINING_TEXTS[locale]
+    offer = link.removeprefix(installation.url)
+    titles = {"/join": t.paste_title, offer: t.roles["viewer"], "/join#spent": t.over_title}
+    for place, said in titles.items():
+        page.goto(installation.url + "/healthz")
+        page.goto(installation.url + place)
+        expect(page.get_by_role("main")).to_contain_text(said)
+        found = page.evaluate(f"async () => (await axe.run({{runOnly: {axe.TAGS}}})).violations")
+        assert [one["id"] for one in found] == []
+        assert page.locator("html").get_attribute("lang") == locale
+        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+        small = page.locator("button, input:not([type=hidden])").evaluate_all(
+            "all => all.filter(one => one.getBoundingClientRect().height < 44).length"
+        )
+        assert small == 0
+        picture(page, f"join-{locale}-{scheme}-{'phone' if phone else 'desk'}-{said}")

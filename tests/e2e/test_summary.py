@@ -1,0 +1,68 @@
+"""What a run did, in plain words at the top of its page."""
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.contract.conversation import a_turn
+from tests.e2e.axe import SCRIPT, in_both_themes
+from tests.e2e.screens import FITS
+
+pytestmark = pytest.mark.screens
+
+
+def called(tool, result, **args):
+    return {"role": "assistant", "tool": tool, "args": args, "result": result}
+
+
+@pytest.fixture
+def worked(agent):
+    """Return a run that was asked something, changed a file, tested and committed."""
+    run = agent.open_run(name="summed-up", goal="Fix the login")
+    agent.post_turns(
+        run,
+        {"role": "user", "content": "Fix the login"},
+        called("Read", "def login(): ...", file_path="app/login.py"),
+        called("Edit", "edited", file_path="app/login.py", old_string="a", new_string="b"),
+        a_turn("pytest -q", result="2 failed, 1 passed in 0.2s"),
+        called("Edit", "edited", file_path="app/login.py", old_string="b", new_string="c"),
+        a_turn("pytest -q", result="3 passed in 0.2s"),
+        a_turn("git commit -am 'Fix login'", result="[main 1f2e3d4] Fix login"),
+    )
+    return run
+
+
+def told(page):
+    return page.get_by_role("region", name="What happened")
+
+
+@pytest.mark.parametrize("phone", [False, True], ids=["desktop", "phone"])
+def test_what_a_run_did_is_said_and_each_claim_leads_to_its_turn(open_page, worked, phone):
+    page = open_page(f"/runs/{worked}", phone=phone, reduced_motion="reduce")
+
+    expect(told(page)).to_contain_text("Fix the login")
+    for claim in ("1 file changed", "app/login.py \u00d72", "the last tests passed", "1 commit"):
+        expect(told(page).get_by_text(claim, exact=True)).to_be_visible()
+    assert page.evaluate(FITS)
+    page.evaluate(SCRIPT.read_text())
+    assert in_both_themes(page, "summary", "phone" if phone else "desktop") == []
+
+    told(page).get_by_role("link", name="the last tests passed, turn 6").click()
+    expect(page).to_have_url(f"{page.url.split('/runs/')[0]}/runs/{worked}/turns/5")
+    expect(page.locator("#turn-5")).to_be_in_viewport()
+
+
+def test_it_follows_the_run(open_page, agent, worked):
+    page = open_page(f"/runs/{worked}")
+    expect(told(page)).to_contain_text("the last tests passed")
+
+    agent.post_turns(worked, a_turn("pytest -q", result="4 failed in 0.2s"))
+    expect(told(page)).to_contain_text("the last tests failed: 4 failures")
+    expect(told(page).get_by_role("link", name="passed before, turn 6")).to_be_visible()
+
+
+@pytest.mark.parametrize("phone", [False, True], ids=["desktop", "phone"])
+def test_it_says_what_a_held_run_waits_for(open_page, stuck, phone):
+    run = stuck()
+    page = open_page(f"/runs/{run.id}", phone=phone)
+
+    expect(told(page)).to_contain_text("It ran the same test 2 times")

@@ -1,0 +1,58 @@
+from __future__ import annotations
+
+from guard.reading.action import read_action
+from guard.reading.memo import Memo
+from guard.turn import Role, Turn
+
+
+def _call(tool: str, **more) -> Turn:
+    return Turn(role=Role.ASSISTANT, tool=tool, **more)
+
+
+def test_the_same_call_is_read_once():
+    first = read_action(_call("Bash", args={"command": "ls", "timeout": 3}, result="a"))
+
+    assert read_action(_call("Bash", args={"timeout": 3, "command": "ls"}, result="b")) is first
+
+
+def test_what_the_caller_names_it_is_part_of_an_action():
+    args = {"command": "make deploy"}
+
+    assert read_action(_call("Bash", args=args)).action_class == "shell_exec"
+    assert (
+        read_action(_call("Bash", args=args, action_class="api_retry")).action_class == "api_retry"
+    )
+
+
+def test_a_message_is_read_once():
+    said = Turn(role=Role.ASSISTANT, content="The fixtures look right.")
+
+    assert read_action(said) is read_action(said)
+    assert not read_action(said).is_call
+
+
+def test_of_a_long_message_head_and_tail_are_kept():
+    action = read_action(Turn(role=Role.ASSISTANT, content="begin " + "x" * 9000 + " end"))
+
+    assert len(action.meaning) == 4001
+    assert action.meaning.startswith("begin ")
+    assert action.meaning.endswith(" end")
+
+
+def test_a_memo_forgets_what_was_not_asked_for_lately():
+    memo = Memo[int, str](2)
+    for number in range(5):
+        memo.keep(number, str(number))
+        assert memo.find(0) in {"0", None}
+
+    assert memo.find(4) == "4"
+    assert memo.find(1) is None
+
+
+def test_what_is_asked_for_again_and_again_stays():
+    memo = Memo[int, str](2)
+    for number in range(20):
+        memo.keep(number, str(number))
+        memo.find(0)
+
+    assert memo.find(0) == "0"

@@ -1,0 +1,145 @@
+"""The process beside a session: it vouches, misses, carries."""
+
+import pytest
+
+from guard.errors import ServerAway, ServerRefused
+from guard.hooks.beside import TRIES, VOUCHES_EVERY_S, Watcher
+
+
+class Server:
+    """Answers one after the other what it was given; keeps what it was told."""
+
+    def __init__(self, *answers):
+        self.answers, self.told = list(answers), []
+
+    def ask(self, told):
+        self.told.append({name: said for name, said in told.items() if name != "witness"})
+        answer = self.answers.pop(0) if self.answers else {}
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+
+class Session:
+    """A session that can be spoken to; keeps what was done to it."""
+
+    def __init__(self, *, refusals=0, deaf=0):
+        self.done, self.refusals, self.deaf = [], refusals, deaf
+
+    def stop(self):
+        self.done.append("stop")
+        self.refusals -= 1
+        return self.refusals < 0
+
+    def say(self, text):
+        self.deaf -= 1
+        if self.deaf >= 0:
+            return False
+        self.done.append(text)
+        return True
+
+
+class Process:
+    """Runs for so many seconds of the watcher's own time."""
+
+    def __init__(self, seconds):
+        self.left_s, self.pauses = seconds, []
+
+    def is_there(self):
+        return self.left_s > 0
+
+    def pause(self, seconds):
+        self.pauses.append(seconds)
+        self.left_s -= seconds
+
+
+def watch(server, *, seconds=0.0, session=None):
+    process = Process(seconds)
+    Watcher(
+        ask=server.ask, is_there=process.is_there, pause=process.pause, session=session
+    ).stand_by()
+    return process
+
+
+VOUCHES = {"wait": VOUCHES_EVERY_S, "carries": False}
+
+
+def test_it_vouches_for_the_agent_and_says_when_it_has_gone():
+    server = Server()
+
+    watch(server, seconds=30)
+
+    assert server.told == [VOUCHES, VOUCHES, {"gone": True}]
+
+
+def test_it_says_so_within_a_second_of_the_agents_end():
+    assert watch(Server(), seconds=3).pauses == [1.0] * 3
+
+
+def test_it_leaves_a_session_whose_run_is_over():
+    server = Server({"over": True})
+
+    watch(server, seconds=300)
+
+    assert server.told == [VOUCHES]
+
+
+@pytest.mark.parametrize("seconds", [0, 30])
+def test_a_server_that_is_away_hears_it_later(seconds):
+    server = Server(ServerAway("restarting"), ServerAway("restarting"))
+
+    watch(server, seconds=seconds)
+
+    assert server.told[-1] == {"gone": True}
+    assert len(server.told) == 3
+
+
+def test_a_server_that_wants_none_of_it_is_left_alone():
+    server = Server(ServerRefused(403, "no"))
+
+    watch(server, seconds=300)
+
+    assert server.told == [VOUCHES]
+
+
+def test_it_carries_what_people_say_to_a_session_it_can_speak_to():
+    session = Session()
+    server = Server(
+        {"text": "look in b.py", "stop": None}, {"text": None, "stop": "Terminated by ana."},
+        {}, {"over": True},
+    )  # fmt: skip
+
+    watch(server, seconds=300, session=session)
+
+    assert session.done == ["look in b.py", "stop"]
+    assert server.told[2] == {"stopped": True}
+
+
+@pytest.mark.parametrize("deaf", [TRIES - 1, TRIES, 3 * TRIES])
+def test_a_text_that_was_not_taken_is_said_again_until_it_is(deaf):
+    session = Session(deaf=deaf)
+    server = Server({"text": "look in b.py"}, {"text": "and c.py"}, {}, {}, {}, {"over": True})
+
+    watch(server, seconds=300, session=session)
+
+    assert session.done == ["look in b.py", "and c.py"]
+
+
+def test_a_stop_whose_answer_found_nobody_is_carried_out_again():
+    session, stop = Session(), {"stop": "Terminated by ana."}
+    server = Server(stop, ServerAway("restarting"), stop, {}, {"over": True})
+
+    watch(server, seconds=300, session=session)
+
+    assert session.done == ["stop", "stop"]
+    assert server.told[-2:] == [{"stopped": True}, VOUCHES | {"carries": True}]
+
+
+def test_a_session_that_does_not_stop_is_asked_again_after_a_pause():
+    session, stop = Session(refusals=2), {"text": None, "stop": "Terminated by ana."}
+    server = Server(stop, stop, stop, {}, {"over": True})
+
+    process = watch(server, seconds=300, session=session)
+
+    assert session.done == ["stop"] * 3
+    assert process.pauses[:2] == [1.0, 1.0]

@@ -1,0 +1,103 @@
+"""`guard run -- codex exec` between a server and an app-server that take their time."""
+
+import queue
+import sys
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+
+from guard.running.app_server import AppServer
+from guard.running.codex_driver import Driver
+from guard.running.codex_exec import Task
+from guard.sdk.keys import Connection
+from tests.sdk.server import LoopbackServer, directive
+
+APP_SERVER = """
+import itertools, json, pathlib, sys, time
+
+turns = itertools.count(1)
+answers = {
+    "thread/start": lambda: {"thread": {"id": "thread"}, "model": "m", "cwd": "/"},
+    "turn/start": lambda: {"turn": {"id": f"turn-{next(turns)}"}},
+}
+
+def write(**message):
+    print(json.dumps(message), flush=True)
+
+def completed(turn, status):
+    params = {"threadId": "thread", "turn": {"id": turn, "status": status}}
+    write(method="turn/completed", params=params)
+
+for line in sys.stdin:
+    asked = json.loads(line)
+    if asked["method"] == "turn/steer":  # the turn was interrupted
+        write(id=asked["id"], error={"message": "no such turn"})
+        continue
+    if asked["method"] == "turn/interrupt":
+        time.sleep(0.5)  # to let it be told too early, if it can be
+        pathlib.Path("interrupted").touch()
+    answer = answers.get(asked["method"], dict)()
+    if "id" in asked:
+        write(id=asked["id"], result=answer)
+    if answer == {"turn": {"id": "turn-2"}}:
+        completed("turn-1", "interrupted")
+        completed("turn-2", "completed")
+"""
+
+
+class Server(LoopbackServer):
+    """Lets the run go on, holds it, and then says `at_last`."""
+
+    def __init__(self, at_last, *, stands_still):
+        super().__init__()
+        self.at_last, self.stands_still = at_last, stands_still
+        self.answer_poll = self._poll
+        self.stood_still_when_it_said_so = []
+
+    def answer(self, asked):
+        if asked.method == "GET" and asked.path.endswith("/runs/run-1/"):
+            return 200, {"id": "run-1", "status": "running"}
+        return super().answer(asked)
+
+    def _poll(self, asked):
+        query = parse_qs(urlsplit(asked.path).query)
+        if "after" not in query:
+            return 200, directive(version=1)
+        if query["after"] == ["1"]:
+            return 200, directive("hold", version=2)
+        if "keeper" not in query:  # by asking as the agent that waits
+            self.stood_still_when_it_said_so.append(self.stands_still())
+        return (200, self.at_last) if query["after"] == ["2"] else (204, None)
+
+
+@pytest.fixture
+def play(tmp_path, monkeypatch):
+    """Drive one prompt that is held, then told `at_last`; its exit status and its server."""
+    monkeypatch.chdir(tmp_path)
+
+    def drive(at_last):
+        inbox = queue.Queue()
+        server = Server(at_last, stands_still=(tmp_path / "interrupted").exists)
+        server.start()
+        codex = AppServer([sys.executable, "-c", APP_SERVER], env={}, inbox=inbox)
+        connection = Connection(client="codex", place="", url=server.url, key="k")
+        task = Task(program="codex", options=(), thread={}, prompt="Work.", as_json=True)
+        try:
+            return Driver(task, codex, connection, inbox).run(None), server
+        finally:
+            codex.close()
+            server.stop()
+
+    return drive
+
+
+def test_a_paused_run_is_said_to_stand_still_only_once_its_turn_is_interrupted(play):
+    _, server = play(directive("stop", version=3))
+
+    assert set(server.stood_still_when_it_said_so) == {True}
+
+
+def test_the_late_end_of_an_interrupted_turn_does_not_end_the_next_one(play):
+    status, _ = play(directive("proceed", "Go on.", version=3))
+
+    assert status == 0

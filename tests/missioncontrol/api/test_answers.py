@@ -1,0 +1,62 @@
+"""What every answer to a browser says and does not say."""
+
+import pytest
+from rest_framework.test import APIRequestFactory
+
+from missioncontrol.api import problems
+
+pytestmark = pytest.mark.django_db
+
+PAGES = ["/", "/login/", "/pair/", "/healthz", "/api/v1/me/", "/api/v1/runs/", "/api/schema/"]
+
+
+@pytest.fixture
+def ask(as_person, owner):
+    return as_person(owner)
+
+
+@pytest.mark.parametrize("path", PAGES)
+def test_every_answer_forbids_sniffing_framing_and_referrers(ask, path):
+    answer = ask.get(path)
+
+    assert answer["X-Content-Type-Options"] == "nosniff"
+    assert answer["Referrer-Policy"] in {"same-origin", "no-referrer"}
+    assert "frame-ancestors 'none'" in answer["Content-Security-Policy"]
+    assert "Access-Control-Allow-Origin" not in answer
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["/assets/", "/assets/../../settings.py", "/.git/config", "/settings.py", "/logs/web.log"],
+)
+def test_no_directory_and_no_source_is_served(ask, path):
+    told = b"".join(ask.get(path))
+
+    assert b"[core]" not in told
+    assert b"SECRET_KEY" not in told
+    assert b"Index of" not in told
+
+
+@pytest.mark.parametrize("path", PAGES[4:6])
+def test_trace_is_not_offered(ask, path):
+    assert ask.generic("TRACE", path).status_code == 405
+
+
+@pytest.mark.parametrize("path", ["runs/export/", "audit/export/", "costs/export/"])
+def test_what_is_downloaded_is_an_attachment_of_a_fixed_name(ask, path):
+    said = ask.get(f"/api/v1/{path}")["Content-Disposition"]
+
+    assert said.startswith('attachment; filename="')
+    assert said.count('"') == 2
+
+
+def test_an_unexpected_error_tells_nothing_of_the_inside():
+    try:
+        int("hunter2")
+    except ValueError:
+        answer = problems.server_error(APIRequestFactory().get("/api/v1/me/"))
+
+    assert answer.status_code == 500
+    assert b"hunter2" not in answer.content
+    assert b"Traceback" not in answer.content
+    assert b"ValueError" not in answer.content

@@ -1,0 +1,106 @@
+"""Agents' requests queue before they are read; a person's is read at once."""
+
+import asyncio
+
+import pytest
+from twisted.internet.testing import StringTransport
+from twisted.web.http import Request
+
+from missioncontrol.api import daphne_queue
+from missioncontrol.api.daphne_queue import AgentsQueue, QueuedChannel
+
+
+@pytest.fixture
+def queue(monkeypatch):
+    """A queue that reads one request a turn."""
+    monkeypatch.setattr(daphne_queue, "TURN_S", 0.0)
+    monkeypatch.setattr(daphne_queue, "queue", AgentsQueue())
+
+
+class Heard(list[str]):
+    """The bodies of the requests that were read, in order."""
+
+    def from_connection(self):
+        heard = self
+
+        class Noted(Request):
+            def process(self):
+                heard.append(self.content.read().decode())
+                self.finish()
+
+        channel = QueuedChannel()
+        channel.requestFactory, channel.timeOut = Noted, None
+        channel.makeConnection(StringTransport())
+        return channel
+
+
+def request(body, *, key="", length=None):
+    head = (
+        f"POST / HTTP/1.1\r\nhost: x\r\nAUTHORIZATION: Bearer {key}\r\n"
+        f"Content-Length: {len(body) if length is None else length}\r\n\r\n"
+    )
+    return (head + body).encode()
+
+
+async def turns(number):
+    for _ in range(number):
+        await asyncio.sleep(0)
+
+
+async def test_a_person_is_read_before_the_agents_that_wait(queue):
+    heard = Heard()
+    for number in range(3):
+        heard.from_connection().dataReceived(request(f"agent {number}", key="mc_1"))
+
+    heard.from_connection().dataReceived(request("person", key="mcu_ana"))
+    await turns(5)
+
+    assert heard == ["person", "agent 0", "agent 1", "agent 2"]
+
+
+async def test_agents_are_read_a_few_in_each_turn_of_the_loop(queue):
+    heard = Heard()
+    for number in range(3):
+        heard.from_connection().dataReceived(request(f"agent {number}", key="mc_1"))
+
+    await turns(1)
+    heard.from_connection().dataReceived(request("person"))
+    await turns(5)
+
+    assert heard == ["agent 0", "person", "agent 1", "agent 2"]
+
+
+async def test_a_body_that_comes_meanwhile_waits_too_and_no_more_is_taken(queue):
+    heard = Heard()
+    channel = heard.from_connection()
+
+    channel.dataReceived(request("first, ", key="mc_1", length=13))
+    channel.dataReceived(b"second")
+    assert channel.transport.producerState == "paused"
+    await turns(2)
+
+    assert heard == ["first, second"]
+    assert channel.transport.producerState == "producing"
+
+
+async def test_the_next_request_of_a_connection_queues_again(queue):
+    heard = Heard()
+    channel = heard.from_connection()
+
+    for number in range(2):
+        channel.dataReceived(request(f"{number}", key="mc_1"))
+        assert len(heard) == number
+        await turns(2)
+
+    assert heard == ["0", "1"]
+
+
+async def test_who_left_is_not_read(queue):
+    heard = Heard()
+    channel = heard.from_connection()
+    channel.dataReceived(request("gone", key="mc_1"))
+
+    channel.connectionLost(None)
+    await turns(2)
+
+    assert heard == []

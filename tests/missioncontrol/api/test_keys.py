@@ -1,0 +1,69 @@
+"""Agent keys in memory: one look-up, however many ask at once."""
+
+import asyncio
+
+import pytest
+
+from missioncontrol.accounts import services as accounts
+from missioncontrol.accounts.tokens import digest
+from missioncontrol.api import keys
+from missioncontrol.errors import NotSignedIn
+from tests.build import NOON
+
+MANY = 50
+
+
+@pytest.fixture
+def lookups(monkeypatch):
+    """Which keys were looked up in the database."""
+    seen, find = [], keys.find_holder
+
+    def noted(hashed):
+        seen.append(hashed)
+        return find(hashed)
+
+    monkeypatch.setattr(keys, "find_holder", noted)
+    return seen
+
+
+@pytest.fixture
+def token(project):
+    return accounts.mint_agent_key(project=project, name="test", at=NOON).secret
+
+
+async def ask_at_once(token):
+    return await asyncio.gather(
+        *(keys.holder_of(token) for _ in range(MANY)), return_exceptions=True
+    )
+
+
+@pytest.mark.django_db(transaction=True)
+async def test_many_who_come_when_it_is_forgotten_share_one_look_up(project, token, lookups):
+    for _ in range(2):
+        keys.forget(digest(token))
+        holders = await ask_at_once(token)
+
+        assert {holder.project for holder in holders} == {project.id}
+
+    assert len(lookups) == 2
+
+
+@pytest.mark.django_db(transaction=True)
+async def test_many_with_an_unknown_key_are_refused_by_one_look_up(lookups):
+    refused = await ask_at_once("mc_nobodys")
+
+    assert all(isinstance(one, NotSignedIn) for one in refused)
+    assert len(lookups) == 1
+
+
+@pytest.mark.django_db(transaction=True)
+async def test_who_hangs_up_takes_the_look_up_from_nobody(project, token, lookups):
+    keys.forget(digest(token))
+    first = asyncio.ensure_future(keys.holder_of(token))
+    second = asyncio.ensure_future(keys.holder_of(token))
+    await asyncio.sleep(0)
+
+    first.cancel()
+
+    assert (await second).project == project.id
+    assert len(lookups) == 1

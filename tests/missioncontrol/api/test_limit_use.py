@@ -1,0 +1,95 @@
+"""The limits, and who meets them, as an owner sees them."""
+
+import pytest
+
+from missioncontrol.accounts import services as accounts
+from missioncontrol.accounts.models import Reach
+from missioncontrol.accounts.reach import holder_of
+from missioncontrol.accounts.tokens import digest
+from missioncontrol.api import endpoint, limits
+from missioncontrol.api.limit_use import limits_row
+from missioncontrol.api.limits import Buckets, RateLimiter
+from missioncontrol.errors import TooManyRequests
+from missioncontrol.runs.services import OpenRun, open_run
+from tests.build import NOON, a_project
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def counted(monkeypatch):
+    few = RateLimiter({"runs": 2, "turns": 2}, {"runs": 0, "turns": 0})
+    monkeypatch.setattr(limits, "limiter", few)
+    return few
+
+
+def a_key(project, name):
+    return accounts.mint_agent_key(project=project, name=name, at=NOON, reach=Reach.OWN)
+
+
+def asks(secret, path="/api/v1/hooks/claude-code/", *, written="Bearer {}"):
+    proof = written.format(secret).encode()
+    scope = {"method": "POST", "path": path, "client": ("10.0.0.9", 1)}
+    endpoint.admit({**scope, "headers": [(b"authorization", proof)]})
+
+
+def used_by(counted, project):
+    return [
+        (use.name, use.kind, use.a_minute, use.refused, use.open_runs)
+        for use in limits_row(projects=[project.id], counted=counted).users
+    ]
+
+
+def test_who_met_a_limit_stands_first_with_how_often(project, counted):
+    busy, quiet = a_key(project, "busy"), a_key(project, "quiet")
+    asks(quiet.secret)
+    for _ in range(2):
+        asks(busy.secret)
+    with pytest.raises(TooManyRequests):
+        asks(busy.secret)
+
+    assert used_by(counted, project) == [("busy", "turns", 2, 1, 0), ("quiet", "turns", 1, 0, 0)]
+
+
+def test_runs_that_a_key_has_open_are_counted(project, counted):
+    key = a_key(project, "coder")
+    for name in ("one", "two"):
+        open_run(project, OpenRun(name=name), by="a", at=NOON, opener=holder_of(key.row))
+    asks(key.secret)
+
+    assert used_by(counted, project) == [("coder", "turns", 1, 0, 2)]
+
+
+def test_keys_of_other_projects_are_not_shown(project, counted):
+    asks(a_key(a_project("elsewhere"), "theirs").secret)
+    asks("mc_nobodys")
+
+    assert used_by(counted, project) == []
+
+
+@pytest.mark.parametrize("written", ["Bearer {}", "bearer  {} ", " BEARER {}"])
+def test_a_key_is_counted_as_itself_however_it_is_written(project, counted, written):
+    key = a_key(project, "coder")
+
+    asks(key.secret, written=written)
+
+    assert counted.spent() == {("turns", digest(key.secret)): 1}
+
+
+def test_a_minute_later_nothing_is_taken():
+    class Clock:
+        now = 0.0
+
+    bucket = Buckets(60, lambda: Clock.now)
+    bucket.take("ana")
+    assert bucket.spent() == {"ana": 1}
+    Clock.now = 60.0
+
+    assert bucket.spent() == {}
+
+
+def test_an_owner_sees_the_limits(as_person, owner, settings):
+    told = as_person(owner).get("/api/v1/instance/").json()["limits"]
+
+    assert told["body_bytes"] == settings.BODY_LIMIT
+    assert {row["kind"]: row["a_key"] for row in told["requests"]} == settings.KEY_LIMITS

@@ -1,0 +1,128 @@
+"""How often an agent or a person may ask, before a real server and by the clock's hand."""
+
+import pytest
+
+from missioncontrol.api import limits
+from missioncontrol.api.limits import Buckets, RateLimiter, Room, kind_of
+from missioncontrol.errors import TooManyRequests, Unavailable
+from tests.contract.conversation import Caller, a_turn
+from tests.installations import an_installation
+
+FEW = {"runs": 3, "turns": 4, "otlp": 2, "taps": 2}
+PATHS = {
+    "/api/v1/runs/": "runs",
+    "/api/v1/runs/0198a3d2/turns/": "turns",
+    "/api/v1/hooks/claude-code/": "turns",
+    "/v1/traces": "otlp",
+    "/v1/logs/": "otlp",
+    "/api/v1/runs/0198a3d2/interventions/": "taps",
+}
+
+
+class Clock:
+    now = 0.0
+
+    def __call__(self):
+        return self.now
+
+
+@pytest.fixture
+def clock():
+    return Clock()
+
+
+def test_a_bucket_holds_a_minute_and_fills_again(clock):
+    bucket = Buckets(6, clock)
+
+    assert [bucket.take("ana") for _ in range(6)] == [0.0] * 6
+    assert bucket.take("ana") == pytest.approx(10.0)
+    clock.now = 10.0
+    assert bucket.take("ana") == 0.0
+    assert bucket.take("ana") > 0
+
+
+def test_each_name_has_a_bucket_of_its_own(clock):
+    bucket = Buckets(1, clock)
+
+    assert bucket.take("ana") == 0.0
+    assert bucket.take("olu") == 0.0
+    assert bucket.take("ana") > 0
+
+
+def test_without_a_limit_nothing_is_refused(clock):
+    bucket = Buckets(0, clock)
+
+    assert {bucket.take("ana") for _ in range(10_000)} == {0.0}
+
+
+def test_of_ever_new_names_only_so_many_are_kept(clock, monkeypatch):
+    monkeypatch.setattr(limits, "KEPT_NAMES", 100)
+    bucket = Buckets(1, clock)
+
+    for number in range(1000):
+        bucket.take(f"guess {number}")
+
+    assert len(bucket._spent) <= 100
+
+
+def test_an_address_is_limited_whatever_keys_it_tries():
+    limiter = RateLimiter({"taps": 5}, {"taps": 2})
+    for number in range(2):
+        limiter.count("taps", address="192.0.2.7", key=f"guess {number}")
+
+    with pytest.raises(TooManyRequests) as refused:
+        limiter.count("taps", address="192.0.2.7", key="another")
+
+    assert int(refused.value.headers()["Retry-After"]) == 30
+
+
+def test_a_room_that_is_full_takes_the_next_once_somebody_left():
+    room = Room(1)
+    leave = room.enter()
+
+    with pytest.raises(Unavailable):
+        room.enter()
+    leave()
+    leave()  # an answer that ends and then loses its connection leaves once
+
+    room.enter()
+    with pytest.raises(Unavailable):
+        room.enter()
+
+
+@pytest.mark.parametrize("path", PATHS)
+def test_what_is_posted_is_counted_by_its_kind(path):
+    assert kind_of("POST", path) == PATHS[path]
+    assert kind_of("GET", path) is None
+
+
+def test_other_addresses_are_not_counted():
+    assert kind_of("POST", "/api/v1/runs/0198a3d2/choices/") is None
+
+
+@pytest.fixture(scope="module")
+def strict(tmp_path_factory):
+    told = ",".join(f"{kind}={most}" for kind, most in FEW.items())
+    with an_installation(
+        tmp_path_factory.mktemp("strict"), MISSIONCONTROL_KEY_LIMITS=told
+    ) as running:
+        yield running
+
+
+def test_a_server_with_small_limits_says_when_to_come_again(strict):
+    agent = Caller(strict.url, {"Authorization": f"Bearer {strict.agent_key}"})
+    run = agent.open_run()
+    asked = {
+        "runs": lambda: agent.ask("POST", "/api/v1/runs/", {"name": "again"}),
+        "turns": lambda: agent.post_turns(run, a_turn(), wait=None),
+        "otlp": lambda: agent.ask("POST", "/v1/logs", {"resourceLogs": []}),
+        "taps": lambda: agent.ask("POST", f"/api/v1/runs/{run}/interventions/", {}),
+    }
+
+    for kind, ask in asked.items():
+        answers = [ask() for _ in range(FEW[kind] + 1)]
+
+        assert answers[0].status != 429, kind
+        assert answers[-1].status == 429, kind
+        assert answers[-1].json["code"] == "too_many_requests"
+        assert 1 <= int(answers[-1].headers["Retry-After"]) <= 60

@@ -1,0 +1,33 @@
+"""Who asks, behind which proxies."""
+
+from ipaddress import ip_network
+
+import pytest
+
+from missioncontrol.api.peers import address_of
+
+TOLD = "198.51.100.1, 203.0.113.9, 10.0.0.5"
+"""What the caller made up, the caller as our outer proxy saw it, and that proxy."""
+
+
+@pytest.mark.parametrize(
+    ("trusted", "peer", "address"),
+    [
+        ([], "127.0.0.1", "127.0.0.1"),
+        (["127.0.0.1"], "192.0.2.4", "192.0.2.4"),
+        (["127.0.0.1"], "127.0.0.1", "10.0.0.5"),
+        (["127.0.0.1"], "::ffff:127.0.0.1", "10.0.0.5"),
+        (["127.0.0.1", "10.0.0.0/8"], "127.0.0.1", "203.0.113.9"),
+        (["::1"], "", ""),
+    ],
+)
+def test_an_address_is_told_by_proxies_that_are_named(settings, trusted, peer, address):
+    settings.TRUSTED_PROXIES = [ip_network(one) for one in trusted]
+
+    assert address_of(peer, TOLD) == address
+
+
+def test_a_proxy_that_tells_nothing_is_who_asks(settings):
+    settings.TRUSTED_PROXIES = [ip_network("127.0.0.1")]
+
+    assert address_of("127.0.0.1", " , ") == "127.0.0.1"

@@ -1,0 +1,90 @@
+"""Somebody who can write every table, knows how rows are hashed, and has no secret key."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
+
+from missioncontrol.accounts.models import Project
+from missioncontrol.ids import new_id
+from missioncontrol.proof import (
+    GENESIS,
+    amendment_statement,
+    anchor_statement,
+    canonical,
+    payload_digest,
+    row_hash,
+)
+from missioncontrol.runs import rows
+from missioncontrol.runs.models import JournalRow, Run
+
+OWN_KEY = Ed25519PrivateKey.from_private_bytes(b"an attacker's own key, 32 bytes.")
+OWN_PUBLIC = OWN_KEY.public_key().public_bytes(Encoding.Raw, PublicFormat.Raw).hex()
+
+
+def own_signature(statement: str) -> str:
+    return OWN_KEY.sign(statement.encode()).hex()
+
+
+def edit_payload(row: JournalRow, **changes: Any) -> None:
+    """Change what a row says, and its digest with it."""
+    payload = canonical({**json.loads(row.payload or ""), **changes})
+    digest = payload_digest(payload, row.salt or "")
+    JournalRow.objects.filter(pk=row.pk).update(payload=payload, digest=digest)
+
+
+def rehash(owner: Run | Project) -> None:
+    """Number and hash a chain anew, and set its head, as whoever wrote it honestly would."""
+    is_run = isinstance(owner, Run)
+    chain = JournalRow.objects.filter(
+        **({"run": owner} if is_run else {"project": owner, "run": None})
+    )
+    previous, seq = GENESIS, -1
+    for seq, row in enumerate(chain.order_by("seq")):
+        row.seq, row.previous = seq, previous
+        row.hash = row_hash(rows.header(row), previous=previous, digest=row.digest)
+        row.save()
+        previous = row.hash
+    type(owner).objects.filter(pk=owner.pk).update(head=previous, event_seq=seq)
+
+
+def append(owner: Run | Project, kind: str, payload: dict[str, Any], *, at: Any) -> JournalRow:
+    """Write a row at the end of a chain."""
+    owner.refresh_from_db()
+    run = owner if isinstance(owner, Run) else None
+    text, salt = canonical(payload), "00" * 16
+    row = JournalRow(
+        id=new_id(), project_id=run.project_id if run else owner.pk, run=run,
+        seq=owner.event_seq + 1, type=kind, at=at, by="policy", version=run.version if run else 0,
+        status=run.status if run else None, payload=text, salt=salt, previous=owner.head,
+        digest=payload_digest(text, salt),
+    )  # fmt: skip
+    row.hash = row_hash(rows.header(row), previous=row.previous, digest=row.digest)
+    row.save(force_insert=True)
+    type(owner).objects.filter(pk=owner.pk).update(head=row.hash, event_seq=row.seq)
+    return row
+
+
+def forge_anchor(project: Project, *, at: Any, number: int, predecessor: str) -> JournalRow:
+    """Write a checkpoint signed with a key of one's own."""
+    project.refresh_from_db()
+    said: dict[str, Any] = {
+        "heads": {}, "key": OWN_PUBLIC, "head": project.head, "head_seq": project.event_seq,
+        "number": number, "predecessor": predecessor,
+    }  # fmt: skip
+    signature = own_signature(anchor_statement(str(project.pk), at.isoformat(), said))
+    return append(project, "chain.anchored", {**said, "signature": signature}, at=at)
+
+
+def forge_erasure(run: Run, *, at: Any, key: str) -> JournalRow:
+    """Write that erasing a run was allowed, signed with a key of one's own."""
+    said: dict[str, Any] = {
+        "change": "erased", "reason": "asked for", "of_run": str(run.pk), "key": key,
+        "through_seq": run.event_seq, "turns_through": run.last_seq,
+    }  # fmt: skip
+    statement = amendment_statement(str(run.project_id), at.isoformat(), "policy", said)
+    said["signature"] = own_signature(statement)
+    return append(run.project, "audit.amended", said, at=at)

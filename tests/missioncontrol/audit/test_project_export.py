@@ -1,0 +1,219 @@
+"""A project is carried to another installation; there its audit log verifies."""
+
+import json
+
+import pytest
+from django.core.management import CommandError, call_command
+
+from missioncontrol.accounts.models import AgentKey, Membership, Project
+from missioncontrol.audit import heads, project_tables, signing
+from missioncontrol.audit.anchors import anchor_heads, verify
+from missioncontrol.audit.project_export import export_lines
+from missioncontrol.audit.project_import import Untrusted, import_project
+from missioncontrol.audit.project_tables import TABLES
+from missioncontrol.audit.retention import erase_old_words
+from missioncontrol.decisions import interventions
+from missioncontrol.decisions.taps import Tap
+from missioncontrol.errors import InvalidRequest
+from missioncontrol.runs.models import Run, TelemetryRecord, Turn
+from tests.build import NOON, a_call, a_person, a_run, a_stuck_run, after, put
+
+pytestmark = pytest.mark.django_db
+
+ELSEWHERE = "another installation's secret"
+
+
+@pytest.fixture(autouse=True)
+def files(tmp_path, settings):
+    settings.DATA_DIR, settings.AUDIT_HEADS, settings.AUDIT_KEYS = tmp_path, tmp_path / "audit", []
+
+
+@pytest.fixture
+def lived(project, owner):
+    """A project in which something of most kinds happened."""
+    run = a_stuck_run(project, agent="coder")
+    tap = Tap(key="k", action="terminate", decision=run.open_decision, version=run.version)
+    interventions.intervene(run.id, tap, projects=[project.id], by="ana", at=after(1))
+    put(a_run(project, parent=run.id), a_call("ls", result="é\u2028\\u0000"[:3]))
+    TelemetryRecord.objects.create(run=run, key="1", name="chat", attributes={"a": [1.5]}, at=NOON)
+    anchor_heads(at=after(60))
+    return project
+
+
+@pytest.fixture
+def export(lived, tmp_path):
+    path = tmp_path / "project.jsonl"
+    path.write_bytes(b"".join(export_lines(lived.id, at=after(70))))
+    return path
+
+
+@pytest.fixture
+def elsewhere(export, lived, settings):
+    """The same database and directory, as another installation: without the project."""
+    key = signing.public_key()
+    heads.path_of(lived.id).unlink()
+    lived.delete()
+    settings.SECRET_KEY = ELSEWHERE
+    return key
+
+
+def everything():
+    """Return every row there is of the tables that are carried, without counted-up numbers."""
+    return {
+        kind: sorted(
+            str([getattr(row, name) for name in project_tables.columns_of(model)])
+            for row in model.objects.all()
+        )
+        for kind, (model, _) in TABLES.items()
+        if kind not in {"project", "event"}
+    }
+
+
+def test_everything_comes_as_it_was_and_the_audit_log_holds(lived, export, settings):
+    before = everything()
+    key = signing.public_key()
+    heads.path_of(lived.id).unlink()
+    lived.delete()
+    settings.SECRET_KEY = ELSEWHERE
+    eve = a_person("eve")
+
+    done = import_project(export, owner=eve, trust=key, at=after(100))
+
+    assert everything() == before
+    assert Membership.objects.get(project=done.project).user == eve
+    assert verify(projects=[done.project.id]).ok
+    anchor_heads(at=after(160))
+    put(Run.objects.filter(project=done.project).last(), a_call("go on"), at=after(170))
+    anchor_heads(at=after(220))
+    found = verify(projects=[done.project.id])
+    assert (found.ok, found.compared_since is not None) == (True, True)
+
+
+def test_the_exporters_key_is_not_trusted_for_what_is_written_here(elsewhere, export, settings):
+    done = import_project(export, owner=a_person("eve"), trust=elsewhere, at=after(100))
+    settings.SECRET_KEY = "only for tests"
+    anchor_heads(at=after(160))
+    settings.SECRET_KEY = ELSEWHERE
+
+    assert "unsigned" in {fault.kind for fault in verify(projects=[done.project.id]).faults}
+
+
+def test_a_key_that_nobody_trusts_is_refused_by_name(elsewhere, export):
+    with pytest.raises(Untrusted, match=elsewhere):
+        import_project(export, owner=a_person("eve"), at=after(100))
+
+    assert not Project.objects.exists()
+
+
+@pytest.mark.parametrize(
+    ("broken", "said"),
+    [
+        (lambda lines: lines[:-1], "last line is missing"),
+        (lambda lines: [*lines[:5], *lines[6:]], "tells of|does not"),
+        (lambda lines: [lines[0].replace("header", "other"), *lines[1:]], "no export"),
+        (lambda lines: [lines[0].replace("0.1.0", "0.1.1"), *lines[1:]], "first line was changed"),
+        (lambda _: ["not json"], "cannot be read"),
+        (lambda _: [], "no export"),
+        (lambda lines: [one.replace("pytest -q", "pytest -x") for one in lines], "does not hold"),
+    ],
+)
+def test_what_is_not_whole_or_was_changed_leaves_nothing(elsewhere, export, broken, said):
+    lines = export.read_text().split("\n")[:-1]
+    export.write_text("\n".join(broken(lines)))
+
+    with pytest.raises(InvalidRequest, match=said):
+        import_project(export, owner=a_person("eve"), trust=elsewhere, at=after(100))
+
+    assert not Project.objects.exists()
+    assert not list(heads.filed_projects())
+
+
+def test_newer_code_s_export_is_refused(elsewhere, export):
+    lines = export.read_text().split("\n")[:-1]
+    project = next(n for n, line in enumerate(lines) if '"kind":"project"' in line)
+    told = json.loads(lines[project])
+    told["row"]["later"] = 1
+    lines[project] = json.dumps(told)
+    export.write_text("\n".join(lines))
+
+    with pytest.raises(InvalidRequest, match="made by newer code: project has 'later'"):
+        import_project(export, owner=a_person("eve"), trust=elsewhere, at=after(100))
+
+
+def test_a_project_that_is_here_is_not_imported_over(export):
+    with pytest.raises(InvalidRequest, match="is here already"):
+        import_project(export, owner=a_person("eve"), at=after(100))
+
+
+def test_no_secret_of_the_installation_is_in_it(lived, as_agent, tmp_path):
+    digest = AgentKey.objects.get().digest
+
+    text = b"".join(export_lines(lived.id, at=after(70)))
+
+    assert digest.encode() not in text
+    assert b"only for tests" not in text
+
+
+def test_what_was_erased_is_not_in_it_and_still_verifies(lived, tmp_path, settings):
+    Project.objects.update(keep_words_days=1)
+    for run in Run.objects.all():
+        interventions.report_end(run.id, "completed", projects=[lived.id], by="a", at=after(61))
+    assert erase_old_words(at=after(3 * 24 * 3600)) == 2
+    path = tmp_path / "later.jsonl"
+    path.write_bytes(b"".join(export_lines(lived.id, at=after(70))))
+    heads.path_of(lived.id).unlink()
+    lived.delete()
+
+    done = import_project(path, owner=a_person("eve"), at=after(4 * 24 * 3600))
+
+    assert Turn.objects.filter(args__isnull=True).exists()
+    assert verify(projects=[done.project.id]).ok
+
+
+def test_only_an_owner_gets_it(lived, as_person, owner, operator, viewer, stranger):
+    address = f"/api/v1/projects/{lived.id}/export/"
+
+    asked = as_person(owner).get(address)
+    lines = b"".join(asked.streaming_content).splitlines()
+
+    assert json.loads(lines[0])["project"] == str(lived.id)
+    assert json.loads(lines[-1]) == {"kind": "end", "rows": len(lines) - 3}
+    assert as_person(operator).get(address).status_code == 403
+    assert as_person(viewer).get(address).status_code == 403
+    assert as_person(stranger).get(address).status_code == 404
+
+
+def test_the_commands_carry_a_project(lived, tmp_path, capsys):
+    path = tmp_path / "out.jsonl"
+    call_command("export_project", lived.name, path)
+    heads.path_of(lived.id).unlink()
+    lived.delete()
+
+    call_command("import_project", path)
+
+    assert "The project payments was imported" in capsys.readouterr().out
+    with pytest.raises(CommandError, match="is here already"):
+        call_command("import_project", path)
+
+
+def test_every_table_that_leads_to_a_project_is_carried_or_left_on_purpose():
+    from django.apps import apps
+
+    left = {
+        "Membership",
+        "Invitation",
+        "AgentKey",
+        "SetupCode",  # people and keys
+        "Channel",
+        "Notice",
+        "Delivery",  # how people here are reached
+        "SavedView",
+        "IndexedRun",
+    }
+    carried = {model.__name__ for model, _ in TABLES.values()}
+    for model in apps.get_models():
+        related = {
+            field.related_model for field in model._meta.concrete_fields if field.related_model
+        }
+        if related & {Project, Run} and model.__name__ not in left:
+            assert model.__name__ in carried

@@ -1,0 +1,268 @@
+"""Usage is counted from one source a run, the best present, and once."""
+
+import json
+from datetime import timedelta
+from decimal import Decimal
+
+import pytest
+
+from guard.turn import Usage
+from missioncontrol.costs import counting, selectors
+from missioncontrol.costs.ledger import Call
+from missioncontrol.costs.models import Spend
+from missioncontrol.costs.telemetry import Began, count_calls, led_to, place_calls
+from missioncontrol.detection import pipeline
+from missioncontrol.runs import journal
+from missioncontrol.runs.models import JournalRow, ModelCall, Run, Turn
+from tests.build import NOON, a_call, a_project, a_proposal, a_run, after, put, report
+
+pytestmark = pytest.mark.django_db
+
+USAGE = Usage(input=1200, cache_write_5m=300, cache_read=9000, output=42)
+"""Sonnet at 3.00, 3.75, 0.30 and 15.00 dollars a million: 0.008055."""
+SONNET = {"model": "claude-sonnet-4-5", "provider": "anthropic", "usage": USAGE}
+
+
+def told(call_id="c1", source="logs", **said):
+    said = {**SONNET, "agent": "coder", **said}
+    return Call(call_id=call_id, source=source, **said)
+
+
+def tell(run, *calls, at=NOON):
+    count_calls({run.id: calls}, at=at)
+    run.refresh_from_db()
+    return run
+
+
+def figures(run):
+    return run.cost_usd, run.input_tokens, run.output_tokens, run.usage_source
+
+
+def spent(project, scope):
+    return {
+        row.name: (row.usd, row.tokens)
+        for row in Spend.objects.filter(project=project, scope=scope)
+    }
+
+
+def test_the_agents_own_telemetry_is_priced_as_by_hand():
+    run = tell(a_run(), told())
+
+    assert figures(run) == (Decimal("0.008055"), 1200, 42, "logs")
+
+
+def test_the_agents_own_figure_wins_over_the_price_list():
+    run = tell(a_run(), told(cost_usd=Decimal("0.5")))
+
+    assert run.cost_usd == Decimal("0.5")
+    assert ModelCall.objects.get(run=run).cost_usd == Decimal("0.5")
+
+
+def test_the_same_call_told_twice_counts_once():
+    run = tell(a_run(), told(), told())
+
+    assert figures(tell(run, told())) == (Decimal("0.008055"), 1200, 42, "logs")
+
+
+def test_a_better_source_replaces_what_a_worse_one_told():
+    run = report(
+        a_run(), a_call("ls", call_id="m1", **SONNET), a_call("id", call_id="m2", **SONNET)
+    )
+    assert figures(run) == (Decimal("0.016110"), 2400, 84, "turns")
+
+    run = tell(run, told())
+
+    assert figures(run) == (Decimal("0.008055"), 1200, 42, "logs")
+    assert [call.call_id for call in ModelCall.objects.filter(run=run)] == ["c1"]
+
+
+def test_what_a_worse_source_tells_later_is_left_out():
+    run = tell(a_run(), told())
+
+    run = report(run, a_call("ls", call_id="m1", **SONNET))
+    run = tell(run, told("s1", source="spans"), told("t1", source="transcript"))
+
+    assert figures(run) == (Decimal("0.008055"), 1200, 42, "logs")
+    assert run.tool_calls == 1
+
+
+def test_of_two_sources_in_one_batch_the_better_is_counted():
+    run = tell(a_run(), told("s1", source="spans"), told("c1"), told("s2", source="spans"))
+
+    assert figures(run) == (Decimal("0.008055"), 1200, 42, "logs")
+
+
+@pytest.mark.parametrize("worse", ["turns", "transcript", "spans"])
+def test_each_worse_source_gives_way(worse):
+    run = tell(a_run(), told("w", source=worse, cost_usd=Decimal(9)))
+
+    assert figures(tell(run, told())) == (Decimal("0.008055"), 1200, 42, "logs")
+
+
+def in_a_resumed_session(run, *, minutes, **moments):
+    """Telemetry is switched on long after a transcript told of twelve dollars."""
+    old = told("t1", source="transcript", cost_usd=Decimal(12))
+    run = tell(tell(run, old), told("t2", source="transcript"), at=after(minutes * 60))
+    return tell(run, told("c1", **moments), at=after(minutes * 60 + 5))
+
+
+def test_what_was_used_before_a_better_source_began_stays_counted():
+    run = in_a_resumed_session(a_run(), minutes=60, made_at=after(3601), began_at=after(3600))
+
+    assert figures(run) == (Decimal("12.008055"), 2400, 84, "logs")
+    assert [call.call_id for call in ModelCall.objects.filter(run=run)] == ["t1", "c1"]
+    assert Decimal(run.recent_costs[-1][1]) == Decimal("0.008055")
+
+
+def test_all_is_replaced_where_a_better_source_names_no_moment():
+    run = in_a_resumed_session(a_run(), minutes=60)
+
+    assert figures(run) == (Decimal("0.008055"), 1200, 42, "logs")
+
+
+def test_an_agents_clock_that_is_ahead_lets_nothing_count_twice():
+    run = in_a_resumed_session(a_run(), minutes=60, made_at=after(9000), began_at=after(8999))
+
+    assert figures(run) == (Decimal("12.008055"), 2400, 84, "logs")
+
+
+def test_a_better_source_that_tells_its_first_call_last_lets_nothing_count_twice():
+    run = tell(a_run(), told("t1", source="transcript"), at=NOON)
+    run = tell(run, told("t2", source="transcript"), at=after(600))
+
+    run = tell(run, told("c2", made_at=after(600)), at=after(605))
+    run = tell(run, told("c1", made_at=NOON), at=after(606))
+
+    assert figures(run) == (Decimal("0.016110"), 2400, 84, "logs")
+    assert [call.call_id for call in ModelCall.objects.filter(run=run)] == ["c2", "c1"]
+
+
+def test_a_call_that_a_better_source_tells_by_the_same_name_counts_once_from_it():
+    run = tell(a_run(), told("msg_1", source="spans", cost_usd=Decimal(9)))
+
+    assert figures(tell(run, told("msg_1"))) == (Decimal("0.008055"), 1200, 42, "logs")
+    assert ModelCall.objects.get(run=run).source == "logs"
+
+
+def test_calls_of_no_known_price_are_unpriced_and_taken_back_as_such():
+    run = tell(a_run(), told(source="spans", model="house-1"))
+    assert (run.unpriced_calls, run.cost_usd) == (1, 0)
+
+    assert (tell(run, told("c2")).unpriced_calls) == 0
+
+
+def test_the_judges_calls_stay_when_a_source_is_replaced():
+    run = report(a_run(), a_call("ls", call_id="m1", **SONNET))
+    with journal.writing([run.id], at=NOON) as tx:
+        counting.charge_judge(
+            tx, tx.run(run.id), call_id="j", usage=USAGE, cost=None, model="judge-1"
+        )
+
+    run = tell(run, told())
+
+    assert run.unpriced_calls == 1
+    assert ModelCall.objects.filter(run=run, source="judge").exists()
+
+
+def test_what_runs_share_is_corrected_too_on_the_day_it_was_counted():
+    project = a_project(budgets={"day": {"usd": "50"}})
+    run = report(a_run(project), a_call("ls", call_id="m1", **SONNET))
+
+    tell(run, told(), at=NOON + timedelta(days=1))
+
+    assert spent(project, "agent") == {"coder": (Decimal("0.008055"), 10542)}
+    assert spent(project, "day") == {
+        "2026-11-21": (Decimal(0), 0), "2026-11-22": (Decimal("0.008055"), 10542),
+    }  # fmt: skip
+
+
+def test_an_agents_ceiling_in_a_run_sees_the_corrected_figure():
+    run = a_run(budget={"agents": {"coder": {"usd": "5"}}})
+    run = report(run, a_call("ls", call_id="m1", **SONNET))
+
+    run = tell(run, told(cost_usd=Decimal("0.02")))
+
+    assert Decimal(run.agents_spent["coder"][0]) == Decimal("0.02")
+
+
+def test_the_next_call_is_held_when_telemetry_told_of_the_last_of_the_money():
+    run = a_run(budget={"usd": "0.01"})
+    report(run, a_call("ls"))
+    tell(run, told("c1"), told("c2"))
+
+    put(run, a_proposal("pwd"))
+    pipeline.detect([run.id], at=after(1))
+
+    run.refresh_from_db()
+    assert run.status == "holding"
+
+
+def test_the_events_told_add_up_to_what_the_run_says():
+    run = report(
+        a_run(), a_call("ls", call_id="m1", **SONNET), a_call("id", call_id="m2", **SONNET)
+    )
+    run = tell(run, told())
+
+    events = JournalRow.objects.filter(run=run, type="cost.attributed").order_by("seq")
+    said = [json.loads(event.payload) for event in events]
+    assert sum(Decimal(one["cost_usd"]) for one in said) == run.cost_usd
+    assert sum(one["usage"]["cache_read"] for one in said) == run.cache_read_tokens
+    assert [one["taken_back"] for one in said] == [0, 0, 2, 0]
+
+
+def test_it_brings_no_ended_run_back():
+    run = a_run()
+    Run.objects.filter(pk=run.pk).update(status="completed", ended_at=NOON)
+
+    assert tell(run, told()).status == "completed"
+
+
+def test_costs_by_model_are_those_of_the_counted_source():
+    run = report(a_run(), a_call("ls", call_id="m1", **{**SONNET, "model": "gpt-5.1"}))
+    tell(run, told())
+
+    found = selectors.costs(projects=[run.project_id], group_by="model")
+
+    assert [(row.name, str(row.cost_usd)) for row in found] == [("claude-sonnet-4-5", "0.008055")]
+
+
+# --- at which turn ---------------------------------------------------------------
+
+
+def began(name, seconds, agent="coder"):
+    return Began(name=name, agent=agent, at=after(seconds))
+
+
+def test_a_call_led_to_the_first_tool_that_began_after_it():
+    calls = [began("c1", 0), began("c2", 10), began("c3", 20)]
+    tools = [began("t1", 1), began("t2", 2), began("t3", 12)]
+
+    assert led_to(calls, tools) == {"c1": "t1", "c2": "t3"}
+
+
+def test_a_call_led_to_no_tool_of_another_agent():
+    calls = [began("c1", 0), began("s1", 5, agent="critic")]
+
+    assert led_to(calls, [began("t1", 6)]) == {"c1": "t1"}
+
+
+def test_a_turn_shows_the_tokens_and_the_cost_of_the_call_it_came_from():
+    run = report(a_run(), a_call("ls", key="toolu_1"))
+    tell(run, told(turn_key="toolu_1"), told("c2"))
+
+    place_calls([run.id], at=NOON)
+
+    turn = Turn.objects.get(run=run)
+    assert (turn.cost_usd, turn.usage["cache_read"]) == (Decimal("0.008055"), 9000)
+    assert (turn.call_id, turn.model) == ("c1", "claude-sonnet-4-5")
+
+
+def test_a_call_told_before_its_turn_is_placed_once_the_turn_is_there():
+    run = tell(a_run(), told(turn_key="toolu_1"))
+    place_calls([run.id], at=NOON)
+
+    run = report(run, a_call("ls", key="toolu_1"))
+    place_calls([run.id], at=NOON)
+
+    assert Turn.objects.get(run=run).cost_usd == Decimal("0.008055")
+    assert figures(run) == (Decimal("0.008055"), 1200, 42, "logs")

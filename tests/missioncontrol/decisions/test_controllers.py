@@ -1,0 +1,260 @@
+"""Who controls a run is told when it is warned and when it is ended."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import json
+from datetime import timedelta
+
+import pytest
+
+from missioncontrol.decisions import controllers, interventions
+from missioncontrol.decisions.directives import control_state_of, directive, queued
+from missioncontrol.decisions.models import ControllerNote
+from missioncontrol.decisions.taps import Tap
+from missioncontrol.detection import tasks
+from missioncontrol.errors import InvalidRequest
+from missioncontrol.notify import signing
+from missioncontrol.runs.models import JournalRow, Run
+from tests.build import NOON, a_project, a_run, after, put
+from tests.installations import wait_for
+from tests.missioncontrol.taps import BROKER, say
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def boss() -> Run:
+    return a_run(a_project(), name="boss")
+
+
+def a_controlled_run(boss: Run) -> Run:
+    return a_run(boss.project, name="fix-parser", policy=BROKER, controller=boss.id)
+
+
+def heard_by(run: Run) -> list[str]:
+    run.refresh_from_db()
+    said = directive(control_state_of(run), asked_seq=None, messages=queued(run.id))
+    return [message.text for message in said.messages]
+
+
+def test_the_controlling_run_is_told_of_a_warning(boss):
+    run = say(a_controlled_run(boss), 4)
+
+    controllers.tell_runs(at=NOON)
+
+    (told,) = heard_by(boss)
+    assert "fix-parser" in told
+    assert str(run.id) in told
+    assert "has been warned" in told
+
+
+def test_and_of_the_end(boss):
+    say(a_controlled_run(boss), 6)
+
+    controllers.tell_runs(at=NOON)
+
+    warned, stopped = heard_by(boss)
+    assert "has been warned" in warned
+    assert "was stopped: It said nearly the same" in stopped
+
+
+def test_it_is_told_once(boss):
+    say(a_controlled_run(boss), 6)
+
+    for _ in range(3):
+        controllers.tell_runs(at=NOON)
+
+    assert len(heard_by(boss)) == 2
+    assert JournalRow.objects.filter(run=boss, type="message.queued").count() == 2
+
+
+def test_a_waiting_controller_is_woken(boss):
+    version = boss.version
+    say(a_controlled_run(boss), 4)
+
+    controllers.tell_runs(at=NOON)
+
+    boss.refresh_from_db()
+    assert boss.version == version + 1
+
+
+def test_it_is_told_in_the_verdicts_own_task(boss):
+    from guard.turn import Role, Turn
+
+    run = a_controlled_run(boss)
+    put(run, *[Turn(role=Role.ASSISTANT, content="Again and again the same.")] * 4)
+
+    tasks.detect_now([run.id])
+
+    assert len(heard_by(boss)) == 1
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_person_who_ends_the_run_is_told_of_by_the_sweeper(boss):
+    run = a_controlled_run(boss)
+    interventions.intervene(
+        run.id, Tap(key="k", action="terminate"), projects=[run.project_id], by="ana", at=NOON
+    )
+
+    tasks.sweep()
+
+    (told,) = heard_by(boss)
+    assert "Terminated by ana." in told
+
+
+def test_a_run_without_a_controller_leaves_no_note():
+    say(a_run(policy=BROKER), 6)
+
+    assert not ControllerNote.objects.exists()
+
+
+def test_a_run_may_not_be_controlled_by_an_address_inside(db):
+    for url in ("http://127.0.0.1/x", "https://user@example.com/", "not an address"):
+        with pytest.raises(InvalidRequest, match="controller"):
+            a_run(controller=url)
+
+
+@pytest.fixture
+def hooked(server, settings) -> Run:
+    settings.CONTROLLER_HOSTS = [server.host]
+    return say(a_run(policy=BROKER, name="fix-parser", controller=f"{server.url}/told"), 4)
+
+
+def call_due(*, at=NOON) -> int:
+    claimed = controllers.claim_webhooks(at=at)
+    for note in claimed:
+        controllers.call_webhook(note, at=at)
+    return len(claimed)
+
+
+def test_a_webhook_hears_what_happened(server, hooked):
+    call_due()
+
+    ((path, headers, body),) = server.heard
+    said = json.loads(body)
+    assert (path, headers["X-MissionControl-Event"]) == ("/told", "escalation.asked")
+    assert (said["run"], said["name"]) == (str(hooked.id), "fix-parser")
+    assert said["decision"] == str(hooked.open_decision)
+    assert JournalRow.objects.filter(run=hooked, type="notice.sent").count() == 1
+
+
+def test_it_can_check_the_signature_over_moment_and_body(server, hooked):
+    call_due()
+
+    ((_, headers, body),) = server.heard
+    signed = headers["X-MissionControl-Timestamp"].encode() + b"." + body
+    secret = signing.secret_of(hooked.project_id)
+    expected = hmac.new(secret.encode(), signed, hashlib.sha256).hexdigest()
+    assert headers["X-MissionControl-Signature"] == f"v1={expected}"
+    assert headers["X-MissionControl-Timestamp"] == str(int(NOON.timestamp()))
+
+
+def test_each_project_has_a_secret_of_its_own():
+    assert signing.secret_of(a_project("a").id) != signing.secret_of(a_project("b").id)
+
+
+def test_what_was_sent_is_not_sent_again(server, hooked):
+    assert [call_due(at=after(minute * 60)) for minute in range(0, 30, 5)] == [1, 0, 0, 0, 0, 0]
+
+
+def test_a_failure_is_tried_again_later_each_time(server, hooked):
+    server.status = 500
+
+    call_due()
+    first = ControllerNote.objects.get().due_at
+    call_due(at=first)
+    second = ControllerNote.objects.get().due_at
+
+    assert call_due(at=first) == 0
+    assert second - first > first - NOON > timedelta(0)
+
+
+def test_a_repeat_carries_the_same_delivery(server, hooked):
+    server.status = 503
+    call_due()
+    server.status = 204
+    call_due(at=ControllerNote.objects.get().due_at)
+
+    one, other = (headers["X-MissionControl-Delivery"] for _, headers, _ in server.heard)
+    assert one == other
+    assert ControllerNote.objects.get().due_at is None
+
+
+def test_it_is_given_up_after_eight_tries_and_the_journal_says_so(server, hooked):
+    server.status = 500
+    while (note := ControllerNote.objects.get()).due_at is not None:
+        call_due(at=note.due_at)
+
+    failed = JournalRow.objects.get(run=hooked, type="notice.failed")
+    assert len(server.heard) == 8
+    assert "it answered 500" in failed.payload
+
+
+def test_a_try_that_nobody_came_back_from_counts_and_the_last_one_is_told(hooked, settings):
+    settings.CONTROLLER_HOSTS = None  # a fault of ours: it is no list
+
+    for minute in range(0, 16, 2):
+        with pytest.raises(TypeError):
+            call_due(at=after(minute * 60))
+    assert ControllerNote.objects.get().tries == 8
+
+    call_due(at=after(20 * 60))
+
+    failed = JournalRow.objects.get(run=hooked, type="notice.failed")
+    assert "nothing came of its last try" in failed.payload
+    assert ControllerNote.objects.get().due_at is None
+
+
+def test_a_kept_address_that_no_request_can_name_is_settled_as_failed(hooked):
+    hooked.controller_url = "https://hooks.example.com/\u00e9t\u00e9"
+    hooked.save(update_fields=["controller_url"])
+
+    while (note := ControllerNote.objects.get()).due_at is not None:
+        call_due(at=note.due_at)
+
+    assert JournalRow.objects.filter(run=hooked, type="notice.failed").count() == 1
+
+
+def test_an_address_that_has_come_to_lead_inside_is_not_called(server, hooked, settings):
+    settings.CONTROLLER_HOSTS = []
+
+    call_due()
+
+    assert server.heard == []
+    assert ControllerNote.objects.get().tries == 1
+
+
+def test_a_claimed_note_is_left_alone_by_other_workers(hooked):
+    assert len(controllers.claim_webhooks(at=NOON)) == 1
+    assert controllers.claim_webhooks(at=NOON) == []
+    assert len(controllers.claim_webhooks(at=after(61))) == 1
+
+
+def test_a_note_that_waited_past_its_lease_is_left_to_who_claims_it_next(server, hooked):
+    (note,) = controllers.claim_webhooks(at=NOON)
+
+    controllers.call_webhook(note, at=after(61))
+
+    assert server.heard == []
+
+
+@pytest.mark.django_db(transaction=True)
+def test_the_task_calls_the_webhook_beside_the_verdicts(server, hooked):
+    tasks.sweep()
+    (note,) = ControllerNote.objects.values_list("id", flat=True)
+
+    tasks.call_controller(str(note))
+
+    wait_for(lambda: ControllerNote.objects.get().due_at is None)
+    assert len(server.heard) == 1
+
+
+def test_a_fresh_run_keeps_its_controller(server, hooked):
+    made, _ = interventions.intervene(
+        hooked.id, Tap(key="k", action="restart", message="Again, from the start."),
+        projects=[hooked.project_id], by="ana", at=NOON,
+    )  # fmt: skip
+
+    assert Run.objects.get(pk=made.new_run).controller_url == f"{server.url}/told"

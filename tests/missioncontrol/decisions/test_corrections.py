@@ -1,0 +1,156 @@
+"""A correction is enforced: what it was given for is held at its first reappearance."""
+
+import itertools
+
+import pytest
+
+from missioncontrol.decisions import choices
+from missioncontrol.decisions.choices import LateChoice
+from missioncontrol.decisions.models import Decision
+from missioncontrol.detection import engine_cache, judging, pipeline
+from missioncontrol.runs.models import Run
+from tests.build import NOON, a_call, a_proposal, a_run, a_stuck_run, report
+from tests.missioncontrol.taps import asked, card, tap
+
+pytestmark = pytest.mark.django_db
+
+ERROR = "ModuleNotFoundError: no module 'app.tokens'"
+
+
+def corrected_by_a_person(project):
+    run = a_stuck_run(project)
+    tap(run, "inject", message="The module is token.py.")
+    return run
+
+
+def corrected_by_a_fix(project):
+    workspace = ["app/token.py", "tests/test_auth.py"]
+    return a_stuck_run(project, mode="auto", workspace=workspace)
+
+
+def corrected_at_its_terminal(project):
+    run = a_stuck_run(project)
+    held = run.turn_rows.get(seq=run.last_seq).key
+    choice = LateChoice(key="c", action="inject", message="Look in token.py.", turn=held)
+    choices.take_choice(run.id, choice, project=project.id, at=NOON)
+    return Run.objects.get(pk=run.pk)
+
+
+EVERY_WAY = [corrected_by_a_person, corrected_by_a_fix, corrected_at_its_terminal]
+
+
+@pytest.mark.parametrize("restarted", [False, True])
+@pytest.mark.parametrize("correct", EVERY_WAY)
+def test_the_same_request_is_held_at_its_first_reappearance(project, correct, restarted):
+    run = correct(project)
+    assert (run.status, run.turn_rows.get(seq=2).skipped) == ("running", True)
+    if restarted:
+        engine_cache.KEPT.clear()
+
+    run = report(run, a_proposal())
+
+    assert (run.status, asked(run).action) == ("holding", "hold")
+    assert card(run).signal["turns"] == [0, 1, 2, 3]
+
+
+def test_the_judge_lets_it_stand(project):
+    run = report(corrected_by_a_person(project), a_proposal())
+
+    judging.judge(run.open_decision, at=NOON)
+
+    run.refresh_from_db()
+    assert (run.status, card(run).verdict["loop"]) == ("holding", True)
+
+
+def test_a_second_fix_is_not_tried_for_it(project):
+    run = report(corrected_by_a_fix(project), a_proposal())
+
+    judging.judge(run.open_decision, at=NOON)
+
+    run.refresh_from_db()
+    assert (run.status, card(run).status) == ("holding", "open")
+
+
+def test_a_worker_that_begins_long_after_it_still_knows(project):
+    run = corrected_by_a_person(project)
+    for number in range(140):
+        report(run, a_call(f"cat {number}.txt", result=f"the words of file {number}"))
+    engine_cache.KEPT.clear()
+
+    assert report(run, a_proposal()).status == "holding"
+
+
+def test_a_change_in_between_lifts_it_for_every_worker(project):
+    run = corrected_by_a_person(project)
+    report(run, a_call("touch app/tokens.py", result=""))
+    engine_cache.KEPT.clear()
+
+    run = report(run, a_proposal())
+
+    assert (run.status, run.corrected) == ("running", [])
+
+
+def test_the_next_correction_is_enforced_as_the_first(project):
+    run = report(corrected_by_a_person(project), a_proposal())
+    tap(run, "inject", message="Not that one.")
+
+    assert report(run, a_proposal()).status == "holding"
+
+
+def test_a_continue_lifts_it(project):
+    run = report(corrected_by_a_person(project), a_proposal())
+    tap(run, "continue")
+
+    assert report(run, a_proposal()).status == "running"
+
+
+def test_a_call_beside_the_corrected_one_may_be_made_again(project):
+    run = a_stuck_run(project)
+    report(run, a_proposal("ls"))
+    tap(run, "inject", message="The module is token.py.")
+
+    assert report(run, a_proposal("ls")).status == "running"
+
+
+def test_of_two_calls_by_turns_the_one_that_was_held_is_corrected(project):
+    run, calls = a_run(project), itertools.cycle(["cat a.py", "cat b.py"])
+    while not run.open_decision:
+        held = next(calls)
+        run = report(run, a_call(held, error=f"{held}: no such file"))
+    tap(run, "inject", message="Both are gone.")
+    engine_cache.KEPT.clear()
+
+    assert report(run, a_proposal(next(calls))).status == "running"
+    assert report(run, a_proposal(held)).status == "holding"
+
+
+def test_what_a_pause_held_is_corrected_without_a_card(project):
+    run = a_run(project)
+    tap(run, "pause")
+    report(run, a_proposal("rm -r build"))
+    tap(run, "inject", message="Leave the build alone.")
+
+    run = report(run, a_proposal("rm -r build"))
+
+    assert (run.status, Decision.objects.get().detector) == ("holding", "repeat")
+
+
+def test_an_agent_that_was_only_flagged_is_advised_and_not_held(project):
+    run = a_stuck_run(project, mode="flag")
+    tap(run, "inject", message="The module is token.py.")
+
+    assert report(run, a_proposal()).open_decision is None
+
+
+def test_one_that_tells_only_what_is_done_is_held_at_the_next(project):
+    run = a_run(project)
+    for _ in range(3):
+        report(run, a_call(error=ERROR))
+    tap(run, "inject", message="The module is token.py.")
+
+    run = report(run, a_call(error=ERROR))
+
+    assert (run.status, card(run).evidence["summary"]) == (
+        "holding", "It was corrected and did the same again.",
+    )  # fmt: skip
+    assert pipeline.detect([run.id], at=NOON).opened == []

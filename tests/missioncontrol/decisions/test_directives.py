@@ -1,0 +1,61 @@
+"""What the agent must do now follows from the columns of its run alone."""
+
+import pytest
+
+from guard.wire import CallAction, DirectiveAction
+from missioncontrol.decisions.directives import ControlState, directive
+
+
+def control_state(**said):
+    told = {
+        "version": 3, "status": "running", "reason": "", "open_decision": None,
+        "skip_from_seq": -1, "skip_through_seq": -1, "queued_messages": 0, "last_obs": 9,
+        "detected_obs": 9, "unconfirmed": None, "hold_stands": False,
+    }  # fmt: skip
+    return ControlState(**{**told, **said})
+
+
+@pytest.mark.parametrize(
+    ("seq", "call"),
+    [
+        (4, CallAction.RUN),
+        (5, CallAction.SKIP),
+        (6, CallAction.SKIP),
+        (7, CallAction.SKIP),
+        (8, CallAction.RUN),
+        (None, CallAction.RUN),
+    ],
+)
+def test_the_calls_that_a_correction_answered_are_skipped_from_first_to_last(seq, call):
+    told = directive(control_state(skip_from_seq=5, skip_through_seq=7), asked_seq=seq)
+
+    assert told.call is call
+
+
+@pytest.mark.parametrize("status", ["stopping", "terminated"])
+@pytest.mark.parametrize("hold_stands", [True, False])
+def test_a_stop_wins_over_a_hold_that_stands_and_no_call_runs(status, hold_stands):
+    told = directive(control_state(status=status, hold_stands=hold_stands), asked_seq=4)
+
+    assert (told.action, told.call) == (DirectiveAction.STOP, CallAction.SKIP)
+
+
+@pytest.mark.parametrize(
+    ("status", "hold_stands", "action"),
+    [
+        ("running", False, DirectiveAction.PROCEED),
+        ("holding", False, DirectiveAction.HOLD),
+        ("held", False, DirectiveAction.HOLD),
+        ("completed", True, DirectiveAction.HOLD),
+        ("lost", False, DirectiveAction.PROCEED),
+    ],
+)
+def test_a_hold_outlives_the_session_that_it_held(status, hold_stands, action):
+    told = directive(control_state(status=status, hold_stands=hold_stands), asked_seq=None)
+
+    assert told.action is action
+
+
+def test_a_reason_is_told_where_there_is_one():
+    assert directive(control_state(reason="Wait."), asked_seq=None).reason == "Wait."
+    assert directive(control_state(), asked_seq=None).reason is None

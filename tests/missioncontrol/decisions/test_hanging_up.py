@@ -1,0 +1,77 @@
+"""A caller who hangs up at the very moment at which something comes."""
+
+import asyncio
+from concurrent.futures import ThreadPoolExecutor
+from uuid import uuid4
+
+import pytest
+from asgiref.sync import sync_to_async
+from django.db import connections
+
+from guard.adapters import adapter_of
+from guard.adapters.hook import HookEvent
+from missioncontrol.api.endpoint import HUNG_UP
+from missioncontrol.api.hooks import asking
+from missioncontrol.decisions.models import Decision
+from missioncontrol.detection.dispatcher import Dispatcher
+from missioncontrol.subscriptions import wait_for_event
+from tests.build import a_proposal, a_run
+from tests.installations import wait_for
+
+
+async def ended(waiting):
+    """Return how a cancelled task ended."""
+    with pytest.raises(asyncio.CancelledError) as how:
+        await asyncio.wait_for(waiting, 60)
+    return how.value.args
+
+
+async def test_who_hangs_up_as_they_are_woken_is_waited_with_no_longer():
+    woken = asyncio.Event()
+    waiting = asyncio.create_task(wait_for_event(woken, 3600))
+    await asyncio.sleep(0)
+    await asyncio.sleep(0)
+
+    woken.set()
+    await asyncio.sleep(0)
+    waiting.cancel(HUNG_UP)
+
+    assert await ended(waiting) == (HUNG_UP,)
+
+
+async def test_who_hangs_up_as_the_verdict_comes_gets_none():
+    dispatcher, run = Dispatcher(), uuid4()
+    # It takes itself to be listening: no worker is needed.
+    dispatcher._tasks = [asyncio.current_task()]
+    waiting = asyncio.create_task(dispatcher.judged(run, obs=1, timeout_s=3600))
+    await asyncio.sleep(0)
+
+    dispatcher._judged[run][0].future.set_result(None)
+    waiting.cancel(HUNG_UP)
+
+    assert await ended(waiting) == (HUNG_UP,)
+
+
+def open_card(run):
+    try:
+        return wait_for(Decision.objects.filter(run=run).first)
+    finally:
+        connections.close_all()  # this thread's, which ends now
+
+
+@pytest.mark.django_db(transaction=True)
+async def test_who_hangs_up_as_the_card_opens_leaves_it():
+    run = await sync_to_async(a_run)(agent="claude-code")
+    event = HookEvent(client="claude-code", name="Ask", session="s", asks=a_proposal("rm -r build"))
+    asked = asyncio.create_task(asking.ask(adapter_of("claude-code"), event, run.id, for_s=3600))
+    for _ in range(3):
+        await asyncio.sleep(0)
+
+    # The loop stands still until the card is there: the request does not know of it yet.
+    with ThreadPoolExecutor(1) as beside:
+        card = beside.submit(open_card, run).result()
+    asked.cancel(HUNG_UP)
+
+    assert await ended(asked) == (HUNG_UP,)
+    await sync_to_async(card.refresh_from_db)()
+    assert card.resolution == "answered"

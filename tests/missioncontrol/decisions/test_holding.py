@@ -1,0 +1,308 @@
+"""How a hold ends when the agent leaves it: it gives up, is parked, is killed."""
+
+import json
+from datetime import timedelta
+
+import pytest
+
+from missioncontrol.costs import counting
+from missioncontrol.decisions import (
+    allowlist,
+    deadlines,
+    endings,
+    holding,
+    interventions,
+    presence,
+    sessions,
+)
+from missioncontrol.decisions.models import Decision, Intervention
+from missioncontrol.decisions.rows import decision_row
+from missioncontrol.decisions.taps import Tap
+from missioncontrol.runs.journal import writing
+from missioncontrol.runs.models import JournalRow, Run
+from tests.build import NOON, a_call, a_run, a_stuck_run, after, report
+
+pytestmark = pytest.mark.django_db
+
+CALL = 'Bash {"command":"pytest -q"}'
+
+
+def held(**said):
+    run = a_stuck_run(**said)
+    sessions.note_waiting([run.id], at=after(1))
+    run.refresh_from_db()
+    return run
+
+
+def tap(run, action, **said):
+    run.refresh_from_db()
+    return interventions.intervene(
+        run.id,
+        Tap(
+            key=f"{action}-{run.version}", action=action, version=run.version,
+            decision=run.open_decision, **said,
+        ),
+        projects=[run.project_id], by="ana", at=after(60),
+    )[0]  # fmt: skip
+
+
+def answer_of(run):
+    return Intervention.objects.filter(run=run).latest("id").status
+
+
+# --- how long a hold lasts -----------------------------------------------------
+
+
+def test_a_hold_ends_before_the_hook_that_waits_for_it(project):
+    project.hold_limit = 7200
+    project.save()
+
+    run = held(project=project, capabilities={"patience_s": 3840})
+
+    assert run.hold_expires_at == NOON + timedelta(seconds=3840)
+    assert Decision.objects.get().expires_at == run.hold_expires_at
+
+
+def test_a_hold_that_is_asked_for_twice_is_counted_from_the_first():
+    run = a_run()
+    for seconds in (0, 10):
+        with writing([run.id], at=after(seconds)) as tx:
+            holding.hold(tx, tx.run(run.id), by="ana", reason="Paused.", from_seq=0)
+    with writing([run.id], at=after(30)) as tx:
+        holding.release(tx, tx.run(run.id), by="ana", reason="go on")
+
+    run.refresh_from_db()
+    assert run.held_seconds == 30
+
+
+def test_a_persons_answer_forgives_each_agents_failures_and_nothing_else():
+    run = Run(failures=3, agents_spent={"critic": ["1.50", 900, 3, 4, 2, 7]})
+
+    counting.forgive_failures(run)
+
+    assert run.failures == 0
+    assert run.agents_spent == {"critic": ["1.50", 900, 3, 4, 0, 7]}
+
+
+def test_the_journal_says_why_a_run_was_ended_whatever_it_says_at_its_end(project):
+    run = a_run(project)
+    with writing([run.id], at=NOON) as tx:
+        endings.stop(tx, tx.run(run.id), by="ana", reason="It loops.")
+    interventions.report_end(run.id, "completed", projects=[project.id], by="agent", at=after(5))
+
+    row = JournalRow.objects.get(run=run, type="session.terminated")
+    assert json.loads(row.payload)["reason"] == "It loops."
+
+
+def test_an_agent_that_waits_as_long_as_it_takes_is_held_for_the_projects_limit():
+    assert held().hold_expires_at == NOON + timedelta(seconds=3600)
+
+
+def test_an_agent_cannot_have_its_hold_expire_at_once():
+    run = held(capabilities={"patience_s": 0.001})
+
+    assert run.hold_expires_at == NOON + timedelta(seconds=60)
+    assert Decision.objects.get().expires_at == run.hold_expires_at
+
+
+def test_a_project_may_hold_for_less_than_an_agent_may(project):
+    project.hold_limit = 30
+    project.save()
+
+    run = held(project=project, capabilities={"patience_s": 1})
+
+    assert run.hold_expires_at == NOON + timedelta(seconds=30)
+
+
+# --- nobody there to take the answer ---------------------------------------------
+
+
+def test_an_answer_to_an_agent_that_gave_up_says_that_it_reached_nobody():
+    run = held()
+    deadlines.give_up_abandoned(at=after(20))
+
+    assert tap(run, "continue").status == "unreachable"
+
+
+def test_an_agent_that_comes_back_takes_the_answer_after_all():
+    run = held()
+    deadlines.give_up_abandoned(at=after(20))
+    tap(run, "continue")
+
+    sessions.note_answered(run.id, at=after(70))
+    assert answer_of(run) == "delivered"
+    report(run, a_call("ls", key="later", result="one"), at=after(71))
+    assert answer_of(run) == "acknowledged"
+
+
+def test_an_answer_nobody_took_within_ten_seconds_reached_nobody():
+    run = held()
+    tap(run, "inject", message="Look in b.py")
+
+    deadlines.miss_unheard(at=after(69))
+    assert answer_of(run) == "asked"
+    deadlines.miss_unheard(at=after(71))
+    assert answer_of(run) == "unreachable"
+
+
+def test_an_answer_that_was_taken_is_not_missed():
+    run = held()
+    tap(run, "continue")
+    sessions.note_answered(run.id, at=after(61))
+
+    deadlines.miss_unheard(at=after(600))
+
+    assert answer_of(run) == "delivered"
+
+
+def test_an_agent_that_was_not_held_may_take_its_time():
+    run = a_run()
+    report(run, a_call("make", result="still at it"))
+    interventions.intervene(
+        run.id, Tap(key="t", action="terminate"), projects=[run.project_id], by="ana", at=after(60)
+    )
+
+    deadlines.miss_unheard(at=after(600))
+
+    assert answer_of(run) == "asked"
+
+
+# --- parked ------------------------------------------------------------------------
+
+
+def parked():
+    run = held(agent="claude-code", key="claude-code:0491")
+    sessions.park(run.id, at=after(20))
+    sessions.end_session(run.id, at=after(21))
+    run.refresh_from_db()
+    return run
+
+
+def test_a_parked_session_is_still_held_though_its_process_ended():
+    run = parked()
+
+    assert (run.status, run.parked, run.open_decision is not None) == ("holding", True, True)
+    row = decision_row(Decision.objects.get(), run)
+    assert (row.parked, row.gave_up_at) == (True, after(20))
+
+
+def test_a_parked_session_is_not_lost_for_its_silence():
+    run = parked()
+
+    deadlines.lose_silent(at=after(3500))
+
+    run.refresh_from_db()
+    assert run.status == "holding"
+
+
+def test_the_answer_to_a_parked_session_waits_for_it():
+    run = parked()
+    assert tap(run, "inject", message="Look in b.py").status == "asked"
+
+    deadlines.miss_unheard(at=after(600))
+
+    assert answer_of(run) == "asked"
+
+
+def test_the_end_of_the_process_that_parked_it_loses_no_answer():
+    run = held(agent="claude-code", key="claude-code:0492")
+    presence.vouch(run.id, witness="parked it", for_s=45, at=after(1))
+    sessions.park(run.id, at=after(20))
+    tap(run, "continue")
+
+    presence.lose_process(run.id, witness="parked it", at=after(41))
+    presence.lose_unheard(at=after(200), listening_since=NOON)
+    run.refresh_from_db()
+    assert (run.status, answer_of(run)) == ("running", "asked")
+
+    sessions.unpark(run.id, at=after(210))
+    presence.lose_process(run.id, witness="parked it", at=after(211))
+    run.refresh_from_db()
+    assert (run.status, answer_of(run)) == ("running", "asked")
+
+
+def test_ending_a_parked_session_ends_it_at_once():
+    run = parked()
+
+    tap(run, "terminate")
+
+    run.refresh_from_db()
+    assert run.status == "terminated"
+    assert JournalRow.objects.filter(run=run, type="session.terminated").count() == 1
+
+
+def test_a_parked_session_that_is_resumed_unanswered_waits_again():
+    run = parked()
+    sessions.unpark(run.id, at=after(40))
+
+    sessions.note_waiting([run.id], at=after(41))
+
+    run.refresh_from_db()
+    assert (run.status, run.parked, run.gave_up_at) == ("held", False, None)
+
+
+def test_a_parked_session_resumed_after_its_answer_ends_like_any_other():
+    run = parked()
+    tap(run, "continue")
+    sessions.unpark(run.id, at=after(70))
+
+    sessions.end_session(run.id, at=after(80))
+
+    run.refresh_from_db()
+    assert run.status == "completed"
+
+
+def test_a_running_session_cannot_be_parked():
+    run = a_run()
+
+    sessions.park(run.id, at=NOON)
+
+    run.refresh_from_db()
+    assert not run.parked
+
+
+# --- permission ----------------------------------------------------------------------
+
+
+def an_entry(run, pattern=CALL, **said):
+    told = {"scope": "project", "match": "exact", "by": "ana", "at": NOON, "pattern": pattern}
+    return allowlist.add_entry(run.project_id, **(told | said))
+
+
+def test_only_exactly_the_allowlisted_call_is_permitted():
+    run = a_run()
+    an_entry(run)
+
+    assert allowlist.grant_of(run, CALL, at=NOON) == "session"
+    assert allowlist.grant_of(run, CALL.replace("-q", "-qq"), at=NOON) is None
+
+
+def test_a_glob_permits_nothing():
+    run = a_run()
+    an_entry(run, pattern="Bash *", match="glob")
+
+    assert allowlist.grant_of(run, CALL, at=NOON) is None
+
+
+def test_an_entry_that_ends_permits_once_and_then_no_more():
+    run = a_run()
+    an_entry(run, expires_at=after(60))
+
+    assert allowlist.grant_of(run, CALL, at=after(59)) == "once"
+    assert allowlist.grant_of(run, CALL, at=after(61)) is None
+
+
+def test_an_allowlist_tap_without_a_scope_is_for_that_run():
+    stuck = held()
+    tap(stuck, "allowlist")
+
+    assert allowlist.grant_of(stuck, CALL, at=after(61)) == "session"
+    assert allowlist.grant_of(a_run(stuck.project), CALL, at=after(61)) is None
+
+
+def test_an_entry_for_another_run_permits_nothing_here():
+    stuck = held()
+    tap(stuck, "allowlist", scope="run")
+
+    assert allowlist.grant_of(stuck, CALL, at=after(61)) == "session"
+    assert allowlist.grant_of(a_run(stuck.project), CALL, at=after(61)) is None

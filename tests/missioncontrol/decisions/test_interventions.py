@@ -1,0 +1,405 @@
+"""What a person taps, and what follows."""
+
+from datetime import timedelta
+
+import pytest
+from pydantic import ValidationError
+
+from missioncontrol.decisions import deadlines, interventions, rows, sessions
+from missioncontrol.decisions.models import AllowlistEntry, Decision, Intervention
+from missioncontrol.decisions.taps import Amount, Tap, taps
+from missioncontrol.errors import (
+    ActionUnavailable,
+    InvalidRequest,
+    KeyReused,
+    NoSuchMove,
+    NotFound,
+    StaleRun,
+)
+from missioncontrol.runs.models import JournalRow
+from missioncontrol.runs.models import Turn as TurnRow
+from tests.build import NOON, a_call, a_proposal, a_run, a_stuck_run, after, report
+from tests.missioncontrol.taps import asked
+
+pytestmark = pytest.mark.django_db
+
+
+def tap(run, action, **said):
+    said.setdefault("key", f"tap-{action}")
+    said.setdefault("version", run.version)
+    if run.open_decision:
+        said.setdefault("decision", run.open_decision)
+    made, is_new = interventions.intervene(
+        run.id, Tap(action=action, **said), projects=[run.project_id], by="ana", at=NOON
+    )
+    run.refresh_from_db()
+    return made, is_new
+
+
+def test_continue_lets_the_held_call_run():
+    run = a_stuck_run()
+
+    tap(run, "continue")
+
+    assert (asked(run).action, asked(run).call) == ("proceed", "run")
+    assert Decision.objects.get().resolution == "continue"
+
+
+def test_continue_starts_the_count_afresh():
+    run = a_stuck_run()
+    tap(run, "continue")
+
+    run = report(run, a_call(error="ModuleNotFoundError"))
+
+    assert run.open_decision is None
+
+
+def test_inject_skips_the_held_call_and_queues_the_text():
+    run = a_stuck_run()
+
+    tap(run, "inject", message="The file is token.py.")
+
+    said = asked(run)
+    assert (said.action, said.call) == ("proceed", "skip")
+    assert [message.text for message in said.messages] == ["The file is token.py."]
+    assert TurnRow.objects.get(phase="proposed").skipped
+
+
+def test_a_call_proposed_after_the_correction_runs():
+    run = a_stuck_run()
+    tap(run, "inject", message="The file is token.py.")
+
+    run = report(run, a_proposal("cat app/token.py"))
+
+    assert asked(run).call == "run"
+
+
+def test_terminate_asks_the_agent_to_stop_and_never_lets_it_on():
+    run = a_stuck_run()
+
+    tap(run, "terminate")
+
+    assert (run.status, asked(run).action) == ("stopping", "stop")
+
+
+def test_a_termination_is_known_once_the_agent_reports_its_end():
+    run = a_stuck_run()
+    tap(run, "terminate")
+
+    run = interventions.report_end(run.id, "failed", projects=[run.project_id], by="agent", at=NOON)
+
+    assert run.status == "terminated"
+    assert JournalRow.objects.filter(type="session.terminated").count() == 1
+    assert Intervention.objects.get().status == "acknowledged"
+
+
+def test_turns_of_a_terminated_run_are_stored_and_answered_with_stop():
+    run = a_stuck_run()
+    tap(run, "terminate")
+    interventions.report_end(run.id, "failed", projects=[run.project_id], by="agent", at=NOON)
+
+    run = report(run, a_call("still here"))
+
+    assert (run.status, asked(run).action) == ("terminated", "stop")
+
+
+def test_allowlist_makes_an_entry_of_the_repeated_call():
+    run = a_stuck_run()
+
+    tap(run, "allowlist")
+
+    entry = AllowlistEntry.objects.get()
+    assert "pytest -q" in entry.pattern
+    assert asked(run).call == "run"
+
+
+@pytest.mark.parametrize("scope", ["run", "agent", "project"])
+def test_an_entry_names_the_run_or_the_agent_that_it_is_for_and_no_more(scope):
+    run = a_stuck_run()
+
+    tap(run, "allowlist", scope=scope)
+
+    entry = AllowlistEntry.objects.get()
+    named = {"run": (run.id, None), "agent": (None, run.agent), "project": (None, None)}
+    assert (entry.run_id, entry.agent) == named[scope]
+
+
+def test_an_allowed_call_is_not_flagged_again_and_its_hit_is_counted():
+    run = a_stuck_run()
+    tap(run, "allowlist")
+
+    for _ in range(4):
+        run = report(run, a_call("pytest -q", error="ModuleNotFoundError"))
+
+    assert run.open_decision is None
+    assert AllowlistEntry.objects.get().hits > 0
+
+
+def test_allow_budget_raises_the_ceiling_and_lets_the_agent_on():
+    run = report(a_run(budget={"calls": 2}), a_call("ls"), a_call("pwd"))
+
+    tap(run, "allow_budget", amount=Amount(calls=5))
+
+    assert (run.status, run.budget["calls"]) == ("running", 7)
+
+
+def test_pause_holds_a_running_agent_without_a_card():
+    run = a_run()
+
+    tap(run, "pause", version=None)
+
+    assert (run.status, asked(run).action) == ("holding", "hold")
+
+
+def test_the_stop_button_works_without_a_version():
+    run = a_stuck_run()
+
+    tap(run, "terminate", version=None, decision=None)
+
+    assert run.status == "stopping"
+
+
+def test_the_same_key_and_body_answers_the_first_result_again():
+    run = a_stuck_run()
+    seen = {"version": run.version, "decision": run.open_decision}
+
+    first, is_new = tap(run, "continue", **seen)
+    again, is_new_again = tap(run, "continue", **seen)
+
+    assert (is_new, is_new_again) == (True, False)
+    assert again.id == first.id
+    assert Intervention.objects.count() == 1
+
+
+def test_the_same_key_with_another_body_is_refused():
+    run = a_stuck_run()
+    seen = {"version": run.version, "decision": run.open_decision, "key": "k"}
+    tap(run, "continue", **seen)
+
+    with pytest.raises(KeyReused):
+        tap(run, "terminate", **seen)
+
+
+def test_a_tap_on_a_stale_card_is_refused_and_says_who_answered():
+    run = a_stuck_run()
+    seen = {"version": run.version, "decision": run.open_decision}
+    tap(run, "continue", **seen)
+
+    with pytest.raises(StaleRun, match="ana answered it with continue") as refused:
+        tap(run, "terminate", key="other", **seen)
+
+    assert refused.value.decision.status == "resolved"
+    assert refused.value.run.version == run.version
+
+
+@pytest.mark.parametrize("action", ["continue", "allowlist", "inject", "allow_budget"])
+def test_every_action_but_pause_and_terminate_needs_the_version(action):
+    run = a_stuck_run()
+
+    with pytest.raises(InvalidRequest, match="version"):
+        tap(run, action, version=None)
+
+
+def test_inject_needs_a_text():
+    with pytest.raises(InvalidRequest, match="message"):
+        tap(a_stuck_run(), "inject", message="  ")
+
+
+def test_what_the_agent_cannot_do_is_refused_with_the_reason():
+    run = a_stuck_run(capabilities={"terminate": False})
+
+    with pytest.raises(ActionUnavailable, match="cannot be ended"):
+        tap(run, "terminate")
+
+
+def test_a_stop_button_on_the_run_does_not_lie_either():
+    run = a_run(capabilities={"terminate": "not", "why": {"terminate": "Codex does not listen."}})
+
+    with pytest.raises(ActionUnavailable, match="Codex does not listen"):
+        tap(run, "terminate")
+
+
+def test_what_an_adapter_learns_opens_what_was_refused():
+    run = a_stuck_run(capabilities={"terminate": "not", "inject": []})
+    sessions.learn_capabilities(run.id, {"terminate": "signal"}, at=after(1))
+
+    run.refresh_from_db()
+    assert run.capabilities == {"terminate": "signal", "inject": []}
+    assert rows.offered("exact_repeat", True, run) == ("continue", "allowlist", "terminate")
+
+
+def test_an_ended_run_takes_no_continue():
+    run = a_run()
+    interventions.report_end(run.id, "completed", projects=[run.project_id], by="agent", at=NOON)
+    run.refresh_from_db()
+
+    with pytest.raises(NoSuchMove):
+        tap(run, "continue")
+
+
+def test_a_strangers_run_does_not_exist():
+    run = a_stuck_run()
+
+    with pytest.raises(NotFound):
+        interventions.intervene(
+            run.id, Tap(key="k", action="terminate"), projects=[], by="sam", at=NOON
+        )
+
+
+def test_a_hold_nobody_answers_stops_the_agent():
+    run = a_stuck_run()
+
+    deadlines.expire_unanswered(at=after(3601))
+
+    run.refresh_from_db()
+    assert run.status == "stopping"
+    assert Decision.objects.get().status == "expired"
+
+
+def test_a_hold_nobody_answers_lets_the_agent_on_where_the_project_says_so(project):
+    project.unanswered = "proceed"
+    project.save()
+    run = a_stuck_run(project)
+
+    deadlines.expire_unanswered(at=after(3601))
+
+    run.refresh_from_db()
+    assert run.status == "running"
+
+
+def test_a_waiting_agent_is_known_to_be_held():
+    run = a_stuck_run()
+    version = run.version
+
+    sessions.note_waiting([run.id], at=NOON)
+
+    run.refresh_from_db()
+    assert (run.status, run.version) == ("held", version)
+
+
+def test_an_agent_without_an_open_request_for_ten_seconds_gave_up():
+    run = a_stuck_run()
+    sessions.note_waiting([run.id], at=NOON)
+
+    deadlines.give_up_abandoned(at=after(9))
+    run.refresh_from_db()
+    assert run.status == "held"
+
+    deadlines.give_up_abandoned(at=after(11))
+    run.refresh_from_db()
+    assert run.status == "holding"
+    assert JournalRow.objects.filter(type="hold.abandoned").count() == 1
+
+
+def test_a_run_that_falls_silent_is_lost_and_comes_back():
+    run = report(a_run(), a_call("ls"))
+
+    deadlines.lose_silent(at=NOON + timedelta(minutes=31))
+    run.refresh_from_db()
+    assert run.status == "lost"
+
+    run = report(run, a_call("pwd"), at=NOON + timedelta(minutes=32))
+    assert run.status == "running"
+
+
+@pytest.mark.parametrize(
+    ("action", "ends", "answer"),
+    [("continue", "lost", "unreachable"), ("terminate", "terminated", "acknowledged")],
+)
+def test_an_agent_that_falls_silent_took_an_answer_only_if_it_was_to_stop(action, ends, answer):
+    run = a_stuck_run()
+    tap(run, action)
+
+    deadlines.lose_silent(at=NOON + timedelta(minutes=31))
+
+    run.refresh_from_db()
+    made = Intervention.objects.get()
+    assert (run.status, run.presence, made.status) == (ends, "gone", answer)
+    assert bool(made.acknowledged_at) is (answer == "acknowledged")
+
+
+def test_an_answer_is_asked_then_delivered_then_acknowledged():
+    run = a_stuck_run()
+    tap(run, "continue")
+
+    sessions.note_answered(run.id, at=NOON)
+    assert Intervention.objects.get().status == "delivered"
+
+    report(run, a_call("pytest -q", result="passed"))
+    assert Intervention.objects.get().status == "acknowledged"
+
+
+def test_an_answer_that_was_acted_on_before_it_is_said_to_have_left_stays_so():
+    run = a_stuck_run()
+    tap(run, "continue")
+    report(run, a_call("pytest -q", result="passed"))
+
+    sessions.note_answered(run.id, at=NOON)
+
+    assert Intervention.objects.get().status == "acknowledged"
+
+
+def test_a_message_is_claimed_by_one_answer_only():
+    run = a_stuck_run()
+    tap(run, "inject", message="The file is token.py.")
+
+    first = sessions.claim_messages(run.id, at=NOON)
+    second = sessions.claim_messages(run.id, at=NOON)
+
+    assert (len(first), len(second)) == (1, 0)
+
+
+def test_allow_budget_starts_a_ceiling_that_was_not_set_from_what_is_spent():
+    run = report(a_run(), a_call("ls"), a_call("pwd"))
+
+    tap(run, "allow_budget", amount=Amount(calls=5))
+
+    assert run.budget["calls"] == 7
+
+
+@pytest.mark.parametrize("unit", ["tokens", "calls", "turns"])
+def test_the_least_that_can_be_allowed_more_is_one(unit):
+    def said(count):
+        return {"key": "k", "action": "allow_budget", "amount": {unit: count}}
+
+    assert getattr(taps.validate_python(said(1)).amount, unit) == 1
+    with pytest.raises(ValidationError):
+        taps.validate_python(said(0))
+
+
+def test_allow_budget_raises_a_ceiling_that_was_taken_away():
+    run = report(a_run(budget={"calls": None}), a_call("ls"))
+
+    tap(run, "allow_budget", amount=Amount(calls=5))
+
+    assert run.budget["calls"] == 6
+
+
+def test_a_pause_that_crosses_a_stop_does_not_change_its_reason():
+    run = a_run()
+    tap(run, "terminate", message="Wrong branch.")
+
+    tap(run, "pause", version=None)
+
+    assert (run.status, asked(run).reason) == ("stopping", "Wrong branch.")
+    assert run.hold_expires_at is None
+
+
+def test_a_termination_is_acknowledged_though_a_pause_crossed_it():
+    run = a_run()
+    tap(run, "terminate")
+    tap(run, "pause", version=None)
+
+    interventions.report_end(run.id, "failed", projects=[run.project_id], by="agent", at=NOON)
+
+    assert Intervention.objects.get(action="terminate").status == "acknowledged"
+
+
+def test_a_termination_of_an_ended_run_has_nobody_to_reach():
+    run = a_run()
+    interventions.report_end(run.id, "completed", projects=[run.project_id], by="agent", at=NOON)
+    run.refresh_from_db()
+
+    made, _ = tap(run, "terminate")
+
+    assert (run.status, made.status) == ("terminated", "unreachable")

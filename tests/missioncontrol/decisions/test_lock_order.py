@@ -1,0 +1,176 @@
+"""Project, runs in id order, allowlist entries, counters: no two wait for each other."""
+
+import functools
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from decimal import Decimal
+
+import pytest
+from django.db import connection, connections, transaction
+
+from guard.turn import Usage
+from missioncontrol.costs import linking
+from missioncontrol.costs.models import Spend
+from missioncontrol.decisions import interventions
+from missioncontrol.decisions.allowlist import HitTotals
+from missioncontrol.decisions.models import AllowlistEntry
+from missioncontrol.decisions.taps import Amount, Tap
+from missioncontrol.detection import pipeline
+from missioncontrol.errors import StaleRun
+from missioncontrol.ids import new_id
+from missioncontrol.projects.rules import change_project
+from missioncontrol.runs.models import Run
+from tests.build import NOON, a_call, a_project, a_run, put, report
+from tests.installations import wait_for
+
+pytestmark = pytest.mark.django_db(transaction=True)
+ROUNDS = 15
+
+
+@pytest.fixture(autouse=True)
+def _with_row_locks():
+    if connection.vendor != "postgresql":
+        pytest.skip("SQLite locks the whole database: set DATABASE_URL to a PostgreSQL server")
+
+
+def together(*deeds):
+    """Run deeds in threads that begin at once; raise what one of them raised."""
+    start = threading.Barrier(len(deeds))
+
+    def begin(deed):
+        try:
+            start.wait(60)
+            deed()
+        finally:
+            connections.close_all()
+
+    with ThreadPoolExecutor(len(deeds)) as pool:
+        for done in [pool.submit(begin, deed) for deed in deeds]:
+            done.result(timeout=120)
+
+
+def apart(deed, *what, **said):
+    """Do something in a thread of its own."""
+    try:
+        return deed(*what, **said)
+    finally:
+        connections.close_all()
+
+
+def somebody_waits_for_us():
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT count(*) FROM pg_locks "
+            "WHERE NOT granted AND pg_backend_pid() = ANY(pg_blocking_pids(pid))"
+        )
+        return cursor.fetchone()[0] > 0
+
+
+def an_entry(project, pattern):
+    return AllowlistEntry.objects.create(
+        id=new_id(), project=project, scope="project", pattern=pattern, created_by="ana",
+        created_at=NOON,
+    )  # fmt: skip
+
+
+def test_hits_of_the_same_entries_found_the_other_way_round_are_all_counted():
+    project = a_project()
+    one, two = an_entry(project, "a").id, an_entry(project, "b").id
+
+    def hit(*found):
+        for _ in range(ROUNDS):
+            with transaction.atomic():
+                hits = HitTotals()
+                for entry in found:
+                    hits.note([entry])
+                hits.write(at=NOON)
+
+    together(lambda: hit(one, two), lambda: hit(two, one))
+
+    assert [entry.hits for entry in AllowlistEntry.objects.all()] == [2 * ROUNDS] * 2
+
+
+def test_ceilings_may_be_changed_while_many_runs_are_judged_and_every_cent_is_counted():
+    project = a_project(budgets={"project": {"usd": "1000"}})
+    halves = [[a_run(project) for _ in range(4)] for _ in range(2)]
+
+    def work(runs):
+        for number in range(ROUNDS):
+            for run in runs:
+                put(run, a_call(f"cat {number}", cost_usd=Decimal("0.01"), usage=Usage(input=1)))
+            pipeline.detect([run.id for run in runs], at=NOON)
+
+    def change():
+        for number in range(ROUNDS):
+            given = {"project": {"usd": str(1000 + number)}}
+            change_project(project.id, {"budgets": given}, by="ana", at=NOON)
+
+    together(lambda: work(halves[0]), lambda: work(halves[1][::-1]), change)
+
+    total = Spend.objects.get(scope="project")
+    assert (total.usd, total.tokens, total.calls) == (Decimal("1.20"), 120, 120)
+
+
+def raise_by_ten(run, *, version):
+    """Tap on more without naming a card; True: it was done."""
+    key, more = f"more-{version}", Amount(calls=10)
+    said = Tap(key=key, action="allow_budget", version=version, amount=more)
+    try:
+        interventions.intervene(run.id, said, projects=[run.project_id], by="ana", at=NOON)
+    except StaleRun:
+        return False
+    return True
+
+
+def test_taps_that_name_no_card_raise_a_shared_ceiling_one_after_the_other():
+    for _ in range(ROUNDS):
+        project = a_project(budgets={"project": {"calls": 2}})
+        runs = [report(a_run(project), a_call("ls"), a_call("id")) for _ in range(2)]
+        done = []
+
+        def tap(run, done=done):
+            done.append(raise_by_ten(run, version=run.version))
+
+        together(*[functools.partial(tap, run) for run in runs])
+
+        project.refresh_from_db()
+        assert project.budgets["project"]["calls"] == 2 + 10 * sum(done)
+
+
+def test_a_tap_is_stale_where_a_shared_card_opened_while_it_waited_for_the_run():
+    project = a_project(budgets={"project": {"calls": 1}})
+    run = a_run(project)
+    with ThreadPoolExecutor(1) as pool:
+        with transaction.atomic():
+            opened = report(run, a_call("ls"))
+            tapped = pool.submit(apart, raise_by_ten, run, version=opened.version)
+            wait_for(somebody_waits_for_us)
+        done = tapped.result(timeout=60)
+
+    project.refresh_from_db()
+    assert (done, project.budgets) == (False, {"project": {"calls": 1}})
+
+
+def test_a_tree_counts_every_cent_while_its_runs_are_judged_linked_and_its_ceiling_raised():
+    project = a_project()
+    root = a_run(project, budget={"usd": "1000"})
+    children = [a_run(project, parent=root.id) for _ in range(4)]
+    late = a_run(project)
+
+    def work(runs):
+        for number in range(ROUNDS):
+            for run in runs:
+                put(run, a_call(f"cat {number}", cost_usd=Decimal("0.01")))
+            pipeline.detect([run.id for run in runs], at=NOON)
+
+    def link():
+        linking.link_run(late.id, root.id, projects=[project.id], by="agent", at=NOON)
+
+    def pay():
+        for _ in range(ROUNDS):
+            raise_by_ten(root, version=Run.objects.get(pk=root.id).version)
+
+    together(lambda: work([root, *children]), lambda: work([late, *children[::-1]]), link, pay)
+
+    total = Spend.objects.get(scope="tree", name=str(root.id))
+    assert total.usd == Decimal("0.01") * ROUNDS * (len(children) * 2 + 1)

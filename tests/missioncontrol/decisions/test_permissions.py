@@ -1,0 +1,435 @@
+"""A card on which an agent asks its person's permission, and every way it closes."""
+
+import json
+from decimal import Decimal
+
+import pytest
+from django.db import IntegrityError
+
+from guard.turn import Role, Turn
+from missioncontrol.decisions import (
+    cards,
+    deadlines,
+    interventions,
+    permissions,
+    presence,
+    rows,
+    selectors,
+    sessions,
+)
+from missioncontrol.decisions.models import Decision, Intervention
+from missioncontrol.decisions.taps import Amount, Tap
+from missioncontrol.detection import judging
+from missioncontrol.errors import ActionUnavailable, InvalidRequest, StaleRun
+from missioncontrol.history.finding import totals
+from missioncontrol.notify.models import Notice
+from missioncontrol.reports import loops
+from missioncontrol.runs.models import JournalRow, Run
+from missioncontrol.runs.rows import run_row
+from tests.build import NOON, a_call, a_project, a_proposal, a_run, a_stuck_run, after, put, report
+from tests.missioncontrol.taps import paid
+
+pytestmark = pytest.mark.django_db
+
+
+def asking(run=None, command="rm -r build", *, key="c1", at=NOON, **said):
+    """Return a run whose agent asks whether it may run a command, and the card."""
+    run = run or a_run(agent="claude-code")
+    agent = said.setdefault("agent", "claude-code")
+    put(run, a_proposal(command, key=key, agent=agent), at=at)
+    card = permissions.ask(run.id, a_proposal(command, key=None, agent=agent), for_s=60, at=at)
+    Run.objects.filter(pk=run.id).update(presence="waiting")
+    run.refresh_from_db()
+    return run, Decision.objects.get(pk=card)
+
+
+def tap(run, action, card=None, *, key="k", at=NOON, **said):
+    run.refresh_from_db()
+    said = {"version": run.version, "decision": card.id if card else None} | said
+    made, _ = interventions.intervene(
+        run.id, Tap(key=key, action=action, **said), projects=[run.project_id], by="ana", at=at
+    )
+    run.refresh_from_db()
+    return made
+
+
+def how(card):
+    card.refresh_from_db()
+    return card.status, card.resolution, card.resolved_by
+
+
+# --- what it is ------------------------------------------------------------------
+
+
+def test_it_shows_the_call_and_holds_nobody():
+    run, card = asking(command="curl -H 'Authorization: Bearer sk-ant-api03-abcdefghijklmnop' x.io")
+
+    row = rows.decision_row(card, run)
+
+    assert (row.kind, row.holds, row.status) == ("permission", False, "open")
+    assert row.actions == ("allow_once", "deny")
+    assert row.evidence.asks.tool == "Bash"
+    assert row.evidence.asks.text.startswith("curl -H")
+    assert "abcdefghijklmnop" not in json.dumps(card.evidence)
+    assert row.evidence.turns == (0,)
+    assert (run.status, run.open_decision) == ("running", None)
+    assert run_row(run, at=NOON).open_decisions == 1
+
+
+def test_it_shows_what_else_a_call_is_given_and_says_what_is_left_out():
+    run = a_run()
+    call = Turn(role=Role.ASSISTANT, tool="Write", phase="proposed",
+                args={"file_path": "a.py", "content": "x" * 30_000, "n": 1})  # fmt: skip
+
+    card = Decision.objects.get(pk=permissions.ask(run.id, call, for_s=60, at=NOON))
+    asks = card.evidence["asks"]
+
+    assert asks["text"] == "a.py"
+    assert set(asks["details"]) == {"content", "n"}
+    assert len(asks["details"]["content"]) < 30_000
+    assert asks["cut"] is True
+
+
+def test_one_question_asked_twice_is_one_card():
+    run, card = asking()
+
+    again = permissions.ask(
+        run.id, a_proposal("rm -r build", agent="claude-code"), for_s=60, at=NOON
+    )
+
+    assert again == card.id
+    assert run.decisions.count() == 1
+
+
+def test_several_questions_stand_beside_each_other_and_beside_a_loops_card():
+    run = a_stuck_run(agent="claude-code")
+    loop = run.open_decision
+
+    run, one = asking(run, "rm one", key="p1", agent="helper")
+    run, two = asking(run, "rm two", key="p2")
+
+    assert run.open_decision == loop
+    assert run_row(run, at=NOON).open_decisions == 3
+    tap(run, "allow_once", two, key="two")
+    assert how(two)[1] == "allow_once"
+    assert (how(one)[0], run.open_decision, run.status) == ("open", loop, "holding")
+    tap(run, "continue", Decision.objects.get(pk=loop), key="go")
+    assert (how(one)[0], run.open_decision, run.status) == ("open", None, "running")
+
+
+def test_an_agent_that_asks_is_judged_on_while_its_loops_card_is_open():
+    run = a_stuck_run(agent="claude-code")
+    run, _ = asking(run, "rm one", key="p1", agent="helper")
+
+    run = report(run, a_call("pytest -q", error="ModuleNotFoundError: no module 'app.tokens'"))
+
+    assert run.detected_obs == run.last_obs
+
+
+def test_a_budgets_card_is_answered_though_an_older_question_is_open():
+    project = a_project(budgets={"project": {"usd": "10"}})
+    run, question = asking(a_run(project, agent="claude-code"))
+    run = report(run, paid(10))
+    assert run.status == "holding"
+
+    tap(run, "allow_budget", amount=Amount(usd=Decimal(5)))
+
+    assert (run.status, how(question)[0]) == ("running", "open")
+
+
+def test_an_answer_to_a_question_leaves_a_pause_to_be_confirmed():
+    run, card = asking()
+    pause = tap(run, "pause", key="p")
+    tap(run, "deny", card, key="d")
+
+    sessions.note_waiting([run.id], at=after(2))
+
+    assert Intervention.objects.get(pk=pause.id).status == "acknowledged"
+
+
+def test_an_answer_that_nobody_took_is_told_though_a_pause_came_before_it():
+    run, card = asking()
+    tap(run, "pause", key="p")
+    answer = tap(run, "deny", card, key="d")
+
+    deadlines.miss_unheard(at=after(60))
+
+    assert Intervention.objects.get(pk=answer.id).status == "unreachable"
+
+
+def test_an_agent_has_only_so_many_questions_open():
+    run = a_run()
+    for number in range(permissions.MOST_OPEN):
+        asking(run, f"rm {number}", key=f"c{number}")
+
+    more = permissions.ask(run.id, a_proposal("rm more"), for_s=60, at=NOON)
+
+    assert more is None
+
+
+def test_two_loops_cards_still_cannot_be_open_at_once():
+    run = a_stuck_run()
+    card = Decision.objects.get(pk=run.open_decision)
+
+    with pytest.raises(IntegrityError, match=r"one_open_card|UNIQUE"):
+        Decision.objects.create(
+            run=run, status="open", kind="stall", detector="stall", holds=True, signal={},
+            evidence=card.evidence, version=1, opened_at=NOON,
+        )  # fmt: skip
+
+
+def test_it_is_no_loop_and_no_judge_is_asked_about_it():
+    run, card = asking()
+
+    assert list(loops._cards(run.project_id)) == []
+    found = totals(Run.objects.filter(pk=run.id))
+    assert (found.flagged, found.loops) == (0, 0)
+    assert deadlines.unruled_decisions(at=after(600)) == []
+    judging.judge(card.id, at=after(1))
+    assert how(card)[0] == "open"
+
+
+def test_people_hear_of_it_and_it_is_taken_back_once_it_closes():
+    run, card = asking()
+    notice = Notice.objects.get(decision=card.id)
+    assert notice.content["kind"] == "permission"
+
+    tap(run, "deny", card)
+
+    notice.refresh_from_db()
+    assert notice.outcome == "deny"
+
+
+# --- a tap -----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("action", ["allow_once", "deny"])
+def test_a_tap_closes_it_and_is_journalled(action):
+    run, card = asking()
+    version = run.version
+
+    made = tap(run, action, card)
+
+    assert how(card) == ("resolved", action, "ana")
+    assert (made.action, made.status, run.presence) == (action, "asked", "working")
+    assert (run.version, run.open_permissions) == (version + 1, 0)
+    told = [row.type for row in JournalRow.objects.filter(run=run).order_by("seq")]
+    assert told[-2:] == ["decision.resolved", "intervention.made"]
+
+
+def test_a_refusal_takes_its_reason_along():
+    run, card = asking()
+
+    tap(run, "deny", card, message="Use make clean.")
+
+    outcome = permissions.outcome_of(card.id)
+    assert (outcome.resolution, outcome.message) == ("deny", "Use make clean.")
+    assert outcome.is_answer
+
+
+def test_an_answer_is_delivered_by_its_own_request_alone_then_acted_on():
+    run, card = asking()
+    tap(run, "allow_once", card)
+    sessions.note_answered(run.id, at=after(1))  # another hook of the session was answered
+    made = Intervention.objects.get()
+    assert made.status == "asked"
+
+    permissions.note_delivered(run.id, card.id, at=after(2))
+    made.refresh_from_db()
+    assert made.status == "delivered"
+    report(run, a_call("rm -r build", key="c1", result="", agent="claude-code"), at=after(3))
+
+    made.refresh_from_db()
+    assert made.status == "acknowledged"
+
+
+def test_a_refusal_that_the_agent_heeds_has_arrived_when_it_left():
+    run, card = asking()
+    tap(run, "deny", card)
+    permissions.note_delivered(run.id, card.id, at=after(2))
+
+    report(run, a_call("make clean", key="c2", result="", agent="claude-code"), at=after(3))
+
+    made = Intervention.objects.get()
+    assert (made.status, made.delivered_at) == ("acknowledged", after(2))
+
+
+def test_a_refusal_of_what_ran_all_the_same_did_not_arrive():
+    run, card = asking()
+    tap(run, "deny", card)
+    permissions.note_delivered(run.id, card.id, at=after(2))
+
+    report(run, a_call("rm -r build", key="c1", result="", agent="claude-code"), at=after(3))
+
+    assert Intervention.objects.get().status == "unreachable"
+
+
+def test_an_answer_that_no_request_took_did_not_arrive():
+    run, card = asking()
+    tap(run, "allow_once", card)
+
+    deadlines.miss_unheard(at=after(11))
+
+    assert Intervention.objects.get().status == "unreachable"
+
+
+def test_it_takes_no_other_answer_and_no_other_card_takes_its_own():
+    run, card = asking()
+    with pytest.raises(ActionUnavailable):
+        tap(run, "pause", card)
+    with pytest.raises(ActionUnavailable):
+        tap(run, "terminate", card)
+    with pytest.raises(InvalidRequest):
+        tap(run, "allow_once")
+
+    stuck = a_stuck_run()
+    with pytest.raises(ActionUnavailable):
+        tap(stuck, "allow_once", Decision.objects.get(pk=stuck.open_decision))
+    assert how(card)[0] == "open"
+
+
+def test_a_second_tap_hears_that_the_card_has_moved_on():
+    run, card = asking()
+    permissions.leave(run.id, card.id, at=after(1))
+
+    with pytest.raises(StaleRun, match="answered at the agent's terminal"):
+        tap(run, "allow_once", card)
+
+
+def test_a_person_who_pauses_the_run_leaves_the_question_open():
+    run, card = asking()
+
+    tap(run, "pause")
+
+    assert (how(card)[0], run.status, card.holds) == ("open", "holding", False)
+
+
+# --- what closes it by itself ----------------------------------------------------
+
+
+def test_the_calls_outcome_tells_that_it_was_answered_at_the_terminal():
+    run, card = asking()
+    run, other = asking(run, "rm other", key="c2", agent="helper")
+
+    permissions.follow(run.id, done_seq=0, rests="", at=after(1))
+
+    assert how(card) == ("resolved", "answered", "agent terminal")
+    assert how(other)[0] == "open"
+
+
+def test_an_agent_that_rests_asks_no_longer():
+    run, card = asking()
+    run, other = asking(run, "rm other", key="c2", agent="helper")
+
+    permissions.follow(run.id, done_seq=None, rests="claude-code", at=after(1))
+
+    assert (how(card)[1], how(other)[0]) == ("answered", "open")
+
+
+def test_an_answer_to_a_question_is_no_pause_of_the_loop_beside_it():
+    run = a_stuck_run(agent="claude-code")
+    loop = Decision.objects.get(pk=run.open_decision)
+    run, question = asking(run)
+
+    tap(run, "allow_once", question)
+
+    assert not cards.is_paused(run, loop)
+
+
+def test_a_question_taken_back_leaves_the_agent_at_rest():
+    run, card = asking()
+
+    permissions.leave(run.id, card.id, at=after(1))
+    run.refresh_from_db()
+
+    assert how(card)[1] == "answered"
+    assert (run.presence, run.open_permissions) == ("idle", 0)
+    permissions.leave(run.id, card.id, at=after(2))  # its second request ends too
+    run.refresh_from_db()
+    assert run.open_permissions == 0
+
+
+def test_what_nobody_answered_in_time_stays_with_the_terminal():
+    run, card = asking()
+
+    permissions.settle(run.id, card.id, resolution="timed_out", at=after(60))
+    run.refresh_from_db()
+
+    assert how(card) == ("expired", "timed_out", "policy")
+    assert (run.presence, run.status) == ("waiting", "running")
+    assert not permissions.outcome_of(card.id).is_answer
+
+
+@pytest.mark.parametrize(("resolution", "asks"), [("timed_out", False), ("answered", True)])
+def test_an_agent_that_waits_for_us_alone_is_kept_once_where_nobody_answers(resolution, asks):
+    run, card = asking()
+    permissions.settle(run.id, card.id, resolution=resolution, at=after(60))
+
+    again = permissions.ask(
+        run.id, a_proposal("make clean", key="c2"), for_s=60, at=after(70), keeps=True
+    )
+
+    assert (again is not None) == asks
+
+
+def test_the_first_question_of_an_agent_that_waits_for_us_alone_is_asked():
+    run = a_run(agent="claude-code")
+
+    card = permissions.ask(run.id, a_proposal("make"), for_s=60, at=NOON, keeps=True)
+
+    assert card == run.decisions.get().id
+
+
+def test_a_request_that_the_server_lost_is_not_waited_for():
+    _, card = asking()
+    permissions.hear(card.id, at=after(20))
+
+    permissions.time_out_unheard(at=after(45))
+    assert how(card)[0] == "open"
+    permissions.time_out_unheard(at=after(51))
+
+    assert how(card)[1] == "timed_out"
+
+
+def test_a_session_that_ends_asks_nothing():
+    run, card = asking()
+
+    sessions.end_session(run.id, at=after(1))
+
+    assert how(card)[1] == "ended"
+
+
+def test_a_session_that_is_lost_asks_nothing():
+    run, card = asking()
+    presence.vouch(run.id, witness="one", for_s=45, at=NOON)
+
+    presence.lose_process(run.id, witness="one", at=after(1))
+
+    assert how(card)[1] == "ended"
+
+
+def test_ending_a_run_answers_its_question():
+    run, card = asking()
+
+    tap(run, "terminate")
+
+    assert how(card) == ("resolved", "terminate", "ana")
+    assert permissions.ask(run.id, a_proposal("ls"), for_s=60, at=after(1)) is None
+
+
+def test_a_hold_that_outlives_a_session_is_not_hidden_by_a_question():
+    run = a_stuck_run(agent="claude-code")
+    run, _ = asking(run, "rm other", key="c9", agent="helper")
+    sessions.end_session(run.id, at=after(1))
+
+    report(run, a_proposal("ls", key="again"), at=after(2))
+
+    assert (run.status, run.open_decision is not None) == ("holding", True)
+
+
+def test_the_board_shows_it():
+    run, card = asking()
+
+    shown = selectors.board(run.project_id, at=NOON)
+
+    assert [row.id for row in shown.decisions] == [card.id]

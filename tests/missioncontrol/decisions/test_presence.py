@@ -1,0 +1,174 @@
+"""What a client does between its turns, and that it is missed when it is gone."""
+
+import pytest
+
+from guard.turn import Role, Turn
+from missioncontrol.decisions import deadlines, interventions, presence, sessions
+from missioncontrol.decisions.taps import Tap
+from missioncontrol.runs.ingest import Arrival, store
+from tests.build import NOON, a_proposal, a_run, a_stuck_run, after, put
+
+pytestmark = pytest.mark.django_db
+
+LONG_AGO = after(-3600)
+
+
+def heard(run, *turns, at=NOON, presence=None):
+    store([Arrival(run=run.id, project=run.project_id, turns=turns, presence=presence)], at=at)
+    run.refresh_from_db()
+    return run
+
+
+def vouched(run, *, witness="one", at=NOON, for_s=45.0):
+    presence.vouch(run.id, witness=witness, for_s=for_s, at=at)
+    run.refresh_from_db()
+    return run
+
+
+def sweep(run, *, at, since=LONG_AGO):
+    presence.lose_unheard(at=at, listening_since=since)
+    presence.end_stopped(at=at)
+    run.refresh_from_db()
+    return run
+
+
+def terminated(run, *, at=NOON):
+    tap = Tap(key="end", action="terminate", version=run.version)
+    interventions.intervene(run.id, tap, projects=[run.project_id], by="ana", at=at)
+    run.refresh_from_db()
+    return run
+
+
+# --- what it does ------------------------------------------------------------------
+
+
+def test_a_run_works_until_its_client_says_otherwise():
+    run = heard(a_run(), a_proposal())
+
+    assert run.presence == "working"
+
+
+@pytest.mark.parametrize("said", ["idle", "waiting"])
+def test_what_its_client_says_stands_until_its_next_turn(said):
+    run = heard(a_run(), presence=said)
+    assert run.presence == said
+
+    assert heard(run, a_proposal()).presence == "working"
+
+
+def test_the_turn_that_ends_its_work_leaves_it_idle():
+    last = Turn(role=Role.ASSISTANT, content="Done.")
+
+    assert heard(a_run(), last, presence="idle").presence == "idle"
+
+
+# --- whether it is there -----------------------------------------------------------
+
+
+def test_a_client_that_promised_to_be_heard_of_and_was_not_is_lost():
+    run = vouched(a_run())
+
+    assert sweep(run, at=after(44)).status == "running"
+    run = sweep(run, at=after(46))
+
+    assert (run.status, run.presence) == ("lost", "gone")
+
+
+def test_a_client_that_is_heard_of_in_time_is_not_lost():
+    run = vouched(vouched(a_run()), at=after(40))
+
+    assert sweep(run, at=after(80)).status == "running"
+
+
+def test_a_client_that_promised_nothing_has_thirty_minutes():
+    run = heard(a_run(), a_proposal())
+
+    run = sweep(run, at=after(29 * 60))
+    assert (run.status, run.presence) == ("running", "working")
+
+    deadlines.lose_silent(at=after(31 * 60))
+    run.refresh_from_db()
+    assert (run.status, run.presence) == ("lost", "gone")
+
+
+def test_a_client_that_vouches_for_itself_may_rest_for_hours():
+    run = vouched(heard(a_run(), a_proposal(), presence="idle"), at=after(3600))
+
+    deadlines.lose_silent(at=after(3610))
+    run.refresh_from_db()
+
+    assert (run.status, run.presence) == ("running", "idle")
+
+
+def test_nobody_is_lost_while_the_server_itself_was_away():
+    run = vouched(a_run())
+
+    assert sweep(run, at=after(600), since=after(590)).status == "running"
+    assert sweep(run, at=after(600), since=after(500)).status == "lost"
+
+
+def test_a_client_whose_process_ended_without_a_word_is_lost_at_once():
+    run = vouched(a_run())
+
+    presence.lose_process(run.id, witness="one", at=after(2))
+    run.refresh_from_db()
+
+    assert (run.status, run.presence) == ("lost", "gone")
+
+
+def test_the_end_of_an_earlier_process_is_no_loss_of_a_resumed_session():
+    run = vouched(vouched(a_run(), witness="one"), witness="two", at=after(1))
+
+    presence.lose_process(run.id, witness="one", at=after(2))
+    run.refresh_from_db()
+
+    assert run.status == "running"
+
+
+def test_a_process_that_is_heard_again_brings_its_run_back():
+    run = sweep(vouched(a_run()), at=after(60))
+
+    assert vouched(run, at=after(70)).status == "running"
+    assert run.presence == "working"
+
+
+def test_a_process_that_lives_on_does_not_revive_what_was_completed():
+    run = vouched(a_run())
+    sessions.end_session(run.id, at=after(5))
+
+    assert vouched(run, at=after(20)).status == "completed"
+
+
+def test_a_held_call_of_a_client_that_is_gone_keeps_its_card():
+    run = vouched(a_stuck_run())
+    sessions.note_waiting([run.id], at=after(1))
+
+    presence.lose_process(run.id, witness="one", at=after(2))
+    run.refresh_from_db()
+
+    assert (run.status, run.presence) == ("held", "gone")
+    assert run.open_decision is not None
+
+
+# --- a stop that has done its work ---------------------------------------------------
+
+
+def test_a_stopped_session_whose_turn_has_ended_is_terminated():
+    run = terminated(put(a_run(), a_proposal()).run)
+    assert run.status == "stopping"
+    heard(run, presence="idle", at=after(3))
+
+    assert sweep(run, at=after(4)).status == "stopping"
+    assert sweep(run, at=after(10)).status == "terminated"
+
+
+def test_a_stopped_session_that_works_on_is_still_stopping():
+    run = terminated(put(a_run(), a_proposal()).run)
+
+    assert sweep(run, at=after(600)).status == "stopping"
+
+
+def test_a_stopped_client_that_is_gone_is_terminated():
+    run = terminated(vouched(a_run()))
+
+    assert sweep(run, at=after(60)).status == "terminated"

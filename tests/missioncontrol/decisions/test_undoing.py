@@ -1,0 +1,381 @@
+"""An answer that is taken back: what it gave goes, the card and the hold are there again."""
+
+from decimal import Decimal
+
+import pytest
+
+from missioncontrol.decisions import sessions
+from missioncontrol.decisions.models import AllowlistEntry, Intervention, LetGo
+from missioncontrol.decisions.taps import Amount
+from missioncontrol.errors import ActionUnavailable, InvalidRequest
+from missioncontrol.runs.models import JournalRow
+from missioncontrol.runs.rows import run_row
+from tests.build import a_call, a_project, a_proposal, a_run, a_stuck_run, after, report
+from tests.missioncontrol.taps import asked, card, paid, tap, told
+
+pytestmark = pytest.mark.django_db
+
+MORE = Amount(usd=Decimal(5))
+
+
+def at_its_budget(run=None, dollars=10):
+    return report(run or a_run(budget={"usd": 10}), paid(dollars), a_proposal("ls -l"))
+
+
+def undo(run, made):
+    return tap(run, "undo", key=f"undo-{made.key}", undoes=made.key, decision=None)
+
+
+def test_an_allowlisted_call_is_allowed_no_more_and_its_card_holds_again():
+    run = a_stuck_run()
+    first = card(run)
+    made = tap(run, "allowlist")
+
+    undo(run, made)
+
+    assert not AllowlistEntry.objects.exists()
+    assert (run.status, asked(run).action) == ("holding", "hold")
+    assert card(run).evidence == first.evidence
+    assert (card(run).verdict, card(run).status) == (first.verdict, "open")
+
+
+def test_entries_of_other_answers_stay(project):
+    mine, other = a_stuck_run(project), a_stuck_run(project)
+    tap(other, "allowlist", scope="run", at=after(1))
+    made = tap(mine, "allowlist", scope="run")
+
+    undo(mine, made)
+
+    assert [entry.run_id for entry in AllowlistEntry.objects.all()] == [other.id]
+
+
+def test_a_raised_budget_is_what_it_was_and_holds_again():
+    run = at_its_budget()
+    made = tap(run, "allow_budget", amount=MORE)
+    assert run.budget == {"usd": "15"}
+
+    undo(run, made)
+
+    assert run.budget == {"usd": 10}
+    assert (run.status, card(run).kind) == ("holding", "budget")
+    assert told(run, "intervention.made")[-1]["raised"] == {"usd": ["15", "10"]}
+
+
+def test_what_one_agent_was_allowed_more_goes_back_and_moves_no_ceiling_of_the_run():
+    run = a_run(budget={"calls": 50, "agents": {"critic": {"calls": 1}}})
+    run = report(run, a_call("ls", agent="critic"))
+    made = tap(run, "allow_budget", amount=Amount(calls=5))
+    assert run.budget["agents"] == {"critic": {"calls": 6}}
+
+    undo(run, made)
+
+    assert run.budget == {"calls": 50, "agents": {"critic": {"calls": 1}}}
+    assert told(run, "intervention.made")[-1]["raised"] == {}
+
+
+@pytest.mark.parametrize("scope", ["project", "day"])
+def test_a_shared_budget_goes_back_for_all_its_runs(scope):
+    project = a_project(budgets={scope: {"usd": "10"}})
+    run = at_its_budget(a_run(project))
+    made = tap(run, "allow_budget", amount=MORE)
+
+    undo(run, made)
+
+    project.refresh_from_db()
+    assert (project.budgets, project.day_extra) == ({scope: {"usd": "10"}}, {})
+    assert (run.status, card(run).kind) == ("holding", "budget")
+
+
+def test_a_budget_that_somebody_moved_since_is_left_alone():
+    run = at_its_budget()
+    made = tap(run, "allow_budget", amount=MORE)
+    type(run).objects.filter(pk=run.pk).update(budget={"usd": 40})
+
+    with pytest.raises(ActionUnavailable, match="changed since"):
+        undo(run, made)
+
+
+def test_a_run_let_go_on_is_held_again_and_was_never_let_go():
+    run = a_stuck_run()
+    made = tap(run, "continue")
+
+    undo(run, made)
+
+    assert asked(run).action == "hold"
+    assert not LetGo.objects.exists()
+
+
+def test_what_was_allowed_to_a_run_that_ended_goes_without_a_hold():
+    run = a_stuck_run()
+    made = tap(run, "allowlist")
+    type(run).objects.filter(pk=run.pk).update(status="completed")
+
+    undo(run, made)
+
+    assert not AllowlistEntry.objects.exists()
+    assert run.status == "completed"
+
+
+@pytest.mark.parametrize("action", ["pause", "terminate"])
+def test_what_holds_or_ends_is_not_undone(action):
+    run = a_stuck_run()
+    made = tap(run, action)
+
+    with pytest.raises(ActionUnavailable, match="cannot be taken back"):
+        undo(run, made)
+
+
+def test_an_undo_says_of_what():
+    with pytest.raises(InvalidRequest):
+        tap(a_stuck_run(), "undo", undoes="never tapped", decision=None)
+
+
+def test_who_took_it_back_stands_on_the_record():
+    run = a_stuck_run()
+    undo(run, tap(run, "allowlist"))
+
+    assert Intervention.objects.filter(run=run, action="undo", by="ana").count() == 1
+    assert [one["change"] for one in told(run, "allowlist.changed")] == ["added", "removed"]
+    assert JournalRow.objects.filter(run=run, type="decision.opened").count() == 2
+
+
+def test_an_undone_hold_can_be_answered_like_the_first():
+    run = a_stuck_run()
+    undo(run, tap(run, "allowlist"))
+
+    tap(run, "continue")
+    run = report(run, a_call("cat app/token.py"))
+
+    assert asked(run).action == "proceed"
+
+
+# --- a text that has not left yet ------------------------------------------------------
+
+FIX = "The file is token.py."
+
+
+def unsent(run):
+    return [message.text for message in asked(run).messages]
+
+
+def call_of(run):
+    return run.turn_rows.get(seq=run.last_seq)
+
+
+@pytest.mark.parametrize("action", ["inject", "finish"])
+def test_a_queued_text_is_withdrawn_and_the_held_call_waits_again(action):
+    run = a_stuck_run()
+    first = card(run)
+    made = tap(run, action, decision=None, message=FIX)
+    assert (asked(run).call, unsent(run)) == ("skip", [FIX])
+
+    undo(run, made)
+
+    assert (asked(run).action, asked(run).call, unsent(run)) == ("hold", "run", [])
+    assert (card(run).signal, card(run).holds) == (first.signal, True)
+    assert (run.queued_messages, run.finish_seq, run.corrected) == (0, None, [])
+    assert not call_of(run).skipped
+    assert run.interventions.get(key=made.key).status == "unreachable"
+
+
+def test_a_withdrawn_text_reaches_nobody_later():
+    run = a_stuck_run()
+    undo(run, tap(run, "inject", message=FIX))
+    tap(run, "continue")
+
+    assert sessions.claim_messages(run.id, at=after(1)) == []
+    run.refresh_from_db()
+    assert run.queued_messages == 0
+
+
+def test_the_call_of_a_withdrawn_text_can_be_answered_anew():
+    run = a_stuck_run()
+    undo(run, tap(run, "inject", message=FIX))
+
+    tap(run, "inject", message="Look in app/.")
+
+    assert (asked(run).call, unsent(run)) == ("skip", ["Look in app/."])
+    assert call_of(run).skipped
+
+
+def test_a_message_to_a_running_agent_is_withdrawn_without_a_hold():
+    run = report(a_run(), a_call("ls"))
+    made = tap(run, "inject", message=FIX)
+
+    undo(run, made)
+
+    assert (run.status, asked(run).action, unsent(run)) == ("running", "proceed", [])
+
+
+def test_a_pause_that_a_message_ended_is_there_again_with_its_call():
+    run = report(a_run(), a_call("ls"))
+    tap(run, "pause")
+    run = report(run, a_proposal("make"))
+    made = tap(run, "inject", message=FIX)
+    assert asked(run).call == "skip"
+
+    undo(run, made)
+
+    assert (asked(run).action, asked(run).call) == ("hold", "run")
+    assert (run.hold_seq, call_of(run).skipped) == (run.last_seq, False)
+
+
+def test_calls_that_an_earlier_correction_answered_stay_so():
+    run = a_stuck_run()
+    tap(run, "inject", message=FIX)
+    sessions.claim_messages(run.id, at=after(1))
+    run.refresh_from_db()
+
+    undo(run, tap(run, "inject", message="And hurry.", at=after(2)))
+
+    assert (asked(run).call, call_of(run).skipped) == ("skip", True)
+
+
+def test_calls_of_a_later_hold_stay_answered_when_what_was_allowed_before_goes():
+    run = a_stuck_run()
+    made = tap(run, "allowlist")
+    run = report(run, *[a_call("make", error="no rule") for _ in range(2)], a_proposal("make"))
+    tap(run, "inject", message=FIX)
+    corrected = run.corrected
+    sessions.claim_messages(run.id, at=after(1))
+
+    undo(run, made)
+
+    assert (call_of(run).skipped, asked(run).call) == (True, "skip")
+    assert run.corrected == corrected != []
+
+
+@pytest.mark.parametrize(
+    "leaves", [lambda run: sessions.note_answered(run.id, at=after(1)),
+               lambda run: sessions.claim_messages(run.id, at=after(1))]
+)  # fmt: skip
+def test_a_text_that_has_left_cannot_be_unsaid(leaves):
+    run = a_stuck_run()
+    made = tap(run, "inject", message=FIX)
+    leaves(run)
+
+    with pytest.raises(ActionUnavailable, match="has the text"):
+        undo(run, made)
+
+
+def test_a_text_is_withdrawn_once():
+    run = a_stuck_run()
+    made = tap(run, "inject", message=FIX)
+    undo(run, made)
+
+    with pytest.raises(ActionUnavailable):
+        tap(run, "undo", key="again", undoes=made.key, decision=None)
+
+
+def test_a_text_that_was_carried_is_delivered_and_so_is_its_answer():
+    run = report(a_run(), a_call("ls"))
+    made = tap(run, "inject", message=FIX)
+
+    sessions.claim_messages(run.id, at=after(1))
+
+    told_of = run.interventions.get(key=made.key)
+    assert (told_of.status, told_of.delivered_at) == ("delivered", after(1))
+
+
+# --- what was undone before it was lifted ----------------------------------------------
+
+
+def test_going_on_where_nothing_held_is_undone_without_a_hold():
+    run = report(a_run(), a_call("ls"))
+
+    undo(run, tap(run, "continue"))
+
+    assert (run.status, asked(run).action) == ("running", "proceed")
+
+
+def test_a_pause_that_was_lifted_holds_from_the_next_call_once_the_agent_has_moved():
+    run = report(a_run(), a_call("ls"))
+    tap(run, "pause")
+    made = tap(run, "continue")
+    run = report(run, a_call("make"))
+
+    undo(run, made)
+
+    assert (run.status, run.reason, run.hold_seq) == ("holding", "Paused by ana.", run.last_seq + 1)
+
+
+def test_an_agent_that_cannot_be_paused_is_not():
+    run = report(a_run(), a_call("ls"))
+    tap(run, "pause")
+    made = tap(run, "continue")
+    type(run).objects.filter(pk=run.pk).update(capabilities={"hold": False})
+
+    undo(run, made)
+
+    assert run.status == "running"
+
+
+def test_a_flagged_run_is_flagged_again_and_not_held():
+    run = a_stuck_run(mode="flag")
+    assert not card(run).holds
+    made = tap(run, "continue")
+
+    undo(run, made)
+
+    assert (card(run).holds, run.status, asked(run).action) == (False, "running", "proceed")
+
+
+def test_a_card_that_opened_since_stays_as_it_is():
+    run = a_stuck_run()
+    made = tap(run, "continue")
+    undo(run, made)
+    again = card(run)
+
+    tap(run, "undo", key="twice", undoes=made.key, decision=None)
+
+    assert card(run) == again
+    assert run.decisions.count() == 2
+
+
+@pytest.mark.parametrize("status", ["stopping", "terminated"])
+def test_a_run_that_was_ended_by_then_stays_ended(status):
+    run = a_stuck_run()
+    made = tap(run, "allowlist")
+    type(run).objects.filter(pk=run.pk).update(status=status)
+
+    undo(run, made)
+
+    assert (run.status, run.open_decision) == (status, None)
+
+
+@pytest.mark.parametrize("paused", [True, False])
+def test_a_hold_that_was_lifted_after_the_end_stands_again(paused):
+    run = report(a_run(), a_call("ls"), a_proposal("make")) if paused else a_stuck_run()
+    if paused:
+        tap(run, "pause")
+    sessions.end_session(run.id, at=after(1))
+    made = tap(run, "continue", at=after(2))
+    assert asked(run).action == "proceed"
+
+    undo(run, made)
+
+    assert (run.status, asked(run).action) == ("completed", "hold")
+    run = report(run, a_proposal("make clean"), at=after(3))
+    assert (run.status, bool(run.open_decision), bool(run.reason)) == ("holding", not paused, True)
+
+
+def test_a_hold_that_was_lifted_before_the_end_does_not_stand_again():
+    run = a_stuck_run()
+    made = tap(run, "continue")
+    sessions.end_session(run.id, at=after(1))
+
+    undo(run, made)
+
+    assert report(run, a_proposal("make"), at=after(2)).status == "running"
+
+
+def test_the_board_hears_of_a_hold_that_stands_and_of_its_end():
+    run = a_stuck_run()
+    sessions.end_session(run.id, at=after(1))
+    run.refresh_from_db()
+    assert run_row(run, at=after(1)).hold_stands
+    made = tap(run, "continue", at=after(2))
+    undo(run, made)
+
+    moves = [move["hold_stands"] for move in told(run, "run.moved")[-4:]]
+    assert moves == [True, False, True, True]  # the end, the lift, the undo and its answer

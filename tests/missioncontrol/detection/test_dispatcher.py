@@ -1,0 +1,97 @@
+"""Where a run's turns are sent to be judged: to one worker, while it answers."""
+
+import base64
+import json
+from uuid import UUID
+
+import pytest
+from asgiref.sync import sync_to_async
+from django.conf import settings
+from django.db import connections
+from redis.asyncio import Redis
+
+from missioncontrol import broadcast
+from missioncontrol.detection import dispatcher as module
+from missioncontrol.detection.dispatcher import Dispatcher
+from missioncontrol.subscriptions import subscriber
+from tests.build import a_call, a_run, put
+
+EVEN, ODD = settings.DETECT_QUEUES
+ANY = settings.CELERY_TASK_DEFAULT_QUEUE
+
+
+@pytest.fixture
+async def broker():
+    """Be the workers: take their tasks from the broker."""
+    async with Redis.from_url(settings.BROKER_URL) as client:
+        await client.delete(EVEN, ODD, ANY)
+        yield client
+
+
+@pytest.fixture
+async def dispatcher():
+    made = Dispatcher()
+    yield made
+    for task in made._tasks:
+        task.cancel()
+    for name in (broadcast.wake_channel(), made._channel):
+        await subscriber.remove(name, made._hear)
+    for pool in (made._writers, made._readers, made._senders):
+        pool.submit(connections.close_all).result()
+        pool.shutdown()
+
+
+async def taken(broker, queue):
+    """Wait for a queue's next task; return its runs, its reply channel and its number."""
+    _, message = await broker.brpop([queue], timeout=60)
+    (runs, reply_to, number), _, _ = json.loads(base64.b64decode(json.loads(message)["body"]))
+    return {UUID(run) for run in runs}, reply_to, number
+
+
+def a_run_id(number):
+    return UUID(int=number)
+
+
+async def test_runs_are_divided_among_the_workers(broker, dispatcher):
+    dispatcher.dispatch(a_run_id(2))
+    dispatcher.dispatch(a_run_id(3))
+
+    assert (await taken(broker, EVEN))[0] == {a_run_id(2)}
+    assert (await taken(broker, ODD))[0] == {a_run_id(3)}
+
+
+async def test_the_runs_of_a_tree_are_sent_to_one_worker(broker, dispatcher):
+    for number in (1, 2, 3):
+        dispatcher.dispatch(a_run_id(number), root=a_run_id(2))
+
+    assert (await taken(broker, EVEN))[0] == {a_run_id(1), a_run_id(2), a_run_id(3)}
+    assert not await broker.llen(ODD)
+
+
+async def test_what_comes_while_a_worker_is_busy_is_sent_together(broker, dispatcher):
+    dispatcher.dispatch(a_run_id(2))
+    first, reply_to, number = await taken(broker, EVEN)
+    for later in (4, 6, 2):
+        dispatcher.dispatch(a_run_id(later))
+    assert not await broker.llen(EVEN)
+
+    broadcast.to_channel(reply_to, {"type": "judged", "ring": number, "runs": {}})
+
+    assert first == {a_run_id(2)}
+    assert (await taken(broker, EVEN))[0] == {a_run_id(2), a_run_id(4), a_run_id(6)}
+
+
+@pytest.mark.django_db(transaction=True)
+async def test_a_worker_that_is_silent_is_passed_over(broker, dispatcher, project, monkeypatch):
+    monkeypatch.setattr(module, "DISPATCH_AGAIN_S", 0.1)
+    run = await sync_to_async(a_run)(project)
+    await sync_to_async(put)(run, a_call("ls"))
+    mine = settings.DETECT_QUEUES[run.id.int % 2]
+
+    dispatcher.dispatch(run.id)
+    await taken(broker, mine)
+
+    assert (await taken(broker, ANY))[0] == {run.id}
+    dispatcher.dispatch(run.id)
+    assert (await taken(broker, ANY))[0] == {run.id}
+    assert not await broker.llen(mine)

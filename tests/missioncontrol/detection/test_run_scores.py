@@ -1,0 +1,118 @@
+"""How stuck runs were and what people did, as a policy's page shows it."""
+
+from datetime import timedelta
+
+import pytest
+
+from missioncontrol.decisions import interventions, permissions
+from missioncontrol.decisions.models import Decision
+from missioncontrol.decisions.taps import Tap
+from missioncontrol.detection import policies
+from missioncontrol.detection.run_scores import scores_of
+from missioncontrol.runs.models import Run
+from tests.build import NOON, a_call, a_project, a_proposal, a_run, a_stuck_run, report
+
+pytestmark = pytest.mark.django_db
+
+
+def tap(run, action, **said):
+    run.refresh_from_db()
+    interventions.intervene(
+        run.id,
+        Tap(key=f"{action}-{run.version}", action=action, version=run.version, **said),
+        projects=[run.project_id], by="ana", at=NOON,
+    )  # fmt: skip
+
+
+def scores(project, days=30):
+    return scores_of(project, days=days, at=NOON).runs
+
+
+def test_a_run_tells_its_highest_score_its_turn_and_the_rule_that_asked(project):
+    run = a_stuck_run(project)
+
+    (row,) = scores(project)
+
+    assert (row.run, row.run_name, row.rule) == (run.id, run.name, "repeat")
+    assert (row.score, row.turn, row.outcome) == (run.highest_score, 1, "unanswered")
+
+
+@pytest.mark.parametrize(
+    ("action", "said", "outcome"),
+    [
+        ("terminate", {}, "corrected"),
+        ("inject", {"message": "Read token.py."}, "corrected"),
+        ("continue", {}, "continued"),
+    ],
+)
+def test_what_people_answered_is_told(project, action, said, outcome):
+    run = a_stuck_run(project)
+    tap(run, action, decision=run.open_decision, **said)
+
+    assert [row.outcome for row in scores(project)] == [outcome]
+
+
+def test_who_stops_a_run_unasked_is_told_apart_from_who_was_never_asked(project):
+    quiet, stopped = a_run(project, key="quiet"), a_run(project, key="stopped")
+    report(quiet, a_call())
+    report(stopped, a_call())
+    tap(stopped, "terminate")
+
+    outcomes = {row.run: row.outcome for row in scores(project)}
+
+    assert outcomes == {quiet.id: "unasked", stopped.id: "stopped"}
+
+
+def test_what_the_score_asked_is_no_rule(project):
+    run = a_stuck_run(project)
+    Decision.objects.update(detector="stall")
+
+    assert scores(project)[0].rule == ("stall" if run.highest_score < 0.5 else None)
+    Run.objects.update(highest_score=0.83)
+    assert scores(project)[0].rule is None
+
+
+def test_older_runs_and_those_of_other_projects_are_left_out(project):
+    a_run(a_project("another"), key="theirs")
+    old = a_run(project, key="old")
+    Run.objects.filter(pk=old.pk).update(started_at=NOON - timedelta(days=31))
+    mine = a_run(project, key="mine")
+
+    assert [row.run for row in scores(project)] == [mine.id]
+    assert len(scores(project, days=32)) == 2
+
+
+def test_presets_say_from_which_score_they_ask(project):
+    told = scores_of(project, days=30, at=NOON).presets
+
+    assert [one.asks_from for one in told] == sorted((one.asks_from for one in told), reverse=True)
+    assert next(one.asks_from for one in told if one.name == "balanced") == 0.8
+
+
+def test_a_check_says_where_the_line_comes_to_lie(project):
+    told = policies.check_policy({"sensitivity": 0.7}, project=project)
+
+    assert (told.line.sensitivity, told.line.asks_from, told.line.today) == (0.7, 0.7, 0.8)
+    assert [change.field for change in told.from_preset] == ["sensitivity"]
+
+
+def test_a_policy_without_the_score_has_no_line(project):
+    told = policies.check_policy({"detectors": ["budget"]}, project=project)
+
+    assert told.line.asks_from is None
+
+
+def test_a_budget_of_a_run_is_a_rule_of_the_form(project):
+    told = policies.check_policy({"budget": {"usd": "8.00"}}, project=project)
+
+    rule = next(one for one in told.rules if one.section == "budget")
+    assert (rule.field, rule.value, rule.today) == ("usd", "8.00", None)
+
+
+def test_a_permission_that_was_asked_is_no_loop(project):
+    run = report(a_run(project, agent="claude-code"), a_call("ls"))
+    permissions.ask(run.id, a_proposal("rm -r build"), for_s=60, at=NOON)
+
+    (row,) = scores(project)
+
+    assert (row.rule, row.outcome) == (None, "unasked")

@@ -1,0 +1,83 @@
+"""The outermost loop of a worker: one failure must stay one failure."""
+
+import os
+import subprocess
+import sys
+import threading
+
+import pytest
+from django.conf import settings
+from django.db import close_old_connections, connection
+
+from missioncontrol.audit.anchors import anchor_heads
+from missioncontrol.detection import tasks
+from missioncontrol.runs import journal
+from missioncontrol.runs.models import JournalRow, Run
+from tests.build import NOON, a_call, a_run, put
+from tests.installations import ROOT
+
+ASK_WHICH_BROKER = """
+import django
+django.setup()
+from missioncontrol.detection import tasks
+print(tasks.detect.app.main, tasks.detect.app.conf.broker_url)
+"""
+
+
+@pytest.mark.django_db
+def test_a_run_that_cannot_be_judged_does_not_keep_another_from_it(project):
+    broken, sound = a_run(project), a_run(project)
+    for run in (broken, sound):
+        put(run, a_call("ls"))
+    Run.objects.filter(pk=broken.pk).update(budget={"usd": "no sum"})
+
+    control_states = tasks.detect_now([broken.id, sound.id])
+
+    assert set(control_states) == {sound.id}
+    assert control_states[sound.id].detected_obs == 1
+
+
+@pytest.mark.django_db(transaction=True)
+def test_anchoring_and_journalling_do_not_wait_for_each_other_in_a_circle(project):
+    """On PostgreSQL an event's foreign key reads the project's row at commit."""
+    run = a_run(project)
+    faults: list[BaseException] = []
+
+    def anchor():
+        close_old_connections()
+        try:
+            anchor_heads(at=NOON)
+        except Exception as fault:  # noqa: BLE001 - told below
+            faults.append(fault)
+        finally:
+            connection.close()
+
+    anchoring = threading.Thread(target=anchor)
+    with journal.writing([run.id], at=NOON) as tx:
+        anchoring.start()
+        anchoring.join(1.0)  # it has the project's row now, and waits for the run's
+        tx.moved(tx.run(run.id), by="ana", reason="renamed")
+    anchoring.join(30)
+
+    assert not anchoring.is_alive()
+    assert faults == []
+    assert JournalRow.objects.filter(type="chain.anchored").count() == 1
+
+
+def test_a_process_that_only_imports_the_tasks_dispatches_through_our_broker():
+    """A web process must not depend on somebody having asked it for /readyz first."""
+    said = subprocess.run(
+        [
+            sys.executable,
+            "-c",
+            ASK_WHICH_BROKER,
+        ],
+        env={**os.environ, "DJANGO_SETTINGS_MODULE": "missioncontrol.settings"},
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=60,
+    ).stdout.split()
+
+    assert said == ["missioncontrol", settings.CELERY_BROKER_URL]

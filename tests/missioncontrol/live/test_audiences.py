@@ -1,0 +1,112 @@
+"""What an audience is told: everything once, in order, encoded once, and not too often."""
+
+import asyncio
+import json
+
+import pytest
+
+from missioncontrol.broadcast import new_frame
+from missioncontrol.live.audiences import Audience
+
+
+class Clockwork:
+    """An audience whose pauses end when the test says so."""
+
+    def __init__(self, sockets=1):
+        self.audience, self.told, self.pauses = Audience(), [[] for _ in range(sockets)], []
+        self.audience.pause = self.pause
+        self._may_go_on = asyncio.Event()
+        for heard in self.told:
+            self.audience.sockets[self._socket(heard)] = None
+
+    @staticmethod
+    def _socket(heard):
+        async def hear(text):
+            heard.append(text)
+
+        return hear
+
+    async def pause(self, at_once, seconds):
+        self.pauses.append(seconds)
+        await self._may_go_on.wait()
+        self._may_go_on.clear()
+
+    async def take(self, **brought):
+        self.audience.take({**new_frame(), **brought})
+        await settled()
+
+    async def go_on(self):
+        self._may_go_on.set()
+        await settled()
+
+
+async def settled():
+    for _ in range(30):
+        await asyncio.sleep(0)
+
+
+def of_turn(number):
+    return {"a": {"turns": number, "judged_turns": number, "tape": [[number, True]]}}
+
+
+async def test_the_first_is_told_at_once_and_what_comes_in_the_pause_together():
+    it = Clockwork()
+    for number in range(1, 101):
+        await it.take(events=[f'{{"seq":{number}}}'], meters=of_turn(number))
+
+    assert (len(it.told[0]), it.pauses) == (2, [0.25])
+
+    await it.go_on()
+    first, _, batch, meters = (json.loads(text) for text in it.told[0])
+    assert [first["seq"], *(event["seq"] for event in batch["events"])] == [*range(1, 101)]
+    assert meters["runs"]["a"]["tape"] == [[n, True] for n in range(2, 101)]
+    assert it.pauses == [0.25, 0.25]
+
+
+async def test_all_hear_the_same_text():
+    it = Clockwork(sockets=3)
+
+    await it.take(events=['{"seq":1}'], meters=of_turn(1))
+
+    assert len({id(heard[1]) for heard in it.told}) == 1
+    assert it.told[0] == it.told[1] == it.told[2]
+
+
+async def test_many_who_listen_are_told_less_often():
+    it = Clockwork(sockets=200)
+
+    await it.take(events=['{"seq":1}'])
+    for _ in range(300):
+        await asyncio.sleep(0)
+
+    assert it.pauses == [pytest.approx(0.4)]
+
+
+async def test_what_a_person_may_have_to_answer_does_not_wait():
+    audience, heard = Audience(), []
+
+    async def hear(text):
+        heard.append(text)
+
+    audience.sockets[hear] = None
+    audience.take({**new_frame(), "events": ["1"]})
+    await settled()
+    audience.take({**new_frame(), "events": ["2"]})
+    await settled()
+    assert heard == ["1"]
+
+    audience.take({**new_frame(), "events": ["3"], "at_once": True})
+    await settled()
+    assert heard == ["1", '{"type":"batch","events":[2,3]}']
+    audience.close()
+
+
+async def test_who_is_gone_is_told_nothing_more():
+    it = Clockwork(sockets=2)
+    await it.take(events=["1"])
+    it.audience.sockets.popitem()
+
+    await it.take(events=["2"])
+    await it.go_on()
+
+    assert it.told == [["1", "2"], ["1"]]

@@ -1,0 +1,80 @@
+"""Today's figure: since the project's own midnight, and the same as the account of the day."""
+
+from datetime import timedelta
+from decimal import Decimal
+
+import pytest
+
+from guard.turn import Usage
+from missioncontrol.costs import counting
+from missioncontrol.reports import accounting
+from missioncontrol.reports.account_parts import Asked
+from missioncontrol.reports.today import spent_today
+from missioncontrol.runs import journal
+from tests.build import NOON, a_call, a_project, a_run, report
+
+pytestmark = pytest.mark.django_db
+
+
+def today(*projects, at=NOON):
+    return spent_today(projects=[project.id for project in projects], at=at)
+
+
+def spend(run, usd, *, at=NOON):
+    return report(run, a_call(f"ls {usd}", cost_usd=Decimal(usd)), at=at)
+
+
+def judged(run, usd):
+    with journal.writing([run.id], at=NOON) as tx:
+        counting.charge_judge(
+            tx, tx.run(run.id), call_id="j", usage=Usage(input=5), cost=Decimal(usd),
+            model="judge-1",
+        )  # fmt: skip
+
+
+def test_it_is_what_the_account_of_the_day_says():
+    project = a_project(budgets={"day": {"usd": "60"}})
+    run = a_run(project)
+    spend(run, "3.00")
+    spend(run, "9.00", at=NOON - timedelta(days=1))
+    judged(run, "0.05")
+
+    (row,) = today(project)
+
+    told = accounting.account([project.id], Asked(), at=NOON)
+    assert (row.spent_usd, row.budget) == (told.spent.total_usd, told.budget)
+    assert (row.spent_usd, row.budget.ceiling_usd) == (Decimal("3.05"), 60)
+
+
+def test_a_day_begins_at_the_projects_own_midnight():
+    project = a_project(time_zone="Asia/Tokyo")
+    run = a_run(project)
+    spend(run, "1.00", at=NOON.replace(hour=14))
+    spend(run, "2.00", at=NOON.replace(hour=15))
+
+    (row,) = today(project, at=NOON.replace(hour=16))
+
+    assert (row.day, row.spent_usd) == ("2026-11-22", 2)
+    assert row.until == NOON.replace(hour=15) + timedelta(days=1)
+
+
+def test_calls_without_a_price_are_counted_and_in_no_amount():
+    project = a_project()
+    report(a_run(project), a_call("x", usage=Usage(input=9), model="house"))
+
+    (row,) = today(project)
+
+    assert (row.spent_usd, row.calls, row.unpriced_calls) == (0, 1, 1)
+
+
+def test_a_day_without_a_ceiling_has_no_budget():
+    assert [row.budget for row in today(a_project())] == [None]
+
+
+def test_what_was_allowed_on_top_is_in_the_ceiling():
+    extra = {"day": "2026-11-21", "more": {"usd": "5"}}
+    project = a_project(budgets={"day": {"usd": "60"}}, day_extra=extra)
+
+    (row,) = today(project)
+
+    assert (row.budget.ceiling_usd, row.budget.left_usd) == (65, 65)

@@ -1,0 +1,50 @@
+"""A person's tap on a run, what stands after it, and what a run says and spends."""
+
+import json
+from decimal import Decimal
+
+from guard.turn import Role, Turn
+from missioncontrol.decisions import interventions
+from missioncontrol.decisions.directives import control_state_of, directive, queued
+from missioncontrol.decisions.models import Decision
+from missioncontrol.decisions.taps import Tap
+from missioncontrol.runs.models import JournalRow, Run
+from tests.build import NOON, a_call, report
+
+BROKER = {"preset": "broker"}
+
+
+def tap(run, action, *, at=NOON, **said):
+    run.refresh_from_db()
+    if run.open_decision:
+        said.setdefault("decision", run.open_decision)
+    said.setdefault("key", f"{action}-{run.version}")
+    made, _ = interventions.intervene(
+        run.id, Tap(action=action, version=run.version, **said),
+        projects=[run.project_id], by="ana", at=at,
+    )  # fmt: skip
+    run.refresh_from_db()
+    return made
+
+
+def paid(dollars, command="ls", **said):
+    return a_call(command, cost_usd=Decimal(dollars), **said)
+
+
+def told(run, kind="budget.crossed"):
+    rows = JournalRow.objects.filter(run=run, type=kind).order_by("seq")
+    return [json.loads(row.payload) for row in rows]
+
+
+def card(run):
+    return Decision.objects.get(pk=run.open_decision)
+
+
+def asked(run):
+    return directive(control_state_of(run), asked_seq=run.last_seq, messages=queued(run.id))
+
+
+def say(run: Run, times: int, text: str = "I will look at the parser once more.") -> Run:
+    for _ in range(times):
+        run = report(run, Turn(role=Role.ASSISTANT, content=text, agent="coder"))
+    return run

@@ -1,0 +1,227 @@
+"""`manage.py backup` and `restore`, as somebody runs them who moves to another machine."""
+
+import json
+import stat
+import subprocess
+import sys
+import zipfile
+
+import pytest
+
+from tests.installations import ROOT, Installation, a_database, an_installation
+
+
+def managed(installation, *command):
+    """Run one command on an installation; returns what it said, and how it ended."""
+    done = subprocess.run(
+        [sys.executable, "manage.py", *map(str, command)],
+        cwd=ROOT,
+        env=installation.own_environment(),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    return done.returncode, (done.stdout + done.stderr).strip()
+
+
+def scripted(installation, script):
+    subprocess.run(
+        [sys.executable, "-c", f"import django; django.setup()\n{script}"],
+        cwd=ROOT,
+        env=installation.own_environment(),
+        check=True,
+    )
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    """A database with a project, and its data directory; nothing runs on it."""
+    with a_database() as database:
+        installation = Installation(tmp_path_factory.mktemp("made"), **database)
+        (installation.data / "secret.key").write_text("the secret that signs\n")
+        (installation.data / "agent.key").write_text("mc_agent\n")
+        assert managed(installation, "migrate", "--verbosity", "0") == (0, "")
+        scripted(
+            installation,
+            "from missioncontrol.accounts import services\n"
+            "from missioncontrol.clock import now\n"
+            "from missioncontrol.audit.anchors import anchor_heads\n"
+            "from missioncontrol.projects.rules import change_project\n"
+            "owner = services.ensure_local_owner()\n"
+            "made = services.create_project(name='payments', owner=owner, at=now())\n"
+            "change_project(made.id, {'mode': 'auto'}, by='ana', at=now())\n"
+            "anchor_heads(at=now())\n",
+        )
+        yield installation
+
+
+@pytest.fixture(scope="module")
+def backup(made):
+    file = made.data / "kept.zip"
+    code, said = managed(made, "backup", file)
+    assert (code, said) == (0, f"Backed up to {file}, with the secrets: keep it safe.")
+    return file
+
+
+@pytest.fixture
+def elsewhere(tmp_path):
+    with a_database() as database:
+        yield Installation(tmp_path / "elsewhere", **database)
+
+
+def test_it_belongs_to_its_owner_alone(backup):
+    assert stat.S_IMODE(backup.stat().st_mode) == 0o600
+
+
+def test_restored_elsewhere_the_chain_verifies(backup, elsewhere):
+    elsewhere.data.mkdir()
+
+    code, said = managed(elsewhere, "restore", backup)
+
+    assert code == 0, said
+    assert (elsewhere.data / "agent.key").read_text() == "mc_agent\n"
+    code, said = managed(elsewhere, "verify_audit")
+    assert code == 0
+    assert "payments: 2 rows, holds" in said
+    assert "heads on file since" in said
+
+
+def test_without_secrets_none_is_in_it(made, elsewhere, tmp_path):
+    file = tmp_path / "kept.zip"
+    managed(made, "backup", file, "--without-secrets")
+
+    with zipfile.ZipFile(file) as archive:
+        everything = b"".join(archive.read(name) for name in archive.namelist())
+        assert not [name for name in archive.namelist() if name.endswith(".key")]
+    assert b"the secret that signs" not in everything
+
+    code, said = managed(elsewhere, "restore", file)
+    assert code == 0
+    assert "The secret here is another" in said
+    key = json.loads(zipfile.ZipFile(file).read("manifest.json"))["public_key"]
+    assert f"MISSIONCONTROL_AUDIT_KEYS={key}" in said
+
+
+def test_what_is_there_is_replaced_only_when_asked(made, backup):
+    code, said = managed(made, "restore", backup)
+    assert code == 1
+    assert "There is data here already" in said
+
+    code, said = managed(made, "restore", backup, "--replace")
+    assert code == 0, said
+    assert "What was here is in " in said
+
+
+def test_a_backup_of_newer_code_is_refused_in_one_sentence(backup, elsewhere, tmp_path):
+    newer = tmp_path / "newer.zip"
+    with zipfile.ZipFile(backup) as old, zipfile.ZipFile(newer, "w") as new:
+        for name in old.namelist():
+            told = old.read(name)
+            if name == "manifest.json":
+                manifest = json.loads(told)
+                manifest["migrations"].append(["runs", "9999_later"])
+                told = json.dumps(manifest).encode()
+            new.writestr(name, told)
+
+    code, said = managed(elsewhere, "restore", newer)
+
+    assert code == 1
+    assert said.startswith("CommandError: The backup was made by a newer Mission Control")
+    assert "runs.9999_later" in said
+    assert len(said.splitlines()) == 1
+
+
+@pytest.mark.parametrize("content", [b"", b"no backup", b"PK\x05\x06" + b"\0" * 18])
+def test_what_is_no_backup_is_refused_in_one_sentence(elsewhere, tmp_path, content):
+    (tmp_path / "file").write_bytes(content)
+
+    code, said = managed(elsewhere, "restore", tmp_path / "file")
+
+    assert code == 1
+    assert "cannot be read as a backup" in said
+    assert len(said.splitlines()) == 1
+
+
+def test_a_damaged_one_is_refused(backup, elsewhere, tmp_path):
+    damaged = bytearray(backup.read_bytes())
+    damaged[len(damaged) // 2] ^= 0xFF
+    (tmp_path / "damaged.zip").write_bytes(damaged)
+
+    code, said = managed(elsewhere, "restore", tmp_path / "damaged.zip")
+
+    assert code == 1
+    assert "cannot be read as a backup" in said
+
+
+def test_a_database_is_backed_up_before_it_is_migrated_and_the_last_few_are_kept(made):
+    assert managed(made, "migrate", "history", "0001", "--verbosity", "0")[0] == 0
+    scripted(made, "from missioncontrol.up import database\ndatabase.make_ready(print)")
+    folder = made.data / "backups"
+    (first,) = folder.glob("before-migrating-*.zip")
+    with zipfile.ZipFile(first) as archive:
+        known = json.loads(archive.read("manifest.json"))["migrations"]
+    assert ["history", "0002_words"] not in known
+
+    scripted(
+        made,
+        "from datetime import timedelta\n"
+        "from missioncontrol.clock import now\n"
+        "from missioncontrol.up import backups\n"
+        "for day in (1, 2, 3):\n"
+        "    backups.keep_before_migrating(at=now() + timedelta(days=day), most=3)\n",
+    )
+
+    assert len(list(folder.glob("before-migrating-*.zip"))) == 3
+    assert not first.exists()
+
+
+def test_a_database_that_is_new_is_not_backed_up(elsewhere):
+    elsewhere.data.mkdir()
+
+    scripted(elsewhere, "from missioncontrol.up import database\ndatabase.make_ready(print)")
+
+    assert not (elsewhere.data / "backups").exists()
+
+
+def test_no_program_of_postgresqls_is_named_in_a_sentence(made, tmp_path):
+    if "DATABASE_URL" not in made.environment:
+        pytest.skip("of PostgreSQL")
+    without = Installation(made.data, **{**made.environment, "PATH": str(tmp_path)})
+
+    code, said = managed(without, "backup", tmp_path / "kept.zip")
+
+    assert code == 1
+    assert said == (
+        "CommandError: pg_dump was not found on PATH: install PostgreSQL's client programs, as"
+        " new as the server."
+    )
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.slow
+def test_agents_go_on_with_their_keys_where_it_was_restored(tmp_path):
+    file = tmp_path / "kept.zip"
+    with an_installation(tmp_path / "first") as first:
+        _, run = first.ask("POST", "/api/v1/runs/", {"name": "first", "key": "session-1"})
+        turns = f"/api/v1/runs/{run['id']}/turns/"
+        turn = {"role": "assistant", "tool": "Bash", "args": {"command": "ls"}, "result": "a"}
+        first.ask("POST", turns, {"turns": [{**turn, "key": "1"}]}, wait=10)
+        assert managed(first, "backup", file)[0] == 0
+        first.ask("POST", turns, {"turns": [{**turn, "key": "2"}]}, wait=10)
+        key = first.agent_key
+
+    with a_database() as database:
+        second = Installation(tmp_path / "second", **database)
+        assert managed(second, "restore", file)[0] == 0
+        second.start()
+        try:
+            assert second.agent_key == key
+            status, _ = second.ask("POST", turns, {"turns": [{**turn, "key": "2"}]}, wait=10)
+            assert status in {200, 201}
+            code, said = managed(second, "verify_audit")
+            assert code == 0, said
+            code, said = managed(second, "restore", file, "--replace")
+            assert code == 1
+            assert "uses the data directory" in said
+        finally:
+            second.stop()

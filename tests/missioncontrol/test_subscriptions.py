@@ -1,0 +1,121 @@
+"""Hearing the broker: confirmed before it counts, once a message, and again after an absence."""
+
+import asyncio
+import json
+
+import pytest
+from django.conf import settings
+from redis.asyncio import Redis
+
+from missioncontrol import broadcast
+from missioncontrol.subscriptions import Subscriber
+
+
+@pytest.fixture
+async def broker():
+    async with Redis.from_url(settings.BROKER_URL) as client:
+        yield client
+
+
+@pytest.fixture
+def name(request):
+    return broadcast.channel("test", request.node.name)
+
+
+async def count(broker, name):
+    [(_, listeners)] = await broker.pubsub_numsub(name)
+    return listeners
+
+
+async def until(claim):
+    for _ in range(6000):
+        if await claim():
+            return
+        await asyncio.sleep(0.01)
+    raise TimeoutError
+
+
+async def test_on_return_the_broker_knows(broker, name):
+    subscriber, heard = Subscriber(), asyncio.Queue()
+
+    await subscriber.add(name, heard.put_nowait)
+
+    assert await broker.publish(name, json.dumps({"n": 1})) == 1
+    assert await heard.get() == {"n": 1}
+    await subscriber.remove(name, heard.put_nowait)
+
+
+async def test_two_who_listen_here_are_one_to_the_broker(broker, name):
+    subscriber, one, two = Subscriber(), asyncio.Queue(), asyncio.Queue()
+    await asyncio.gather(*(subscriber.add(name, heard.put_nowait) for heard in (one, two)))
+
+    assert await broker.publish(name, json.dumps({"n": 1})) == 1
+
+    assert await one.get() == await two.get() == {"n": 1}
+    await subscriber.remove(name, one.put_nowait)
+    assert await broker.publish(name, json.dumps({"n": 2})) == 1
+    assert await two.get() == {"n": 2}
+    assert one.empty()
+    await subscriber.remove(name, two.put_nowait)
+
+
+async def test_what_nobody_listens_to_any_more_is_given_up(broker, name):
+    subscriber, heard = Subscriber(), asyncio.Queue()
+    await subscriber.add(name, heard.put_nowait)
+    await subscriber.add(f"{name}2", heard.put_nowait)
+
+    await subscriber.remove(f"{name}2", heard.put_nowait)
+
+    await until(lambda: is_nobodys(broker, f"{name}2"))
+    assert await count(broker, name) == 1
+    await subscriber.remove(name, heard.put_nowait)
+    await until(lambda: is_nobodys(broker, name))
+
+
+async def is_nobodys(broker, name):
+    return not await count(broker, name)
+
+
+async def test_who_comes_as_the_last_one_leaves_hears(broker, name):
+    subscriber, gone, heard = Subscriber(), asyncio.Queue(), asyncio.Queue()
+    await subscriber.add(name, gone.put_nowait)
+
+    leaving = asyncio.create_task(subscriber.remove(name, gone.put_nowait))
+    await asyncio.sleep(0)
+    await subscriber.add(name, heard.put_nowait)
+    await leaving
+    await broker.publish(name, json.dumps({"n": 1}))
+
+    assert await heard.get() == {"n": 1}
+    await subscriber.remove(name, heard.put_nowait)
+
+
+async def test_it_hears_again_after_its_connection_was_cut(broker, name, caplog):
+    subscriber, heard = Subscriber(), asyncio.Queue()
+    await subscriber.add(name, heard.put_nowait)
+
+    await broker.client_kill_filter(_type="pubsub")
+    await until(lambda: is_heard(broker, name))
+
+    assert await heard.get() == {"n": 1}
+    assert "the broker cannot be heard" in caplog.text
+    await subscriber.remove(name, heard.put_nowait)
+
+
+async def is_heard(broker, name):
+    return await broker.publish(name, json.dumps({"n": 1}))
+
+
+async def test_a_listener_that_fails_leaves_the_others_their_message(broker, name):
+    subscriber, heard = Subscriber(), asyncio.Queue()
+
+    def fail(message):
+        raise LookupError("gone")
+
+    for listener in (fail, heard.put_nowait):
+        await subscriber.add(name, listener)
+    await broker.publish(name, json.dumps({"n": 1}))
+
+    assert await heard.get() == {"n": 1}
+    for listener in (fail, heard.put_nowait):
+        await subscriber.remove(name, listener)

@@ -1,0 +1,93 @@
+"""What a start prints."""
+
+import io
+import json
+import os
+import sys
+from pathlib import Path
+
+from missioncontrol.up import banner as banner_module
+from missioncontrol.up import options
+from missioncontrol.up.banner import Banner
+
+
+def a_banner(**more):
+    given = {
+        "url": "http://127.0.0.1:8765",
+        "project": "0198",
+        "agent_key": "mc_k",
+        "login_url": "http://127.0.0.1:8765/login/s/",
+        "data": Path("/data"),
+    }
+    return Banner(**{**given, **more})
+
+
+def printed(banner):
+    out = io.StringIO()
+    banner.write_for_person(out)
+    return out.getvalue()
+
+
+def test_the_line_for_scripts_has_exactly_the_contracts_fields():
+    line = a_banner().as_line()
+
+    assert "\n" not in line
+    assert json.loads(line) == {
+        "url": "http://127.0.0.1:8765",
+        "project": "0198",
+        "agent_key": "mc_k",
+        "login_url": "http://127.0.0.1:8765/login/s/",
+        "pid": os.getpid(),
+    }
+
+
+def test_a_person_reads_where_how_and_how_to_stop():
+    text = printed(a_banner())
+
+    for part in ("http://127.0.0.1:8765/login/s/", "guard connect claude-code", "mc_k", "Ctrl-C"):
+        assert part in text
+
+
+def test_who_has_a_browser_without_our_name_is_told_what_to_type():
+    named = a_banner(login_url="http://mission-control.localhost:8765/login/s/")
+
+    assert "put 127.0.0.1 for mission-control.localhost" in printed(named)
+    assert "put 127.0.0.1" not in printed(a_banner())
+
+
+def test_a_phone_gets_a_qr_code_and_a_warning():
+    text = printed(a_banner(phone_url="http://10.0.0.7:8765/login/p/"))
+
+    assert "http://10.0.0.7:8765/login/p/" in text
+    assert "\u2588" in text
+    assert "others in it can read" in text
+
+
+def test_https_does_not_hide_that_http_is_open_too():
+    told = {"phone_url": "https://10.0.0.7:8443/login/p/", "fingerprint": "AB:CD"}
+
+    assert "HTTP on port 8765 is open" in printed(a_banner(is_open=True, **told))
+    assert "is open" not in printed(a_banner(**told))
+
+
+def test_a_line_that_is_to_be_typed_says_where(monkeypatch):
+    assert "in this folder, once" in printed(a_banner())
+    monkeypatch.setattr(banner_module, "is_checkout", lambda: False)
+    assert f"  Connect   {Path(sys.executable).parent}/guard connect" in printed(a_banner())
+    assert "anywhere, once" in printed(a_banner())
+
+
+def test_without_lan_nothing_is_said_of_phones():
+    assert "phone" not in printed(a_banner())
+
+
+def test_it_listens_on_loopback_unless_told():
+    assert options.parse([]).host == "127.0.0.1"
+
+
+def test_lan_listens_everywhere():
+    assert options.parse(["--lan"]).host == options.EVERYWHERE
+
+
+def test_a_demo_model_asks_for_the_demo():
+    assert options.parse(["--demo-model", "http://127.0.0.1:1/v1"]).demo

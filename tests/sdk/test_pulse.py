@@ -1,0 +1,113 @@
+"""The thread that says, for all sessions of a process, that they live."""
+
+import gc
+import os
+import threading
+
+import pytest
+
+from guard import AsyncSession, Session
+from guard.sdk.pulse import Pulse
+from tests.installations import wait_for
+
+
+class Living:
+    """Counts its beats; is refused after so many."""
+
+    def __init__(self, *, until=None):
+        self.beats, self._until = 0, until
+
+    def beat(self):
+        self.beats += 1
+        return self._until is None or self.beats < self._until
+
+
+@pytest.fixture
+def pulse():
+    return Pulse(every_s=0.01)
+
+
+def pulses():
+    return {thread for thread in threading.enumerate() if thread.name == "missioncontrol-pulse"}
+
+
+@pytest.fixture
+def new_pulses():
+    """Give the threads that beat since the test began."""
+    before = pulses()
+    return lambda: pulses() - before
+
+
+def test_one_thread_beats_for_every_session_again_and_again(pulse, new_pulses):
+    sessions = [Living() for _ in range(50)]
+    for session in sessions:
+        pulse.start(session)
+
+    wait_for(lambda: all(session.beats > 3 for session in sessions))
+
+    assert len(new_pulses()) == 1
+
+
+def test_it_beats_no_more_for_who_was_refused_and_goes_on_for_others(pulse):
+    refused, other = Living(until=2), Living()
+    pulse.start(refused)
+    pulse.start(other)
+
+    wait_for(lambda: other.beats > 10)
+
+    assert refused.beats == 2
+
+
+def test_an_error_in_a_beat_ends_nothing(pulse, caplog):
+    class Broken(Living):
+        def beat(self):
+            super().beat()
+            raise ValueError("unforeseen")
+
+    broken = Broken()
+    pulse.start(broken)
+
+    wait_for(lambda: broken.beats > 2)
+    assert "unforeseen" in caplog.text
+
+
+def test_its_thread_ends_with_the_last_session(pulse, new_pulses):
+    session = Living()
+    pulse.start(session)
+    wait_for(lambda: session.beats)
+
+    pulse.stop(session)
+
+    wait_for(lambda: not new_pulses())
+
+
+def test_it_keeps_no_session_that_its_host_dropped(pulse, new_pulses):
+    pulse.start(Living())
+
+    wait_for(lambda: gc.collect() is not None and not new_pulses())
+
+
+def test_a_session_beats_from_its_opening_and_not_after_its_end(server, new_pulses):
+    with Session("fix-auth", url=server.url, key="mc_k"):
+        wait_for(lambda: server.of("POST", "runs/run-1/presence/"))
+
+    wait_for(lambda: not new_pulses())
+
+
+def test_a_session_that_speaks_for_others_does_not_beat(server, new_pulses):
+    with Session("proxy", url=server.url, key="mc_k", heartbeat=False):
+        assert not new_pulses()
+
+
+async def test_a_blocked_event_loop_is_no_dead_agent(server):
+    async with AsyncSession("fix-auth", url=server.url, key="mc_k"):
+        wait_for(lambda: server.of("POST", "presence/"))  # blocks the loop
+
+
+def test_a_forked_child_beats_for_its_own_sessions(server):
+    with Session("parent", url=server.url, key="mc_k"):
+        pid = os.fork()
+        if pid == 0:
+            with Session("child", url=server.url, key="mc_k"):
+                os._exit(not pulses())
+        assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0

@@ -1,0 +1,119 @@
+"""A server that is there and says when to come again is asked again then, for a while."""
+
+import time
+
+import pytest
+
+from guard import AsyncSession, Session
+from guard.hooks.forwarding import forward
+from guard.sdk import courier
+from guard.sdk.exchange import Answer
+from guard.sdk.keys import USER_WIDE, Connection
+from guard.sdk.wording import AGAIN_WITHIN_S, comes_again_in
+from tests.installations import wait_for
+from tests.sdk.server import directive
+
+
+@pytest.fixture(params=[429, 503])
+def busy(server, request):
+    """A server that has no time for the first two turns."""
+    said = [(request.param, {"code": "busy"})] * 2
+    server.answer_turn = lambda _: said.pop() if said else (200, directive())
+    server.retry_after = "0"
+    return server
+
+
+def test_a_session_comes_again(busy):
+    with Session("fix-auth", url=busy.url, key="mc_k") as session:
+        assert session.before("Bash", {"command": "ls"}).run
+
+    assert len({turn.turn["key"] for turn in busy.of("POST", "/turns/")}) == 1
+    assert len(busy.of("POST", "/turns/")) == 3
+
+
+async def test_an_async_session_comes_again(busy):
+    async with AsyncSession("fix-auth", url=busy.url, key="mc_k") as session:
+        assert (await session.before("Bash", {"command": "ls"})).run
+
+    assert len(busy.of("POST", "/turns/")) == 3
+
+
+@pytest.mark.parametrize("told", ["3600", "soon", None])
+def test_whom_it_would_keep_too_long_goes_on_alone(server, told):
+    server.answer_turn, server.retry_after = lambda _: (429, {"code": "busy"}), told
+
+    with Session("fix-auth", url=server.url, key="mc_k", outbox="off") as session:
+        assert session.before("Bash", {"command": "ls"}).run
+
+    assert len(server.of("POST", "/turns/")) == 1
+
+
+@pytest.mark.parametrize("status", [429, 503])
+def test_its_courier_does_not_come_before_it_may(server, tmp_path, monkeypatch, status):
+    monkeypatch.setattr(courier, "FIRST_PAUSE_S", 0.01)
+    server.answer_turn, server.retry_after = lambda _: (status, {"code": "busy"}), "30"
+
+    with Session("fix-auth", url=server.url, key="mc_k", outbox=tmp_path) as session:
+        session.before("Bash", {"command": "ls"})
+        time.sleep(0.2)
+
+        assert len(server.of("POST", "/runs/")) == 1
+
+
+def test_a_held_call_does_not_ask_before_it_may(server):
+    said = [(503, {"code": "busy"}), (200, directive())]
+    asked_at = []
+
+    def answer(_):
+        asked_at.append(time.monotonic())
+        return said.pop(0)
+
+    server.answer_turn = lambda _: (200, directive("hold"))
+    server.answer_poll, server.retry_after = answer, "2"
+
+    with Session("fix-auth", url=server.url, key="mc_k") as session:
+        assert session.before("Bash", {"command": "ls"}).run
+
+    assert asked_at[1] - asked_at[0] >= 2
+
+
+def test_a_forwarder_comes_again(server):
+    said = [(503, {"code": "busy"})] * 2
+    answer = server.answer
+    server.answer = lambda asked: said.pop() if said else answer(asked)
+    server.retry_after = "0"
+    connection = Connection(client="codex", place=USER_WIDE, url=server.url, key="mc_k")
+
+    assert forward(connection, {"hook_event_name": "Stop"}) == {"id": "run-1"}
+
+
+def test_the_pause_is_spread_and_bounded():
+    told = Answer(status=503, retry_after_s=2.0)
+    pauses = [comes_again_in(told, left_s=AGAIN_WITHIN_S) for _ in range(50)]
+
+    assert all(2.0 <= pause <= 2.5 for pause in pauses)
+    assert len(set(pauses)) > 1
+    assert comes_again_in(told, left_s=1.9) is None
+    assert comes_again_in(Answer(status=400, retry_after_s=2.0), left_s=60) is None
+
+
+def test_a_message_is_marked_delivered_once_a_busy_server_has_taken_it(server):
+    said = [(503, {"code": "busy"})]
+    answer, server.retry_after = server.answer, "0"
+    server.answer = lambda asked: (
+        said.pop() if said and asked.path.endswith("/delivered/") else answer(asked)
+    )
+    told = [directive("proceed", "look in b.py")]
+    server.answer_turn = lambda _: (200, told.pop() if told else directive())
+
+    with Session("fix-auth", url=server.url, key="mc_k") as session:
+        session.before("Bash", {"command": "ls"})
+        assert not said
+        server.answer = answer
+        wait_for(lambda: session.before("Bash", {"command": "pwd"}) and marked(server))
+
+    assert marked(server) == ["/api/v1/runs/run-1/messages/m-look%20in%20b.py/delivered/"]
+
+
+def marked(server):
+    return [asked.path for asked in server.of("POST", "/delivered/")]

@@ -1,0 +1,49 @@
+"""What .ci/audits.py says of the auditors' answers; the auditors are programs of others."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+from tests.installations import ROOT
+
+GOOD = {"name": "good", "version": "1.0", "vulns": []}
+BAD = {"name": "bad", "version": "2.0", "vulns": [{"id": "CVE-2026-1"}]}
+SKIP = "skipped: unknown to the service"
+SKIPPED = {"name": "odd", "skip_reason": "Dependency not found"}
+
+
+@pytest.fixture
+def pip_audit(tmp_path, monkeypatch):
+    """Have pip-audit print this; returns what is then said of it."""
+
+    def said(printed):
+        program = tmp_path / "pip-audit"
+        program.write_text(f"#!/bin/sh\ncat <<'END'\n{printed}\nEND\n")
+        program.chmod(0o755)
+        monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
+        told = "import audits; print(audits.python_packages())"
+        return subprocess.run(
+            [sys.executable, "-c", told], cwd=ROOT / ".ci",
+            stdout=subprocess.PIPE, text=True, check=True,
+        ).stdout.strip()  # fmt: skip
+
+    return said
+
+
+@pytest.mark.parametrize(
+    ("packages", "said"),
+    [
+        ([GOOD, SKIPPED], f"1 packages audited, 0 advisories, 1 {SKIP}"),
+        ([SKIPPED], f"NOTHING AUDITED, 1 {SKIP}"),
+        ([GOOD, BAD], f"2 packages audited, 1 advisories, 0 {SKIP}\n  bad 2.0: CVE-2026-1"),
+    ],
+    ids=["one unknown", "all unknown", "an advisory"],
+)  # fmt: skip
+def test_what_was_left_out_is_counted(packages, said, pip_audit):
+    assert pip_audit(json.dumps({"dependencies": packages})) == said
+
+
+def test_a_service_that_is_not_reached_finds_nothing_good(pip_audit):
+    assert pip_audit("") == "NOTHING AUDITED, the service was not reached"

@@ -1,0 +1,47 @@
+"""Notifications and commands say the glossary's terms, as the screens do."""
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import fields, is_dataclass
+
+import pytest
+
+from guard.cli import COMMANDS
+from missioncontrol.notify.texts import CATALOGUES
+from tests.installations import ROOT
+
+GLOSSARY = json.loads((ROOT / "frontend/src/messages/glossary.json").read_text())
+OTHER_NAMES = {"en": "notEn", "de": "notDe"}
+
+
+@pytest.mark.parametrize("language", CATALOGUES)
+@pytest.mark.parametrize("term", GLOSSARY["terms"], ids=lambda term: term["en"])
+def test_a_notification_says_the_term(language, term):
+    texts = texts_of(CATALOGUES[language])
+
+    assert [text for text in texts if says_one_of(text, term[OTHER_NAMES[language]])] == []
+
+
+@pytest.mark.parametrize("term", GLOSSARY["terms"], ids=lambda term: term["en"])
+def test_the_help_of_a_command_says_the_term(term):
+    assert [text for _, text in COMMANDS.values() if says_one_of(text, term["notEn"])] == []
+
+
+def says_one_of(text, phrases):
+    return any(re.search(rf"(?<!\w){phrase}(?!\w)", text, re.IGNORECASE) for phrase in phrases)
+
+
+def texts_of(said: object) -> Iterator[str]:
+    """Give every text of a catalogue, however deep; names in braces are no text."""
+    if isinstance(said, str):
+        yield re.sub(r"\{\w+\}", "", said)
+    elif isinstance(said, Mapping):
+        for value in said.values():
+            yield from texts_of(value)
+    elif isinstance(said, tuple):
+        for value in said:
+            yield from texts_of(value)
+    elif is_dataclass(said):
+        for field in fields(said):
+            yield from texts_of(getattr(said, field.name))
