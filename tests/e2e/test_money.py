@@ -8,7 +8,7 @@ from playwright.sync_api import expect
 
 from tests.contract.conversation import a_turn
 
-USED = re.compile("Of the day.s budget used")
+USED = "Daily budget used"
 PROJECT = "/api/v1/projects/{}/"
 
 

@@ -129,7 +129,7 @@ def test_a_german_phone_reads_german_on_its_lock_screen(german_pocket, stuck):
     run.answer("terminate")
     german_pocket.click(run.card["id"], "1")
     told = german_pocket.wait_for_shown(tag=run.card["id"])
-    assert told["body"] == "Die Karte ist inzwischen weiter. Der Tipp wurde nicht gesendet."
+    assert told["body"] == "Die Karte ist inzwischen weiter. Die Antwort wurde nicht gesendet."
 
     german_pocket.receive("withdrawn")
     german_pocket.wait_for_shown(body="you hat ihn beendet.")

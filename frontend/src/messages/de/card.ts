@@ -145,7 +145,7 @@ const texts: typeof en = {
   tells: (who) => `Antwortet niemand: ${who}.`,
   tellsIn: (name, left) => `${name} wird in ${left} benachrichtigt`,
   steps: {
-    where: "Status der Antwort",
+    where: "Verlauf der Karte",
     asked: "gefragt",
     flagged: (at) => `gemeldet ${at}`,
     gaveUp: (at) => `Agent wartet nicht mehr seit ${at}`,

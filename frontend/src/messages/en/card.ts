@@ -145,7 +145,7 @@ const texts = {
   tells: (who: string) => `If nobody answers: ${who}.`,
   tellsIn: (name: string, left: string) => `${name} is notified in ${left}`,
   steps: {
-    where: "Answer status",
+    where: "Card history",
     asked: "asked",
     flagged: (at: string) => `flagged ${at}`,
     gaveUp: (at: string) => `agent gave up waiting ${at}`,
