@@ -12,6 +12,7 @@ import asyncio
 from collections.abc import Callable
 from http import HTTPStatus
 from typing import Any
+from urllib.parse import unquote
 
 from daphne import cli, http_protocol, server, ws_protocol
 from twisted.internet import reactor as twisted_reactor
@@ -123,7 +124,8 @@ class BoundedRequest(http_protocol.WebRequest):  # type: ignore[misc]  # Daphne 
         peer = self.channel.getPeer()
         return {
             "method": self.channel._command.decode("latin1"),  # noqa: SLF001 - told to us later
-            "path": self.channel._path.partition(b"?")[0].decode("latin1"),  # noqa: SLF001
+            # Decoded as Daphne decodes it for the application: `%6C` is an `l` for both.
+            "path": unquote(self.channel._path.partition(b"?")[0].decode("latin1")),  # noqa: SLF001
             "client": (getattr(peer, "host", ""), getattr(peer, "port", 0)),
             "headers": [(name.lower(), value) for name, values in raw for value in values],
         }

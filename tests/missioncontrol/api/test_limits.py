@@ -126,3 +126,5 @@ def test_a_server_with_small_limits_says_when_to_come_again(strict):
         assert answers[-1].status == 429, kind
         assert answers[-1].json["code"] == "too_many_requests"
         assert 1 <= int(answers[-1].headers["Retry-After"]) <= 60
+    in_other_letters = agent.ask("POST", "/v1/%6Cogs", {"resourceLogs": []})
+    assert in_other_letters.status == 429
