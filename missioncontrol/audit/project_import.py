@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
@@ -13,7 +14,7 @@ from uuid import UUID
 from django.conf import settings
 from django.contrib.auth.models import User
 from django.core.exceptions import ValidationError
-from django.db import DatabaseError, transaction
+from django.db import DatabaseError, connection, transaction
 
 from missioncontrol.accounts.models import Membership, Project, Role
 from missioncontrol.audit import anchors, heads, signing
@@ -71,7 +72,9 @@ def _import(lines: Iterator[Any], *, owner: User, trust: str, at: datetime) -> I
     known = settings.AUDIT_KEYS
     settings.AUDIT_KEYS = [*known, *header["trusted"]]
     try:
-        rows = _insert(lines, project_id)
+        counts = _insert(lines, project_id)
+        _check_whose(counts, project_id)
+        connection.check_constraints()  # now: a fault at the commit would leave the file of heads
         project = Project.objects.get(pk=project_id)
         Membership.objects.create(project=project, user=owner, role=Role.OWNER)
         _verify(project_id)
@@ -88,7 +91,7 @@ def _import(lines: Iterator[Any], *, owner: User, trust: str, at: datetime) -> I
         heads.path_of(project_id).unlink(missing_ok=True)
         raise
     signing.trust(header["trusted"])
-    return Imported(project=project, rows=rows)
+    return Imported(project=project, rows=counts.total())
 
 
 def _verify(project_id: UUID) -> None:
@@ -109,10 +112,19 @@ def _check(header: dict[str, Any], trust: str) -> None:
         raise Untrusted(key)
 
 
-def _insert(lines: Iterator[Any], project_id: UUID) -> int:
-    """Insert every row; write the file of heads beside them. Return how many rows came."""
+def _check_whose(counts: Counter[str], project_id: UUID) -> None:
+    """Raise unless every row that came is this project's, which nothing was of before."""
+    for kind, count in counts.items():
+        model, path = TABLES[kind]
+        if model._meta.base_manager.filter(**{path: project_id}).count() != count:
+            raise InvalidRequest(f"The export has lines of another project: {kind}.")
+
+
+def _insert(lines: Iterator[Any], project_id: UUID) -> Counter[str]:
+    """Insert every row; write the file of heads beside them. Return how many came of each kind."""
     batch: list[Any] = []
-    count, kind = 0, ""
+    counts: Counter[str] = Counter()
+    kind = ""
     for line in lines:
         if line["kind"] == "head":
             heads.adopt(project_id, line["line"])
@@ -121,11 +133,13 @@ def _insert(lines: Iterator[Any], project_id: UUID) -> int:
             _flush(batch, kind)
             batch, kind = [], line["kind"]
         if kind == "end":
-            if line["rows"] != count:
-                raise InvalidRequest(f"The export tells of {line['rows']} rows and has {count}.")
-            return count
+            if line["rows"] != counts.total():
+                raise InvalidRequest(
+                    f"The export tells of {line['rows']} rows and has {counts.total()}."
+                )
+            return counts
         batch.append(_row(kind, line["row"]))
-        count += 1
+        counts[kind] += 1
     raise InvalidRequest("The export is not whole: its last line is missing.")
 
 

@@ -38,6 +38,18 @@ SECRETS = (
     "https/ca.crt",
 )
 """What is left out on demand. Without the first the audit log cannot be signed on."""
+UNREADABLE = (
+    OSError,
+    EOFError,
+    zipfile.BadZipFile,
+    zlib.error,
+    RuntimeError,  # a file with a password, or packed in a way that is not known
+    LookupError,
+    TypeError,
+    ValueError,
+    AttributeError,  # a manifest of another form
+)
+"""What reading a file raises that is no whole backup."""
 FOLDER = "backups"
 """In the data directory: what is kept before a migration."""
 
@@ -111,17 +123,15 @@ def restore(path: Path, *, at: datetime, replace: bool = False) -> Restored:
             replace somebody's data.
         BackupFailed: it cannot be read.
     """
+    backup = _read_whole(path)
     try:
-        with zipfile.ZipFile(path) as archive:
-            backup = _read_manifest(archive)
-            archive.testzip()  # raises: nothing is touched for a file that breaks half-way
-            with DataDir(settings.DATA_DIR).held():
-                if not replace:
-                    _check_free(archive)
-                replaced = _load(archive, at=at)
-                has_older_heads = _restore_files(archive, at=at)
-    except (OSError, zipfile.BadZipFile, zlib.error, KeyError, EOFError) as fault:
-        raise RestoreRefused(f"{path} cannot be read as a backup: {fault}.") from None
+        with zipfile.ZipFile(path) as archive, DataDir(settings.DATA_DIR).held():
+            if not replace:
+                _check_free(archive)
+            replaced = _load(archive, at=at)
+            has_older_heads = _restore_files(archive, at=at)
+    except OSError as fault:
+        raise BackupFailed(f"{path} could not be restored: {fault.strerror or fault}.") from None
     schema_stamp.forget(settings.DATA_DIR)
     return Restored(
         backup=backup,
@@ -165,6 +175,20 @@ def _files(*, with_secrets: bool) -> Iterator[tuple[str, bytes]]:
     for name in (signing.KEYS_FILE, *(SECRETS if with_secrets else ())):
         if (path := settings.DATA_DIR / name).is_file():
             yield name, path.read_bytes()
+
+
+def _read_whole(path: Path) -> Backup:
+    """Read all of a file before anything is touched for it; return what it says of itself."""
+    try:
+        with zipfile.ZipFile(path) as archive:
+            backup = _read_manifest(archive)
+            archive.getinfo(dumps.NAMES[backup.vendor])
+            damaged = archive.testzip()
+    except UNREADABLE as fault:
+        raise RestoreRefused(f"{path} cannot be read as a backup: {fault}.") from None
+    if damaged:
+        raise RestoreRefused(f"{path} cannot be read as a backup: {damaged} in it is damaged.")
+    return backup
 
 
 def _read_manifest(archive: zipfile.ZipFile) -> Backup:

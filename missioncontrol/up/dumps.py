@@ -56,6 +56,7 @@ def load(path: Path, *, at: datetime) -> Path | None:
         RestoreRefused: somebody uses it.
     """
     if connection.vendor == "postgresql":
+        _run("pg_restore", "--list", str(path))  # before anything is dropped for it
         _empty()
         connection.close()
         _run(

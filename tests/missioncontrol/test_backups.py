@@ -153,6 +153,77 @@ def test_a_damaged_one_is_refused(backup, elsewhere, tmp_path):
     assert "cannot be read as a backup" in said
 
 
+def copied(backup, to, change):
+    """Write a backup anew; `change` returns what stands under a name, None: nothing."""
+    with zipfile.ZipFile(backup) as old, zipfile.ZipFile(to, "w") as new:
+        for name in old.namelist():
+            if (content := change(name, old.read(name))) is not None:
+                new.writestr(name, content)
+    return to
+
+
+def test_one_flipped_byte_in_a_file_that_is_not_packed_is_refused_by_its_name(
+    backup, elsewhere, tmp_path
+):
+    file = copied(backup, tmp_path / "stored.zip", lambda _, content: content)
+    key = zipfile.ZipFile(file).read("secret.key")
+    file.write_bytes(file.read_bytes().replace(key, key[::-1]))
+
+    code, said = managed(elsewhere, "restore", file)
+
+    assert (code, list(elsewhere.data.glob("*.sqlite3"))) == (1, [])
+    assert "secret.key in it is damaged" in said
+
+
+@pytest.mark.parametrize(
+    "manifest", [b"[]", b"{", b"\xff", b'{"format": 1}', b'{"format": 1, "a": 2}']
+)
+def test_a_manifest_of_another_form_is_refused_in_one_sentence(
+    backup, elsewhere, tmp_path, manifest
+):
+    file = copied(
+        backup,
+        tmp_path / "other.zip",
+        lambda name, content: manifest if name == "manifest.json" else content,
+    )
+
+    code, said = managed(elsewhere, "restore", file)
+
+    assert code == 1
+    assert "cannot be read as a backup" in said
+    assert len(said.splitlines()) == 1
+
+
+def test_one_without_its_database_is_refused_and_what_is_here_stays(made, backup, tmp_path):
+    file = copied(
+        backup,
+        tmp_path / "empty.zip",
+        lambda name, content: None if name.startswith("database") else content,
+    )
+
+    code, said = managed(made, "restore", file, "--replace")
+
+    assert code == 1
+    assert "cannot be read as a backup" in said
+    assert managed(made, "verify_audit")[0] == 0
+
+
+def test_a_dump_that_postgresql_cannot_read_leaves_what_is_here(made, backup, tmp_path):
+    if "DATABASE_URL" not in made.environment:
+        pytest.skip("of PostgreSQL")
+    file = copied(
+        backup,
+        tmp_path / "broken.zip",
+        lambda name, content: b"no dump" if name.startswith("database") else content,
+    )
+
+    code, said = managed(made, "restore", file, "--replace")
+
+    assert code == 1
+    assert "pg_restore failed" in said
+    assert managed(made, "verify_audit")[0] == 0
+
+
 def test_a_database_is_backed_up_before_it_is_migrated_and_the_last_few_are_kept(made):
     assert managed(made, "migrate", "history", "0001", "--verbosity", "0")[0] == 0
     scripted(made, "from missioncontrol.up import database\ndatabase.make_ready(print)")

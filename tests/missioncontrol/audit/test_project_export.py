@@ -1,6 +1,7 @@
 """A project is carried to another installation; there its audit log verifies."""
 
 import json
+from uuid import uuid4
 
 import pytest
 from django.core.management import CommandError, call_command
@@ -16,7 +17,7 @@ from missioncontrol.decisions import interventions
 from missioncontrol.decisions.taps import Tap
 from missioncontrol.errors import InvalidRequest
 from missioncontrol.runs.models import Run, TelemetryRecord, Turn
-from tests.build import NOON, a_call, a_person, a_run, a_stuck_run, after, put
+from tests.build import NOON, a_call, a_person, a_project, a_run, a_stuck_run, after, put
 
 pytestmark = pytest.mark.django_db
 
@@ -126,6 +127,40 @@ def test_what_is_not_whole_or_was_changed_leaves_nothing(elsewhere, export, brok
 
     assert not Project.objects.exists()
     assert not list(heads.filed_projects())
+
+
+def slipped_in(lines, kind, **other):
+    """Return an export's lines with one row more of a kind, and an end that counts it."""
+    at = next(n for n, line in enumerate(lines) if f'"kind":"{kind}"' in line)
+    row, end = json.loads(lines[at]), json.loads(lines[-1])
+    row["row"] |= other
+    end["rows"] += 1
+    return [*lines[: at + 1], json.dumps(row), *lines[at + 1 : -1], json.dumps(end)]
+
+
+@pytest.mark.parametrize("kind", ["project", "run"])
+def test_a_line_of_another_project_is_refused(elsewhere, export, kind):
+    theirs = a_project("theirs")
+    other = {"id": str(uuid4())} | ({} if kind == "project" else {"project_id": str(theirs.id)})
+    lines = export.read_text().split("\n")[:-1]
+    export.write_text("\n".join(slipped_in(lines, kind, **other)))
+
+    with pytest.raises(InvalidRequest, match=f"lines of another project: {kind}"):
+        import_project(export, owner=a_person("eve"), trust=elsewhere, at=after(100))
+
+    assert list(Project.objects.all()) == [theirs]
+    assert not list(heads.filed_projects())
+
+
+def test_a_row_that_leads_nowhere_leaves_no_file_of_heads(elsewhere, export):
+    lines = export.read_text().split("\n")[:-1]
+    export.write_text("\n".join(slipped_in(lines, "turn", id=str(uuid4()), run_id=str(uuid4()))))
+
+    with pytest.raises(InvalidRequest):
+        import_project(export, owner=a_person("eve"), trust=elsewhere, at=after(100))
+
+    assert not list(heads.filed_projects())
+    assert elsewhere not in signing.trusted_keys()
 
 
 def test_newer_code_s_export_is_refused(elsewhere, export):
