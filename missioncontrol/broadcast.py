@@ -129,7 +129,12 @@ async def _tell_screens(broker: Redis, news: Sequence[tuple[Collection[str], Bui
     listened = {group for group, (_, count) in zip(named, listeners, strict=True) if count}
     for groups, build in news:
         if heard := listened.intersection(groups):
-            for group, frame in build(heard).items():
+            try:
+                frames = build(heard)
+            except Exception:  # one that cannot be made keeps no other from its screens
+                logger.exception("a frame could not be made for %s", sorted(heard))
+                continue
+            for group, frame in frames.items():
                 await broker.publish(group, json.dumps(frame))
     await asyncio.sleep(SCREENS_EVERY_S)
 

@@ -109,6 +109,8 @@ class Subscriber:
             finally:
                 if self._pubsub is pubsub:
                     self._pubsub = None
+                for subscription in self._subscriptions.values():
+                    subscription.confirmed.clear()
 
     def _pass_on(self, message: dict[str, Any] | None) -> None:
         subscription = self._subscriptions.get(message["channel"].decode()) if message else None
@@ -117,7 +119,11 @@ class Subscriber:
         if message["type"] == "subscribe":
             subscription.confirmed.set()
         elif message["type"] == "message":
-            said = json.loads(message["data"])
+            try:
+                said = json.loads(message["data"])
+            except ValueError:
+                logger.warning("what came on %s is no JSON", message["channel"])
+                return
             for listener in tuple(subscription.listeners):
                 try:
                     listener(said)

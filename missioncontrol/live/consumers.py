@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Awaitable, Callable
 from typing import Any
 from uuid import UUID
@@ -23,7 +24,11 @@ from missioncontrol.runs.selectors import find_run
 from missioncontrol.subscriptions import subscriber, wait_for_event
 from missioncontrol.wire.frames import Snapshot
 
+logger = logging.getLogger(__name__)
+
 CHECKED_EVERY_S = 15.0
+LOOK_AGAIN_S = 1.0
+"""After a look that failed."""
 NOT_SIGNED_IN = 4401
 NOT_YOURS = 4403
 
@@ -87,8 +92,10 @@ class LiveConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]  # channels ha
         if self._guarding is not None:
             self._guarding.cancel()
         if hasattr(self, "mine"):
-            await audiences.leave(self.group, self._hear)
-            await subscriber.remove(self.mine, self._hear_of_access)
+            try:
+                await audiences.leave(self.group, self._hear)
+            finally:  # a server that ends may cancel the leaving too
+                await subscriber.remove(self.mine, self._hear_of_access)
 
     def shown(self, place: UUID) -> tuple[str, UUID]:
         """Name what is read: who may listen to it reads the same."""
@@ -105,8 +112,13 @@ class LiveConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]  # channels ha
         """Close once the session, the token or the membership is gone."""
         while True:
             await wait_for_event(self._doubted, CHECKED_EVERY_S)
-            if not await self._is_allowed():
-                return
+            try:
+                if not await self._is_allowed():
+                    return
+            except Exception:  # a database that is away must not end the looking
+                logger.exception("who may look at %s could not be read", self.group)
+                self._doubted.set()
+                await asyncio.sleep(LOOK_AGAIN_S)
 
     async def _is_allowed(self) -> bool:
         user = await database_sync_to_async(person_of)(self.scope)

@@ -53,6 +53,18 @@ async def test_frames_are_made_for_those_who_listen_alone():
     await subscriber.remove(here, heard.put_nowait)
 
 
+async def test_a_frame_that_cannot_be_made_keeps_no_other_from_its_screens():
+    here = broadcast.channel("test", uuid4().hex)
+    subscriber, heard = Subscriber(), asyncio.Queue()
+    await subscriber.add(here, heard.put_nowait)
+
+    broadcast.to_groups([here], lambda _: {}[here])
+    broadcast.to_groups([here], lambda _: {here: {"events": ["1"]}})
+
+    assert await asyncio.wait_for(heard.get(), 20) == {"events": ["1"]}
+    await subscriber.remove(here, heard.put_nowait)
+
+
 async def test_what_waits_is_sent_in_the_order_of_the_commits():
     here = broadcast.channel("test", uuid4().hex)
     subscriber, heard = Subscriber(), asyncio.Queue()

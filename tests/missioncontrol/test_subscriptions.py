@@ -45,6 +45,17 @@ async def test_on_return_the_broker_knows(broker, name):
     await subscriber.remove(name, heard.put_nowait)
 
 
+async def test_what_is_no_json_ends_no_hearing(broker, name):
+    subscriber, heard = Subscriber(), asyncio.Queue()
+    await subscriber.add(name, heard.put_nowait)
+
+    await broker.publish(name, "{")
+    await broker.publish(name, json.dumps({"n": 1}))
+
+    assert await asyncio.wait_for(heard.get(), 20) == {"n": 1}
+    await subscriber.remove(name, heard.put_nowait)
+
+
 async def test_two_who_listen_here_are_one_to_the_broker(broker, name):
     subscriber, one, two = Subscriber(), asyncio.Queue(), asyncio.Queue()
     await asyncio.gather(*(subscriber.add(name, heard.put_nowait) for heard in (one, two)))

@@ -6,7 +6,10 @@ import json
 import pytest
 from asgiref.sync import sync_to_async
 from channels.testing import WebsocketCommunicator
+from django.db import OperationalError
+from django.db.backends.utils import CursorWrapper
 
+from missioncontrol import broadcast
 from missioncontrol.accounts import services as accounts
 from missioncontrol.accounts.models import PersonalToken, Role
 from missioncontrol.live.routing import sockets
@@ -212,6 +215,30 @@ async def test_a_socket_closes_at_once_when_its_person_is_removed(word, project,
     await socket.connect(timeout=20)
     await socket.receive_from(timeout=20)
 
+    await sync_to_async(members.remove)(project.id, owner.pk, by="bea", at=NOON)
+
+    assert await _close_code(socket) == 4403
+    await socket.disconnect(timeout=20)
+
+
+async def test_a_database_that_was_away_leaves_no_socket_unguarded(
+    project, owner, token, monkeypatch
+):
+    await sync_to_async(a_person)("bea", project, "owner")
+    socket = listening(f"/ws/projects/{project.id}/", token)
+    await socket.connect(timeout=20)
+    await socket.receive_from(timeout=20)
+    refused = asyncio.Event()
+
+    def away(*_):
+        refused.set()
+        raise OperationalError("the server went away")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(CursorWrapper, "execute", away)
+        broadcast.check_access(owner.pk)
+        await asyncio.wait_for(refused.wait(), 20)
+        await asyncio.sleep(0.2)
     await sync_to_async(members.remove)(project.id, owner.pk, by="bea", at=NOON)
 
     assert await _close_code(socket) == 4403
