@@ -4,6 +4,7 @@ import json
 
 import pytest
 from django.core.management import CommandError, call_command
+from django.db import OperationalError, connection
 
 from missioncontrol.audit import rotation, signing
 from missioncontrol.audit.anchors import anchor_heads, verify
@@ -100,6 +101,42 @@ def test_the_last_but_one_secret_is_forgotten_and_its_signatures_are_not(kept, t
 
     assert FORMER not in (tmp_path / "secret.key.old").read_text()
     assert signing.public_key_of(FORMER) in (tmp_path / "audit.keys").read_text()
+    assert faults_of(kept) == []
+
+
+def cut_off():
+    """Change the secret, and lose the database on the way."""
+    with connection.execute_wrapper(lose_the_database), pytest.raises(OperationalError):
+        rotated()
+
+
+def lose_the_database(execute, sql, *rest):
+    if sql.startswith("INSERT") and JournalRow._meta.db_table in sql:
+        raise OperationalError("the server went away")
+    return execute(sql, *rest)
+
+
+def test_a_change_that_failed_twice_is_done_again_and_nothing_is_lost(kept, settings, tmp_path):
+    cut_off()
+    cut_off()
+    assert FORMER in (tmp_path / "secret.key.old").read_text().splitlines()
+
+    rotated()
+
+    settings.SECRET_KEY_FALLBACKS = []
+    assert unseal(Channel.objects.get().address) == "https://example.com/secret"
+    assert faults_of(kept) == []
+    assert len((tmp_path / "secret.key.old").read_text().splitlines()) == 1
+
+
+def test_after_a_change_that_failed_the_next_start_reads_everything(kept, settings, tmp_path):
+    cut_off()
+    cut_off()
+
+    settings.SECRET_KEY = (tmp_path / "secret.key").read_text().strip()
+    settings.SECRET_KEY_FALLBACKS = (tmp_path / "secret.key.old").read_text().splitlines()
+    assert unseal(Channel.objects.get().address) == "https://example.com/secret"
+    anchor_heads(at=after(100))
     assert faults_of(kept) == []
 
 

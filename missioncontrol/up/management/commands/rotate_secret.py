@@ -14,6 +14,8 @@ from missioncontrol.clock import now
 from missioncontrol.up.data_dir import DataDir, write_private
 from missioncontrol.up.errors import DataInUse, DataUnusable
 
+FORMER_FILE = "secret.key.old"
+
 
 class Command(BaseCommand):
     help = "Change the secret that signs the audit log and seals addresses; stop everything first."
@@ -30,7 +32,9 @@ class Command(BaseCommand):
         try:
             data = DataDir(settings.DATA_DIR)
             with data.held():
-                self._rotate(renew_file(data), by, reason)
+                former = renew_file(data)
+                self._rotate(former, by, reason)
+                write_private(data.path / FORMER_FILE, former)  # nothing needs earlier ones now
         except (DataInUse, DataUnusable) as fault:
             raise CommandError(str(fault)) from None
 
@@ -57,11 +61,14 @@ def former_of_environment() -> str:
 def renew_file(data: DataDir) -> str:
     """Write a new secret and return the former, kept beside it; its public half for good.
 
-    Before anything is sealed with it: what the database says can always be read.
+    Before anything is sealed with it: what the database says can always be read. A change
+    that fails half-way leaves the new secret in place, for its commit may have come
+    through; so every secret before it is kept until one has succeeded.
     """
     former = data.kept_secret("secret.key")
     signing.trust([signing.public_key_of(former)])
-    write_private(data.path / "secret.key.old", former)
-    settings.SECRET_KEY, settings.SECRET_KEY_FALLBACKS = secrets.token_urlsafe(48), [former]
+    kept = [former, *data.read_secret(FORMER_FILE).splitlines()]
+    write_private(data.path / FORMER_FILE, "\n".join(dict.fromkeys(kept)))
+    settings.SECRET_KEY, settings.SECRET_KEY_FALLBACKS = secrets.token_urlsafe(48), kept
     write_private(data.path / "secret.key", settings.SECRET_KEY)
     return former
