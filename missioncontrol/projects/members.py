@@ -12,6 +12,7 @@ from uuid import UUID
 
 from django.contrib.auth.models import User
 from django.db import transaction
+from django.db.models import QuerySet
 
 from missioncontrol import broadcast
 from missioncontrol.accounts import invitations, people
@@ -36,7 +37,6 @@ class Joined:
     """The account was made for them."""
 
 
-@transaction.atomic
 def invite(
     project_id: UUID, *, role: Role, note: str, expires_at: datetime, by: User, at: datetime
 ) -> Minted[Invitation]:
@@ -45,6 +45,7 @@ def invite(
     Raises:
         InvalidRequest: it would be over before it began or live too long, its note is too
             long, or it is one too many.
+        Forbidden: who invites is no owner (any more).
     """
     note = " ".join(note.replace("\0", "").split())
     if len(note) > LONGEST_NOTE:
@@ -52,12 +53,17 @@ def invite(
     if not at < expires_at <= at + invitations.LONGEST_LIFE:
         days = invitations.LONGEST_LIFE.days
         raise InvalidRequest(f"expires_at: expected a time within {days} days.", field="expires_at")
-    open_now = invitations.usable(at).filter(project_id=project_id).count()
-    if open_now >= MOST_INVITATIONS:
-        raise InvalidRequest(f"At most {MOST_INVITATIONS} open invitations; revoke one first.")
-    made = invitations.offer(project_id, role=role, note=note, by=by, expires_at=expires_at, at=at)
-    what = f"invited {_for(made.row)}as {made.row.role}"
-    _record(project_id, what, by=people.name_of(by), at=at)
+    with journal.holding_project(project_id):
+        if not _owners(project_id).filter(user=by).exists():
+            raise Forbidden("Only an owner invites.")  # one who was lowered a moment ago
+        open_now = invitations.usable(at).filter(project_id=project_id).count()
+        if open_now >= MOST_INVITATIONS:
+            raise InvalidRequest(f"At most {MOST_INVITATIONS} open invitations; revoke one first.")
+        made = invitations.offer(
+            project_id, role=role, note=note, by=by, expires_at=expires_at, at=at
+        )
+        what = f"invited {_for(made.row)}as {made.row.role}"
+        _record(project_id, what, by=people.name_of(by), at=at)
     return made
 
 
@@ -177,17 +183,23 @@ def _member(project_id: UUID, user_id: int) -> Membership:
 
 def _keep_an_owner(member: Membership) -> None:
     """Refuse to take the last owner away; the project's row is held."""
-    owners = Membership.objects.filter(project_id=member.project_id, role=Role.OWNER)
-    if member.role == Role.OWNER and not owners.exclude(pk=member.pk).exists():
+    others = _owners(member.project_id).exclude(pk=member.pk)
+    if member.role == Role.OWNER and not others.exists():
         raise LastOwner
 
 
+def _owners(project_id: UUID) -> QuerySet[Membership]:
+    return Membership.objects.filter(project_id=project_id, role=Role.OWNER)
+
+
 def _void_offers(member: Membership, *, at: datetime) -> None:
-    """Void the ways in that an owner offered: who is none any more lets nobody in."""
+    """Void the ways in that an owner offered: who is none any more lets nobody in.
+
+    Set-up codes know a name, which may have changed: all open ones go, and live ten minutes.
+    """
     mine = Invitation.objects.filter(project_id=member.project_id, invited_by=member.user_id)
     invitations.revoke(mine, at=at)
-    name = people.name_of(member.user)
-    SetupCode.objects.filter(project_id=member.project_id, created_by=name, used_at=None).delete()
+    SetupCode.objects.filter(project_id=member.project_id, used_at=None).delete()
 
 
 def _look_again(member: Membership) -> None:

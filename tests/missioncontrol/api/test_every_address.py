@@ -91,7 +91,7 @@ def a_house(project, owner):
     browser = Browser.objects.create(
         user=owner, name="Ana's", kind="phone", created_at=NOON, seen_at=NOON
     )
-    a_device(owner, browser=browser)
+    a_device(owner, f"https://push.example.com/{owner.username}", browser=browser)
     channel = a_channel(project, name="the-secret-channel")
     notice = Notice.objects.create(
         project=project,

@@ -11,6 +11,7 @@ from missioncontrol.accounts import setup_codes
 from missioncontrol.accounts.models import Invitation, Membership, Scope, SetupCode
 from missioncontrol.api.views import members as views
 from missioncontrol.clock import now
+from missioncontrol.errors import Forbidden
 from missioncontrol.projects import members
 from missioncontrol.runs.models import JournalRow
 from tests.build import NOON, a_person, a_project, a_stuck_run
@@ -154,6 +155,26 @@ def test_who_owns_no_more_has_offered_nothing(as_person, owner, project):
     open_now = Invitation.objects.filter(revoked_at=None)
     assert [str(one.id) for one in open_now] == [kept]
     assert not SetupCode.objects.exists()
+
+
+def test_a_new_name_keeps_no_set_up_code_alive(as_person, owner, project):
+    bea = a_person("bea", project, "owner")
+    setup_codes.offer(project, by="bea", at=now())
+    members.rename_person(bea, "Beatrice", at=now())
+
+    assert remove(as_person(owner), project, bea).status_code == 204
+
+    assert not SetupCode.objects.exists()
+
+
+def test_who_was_lowered_a_moment_ago_invites_nobody(project, operator):
+    with pytest.raises(Forbidden):
+        members.invite(
+            project.id, role="owner", note="", by=operator, at=now(),
+            expires_at=now() + timedelta(days=1),
+        )  # fmt: skip
+
+    assert not Invitation.objects.exists()
 
 
 # --- names ----------------------------------------------------------------------
