@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
+import os
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -23,7 +24,10 @@ from redis.exceptions import RedisError
 logger = logging.getLogger(__name__)
 
 LISTEN_AGAIN_S = 0.5
+CLIENT_NAME = f"mission-control-{os.getpid()}"
+"""What the broker's `CLIENT LIST` calls us."""
 Listener = Callable[[dict[str, Any]], object]
+Lost = Callable[[], object]
 AWAY = (RedisError, OSError)
 
 
@@ -31,7 +35,7 @@ AWAY = (RedisError, OSError)
 class _Subscription:
     """Who listens to a channel here, and whether the broker knows."""
 
-    listeners: set[Listener] = field(default_factory=set)
+    listeners: dict[Listener, Lost | None] = field(default_factory=dict)
     confirmed: asyncio.Event = field(default_factory=asyncio.Event)
 
 
@@ -45,18 +49,21 @@ class Subscriber:
         self._lock: asyncio.Lock
         self._hearing: asyncio.Task[None] | None = None
 
-    async def add(self, channel: str, listener: Listener) -> None:
-        """Listen to a channel; on return the broker has confirmed it: nothing is missed."""
+    async def add(self, channel: str, listener: Listener, lost: Lost | None = None) -> None:
+        """Listen to a channel; on return the broker has confirmed it: nothing is missed.
+
+        `lost` is called when the connection was lost: messages may be missed from then on.
+        """
         self._ensure_hearing()
         subscription = self._subscriptions.setdefault(channel, _Subscription())
-        subscription.listeners.add(listener)
+        subscription.listeners[listener] = lost
         await self._subscribe()
         await subscription.confirmed.wait()
 
     async def remove(self, channel: str, listener: Listener) -> None:
         """Listen to it no more; the last one to go closes the connection."""
         if subscription := self._subscriptions.get(channel):
-            subscription.listeners.discard(listener)
+            subscription.listeners.pop(listener, None)
         if any(known.listeners for known in self._subscriptions.values()):
             await self._subscribe()
         elif self._hearing is not None:
@@ -94,11 +101,19 @@ class Subscriber:
                 await self._connect_and_hear()
             except AWAY as fault:
                 logger.warning("the broker cannot be heard: %s", fault)
+                self._tell_lost()
             await asyncio.sleep(LISTEN_AGAIN_S)
+
+    def _tell_lost(self) -> None:
+        for subscription in self._subscriptions.values():
+            for lost in filter(None, tuple(subscription.listeners.values())):
+                lost()
 
     async def _connect_and_hear(self) -> None:
         # Its own trying again would race with ours.
-        broker = Redis.from_url(settings.BROKER_URL, retry=Retry(NoBackoff(), 0))
+        broker = Redis.from_url(
+            settings.BROKER_URL, retry=Retry(NoBackoff(), 0), client_name=CLIENT_NAME
+        )
         async with broker, broker.pubsub() as pubsub:
             async with self._lock:
                 self._pubsub, self._known = pubsub, set()

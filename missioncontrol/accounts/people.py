@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import unicodedata
+from collections.abc import Iterator
 
 from django.contrib.auth.models import User
 from django.db import IntegrityError, transaction
-from django.db.models import Q, QuerySet
 
 from missioncontrol.accounts.services import LOCAL_OWNER
 from missioncontrol.errors import InvalidRequest
@@ -23,7 +23,7 @@ def name_of(user: User) -> str:
 
 def find(name: str) -> User | None:
     """Return who is called so, however it is capitalised; None: nobody is."""
-    return _called(name).first()
+    return next(_called(name), None)
 
 
 def make_person(name: str) -> User:
@@ -49,8 +49,11 @@ def rename(user: User, name: str) -> None:
     Raises:
         InvalidRequest: the name cannot be had.
     """
-    user.first_name = checked_name(name, of=user)
-    user.save(update_fields=["first_name"])
+    with transaction.atomic():
+        # Of two who take one name at once, the second sees the first's.
+        list(User.objects.select_for_update().order_by("pk"))
+        user.first_name = checked_name(name, of=user)
+        user.save(update_fields=["first_name"])
 
 
 def checked_name(name: str, *, of: User | None = None) -> str:
@@ -64,14 +67,18 @@ def checked_name(name: str, *, of: User | None = None) -> str:
         raise InvalidRequest(
             f"name: expected 1 to {LONGEST_NAME} characters that can be seen.", field="name"
         )
-    others = _called(name).exclude(pk=of.pk) if of else _called(name)
-    if others.exists() or name.casefold() in NOT_PEOPLE | {LOCAL_OWNER}:
+    is_taken = any(other != of for other in _called(name))
+    if is_taken or name.casefold() in NOT_PEOPLE | {LOCAL_OWNER}:
         raise _taken(name)
     return name
 
 
-def _called(name: str) -> QuerySet[User]:
-    return User.objects.filter(Q(username__iexact=name) | Q(first_name__iexact=name))
+def _called(name: str) -> Iterator[User]:
+    """Give who is or was called so. SQLite compares capitals of ASCII alone: so not there."""
+    wanted = name.casefold()
+    for user in User.objects.order_by("pk"):
+        if wanted in {user.username.casefold(), user.first_name.casefold()}:
+            yield user
 
 
 def _taken(name: str) -> InvalidRequest:

@@ -74,7 +74,13 @@ def erase_run(run_id: UUID, *, by: str, reason: str, at: datetime) -> None:
         )
         _blank(run)
         run.erased_seq = run.last_seq
+        begin_afresh(run)
         _rename(tx, run, by=by)
+
+
+def begin_afresh(run: Run) -> None:
+    """Let no loop reach back over erased turns, should the run come back: they all look alike."""
+    run.streak_obs, run.corrected, run.doing = run.last_obs, [], ""
 
 
 def accept_copy(project_id: UUID, *, by: str, reason: str, at: datetime) -> str:
@@ -139,7 +145,7 @@ def _unsaid(flag: dict[str, Any] | None) -> dict[str, Any] | None:
 
 def _rename(tx: RunTransaction, run: Run, *, by: str) -> None:
     """Drop the run's own words, and tell its name anew: that event was erased with the rest."""
-    run.reason = run.doing = ""
+    run.reason = ""
     run.name, run.goal = ERASED, ""
     Run.objects.filter(pk=run.pk).update(name=ERASED, goal="", metadata={}, workspace=[])
     if indexed := getattr(run, "indexed", None):

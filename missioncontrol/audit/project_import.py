@@ -16,6 +16,7 @@ from django.contrib.auth.models import User
 from django.core.exceptions import ValidationError
 from django.db import DatabaseError, connection, transaction
 
+from missioncontrol.accounts import people
 from missioncontrol.accounts.models import Membership, Project, Role
 from missioncontrol.audit import anchors, heads, signing
 from missioncontrol.audit.amendments import amend
@@ -76,12 +77,12 @@ def _import(lines: Iterator[Any], *, owner: User, trust: str, at: datetime) -> I
         _check_whose(counts, project_id)
         connection.check_constraints()  # now: a fault at the commit would leave the file of heads
         project = Project.objects.get(pk=project_id)
-        Membership.objects.create(project=project, user=owner, role=Role.OWNER)
+        Membership.objects.create(project=project, user=owner, role=Role.OWNER, joined_at=at)
         _verify(project_id)
         amend(
             project_id,
             "imported",
-            by=owner.get_username(),
+            by=people.name_of(owner),
             reason=f"exported {header['at']}",
             at=at,
             former=None if header["key"] == signing.public_key() else header["key"],

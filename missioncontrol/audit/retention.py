@@ -7,21 +7,25 @@ the audit log verifies after every one.
 
 from __future__ import annotations
 
+import logging
 from datetime import datetime, timedelta
 from uuid import UUID
 
-from django.db.models import F
+from django.db.models import F, QuerySet
 
 from missioncontrol.accounts.models import Project
 from missioncontrol.audit.amendments import amend
-from missioncontrol.audit.erasing import WORDLESS
+from missioncontrol.audit.erasing import WORDLESS, begin_afresh
 from missioncontrol.runs import journal
 from missioncontrol.runs.models import Run, TelemetryRecord, Turn
+
+logger = logging.getLogger(__name__)
 
 TURNS_AT_ONCE = 500
 """In one transaction: nobody waits long for SQLite's lock."""
 RUNS_AT_ONCE = 20
 """Of one project at one beat; the next goes on."""
+TELEMETRY_AT_ONCE = 5_000
 
 
 def erase_old_words(*, at: datetime) -> int:
@@ -29,12 +33,21 @@ def erase_old_words(*, at: datetime) -> int:
     slices = 0
     for project in Project.objects.exclude(keep_words_days=0).order_by("pk"):
         days = project.keep_words_days
-        old = Run.objects.filter(
-            project=project, ended_at__lt=at - timedelta(days=days), erased_seq__lt=F("last_seq")
-        )
+        over = Run.objects.filter(project=project, ended_at__lt=at - timedelta(days=days))
+        old = over.filter(erased_seq__lt=F("last_seq"))
         for run_id in old.order_by("ended_at").values_list("pk", flat=True)[:RUNS_AT_ONCE]:
-            slices += _erase_slice(project.id, run_id, days=days, at=at)
+            try:
+                slices += _erase_slice(project.id, run_id, days=days, at=at)
+            except Exception:  # one run that resists must not keep every other's words
+                logger.exception("the words of run %s could not be erased", run_id)
+        _erase_telemetry_alone(over.filter(erased_seq=F("last_seq")))
     return slices
+
+
+def _erase_telemetry_alone(done: QuerySet[Run]) -> None:
+    """Erase what came without turns, or after they had gone; the audit log does not hold it."""
+    late = TelemetryRecord.objects.filter(run__in=done).values_list("pk", flat=True)
+    TelemetryRecord.objects.filter(pk__in=list(late[:TELEMETRY_AT_ONCE])).delete()
 
 
 def _erase_slice(project_id: UUID, run_id: UUID, *, days: int, at: datetime) -> bool:
@@ -62,11 +75,8 @@ def _erase_slice(project_id: UUID, run_id: UUID, *, days: int, at: datetime) -> 
 
 
 def _finish(run: Run) -> None:
-    """Forget what stands beside the turns; a run that comes back begins afresh.
-
-    Turns without words all look alike: nothing may be found in them.
-    """
+    """Forget what stands beside the turns; a run that comes back begins afresh."""
     TelemetryRecord.objects.filter(run=run).delete()
-    run.streak_obs, run.corrected, run.doing = run.last_obs, [], ""
+    begin_afresh(run)
     if indexed := getattr(run, "indexed", None):
         indexed.delete()  # it is indexed anew, without the words

@@ -9,11 +9,14 @@ from __future__ import annotations
 
 import asyncio
 import json
+import logging
 from collections.abc import Awaitable, Callable
 from typing import Any
 
 from missioncontrol.broadcast import Frame
 from missioncontrol.subscriptions import subscriber, wait_for_event
+
+logger = logging.getLogger(__name__)
 
 TELL_EVERY_S = 0.25
 TELL_EVERY_S_EACH = 0.002
@@ -54,8 +57,12 @@ class Audience:
             self._at_once.clear()
             texts = self._texts()
             for hear in tuple(self.sockets):
-                for text in texts:
-                    await hear(text)
+                try:
+                    for text in texts:
+                        await hear(text)
+                except Exception:  # the others are told all the same
+                    logger.exception("a socket could not be told")
+                    self.sockets.pop(hear, None)
                 await asyncio.sleep(0)  # agents come between
             pause_s = max(TELL_EVERY_S, TELL_EVERY_S_EACH * len(self.sockets))
             await self.pause(self._at_once, pause_s)

@@ -29,6 +29,8 @@ logger = logging.getLogger(__name__)
 CHECKED_EVERY_S = 15.0
 LOOK_AGAIN_S = 1.0
 """After a look that failed."""
+READ_ANEW = 1012
+"""Service restart (RFC 6455, registry of close codes): the browser comes back for a snapshot."""
 NOT_SIGNED_IN = 4401
 NOT_YOURS = 4403
 
@@ -47,6 +49,7 @@ class LiveConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]  # channels ha
         """Serve the socket, and leave its group however it ends."""
         self._guarding: asyncio.Task[None] | None = None
         self._doubted = asyncio.Event()
+        self._missed = False
         self._early: list[str] | None = []
         try:
             await super().__call__(scope, receive, send)
@@ -71,7 +74,8 @@ class LiveConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]  # channels ha
         self.group = await database_sync_to_async(self.group_of)(place, projects)
         self.mine = broadcast.person_channel(user.pk)
         await audiences.join(self.group, self._hear)
-        await subscriber.add(self.mine, self._hear_of_access)
+        await subscriber.add(self.mine, self._hear_of_access, self._lose)
+        self._missed = False  # what went by before is in the snapshot
         await self.send(await readings.read(self.shown(place), self._reading(place, projects)))
         await self._send_early()
         self._guarding = asyncio.create_task(self._stay_allowed())
@@ -109,7 +113,7 @@ class LiveConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]  # channels ha
         return reading
 
     async def _stay_allowed(self) -> None:
-        """Close once the session, the token or the membership is gone."""
+        """Close once the session, the token or the membership is gone, or messages were lost."""
         while True:
             await wait_for_event(self._doubted, CHECKED_EVERY_S)
             try:
@@ -121,6 +125,9 @@ class LiveConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]  # channels ha
                 await asyncio.sleep(LOOK_AGAIN_S)
 
     async def _is_allowed(self) -> bool:
+        if self._missed:
+            await self.close(READ_ANEW)
+            return False
         user = await database_sync_to_async(person_of)(self.scope)
         if user is None:
             await self.close(NOT_SIGNED_IN)
@@ -135,6 +142,11 @@ class LiveConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]  # channels ha
 
     def _hear_of_access(self, message: dict[str, Any]) -> None:
         """Look at once: a token, a session or a membership of this person changed."""
+        self._doubted.set()
+
+    def _lose(self) -> None:
+        """Have the browser read anew: the broker was away, and what was sent meanwhile is lost."""
+        self._missed = True
         self._doubted.set()
 
     group_of: Callable[[UUID, list[UUID]], str]

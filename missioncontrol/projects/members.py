@@ -54,8 +54,7 @@ def invite(
         days = invitations.LONGEST_LIFE.days
         raise InvalidRequest(f"expires_at: expected a time within {days} days.", field="expires_at")
     with journal.holding_project(project_id):
-        if not _owners(project_id).filter(user=by).exists():
-            raise Forbidden("Only an owner invites.")  # one who was lowered a moment ago
+        _check_owns(project_id, by, "Only an owner invites.")
         open_now = invitations.usable(at).filter(project_id=project_id).count()
         if open_now >= MOST_INVITATIONS:
             raise InvalidRequest(f"At most {MOST_INVITATIONS} open invitations; revoke one first.")
@@ -114,14 +113,18 @@ def invitation_over() -> Forbidden:
     return Forbidden("This invitation was used, was revoked, or is over. Ask for another.")
 
 
-def change_role(project_id: UUID, user_id: int, role: Role, *, by: str, at: datetime) -> Membership:
+def change_role(
+    project_id: UUID, user_id: int, role: Role, *, by: User, at: datetime
+) -> Membership:
     """Let a member do more or less from now on.
 
     Raises:
+        Forbidden: who asks is no owner (any more).
         NotFound: the project has no such member.
         LastOwner: nobody else owns the project.
     """
     with journal.holding_project(project_id):
+        _check_owns(project_id, by, "Only an owner changes roles.")
         member = _member(project_id, user_id)
         before = member.role
         if before == role:
@@ -130,7 +133,8 @@ def change_role(project_id: UUID, user_id: int, role: Role, *, by: str, at: date
         member.role = role
         member.save(update_fields=["role"])
         name = people.name_of(member.user)
-        _record(project_id, f"changed “{name}” from {before} to {role}", by=by, at=at)
+        what = f"changed “{name}” from {before} to {role}"
+        _record(project_id, what, by=people.name_of(by), at=at)
         if before == Role.OWNER:
             _void_offers(member, at=at)
         if role == Role.VIEWER:
@@ -139,19 +143,23 @@ def change_role(project_id: UUID, user_id: int, role: Role, *, by: str, at: date
     return member
 
 
-def remove(project_id: UUID, user_id: int, *, by: str, at: datetime) -> None:
+def remove(project_id: UUID, user_id: int, *, by: User, at: datetime) -> None:
     """Take a person out of a project: what they look at closes, and no push reaches them.
 
     Raises:
+        Forbidden: who asks is neither that person nor an owner (any more).
         NotFound: the project has no such member.
         LastOwner: nobody else owns the project.
     """
     with journal.holding_project(project_id):
+        leaves = user_id == by.pk
+        if not leaves:
+            _check_owns(project_id, by, "Only an owner removes others.")
         member = _member(project_id, user_id)
         _keep_an_owner(member)
-        name = people.name_of(member.user)
-        what = f"left as {member.role}" if name == by else f"removed “{name}”, {member.role}"
-        _record(project_id, what, by=by, at=at)
+        whom = f"“{people.name_of(member.user)}”, {member.role}"
+        what = f"left as {member.role}" if leaves else f"removed {whom}"
+        _record(project_id, what, by=people.name_of(by), at=at)
         _void_offers(member, at=at)
         notices.silence(member.user_id, project_id, at=at)
         _look_again(member)
@@ -186,6 +194,12 @@ def _keep_an_owner(member: Membership) -> None:
     others = _owners(member.project_id).exclude(pk=member.pk)
     if member.role == Role.OWNER and not others.exists():
         raise LastOwner
+
+
+def _check_owns(project_id: UUID, user: User, otherwise: str) -> None:
+    """Refuse who was lowered a moment ago; the project's row is held."""
+    if not _owners(project_id).filter(user=user).exists():
+        raise Forbidden(otherwise)
 
 
 def _owners(project_id: UUID) -> QuerySet[Membership]:

@@ -8,7 +8,7 @@ from django.conf import settings
 from redis.asyncio import Redis
 
 from missioncontrol import broadcast
-from missioncontrol.subscriptions import Subscriber
+from missioncontrol.subscriptions import CLIENT_NAME, Subscriber
 
 
 @pytest.fixture
@@ -25,6 +25,14 @@ def name(request):
 async def count(broker, name):
     [(_, listeners)] = await broker.pubsub_numsub(name)
     return listeners
+
+
+async def cut(broker):
+    """Cut what this process hears by; others may use the same broker."""
+    clients = await broker.client_list(_type="pubsub")
+    for client in clients:
+        if client["name"] == CLIENT_NAME:
+            await broker.client_kill_filter(_id=client["id"])
 
 
 async def until(claim):
@@ -101,11 +109,22 @@ async def test_who_comes_as_the_last_one_leaves_hears(broker, name):
     await subscriber.remove(name, heard.put_nowait)
 
 
+async def test_who_listens_learns_that_messages_may_be_lost(broker, name):
+    subscriber, heard, lost = Subscriber(), asyncio.Queue(), asyncio.Event()
+    await subscriber.add(name, heard.put_nowait, lost.set)
+    assert not lost.is_set()
+
+    await cut(broker)
+
+    await asyncio.wait_for(lost.wait(), 20)
+    await subscriber.remove(name, heard.put_nowait)
+
+
 async def test_it_hears_again_after_its_connection_was_cut(broker, name, caplog):
     subscriber, heard = Subscriber(), asyncio.Queue()
     await subscriber.add(name, heard.put_nowait)
 
-    await broker.client_kill_filter(_type="pubsub")
+    await cut(broker)
     await until(lambda: is_heard(broker, name))
 
     assert await heard.get() == {"n": 1}

@@ -64,7 +64,7 @@ class OneMember(APIView):
         auth.check_by_hand(request)
         auth.check_owns(request, project_id, OWNERS_ONLY)
         role = read_body(request, MemberPatch).role
-        members.change_role(project_id, user_id, role, by=auth.name_of(request), at=now())
+        members.change_role(project_id, user_id, role, by=cast(User, request.user), at=now())
         rows = _members(request, project_id)
         return json_response(next(row for row in rows if row.id == str(user_id)))
 
@@ -76,7 +76,7 @@ class OneMember(APIView):
             auth.check_belongs(request, project_id)
         else:
             auth.check_owns(request, project_id, OWNERS_ONLY, even_archived=True)
-        members.remove(project_id, user_id, by=auth.name_of(request), at=now())
+        members.remove(project_id, user_id, by=cast(User, request.user), at=now())
         return HttpResponse(status=204)
 
 

@@ -177,6 +177,19 @@ def test_who_was_lowered_a_moment_ago_invites_nobody(project, operator):
     assert not Invitation.objects.exists()
 
 
+def test_who_was_lowered_a_moment_ago_changes_and_removes_nobody(project, operator):
+    """The request was let in; the other owner's deed was first at the project's row."""
+    owner = a_person("bea", project, "owner")
+
+    with pytest.raises(Forbidden):
+        members.change_role(project.id, owner.pk, "viewer", by=operator, at=NOON)
+    with pytest.raises(Forbidden):
+        members.remove(project.id, owner.pk, by=operator, at=NOON)
+
+    members.remove(project.id, operator.pk, by=operator, at=NOON)
+    assert deeds() == [("olu", "left as operator")]
+
+
 # --- names ----------------------------------------------------------------------
 
 

@@ -91,6 +91,47 @@ def test_telemetry_goes_with_the_turns(project):
     assert not TelemetryRecord.objects.exists()
 
 
+def test_telemetry_that_came_without_turns_goes_too(project):
+    telling = {"name": "chat", "attributes": {"a": SECRET}, "at": NOON}
+    silent, late = end(a_run(project), at=NOON), ended(project)
+    TelemetryRecord.objects.create(run=silent, key="1", **telling)
+    retention.erase_old_words(at=after(31 * DAY))
+    TelemetryRecord.objects.create(run=late, key="2", **telling)
+
+    retention.erase_old_words(at=after(31 * DAY))
+
+    assert not TelemetryRecord.objects.exists()
+    assert faults_of(project) == []
+
+
+def test_a_run_that_cannot_be_erased_keeps_no_others_words(project, monkeypatch, caplog):
+    first, second = ended(project), ended(project, at=after(60))
+    erase = retention._erase_slice
+
+    def refuse_first(project_id, run_id, **said):
+        if run_id == first.id:
+            raise OSError("the key cannot be read")
+        return erase(project_id, run_id, **said)
+
+    monkeypatch.setattr(retention, "_erase_slice", refuse_first)
+
+    assert retention.erase_old_words(at=after(31 * DAY)) == 1
+    assert SECRET not in words_of(second)
+    assert str(first.id) in caplog.text
+
+
+def test_an_erased_run_that_comes_back_is_judged_by_what_it_says_then(project):
+    run = ended(project, turns=4)
+    erasing.erase_run(run.id, by="ana", reason="asked", at=after(DAY))
+    erased_through = run.last_obs
+
+    back = report(run, a_call("pytest -q"), a_call("ls"), at=after(2 * DAY))
+
+    assert back.open_decision is None
+    assert back.streak_obs >= erased_through
+    assert faults_of(project) == []
+
+
 def test_what_is_gone_is_found_no_more(project, as_person, owner):
     ended(project, name="nightly")
     assert found(as_person(owner), "customer") == ["nightly"]

@@ -101,6 +101,22 @@ async def test_what_a_person_may_have_to_answer_does_not_wait():
     audience.close()
 
 
+async def test_a_socket_that_cannot_be_told_keeps_nobody_else_from_hearing(caplog):
+    it = Clockwork(sockets=1)
+
+    async def broken(text):
+        raise ConnectionError("gone")
+
+    heard = it.audience.sockets
+    it.audience.sockets = {broken: None, **heard}
+    await it.take(events=["1"])
+    await it.take(events=["2"])
+    await it.go_on()
+
+    assert it.told == [["1", "2"]]
+    assert caplog.text.count("could not be told") == 1
+
+
 async def test_who_is_gone_is_told_nothing_more():
     it = Clockwork(sockets=2)
     await it.take(events=["1"])

@@ -6,8 +6,10 @@ import json
 import pytest
 from asgiref.sync import sync_to_async
 from channels.testing import WebsocketCommunicator
+from django.conf import settings
 from django.db import OperationalError
 from django.db.backends.utils import CursorWrapper
+from redis.asyncio import Redis
 
 from missioncontrol import broadcast
 from missioncontrol.accounts import services as accounts
@@ -15,6 +17,7 @@ from missioncontrol.accounts.models import PersonalToken, Role
 from missioncontrol.live.routing import sockets
 from missioncontrol.projects import access, members
 from tests.build import NOON, a_call, a_person, a_run, put, report
+from tests.missioncontrol.test_subscriptions import cut
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -210,12 +213,12 @@ def _take_away(how, owner):
 @pytest.mark.parametrize("word", ["projects", "runs"])
 async def test_a_socket_closes_at_once_when_its_person_is_removed(word, project, owner, token):
     run = await sync_to_async(a_run)(project)
-    await sync_to_async(a_person)("bea", project, "owner")
+    bea = await sync_to_async(a_person)("bea", project, "owner")
     socket = listening(f"/ws/{word}/{project.id if word == 'projects' else run.id}/", token)
     await socket.connect(timeout=20)
     await socket.receive_from(timeout=20)
 
-    await sync_to_async(members.remove)(project.id, owner.pk, by="bea", at=NOON)
+    await sync_to_async(members.remove)(project.id, owner.pk, by=bea, at=NOON)
 
     assert await _close_code(socket) == 4403
     await socket.disconnect(timeout=20)
@@ -224,7 +227,7 @@ async def test_a_socket_closes_at_once_when_its_person_is_removed(word, project,
 async def test_a_database_that_was_away_leaves_no_socket_unguarded(
     project, owner, token, monkeypatch
 ):
-    await sync_to_async(a_person)("bea", project, "owner")
+    bea = await sync_to_async(a_person)("bea", project, "owner")
     socket = listening(f"/ws/projects/{project.id}/", token)
     await socket.connect(timeout=20)
     await socket.receive_from(timeout=20)
@@ -239,19 +242,39 @@ async def test_a_database_that_was_away_leaves_no_socket_unguarded(
         broadcast.check_access(owner.pk)
         await asyncio.wait_for(refused.wait(), 20)
         await asyncio.sleep(0.2)
-    await sync_to_async(members.remove)(project.id, owner.pk, by="bea", at=NOON)
+    await sync_to_async(members.remove)(project.id, owner.pk, by=bea, at=NOON)
 
     assert await _close_code(socket) == 4403
     await socket.disconnect(timeout=20)
 
 
+@pytest.mark.parametrize("word", ["projects", "runs"])
+async def test_a_socket_that_missed_messages_has_its_browser_read_anew(word, project, token):
+    run = await sync_to_async(a_run)(project)
+    path = f"/ws/{word}/{project.id if word == 'projects' else run.id}/"
+    socket = listening(path, token)
+    await socket.connect(timeout=20)
+    await socket.receive_from(timeout=20)
+
+    async with Redis.from_url(settings.BROKER_URL) as broker:
+        await cut(broker)
+
+    assert await _close_code(socket) == 1012
+    await socket.disconnect(timeout=20)
+    again = listening(path, token)
+    await again.connect(timeout=20)
+    assert json.loads(await again.receive_from(timeout=20))["type"] == "snapshot"
+    assert await again.receive_nothing(timeout=0.5)
+    await again.disconnect(timeout=20)
+
+
 async def test_who_may_still_look_goes_on_listening(project, owner, token):
-    await sync_to_async(a_person)("bea", project, "owner")
+    bea = await sync_to_async(a_person)("bea", project, "owner")
     socket = listening(f"/ws/projects/{project.id}/", token)
     await socket.connect(timeout=20)
     await socket.receive_from(timeout=20)
 
-    await sync_to_async(members.change_role)(project.id, owner.pk, Role.VIEWER, by="bea", at=NOON)
+    await sync_to_async(members.change_role)(project.id, owner.pk, Role.VIEWER, by=bea, at=NOON)
     (told,) = await events_of(socket, 1, after=-1)
 
     assert (told["type"], told["what"]) == (

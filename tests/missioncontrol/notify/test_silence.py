@@ -1,6 +1,7 @@
 """Who is removed, or only looks from now on, hears no more of a project."""
 
 import pytest
+from django.contrib.auth.models import User
 
 from missioncontrol.accounts.models import Browser, Membership, Project
 from missioncontrol.notify.models import Delivery
@@ -28,10 +29,11 @@ def kinds(service, mine):
 
 
 def leave(project, owner, how):
+    bea = User.objects.get(username="bea")
     if how == "removed":
-        members.remove(project.id, owner.pk, by="bea", at=after(1))
+        members.remove(project.id, owner.pk, by=bea, at=after(1))
     else:
-        members.change_role(project.id, owner.pk, "viewer", by="bea", at=after(1))
+        members.change_role(project.id, owner.pk, "viewer", by=bea, at=after(1))
 
 
 @pytest.mark.parametrize("how", ["removed", "viewer"])

@@ -6,9 +6,9 @@ from argparse import ArgumentParser
 from pathlib import Path
 from typing import Any
 
-from django.contrib.auth.models import User
 from django.core.management.base import BaseCommand, CommandError
 
+from missioncontrol.accounts import people
 from missioncontrol.accounts.services import ensure_local_owner
 from missioncontrol.audit.project_import import import_project
 from missioncontrol.clock import now
@@ -26,7 +26,7 @@ class Command(BaseCommand):
 
     def handle(self, *_: Any, file: Path, owner: str | None, trust: str, **__: Any) -> None:
         """Import it, or say in a sentence why not."""
-        person = User.objects.filter(username=owner).first() if owner else ensure_local_owner()
+        person = people.find(owner) if owner else ensure_local_owner()
         if person is None:
             raise CommandError(f"There is nobody called {owner!r}.")
         try:

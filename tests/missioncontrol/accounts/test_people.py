@@ -1,0 +1,36 @@
+"""No two people share a name, in whatever capitals of whatever script."""
+
+import pytest
+
+from missioncontrol.accounts import people
+from missioncontrol.errors import InvalidRequest
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.mark.parametrize(
+    ("one", "other"), [("Änne", "änne"), ("Olga", "OLGA"), ("Ольга", "ольга"), ("Weiß", "WEISS")]
+)
+def test_other_capitals_are_no_other_name(one, other):
+    person = people.make_person(one)
+
+    assert people.find(other) == person
+    with pytest.raises(InvalidRequest):
+        people.make_person(other)
+
+
+def test_a_person_may_change_the_capitals_of_their_own_name():
+    person = people.make_person("änne")
+
+    people.rename(person, "Änne")
+
+    assert people.name_of(person) == "Änne"
+
+
+def test_a_former_user_name_stays_its_owners():
+    person = people.make_person("Änne")
+    people.rename(person, "Bea")
+
+    with pytest.raises(InvalidRequest):
+        people.make_person("änne")
+    assert people.find("bea") == person
