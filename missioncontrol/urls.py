@@ -78,6 +78,7 @@ api = [
     path("pairings/<uuid:pairing_id>/", devices.OnePairing.as_view()),
     path("decisions/", decisions.Decisions.as_view()),
     path("allowlist/", decisions.Allowlist.as_view()),
+    path("allowlist/preview/", decisions.AllowlistPreviews.as_view()),
     path("allowlist/suggestions/", policies.AllowlistSuggestions.as_view()),
     path("allowlist/<uuid:entry_id>/", decisions.OneAllowlistEntry.as_view()),
     path("autofixes/", decisions.Autofixes.as_view()),

@@ -139,7 +139,14 @@ def add_entry(
     run: UUID | None = None, agent: str | None = None, expires_at: datetime | None = None,
     reason: str = "",
 ) -> AllowlistEntry:  # fmt: skip
-    """Add an entry by hand and write it to the project's chain."""
+    """Add an entry by hand and write it to the project's chain.
+
+    Raises:
+        NotFound: the project has no such run.
+        InvalidRequest: the pattern is empty.
+    """
+    if not pattern.strip():
+        raise InvalidRequest("pattern: expected a call, or a pattern of calls.", field="pattern")
     if run and not Run.objects.filter(pk=run, project_id=project).exists():
         raise NotFound("The run")
     entry = AllowlistEntry.objects.create(

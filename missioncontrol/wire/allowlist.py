@@ -47,3 +47,43 @@ class AllowlistSuggestion:
     by: tuple[str, ...]
     """Who let it go on."""
     agents: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TimesCalled:
+    """A recorded call, and how often it was made."""
+
+    call: str
+    times: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SparedCard:
+    """A card that an entry would have spared, and what was answered then."""
+
+    run: UUID
+    name: str
+    call: str
+    at: datetime
+    resolution: str | None
+    resolved_by: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AllowlistPreview:
+    """What a pattern would have matched among the `looked_at` newest calls since then."""
+
+    since: datetime
+    looked_at: int
+    is_whole: bool
+    """Every call since then was looked at."""
+    calls: int
+    runs: int
+    examples: tuple[TimesCalled, ...]
+    """The most frequent calls that match; where none does, those that hold what was typed."""
+    cards: int
+    """Cards that it would have spared; those of budgets and permissions are never spared."""
+    stopped: int
+    """So many of them were answered by ending the run."""
+    spared: tuple[SparedCard, ...]
+    """The newest of them."""

@@ -38,6 +38,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/allowlist/preview/": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** @description Say what an entry would have matched; none is made. A call is no text for an address. */
+        post: operations["allowlist_preview"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/allowlist/suggestions/": {
         parameters: {
             query?: never;
@@ -1676,6 +1693,33 @@ export interface components {
             patterns: string[];
             /** Times */
             times: number;
+        };
+        /**
+         * AllowlistPreview
+         * @description What a pattern would have matched among the `looked_at` newest calls since then.
+         */
+        AllowlistPreview: {
+            /** Calls */
+            calls: number;
+            /** Cards */
+            cards: number;
+            /** Examples */
+            examples: components["schemas"]["TimesCalled"][];
+            /** Is Whole */
+            is_whole: boolean;
+            /** Looked At */
+            looked_at: number;
+            /** Runs */
+            runs: number;
+            /**
+             * Since
+             * Format: date-time
+             */
+            since: string;
+            /** Spared */
+            spared: components["schemas"]["SparedCard"][];
+            /** Stopped */
+            stopped: number;
         };
         /** AllowlistRow */
         AllowlistRow: {
@@ -5886,6 +5930,30 @@ export interface components {
             type: "snapshot";
         };
         /**
+         * SparedCard
+         * @description A card that an entry would have spared, and what was answered then.
+         */
+        SparedCard: {
+            /**
+             * At
+             * Format: date-time
+             */
+            at: string;
+            /** Call */
+            call: string;
+            /** Name */
+            name: string;
+            /** Resolution */
+            resolution: string | null;
+            /** Resolved By */
+            resolved_by: string | null;
+            /**
+             * Run
+             * Format: uuid
+             */
+            run: string;
+        };
+        /**
          * StaleProblem
          * @description 409 `stale_run`: what the run and the card are now.
          */
@@ -5983,6 +6051,16 @@ export interface components {
             run: string;
             /** Turn Key */
             turn_key: string | null;
+        };
+        /**
+         * TimesCalled
+         * @description A recorded call, and how often it was made.
+         */
+        TimesCalled: {
+            /** Call */
+            call: string;
+            /** Times */
+            times: number;
         };
         /**
          * TodayRow
@@ -6642,6 +6720,37 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["AllowlistRow"];
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    allowlist_preview: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["NewAllowlistEntry"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AllowlistPreview"];
                 };
             };
             default: {

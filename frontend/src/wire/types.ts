@@ -23,6 +23,7 @@ export type Evidence = Schemas["CardEvidence"];
 export type EvidenceTurn = Schemas["EvidenceTurn"];
 export type Me = Schemas["Me"];
 export type AllowlistRow = Schemas["AllowlistRow"];
+export type AllowlistPreview = Schemas["AllowlistPreview"];
 export type AllowlistSuggestion = Schemas["AllowlistSuggestion"];
 export type CostRow = Schemas["CostRow"];
 export type UsualRow = Schemas["UsualRow"];

@@ -13,6 +13,7 @@ from pydantic_core import to_json
 from rest_framework.request import Request
 from rest_framework.views import APIView
 
+from guard.policy import AllowPattern
 from missioncontrol.api import auth
 from missioncontrol.api.rest import json_response, moment, page_response, read_body
 from missioncontrol.api.schema import described
@@ -20,10 +21,11 @@ from missioncontrol.api.streaming import pages_of, stream
 from missioncontrol.audit import anchors
 from missioncontrol.clock import now
 from missioncontrol.decisions import allowlist, rows, selectors
+from missioncontrol.decisions.allowlist_preview import Scope, preview
 from missioncontrol.errors import InvalidRequest
 from missioncontrol.runs.models import JournalRow
 from missioncontrol.runs.selectors import audit_row, list_journal
-from missioncontrol.wire.allowlist import AllowlistRow
+from missioncontrol.wire.allowlist import AllowlistPreview, AllowlistRow
 from missioncontrol.wire.audit import AuditRow, Verification
 from missioncontrol.wire.decisions import AutofixRow, DecisionRow
 
@@ -99,6 +101,19 @@ class Allowlist(APIView):
 def _scope_of(asked: NewAllowlistEntry) -> str:
     named = "run" if asked.run else "agent" if asked.agent else "project"
     return asked.scope or named
+
+
+class AllowlistPreviews(APIView):
+    permission_classes = [auth.IsPerson]
+
+    @described("allowlist_preview", takes=NewAllowlistEntry, returns=AllowlistPreview)
+    def post(self, request: Request) -> HttpResponse:
+        """Say what an entry would have matched; none is made. A call is no text for an address."""
+        asked = read_body(request, NewAllowlistEntry)
+        project = named_project(request, asked.project)
+        scope = Scope(project=project, run=asked.run, agent=asked.agent)
+        pattern = AllowPattern(pattern=asked.pattern, match=asked.match)
+        return json_response(preview(scope, pattern, at=now()))
 
 
 class OneAllowlistEntry(APIView):

@@ -51,6 +51,7 @@ BODIES = {
     "runs/<uuid:run_id>/choices/": {"key": "k", "action": "continue"},
     "views/": {"name": "v", "q": "", "project": "{project_id}"},
     "allowlist/": {"pattern": "Bash *", "match": "glob", "project": "{project_id}"},
+    "allowlist/preview/": {"pattern": "Bash *", "match": "glob", "project": "{project_id}"},
     "channels/": {
         "kind": "webhook", "name": "n", "address": "https://example.com", "project": "{project_id}",
     },

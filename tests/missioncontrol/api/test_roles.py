@@ -38,6 +38,7 @@ MEMBERS = {("post", "views/"), ("post", "projects/<uuid:project_id>/policies/che
 OPERATORS = {
     ("post", "backtest/"), ("patch", "runs/<uuid:run_id>/"),
     ("post", "runs/<uuid:run_id>/interventions/"), ("post", "allowlist/"),
+    ("post", "allowlist/preview/"),
     ("delete", "allowlist/<uuid:entry_id>/"), ("post", "channels/<uuid:channel_id>/test/"),
     ("post", "deliveries/<uuid:delivery_id>/retry/"),
 }  # fmt: skip

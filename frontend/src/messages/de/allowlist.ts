@@ -8,7 +8,8 @@ const texts: typeof en = {
   notFetchedWhy: "Was erlaubt ist, bleibt erlaubt.",
   offersNotFetched: "Die Vorschläge konnten nicht geladen werden.",
   nothing: "Noch ist nichts erlaubt.",
-  nothingWhy: "Ein Tipp auf „Erlauben“ an einer Karte trägt ihren Aufruf hier ein.",
+  nothingWhy:
+    "Ein Tipp auf „Erlauben“ an einer Karte trägt ihren Aufruf hier ein; Muster lassen sich hier hinzufügen.",
   toDecisions: "Zu den Entscheidungen",
   more: "Mehr",
   note: "Ein erlaubter Aufruf öffnet keine Karte, wenn er sich wiederholt. Er zählt weiter zum Budget, und andere Prüfungen bleiben.",
@@ -36,5 +37,42 @@ const texts: typeof en = {
   byWhom: (who) => `von ${who}`,
   last: (at) => `zuletzt ${at}`,
   neverYet: "noch nie",
+  add: {
+    open: "Muster hinzufügen",
+    call: "Aufruf",
+    star: "* steht für Beliebiges",
+    example: 'Bash {"command":"npm run build*',
+    agent: "Agent",
+    anyAgent: "jeder",
+    ends: "Endet",
+    lives: { never: "nie", day: "in 1 Tag", week: "in 7 Tagen", month: "in 30 Tagen" },
+    reason: "Grund",
+    add: "Hinzufügen",
+    cancel: "Abbrechen",
+    budgets: "Budgets gelten weiter.",
+    exact: "Ohne * ist der Aufruf auch erlaubt, wenn ein Agent um Erlaubnis bittet.",
+    type: "Aufruf eingeben oder unten einen wählen.",
+    frequent: "Häufigste Aufrufe",
+    near: "Ähnliche Aufrufe",
+    matched: "Passende Aufrufe",
+    none: (n, days) =>
+      `Passt auf keinen von ${counted(n, { one: "Aufruf", other: "Aufrufen" })} der letzten ${String(days)} Tage.`,
+    would: (calls, runs) =>
+      `Hätte auf ${counted(calls, { one: "Aufruf", other: "Aufrufe" })} in ${counted(runs, { one: "Lauf", other: "Läufen" })} gepasst`,
+    spared: (cards) => ` und ${counted(cards, { one: "Karte", other: "Karten" })} erspart`,
+    stopped: (n) =>
+      `${counted(n, { one: "Lauf wurde", other: "Läufe wurden" })} an einer solchen Karte beendet.`,
+    looked: (n, days) =>
+      `Verglichen mit ${counted(n, { one: "Aufruf", other: "Aufrufen" })} der letzten ${String(days)} Tage.`,
+    cut: (n) =>
+      `Nur mit den neuesten ${counted(n, { one: "Aufruf", other: "Aufrufen" })} verglichen.`,
+    times: (n) => counted(n, { one: "Aufruf", other: "Aufrufe" }),
+    use: (call) => `${call} übernehmen`,
+    cards: "Karten, die es erspart hätte",
+    unanswered: "nicht beantwortet",
+    notLooked: "Die Vorschau konnte nicht geladen werden.",
+    added: (pattern) => `${pattern} ist jetzt erlaubt.`,
+    undo: "Rückgängig",
+  },
 };
 export default texts;

@@ -8,7 +8,7 @@ const texts = {
   notFetchedWhy: "Its entries stay in force.",
   offersNotFetched: "The suggestions could not be loaded.",
   nothing: "The allowlist is empty.",
-  nothingWhy: "Tap Allowlist on a card to add its call.",
+  nothingWhy: "Tap Allowlist on a card to add its call, or add a pattern here.",
   toDecisions: "To Decisions",
   more: "More",
   note: "An allowed call opens no card for repeating. It still counts toward budgets, and other detectors still look.",
@@ -37,5 +37,42 @@ const texts = {
   byWhom: (who: string) => `by ${who}`,
   last: (at: string) => `last ${at}`,
   neverYet: "none yet",
+  add: {
+    open: "Add a pattern",
+    call: "Call",
+    star: "* matches anything",
+    example: 'Bash {"command":"npm run build*',
+    agent: "Agent",
+    anyAgent: "any",
+    ends: "Ends",
+    lives: { never: "never", day: "in 1 day", week: "in 7 days", month: "in 30 days" },
+    reason: "Reason",
+    add: "Add to allowlist",
+    cancel: "Cancel",
+    budgets: "Budgets still apply.",
+    exact: "Without * it also allows this call when an agent asks for permission.",
+    type: "Type a call, or pick one below.",
+    frequent: "Most frequent calls",
+    near: "Calls like it",
+    matched: "Matching calls",
+    none: (n: number, days: number) =>
+      `Matches none of the ${counted(n, { one: "call", other: "calls" })} of the last ${String(days)} days.`,
+    would: (calls: number, runs: number) =>
+      `Would have matched ${counted(calls, { one: "call", other: "calls" })} in ${counted(runs, { one: "run", other: "runs" })}`,
+    spared: (cards: number) => ` and spared you ${counted(cards, { one: "card", other: "cards" })}`,
+    stopped: (n: number) =>
+      `${counted(n, { one: "run was", other: "runs were" })} terminated at such a card.`,
+    looked: (n: number, days: number) =>
+      `Compared with ${counted(n, { one: "call", other: "calls" })} of the last ${String(days)} days.`,
+    cut: (n: number) =>
+      `Compared with the newest ${counted(n, { one: "call", other: "calls" })} only.`,
+    times: (n: number) => counted(n, { one: "call", other: "calls" }),
+    use: (call: string) => `Use ${call}`,
+    cards: "Cards it would have spared",
+    unanswered: "not answered",
+    notLooked: "The preview could not be loaded.",
+    added: (pattern: string) => `${pattern} is on the allowlist.`,
+    undo: "Undo",
+  },
 };
 export default texts;

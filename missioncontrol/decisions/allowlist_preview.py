@@ -1,0 +1,134 @@
+"""What an allowlist entry would have matched: recorded calls, and the cards it would have spared.
+
+Asked for while a person types, so bounded: the newest runs of the project, so many
+calls of them, so long a time. The answer says how many calls it looked at.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from time import monotonic
+from uuid import UUID
+
+from django.db.models import QuerySet
+
+from guard.policy import AllowPattern
+from guard.reading.normalize import meant_args, write_call
+from guard.signals import Kind
+from missioncontrol.decisions.models import Decision
+from missioncontrol.runs.models import Run, Turn
+from missioncontrol.wire.allowlist import AllowlistPreview, SparedCard, TimesCalled
+from missioncontrol.wire.decisions import PERMISSION
+
+LOOKED_BACK = timedelta(days=30)
+MOST_RUNS = 500
+MOST_CALLS = 5_000
+MOST_CARDS = 1_000
+LONGEST_S = 0.4
+"""The web process has agents to answer beside the person who types."""
+SHOWN = 5
+ENDED_BY = frozenset({"terminate"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scope:
+    """Where an entry holds: in one run, for one agent, or (None, None) in the whole project."""
+
+    project: UUID
+    run: UUID | None = None
+    agent: str | None = None
+
+    def runs(self, *, since: datetime) -> QuerySet[Run]:
+        """Return its runs since then, the newest first."""
+        found = Run.objects.filter(project_id=self.project, last_turn_at__gt=since)
+        if self.run is not None:
+            found = found.filter(pk=self.run)
+        elif self.agent is not None:
+            found = found.filter(agent=self.agent)
+        return found.order_by("-last_turn_at")
+
+
+@dataclass(slots=True)
+class _Seen:
+    """The recorded calls, added up."""
+
+    looked_at: int = 0
+    is_whole: bool = True
+    matched: Counter[str] = field(default_factory=Counter)
+    others: Counter[str] = field(default_factory=Counter)
+    runs: set[UUID] = field(default_factory=set)
+
+
+def preview(scope: Scope, pattern: AllowPattern, *, at: datetime) -> AllowlistPreview:
+    """Hold a pattern against what the project recorded in the last 30 days."""
+    since = at - LOOKED_BACK
+    seen = _look(scope, pattern, since=since)
+    spared = [card for card in _cards(scope, since=since) if _spares(pattern, card)]
+    shown = seen.matched or _like(seen.others, pattern.pattern)
+    return AllowlistPreview(
+        since=since,
+        looked_at=seen.looked_at,
+        is_whole=seen.is_whole,
+        calls=seen.matched.total(),
+        runs=len(seen.runs),
+        examples=tuple(TimesCalled(call=call, times=n) for call, n in shown.most_common(SHOWN)),
+        cards=len(spared),
+        stopped=sum(card.resolution in ENDED_BY for card in spared),
+        spared=tuple(_spared(card) for card in spared[:SHOWN]),
+    )
+
+
+def _look(scope: Scope, pattern: AllowPattern, *, since: datetime) -> _Seen:
+    has_more = scope.runs(since=since)[MOST_RUNS:].exists()
+    seen, ends = _Seen(is_whole=not has_more), monotonic() + LONGEST_S
+    for run_id, call in _calls(scope, since=since):
+        if seen.looked_at == MOST_CALLS or monotonic() > ends:
+            seen.is_whole = False
+            break
+        seen.looked_at += 1
+        if pattern.covers(call):
+            seen.matched[call] += 1
+            seen.runs.add(run_id)
+        else:
+            seen.others[call] += 1
+    return seen
+
+
+def _calls(scope: Scope, *, since: datetime) -> Iterator[tuple[UUID, str]]:
+    """Give the canonical text of each recorded call, the newest runs first."""
+    for run_id in scope.runs(since=since).values_list("pk", flat=True)[:MOST_RUNS]:
+        turns = Turn.objects.filter(run_id=run_id, tool__isnull=False).order_by("-seq")
+        rows = turns.values_list("tool", "args")[: MOST_CALLS + 1]
+        for tool, args in rows.iterator(chunk_size=500):
+            yield run_id, write_call(tool or "", meant_args(args))
+
+
+def _cards(scope: Scope, *, since: datetime) -> list[Decision]:
+    asked = Decision.objects.filter(run__in=scope.runs(since=since).order_by(), opened_at__gt=since)
+    about_calls = asked.exclude(kind__in=[PERMISSION, Kind.BUDGET])
+    return list(about_calls.select_related("run").order_by("-opened_at")[:MOST_CARDS])
+
+
+def _spares(pattern: AllowPattern, card: Decision) -> bool:
+    calls = card.evidence.get("calls") or []
+    return bool(calls) and all(map(pattern.covers, calls))
+
+
+def _spared(card: Decision) -> SparedCard:
+    return SparedCard(
+        run=card.run_id,
+        name=card.run.name,
+        call=card.evidence["calls"][0],
+        at=card.opened_at,
+        resolution=card.resolution,
+        resolved_by=card.resolved_by,
+    )
+
+
+def _like(calls: Counter[str], typed: str) -> Counter[str]:
+    """Give the calls that hold what was typed, as a person would search for it."""
+    parts = [part.casefold() for part in typed.split("*") if part.strip()]
+    return Counter({c: n for c, n in calls.items() if all(p in c.casefold() for p in parts)})
