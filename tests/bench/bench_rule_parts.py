@@ -1,0 +1,96 @@
+"""What each part of a rule finds that nothing else finds: recorded runs with it switched off.
+
+`guard bench --ablate` switches whole rules off; this looks inside them. A part that
+costs no find in any form of the log is there for a promise, or for nothing.
+
+    uv run python -m tests.bench.bench_rule_parts CORPUS [--forms] [PART …]
+"""
+
+import argparse
+import json
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+from unittest.mock import patch
+
+from guard.bench.forms import FORMS
+from guard.bench.labels import read_corpus
+from guard.bench.scores import Trial, score
+from guard.detectors import errors, repeat, stagnation, talk
+from guard.detectors import score as stuck
+from guard.engine import Engine
+from guard.formats import read_recording
+
+PARTS: dict[str, tuple[Any, ...]] = {
+    "nothing": (),
+    "repeat: figures that flicker": (repeat, "flickering", lambda _: []),
+    "repeat: series": (repeat.Repeat, "_series", lambda *_: iter(())),
+    "repeat: comes back among others": (repeat.Repeat, "_recurring", lambda *_: iter(())),
+    "repeat: refused among others": (repeat, "_refused", lambda *_: []),
+    "repeat: only counts moved": (repeat, "_only_counts", lambda *_: False),
+    "repeat: another agent told something": (repeat, "_was_told", lambda *_: False),
+    "errors: same failure": (errors, "_same", lambda _: []),
+    "errors: nearly the same request": (errors, "_near", lambda _: []),
+    "errors: same refusal": (errors, "_refusals", lambda _: []),
+    "errors: variants of a command": (errors, "_variants", lambda _: []),
+    "errors: insists": (errors, "_insists", lambda _: ([], [])),
+    "errors: agents one after another": (errors.Errors, "_passed_on", lambda *_: None),
+    "errors: handed in and refused": (errors.Errors, "_handed_in", lambda *_: None),
+    "stagnation: near questions": (stagnation, "_near", lambda _: []),
+    "stagnation: same answer": (stagnation, "_same_answer", lambda _: []),
+    "stagnation: known answers": (stagnation, "_known", lambda _: []),
+    "stagnation: actions": (stagnation.Stagnation, "_actions", lambda *_: iter(())),
+    "stagnation: no results known": (stagnation.Stagnation, "_unanswered", lambda *_: None),
+    "talk: nothing new": (talk.Talk, "_talks", lambda *_: None),
+    "talk: reworded": (talk.Talk, "_reworded", lambda *_: None),
+    "talk: handed round": (talk.Talk, "_passed", lambda *_: None),
+    "talk: one sentence over and over": (talk.Talk, "_chants", lambda *_: None),
+    "score: said again": (stuck, "_said_before", lambda *_: ("", None)),
+    "score: checks its own edit": (stuck, "_checks_its_own_edit", lambda *_: False),
+}
+
+
+def alarms(told):
+    engine, found = Engine(), []
+    for origin, turn in told:
+        if engine.observe(turn).trip is not None:
+            found.append(origin)
+            engine.reset()
+    return tuple(found)
+
+
+def measure(runs, forms):
+    """Return found and false alarms per 1,000 healthy turns, by form."""
+    rows = {}
+    for form in forms:
+        trials = [
+            Trial(
+                labelled=labelled, turns=len(turns), alarms=alarms(FORMS[form](turns)),
+                detector="", summary="", us=(),
+            )
+            for labelled, turns in runs
+        ]  # fmt: skip
+        one = score(trials, slack=2)
+        rows[form] = {"found": one.found, "fa_per_1000": round(one.fa_per_1000, 2)}
+    return rows
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("corpus", type=Path)
+    parser.add_argument("parts", nargs="*", help="only these; none: each by itself")
+    parser.add_argument("--forms", action="store_true", help="in every form of the log")
+    parser.add_argument("--together", action="store_true", help="the parts all at once")
+    asked = parser.parse_args()
+    forms = list(FORMS) if asked.forms else list(FORMS)[:1]
+    runs = [(one, read_recording(one.path).turns) for one in read_corpus(asked.corpus).runs]
+    names = asked.parts or list(PARTS)
+    for group in [names] if asked.together else [[name] for name in names]:
+        with ExitStack() as off:
+            for owner, name, instead in (PARTS[part] for part in group if PARTS[part]):
+                off.enter_context(patch.object(owner, name, instead))
+            print(json.dumps({"without": group, **measure(runs, forms)}), flush=True)
+
+
+if __name__ == "__main__":
+    main()
