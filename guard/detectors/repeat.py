@@ -90,8 +90,6 @@ class Repeat(Detector):
                 tail = _laps(steps, period)
                 if len(tail) < 2 * period or _is_one(tail):
                     continue
-                if steps is history.calls and _was_told(history, tail):
-                    continue
                 yield self._rounds(tail, period, blind=only_announces(history.steps))
                 break
 
@@ -190,8 +188,7 @@ def _is_again(earlier: Step, later: Step, known: Step, *, alone: bool) -> bool:
         return False
     if alone or not later.is_call:
         return not later.is_call or known.answers_as(earlier)
-    # A series looks at more than one thing: a figure that moved in one of them is no news.
-    return not later.progressed and (known.answers_as(earlier) or _only_counts(earlier, known))
+    return not later.progressed and known.answers_as(earlier)
 
 
 def _says_again(earlier: Step, later: Step) -> bool:
@@ -203,12 +200,6 @@ def _says_again(earlier: Step, later: Step) -> bool:
 def _likeness(earlier: Step, later: Step) -> float:
     same = earlier.is_call or earlier.request == later.request
     return 1.0 if same else min(1.0, cosine(earlier.vector, later.vector))
-
-
-def _only_counts(earlier: Step, later: Step) -> bool:
-    """Only numbers moved, in a small part of what came back: a clock, a move count."""
-    first, second = earlier.outcome, later.outcome
-    return first is not None and second is not None and first.shape == second.shape
 
 
 def _is_one(tail: Sequence[Step]) -> bool:
@@ -251,15 +242,6 @@ def _ends_streak(step: Step, newest: Step, *, failing: bool) -> bool:
     if not is_own:
         return step.acted or (not newest.is_call and step.news >= NEWS)
     return step.progressed or not step.outcome_known or (step.fresh and not failing)
-
-
-def _was_told(history: History, tail: Sequence[Step]) -> bool:
-    """Another agent told something new between: the calls only hand out the work."""
-    actors = {step.agent for step in tail}
-    return any(
-        not step.is_call and step.agent not in actors and step.tells_something
-        for step in history.between(tail[0], tail[-1])
-    )
 
 
 def _refused(steps: Sequence[Step], newest: Step) -> list[Step]:

@@ -13,7 +13,7 @@ from guard.reading.lines import masked_lines
 from guard.reading.memo import Memo
 from guard.reading.news import BRIEF, terms_in
 from guard.reading.normalize import canonical_json, mask_places
-from guard.reading.volatile import HOLE, mask_failure, zero_digits
+from guard.reading.volatile import HOLE, mask_failure
 from guard.turn import Turn
 
 _HEAD = 4000
@@ -112,11 +112,6 @@ class Outcome(NamedTuple):
     def has_more(self) -> bool:
         """It says that a next page follows."""
         return not self.failed and _tells_of_more(self.text)
-
-    @property
-    def shape(self) -> str:
-        """The head of the answer without its numbers."""
-        return zero_digits(self.text)
 
 
 _known = Memo[tuple[str, bool], Outcome](_REMEMBERED)

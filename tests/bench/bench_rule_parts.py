@@ -27,8 +27,6 @@ PARTS: dict[str, tuple[Any, ...]] = {
     "repeat: series": (repeat.Repeat, "_series", lambda *_: iter(())),
     "repeat: comes back among others": (repeat.Repeat, "_recurring", lambda *_: iter(())),
     "repeat: refused among others": (repeat, "_refused", lambda *_: []),
-    "repeat: only counts moved": (repeat, "_only_counts", lambda *_: False),
-    "repeat: another agent told something": (repeat, "_was_told", lambda *_: False),
     "errors: same failure": (errors, "_same", lambda _: []),
     "errors: nearly the same request": (errors, "_near", lambda _: []),
     "errors: same refusal": (errors, "_refusals", lambda _: []),
