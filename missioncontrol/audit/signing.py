@@ -51,7 +51,9 @@ def trust(keys: Iterable[str]) -> None:
     known = settings.AUDIT_KEYS
     settings.AUDIT_KEYS = list(dict.fromkeys([*known, *keys]))
     path = settings.DATA_DIR / KEYS_FILE
-    path.write_text("".join(f"{key}\n" for key in settings.AUDIT_KEYS))
+    fresh = path.with_name(f"{KEYS_FILE}.new")
+    fresh.write_text("".join(f"{key}\n" for key in settings.AUDIT_KEYS))
+    fresh.replace(path)  # cut off half-way, those trusted before still are
 
 
 def is_signed_as_before(project_id: str, said: dict[str, Any]) -> bool:

@@ -118,6 +118,8 @@ def write_private(path: Path, text: str) -> None:
     fresh.unlink(missing_ok=True)
     with os.fdopen(os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, PRIVATE_FILE), "w") as out:
         out.write(text + "\n")
+        out.flush()
+        os.fsync(out.fileno())  # a power cut must not leave the name without the secret
     fresh.replace(path)
 
 

@@ -1,6 +1,7 @@
 """The server's secret is changed: what it sealed is read, what it signed is trusted."""
 
 import json
+from pathlib import Path
 
 import pytest
 from django.core.management import CommandError, call_command
@@ -173,3 +174,18 @@ def test_somebody_without_a_key_cannot_retire_ours(kept):
     anchor_heads(at=after(120))
 
     assert faults_of(kept) == ["erasure"]
+
+
+def test_keys_that_cannot_be_written_leave_those_that_were_trusted(kept, tmp_path, monkeypatch):
+    signing.trust(["one"])
+
+    def full(path, text):
+        with path.open("w") as file:
+            file.write(text[:2])
+        raise OSError("No space left on device")
+
+    monkeypatch.setattr(Path, "write_text", full)
+    with pytest.raises(OSError, match="No space"):
+        signing.trust(["two"])
+
+    assert (tmp_path / "audit.keys").read_text() == "one\n"
