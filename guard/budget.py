@@ -160,9 +160,12 @@ def _held_against(
         if limit is not None:
             share = 1.0 if used >= limit else min(float(used) / float(limit), ALMOST)
             yield Crossing(
-                unit=unit, spent=_text(unit, used), ceiling=_text(unit, limit), share=share,
+                unit=unit,
+                spent=_text(unit, used),
+                ceiling=_text(unit, limit),
+                share=share,
                 agent=agent,
-            )  # fmt: skip
+            )
 
 
 def _of_agent(budget: Budget | None, spent: Spent, agent: str) -> Iterator[Crossing]:
@@ -245,9 +248,13 @@ class _Usage:
 
     def as_spent(self, **more: Any) -> Spent:
         return Spent(
-            usd=self.usd, tokens=self.tokens, calls=self.calls, turns=self.turns,
-            failures=self.failures, **more,
-        )  # fmt: skip
+            usd=self.usd,
+            tokens=self.tokens,
+            calls=self.calls,
+            turns=self.turns,
+            failures=self.failures,
+            **more,
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -107,9 +107,19 @@ class Ended:
 
 
 Event = (
-    Observed | Nudged | Shadowed | Tripped | Reset
-    | Opened | Directed | Messaged | Away | Back | Delivered | Ended
-)  # fmt: skip
+    Observed
+    | Nudged
+    | Shadowed
+    | Tripped
+    | Reset
+    | Opened
+    | Directed
+    | Messaged
+    | Away
+    | Back
+    | Delivered
+    | Ended
+)
 Emit = Callable[[Event], object]
 
 

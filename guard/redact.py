@@ -244,7 +244,7 @@ _COMMANDS: tuple[Rule, ...] = (
         r"machine\s{1,20}+\S{1,200}+\s{1,20}+login\s{1,20}+\S{1,200}+\s{1,20}+"
         r"password\s{1,20}+(?P<value>\S{1,1000}+)",
     ),
-)  # fmt: skip
+)
 
 
 def _assigned(name: str, hint: str) -> tuple[Rule, ...]:
@@ -296,7 +296,7 @@ _ASSIGNMENTS: tuple[Rule, ...] = (
         )
     ),
     Rule(hint="pwd", pattern=re.compile(rf"MYSQL_PWD=[\"']?{_value(1)}")),
-)  # fmt: skip
+)
 
 RULES: tuple[Rule, ...] = (*_KEYS, *_ADDRESSES, *_COMMANDS, *_ASSIGNMENTS)
 _BY_HINT = {rule.hint: tuple(one for one in RULES if one.hint == rule.hint) for rule in RULES}

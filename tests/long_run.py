@@ -46,27 +46,44 @@ def _stem(run: Any, place: int) -> dict[str, Any]:
     words = pattern.format(n=place % 331)
     trips = place == TRIPS
     usage = {
-        "input": 200 + place % 90, "cache_read": 9_000 + place % 700, "cache_write_5m": place % 60,
-        "cache_write_1h": 0, "output": 120 + place % 45, "reasoning": 0,
-    }  # fmt: skip
+        "input": 200 + place % 90,
+        "cache_read": 9_000 + place % 700,
+        "cache_write_5m": place % 60,
+        "cache_write_1h": 0,
+        "output": 120 + place % 45,
+        "reasoning": 0,
+    }
     return {
-        "run_id": run.id, "agent": AGENTS[place // SHIFT % len(AGENTS)], "role": "assistant",
-        "phase": "done", "tool": tool, "args": {name: words} if tool else None,
+        "run_id": run.id,
+        "agent": AGENTS[place // SHIFT % len(AGENTS)],
+        "role": "assistant",
+        "phase": "done",
+        "tool": tool,
+        "args": {name: words} if tool else None,
         "content": None if tool else words,
         "error": "ModuleNotFoundError: no module 'app.tokens'" if trips else None,
-        "action_class": kind, "usage": usage, "cost_usd": COST,
-        "score": score_of(place), "changed": place % 7 == 0,
-        "detector": "same_error" if trips else None, "digest": "",
-    }  # fmt: skip
+        "action_class": kind,
+        "usage": usage,
+        "cost_usd": COST,
+        "score": score_of(place),
+        "changed": place % 7 == 0,
+        "detector": "same_error" if trips else None,
+        "digest": "",
+    }
 
 
 def _own(seq: int) -> dict[str, Any]:
     at = BEGAN + timedelta(seconds=seq)
     result = NEEDLE if seq % NEEDLES == 0 else f"ok, line {seq}"
     return {
-        "seq": seq, "first_obs": seq + 1, "obs": seq + 1, "key": f"seed-{seq}",
-        "result": result, "ts": at, "done_at": at,
-    }  # fmt: skip
+        "seq": seq,
+        "first_obs": seq + 1,
+        "obs": seq + 1,
+        "key": f"seed-{seq}",
+        "result": result,
+        "ts": at,
+        "done_at": at,
+    }
 
 
 def _rows(run: Any, first: int, turns: int) -> Iterator[tuple[Any, ...]]:
@@ -118,11 +135,21 @@ def _follow(run: Any, last: int) -> None:
     turns = last + 1
     tape = [[score_of(seq), seq % PERIOD % 7 == 0] for seq in range(max(0, turns - 44), turns)]
     Run.objects.filter(pk=run.pk).update(
-        last_seq=last, last_obs=turns, detected_obs=turns, streak_obs=turns, done_turns=turns,
-        judged_turns=turns, tool_calls=turns * 4 // 5, cost_usd=COST * turns, started_at=BEGAN,
-        last_turn_at=BEGAN + timedelta(seconds=last), tape=tape,
-        input_tokens=245 * turns, cache_read_tokens=9_350 * turns, output_tokens=142 * turns,
-    )  # fmt: skip
+        last_seq=last,
+        last_obs=turns,
+        detected_obs=turns,
+        streak_obs=turns,
+        done_turns=turns,
+        judged_turns=turns,
+        tool_calls=turns * 4 // 5,
+        cost_usd=COST * turns,
+        started_at=BEGAN,
+        last_turn_at=BEGAN + timedelta(seconds=last),
+        tape=tape,
+        input_tokens=245 * turns,
+        cache_read_tokens=9_350 * turns,
+        output_tokens=142 * turns,
+    )
 
 
 def main() -> None:

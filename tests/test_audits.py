@@ -25,9 +25,12 @@ def pip_audit(tmp_path, monkeypatch):
         monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
         told = "import audits; print(audits.python_packages())"
         return subprocess.run(
-            [sys.executable, "-c", told], cwd=ROOT / ".ci",
-            stdout=subprocess.PIPE, text=True, check=True,
-        ).stdout.strip()  # fmt: skip
+            [sys.executable, "-c", told],
+            cwd=ROOT / ".ci",
+            stdout=subprocess.PIPE,
+            text=True,
+            check=True,
+        ).stdout.strip()
 
     return said
 
@@ -40,7 +43,7 @@ def pip_audit(tmp_path, monkeypatch):
         ([GOOD, BAD], f"2 packages audited, 1 advisories, 0 {SKIP}\n  bad 2.0: CVE-2026-1"),
     ],
     ids=["one unknown", "all unknown", "an advisory"],
-)  # fmt: skip
+)
 def test_what_was_left_out_is_counted(packages, said, pip_audit):
     assert pip_audit(json.dumps({"dependencies": packages})) == said
 

@@ -121,9 +121,15 @@ class _Conversation:
     def _upgrade(self) -> None:
         key = base64.b64encode(os.urandom(16)).decode()
         head = (
-            "GET / HTTP/1.1", "Host: localhost", "Connection: Upgrade", "Upgrade: websocket",
-            "Sec-WebSocket-Version: 13", f"Sec-WebSocket-Key: {key}", "", "",
-        )  # fmt: skip
+            "GET / HTTP/1.1",
+            "Host: localhost",
+            "Connection: Upgrade",
+            "Upgrade: websocket",
+            "Sec-WebSocket-Version: 13",
+            f"Sec-WebSocket-Key: {key}",
+            "",
+            "",
+        )
         self._stream.write("\r\n".join(head).encode())
         self._stream.flush()
         status = self._stream.readline()

@@ -32,9 +32,18 @@ from guard.printing import printable, progress, table
 from guard.replay import choose_policy
 
 _FIGURES = (
-    "stuck", "found", "early", "missed", "healthy", "false", "FA/1k", "delay", "p90", "us/turn",
+    "stuck",
+    "found",
+    "early",
+    "missed",
+    "healthy",
+    "false",
+    "FA/1k",
+    "delay",
+    "p90",
+    "us/turn",
     "p99",
-)  # fmt: skip
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -100,18 +109,24 @@ def _label(trial: Trial) -> tuple[str, str]:
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command line."""
     parser.add_argument(
-        "path", nargs="?", type=Path, metavar="PATH",
+        "path",
+        nargs="?",
+        type=Path,
+        metavar="PATH",
         help="a folder with index.jsonl and runs/, or one of labelled turn files",
-    )  # fmt: skip
+    )
     which = parser.add_mutually_exclusive_group()
     which.add_argument("--preset", metavar="NAME", help="what is looked at closely")
     which.add_argument("--policy", type=Path, metavar="FILE", help="the same, JSON or TOML")
     parser.add_argument("--json", action="store_true", help="one JSON object")
     parser.add_argument("--runs", action="store_true", help="list what went wrong")
     parser.add_argument(
-        "--slack", type=int, default=SLACK, metavar="N",
+        "--slack",
+        type=int,
+        default=SLACK,
+        metavar="N",
         help=f"turns by which labelled starts may be off (default {SLACK})",
-    )  # fmt: skip
+    )
     parser.add_argument(
         "--forms", action="store_true", help="also the same runs told in every other form"
     )

@@ -192,10 +192,15 @@ def _connect(adapter: Adapter, file: SettingsFile, connection: Connection, *, ye
 
 def _wiring(connection: Connection) -> Wiring:
     return Wiring(
-        url=connection.url, key=connection.key, fail=connection.fail, forwarder=forwarder(),
-        via=connection.via, hold_s=connection.hold_s, defer_s=connection.defer_s,
+        url=connection.url,
+        key=connection.key,
+        fail=connection.fail,
+        forwarder=forwarder(),
+        via=connection.via,
+        hold_s=connection.hold_s,
+        defer_s=connection.defer_s,
         user_wide=connection.place == USER_WIDE,
-    )  # fmt: skip
+    )
 
 
 def _say_connected(adapter: Adapter, file: SettingsFile, connection: Connection) -> None:

@@ -100,9 +100,13 @@ class Talk(Detector):
         if likeness < ALIKE:
             return None
         return self.signal(
-            Kind.MONOLOGUE, last, f"It said the same {count} times in other words.",
-            limit=count, similarity=round(likeness, 3), threshold=ALIKE,
-        )  # fmt: skip
+            Kind.MONOLOGUE,
+            last,
+            f"It said the same {count} times in other words.",
+            limit=count,
+            similarity=round(likeness, 3),
+            threshold=ALIKE,
+        )
 
     # --- several ----------------------------------------------------------------------
 

@@ -33,9 +33,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command line."""
     parser.add_argument("file", type=Path, metavar="FILE")
     parser.add_argument(
-        "--turn", type=int, metavar="N",
+        "--turn",
+        type=int,
+        metavar="N",
         help="position in the file, first turn 0 (default: the first alarm, or what came nearest)",
-    )  # fmt: skip
+    )
     which = parser.add_mutually_exclusive_group()
     which.add_argument("--preset", metavar="NAME", help="a preset of `guard replay`")
     which.add_argument("--policy", type=Path, metavar="FILE", help="a policy, JSON or TOML")

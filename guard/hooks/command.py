@@ -111,10 +111,12 @@ def _end_session(adapter: Adapter, connection: Connection, sent: dict[str, Any])
 def said_by(adapter: Adapter, connection: Connection) -> HookSaid:
     """Say how this hook is wired, and how its agent was started."""
     return HookSaid(
-        via="command", fail=connection.fail, timeout_s=connection.hold_s,
+        via="command",
+        fail=connection.fail,
+        timeout_s=connection.hold_s,
         entry=os.environ.get(adapter.started_by, "") if adapter.started_by else "",
         defer_s=connection.defer_s,
-    )  # fmt: skip
+    )
 
 
 def with_workspace(adapter: Adapter, body: dict[str, Any]) -> dict[str, Any]:

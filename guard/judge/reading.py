@@ -152,9 +152,7 @@ def _checked(said: dict[str, Any], judge: str) -> Verdict:
     if fix is not None and not isinstance(fix, str):
         raise UnusableAnswer("suggested_fix is no text")
     told = _shown(fix, LONGEST_FIX) or None if loop and fix else None
-    return Verdict(
-        judge=judge, loop=loop, confidence=float(confidence), reason=shown, fix=told
-    )  # fmt: skip
+    return Verdict(judge=judge, loop=loop, confidence=float(confidence), reason=shown, fix=told)
 
 
 def _field(said: dict[str, Any], name: str) -> Any:

@@ -18,37 +18,100 @@ _NAME_WORDS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 
 _SHELLS = frozenset(
     {
-        "bash", "shell", "sh", "zsh", "terminal", "powershell", "cmd", "console", "command",
+        "bash",
+        "shell",
+        "sh",
+        "zsh",
+        "terminal",
+        "powershell",
+        "cmd",
+        "console",
+        "command",
     }
-)  # fmt: skip
+)
 _RUNS = frozenset({"run", "exec", "execute", "process"})
 _EDITS = frozenset(
     {
-        "edit", "patch", "replace", "insert", "append", "multiedit", "notebookedit", "write",
+        "edit",
+        "patch",
+        "replace",
+        "insert",
+        "append",
+        "multiedit",
+        "notebookedit",
+        "write",
     }
-)  # fmt: skip
+)
 _CHANGES = frozenset(
     {
-        "create", "delete", "update", "move", "rename", "remove", "save", "modify", "undo",
+        "create",
+        "delete",
+        "update",
+        "move",
+        "rename",
+        "remove",
+        "save",
+        "modify",
+        "undo",
     }
-)  # fmt: skip
+)
 _FILES = frozenset(
     {
-        "file", "files", "dir", "directory", "folder", "notebook", "lines", "code",
+        "file",
+        "files",
+        "dir",
+        "directory",
+        "folder",
+        "notebook",
+        "lines",
+        "code",
     }
-)  # fmt: skip
+)
 _SEARCHES = frozenset(
     {
-        "search", "grep", "glob", "find", "query", "lookup", "websearch", "ripgrep",
+        "search",
+        "grep",
+        "glob",
+        "find",
+        "query",
+        "lookup",
+        "websearch",
+        "ripgrep",
     }
-)  # fmt: skip
+)
 _READS = frozenset(
     {
-        "read", "view", "open", "cat", "list", "ls", "show", "get", "fetch", "load", "check",
-        "describe", "inspect", "count", "status", "stat", "scroll", "goto", "browse", "extract",
-        "download", "webfetch", "poll", "wait", "watch", "sleep", "output", "preview", "screenshot",
+        "read",
+        "view",
+        "open",
+        "cat",
+        "list",
+        "ls",
+        "show",
+        "get",
+        "fetch",
+        "load",
+        "check",
+        "describe",
+        "inspect",
+        "count",
+        "status",
+        "stat",
+        "scroll",
+        "goto",
+        "browse",
+        "extract",
+        "download",
+        "webfetch",
+        "poll",
+        "wait",
+        "watch",
+        "sleep",
+        "output",
+        "preview",
+        "screenshot",
     }
-)  # fmt: skip
+)
 # Thinking aloud changes nothing, however new the thought.
 _THINKS = frozenset(
     {"think", "thinking", "thought", "reflect", "reason", "hypothesis", "hypothesize"}
@@ -71,10 +134,19 @@ _PATH_KEYS = frozenset(PATH_ARGUMENTS)
 # With a path, these say what the file is to hold.
 _TEXTS = frozenset(
     {
-        "content", "contents", "file_text", "insert_text", "new_content", "new_str", "new_string",
-        "old_str", "old_string", "patch", "replacement",
+        "content",
+        "contents",
+        "file_text",
+        "insert_text",
+        "new_content",
+        "new_str",
+        "new_string",
+        "old_str",
+        "old_string",
+        "patch",
+        "replacement",
     }
-)  # fmt: skip
+)
 _PATCH = ("*** Begin Patch", "diff --git ", "--- a/")
 _STATEMENTS = ("query", "sql", "statement")
 _SQL_HEAD = 200
@@ -99,23 +171,96 @@ _EDIT_COMMAND = re.compile(
 # One of these stands in whatever the expressions find: looking is cheaper than they are.
 _TEST_HINTS = ("test", "tox", "nox", "jest", "mocha", "rspec", "phpunit")
 _EDIT_HINTS = (
-    "sed", ">", "patch", "git ", "tee", "mv", "cp", "rm", "mkdir", "touch", "chmod", "ln",
-)  # fmt: skip
+    "sed",
+    ">",
+    "patch",
+    "git ",
+    "tee",
+    "mv",
+    "cp",
+    "rm",
+    "mkdir",
+    "touch",
+    "chmod",
+    "ln",
+)
 _SEARCH_WORDS = frozenset(
     {
-        "grep", "rg", "ag", "ack", "find", "fd", "locate", "which", "whereis", "fgrep", "egrep",
+        "grep",
+        "rg",
+        "ag",
+        "ack",
+        "find",
+        "fd",
+        "locate",
+        "which",
+        "whereis",
+        "fgrep",
+        "egrep",
     }
-)  # fmt: skip
+)
 _READ_WORDS = frozenset(
     {
-        "cat", "ls", "head", "tail", "less", "more", "pwd", "wc", "echo", "stat", "file", "tree",
-        "du", "df", "ps", "env", "printenv", "date", "whoami", "id", "uname", "hostname", "diff",
-        "cmp", "sort", "uniq", "cut", "nl", "sed", "awk", "jq", "type", "sleep", "wait", "true",
-        "uptime", "free", "printf", "md5sum", "sha1sum", "sha256sum", "cksum", "sum", "xxd", "od",
-        "hexdump", "strings", "readelf", "objdump", "nm", "dig", "nslookup", "ping", "history",
-        "man", "help", "top", "lsof",
+        "cat",
+        "ls",
+        "head",
+        "tail",
+        "less",
+        "more",
+        "pwd",
+        "wc",
+        "echo",
+        "stat",
+        "file",
+        "tree",
+        "du",
+        "df",
+        "ps",
+        "env",
+        "printenv",
+        "date",
+        "whoami",
+        "id",
+        "uname",
+        "hostname",
+        "diff",
+        "cmp",
+        "sort",
+        "uniq",
+        "cut",
+        "nl",
+        "sed",
+        "awk",
+        "jq",
+        "type",
+        "sleep",
+        "wait",
+        "true",
+        "uptime",
+        "free",
+        "printf",
+        "md5sum",
+        "sha1sum",
+        "sha256sum",
+        "cksum",
+        "sum",
+        "xxd",
+        "od",
+        "hexdump",
+        "strings",
+        "readelf",
+        "objdump",
+        "nm",
+        "dig",
+        "nslookup",
+        "ping",
+        "history",
+        "man",
+        "help",
+        "top",
+        "lsof",
     }
-)  # fmt: skip
+)
 _READ_SUBCOMMANDS = {
     "git": frozenset(
         {"status", "log", "diff", "show", "branch", "blame", "remote", "ls-files", "describe"}
@@ -126,25 +271,50 @@ _READ_SUBCOMMANDS = {
     "pip": frozenset({"list", "show", "freeze"}),
     "npm": frozenset({"ls", "list", "view"}),
     "systemctl": frozenset({"status"}),
-}  # fmt: skip
+}
 _PROGRAMS = _READ_WORDS | _SEARCH_WORDS | _READ_SUBCOMMANDS.keys()
 _LEADERS = frozenset({"sudo", "time", "timeout", "nohup", "env", "command", "exec", "xargs"})
 
 _WAIT_NAMES = frozenset(
     {
-        "wait", "poll", "sleep", "watch", "await", "status", "progress", "output", "heartbeat",
-        "noop", "idle", "pause",
+        "wait",
+        "poll",
+        "sleep",
+        "watch",
+        "await",
+        "status",
+        "progress",
+        "output",
+        "heartbeat",
+        "noop",
+        "idle",
+        "pause",
     }
-)  # fmt: skip
+)
 # Asking how such a thing stands is waiting for it.
 _TAKE_TIME = frozenset({"job", "jobs", "build", "builds", "deployment", "pipeline"})
 _WAIT_ARGS = frozenset({"wait_ms", "wait", "wait_seconds", "delay_ms", "duration_ms", "sleep"})
 _MOVES = frozenset(
     {
-        "press", "key", "keypress", "click", "scroll", "swipe", "move", "step", "next", "tap",
-        "forward", "backward", "turn", "play", "walk", "jump", "advance",
+        "press",
+        "key",
+        "keypress",
+        "click",
+        "scroll",
+        "swipe",
+        "move",
+        "step",
+        "next",
+        "tap",
+        "forward",
+        "backward",
+        "turn",
+        "play",
+        "walk",
+        "jump",
+        "advance",
     }
-)  # fmt: skip
+)
 _DEBUGGERS = frozenset({"gdb", "pdb", "lldb", "debugger", "debug"})
 _DEBUGGER_STEPS = frozenset({"c", "cont", "continue", "n", "next", "s", "step", "finish", "fin"})
 _WAIT_COMMAND = re.compile(
@@ -154,9 +324,20 @@ _WAIT_COMMAND = re.compile(
     r"|\b(?:curl|wget)\b[^|;]{0,200}(?:health|ready|status|ping|alive)"
 )
 _WAIT_HINTS = (
-    "wait", "watch", "sleep ", "kubectl ", "gh ", "squeue", "docker ", "systemctl ", "tail -",
-    "nvidia-smi", "top -b", "curl", "wget",
-)  # fmt: skip
+    "wait",
+    "watch",
+    "sleep ",
+    "kubectl ",
+    "gh ",
+    "squeue",
+    "docker ",
+    "systemctl ",
+    "tail -",
+    "nvidia-smi",
+    "top -b",
+    "curl",
+    "wget",
+)
 # Words that speak of waiting wherever they stand in a short answer; the others
 # only as the state of something, or as the whole answer: builds and servers say
 # "building" and "starting" of themselves when nobody waits.
@@ -167,9 +348,21 @@ _WAIT_ANSWER = re.compile(
     r"|\A\W*(?:running|building|provisioning|processing|starting|waiting|scheduled)\W*\Z"
 )
 _WAIT_WORDS = (
-    "pending", "progress", "running", "queued", "ready", "finished", "stat", "phase", "building",
-    "provisioning", "processing", "starting", "waiting", "scheduled",
-)  # fmt: skip
+    "pending",
+    "progress",
+    "running",
+    "queued",
+    "ready",
+    "finished",
+    "stat",
+    "phase",
+    "building",
+    "provisioning",
+    "processing",
+    "starting",
+    "waiting",
+    "scheduled",
+)
 _QUESTIONS = frozenset(
     {ActionClass.READ, ActionClass.SEARCH, ActionClass.TEST_RUN, ActionClass.MESSAGE}
 )

@@ -41,9 +41,18 @@ _WORK = re.compile(
 )
 # One of these stands in whatever the expression finds: looking is cheaper than it.
 _WORK_HINTS = (
-    "Action", "Observation", "Command", "Output", "Tool", "Result", "Call", ">", "$", "```",
+    "Action",
+    "Observation",
+    "Command",
+    "Output",
+    "Tool",
+    "Result",
+    "Call",
+    ">",
+    "$",
+    "```",
     "://",
-)  # fmt: skip
+)
 _ANNOUNCES = re.compile(
     r"\b(?:let (?:me|us)|let['\u2019]s|i['\u2019](?:ll|m going to)"
     r"|i (?:will|should|need to|am going to)|we(?:['\u2019]ll| will| should| need to)"

@@ -39,11 +39,27 @@ _REMARKS = frozenset({"description", "explanation", "justification", "reasoning"
 # Values made anew for each call.
 _ONE_USE = frozenset(
     {
-        "attempt", "call_id", "correlation_id", "idempotency_key", "nonce", "req_id", "request_id",
-        "requestid", "retry", "retry_count", "span_id", "timestamp", "tool_call_id", "tool_use_id",
-        "trace_id", "traceid", "ts", "cache_buster", "cachebust",
+        "attempt",
+        "call_id",
+        "correlation_id",
+        "idempotency_key",
+        "nonce",
+        "req_id",
+        "request_id",
+        "requestid",
+        "retry",
+        "retry_count",
+        "span_id",
+        "timestamp",
+        "tool_call_id",
+        "tool_use_id",
+        "trace_id",
+        "traceid",
+        "ts",
+        "cache_buster",
+        "cachebust",
     }
-)  # fmt: skip
+)
 COMMANDS = ("command", "cmd", "script", "code", "input")
 _TARGETS = (*PATH_ARGUMENTS, "pattern", "query", "url", "regex", "search", "q", "name", "id")
 
@@ -51,11 +67,33 @@ _TARGETS = (*PATH_ARGUMENTS, "pattern", "query", "url", "regex", "search", "q", 
 # is the same file. Whether a page brought anything is for the news to tell.
 PLACES = frozenset(
     {
-        "cursor", "end", "end_line", "endline", "from", "length", "limit", "line", "line_number",
-        "lines", "max_results", "n", "num_results", "offset", "page", "page_size", "per_page",
-        "skip", "start", "start_line", "startline", "timeout", "to", "view_range", "verbose",
+        "cursor",
+        "end",
+        "end_line",
+        "endline",
+        "from",
+        "length",
+        "limit",
+        "line",
+        "line_number",
+        "lines",
+        "max_results",
+        "n",
+        "num_results",
+        "offset",
+        "page",
+        "page_size",
+        "per_page",
+        "skip",
+        "start",
+        "start_line",
+        "startline",
+        "timeout",
+        "to",
+        "view_range",
+        "verbose",
     }
-)  # fmt: skip
+)
 _LONGEST_PLACE = 300
 _SHORT = 600
 _GIANT = 10**12

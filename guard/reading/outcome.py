@@ -49,10 +49,26 @@ _FAILS_EARLY = re.compile(
 )
 # One of these stands in whatever the expression above finds: looking is cheaper than it.
 _EARLY_HINTS = (
-    "not ", "no such", "no mod", "modulenot", "denied", "syntax", "unrecog", "exit", "nothing to",
-    "no changes", "unable", "traceback", "non-zero", "timed", "refused", "is a dir", "unknown",
-    "no replace", "invalid",
-)  # fmt: skip
+    "not ",
+    "no such",
+    "no mod",
+    "modulenot",
+    "denied",
+    "syntax",
+    "unrecog",
+    "exit",
+    "nothing to",
+    "no changes",
+    "unable",
+    "traceback",
+    "non-zero",
+    "timed",
+    "refused",
+    "is a dir",
+    "unknown",
+    "no replace",
+    "invalid",
+)
 _LAST_LINE_ERROR = re.compile(r"\s{0,8}[\w.]{0,80}(?:Error|Exception|Failure)\b(?:[:(]|$)")
 _TESTS_FAILED = re.compile(r"([1-9]\d{0,6})(?: tests?)? (?:failed|failures?|errors?)\b")
 _TELLS_WHY = re.compile(

@@ -42,17 +42,26 @@ class AppServer:
     """
 
     def __init__(
-        self, command: Sequence[str], *, env: Mapping[str, str], inbox: queue.Queue[Any],
+        self,
+        command: Sequence[str],
+        *,
+        env: Mapping[str, str],
+        inbox: queue.Queue[Any],
         quiet: bool = False,
-    ) -> None:  # fmt: skip
+    ) -> None:
         self._inbox = inbox
         self._numbers = itertools.count(1)
         self._answers: dict[int, queue.Queue[dict[str, Any]]] = {}
         process = self._process = subprocess.Popen(
-            command, env=dict(env), stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL if quiet else None, text=True, encoding="utf-8",
+            command,
+            env=dict(env),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL if quiet else None,
+            text=True,
+            encoding="utf-8",
             process_group=0,
-        )  # fmt: skip
+        )
         if process.stdin is None or process.stdout is None:
             raise AppServerFailed("codex app-server has no streams")
         self._to, self._from = process.stdin, process.stdout

@@ -75,9 +75,12 @@ def _parser() -> _Parser:
     parser.add_argument("-o", "--output-last-message", type=Path)
     parser.add_argument("--color")
     for flag in (
-        "--json", "--ephemeral", "--skip-git-repo-check", "--dangerously-bypass-hook-trust",
+        "--json",
+        "--ephemeral",
+        "--skip-git-repo-check",
+        "--dangerously-bypass-hook-trust",
         "--dangerously-bypass-approvals-and-sandbox",
-    ):  # fmt: skip
+    ):
         parser.add_argument(flag, action="store_true")
     parser.add_argument("prompt", nargs="?")
     return parser

@@ -82,9 +82,13 @@ class Desk:
         self._transport.close()
 
     def _ask(
-        self, method: str, path: str, body: Mapping[str, Any] | None = None, *,
+        self,
+        method: str,
+        path: str,
+        body: Mapping[str, Any] | None = None,
+        *,
         timeout_s: float = 10.0,
-    ) -> Answer:  # fmt: skip
+    ) -> Answer:
         asked = Request(method=method, path=path, body=body, timeout_s=timeout_s)
         answer = self._transport.send(asked)
         if answer.status not in SUCCESSES:

@@ -29,9 +29,13 @@ class Reporter:
     """
 
     def __init__(
-        self, desk: Desk, opening: dict[str, Any], *, hear: Callable[[Directive], None],
+        self,
+        desk: Desk,
+        opening: dict[str, Any],
+        *,
+        hear: Callable[[Directive], None],
         pauses: bool,
-    ) -> None:  # fmt: skip
+    ) -> None:
         self._desk, self._opening, self._hear, self._pauses = desk, opening, hear, pauses
         self._calls: queue.Queue[Callable[[], None] | None] = queue.Queue()
         self._over = threading.Event()

@@ -81,9 +81,15 @@ class AsyncSession:
             name=name, agent=agent, goal=goal, workspace=workspace, run_key=run_key, mode=mode
         )
         self._conversation = conversation_of(
-            told | opening, where, send=self._send_for_courier, fail=fail, emit=emit,
-            outbox=outbox, asks=ask, beats=beats if heartbeat else None,
-        )  # fmt: skip
+            told | opening,
+            where,
+            send=self._send_for_courier,
+            fail=fail,
+            emit=emit,
+            outbox=outbox,
+            asks=ask,
+            beats=beats if heartbeat else None,
+        )
 
     @property
     def run_id(self) -> str | None:

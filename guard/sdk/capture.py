@@ -31,8 +31,13 @@ MOST_ITEMS = 50
 DEEPEST = 6
 OWN = frozenset({"self", "cls"})
 _WORDS = (
-    decimal.Decimal, uuid.UUID, dt.date, dt.time, dt.timedelta, os.PathLike,
-)  # fmt: skip
+    decimal.Decimal,
+    uuid.UUID,
+    dt.date,
+    dt.time,
+    dt.timedelta,
+    os.PathLike,
+)
 
 
 def captured_args(

@@ -84,9 +84,12 @@ class Delivery:
     def _post_turns(self, letter: Sequence[Record]) -> None:
         """Post turns and wait until they are judged: a choice answers what they raise."""
         reply = post(
-            self._send, "POST", f"runs/{self.run_id}/turns/",
-            {"turns": [record["turn"] for record in letter]}, wait_s=JUDGED_WITHIN_S,
-        )  # fmt: skip
+            self._send,
+            "POST",
+            f"runs/{self.run_id}/turns/",
+            {"turns": [record["turn"] for record in letter]},
+            wait_s=JUDGED_WITHIN_S,
+        )
         self.turns += int(reply.get("accepted") or 0)
         for refusal in reply.get("refused") or ():
             logger.warning("Mission Control refused a turn: %s", refusal)

@@ -109,9 +109,15 @@ class Session:
             name=name, agent=agent, goal=goal, workspace=workspace, run_key=run_key, mode=mode
         )
         self._conversation = conversation_of(
-            told | opening, where, send=self._transport.send, fail=fail, emit=emit, outbox=outbox,
-            asks=ask, beats=self._transport.send if heartbeat else None,
-        )  # fmt: skip
+            told | opening,
+            where,
+            send=self._transport.send,
+            fail=fail,
+            emit=emit,
+            outbox=outbox,
+            asks=ask,
+            beats=self._transport.send if heartbeat else None,
+        )
 
     @property
     def run_id(self) -> str | None:

@@ -122,9 +122,14 @@ class StandIn:
     def _obey(self, turn: Turn, found: Finding, choice: Choice, *, by: str) -> Go:
         """Do what was chosen, and have it told later."""
         told = {
-            "key": new_key(), "action": choice.action, "turn": turn.key, "by": by,
-            "message": choice.message, "reason": found.reason, "calls": list(found.calls),
-        }  # fmt: skip
+            "key": new_key(),
+            "action": choice.action,
+            "turn": turn.key,
+            "by": by,
+            "message": choice.message,
+            "reason": found.reason,
+            "calls": list(found.calls),
+        }
         self.alone.keep({"choice": told})
         self._settle(turn, found, choice)
         if choice.action == "terminate":

@@ -84,9 +84,13 @@ def watch(
     if isinstance(target, str):
         return Watch(target, opening)
     how = Telling(
-        tool=tool, keep=args, agent=opening.pop("agent", None), nature=nature, append=append,
+        tool=tool,
+        keep=args,
+        agent=opening.pop("agent", None),
+        nature=nature,
+        append=append,
         skipped=skipped,
-    )  # fmt: skip
+    )
     if opening:
         raise TypeError(f"watch() takes {', '.join(opening)} only after a run's name")
     wrap = functools.partial(watched, how=how)

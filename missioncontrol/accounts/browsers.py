@@ -27,15 +27,24 @@ UNNAMED = "a browser"
 """One that tells nothing of itself; the screens say it in their language."""
 # The first that fits; a browser names its ancestors too.
 _SYSTEMS = (
-    ("iPhone", "iPhone", "phone"), ("iPad", "iPad", "phone"), ("Android", "Android", "phone"),
-    ("Windows", "Windows", "desktop"), ("Mac OS X", "Mac", "desktop"),
-    ("CrOS", "ChromeOS", "desktop"), ("Linux", "Linux", "desktop"),
-)  # fmt: skip
+    ("iPhone", "iPhone", "phone"),
+    ("iPad", "iPad", "phone"),
+    ("Android", "Android", "phone"),
+    ("Windows", "Windows", "desktop"),
+    ("Mac OS X", "Mac", "desktop"),
+    ("CrOS", "ChromeOS", "desktop"),
+    ("Linux", "Linux", "desktop"),
+)
 _PROGRAMS = (
-    ("Edg", "Edge"), ("OPR/", "Opera"), ("SamsungBrowser", "Samsung Internet"),
-    ("FxiOS", "Firefox"), ("Firefox", "Firefox"), ("CriOS", "Chrome"), ("Chrome", "Chrome"),
+    ("Edg", "Edge"),
+    ("OPR/", "Opera"),
+    ("SamsungBrowser", "Samsung Internet"),
+    ("FxiOS", "Firefox"),
+    ("Firefox", "Firefox"),
+    ("CriOS", "Chrome"),
+    ("Chrome", "Chrome"),
     ("Safari", "Safari"),
-)  # fmt: skip
+)
 _MODEL = re.compile(r"Android [\d.]+; ([^;)]{2,40}?)(?: Build/[^;)]*)?\)")
 
 

@@ -25,9 +25,14 @@ def offer(
     Invitation.objects.filter(expires_at__lte=at - KEPT).delete()
     token = new_token("")
     row = Invitation.objects.create(
-        project_id=project_id, digest=token.digest, role=role, note=note, invited_by=by,
-        created_at=at, expires_at=expires_at,
-    )  # fmt: skip
+        project_id=project_id,
+        digest=token.digest,
+        role=role,
+        note=note,
+        invited_by=by,
+        created_at=at,
+        expires_at=expires_at,
+    )
     return Minted(row=row, secret=token.text)
 
 

@@ -47,11 +47,13 @@ ENGLISH = JoiningTexts(
     invites="{by} invites you to {project}",
     invites_nameless="You are invited to {project}",
     roles=MappingProxyType({"owner": "Owner", "operator": "Operator", "viewer": "Viewer"}),
-    may=MappingProxyType({
-        "owner": "You can manage members, keys, budgets and rules.",
-        "operator": "You can read everything and answer agents.",
-        "viewer": "You can read everything, but not answer agents.",
-    }),
+    may=MappingProxyType(
+        {
+            "owner": "You can manage members, keys, budgets and rules.",
+            "operator": "You can read everything and answer agents.",
+            "viewer": "You can read everything, but not answer agents.",
+        }
+    ),
     your_name="Your name",
     name_hint="Shown to other members and in the audit log.",
     name_refused="This name is taken, empty, or too long. Choose another.",
@@ -65,7 +67,7 @@ ENGLISH = JoiningTexts(
     already="The invitation was not used. An owner can change your role under Settings, Members.",
     open_it="Open Mission Control",
     too_many="Too many attempts. Wait a minute, then try again.",
-)  # fmt: skip
+)
 
 GERMAN = JoiningTexts(
     title="Einem Projekt beitreten",
@@ -75,14 +77,14 @@ GERMAN = JoiningTexts(
     go_on="Weiter",
     invites="{by} lädt zu {project} ein",
     invites_nameless="Einladung zu {project}",
-    roles=MappingProxyType(
-        {"owner": "Eigentümer", "operator": "Operator", "viewer": "Betrachter"}
+    roles=MappingProxyType({"owner": "Eigentümer", "operator": "Operator", "viewer": "Betrachter"}),
+    may=MappingProxyType(
+        {
+            "owner": "Verwaltet Mitglieder, Schlüssel, Budgets und Regeln.",
+            "operator": "Liest alles und antwortet Agenten.",
+            "viewer": "Liest alles, antwortet aber keinem Agenten.",
+        }
     ),
-    may=MappingProxyType({
-        "owner": "Verwaltet Mitglieder, Schlüssel, Budgets und Regeln.",
-        "operator": "Liest alles und antwortet Agenten.",
-        "viewer": "Liest alles, antwortet aber keinem Agenten.",
-    }),
     your_name="Name",
     name_hint="Andere Mitglieder sehen ihn, auch im Protokoll.",
     name_refused="Dieser Name ist vergeben, leer oder zu lang. Bitte einen anderen wählen.",
@@ -98,6 +100,6 @@ GERMAN = JoiningTexts(
     "Mitglieder.",
     open_it="Mission Control öffnen",
     too_many="Zu viele Versuche. Bitte eine Minute warten.",
-)  # fmt: skip
+)
 
 JOINING_TEXTS: Mapping[str, JoiningTexts] = MappingProxyType({"en": ENGLISH, "de": GERMAN})

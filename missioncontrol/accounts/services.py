@@ -66,9 +66,14 @@ def create_project(*, name: str, owner: User, at: datetime, mode: Mode = Mode.PA
 
 
 def mint_agent_key(
-    *, project: Project, name: str, at: datetime, by: str = "", reach: Reach = Reach.OWN,
+    *,
+    project: Project,
+    name: str,
+    at: datetime,
+    by: str = "",
+    reach: Reach = Reach.OWN,
     agent: str = "",
-) -> Minted[AgentKey]:  # fmt: skip
+) -> Minted[AgentKey]:
     """Make a key that lets an agent report to this project, on the runs it reaches."""
     token = new_token(AGENT_PREFIX)
     row = _keep_agent_key(project, name, token, at, by=by, reach=reach, agent=agent)
@@ -86,9 +91,15 @@ def adopt_agent_key(*, project: Project, name: str, secret: str, at: datetime) -
 
 
 def _keep_agent_key(
-    project: Project, name: str, token: Token, at: datetime, *, by: str = "", reach: Reach,
+    project: Project,
+    name: str,
+    token: Token,
+    at: datetime,
+    *,
+    by: str = "",
+    reach: Reach,
     agent: str = "",
-) -> AgentKey:  # fmt: skip
+) -> AgentKey:
     return AgentKey.objects.create(
         project=project,
         name=name,
@@ -117,9 +128,14 @@ def mint_personal_token(
     """Make a token that lets a script act as this person, or only look."""
     token = new_token(PERSON_PREFIX)
     row = PersonalToken.objects.create(
-        user=user, name=name, digest=token.digest, prefix=token.prefix, scope=scope,
-        created_at=at, expires_at=expires_at,
-    )  # fmt: skip
+        user=user,
+        name=name,
+        digest=token.digest,
+        prefix=token.prefix,
+        scope=scope,
+        created_at=at,
+        expires_at=expires_at,
+    )
     return Minted(row=row, secret=token.text)
 
 

@@ -117,15 +117,23 @@ def run_of(request: Request) -> UUID:
 
 
 async def _reply(
-    stored: Stored, refused: tuple[Refusal, ...], control: ControlState, *, judged: bool,
+    stored: Stored,
+    refused: tuple[Refusal, ...],
+    control: ControlState,
+    *,
+    judged: bool,
     waited: float | None = None,
-) -> Response:  # fmt: skip
+) -> Response:
     directive = await build(stored.run.id, control, asked_seq=stored.asked_seq)
     reply = TurnsReply(
-        accepted=stored.accepted, duplicates=stored.duplicates, refused=refused,
-        last_seq=stored.last_seq, judged=judged, directive=directive,
+        accepted=stored.accepted,
+        duplicates=stored.duplicates,
+        refused=refused,
+        last_seq=stored.last_seq,
+        judged=judged,
+        directive=directive,
         policy_version=stored.run.policy_version,
-    )  # fmt: skip
+    )
     headers: tuple[tuple[bytes, bytes], ...] = ()
     if waited is not None:
         headers = ((b"preference-applied", f"wait={waited:g}".encode()),)

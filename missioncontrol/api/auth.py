@@ -187,9 +187,13 @@ def check_owns(
 
 
 def _check_role(
-    request: Request, project: UUID, roles: frozenset[Role], refusal: str, *,
+    request: Request,
+    project: UUID,
+    roles: frozenset[Role],
+    refusal: str,
+    *,
     even_archived: bool = False,
-) -> None:  # fmt: skip
+) -> None:
     found = Membership.objects.filter(user=cast(Any, request.user), project=project)
     mine = found.select_related("project").first()
     if mine is None:

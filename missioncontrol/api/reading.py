@@ -15,9 +15,15 @@ from missioncontrol.errors import InvalidRequest
 
 MOST_TURNS = 500
 LONGEST = {
-    "key": 200, "agent": 100, "tool": 200, "state": 200, "action_class": 50, "call_id": 200,
-    "model": 100, "provider": 50,
-}  # fmt: skip
+    "key": 200,
+    "agent": 100,
+    "tool": 200,
+    "state": 200,
+    "action_class": 50,
+    "call_id": 200,
+    "model": 100,
+    "provider": 50,
+}
 HIGHEST_COST = Decimal(1_000_000)
 MOST_TOKENS = 10**10
 

@@ -224,8 +224,11 @@ THIN_PATHS: dict[str, Any] = {
             "seconds; 204 if none. `call` names the key of the proposed turn asked about; "
             "`keeper=1`: who started the agent asks, which does not count as its waiting.",
             "parameters": [
-                _RUN, _query("wait", "number"), _query("after", "integer"),
-                _query("call", "string"), _query("keeper", "integer"),
+                _RUN,
+                _query("wait", "number"),
+                _query("after", "integer"),
+                _query("call", "string"),
+                _query("keeper", "integer"),
             ],
             "security": _AGENT,
             "responses": {
@@ -247,7 +250,8 @@ THIN_PATHS: dict[str, Any] = {
                     "description": "",
                     "content": _json(
                         {
-                            "type": "object", "required": ["again_within_s"],
+                            "type": "object",
+                            "required": ["again_within_s"],
                             "properties": {"again_within_s": {"type": "number"}},
                         }
                     ),
@@ -277,7 +281,7 @@ THIN_PATHS: dict[str, Any] = {
     },
     "/api/schema/": _open_to_all("schema", {"200": "this document"}, SCHEMA_KINDS),
     **{f"/api/v1/hooks/{client}/": _hooks_of(client) for client in ADAPTERS},
-}  # fmt: skip
+}
 
 POST_TURNS: dict[str, Any] = {
     "operationId": "runs_turns_create",

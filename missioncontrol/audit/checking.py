@@ -108,11 +108,21 @@ class Walk:
 def link_of(row: JournalRow) -> Link:
     """Show a row as a link of its chain."""
     return Link(
-        id=str(row.id), project=str(row.project_id), run=str(row.run_id) if row.run_id else None,
-        seq=row.seq, type=row.type, at=row.at.isoformat(), by=row.by, version=row.version,
-        status=row.status, payload=row.payload, salt=row.salt, digest=row.digest,
-        previous=row.previous, hash=row.hash,
-    )  # fmt: skip
+        id=str(row.id),
+        project=str(row.project_id),
+        run=str(row.run_id) if row.run_id else None,
+        seq=row.seq,
+        type=row.type,
+        at=row.at.isoformat(),
+        by=row.by,
+        version=row.version,
+        status=row.status,
+        payload=row.payload,
+        salt=row.salt,
+        digest=row.digest,
+        previous=row.previous,
+        hash=row.hash,
+    )
 
 
 def _run_faults(run: Run, project: ProjectChain) -> tuple[int, list[Fault]]:

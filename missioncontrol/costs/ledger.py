@@ -74,10 +74,19 @@ def enter(tx: RunTransaction, run: Run, call: Call) -> tuple[ModelCall, Use]:
         _note_recent(run, cost, minute=int(tx.at.timestamp()) // 60)
     row = row_of(tx, run, call, cost)
     tx.record(
-        run, CostAttributed, by="agent", source=call.source, cost_usd=cost, call_id=call.call_id,
-        agent=call.agent, model=row.model, provider=call.provider, usage=call.usage,
-        priced_by=pricer, turn_seq=call.turn_seq,
-    )  # fmt: skip
+        run,
+        CostAttributed,
+        by="agent",
+        source=call.source,
+        cost_usd=cost,
+        call_id=call.call_id,
+        agent=call.agent,
+        model=row.model,
+        provider=call.provider,
+        usage=call.usage,
+        priced_by=pricer,
+        turn_seq=call.turn_seq,
+    )
     return row, Use(usd=cost or Decimal(0), tokens=usage.total)
 
 
@@ -130,10 +139,19 @@ def row_of(tx: RunTransaction, run: Run, call: Call, cost: Decimal | None) -> Mo
     usage = call.usage or Usage()
     tokens = {column: getattr(usage, name) for name, column in USAGE_COLUMNS.items()}
     return ModelCall(
-        run=run, project_id=run.project_id, call_id=call.call_id, at=tx.at, agent=call.agent,
-        model=call.model or run.model, source=call.source, cost_usd=cost,
-        began_at=call.began_at, turn_seq=call.turn_seq, turn_key=call.turn_key, **tokens,
-    )  # fmt: skip
+        run=run,
+        project_id=run.project_id,
+        call_id=call.call_id,
+        at=tx.at,
+        agent=call.agent,
+        model=call.model or run.model,
+        source=call.source,
+        cost_usd=cost,
+        began_at=call.began_at,
+        turn_seq=call.turn_seq,
+        turn_key=call.turn_key,
+        **tokens,
+    )
 
 
 def cost_of(

@@ -62,10 +62,18 @@ def _allow(
     by: str,
 ) -> None:
     entry = AllowlistEntry.objects.create(
-        id=new_id(), project=run.project, scope=scope, run=run if scope == "run" else None,
-        agent=run.agent if scope == "agent" else None, pattern=pattern, match="exact",
-        expires_at=expires_at, created_by=by, created_at=tx.at, reason=reason,
-    )  # fmt: skip
+        id=new_id(),
+        project=run.project,
+        scope=scope,
+        run=run if scope == "run" else None,
+        agent=run.agent if scope == "agent" else None,
+        pattern=pattern,
+        match="exact",
+        expires_at=expires_at,
+        created_by=by,
+        created_at=tx.at,
+        reason=reason,
+    )
     tx.record(run, AllowlistChanged, by=by, change="added", entry=entry.id, pattern=entry.pattern)
 
 
@@ -135,10 +143,18 @@ def grant_of(run: Run, call: str, *, at: datetime) -> Literal["once", "session"]
 
 
 def add_entry(
-    project: UUID, *, scope: str, pattern: str, match: str, by: str, at: datetime,
-    run: UUID | None = None, agent: str | None = None, expires_at: datetime | None = None,
+    project: UUID,
+    *,
+    scope: str,
+    pattern: str,
+    match: str,
+    by: str,
+    at: datetime,
+    run: UUID | None = None,
+    agent: str | None = None,
+    expires_at: datetime | None = None,
     reason: str = "",
-) -> AllowlistEntry:  # fmt: skip
+) -> AllowlistEntry:
     """Add an entry by hand and write it to the project's chain.
 
     Raises:
@@ -150,9 +166,18 @@ def add_entry(
     if run and not Run.objects.filter(pk=run, project_id=project).exists():
         raise NotFound("The run")
     entry = AllowlistEntry.objects.create(
-        id=new_id(), project_id=project, scope=scope, pattern=pattern, match=match, run_id=run,
-        agent=agent, expires_at=expires_at, created_by=by, created_at=at, reason=reason,
-    )  # fmt: skip
+        id=new_id(),
+        project_id=project,
+        scope=scope,
+        pattern=pattern,
+        match=match,
+        run_id=run,
+        agent=agent,
+        expires_at=expires_at,
+        created_by=by,
+        created_at=at,
+        reason=reason,
+    )
     _tell(entry, "added", by=by, at=at)
     return entry
 

@@ -87,10 +87,20 @@ def _take(tx: RunTransaction, run: Run, choice: LateChoice, *, body: str) -> Int
         cards.close_card(tx, run, resolution=choice.action, by=by)
         _let_go(tx, run, choice, card, by=by)
     made = Intervention(
-        id=new_id(), run=run, decision=card, key=choice.key, body=body, action=choice.action,
-        message=masked_text(choice.message), status="acknowledged", by=by, version=run.version,
-        at=tx.at, delivered_at=tx.at, acknowledged_at=tx.at,
-    )  # fmt: skip
+        id=new_id(),
+        run=run,
+        decision=card,
+        key=choice.key,
+        body=body,
+        action=choice.action,
+        message=masked_text(choice.message),
+        status="acknowledged",
+        by=by,
+        version=run.version,
+        at=tx.at,
+        delivered_at=tx.at,
+        acknowledged_at=tx.at,
+    )
     made.save(force_insert=True)
     row = rows.intervention_row(made, run)
     tx.record(run, InterventionMade, by=by, row=row)

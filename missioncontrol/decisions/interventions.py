@@ -202,10 +202,19 @@ def _perform(
         raise NoSuchMove(run.status, tap.action)
     tx.bump(run)
     made = Intervention(
-        id=new_id(), run=run, decision=decision, key=tap.key, body=_body(tap), action=tap.action,
-        message=tap.message, status="asked", by=by, version=run.version, at=tx.at,
+        id=new_id(),
+        run=run,
+        decision=decision,
+        key=tap.key,
+        body=_body(tap),
+        action=tap.action,
+        message=tap.message,
+        status="asked",
+        by=by,
+        version=run.version,
+        at=tx.at,
         lifted=lifted,
-    )  # fmt: skip
+    )
     made.save(force_insert=True)
     is_heard = run.gave_up_at is None or run.parked
     if decision is not None and decision.kind == PERMISSION:

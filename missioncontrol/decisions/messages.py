@@ -78,11 +78,22 @@ def tell_controller(
         return
     deed = "was stopped" if event == "session.terminated" else "has been warned"
     ControllerNote.objects.create(
-        id=new_id(), run=run, event=event, decision=decision, at=tx.at, due_at=tx.at,
+        id=new_id(),
+        run=run,
+        event=event,
+        decision=decision,
+        at=tx.at,
+        due_at=tx.at,
         text=f"The run {quoted(run.name)} ({run.id}), which you control, {deed}: {said}",
         payload={
-            "event": event, "run": str(run.id), "name": run.name, "agent": run.agent,
-            "project": str(run.project_id), "status": run.status, "reason": said,
-            "decision": str(decision) if decision else None, "at": tx.at.isoformat(),
+            "event": event,
+            "run": str(run.id),
+            "name": run.name,
+            "agent": run.agent,
+            "project": str(run.project_id),
+            "status": run.status,
+            "reason": said,
+            "decision": str(decision) if decision else None,
+            "at": tx.at.isoformat(),
         },
-    )  # fmt: skip
+    )

@@ -54,11 +54,20 @@ def open_card(
     tx.bump(run)
     shown = _evidence(run, call, turn, at=tx.at)
     decision = Decision(
-        id=new_id(), run=run, status="open", kind=PERMISSION, detector="", holds=False,
-        agent=call.agent or run.agent, signal={"turns": list(shown.turns)},
-        evidence=rows.evidences.dump_python(shown, mode="json"), version=run.version,
-        opened_at=tx.at, heard_at=tx.at, expires_at=until,
-    )  # fmt: skip
+        id=new_id(),
+        run=run,
+        status="open",
+        kind=PERMISSION,
+        detector="",
+        holds=False,
+        agent=call.agent or run.agent,
+        signal={"turns": list(shown.turns)},
+        evidence=rows.evidences.dump_python(shown, mode="json"),
+        version=run.version,
+        opened_at=tx.at,
+        heard_at=tx.at,
+        expires_at=until,
+    )
     decision.save(force_insert=True)
     run.open_permissions += 1
     row = rows.decision_row(decision, run)
@@ -96,10 +105,20 @@ def _evidence(run: Run, call: GuardTurn, turn: Turn | None, *, at: datetime) -> 
     )
     return CardEvidence(
         summary=f"It asks for permission to use {asks.tool}.",
-        turns=(turn.seq,) if turn else (), items=(item,) if turn else (), calls=(call_text(call),),
-        repeats=0, limit=0, similarity=None, threshold=None, changed=None, spent=None,
-        ceiling=None, unit=None, cost_usd=None, asks=asks,
-    )  # fmt: skip
+        turns=(turn.seq,) if turn else (),
+        items=(item,) if turn else (),
+        calls=(call_text(call),),
+        repeats=0,
+        limit=0,
+        similarity=None,
+        threshold=None,
+        changed=None,
+        spent=None,
+        ceiling=None,
+        unit=None,
+        cost_usd=None,
+        asks=asks,
+    )
 
 
 def _asked(call: GuardTurn) -> AskedCall:

@@ -26,11 +26,19 @@ def escalate(tx: RunTransaction, run: Run, signal: Signal, *, row: Turn, judged:
     asked = _escalation_of(run, signal)
     message = _tell(tx, run, asked, agent=row.agent)
     tx.record(
-        run, EscalationAsked, by="guard", reason=asked.reason, decision=decision.id,
-        detector=asked.detector, kind=asked.kind, repeats=asked.repeats,
-        agent=row.agent or None, turn_seq=row.seq, first_error=asked.first_error,
+        run,
+        EscalationAsked,
+        by="guard",
+        reason=asked.reason,
+        decision=decision.id,
+        detector=asked.detector,
+        kind=asked.kind,
+        repeats=asked.repeats,
+        agent=row.agent or None,
+        turn_seq=row.seq,
+        first_error=asked.first_error,
         message=message.id if message else None,
-    )  # fmt: skip
+    )
     messages.tell_controller(tx, run, "escalation.asked", asked.reason, decision=decision.id)
 
 

@@ -108,11 +108,21 @@ def sweep() -> None:
     """Do what a lost message or a passed moment left undone; every 2 s."""
     connection.close_if_unusable_or_obsolete()
     at = now()
-    for deed in (_judge_left, deadlines.give_up_abandoned, deadlines.expire_unanswered,
-                 deadlines.miss_unheard, budgets.begin_day,
-                 _lose_unheard, presence.end_stopped,
-                 presence.end_finished, permissions.time_out_unheard, _rule_late,
-                 _take_up_backtests, _tell_controllers, linking.link_awaited):  # fmt: skip
+    for deed in (
+        _judge_left,
+        deadlines.give_up_abandoned,
+        deadlines.expire_unanswered,
+        deadlines.miss_unheard,
+        budgets.begin_day,
+        _lose_unheard,
+        presence.end_stopped,
+        presence.end_finished,
+        permissions.time_out_unheard,
+        _rule_late,
+        _take_up_backtests,
+        _tell_controllers,
+        linking.link_awaited,
+    ):
         try:
             deed(at=at)
         except Exception:

@@ -68,9 +68,17 @@ class Member:
 
 
 MEMBER_COLUMNS = (
-    "id", "parent_id", "relation", "name", "agent", "goal", "status", "detected_obs", "streak_obs",
+    "id",
+    "parent_id",
+    "relation",
+    "name",
+    "agent",
+    "goal",
+    "status",
+    "detected_obs",
+    "streak_obs",
     "kin_forgotten",
-)  # fmt: skip
+)
 
 
 @dataclass(slots=True)

@@ -13,10 +13,28 @@ from missioncontrol.reports.cost_csv import FORMULA
 from missioncontrol.wire.history import HistoryRow
 
 COLUMNS = (
-    "id", "project", "name", "agent", "status", "mode", "model", "goal", "started_at", "ended_at",
-    "turns", "calls", "cost_usd", "judge_cost_usd", "unpriced_calls", "loop_cost_usd",
-    "why_kind", "why", "resolution", "by", "recovered",
-)  # fmt: skip
+    "id",
+    "project",
+    "name",
+    "agent",
+    "status",
+    "mode",
+    "model",
+    "goal",
+    "started_at",
+    "ended_at",
+    "turns",
+    "calls",
+    "cost_usd",
+    "judge_cost_usd",
+    "unpriced_calls",
+    "loop_cost_usd",
+    "why_kind",
+    "why",
+    "resolution",
+    "by",
+    "recovered",
+)
 
 
 def jsonl(rows: Iterable[HistoryRow]) -> Iterator[bytes]:

@@ -20,7 +20,9 @@ TOOL, AGENT = "\u00a7", "\u00b6"
 """Signs before a tag; no word holds one."""
 
 _PLAIN = re.compile(r"[a-z0-9]+")
-_ANY = re.compile("[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af]|[^\\W_\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af]+")  # fmt: skip  # noqa: E501
+_ANY = re.compile(
+    "[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af]|[^\\W_\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af]+"
+)
 _UNFIT = re.compile(r"[\W_]+")
 
 

@@ -16,10 +16,22 @@ from urllib.parse import urlsplit
 
 Problem = Literal["none", "form", "local"]
 MAIL = re.compile(r"mailto:[^@\s<>,?]+@([^@\s<>,?/]+)")
-LOCAL = frozenset({
-    "localhost", "local", "localdomain", "internal", "lan", "home", "corp", "test", "invalid",
-    "example", "arpa", "onion",
-})  # fmt: skip
+LOCAL = frozenset(
+    {
+        "localhost",
+        "local",
+        "localdomain",
+        "internal",
+        "lan",
+        "home",
+        "corp",
+        "test",
+        "invalid",
+        "example",
+        "arpa",
+        "onion",
+    }
+)
 EXAMPLES = frozenset({"example.com", "example.org", "example.net"})
 
 

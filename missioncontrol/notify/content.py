@@ -109,17 +109,30 @@ def card_of(row: DecisionRow, run: Run, *, at: datetime) -> Card:
     fix = redact(row.verdict.fix) if row.verdict and row.verdict.fix else None
     meters = rows.meters(run, new_points=0, at=at)
     return Card(
-        decision=row.id, run=run.id, run_name=bounded(run.name, 100), agent=bounded(row.agent, 100),
-        version=row.version, kind=row.kind, holds=row.holds,
-        what=bounded(row.evidence.summary, LONGEST_TEXT), loop_usd=row.evidence.cost_usd,
-        cost_usd=meters.cost_usd + meters.judge_cost_usd, unpriced_calls=meters.unpriced_calls,
+        decision=row.id,
+        run=run.id,
+        run_name=bounded(run.name, 100),
+        agent=bounded(row.agent, 100),
+        version=row.version,
+        kind=row.kind,
+        holds=row.holds,
+        what=bounded(row.evidence.summary, LONGEST_TEXT),
+        loop_usd=row.evidence.cost_usd,
+        cost_usd=meters.cost_usd + meters.judge_cost_usd,
+        unpriced_calls=meters.unpriced_calls,
         burn_usd_per_hour=meters.burn_usd_per_hour,
         fix=fix if fix and len(fix) <= LONGEST_TEXT else None,
         long_fix=fix is not None and len(fix) > LONGEST_TEXT,
-        scope=row.evidence.scope, spent=row.evidence.spent, ceiling=row.evidence.ceiling,
-        unit=row.evidence.unit, actions=row.actions, opened_at=row.opened_at,
-        expires_at=row.expires_at, unanswered=row.unanswered, **_asked(row.evidence.asks),
-    )  # fmt: skip
+        scope=row.evidence.scope,
+        spent=row.evidence.spent,
+        ceiling=row.evidence.ceiling,
+        unit=row.evidence.unit,
+        actions=row.actions,
+        opened_at=row.opened_at,
+        expires_at=row.expires_at,
+        unanswered=row.unanswered,
+        **_asked(row.evidence.asks),
+    )
 
 
 def _asked(asks: AskedCall | None) -> dict[str, Any]:

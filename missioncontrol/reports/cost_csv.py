@@ -10,11 +10,31 @@ from decimal import Decimal
 from missioncontrol.wire.costs import CostAccount, CostGroup
 
 COLUMNS = (
-    "from", "to", "time_zone", "group_by", "key", "name", "total_usd", "agents_usd", "judge_usd",
-    "before_usd", "calls", "judge_calls", "unpriced_calls", "unpriced_models", "input_tokens",
-    "cache_read_tokens", "cache_write_tokens", "output_tokens", "runs", "loops", "stops",
-    "saved_low_usd", "saved_likely_usd", "saved_high_usd",
-)  # fmt: skip
+    "from",
+    "to",
+    "time_zone",
+    "group_by",
+    "key",
+    "name",
+    "total_usd",
+    "agents_usd",
+    "judge_usd",
+    "before_usd",
+    "calls",
+    "judge_calls",
+    "unpriced_calls",
+    "unpriced_models",
+    "input_tokens",
+    "cache_read_tokens",
+    "cache_write_tokens",
+    "output_tokens",
+    "runs",
+    "loops",
+    "stops",
+    "saved_low_usd",
+    "saved_likely_usd",
+    "saved_high_usd",
+)
 FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "\uff1d", "\uff0b", "\uff0d", "\uff20")
 """What makes a spreadsheet run a cell instead of showing it; the last four are the wide
 signs of East Asian keyboards, which some read alike.
@@ -49,12 +69,31 @@ def group_lines(told: CostAccount, by: str, groups: Iterable[CostGroup]) -> Iter
     for one in groups:
         used, saved = one.usage, one.saved
         yield [
-            told.first_day, told.last_day, told.time_zone, by, one.key, one.name,
-            total_of(one), one.cost_usd, one.judge_cost_usd, one.before_usd, one.calls,
-            one.judge_calls, one.unpriced_calls, " ".join(one.unpriced_models), used.input,
-            used.cache_read, used.cache_write_5m + used.cache_write_1h, used.output, one.runs,
-            one.loops, saved.stops, saved.low_usd, saved.likely_usd, saved.high_usd,
-        ]  # fmt: skip
+            told.first_day,
+            told.last_day,
+            told.time_zone,
+            by,
+            one.key,
+            one.name,
+            total_of(one),
+            one.cost_usd,
+            one.judge_cost_usd,
+            one.before_usd,
+            one.calls,
+            one.judge_calls,
+            one.unpriced_calls,
+            " ".join(one.unpriced_models),
+            used.input,
+            used.cache_read,
+            used.cache_write_5m + used.cache_write_1h,
+            used.output,
+            one.runs,
+            one.loops,
+            saved.stops,
+            saved.low_usd,
+            saved.likely_usd,
+            saved.high_usd,
+        ]
 
 
 def total_of(group: CostGroup) -> Decimal | None:
@@ -67,8 +106,28 @@ def sum_line(told: CostAccount) -> list[object]:
     """Return the line of the sum."""
     spent, saved = told.spent, told.saved
     return [
-        told.first_day, told.last_day, told.time_zone, "total", "", "Total with judge",
-        spent.total_usd, spent.agents_usd, spent.judge_usd, told.before_by_then_usd, spent.calls,
-        spent.judge_calls, spent.unpriced_calls, "", None, None, None, None, spent.runs,
-        spent.loops, spent.stops, saved.low_usd, saved.likely_usd, saved.high_usd,
-    ]  # fmt: skip
+        told.first_day,
+        told.last_day,
+        told.time_zone,
+        "total",
+        "",
+        "Total with judge",
+        spent.total_usd,
+        spent.agents_usd,
+        spent.judge_usd,
+        told.before_by_then_usd,
+        spent.calls,
+        spent.judge_calls,
+        spent.unpriced_calls,
+        "",
+        None,
+        None,
+        None,
+        None,
+        spent.runs,
+        spent.loops,
+        spent.stops,
+        saved.low_usd,
+        saved.likely_usd,
+        saved.high_usd,
+    ]

@@ -79,11 +79,20 @@ def _deliveries(report: CostReport) -> Counter[str]:
 def _row_of(report: CostReport) -> ReportRow:
     told = _account.validate_python(report.account)
     return ReportRow(
-        id=report.id, project=report.project_id, project_name=report.project.name,
-        day=report.day.isoformat(), time_zone=report.time_zone, version=report.version,
-        reason=report.reason, made_at=report.made_at, spent=told.spent, was_usd=_was(report),
-        before_usd=told.before.total_usd, budget=told.budget, saved=told.saved,
-    )  # fmt: skip
+        id=report.id,
+        project=report.project_id,
+        project_name=report.project.name,
+        day=report.day.isoformat(),
+        time_zone=report.time_zone,
+        version=report.version,
+        reason=report.reason,
+        made_at=report.made_at,
+        spent=told.spent,
+        was_usd=_was(report),
+        before_usd=told.before.total_usd,
+        budget=told.budget,
+        saved=told.saved,
+    )
 
 
 def _was(report: CostReport) -> Decimal | None:

@@ -191,9 +191,21 @@ class _Batch:
 
 
 COMPLETION_COLUMNS = (
-    "obs", "phase", "content", "result", "error", "files", "state", "call_id", "model",
-    "provider", "usage", "cost_usd", "done_at", "digest",
-)  # fmt: skip
+    "obs",
+    "phase",
+    "content",
+    "result",
+    "error",
+    "files",
+    "state",
+    "call_id",
+    "model",
+    "provider",
+    "usage",
+    "cost_usd",
+    "done_at",
+    "digest",
+)
 
 
 _KNOWN = CompiledQuery(lambda runs, keys: Turn.objects.filter(run_id__in=runs, key__in=keys))
@@ -201,12 +213,21 @@ _KNOWN = CompiledQuery(lambda runs, keys: Turn.objects.filter(run_id__in=runs, k
 
 def _turn_of(run: Run, turn: GuardTurn, *, at: datetime) -> Turn:
     row = Turn(
-        id=new_id(), run_id=run.id, seq=run.last_seq, first_obs=run.last_obs, obs=run.last_obs,
-        key=turn.key, agent=turn.agent or run.agent, role=turn.role, phase=turn.phase,
-        tool=turn.tool, args=turn.args,
-        action_class=action_class(turn), ts=storable_moment(turn.ts) or at,
+        id=new_id(),
+        run_id=run.id,
+        seq=run.last_seq,
+        first_obs=run.last_obs,
+        obs=run.last_obs,
+        key=turn.key,
+        agent=turn.agent or run.agent,
+        role=turn.role,
+        phase=turn.phase,
+        tool=turn.tool,
+        args=turn.args,
+        action_class=action_class(turn),
+        ts=storable_moment(turn.ts) or at,
         nature=asdict(turn.nature) if turn.nature else None,
-    )  # fmt: skip
+    )
     _fill_outcome(row, turn, at=at)
     return row
 

@@ -63,11 +63,27 @@ METER_COLUMNS = frozenset(
 )
 DESCRIPTION = frozenset(
     {
-        "id", "project_id", "key", "name", "goal", "task_type", "policy", "capabilities",
-        "metadata", "workspace", "parent_id", "parent_key", "relation", "root", "lineage",
-        "controller_id", "controller_url", "started_at", "opened_by",
+        "id",
+        "project_id",
+        "key",
+        "name",
+        "goal",
+        "task_type",
+        "policy",
+        "capabilities",
+        "metadata",
+        "workspace",
+        "parent_id",
+        "parent_key",
+        "relation",
+        "root",
+        "lineage",
+        "controller_id",
+        "controller_url",
+        "started_at",
+        "opened_by",
     }
-)  # fmt: skip
+)
 """What a run is, told once; written by `runs.services`, never compared."""
 STATE_NAMES = tuple(
     field.attname for field in Run._meta.concrete_fields if field.attname not in DESCRIPTION
@@ -378,10 +394,19 @@ def _row_of(event: EventHead, *, previous: str) -> JournalRow:
     payload = canonical({name: dumped[name] for name in dumped.keys() - HEAD_FIELDS})
     salt = secrets.token_hex(16)
     row = JournalRow(
-        project_id=event.project, run_id=event.run, seq=event.seq, type=kind, at=event.at,
-        by=event.by, version=event.version, status=event.status, payload=payload, salt=salt,
-        digest=payload_digest(payload, salt), previous=previous,
-    )  # fmt: skip
+        project_id=event.project,
+        run_id=event.run,
+        seq=event.seq,
+        type=kind,
+        at=event.at,
+        by=event.by,
+        version=event.version,
+        status=event.status,
+        payload=payload,
+        salt=salt,
+        digest=payload_digest(payload, salt),
+        previous=previous,
+    )
     row.hash = row_hash(rows.header(row), previous=previous, digest=row.digest)
     return row
 

@@ -178,18 +178,28 @@ def _create(
     opener: KeyHolder | None,
 ) -> Run:
     run = Run(
-        id=new_id(), project=project, key=request.key or None,
+        id=new_id(),
+        project=project,
+        key=request.key or None,
         opened_by=opener.key if opener else None,
-        name=request.name, agent=request.agent, goal=request.goal, task_type=request.task_type,
-        mode=request.mode or project.mode, policy=request.policy,
+        name=request.name,
+        agent=request.agent,
+        goal=request.goal,
+        task_type=request.task_type,
+        mode=request.mode or project.mode,
+        policy=request.policy,
         policy_version=None if request.policy else project.policy_version,
-        budget=request.budget, capabilities=request.capabilities,
-        metadata=request.metadata, workspace=list(request.workspace),
+        budget=request.budget,
+        capabilities=request.capabilities,
+        metadata=request.metadata,
+        workspace=list(request.workspace),
         parent_key=request.parent_key or "",
         relation=request.relation if request.parent_key else "",
-        controller=_controller(project, request), controller_url=_controller_url(request),
-        started_at=at, observed_only=observed_only,
-    )  # fmt: skip
+        controller=_controller(project, request),
+        controller_url=_controller_url(request),
+        started_at=at,
+        observed_only=observed_only,
+    )
     parent = _run_of_project(project, request.parent) or lineage.named_parent(
         project, request.parent_key
     )
@@ -220,14 +230,29 @@ def open_successor(tx: RunTransaction, run: Run, *, key: str, by: str) -> Run:
     """
     whole = Run.objects.get(pk=run.pk)
     fresh = Run(
-        id=new_id(), project=run.project, key=key, name=run.name, agent=run.agent,
+        id=new_id(),
+        project=run.project,
+        key=key,
+        name=run.name,
+        agent=run.agent,
         opened_by=run.opened_by,
-        goal=whole.goal, task_type=run.task_type, mode=run.mode, policy=run.policy,
-        policy_version=run.policy_version, budget=run.budget, capabilities=run.capabilities,
-        metadata=whole.metadata, workspace=whole.workspace, parent=run,
-        relation="restart", root=run.root if run.lineage else None, lineage=run.lineage,
-        controller_id=run.controller_id, controller_url=run.controller_url, started_at=tx.at,
-    )  # fmt: skip
+        goal=whole.goal,
+        task_type=run.task_type,
+        mode=run.mode,
+        policy=run.policy,
+        policy_version=run.policy_version,
+        budget=run.budget,
+        capabilities=run.capabilities,
+        metadata=whole.metadata,
+        workspace=whole.workspace,
+        parent=run,
+        relation="restart",
+        root=run.root if run.lineage else None,
+        lineage=run.lineage,
+        controller_id=run.controller_id,
+        controller_url=run.controller_url,
+        started_at=tx.at,
+    )
     _begin(tx, fresh, by=by, chosen=())
     return fresh
 

@@ -299,12 +299,20 @@ def _one_if(**said: Any) -> Case:
 
 def _point(one: dict[str, Any]) -> SeriesPoint:
     return SeriesPoint(
-        from_seq=one["from_seq"], to_seq=one["to_seq"], at=one["at"],
-        score=one["score_max"], score_least=one["score_min"],
-        changed=bool(one["moved"]), signals=one["signals"], failures=one["failures"],
-        cost_usd=_dollars(one["cost"]), fresh=one["most_fresh"], cached=one["most_cached"],
-        output=one["most_output"], tokens=one["tokens"],
-    )  # fmt: skip
+        from_seq=one["from_seq"],
+        to_seq=one["to_seq"],
+        at=one["at"],
+        score=one["score_max"],
+        score_least=one["score_min"],
+        changed=bool(one["moved"]),
+        signals=one["signals"],
+        failures=one["failures"],
+        cost_usd=_dollars(one["cost"]),
+        fresh=one["most_fresh"],
+        cached=one["most_cached"],
+        output=one["most_output"],
+        tokens=one["tokens"],
+    )
 
 
 def _dollars(amount: Decimal | None) -> Decimal:

@@ -33,9 +33,16 @@ RENEW_BEFORE = timedelta(days=30)
 SKEW = timedelta(days=1)
 """A phone's clock may be behind."""
 PRIVATE = (
-    "10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "100.64.0.0/10", "127.0.0.0/8",
-    "169.254.0.0/16", "fc00::/7", "fe80::/10", "::1/128",
-)  # fmt: skip
+    "10.0.0.0/8",
+    "172.16.0.0/12",
+    "192.168.0.0/16",
+    "100.64.0.0/10",
+    "127.0.0.0/8",
+    "169.254.0.0/16",
+    "fc00::/7",
+    "fe80::/10",
+    "::1/128",
+)
 LOCAL = ("localhost", "local", "lan", "home.arpa", "internal")
 _NETWORKS = tuple(ipaddress.ip_network(block) for block in PRIVATE)
 
@@ -149,9 +156,12 @@ def _issue(authority: Signer, names: list[str], at: datetime) -> Signer:
 
 
 def _begin(
-    subject: x509.Name, issuer: x509.Name, key: ec.EllipticCurvePrivateKey, at: datetime,
+    subject: x509.Name,
+    issuer: x509.Name,
+    key: ec.EllipticCurvePrivateKey,
+    at: datetime,
     life: timedelta,
-) -> x509.CertificateBuilder:  # fmt: skip
+) -> x509.CertificateBuilder:
     return (
         x509.CertificateBuilder()
         .subject_name(subject)
@@ -166,10 +176,16 @@ def _begin(
 
 def _usage(*, signs: bool) -> x509.KeyUsage:
     return x509.KeyUsage(
-        digital_signature=not signs, key_cert_sign=signs, crl_sign=signs,
-        content_commitment=False, key_encipherment=False, data_encipherment=False,
-        key_agreement=False, encipher_only=False, decipher_only=False,
-    )  # fmt: skip
+        digital_signature=not signs,
+        key_cert_sign=signs,
+        crl_sign=signs,
+        content_commitment=False,
+        key_encipherment=False,
+        data_encipherment=False,
+        key_agreement=False,
+        encipher_only=False,
+        decipher_only=False,
+    )
 
 
 def _is_good(files: Served, authority: x509.Certificate, names: list[str], at: datetime) -> bool:

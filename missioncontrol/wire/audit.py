@@ -33,10 +33,25 @@ class AuditRow:
 
 
 FaultKind = Literal[
-    "changed", "blanked", "missing", "unlinked", "cut", "unsigned", "rewritten", "dropped",
-    "run_missing", "unanchored", "erasure", "run_row", "turn_changed", "turn_missing",
-    "turn_added", "older_copy", "other_history", "heads_file",
-]  # fmt: skip
+    "changed",
+    "blanked",
+    "missing",
+    "unlinked",
+    "cut",
+    "unsigned",
+    "rewritten",
+    "dropped",
+    "run_missing",
+    "unanchored",
+    "erasure",
+    "run_row",
+    "turn_changed",
+    "turn_missing",
+    "turn_added",
+    "older_copy",
+    "other_history",
+    "heads_file",
+]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

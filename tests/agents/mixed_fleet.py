@@ -191,9 +191,10 @@ class ClaudeHooks(HookedAgent):
 
     def ask(self, path: str) -> str | None:
         self.call = {
-            "tool_name": "Read", "tool_input": {"file_path": path},
+            "tool_name": "Read",
+            "tool_input": {"file_path": path},
             "tool_use_id": f"toolu_{next(self.calls)}",
-        }  # fmt: skip
+        }
         self.output = self.hook("PreToolUse", **self.call).get("hookSpecificOutput", {})
         denied = self.output.get("permissionDecision") == "deny"
         return str(self.output["permissionDecisionReason"]) if denied else None

@@ -118,15 +118,22 @@ def test_hooks_transcript_logs_and_spans_together_are_counted_once(installation,
     headers = f"Authorization=Bearer {installation.agent_key}"
 
     worked = Worked(
-        installation, api, client, **LOG,
-        OTEL_EXPORTER_OTLP_ENDPOINT=installation.url, OTEL_EXPORTER_OTLP_HEADERS=headers,
-    )  # fmt: skip
+        installation,
+        api,
+        client,
+        **LOG,
+        OTEL_EXPORTER_OTLP_ENDPOINT=installation.url,
+        OTEL_EXPORTER_OTLP_HEADERS=headers,
+    )
 
     run = worked.counted("logs")
     assert Decimal(run["cost_usd"]) == worked.calls * A_CALL
     assert the_tools_of(worked) == [
-        ("Agent", "done"), ("Bash", "done"), ("Bash", "done"), ("Read", "done"),
-    ]  # fmt: skip
+        ("Agent", "done"),
+        ("Bash", "done"),
+        ("Bash", "done"),
+        ("Read", "done"),
+    ]
     wait_for(lambda: costs_by_turn(worked) == [A_CALL] * len(STEPS))
 
 
@@ -141,13 +148,22 @@ def test_its_telemetry_alone_is_a_run_with_its_turns_and_its_cost(installation, 
     headers = f"Authorization=Bearer {installation.agent_key}"
 
     worked = Worked(
-        installation, api, client, **LOG, OTEL_LOG_TOOL_DETAILS="1", OTEL_LOG_USER_PROMPTS="1",
-        OTEL_EXPORTER_OTLP_ENDPOINT=installation.url, OTEL_EXPORTER_OTLP_HEADERS=headers,
-    )  # fmt: skip
+        installation,
+        api,
+        client,
+        **LOG,
+        OTEL_LOG_TOOL_DETAILS="1",
+        OTEL_LOG_USER_PROMPTS="1",
+        OTEL_EXPORTER_OTLP_ENDPOINT=installation.url,
+        OTEL_EXPORTER_OTLP_HEADERS=headers,
+    )
 
     run = worked.counted("logs")
     assert Decimal(run["cost_usd"]) == worked.calls * A_CALL
     assert the_tools_of(worked) == [
-        ("Agent", "done"), ("Bash", "done"), ("Bash", "done"), ("Read", "done"),
-    ]  # fmt: skip
+        ("Agent", "done"),
+        ("Bash", "done"),
+        ("Bash", "done"),
+        ("Read", "done"),
+    ]
     assert (run["name"], run["capabilities"]["hold"]) == ("claude-code: Do it.", False)

@@ -14,9 +14,12 @@ from guard.pricing import price
 
 KEY, URL = "mc_secret_key_1234567890", "http://127.0.0.1:9"
 USAGE = {
-    "input_tokens": 1200, "cache_creation_input_tokens": 300, "cache_read_input_tokens": 9000,
-    "output_tokens": 42, "cache_creation": {"ephemeral_1h_input_tokens": 0},
-}  # fmt: skip
+    "input_tokens": 1200,
+    "cache_creation_input_tokens": 300,
+    "cache_read_input_tokens": 9000,
+    "output_tokens": 42,
+    "cache_creation": {"ephemeral_1h_input_tokens": 0},
+}
 
 
 def a_record(message_id, *, model="claude-sonnet-4-5", **more):
@@ -72,8 +75,9 @@ def test_a_subagents_calls_are_read_and_are_its_own(transcript):
     (folder / "agent-a1.meta.json").write_text(json.dumps({"agentType": "Explore"}))
 
     assert {(call.call_id, call.agent) for call in told_by(transcript)} == {
-        ("msg_1", ""), ("msg_2", "Explore:a1"),
-    }  # fmt: skip
+        ("msg_1", ""),
+        ("msg_2", "Explore:a1"),
+    }
 
 
 def test_what_claude_code_says_itself_costs_nothing(transcript):

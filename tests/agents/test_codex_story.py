@@ -142,9 +142,13 @@ def test_what_it_cost_is_what_the_endpoint_counted(installation, looping, person
     )
     assert asked == 4
     assert counted["usage"] == {
-        "input": 500 * 4, "cache_read": 1000 * 4, "cache_write_5m": 0, "cache_write_1h": 0,
-        "output": 42 * 4, "reasoning": 10 * 4,
-    }  # fmt: skip
+        "input": 500 * 4,
+        "cache_read": 1000 * 4,
+        "cache_write_5m": 0,
+        "cache_write_1h": 0,
+        "output": 42 * 4,
+        "reasoning": 10 * 4,
+    }
     assert Decimal(counted["cost_usd"]) == ONE_CALL * 4
 
 

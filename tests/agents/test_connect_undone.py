@@ -33,9 +33,12 @@ def home(tmp_path, monkeypatch):
     home.mkdir()
     monkeypatch.setenv("HOME", str(home))
     for name in (
-        "MISSIONCONTROL_URL", "MISSIONCONTROL_KEY", "CLAUDE_CONFIG_DIR", "CODEX_HOME",
+        "MISSIONCONTROL_URL",
+        "MISSIONCONTROL_KEY",
+        "CLAUDE_CONFIG_DIR",
+        "CODEX_HOME",
         "GEMINI_CLI_HOME",
-    ):  # fmt: skip
+    ):
         monkeypatch.delenv(name, raising=False)
     return home
 

@@ -34,8 +34,9 @@ def test_two_agents_are_held_at_their_fourth_hand_over_until_a_tap_decides(perso
     asked, *handed_over = person.turns(run["id"])
     assert asked["role"] == "user"
     assert [(turn["tool"], turn["phase"]) for turn in handed_over] == [
-        *[("hand_over", "done")] * 3, ("hand_over", "proposed"),
-    ]  # fmt: skip
+        *[("hand_over", "done")] * 3,
+        ("hand_over", "proposed"),
+    ]
 
     person.tap(card, "continue")
     person.tap(person.open_card(run["id"]), "inject", message="Use ISO dates.")

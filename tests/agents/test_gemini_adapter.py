@@ -139,12 +139,14 @@ def test_equal_results_are_equal_whatever_process_made_them():
         ({}, None),
         ({"llmContent": "plain"}, "plain"),
         ({"llmContent": {"text": "one part"}}, "one part"),
-        ({"llmContent": [{"text": "a"}, "b", {"inlineData": {"mimeType": "image/png"}}]},
-         'a\nb\n{"inlineData": {"mimeType": "image/png"}}'),
+        (
+            {"llmContent": [{"text": "a"}, "b", {"inlineData": {"mimeType": "image/png"}}]},
+            'a\nb\n{"inlineData": {"mimeType": "image/png"}}',
+        ),
         ("bare", "bare"),
         ({"llmContent": "<untrusted_context>\nx\n</untrusted_context>"}, "x"),
     ],
-)  # fmt: skip
+)
 def test_a_response_becomes_the_text_the_model_read(response, text):
     assert response_text(response) == text
 
@@ -229,9 +231,13 @@ def test_the_hook_itself_tells_a_model_call_once_it_is_complete():
 
 def test_cached_tokens_are_told_apart_where_it_tells_them():
     usage = {
-        "promptTokenCount": 1500, "cachedContentTokenCount": 1000, "candidatesTokenCount": 42,
-        "thoughtsTokenCount": 10, "toolUsePromptTokenCount": 7, "totalTokenCount": 1559,
-    }  # fmt: skip
+        "promptTokenCount": 1500,
+        "cachedContentTokenCount": 1000,
+        "candidatesTokenCount": 42,
+        "thoughtsTokenCount": 10,
+        "toolUsePromptTokenCount": 7,
+        "totalTokenCount": 1559,
+    }
 
     used = only_call(an_answer(usage)).usage
 

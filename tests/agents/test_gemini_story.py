@@ -134,8 +134,10 @@ def test_a_correction_that_is_ignored_is_enforced_at_the_fourth_call(installatio
     assert person.run(story.run)["status"] == "held"
     *before, fourth = [turn for turn in person.turns(story.run) if turn["tool"] == "read_file"]
     assert [(turn["phase"], turn["skipped"]) for turn in before] == [
-        ("done", False), ("done", False), ("proposed", True),
-    ]  # fmt: skip
+        ("done", False),
+        ("done", False),
+        ("proposed", True),
+    ]
     assert proposed_and_not_run(fourth)
     assert second["evidence"]["summary"] == "It was corrected and is about to do the same again."
     assert len(story.api.conversations) == 4
@@ -175,9 +177,13 @@ def test_what_it_cost_is_what_the_endpoint_says_it_used(installation, looping, p
     used = story.api.total()
     calls = [price(call, model="gemini-2.5-flash", provider="google") for call in story.api.calls()]
     assert run["usage"] == {
-        "input": used.input, "cache_read": used.cache_read, "cache_write_5m": 0,
-        "cache_write_1h": 0, "output": used.output, "reasoning": used.reasoning,
-    }  # fmt: skip
+        "input": used.input,
+        "cache_read": used.cache_read,
+        "cache_write_5m": 0,
+        "cache_write_1h": 0,
+        "output": used.output,
+        "reasoning": used.reasoning,
+    }
     assert f"{sum(calls):.6f}" == f"{float(run['cost_usd']):.6f}"
     assert (len(calls), run["unpriced_calls"]) == (5, 0)
 

@@ -36,9 +36,12 @@ def callers_of(installation: Installation) -> Callers:
     """Make people, keys and tokens on a running installation, and a project full of things."""
     told = subprocess.run(
         [sys.executable, "-m", "tests.attack.callers"],
-        cwd=ROOT, env=installation.own_environment(),
-        stdout=subprocess.PIPE, text=True, check=True,
-    )  # fmt: skip
+        cwd=ROOT,
+        env=installation.own_environment(),
+        stdout=subprocess.PIPE,
+        text=True,
+        check=True,
+    )
     return Callers(**json.loads(told.stdout))
 
 

@@ -43,9 +43,12 @@ def ask(installation, callers):
                 case.headers.pop(name, None)
             session.cookies.clear()
             return case.call(
-                base_url=installation.url, headers=callers.headers[who], cookies={},
-                session=session, timeout=PATIENCE_S,
-            )  # fmt: skip
+                base_url=installation.url,
+                headers=callers.headers[who],
+                cookies={},
+                session=session,
+                timeout=PATIENCE_S,
+            )
 
         yield asked
 
@@ -90,9 +93,13 @@ def attack(operation, callers, ask):
     cases = [operation.as_strategy(generation_mode=mode) for mode in GenerationMode]
 
     @settings(
-        max_examples=tried(10), derandomize=True, database=None, deadline=None,
-        phases=[Phase.generate], suppress_health_check=list(HealthCheck),
-    )  # fmt: skip
+        max_examples=tried(10),
+        derandomize=True,
+        database=None,
+        deadline=None,
+        phases=[Phase.generate],
+        suppress_health_check=list(HealthCheck),
+    )
     @given(
         case=st.one_of(*cases),
         who=st.sampled_from(sorted(callers.headers)),

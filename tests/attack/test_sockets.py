@@ -34,9 +34,12 @@ def dial(installation, callers):
     def dialled(who="owner"):
         place = f"{installation.url.replace('http', 'ws', 1)}/ws/projects/"
         return connect(
-            f"{place}{callers.ids['project_id']}/", additional_headers=callers.headers[who],
-            open_timeout=PATIENCE_S, close_timeout=5, max_size=None,
-        )  # fmt: skip
+            f"{place}{callers.ids['project_id']}/",
+            additional_headers=callers.headers[who],
+            open_timeout=PATIENCE_S,
+            close_timeout=5,
+            max_size=None,
+        )
 
     return dialled
 
@@ -133,9 +136,13 @@ def test_who_sends_at_once_hears_nothing_of_others(who, code, dial, web):
 
 def test_any_bytes_at_all_leave_the_process_well(dial, web):
     frames = st.builds(
-        a_frame, st.integers(0, 15), st.binary(max_size=300), is_last=st.booleans(),
-        masked=st.booleans(), reserved=st.sampled_from([0, 0, 0, 1]),
-    )  # fmt: skip
+        a_frame,
+        st.integers(0, 15),
+        st.binary(max_size=300),
+        is_last=st.booleans(),
+        masked=st.booleans(),
+        reserved=st.sampled_from([0, 0, 0, 1]),
+    )
 
     @settings(max_examples=tried(50), derandomize=True, database=None, deadline=None)
     @given(sent=st.lists(frames | st.binary(max_size=50), max_size=6))

@@ -173,8 +173,9 @@ def over(rounds: list[dict[str, Any]]) -> dict[str, Any]:
     """Of each figure the median over the rounds, the least and the most."""
     ways = ("at_rest", "floor_at_rest", "busy", "floor_busy")
     parts = ("p50", "p95", "p99", "long_tasks", "longest_ms")
-    moved = {way: {part: spread([one[way][part] for one in rounds]) for part in parts}
-             for way in ways}  # fmt: skip
+    moved = {
+        way: {part: spread([one[way][part] for one in rounds]) for part in parts} for way in ways
+    }
     opened = [one["opened"] for one in rounds]
     return {
         "frames_ms": moved,
@@ -225,8 +226,12 @@ class Heard:
             self._shown[run].append(Shown(origin + at, dollars, moved))
 
     def figures(self) -> dict[str, Any]:
-        events = [(at, event) for at, frame in self._frames
-                  for event in frame.get("events", [frame]) if "at" in event]  # fmt: skip
+        events = [
+            (at, event)
+            for at, frame in self._frames
+            for event in frame.get("events", [frame])
+            if "at" in event
+        ]
         turns = [pair for pair in events if pair[1]["type"] == "turn.recorded"]
         moves = [pair for pair in events if pair[1]["type"] == "run.moved"]
         return {

@@ -73,9 +73,12 @@ def _figures(policy: Policy, runs: tuple[Labelled, ...]) -> dict[str, Any]:
     trials = try_policies(runs, {"it": policy})["it"]
     figures = score(trials)
     return {
-        "found": figures.found, "early": figures.early, "false": figures.false,
-        "us_median": figures.us_median, "us_p99": figures.us_p99,
-    }  # fmt: skip
+        "found": figures.found,
+        "early": figures.early,
+        "false": figures.false,
+        "us_median": figures.us_median,
+        "us_p99": figures.us_p99,
+    }
 
 
 def _comparison_us(name: str, runs: tuple[Labelled, ...]) -> float:

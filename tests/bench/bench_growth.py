@@ -48,8 +48,10 @@ def fill(running: Any, *, runs: int = 0, turns: int = 0) -> None:
     """Put so many open runs into the database, and turns of sixteen of them."""
     subprocess.run(
         [sys.executable, "-m", "tests.bench.fill", str(runs), str(turns)],
-        cwd=ROOT, env=running.own_environment(), check=True,
-    )  # fmt: skip
+        cwd=ROOT,
+        env=running.own_environment(),
+        check=True,
+    )
 
 
 @contextmanager

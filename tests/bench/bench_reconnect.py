@@ -157,8 +157,10 @@ async def caught_up(page: Page, left: float) -> float:
 def spread(took: list[float]) -> dict[str, float]:
     """Tell seconds in milliseconds."""
     ordered = sorted(1000 * one for one in took)
-    at = {name: ordered[int(len(ordered) * part)] for name, part in
-          {"p50": 0.5, "p90": 0.9, "p99": 0.99}.items()}  # fmt: skip
+    at = {
+        name: ordered[int(len(ordered) * part)]
+        for name, part in {"p50": 0.5, "p90": 0.9, "p99": 0.99}.items()
+    }
     told = {"first": ordered[0], **at, "last": ordered[-1]}
     return {name: round(value) for name, value in told.items()}
 

@@ -123,9 +123,12 @@ class Polling(Waiting):
     async def _tell(self, path: str, error: str | None) -> Any:
         said = {"error": error} if error else {"phase": "proposed"}
         turn = {
-            "key": uuid4().hex, "role": "assistant", "tool": "Bash",
-            "args": {"command": f"pytest {path}"}, **said,
-        }  # fmt: skip
+            "key": uuid4().hex,
+            "role": "assistant",
+            "tool": "Bash",
+            "args": {"command": f"pytest {path}"},
+            **said,
+        }
         place = f"/api/v1/runs/{self.run}/turns/"
         reply = await self.ask("POST", place, {"turns": [turn]}, Prefer="wait=30")
         return reply["directive"]
@@ -147,9 +150,10 @@ class Hooked(Waiting):
     async def circle(self, path: str) -> None:
         for last in (False, False, True):
             call = {
-                "tool_name": "Bash", "tool_input": {"command": f"pytest {path}"},
+                "tool_name": "Bash",
+                "tool_input": {"command": f"pytest {path}"},
                 "tool_use_id": f"toolu_{next(self._calls)}",
-            }  # fmt: skip
+            }
             await self._hook("PreToolUse", **call)
             if not last:
                 await self._hook("PostToolUseFailure", **call, error="No such file: tokens.py")
@@ -196,7 +200,7 @@ class Person:
         self._signed_in = {
             "Cookie": "; ".join(f"{name}={value}" for name, value in cookies.items()),
             "X-CSRFToken": cookies["csrftoken"],
-        }  # fmt: skip
+        }
 
     async def watch(self) -> None:
         """Hear the board, as a phone does."""
@@ -220,9 +224,11 @@ class Person:
         await self._floor.ask(head("GET", "/healthz"))
         floor = time.perf_counter() - started
         body = {
-            "key": uuid4().hex, "action": "continue", "decision": card["decision"],
+            "key": uuid4().hex,
+            "action": "continue",
+            "decision": card["decision"],
             "version": card["version"],
-        }  # fmt: skip
+        }
         asking = head("POST", f"/api/v1/runs/{run}/interventions/", **self._signed_in)
         started = time.perf_counter()
         await self._taps.ask(asking, json.dumps(body).encode())
@@ -272,8 +278,10 @@ def one_round(*, taps: int, seconds: float) -> dict[str, Any]:
 
 
 def figures(took: list[dict[str, Any]]) -> dict[str, Any]:
-    kinds = {kind: [one["released"] for one in took if one["kind"] == kind]
-             for kind in ("session", "hook")}  # fmt: skip
+    kinds = {
+        kind: [one["released"] for one in took if one["kind"] == kind]
+        for kind in ("session", "hook")
+    }
     return {
         "taps": len(took),
         "released_ms": spread([one["released"] for one in took]),
@@ -298,12 +306,14 @@ def over(rounds: list[dict[str, Any]]) -> dict[str, Any]:
     names = [name for name in rounds[0] if name.endswith("_ms")]
     return {
         name: {
-            part: [round(pick([one[name][part] for one in rounds if name in one]), 1)
-                   for pick in (statistics.median, min, max)]
+            part: [
+                round(pick([one[name][part] for one in rounds if name in one]), 1)
+                for pick in (statistics.median, min, max)
+            ]
             for part in ("p50", "p90", "p99")
         }
         for name in names
-    }  # fmt: skip
+    }
 
 
 def options() -> argparse.Namespace:

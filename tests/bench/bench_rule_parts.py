@@ -63,11 +63,15 @@ def measure(runs, forms):
     for form in forms:
         trials = [
             Trial(
-                labelled=labelled, turns=len(turns), alarms=alarms(FORMS[form](turns)),
-                detector="", summary="", us=(),
+                labelled=labelled,
+                turns=len(turns),
+                alarms=alarms(FORMS[form](turns)),
+                detector="",
+                summary="",
+                us=(),
             )
             for labelled, turns in runs
-        ]  # fmt: skip
+        ]
         one = score(trials, slack=2)
         rows[form] = {"found": one.found, "fa_per_1000": round(one.fa_per_1000, 2)}
     return rows

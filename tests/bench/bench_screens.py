@@ -57,11 +57,14 @@ class Screen:
         host, port = self._url.hostname or "", self._url.port or 80
         self._reader, self._writer = await asyncio.open_connection(host, port)
         asked = {
-            "Host": f"{host}:{port}", "Upgrade": "websocket", "Connection": "Upgrade",
+            "Host": f"{host}:{port}",
+            "Upgrade": "websocket",
+            "Connection": "Upgrade",
             "Sec-WebSocket-Key": base64.b64encode(secrets.token_bytes(16)).decode(),
-            "Sec-WebSocket-Version": "13", "Cookie": self._cookies,
+            "Sec-WebSocket-Version": "13",
+            "Cookie": self._cookies,
             "Origin": f"{self._url.scheme}://{host}:{port}",
-        }  # fmt: skip
+        }
         lines = "".join(f"{name}: {value}\r\n" for name, value in asked.items())
         self._writer.write(f"GET {self._path} HTTP/1.1\r\n{lines}\r\n".encode())
         said = await self._reader.readuntil(b"\r\n\r\n")

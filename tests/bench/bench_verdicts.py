@@ -110,12 +110,15 @@ class Agent:
 
 def a_turn(number: int) -> dict[str, Any]:
     return {
-        "key": uuid4().hex, "role": "assistant", "tool": "Bash",
+        "key": uuid4().hex,
+        "role": "assistant",
+        "tool": "Bash",
         "args": {"command": f"sed -n {number},{number + 40}p app/module_{number}.py"},
         "result": f"def handler_{number}(request):\n    return Answer(status={number})\n" * 4,
-        "usage": {"input": 1200, "output": 42}, "model": "claude-sonnet-4-5",
+        "usage": {"input": 1200, "output": 42},
+        "model": "claude-sonnet-4-5",
         "call_id": uuid4().hex,
-    }  # fmt: skip
+    }
 
 
 class Visitor:
@@ -194,8 +197,10 @@ async def a_floor(code: str, port: int) -> AsyncIterator[tuple[str, Pids]]:
         (Path(place) / "floor.py").write_text(code)
         server = await asyncio.create_subprocess_exec(
             *(sys.executable, "-m", "daphne", "-p", str(port), "-v", "0", "floor:application"),
-            cwd=place, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-        )  # fmt: skip
+            cwd=place,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
         try:
             await answering(port)
             yield f"http://127.0.0.1:{port}", lambda: [server.pid]

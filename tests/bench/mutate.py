@@ -388,9 +388,13 @@ class Trials:
         tests = self._tests_for(mutant)
         time_s = START_S + SLOWER * sum(self.calls[test]["seconds"] for test in tests)
         change = Change(
-            file=file, before=source, line=mutant.line, tests=tests, time_s=time_s,
+            file=file,
+            before=source,
+            line=mutant.line,
+            tests=tests,
+            time_s=time_s,
             function=None if runs_at_import(mutant, self.calls) else mutant.function,
-        )  # fmt: skip
+        )
         if not tests:
             return Verdict(code=5)
         try:

@@ -86,13 +86,18 @@ class Caller:
 
     def tap(self, run: str, action: str, **said: Any) -> Answer:
         return self.ask(
-            "POST", f"/api/v1/runs/{run}/interventions/",
+            "POST",
+            f"/api/v1/runs/{run}/interventions/",
             {"key": uuid4().hex, "action": action, **said},
-        )  # fmt: skip
+        )
 
 
 def a_turn(command: str = "pytest -q", **said: Any) -> dict[str, Any]:
     return {
-        "key": f"turn-{next(_keys)}-{uuid4().hex[:6]}", "role": "assistant", "agent": "coder",
-        "tool": "Bash", "args": {"command": command}, **said,
-    }  # fmt: skip
+        "key": f"turn-{next(_keys)}-{uuid4().hex[:6]}",
+        "role": "assistant",
+        "agent": "coder",
+        "tool": "Bash",
+        "args": {"command": command},
+        **said,
+    }

@@ -25,8 +25,10 @@ class Session:
     def before(self, path="setings.py"):
         self.calls += 1
         self.call = {
-            "tool_name": "Read", "tool_input": {"file_path": path}, "tool_use_id": f"t{self.calls}"
-        }  # fmt: skip
+            "tool_name": "Read",
+            "tool_input": {"file_path": path},
+            "tool_use_id": f"t{self.calls}",
+        }
         return self.hook("preToolUse", **self.call)
 
     def fail(self):
@@ -54,9 +56,7 @@ def test_the_third_equal_call_is_held_and_denied_with_the_correction(agent, pers
         assert person.tap(seen["run"], "inject", **told).status == 201
 
     denied = held.result()
-    assert denied == {
-        "permission": "deny", "user_message": CORRECTION, "agent_message": CORRECTION
-    }  # fmt: skip
+    assert denied == {"permission": "deny", "user_message": CORRECTION, "agent_message": CORRECTION}
     assert (
         "press Stop in Cursor"
         in person.get(f"/api/v1/runs/{seen['run']}/")["unavailable"]["terminate"]

@@ -182,9 +182,17 @@ def test_it_survives_turns_with_nothing_in_them(engine, role):
 def test_it_survives_hostile_text_in_every_field(engine, text):
     args = {text[:100]: text, "n": float("nan"), "nested": [{"x": text}]}
     turn = Turn(
-        role=Role.ASSISTANT, key=text, agent=text, tool=text or "t", args=args, content=text,
-        result=text, error=text, state=text, action_class=text,
-    )  # fmt: skip
+        role=Role.ASSISTANT,
+        key=text,
+        agent=text,
+        tool=text or "t",
+        args=args,
+        content=text,
+        result=text,
+        error=text,
+        state=text,
+        action_class=text,
+    )
 
     for _ in range(4):
         assert 0.0 <= engine.observe(turn).score <= 1.0

@@ -65,9 +65,18 @@ def post_its_hook(caller, run, message):
 
 keys_of: dict[str, str] = {}
 OPERATIONS = [
-    read, post_turns, ask_directive, say_it_lives, read_rules, mark_delivered, tell_what_it_can,
-    choose, end, open_by_its_key, post_its_hook,
-]  # fmt: skip
+    read,
+    post_turns,
+    ask_directive,
+    say_it_lives,
+    read_rules,
+    mark_delivered,
+    tell_what_it_can,
+    choose,
+    end,
+    open_by_its_key,
+    post_its_hook,
+]
 KEYS = {
     "own": {},
     "of its agent": {"reach": "agent", "agent": "coder"},
@@ -156,9 +165,10 @@ def logs(session):
     told = {"session.id": session, "event.sequence": 1, "event.name": "user_prompt", "prompt": "Go"}
     attributes = [{"key": name, "value": value_of(value)} for name, value in told.items()]
     record = {
-        "timeUnixNano": "1795000000000000000", "body": {"stringValue": "claude_code.user_prompt"},
+        "timeUnixNano": "1795000000000000000",
+        "body": {"stringValue": "claude_code.user_prompt"},
         "attributes": attributes,
-    }  # fmt: skip
+    }
     service = {"key": "service.name", "value": {"stringValue": "claude-code"}}
     scope = {"name": "com.anthropic.claude_code.events"}
     return {

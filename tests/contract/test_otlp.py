@@ -25,11 +25,14 @@ def a_tool_span(session, **told):
     return a_span(
         "execute_tool Bash",
         {
-            "gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": "Bash",
-            "gen_ai.tool.call.id": f"toolu_{uuid4().hex}", "gen_ai.conversation.id": session,
-            "gen_ai.tool.call.arguments": json.dumps({"command": "ls"}), **told,
+            "gen_ai.operation.name": "execute_tool",
+            "gen_ai.tool.name": "Bash",
+            "gen_ai.tool.call.id": f"toolu_{uuid4().hex}",
+            "gen_ai.conversation.id": session,
+            "gen_ai.tool.call.arguments": json.dumps({"command": "ls"}),
+            **told,
         },
-    )  # fmt: skip
+    )
 
 
 def run_of(person, key):
@@ -65,18 +68,22 @@ def test_every_other_attribute_is_kept_and_pages(agent, person, nobody):
 def test_an_unmodified_exporter_sends_protobuf_and_gzip(installation, person):
     session = uuid4().hex
     exporter = OTLPSpanExporter(
-        endpoint=f"{installation.url}/v1/traces", compression=Compression.Gzip,
+        endpoint=f"{installation.url}/v1/traces",
+        compression=Compression.Gzip,
         headers={"Authorization": f"Bearer {installation.agent_key}"},
-    )  # fmt: skip
+    )
     provider = TracerProvider(resource=Resource({"service.name": "real-sdk"}))
     provider.add_span_processor(SimpleSpanProcessor(exporter))
     told = {
-        "gen_ai.operation.name": "chat", "gen_ai.conversation.id": session,
-        "gen_ai.provider.name": "anthropic", "gen_ai.request.model": "claude-sonnet-4-5",
-        "gen_ai.usage.input_tokens": 10500, "gen_ai.usage.output_tokens": 42,
+        "gen_ai.operation.name": "chat",
+        "gen_ai.conversation.id": session,
+        "gen_ai.provider.name": "anthropic",
+        "gen_ai.request.model": "claude-sonnet-4-5",
+        "gen_ai.usage.input_tokens": 10500,
+        "gen_ai.usage.output_tokens": 42,
         "gen_ai.usage.cache_read.input_tokens": 9000,
         "gen_ai.usage.cache_creation.input_tokens": 300,
-    }  # fmt: skip
+    }
 
     with provider.get_tracer("test").start_as_current_span("chat", attributes=told):
         pass
@@ -171,9 +178,12 @@ def test_gzip_of_json_logs_is_read(installation, person):
     body = gzip.compress(json.dumps(logs(event)).encode())
 
     status, _, answer = raw(
-        installation, "/v1/logs", body, "application/json; charset=utf-8",
+        installation,
+        "/v1/logs",
+        body,
+        "application/json; charset=utf-8",
         **{"Content-Encoding": "gzip"},
-    )  # fmt: skip
+    )
 
     assert (status, answer) == (200, b"{}")
     assert run_of(person, f"claude-code:{session}")["name"] == "claude-code: fix it"

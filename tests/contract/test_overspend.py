@@ -42,9 +42,12 @@ def test_one_tap_lets_all_of_them_go_on(agent, person, shared):
     card = person.card_of(spree.spenders[0].session.run_id)
 
     response = person.tap(
-        card["run"], "allow_budget", decision=card["id"], version=card["version"],
+        card["run"],
+        "allow_budget",
+        decision=card["id"],
+        version=card["version"],
         amount={"usd": str(10 * PRICE)},
-    )  # fmt: skip
+    )
     assert response.status == 201, response.json
     spree.await_held()
 
@@ -64,9 +67,12 @@ def test_children_spend_no_more_of_their_parents_budget_than_was_in_flight(agent
     card = person.card_of(spree.spenders[0].session.run_id)
     assert (card["evidence"]["scope"], card["evidence"]["whose"]) == ("tree", lead)
     response = person.tap(
-        card["run"], "allow_budget", decision=card["id"], version=card["version"],
+        card["run"],
+        "allow_budget",
+        decision=card["id"],
+        version=card["version"],
         amount={"usd": str(10 * PRICE)},
-    )  # fmt: skip
+    )
     assert response.status == 201, response.json
     spree.await_held()
     assert sum(len(one.calls) for one in spree.spenders) >= 30 + 10

@@ -27,8 +27,11 @@ def test_the_request_stays_open_until_a_person_allows_the_call_once(session):
     card = session.card()
     assert (card["kind"], card["holds"]) == ("permission", False)
     assert card["evidence"]["asks"] == {
-        "tool": "Bash", "text": COMMAND, "details": {}, "cut": False,
-    }  # fmt: skip
+        "tool": "Bash",
+        "text": COMMAND,
+        "details": {},
+        "cut": False,
+    }
     run = session.run()
     assert (run["status"], run["presence"], run["open_decisions"]) == ("running", "waiting", 1)
     assert not asked.done()

@@ -39,9 +39,12 @@ def tap(run, action, *, by="ana", **said):
     if run.open_decision:
         said.setdefault("decision", run.open_decision)
     interventions.intervene(
-        run.id, Tap(key=f"{action}-{run.version}", action=action, version=run.version, **said),
-        projects=[run.project_id], by=by, at=after(60),
-    )  # fmt: skip
+        run.id,
+        Tap(key=f"{action}-{run.version}", action=action, version=run.version, **said),
+        projects=[run.project_id],
+        by=by,
+        at=after(60),
+    )
 
 
 def get_stuck(run, key="k"):

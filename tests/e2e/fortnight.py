@@ -15,17 +15,28 @@ from decimal import Decimal
 import django
 
 AGENTS = {
-    "claude-code": ("claude-sonnet-4-5", 38, 11.4), "codex": ("gpt-5-codex", 26, 8.2),
-    "langgraph": ("gpt-5-mini", 20, 5.0), "openai-agents": ("gpt-5-mini", 9, 1.8),
+    "claude-code": ("claude-sonnet-4-5", 38, 11.4),
+    "codex": ("gpt-5-codex", 26, 8.2),
+    "langgraph": ("gpt-5-mini", 20, 5.0),
+    "openai-agents": ("gpt-5-mini", 9, 1.8),
     "gemini-cli": ("gemini-2.5-pro", 6, 1.2),
-}  # fmt: skip
+}
 DAYS = 21
 EVIDENCE = {
-    "summary": "It ran the same test 3 times and got the same error.", "turns": [1, 2, 3],
-    "items": [], "calls": ["Bash pytest -q"], "repeats": 3, "limit": 3, "similarity": 1.0,
-    "threshold": None, "changed": None, "spent": None, "ceiling": None, "unit": None,
+    "summary": "It ran the same test 3 times and got the same error.",
+    "turns": [1, 2, 3],
+    "items": [],
+    "calls": ["Bash pytest -q"],
+    "repeats": 3,
+    "limit": 3,
+    "similarity": 1.0,
+    "threshold": None,
+    "changed": None,
+    "spent": None,
+    "ceiling": None,
+    "unit": None,
     "cost_usd": "0.24",
-}  # fmt: skip
+}
 PROJECT_BUDGETS = {"day": {"usd": "60"}}
 
 
@@ -37,20 +48,27 @@ def spread(project, dice, *, at):
         day = at - timedelta(days=back)
         weight = dice.uniform(0.7, 1.35)
         for agent, (model, count, usd) in AGENTS.items():
-            run, _ = open_run(project, OpenRun(name=f"{agent} {back}", agent=agent), by="agent",
-                              at=day)  # fmt: skip
+            run, _ = open_run(
+                project, OpenRun(name=f"{agent} {back}", agent=agent), by="agent", at=day
+            )
             Run.objects.filter(pk=run.pk).update(status="completed", ended_at=day, model=model)
             midnight = day.replace(hour=0, minute=0)
             minutes = sorted(dice.triangular(0, 1439, 800) for _ in range(count))
             calls = [
                 ModelCall(
-                    run=run, project=project, call_id=f"{agent}-{back}-{n}", agent=agent,
-                    model=model, at=midnight + timedelta(minutes=minute), input_tokens=4000,
-                    output_tokens=300, cache_read_tokens=21000,
+                    run=run,
+                    project=project,
+                    call_id=f"{agent}-{back}-{n}",
+                    agent=agent,
+                    model=model,
+                    at=midnight + timedelta(minutes=minute),
+                    input_tokens=4000,
+                    output_tokens=300,
+                    cache_read_tokens=21000,
                     cost_usd=Decimal(str(round(usd * weight / count * dice.uniform(0.5, 1.5), 6))),
                 )
                 for n, minute in enumerate(minutes)
-            ]  # fmt: skip
+            ]
             ModelCall.objects.bulk_create(call for call in calls if call.at <= at)
             loops(
                 run, dice.choice((0, 0, 1, 1, 2)), dice, at=min(at, midnight + timedelta(hours=9))
@@ -61,9 +79,15 @@ def spread(project, dice, *, at):
         **told, call_id="q1", agent="crewai", model="qwen3", input_tokens=9000, output_tokens=400
     )
     ModelCall.objects.create(
-        **told, call_id="j1", agent="claude-code", model="gpt-5-mini", source="judge",
-        cost_usd=Decimal("0.11"), input_tokens=900, output_tokens=80,
-    )  # fmt: skip
+        **told,
+        call_id="j1",
+        agent="claude-code",
+        model="gpt-5-mini",
+        source="judge",
+        cost_usd=Decimal("0.11"),
+        input_tokens=900,
+        output_tokens=80,
+    )
 
 
 def loops(run, count, dice, *, at):
@@ -74,16 +98,29 @@ def loops(run, count, dice, *, at):
     length = dice.randint(20, 90)
     resolution = dice.choice(("terminate", "ended", "continue"))
     turns = 6 if resolution == "terminate" else length
-    Run.objects.filter(pk=run.pk).update(last_seq=turns, done_turns=turns, cost_usd=Decimal(2),
-        status="terminated" if resolution == "terminate" else "completed")  # fmt: skip
+    Run.objects.filter(pk=run.pk).update(
+        last_seq=turns,
+        done_turns=turns,
+        cost_usd=Decimal(2),
+        status="terminated" if resolution == "terminate" else "completed",
+    )
     for n in range(count):
         opened = at + timedelta(minutes=n)
         Decision.objects.create(
-            run=run, status="resolved", kind="exact_repeat", detector="repeat", holds=True,
-            agent=run.agent, signal={}, version=1, opened_at=opened, resolved_at=opened,
-            resolution=resolution, resolved_by="ana",
+            run=run,
+            status="resolved",
+            kind="exact_repeat",
+            detector="repeat",
+            holds=True,
+            agent=run.agent,
+            signal={},
+            version=1,
+            opened_at=opened,
+            resolved_at=opened,
+            resolution=resolution,
+            resolved_by="ana",
             evidence=EVIDENCE,
-        )  # fmt: skip
+        )
 
 
 def report_days(project, *, at):

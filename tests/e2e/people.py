@@ -51,8 +51,11 @@ def an_owner(installation: Installation, name: str, *, month: bool = False) -> d
 def _signed_in(installation: Installation, first: str, *said: str) -> dict[str, str]:
     told = subprocess.run(
         [sys.executable, "-c", SIGN_IN.format(first=first), *said],
-        cwd=ROOT, env=installation.own_environment(),
-        stdout=subprocess.PIPE, text=True, check=True,
-    )  # fmt: skip
+        cwd=ROOT,
+        env=installation.own_environment(),
+        stdout=subprocess.PIPE,
+        text=True,
+        check=True,
+    )
     cookies: dict[str, str] = json.loads(told.stdout)
     return cookies

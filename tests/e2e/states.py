@@ -167,7 +167,7 @@ def states(scene: Scene, *, report: str, login_link: str) -> dict[str, State]:
         "pair by hand": State(path="/pair/", signed_in=False),
         "login": State(path="/login/", signed_in=False),
         "login link": State(path=login_link, signed_in=False),
-    }  # fmt: skip
+    }
 
 
 # --- what a person does ------------------------------------------------------------------

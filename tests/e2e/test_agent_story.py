@@ -23,8 +23,12 @@ def reads_until_corrected(conversation):
 
 
 def test_one_tap_on_a_phone_frees_a_real_claude_code(
-    installation, open_page, person, model, claude  # noqa: F811 - as pytest asks for them
-):  # fmt: skip
+    installation,
+    open_page,
+    person,
+    model,  # noqa: F811 - as pytest asks for it
+    claude,  # noqa: F811 - as pytest asks for them
+):
     answer_all(person)
     desk, phone = open_page("/decisions"), open_page("/decisions", phone=True)
     story = looping_with(model, claude)(installation, reads_until_corrected)

@@ -19,8 +19,10 @@ def installation(tmp_path_factory):
     with an_installation(tmp_path_factory.mktemp("spent")) as running:
         subprocess.run(
             [sys.executable, "-m", "tests.e2e.fortnight", running.project],
-            cwd=ROOT, env=running.own_environment(), check=True,
-        )  # fmt: skip
+            cwd=ROOT,
+            env=running.own_environment(),
+            check=True,
+        )
         yield running
 
 

@@ -94,5 +94,8 @@ def test_what_is_forbidden_is_noticed(page, installation):
 
     page.wait_for_function("window.violations.length === 4")
     assert sorted(one.split()[0] for one in page.evaluate("window.violations")) == [
-        "connect-src", "connect-src", "style-src-attr", "style-src-elem",
-    ]  # fmt: skip
+        "connect-src",
+        "connect-src",
+        "style-src-attr",
+        "style-src-elem",
+    ]

@@ -15,9 +15,8 @@ def ana(installation, open_page):
         cookies = a_member(installation, "Ana")
         page = open_page("/login/", signed_in=False, **options)
         page.context.add_cookies(
-            [{"name": n, "value": v, "url": installation.url}
-             for n, v in cookies.items()]
-        )  # fmt: skip
+            [{"name": n, "value": v, "url": installation.url} for n, v in cookies.items()]
+        )
         page.goto(installation.url + path)
         return page
 
@@ -178,8 +177,11 @@ def test_two_people_tap_one_card_and_one_of_them_wins(open_page, ana, stuck, per
     expect(mine.get_by_text("This card has changed.")).to_be_visible()
     expect(mine.get_by_text("Ana injected a fix it at")).to_be_visible()
     assert [message["text"] for message in directive["messages"]] == [run.card["verdict"]["fix"]]
-    made = [row for row in person.get(f"/api/v1/audit/?run={run.id}")["results"]
-            if row["type"] == "intervention.made"]  # fmt: skip
+    made = [
+        row
+        for row in person.get(f"/api/v1/audit/?run={run.id}")["results"]
+        if row["type"] == "intervention.made"
+    ]
     assert [row["by"] for row in made] == ["Ana"]
 
 

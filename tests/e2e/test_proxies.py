@@ -95,9 +95,12 @@ def test_a_page_writes_and_pages_on_under_the_public_name(person, agent):
 def test_the_board_is_live_for_our_own_page_only(person, house):
     def listen(origin):
         return connect(
-            f"wss://{NAME}/ws/projects/{house.project}/", sock=person.wire(), ssl=person.context,
-            origin=origin, additional_headers={"Cookie": person.cookie},
-        )  # fmt: skip
+            f"wss://{NAME}/ws/projects/{house.project}/",
+            sock=person.wire(),
+            ssl=person.context,
+            origin=origin,
+            additional_headers={"Cookie": person.cookie},
+        )
 
     with listen(PUBLIC) as socket:
         assert json.loads(socket.recv(timeout=60))["type"] == "snapshot"

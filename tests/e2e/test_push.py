@@ -244,9 +244,13 @@ def overspent(installation):
     reply = agent.post_turns(run, a_turn(cost_usd="2.10"))
     card = wait_for(lambda: person.card_of(run))
     return StuckRun(
-        id=run, name="costly", directive=reply.json["directive"], card=card, agent=agent,
+        id=run,
+        name="costly",
+        directive=reply.json["directive"],
+        card=card,
+        agent=agent,
         person=person,
-    )  # fmt: skip
+    )
 
 
 def test_more_is_allowed_from_the_lock_screen(pocket, overspent):

@@ -26,7 +26,7 @@ HOSTILE = {
     "controls": "\u001b[31mred\u0007\u0000\u200b",
     "template": "{@html '<b>x</b>'} {{7*7}} ${7*7}",
     "wide": "W" * 5_000,
-}  # fmt: skip
+}
 
 
 def seeded(installation, agent, turns):
@@ -524,10 +524,18 @@ def hostile_run(agent, person):
     run = agent.open_run(name=HOSTILE["script"])
     for text in HOSTILE.values():
         turn = {
-            "role": "assistant", "tool": text[:190], "args": {text[:190]: text, "command": text},
-            "content": text, "result": text, "error": text, "files": [text], "agent": text[:90],
-            "model": text[:90], "state": text[:190], "key": text[:150],
-        }  # fmt: skip
+            "role": "assistant",
+            "tool": text[:190],
+            "args": {text[:190]: text, "command": text},
+            "content": text,
+            "result": text,
+            "error": text,
+            "files": [text],
+            "agent": text[:90],
+            "model": text[:90],
+            "state": text[:190],
+            "key": text[:150],
+        }
         assert agent.post_turns(run, turn, wait=60).status == 200
     agent.post_turns(run, a_turn("big", result="R" * 1_000_000), wait=60)
     wait_for(lambda: person.get(f"/api/v1/runs/{run}/")["turns"] == len(HOSTILE) + 1)

@@ -21,18 +21,30 @@ T = TypeVar("T")
 NO_ANSWER = (OSError, http.client.HTTPException)
 PRICE = "0.01"
 TOPICS = (
-    "ledger invoice tax rounding", "socket retry timeout backoff", "avatar upload resize crop",
-    "locale plural grammar french", "cron calendar holiday shift", "cache eviction memory shard",
-    "checkout coupon basket total", "login password session cookie", "search index stemming rank",
-    "webhook signature replay nonce", "map tile zoom projection", "email bounce domain header",
-)  # fmt: skip
+    "ledger invoice tax rounding",
+    "socket retry timeout backoff",
+    "avatar upload resize crop",
+    "locale plural grammar french",
+    "cron calendar holiday shift",
+    "cache eviction memory shard",
+    "checkout coupon basket total",
+    "login password session cookie",
+    "search index stemming rank",
+    "webhook signature replay nonce",
+    "map tile zoom projection",
+    "email bounce domain header",
+)
 
 
 def a_step(key: str, command: str, **said: Any) -> dict[str, Any]:
     return {
-        "key": key, "role": "assistant", "tool": "Bash", "args": {"command": command},
-        "cost_usd": PRICE, **said,
-    }  # fmt: skip
+        "key": key,
+        "role": "assistant",
+        "tool": "Bash",
+        "args": {"command": command},
+        "cost_usd": PRICE,
+        **said,
+    }
 
 
 def a_healthy_script(name: str, turns: int) -> list[dict[str, Any]]:
@@ -138,10 +150,11 @@ class Person(threading.Thread):
         said = {"key": f"tap-{card['id']}", "action": "continue", "decision": card["id"]}
         response: Answer = keep_trying(
             lambda: self.caller.ask(
-                "POST", f"/api/v1/runs/{card['run']}/interventions/",
+                "POST",
+                f"/api/v1/runs/{card['run']}/interventions/",
                 {**said, "version": card["version"]},
             )
-        )  # fmt: skip
+        )
         assert response.status in (200, 201, 409), (response.status, response.json)
         if response.status == 201:
             self.tapped.append(card["id"])
@@ -150,8 +163,18 @@ class Person(threading.Thread):
 class Fleet:
     """Some agents that loop, some that do not, and the person who watches them."""
 
-    def __init__(self, agent: Caller, person: Caller, *, name: str, looping: int, healthy: int,
-                 loops: int, turns: int, under: str | None = None) -> None:  # fmt: skip
+    def __init__(
+        self,
+        agent: Caller,
+        person: Caller,
+        *,
+        name: str,
+        looping: int,
+        healthy: int,
+        loops: int,
+        turns: int,
+        under: str | None = None,
+    ) -> None:
         self.caller = person
         stuck = [(f"{name}-loop{n}", a_looping_script(f"loop{n}", loops)) for n in range(looping)]
         fine = [(f"{name}-ok{n}", a_healthy_script(f"ok{n}", turns)) for n in range(healthy)]

@@ -86,9 +86,15 @@ class Spree:
     """So many spenders at once, until every one of them is held."""
 
     def __init__(
-        self, agent: Caller, person: Caller, *, agents: int, name: str, pause_s: float,
+        self,
+        agent: Caller,
+        person: Caller,
+        *,
+        agents: int,
+        name: str,
+        pause_s: float,
         under: str | None = None,
-    ) -> None:  # fmt: skip
+    ) -> None:
         key = agent.headers["Authorization"].removeprefix("Bearer ")
         self.person = person
         self.spenders = [

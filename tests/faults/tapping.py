@@ -41,18 +41,24 @@ def tapping(server, run, *, fresh=False):
     """Tap from now until this ends; `fresh`: each time over a new connection, as after a rest."""
     at, cookies = urlsplit(server.url), server.cookies()
     told = {
-        "host": at.hostname, "port": at.port, "fresh": fresh,
+        "host": at.hostname,
+        "port": at.port,
+        "fresh": fresh,
         "path": f"/api/v1/runs/{run}/interventions/",
         "headers": {
             "Cookie": "; ".join(f"{name}={value}" for name, value in cookies.items()),
-            "X-CSRFToken": cookies["csrftoken"], "Origin": server.url,
+            "X-CSRFToken": cookies["csrftoken"],
+            "Origin": server.url,
             "Content-Type": "application/json",
         },
-    }  # fmt: skip
+    }
     person = subprocess.Popen(
         [sys.executable, "-m", __name__, json.dumps(told)],
-        cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
-    )  # fmt: skip
+        cwd=ROOT,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
     taps = Taps()
     assert person.stdout.readline()  # the first tap is answered
     try:

@@ -16,9 +16,12 @@ A_QUESTION = Decimal("0.000171")
 
 def judged_by(chat, directory, **said):
     return an_installation(
-        directory, MISSIONCONTROL_JUDGE_URL=chat.url, MISSIONCONTROL_JUDGE_MODEL="gpt-4o-mini",
-        MISSIONCONTROL_JUDGE_KEY=KEY, **said,
-    )  # fmt: skip
+        directory,
+        MISSIONCONTROL_JUDGE_URL=chat.url,
+        MISSIONCONTROL_JUDGE_MODEL="gpt-4o-mini",
+        MISSIONCONTROL_JUDGE_KEY=KEY,
+        **said,
+    )
 
 
 def a_run(running, name):

@@ -63,10 +63,16 @@ def test_all_are_served_or_told_to_come_again_and_a_person_is_not_kept_waiting(s
         took = time.monotonic() - began
 
     statuses = collections.Counter(status for status, _ in answers)
-    print(json.dumps({  # noqa: T201 - measured, beside what is asserted
-        "answers": {str(status): count for status, count in statuses.items()},
-        "crowd_s": round(took, 2), "kept": kept.told(), "fresh": fresh.told(),
-    }))  # fmt: skip
+    print(  # noqa: T201 - measured, beside what is asserted
+        json.dumps(
+            {
+                "answers": {str(status): count for status, count in statuses.items()},
+                "crowd_s": round(took, 2),
+                "kept": kept.told(),
+                "fresh": fresh.told(),
+            }
+        )
+    )
     assert set(statuses) <= {201, 429, 503}
     assert statuses[201] > 0
     assert all(is_told_when for status, is_told_when in answers if status != 201)

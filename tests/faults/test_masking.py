@@ -59,8 +59,12 @@ class Others:
         began, longest = time.monotonic(), 0.0
         while not over():
             asked_at = time.monotonic()
-            step = {"role": "assistant", "tool": "Bash", "phase": "proposed",
-                    "args": {"command": f"ls {self.answers}"}}  # fmt: skip
+            step = {
+                "role": "assistant",
+                "tool": "Bash",
+                "phase": "proposed",
+                "args": {"command": f"ls {self.answers}"},
+            }
             assert self.agent.post_turns(self.run, step).status == 200
             assert self.agent.ask("GET", "/healthz").status == 200
             self.answers += 1
@@ -84,10 +88,17 @@ def test_others_are_answered_while_a_text_is_masked(server, attack):
         under_attack = others.ask_until(lambda: not attacking.is_alive())
     attacking.join()
 
-    print(json.dumps({  # noqa: T201 - measured, beside what is asserted
-        "attack": attack.__name__, "quiet": quiet, "under_attack": under_attack,
-        "quiet_taps": quiet_taps.told(), "taps": taps.told(),
-    }))  # fmt: skip
+    print(  # noqa: T201 - measured, beside what is asserted
+        json.dumps(
+            {
+                "attack": attack.__name__,
+                "quiet": quiet,
+                "under_attack": under_attack,
+                "quiet_taps": quiet_taps.told(),
+                "taps": taps.told(),
+            }
+        )
+    )
     assert under_attack["a_second"] > LEAST_SHARE * quiet["a_second"]
     quiet_rate = len(quiet_taps.took_s) / quiet["seconds"]
     assert len(taps.took_s) / under_attack["seconds"] > LEAST_SHARE * quiet_rate

@@ -44,9 +44,15 @@ def fleet(agent, person):
 
     def send(name, *, looping=3, healthy=2, loops=2, turns=12, under=None):
         return Fleet(
-            agent, person, name=name, looping=looping, healthy=healthy, loops=loops, turns=turns,
+            agent,
+            person,
+            name=name,
+            looping=looping,
+            healthy=healthy,
+            loops=loops,
+            turns=turns,
             under=under,
-        ).start()  # fmt: skip
+        ).start()
 
     return send
 
@@ -143,9 +149,10 @@ def test_a_turn_nobody_waits_for_is_judged_though_its_dispatch_was_lost(running,
     kill(running, part)
 
     wait_for(lambda: not unjudged(running))
-    assert keep_trying(lambda: agent.ask("GET", f"/api/v1/runs/{run}/directive/")).json[
-        "action"
-    ] == "hold"  # fmt: skip
+    assert (
+        keep_trying(lambda: agent.ask("GET", f"/api/v1/runs/{run}/directive/")).json["action"]
+        == "hold"
+    )
 
 
 @pytest.mark.parametrize("part", PARTS[:2])

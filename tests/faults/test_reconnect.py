@@ -106,9 +106,11 @@ def test_a_second_web_process_hears_what_the_first_one_took(server):
     environment = read_proc(server.pid_of("daphne"), "environ").decode().split("\0")
     second = subprocess.Popen(
         [sys.executable, "-m", "daphne", "-p", str(port), "missioncontrol.asgi:application"],
-        cwd=ROOT, env=dict(pair.split("=", 1) for pair in environment if "=" in pair),
-        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-    )  # fmt: skip
+        cwd=ROOT,
+        env=dict(pair.split("=", 1) for pair in environment if "=" in pair),
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
     try:
         wait_for(lambda: _answers(port))
         run = agent.open_run(name="watched")

@@ -41,9 +41,11 @@ def a_completion(
 def a_verdict(**said: Any) -> str:
     """Write a verdict as a good model does."""
     verdict = {
-        "loop": True, "confidence": 0.9, "reasoning": "It reads a file that is not there.",
+        "loop": True,
+        "confidence": 0.9,
+        "reasoning": "It reads a file that is not there.",
         "suggested_fix": "Read app/token.py.",
-    }  # fmt: skip
+    }
     return json.dumps(verdict | said)
 
 

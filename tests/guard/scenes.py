@@ -140,9 +140,13 @@ def _refused_between_readings() -> list[Turn]:
 
 def _one_search_without_a_hit() -> list[Turn]:
     queries = (
-        "retry limit", "limit retry", "retry setting", "limit setting", "retry limit setting",
+        "retry limit",
+        "limit retry",
+        "retry setting",
+        "limit setting",
+        "retry limit setting",
         "setting retry limit",
-    )  # fmt: skip
+    )
     return [a_call("search_code", "no matches", query=query) for query in queries]
 
 

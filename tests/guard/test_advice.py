@@ -21,9 +21,12 @@ FAILED tests/test_login.py::test_session - AssertionError
 def fix_for(*turns: Turn, history=(), kind=Kind.STALL, **said) -> str | None:
     """Put turns before the local judge as evidence of some trip."""
     signal = Signal(
-        detector="any", kind=kind, score=1.0, turns=tuple(range(len(turns))),
+        detector="any",
+        kind=kind,
+        score=1.0,
+        turns=tuple(range(len(turns))),
         evidence=Evidence(summary="It repeats itself."),
-    )  # fmt: skip
+    )
     verdict = rule(Case(signal=signal, turns=turns, history=history, **said))
     assert verdict.loop
     return verdict.fix
@@ -68,7 +71,7 @@ def test_an_unknown_tool_is_pointed_at_a_known_one(error, history, fix):
         ("KeyError: 'emial'", "There is no key emial. Print the keys"),
         ("NameError: name 'pd' is not defined. Did you mean: 'id'?", "suggests id: use that."),
     ],
-)  # fmt: skip
+)
 def test_what_it_keeps_missing_is_named(error, fix):
     failing = [a_call("Bash", error=error, command=f"try {n}") for n in range(3)]
 

@@ -19,9 +19,11 @@ MISSING = {"role": "assistant", "tool": "Read", "args": {"path": "a.py"}, "error
 
 def a_read(n: int) -> dict[str, Any]:
     return {
-        "role": "assistant", "tool": "Read", "args": {"path": f"part_{n}.py"},
+        "role": "assistant",
+        "tool": "Read",
+        "args": {"path": f"part_{n}.py"},
         "result": f"def handler_{n}(): return {'abcdefghij'[n % 10] * 9}",
-    }  # fmt: skip
+    }
 
 
 def a_label(start: int | None, **fields: Any) -> dict[str, Any]:
@@ -53,9 +55,13 @@ def corpus(tmp_path: Path) -> Path:
 
 def a_trial(start: int | None, alarm: int | None, *, turns: int = 20, source: str = "s") -> Trial:
     labelled = Labelled(
-        run="r", source=source, path=Path("r.jsonl"), loop_start=start,
-        kind="healthy" if start is None else "loop", rationale="",
-    )  # fmt: skip
+        run="r",
+        source=source,
+        path=Path("r.jsonl"),
+        loop_start=start,
+        kind="healthy" if start is None else "loop",
+        rationale="",
+    )
     return Trial(
         labelled=labelled, turns=turns, alarms=() if alarm is None else (alarm,), us=(10.0,) * turns
     )
@@ -102,9 +108,15 @@ def test_false_alarms_count_over_healthy_turns_and_healthy_beginnings():
 
 def test_every_false_alarm_of_a_run_counts_and_a_find_beside_it():
     labelled = Labelled(
-        run="r", source="s", path=Path("r"), loop_start=10, kind="loop", rationale="",
-        stretches=(Stretch(start=10, evident=14, end=20),), weak=frozenset({5}),
-    )  # fmt: skip
+        run="r",
+        source="s",
+        path=Path("r"),
+        loop_start=10,
+        kind="loop",
+        rationale="",
+        stretches=(Stretch(start=10, evident=14, end=20),),
+        weak=frozenset({5}),
+    )
     trial = Trial(labelled=labelled, turns=40, alarms=(2, 5, 15, 30, 39))
 
     assert trial.outcome() is Outcome.FOUND
@@ -201,8 +213,12 @@ def test_it_measures_every_policy_and_the_turn_counts_in_one_run(corpus, capsys)
 
     own = found["policies"]["default"]
     assert (own["stuck"], own["found"], own["missed"], own["healthy"], own["false"]) == (
-        2, 1, 1, 1, 0,
-    )  # fmt: skip
+        2,
+        1,
+        1,
+        1,
+        0,
+    )
     assert own["us_p99"] >= own["us_median"] > 0
     assert found["policies"]["turn 10"]["false"] == 1
     assert found["undecided"] == 1

@@ -105,9 +105,11 @@ def test_a_server_that_wants_none_of_it_is_left_alone():
 def test_it_carries_what_people_say_to_a_session_it_can_speak_to():
     session = Session()
     server = Server(
-        {"text": "look in b.py", "stop": None}, {"text": None, "stop": "Terminated by ana."},
-        {}, {"over": True},
-    )  # fmt: skip
+        {"text": "look in b.py", "stop": None},
+        {"text": None, "stop": "Terminated by ana."},
+        {},
+        {"over": True},
+    )
 
     watch(server, seconds=300, session=session)
 

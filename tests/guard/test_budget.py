@@ -122,10 +122,17 @@ def test_tokens_of_one_model_call_count_once():
 
 def test_dollars_are_priced_from_usage():
     turns = [
-        a_call("Bash", f"{n}", command=f"{n}", call_id=f"m{n}", usage=USAGE,
-               model="claude-sonnet-4-5", provider="anthropic")
+        a_call(
+            "Bash",
+            f"{n}",
+            command=f"{n}",
+            call_id=f"m{n}",
+            usage=USAGE,
+            model="claude-sonnet-4-5",
+            provider="anthropic",
+        )
         for n in range(3)
-    ]  # fmt: skip
+    ]
 
     trip = last_trip(turns, under(usd="0.02"))
 

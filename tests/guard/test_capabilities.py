@@ -61,8 +61,11 @@ def test_what_adapters_report_is_understood_whole(reported):
 
 def test_a_report_is_read_back_as_it_was_written():
     told = Capabilities(
-        inject=(InjectAt.AT_NEXT_TOOL,), terminate=EndBy.SIGNAL, cost="otlp",
-        away=WhenAway.BLOCKED, why={"hold": "no"},
-    )  # fmt: skip
+        inject=(InjectAt.AT_NEXT_TOOL,),
+        terminate=EndBy.SIGNAL,
+        cost="otlp",
+        away=WhenAway.BLOCKED,
+        why={"hold": "no"},
+    )
 
     assert Capabilities.read(told.as_mapping()) == told

@@ -223,9 +223,13 @@ def ran(call, code):
 def test_the_rollout_tells_what_a_command_came_to(tmp_path):
     path = a_rollout(
         tmp_path / "r.jsonl",
-        asked_for("call_0"), used("resp_0"), ran("call_0", 0),
-        asked_for("call_1"), used("resp_1"), ran("call_1", 2),
-    )  # fmt: skip
+        asked_for("call_0"),
+        used("resp_0"),
+        ran("call_0", 0),
+        asked_for("call_1"),
+        used("resp_1"),
+        ran("call_1", 2),
+    )
 
     found = codex_rollout.look_up(a_call("PostToolUse", transcript_path=path))
 

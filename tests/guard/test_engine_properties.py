@@ -123,10 +123,13 @@ def test_another_process_with_other_hashes_says_the_same():
         subprocess.run(
             [sys.executable, "-c", WATCHED_ELSEWHERE],
             env={**os.environ, "PYTHONHASHSEED": seed, "PYTHONPATH": str(ROOT)},
-            capture_output=True, text=True, check=True, cwd=ROOT,
+            capture_output=True,
+            text=True,
+            check=True,
+            cwd=ROOT,
         ).stdout
         for seed in ("1", "2")
-    }  # fmt: skip
+    }
 
     assert len(told) == 1
 
@@ -272,19 +275,68 @@ def test_no_size_or_shape_raises(name):
 # --- files of any sort ---------------------------------------------------------
 
 WORDS = (
-    "run", "role", "tool", "args", "content", "result", "error", "ts", "usage", "cost_usd", "files",
-    "type", "message", "id", "sessionId", "uuid", "timestamp", "model", "payload", "call_id",
-    "name", "arguments", "input", "output", "info", "last_token_usage", "total_token_usage",
-    "messages", "$set", "toolCalls", "tokens", "status", "is_error", "tool_use_id", "text",
-    "isSidechain", "input_tokens", "cached", "cache_creation", "workspace", "goal", "label",
-)  # fmt: skip
+    "run",
+    "role",
+    "tool",
+    "args",
+    "content",
+    "result",
+    "error",
+    "ts",
+    "usage",
+    "cost_usd",
+    "files",
+    "type",
+    "message",
+    "id",
+    "sessionId",
+    "uuid",
+    "timestamp",
+    "model",
+    "payload",
+    "call_id",
+    "name",
+    "arguments",
+    "input",
+    "output",
+    "info",
+    "last_token_usage",
+    "total_token_usage",
+    "messages",
+    "$set",
+    "toolCalls",
+    "tokens",
+    "status",
+    "is_error",
+    "tool_use_id",
+    "text",
+    "isSidechain",
+    "input_tokens",
+    "cached",
+    "cache_creation",
+    "workspace",
+    "goal",
+    "label",
+)
 TELLING = st.sampled_from(
     [
-        "assistant", "user", "gemini", "tool_use", "tool_result", "text", "function_call",
-        "function_call_output", "response_item", "event_msg", "token_count", "message",
-        "session_meta", "2026-11-21T21:08:00Z", "error",
+        "assistant",
+        "user",
+        "gemini",
+        "tool_use",
+        "tool_result",
+        "text",
+        "function_call",
+        "function_call_output",
+        "response_item",
+        "event_msg",
+        "token_count",
+        "message",
+        "session_meta",
+        "2026-11-21T21:08:00Z",
+        "error",
     ]
-)  # fmt: skip
+)
 JSON_LEAVES = st.one_of(st.none(), st.booleans(), NUMBERS, TEXTS, TELLING)
 JSON_VALUES = st.recursive(
     JSON_LEAVES,

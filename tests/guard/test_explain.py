@@ -173,9 +173,12 @@ def test_every_turn_of_every_agents_transcript_can_be_explained(tmp_path, capsys
 
 def test_hostile_text_cannot_break_the_terminal(tmp_path, capsys):
     turn = {
-        "role": "assistant", "tool": "Bash\x1b[2J", "args": {"command": "\x1b]0;x\x07"},
-        "error": "\u202eboom\x1b[31m", "agent": "\x1b[5m",
-    }  # fmt: skip
+        "role": "assistant",
+        "tool": "Bash\x1b[2J",
+        "args": {"command": "\x1b]0;x\x07"},
+        "error": "\u202eboom\x1b[31m",
+        "agent": "\x1b[5m",
+    }
     path = write_lines(tmp_path / "a.jsonl", [{"run": "\x1b[2J"}, turn, turn, turn])
 
     assert guard_explain(path) == 0

@@ -22,13 +22,25 @@ JSON = st.recursive(
     max_leaves=8,
 )
 WHOLE_TURN = {
-    "key": "k", "agent": "coder", "role": "assistant", "phase": "proposed", "tool": "Bash",
-    "args": {"command": "pytest -q"}, "content": "c", "result": "r", "error": "e",
-    "files": ["app/auth.py"], "state": "s", "action_class": "test_run", "call_id": "m",
-    "model": "claude-sonnet-4-5", "provider": "anthropic",
+    "key": "k",
+    "agent": "coder",
+    "role": "assistant",
+    "phase": "proposed",
+    "tool": "Bash",
+    "args": {"command": "pytest -q"},
+    "content": "c",
+    "result": "r",
+    "error": "e",
+    "files": ["app/auth.py"],
+    "state": "s",
+    "action_class": "test_run",
+    "call_id": "m",
+    "model": "claude-sonnet-4-5",
+    "provider": "anthropic",
     "usage": {"input": 1200, "cache_read": 9000, "cache_write_5m": 300, "output": 42},
-    "cost_usd": "0.008055", "ts": "2026-11-21T21:08:00Z",
-}  # fmt: skip
+    "cost_usd": "0.008055",
+    "ts": "2026-11-21T21:08:00Z",
+}
 
 
 @pytest.fixture
@@ -167,16 +179,22 @@ def test_claude_codes_sub_agents_without_an_id_are_told_apart_by_their_chains(fi
     call = {"type": "tool_use", "id": "t", "name": "Read", "input": {"file_path": "a"}}
     chain = [("u1", None), ("v1", None), ("u2", "u1"), ("v2", "v1"), ("u3", "u2")]
     records = [
-        claude_record("assistant", [call | {"id": own}], isSidechain=True) | {
-            "uuid": own, "parentUuid": before,
+        claude_record("assistant", [call | {"id": own}], isSidechain=True)
+        | {
+            "uuid": own,
+            "parentUuid": before,
         }
         for own, before in chain
-    ]  # fmt: skip
+    ]
     write_lines(file, records)
 
     assert [turn.agent for turn in read_recording(file).turns] == [
-        "side", "side 2", "side", "side 2", "side",
-    ]  # fmt: skip
+        "side",
+        "side 2",
+        "side",
+        "side 2",
+        "side",
+    ]
 
 
 def test_lines_that_cannot_be_read_are_counted_and_keep_their_position(file):

@@ -35,9 +35,13 @@ class World:
             self.now += seconds
 
         return forward(
-            HERE, {"hook_event_name": "PreToolUse"}, timeout_s=timeout_s,
-            clock=lambda: self.now, sleep=sleep, transport=self,
-        )  # fmt: skip
+            HERE,
+            {"hook_event_name": "PreToolUse"},
+            timeout_s=timeout_s,
+            clock=lambda: self.now,
+            sleep=sleep,
+            transport=self,
+        )
 
 
 def test_it_goes_on_waiting_over_a_restart():

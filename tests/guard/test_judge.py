@@ -14,9 +14,14 @@ from tests.guard.build import a_call, a_message, a_proposal
 from tests.guard.scenes import LOOPS
 
 WORKSPACE = (
-    "README.md", "app/__init__.py", "app/auth/token.py", "app/auth/users.py", "app/main.py",
-    "pyproject.toml", "tests/test_auth.py",
-)  # fmt: skip
+    "README.md",
+    "app/__init__.py",
+    "app/auth/token.py",
+    "app/auth/users.py",
+    "app/main.py",
+    "pyproject.toml",
+    "tests/test_auth.py",
+)
 MISSING = "File does not exist. Current working directory: /home/dev/project"
 
 

@@ -106,8 +106,9 @@ def test_a_run_is_not_opened_under_itself():
 
     assert opening_under(opening, {PARENT_VARIABLE: "worker"}) == opening
     assert opening_under(opening, {PARENT_VARIABLE: "lead"}) == {
-        "key": "worker", "parent_key": "lead",
-    }  # fmt: skip
+        "key": "worker",
+        "parent_key": "lead",
+    }
 
 
 def test_the_forwarder_of_an_unconnected_directory_says_so_and_no_more(
@@ -129,9 +130,13 @@ def test_the_forwarder_of_an_unconnected_directory_says_so_and_no_more(
 
 def a_hook(name, command, call, *, subagent=None, **more):
     body = {
-        "hook_event_name": name, "session_id": SESSION, "tool_name": "Bash",
-        "tool_input": {"command": command}, "tool_use_id": call, **more,
-    }  # fmt: skip
+        "hook_event_name": name,
+        "session_id": SESSION,
+        "tool_name": "Bash",
+        "tool_input": {"command": command},
+        "tool_use_id": call,
+        **more,
+    }
     if subagent:
         body |= {"agent_id": subagent, "agent_type": "general-purpose"}
     return claude_code.read(body)

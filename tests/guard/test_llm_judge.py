@@ -173,11 +173,12 @@ def test_hostile_text_never_stands_outside_the_fence(gullible, text, place):
     args = {"command": text, text: text} if place == "args" else {"command": "ls"}
     turn = a_call("Bash", said.pop("result", "ok"), args=args, **said)
     case = a_case(
-        turn, history=(turn,),
+        turn,
+        history=(turn,),
         goal=text if place == "goal" else "Fix the login",
         order=text if place == "order" else None,
         workspace=(text,) if place == "files" else ("app/token.py",),
-    )  # fmt: skip
+    )
 
     ruling = a_judge(gullible).ask(case)
 
@@ -442,9 +443,10 @@ def test_usage_that_cannot_be_read_is_no_cost_of_zero(usage):
 
 def two_judges(first: ChatServer, second: ChatServer) -> LLMJudge:
     return LLMJudge(
-        JudgeModel(url=first.url, model="gpt-4o-mini"), JudgeModel(url=second.url, model="gpt-4o"),
+        JudgeModel(url=first.url, model="gpt-4o-mini"),
+        JudgeModel(url=second.url, model="gpt-4o"),
         second_below=0.7,
-    )  # fmt: skip
+    )
 
 
 def test_a_judge_that_is_sure_is_not_asked_behind():

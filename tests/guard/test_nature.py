@@ -23,16 +23,19 @@ def job(status, age):
 
 
 def test_only_its_loop_key_tells_calls_apart():
-    calls = [a_call("run_query", "0 rows", sql="select 1", note=f"try {word}")
-             for word in ("again", "harder", "differently", "now")]  # fmt: skip
+    calls = [
+        a_call("run_query", "0 rows", sql="select 1", note=f"try {word}")
+        for word in ("again", "harder", "differently", "now")
+    ]
 
     assert first_trip(calls, saying("run_query", loop_key=["sql"])) == 2
 
 
 def test_other_values_at_its_loop_key_are_other_calls():
     names = ["users", "orders", "items", "stock", "prices", "people"]
-    calls = [a_call("describe", f"table of {name}: {name}_id", table=name, trace="t")
-             for name in names]  # fmt: skip
+    calls = [
+        a_call("describe", f"table of {name}: {name}_id", table=name, trace="t") for name in names
+    ]
 
     assert first_trip(calls, saying("describe", loop_key=["table"])) is None
 
@@ -99,8 +102,9 @@ def test_a_poll_by_name_can_be_told_that_it_is_none():
 
 def test_a_turn_may_say_it_itself_and_wins():
     nature = ToolNature(loop_key=("sql",))
-    calls = [a_call("run_query", "0 rows", sql="select 1", note=note, nature=nature)
-             for note in "abc"]  # fmt: skip
+    calls = [
+        a_call("run_query", "0 rows", sql="select 1", note=note, nature=nature) for note in "abc"
+    ]
 
     assert first_trip(calls, saying("run_query", loop_key=["note"])) == 2
 

@@ -33,9 +33,14 @@ def pages(count: int, start: int = 0) -> list[Turn]:
 
 def a_run(*turns: Turn, stretches=(), source="one") -> tuple[Labelled, Recording]:
     labelled = Labelled(
-        run="r", source=source, path=Path("r.jsonl"), kind="loop", rationale="",
-        loop_start=stretches[0].start if stretches else None, stretches=tuple(stretches),
-    )  # fmt: skip
+        run="r",
+        source=source,
+        path=Path("r.jsonl"),
+        kind="loop",
+        rationale="",
+        loop_start=stretches[0].start if stretches else None,
+        stretches=tuple(stretches),
+    )
     return labelled, Recording(run="r", turns=turns)
 
 
@@ -103,14 +108,12 @@ def test_of_choices_the_one_that_reaches_most_is_taken():
 def corpus(tmp_path: Path) -> Path:
     """Two sources: a stuck run of one, a healthy run of the other."""
     headers = [
-        write_run(
-            tmp_path / "runs", run, a_label(start), turns, source=source
-        )
+        write_run(tmp_path / "runs", run, a_label(start), turns, source=source)
         for run, start, turns, source in (
             ("stuck", 4, [*(a_read(n) for n in range(4)), *[MISSING] * 5], "one"),
             ("fine", None, [a_read(n) for n in range(30)], "two"),
         )
-    ]  # fmt: skip
+    ]
     (tmp_path / "index.jsonl").write_text("".join(json.dumps(row) + "\n" for row in headers))
     return tmp_path
 

@@ -141,8 +141,10 @@ def test_a_reader_that_hangs_up_early_is_no_error(tmp_path):
 
     done = subprocess.run(
         ["sh", "-c", f"{sys.executable} -m guard.cli replay --json {files} | head -1"],
-        capture_output=True, text=True, check=True,
-    )  # fmt: skip
+        capture_output=True,
+        text=True,
+        check=True,
+    )
 
     assert done.stdout.count("\n") == 1
     assert "Traceback" not in done.stderr

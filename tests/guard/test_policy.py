@@ -197,9 +197,12 @@ def test_the_schema_tells_each_field_with_its_range():
     told = schema()
 
     assert told["properties"]["repeat"]["properties"]["calls"] == {
-        "type": "integer", "minimum": 2, "maximum": 50, "default": 3,
+        "type": "integer",
+        "minimum": 2,
+        "maximum": 50,
+        "default": 3,
         "description": "the same call with the same outcome, so often",
-    }  # fmt: skip
+    }
     assert told["properties"]["talk"]["properties"]["new_terms"]["exclusiveMinimum"] == 0
     assert set(told["properties"]) == {*DEFAULT_POLICY.as_mapping(), "extends", "preset"}
 

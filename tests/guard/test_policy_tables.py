@@ -106,11 +106,16 @@ def test_every_wrong_field_is_told_at_once():
     )
 
     assert set(found) == {
-        "repeat.calls", "repeat.polls", "repeat.times",
-        "ladder.every.trip", "ladder.psychic",
-        "tool.Bash.retry", "tool.Bash.repeat.rounds",
-        "agent.reviewer.budget", "task_type",
-    }  # fmt: skip
+        "repeat.calls",
+        "repeat.polls",
+        "repeat.times",
+        "ladder.every.trip",
+        "ladder.psychic",
+        "tool.Bash.retry",
+        "tool.Bash.repeat.rounds",
+        "agent.reviewer.budget",
+        "task_type",
+    }
 
 
 def test_an_unknown_name_is_told_the_known_ones():

@@ -54,8 +54,13 @@ def test_an_overlap_of_five_sixths_is_not_similar():
 
 def test_the_fourth_similar_turn_warns_and_the_sixth_ends_the_run():
     assert severities(say(*[STUCK] * 6)) == [
-        None, None, None, Severity.ESCALATE, Severity.ESCALATE, Severity.STOP,
-    ]  # fmt: skip
+        None,
+        None,
+        None,
+        Severity.ESCALATE,
+        Severity.ESCALATE,
+        Severity.STOP,
+    ]
 
 
 def test_the_replay_shows_both():
@@ -101,10 +106,14 @@ def test_tool_calls_count_with_what_came_back():
 
 
 def test_a_proposed_call_is_no_turn_yet():
-    turns = [turn for i in range(3) for turn in (
-        a_proposal("get_price", key=f"k{i}", symbol="ACME"),
-        a_call("get_price", "12.50", key=f"k{i}", symbol="ACME"),
-    )]  # fmt: skip
+    turns = [
+        turn
+        for i in range(3)
+        for turn in (
+            a_proposal("get_price", key=f"k{i}", symbol="ACME"),
+            a_call("get_price", "12.50", key=f"k{i}", symbol="ACME"),
+        )
+    ]
 
     assert not any(severities(turns))
 

@@ -18,17 +18,32 @@ FINGERPRINT = PRESETS["fingerprint"]
 
 # What a stuck agent says and writes, and what it meets, five times.
 WALKTHROUGH = [
-    ("Set the timeout to 60.", "timeout = 60",
-     'File "/home/me/app/config.py", line 12, in load\nTimeoutError: no answer at 0x7f3c1a20'),
-    ("Raise the time limit to one minute instead.", "timeout = 60  # seconds",
-     'File "/home/me/app/config.py", line 14, in load\nTimeoutError: no answer at 0x55d0be18'),
-    ("The default was 30; make it 60 seconds.", "TIMEOUT_S = 60",
-     'File "/srv/build/app/config.py", line 9, in load\nTimeoutError: no answer at 0x7ffe0042'),
-    ("Wrap the call in try/except and wait longer.", "try: load(timeout=60)",
-     'File "/tmp/x1/app/config.py", line 31, in load\nTimeoutError: no answer at 0x560aa118'),
-    ("Pass the timeout at the call site.", "load(timeout_s=60.0)",
-     'File "config.py", line 7, in load\nTimeoutError: no answer at 0x7fab3310'),
-]  # fmt: skip
+    (
+        "Set the timeout to 60.",
+        "timeout = 60",
+        'File "/home/me/app/config.py", line 12, in load\nTimeoutError: no answer at 0x7f3c1a20',
+    ),
+    (
+        "Raise the time limit to one minute instead.",
+        "timeout = 60  # seconds",
+        'File "/home/me/app/config.py", line 14, in load\nTimeoutError: no answer at 0x55d0be18',
+    ),
+    (
+        "The default was 30; make it 60 seconds.",
+        "TIMEOUT_S = 60",
+        'File "/srv/build/app/config.py", line 9, in load\nTimeoutError: no answer at 0x7ffe0042',
+    ),
+    (
+        "Wrap the call in try/except and wait longer.",
+        "try: load(timeout=60)",
+        'File "/tmp/x1/app/config.py", line 31, in load\nTimeoutError: no answer at 0x560aa118',
+    ),
+    (
+        "Pass the timeout at the call site.",
+        "load(timeout_s=60.0)",
+        'File "config.py", line 7, in load\nTimeoutError: no answer at 0x7fab3310',
+    ),
+]
 
 
 def an_attempt(said: str, written: str, error: str, **fields) -> Turn:
@@ -158,10 +173,15 @@ def a_cycle(n: int, failure: str) -> list[Turn]:
 def test_fixes_are_tracked_across_write_test_run_fix_cycles():
     same = "FAILED tests/test_auth.py::test_login - KeyError: 'user'"
     fix = a_call("Edit", "ok", file_path="app/auth.py", new_string="y")
-    cycles = [turn for n in range(4) for turn in (
-        a_call("Write", "ok", action_class="write_test", file_path=f"tests/test_{n}.py"),
-        a_call("Bash", error=same, command=f"pytest -q tests/test_{n}.py"), fix,
-    )]  # fmt: skip
+    cycles = [
+        turn
+        for n in range(4)
+        for turn in (
+            a_call("Write", "ok", action_class="write_test", file_path=f"tests/test_{n}.py"),
+            a_call("Bash", error=same, command=f"pytest -q tests/test_{n}.py"),
+            fix,
+        )
+    ]
 
     found = severities(cycles)
 
@@ -177,10 +197,14 @@ def test_fixes_that_answer_another_failure_each_time_are_progress():
 
 
 def test_edits_that_answer_no_failure_are_no_fixes():
-    turns = [turn for n in range(6) for turn in (
-        a_call("Edit", "ok", file_path="app/auth.py", new_string=f"step {n}"),
-        a_call("Bash", f"{n + 3} passed", command="pytest -q"),
-    )]  # fmt: skip
+    turns = [
+        turn
+        for n in range(6)
+        for turn in (
+            a_call("Edit", "ok", file_path="app/auth.py", new_string=f"step {n}"),
+            a_call("Bash", f"{n + 3} passed", command="pytest -q"),
+        )
+    ]
 
     assert not any(severities(turns))
 

@@ -115,7 +115,7 @@ def unlike(count: int, **fields) -> list[Turn]:
     return [
         a_call(verbs[n % 7], f"{letters[n] * 30} {n * n}", target=f"{letters[-n]}{n}" * 6, **fields)
         for n in range(count)
-    ]  # fmt: skip
+    ]
 
 
 def test_thirty_calls_are_the_most():

@@ -102,9 +102,15 @@ def test_the_replay_command_takes_its_name(name, alarm, stop, tmp_path, capsys):
 
 
 def test_a_judge_dismisses_no_end_of_a_policy_without_one(tmp_path, capsys):
-    moving = [{"role": "assistant", "tool": "get_job", "args": {"id": 7},
-               "result": f"job 7 is running, state {n} of 20, please wait a little and ask again"}
-              for n in range(8)]  # fmt: skip
+    moving = [
+        {
+            "role": "assistant",
+            "tool": "get_job",
+            "args": {"id": 7},
+            "result": f"job 7 is running, state {n} of 20, please wait a little and ask again",
+        }
+        for n in range(8)
+    ]
     file = write_lines(tmp_path / "run.jsonl", moving)
 
     main(["replay", str(file), "--preset", "broker", "--json"])
@@ -119,5 +125,11 @@ def test_an_end_after_a_card_is_told_too():
     severities = [engine.observe(a_message("The same again.")).trip for _ in range(7)]
 
     assert [trip.severity.name if trip else None for trip in severities] == [
-        None, None, None, "ESCALATE", "ESCALATE", "STOP", "STOP",
-    ]  # fmt: skip
+        None,
+        None,
+        None,
+        "ESCALATE",
+        "ESCALATE",
+        "STOP",
+        "STOP",
+    ]

@@ -26,8 +26,10 @@ def test_a_users_turn_after_the_only_open_call_is_its_answer():
 
 def test_a_users_turn_after_several_open_calls_is_a_person():
     assert kinds(a_call("ls", None), a_call("pwd", None), a_user("Stop that now")) == [
-        Kind.ACTION, Kind.ACTION, Kind.PERSON,
-    ]  # fmt: skip
+        Kind.ACTION,
+        Kind.ACTION,
+        Kind.PERSON,
+    ]
 
 
 def test_where_this_log_gave_answers_in_the_users_name_before_several_calls_are_answered_so():

@@ -27,47 +27,37 @@ SECRETS = {
     '{"password": "correct horse"}': f'{{"password": "{MASK}"}}',
     "mysql --password=hunter2 -u x": f"mysql --password={MASK} -u x",
     "Cookie: sessionid=abc123; x=1": f"Cookie: {MASK}",
-    "-----BEGIN RSA PRIVATE KEY-----\nMIIE+x/y\n-----END RSA PRIVATE KEY-----":
-        f"-----BEGIN RSA PRIVATE KEY-----{MASK}-----END RSA PRIVATE KEY-----",
+    "-----BEGIN RSA PRIVATE KEY-----\nMIIE+x/y\n-----END RSA PRIVATE KEY-----": f"-----BEGIN RSA PRIVATE KEY-----{MASK}-----END RSA PRIVATE KEY-----",  # noqa: E501 - a text, in one piece
     "https://hooks.slack.com/services/T0/B0/abcDEF123": f"https://hooks.slack.com/services/{MASK}",
-    "https://discord.com/api/webhooks/123456789012345678/aB-c_dEfGhIjKlMnOpQrSt":
-        f"https://discord.com/api/webhooks/123456789012345678/{MASK}",
-    "https://discordapp.com/api/v10/webhooks/123456789012345678/aB-c_dEfGhIjKlMnOpQrSt":
-        f"https://discordapp.com/api/v10/webhooks/123456789012345678/{MASK}",
-    "https://api.telegram.org/bot123456789:AAF-abcdefghijklmnopqrstuvwxyz12345/sendMessage":
-        f"https://api.telegram.org/bot123456789:{MASK}/sendMessage",
+    "https://discord.com/api/webhooks/123456789012345678/aB-c_dEfGhIjKlMnOpQrSt": f"https://discord.com/api/webhooks/123456789012345678/{MASK}",
+    "https://discordapp.com/api/v10/webhooks/123456789012345678/aB-c_dEfGhIjKlMnOpQrSt": f"https://discordapp.com/api/v10/webhooks/123456789012345678/{MASK}",
+    "https://api.telegram.org/bot123456789:AAF-abcdefghijklmnopqrstuvwxyz12345/sendMessage": f"https://api.telegram.org/bot123456789:{MASK}/sendMessage",
     "TELEGRAM=123456789:AAF-abcdefghijklmnopqrstuvwxyz12345": f"TELEGRAM=123456789:{MASK}",
     "curl -s -u admin:swordfish https://x.example": f"curl -s -u admin:{MASK} https://x.example",
     "curl -X POST \\\n  --user 'admin:swordfish' x": f"curl -X POST \\\n  --user 'admin:{MASK}' x",
     "curl -uadmin:swordfish x": f"curl -uadmin:{MASK} x",
-    f"curl -uadmin:swordfish x\n{'a plain word ' * 60}":
-        f"curl -uadmin:{MASK} x\n{'a plain word ' * 60}",
+    f"curl -uadmin:swordfish x\n{'a plain word ' * 60}": f"curl -uadmin:{MASK} x\n{'a plain word ' * 60}",  # noqa: E501 - a text, in one piece
     "Password: swordfish": f"Password: {MASK}",
     "user: app\n  password: swordfish\nport: 1": f"user: app\n  password: {MASK}\nport: 1",
     "host=db user=app password=swordfish dbname=x": f"host=db user=app password={MASK} dbname=x",
-    "https://x.example/?user=a&password=swordfish&b=1":
-        f"https://x.example/?user=a&password={MASK}",
+    "https://x.example/?user=a&password=swordfish&b=1": f"https://x.example/?user=a&password={MASK}",
     "password = 'swordfish'": f"password = '{MASK}'",
     "{'password': 'correct horse'}": f"{{'password': '{MASK}'}}",
     r'"{\"password\": \"correct horse\"}"': rf'"{{\"password\": \"{MASK}\"}}"',
-    "Server=db;User Id=sa;Password=swordfish;Encrypt=yes":
-        f"Server=db;User Id=sa;Password={MASK};Encrypt=yes",
+    "Server=db;User Id=sa;Password=swordfish;Encrypt=yes": f"Server=db;User Id=sa;Password={MASK};Encrypt=yes",  # noqa: E501 - a text, in one piece
     "Password=swordfish;Server=db": f"Password={MASK};Server=db",
     "Server=db;Uid=sa;Pwd=fish": f"Server=db;Uid=sa;Pwd={MASK}",
     "postgres://app:p@ss@db/main": f"postgres://app:{MASK}@db/main",
-    "AccountName=x;AccountKey=abcdEFGH/ijkl+mnop==;EndpointSuffix=y":
-        f"AccountName=x;AccountKey={MASK};EndpointSuffix=y",
+    "AccountName=x;AccountKey=abcdEFGH/ijkl+mnop==;EndpointSuffix=y": f"AccountName=x;AccountKey={MASK};EndpointSuffix=y",  # noqa: E501 - a text, in one piece
     "https://x.blob.example/y?sv=1&sig=abcdEFGH%2Bijklmnop%3D": f"https://x.blob.example/y?sv=1&sig={MASK}",
     "machine x.example login me password swordfish": f"machine x.example login me password {MASK}",
-    "machine x.example\n  login me\n  password swordfish":
-        f"machine x.example\n  login me\n  password {MASK}",
+    "machine x.example\n  login me\n  password swordfish": f"machine x.example\n  login me\n  password {MASK}",  # noqa: E501 - a text, in one piece
     "mysql -u root -pswordfish db": f"mysql -u root -p{MASK} db",
-    "docker exec -i db mysqldump -uroot -p'swordfish' x":
-        f"docker exec -i db mysqldump -uroot -p'{MASK}' x",
+    "docker exec -i db mysqldump -uroot -p'swordfish' x": f"docker exec -i db mysqldump -uroot -p'{MASK}' x",  # noqa: E501 - a text, in one piece
     "sshpass -p swordfish ssh me@x": f"sshpass -p {MASK} ssh me@x",
     "MYSQL_PWD=fish mysql": f"MYSQL_PWD={MASK} mysql",
     "-----BEGIN PRIVATE KEY-----\nProc-Type: 4,X\nMIIE": f"-----BEGIN PRIVATE KEY-----{MASK}",
-}  # fmt: skip
+}
 HARMLESS = [
     "the token count grew to 4096",
     "max_tokens=4096",

@@ -16,9 +16,17 @@ from tests.guard.scenes import HEALTHY, LOOPS
 from tests.guard.transcripts import write_lines
 
 KEYS = [
-    "run", "turns", "first_alarm", "first_stop", "detector", "kind", "cost_usd", "wasted_usd",
-    "us_per_turn", "alarms",
-]  # fmt: skip
+    "run",
+    "turns",
+    "first_alarm",
+    "first_stop",
+    "detector",
+    "kind",
+    "cost_usd",
+    "wasted_usd",
+    "us_per_turn",
+    "alarms",
+]
 FAILING = {"role": "assistant", "tool": "Bash", "args": {"command": "make"}, "error": "boom"}
 
 
@@ -84,8 +92,10 @@ def test_waste_is_counted_from_the_evidence_to_the_next_news():
 def test_usage_of_one_model_call_is_paid_once():
     used = {
         "usage": Usage(input=1200, cache_write_5m=300, cache_read=9000, output=42),
-        "model": "claude-sonnet-4-5", "provider": "anthropic", "call_id": "m",
-    }  # fmt: skip
+        "model": "claude-sonnet-4-5",
+        "provider": "anthropic",
+        "call_id": "m",
+    }
 
     replayed = replay(a_recording([a_call("a", **used), a_call("b", **used)]))
 
@@ -223,5 +233,7 @@ def test_every_alarm_is_told_not_the_first_alone():
 
     assert [alarm.index for alarm in replayed.alarms] == [2, 7]
     assert replayed.as_row()["alarms"][0] == {
-        "index": 2, "detector": "repeat", "kind": "exact_repeat",
-    }  # fmt: skip
+        "index": 2,
+        "detector": "repeat",
+        "kind": "exact_repeat",
+    }

@@ -55,8 +55,11 @@ def test_a_prompt_is_driven_with_its_options(home):
 
     assert (read.prompt, read.options) == ("Mend it.", ("-c", "a=1", "--enable", "b"))
     assert read.thread == {
-        "cwd": str(home), "approvalPolicy": "never", "model": "gpt-x", "sandbox": "read-only",
-    }  # fmt: skip
+        "cwd": str(home),
+        "approvalPolicy": "never",
+        "model": "gpt-x",
+        "sandbox": "read-only",
+    }
 
 
 def test_nobody_is_asked_for_approval():

@@ -102,9 +102,14 @@ def test_every_weight_is_there_and_says_where_it_comes_from():
 def a_labelled(source, start=None):
     stretches = (Stretch(start=start, evident=start + 2, end=None),) if start is not None else ()
     return Labelled(
-        run=source, source=source, path=None, loop_start=start, kind="loop", rationale="",
+        run=source,
+        source=source,
+        path=None,
+        loop_start=start,
+        kind="loop",
+        rationale="",
         stretches=stretches,
-    )  # fmt: skip
+    )
 
 
 def a_traced(source, repeats, start=None):

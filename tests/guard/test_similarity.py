@@ -51,11 +51,14 @@ def test_it_is_the_same_in_every_process():
     )
     runs = {
         subprocess.run(
-            [sys.executable, "-c", code], env={"PYTHONHASHSEED": seed}, check=True,
-            capture_output=True, text=True,
+            [sys.executable, "-c", code],
+            env={"PYTHONHASHSEED": seed},
+            check=True,
+            capture_output=True,
+            text=True,
         ).stdout
         for seed in ("1", "2")
-    }  # fmt: skip
+    }
 
     assert len(runs) == 1
 

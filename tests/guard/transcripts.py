@@ -24,16 +24,20 @@ def claude_code(times: int = 3) -> Rows:
     ]
     for n in range(times):
         usage = {
-            "input_tokens": 1200, "cache_creation_input_tokens": 300,
-            "cache_read_input_tokens": 9000, "output_tokens": 42,
+            "input_tokens": 1200,
+            "cache_creation_input_tokens": 300,
+            "cache_read_input_tokens": 9000,
+            "output_tokens": 42,
             "cache_creation": {"ephemeral_1h_input_tokens": 0, "ephemeral_5m_input_tokens": 300},
-        }  # fmt: skip
+        }
         base = {"id": f"msg_{n}", "role": "assistant", "model": "claude-sonnet-4-5", "usage": usage}
         text = {"type": "text", "text": f"Attempt {'abc'[n % 3]}: let me read it."}
         call = {
-            "type": "tool_use", "id": f"toolu_{n}", "name": "Read",
+            "type": "tool_use",
+            "id": f"toolu_{n}",
+            "name": "Read",
             "input": {"file_path": "/home/dev/project/app/tokens.py"},
-        }  # fmt: skip
+        }
         result = {
             "type": "tool_result",
             "tool_use_id": f"toolu_{n}",
@@ -50,9 +54,12 @@ def claude_code(times: int = 3) -> Rows:
 
 def _claude(row: dict[str, Any]) -> dict[str, Any]:
     return {
-        "uuid": "u", "sessionId": "df28a4ce", "isSidechain": False,
-        "timestamp": "2026-11-21T21:01:53.256Z", **row,
-    }  # fmt: skip
+        "uuid": "u",
+        "sessionId": "df28a4ce",
+        "isSidechain": False,
+        "timestamp": "2026-11-21T21:01:53.256Z",
+        **row,
+    }
 
 
 def codex(times: int = 3) -> Rows:
@@ -66,23 +73,29 @@ def codex(times: int = 3) -> Rows:
     for n in range(times):
         total = {"input_tokens": 1500 * (n + 1), "cached_input_tokens": 1000 * (n + 1)}
         last = {
-            "input_tokens": 1500, "cached_input_tokens": 1000, "cache_write_input_tokens": 0,
-            "output_tokens": 42, "reasoning_output_tokens": 10,
-        }  # fmt: skip
+            "input_tokens": 1500,
+            "cached_input_tokens": 1000,
+            "cache_write_input_tokens": 0,
+            "output_tokens": 42,
+            "reasoning_output_tokens": 10,
+        }
         count = {
             "type": "token_count",
             "info": {"total_token_usage": total, "last_token_usage": last},
         }
         call = {
-            "type": "function_call", "name": "exec_command", "call_id": f"call_{n}",
+            "type": "function_call",
+            "name": "exec_command",
+            "call_id": f"call_{n}",
             "arguments": json.dumps({"cmd": "cat app/tokens.py"}),
-        }  # fmt: skip
+        }
         output = {
-            "type": "function_call_output", "call_id": f"call_{n}",
+            "type": "function_call_output",
+            "call_id": f"call_{n}",
             "output": f"Chunk ID: e43be{n}\nWall time: 0.00{n} seconds\n"
             "Process exited with code 1\nOriginal token count: 9\nOutput:\n"
             "cat: app/tokens.py: No such file or directory\n",
-        }  # fmt: skip
+        }
         rows += [
             _codex("response_item", call),
             _codex("event_msg", count),
@@ -105,20 +118,30 @@ def gemini(times: int = 3) -> Rows:
     rows: Rows = [
         {"sessionId": "7928e511", "projectHash": "h", "startTime": "2026-11-21T21:08:00Z"},
         {
-            "id": "u0", "timestamp": "2026-11-21T21:08:01Z", "type": "user",
+            "id": "u0",
+            "timestamp": "2026-11-21T21:08:01Z",
+            "type": "user",
             "content": [{"text": "Fix the login."}],
         },
-    ]  # fmt: skip
+    ]
     for n in range(times):
         message: dict[str, Any] = {
-            "id": f"g{n}", "timestamp": "2026-11-21T21:08:44.831Z", "type": "gemini",
-            "content": "", "thoughts": [], "model": "gemini-2.5-flash",
+            "id": f"g{n}",
+            "timestamp": "2026-11-21T21:08:44.831Z",
+            "type": "gemini",
+            "content": "",
+            "thoughts": [],
+            "model": "gemini-2.5-flash",
             "tokens": {"input": 1500, "output": 42, "cached": 1000, "thoughts": 10, "tool": 0},
-        }  # fmt: skip
+        }
         response = {"functionResponse": {"name": "read_file", "response": {"error": MISSING}}}
         call = {
-            "id": f"read_file-{n}", "name": "read_file", "args": {"path": "app/tokens.py"},
-            "result": [response], "status": "error", "timestamp": "2026-11-21T21:08:45.831Z",
-        }  # fmt: skip
+            "id": f"read_file-{n}",
+            "name": "read_file",
+            "args": {"path": "app/tokens.py"},
+            "result": [response],
+            "status": "error",
+            "timestamp": "2026-11-21T21:08:45.831Z",
+        }
         rows += [message, {**message, "toolCalls": [call]}, {"$set": {"lastUpdated": "x"}}]
     return rows

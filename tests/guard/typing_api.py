@@ -58,8 +58,15 @@ def watch_a_run(turn: Turn) -> Signal | None:
 
 def build_a_turn() -> Turn:
     usage = Usage(input=1, output=2)
-    return Turn(role=Role.ASSISTANT, tool="Bash", args={"command": "ls"}, usage=usage,
-                phase=Phase.PROPOSED, files=("a.py",), cost_usd=Decimal("0.1"))  # fmt: skip
+    return Turn(
+        role=Role.ASSISTANT,
+        tool="Bash",
+        args={"command": "ls"},
+        usage=usage,
+        phase=Phase.PROPOSED,
+        files=("a.py",),
+        cost_usd=Decimal("0.1"),
+    )
 
 
 def answer(assessment: Assessment) -> tuple[Effect, ...]:

@@ -20,9 +20,12 @@ def tap(run, action, *, at=NOON, **said):
         said.setdefault("decision", run.open_decision)
     said.setdefault("key", f"{action}-{run.version}")
     made, _ = interventions.intervene(
-        run.id, Tap(action=action, version=run.version, **said),
-        projects=[run.project_id], by="ana", at=at,
-    )  # fmt: skip
+        run.id,
+        Tap(action=action, version=run.version, **said),
+        projects=[run.project_id],
+        by="ana",
+        at=at,
+    )
     run.refresh_from_db()
     return made
 

@@ -43,8 +43,12 @@ def test_a_second_model_takes_its_time_on_top(judge):
 
 def test_a_second_model_elsewhere_does_not_get_the_first_ones_key(judge):
     found = judge(
-        URL=URL, MODEL="small", KEY=KEY, SECOND_MODEL="large", SECOND_URL="http://127.0.0.1:11434/v1"
-    )  # fmt: skip
+        URL=URL,
+        MODEL="small",
+        KEY=KEY,
+        SECOND_MODEL="large",
+        SECOND_URL="http://127.0.0.1:11434/v1",
+    )
 
     assert (found._first.key, found._second.key) == (KEY, "")
 

@@ -84,9 +84,16 @@ def test_a_public_address_of_this_machine_needs_an_authority_that_names_it(serve
 
 @pytest.mark.parametrize(
     ("name", "allowed"),
-    [("studio", True), ("x.studio", True), ("studio.local", True), ("192.168.7.7", True),
-     ("bank.example", False), ("8.8.8.8", False), ("notstudio", False)],
-)  # fmt: skip
+    [
+        ("studio", True),
+        ("x.studio", True),
+        ("studio.local", True),
+        ("192.168.7.7", True),
+        ("bank.example", False),
+        ("8.8.8.8", False),
+        ("notstudio", False),
+    ],
+)
 def test_its_authority_is_limited_to_this_house(served, name, allowed):
     authority = x509.load_pem_x509_certificate(served.authority.read_bytes())
 

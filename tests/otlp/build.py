@@ -60,10 +60,17 @@ def a_log(
 
 
 def a_span(
-    name: str, told: Mapping[str, Any], *, at_s: float | None = None, took_s: float = 0.5,
-    trace: str = TRACE, span: str = "", parent: str = "f" * 16, failure: str | None = None,
+    name: str,
+    told: Mapping[str, Any],
+    *,
+    at_s: float | None = None,
+    took_s: float = 0.5,
+    trace: str = TRACE,
+    span: str = "",
+    parent: str = "f" * 16,
+    failure: str | None = None,
     events: list[dict[str, Any]] | None = None,
-) -> dict[str, Any]:  # fmt: skip
+) -> dict[str, Any]:
     """A span that has a parent unless told otherwise."""
     began = int(BEGAN_NS + (next(_moments) if at_s is None else at_s) * SECOND_NS)
     return {

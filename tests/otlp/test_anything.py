@@ -28,21 +28,38 @@ from tests.otlp.build import (
     tellings,
 )
 
-NAMES = st.sampled_from([
-    "gen_ai.operation.name", "gen_ai.usage.input_tokens", "gen_ai.input.messages",
-    "gen_ai.output.messages", "gen_ai.tool.call.arguments", "gen_ai.tool.call.id",
-    "gen_ai.prompt.0.role", "gen_ai.prompt.0.content", "gen_ai.completion.0.tool_calls.0.id",
-    "gen_ai.conversation.id", "session.id", "event.sequence", "event.name", "cost_usd",
-    "openinference.span.kind", "llm.input_messages.0.message.content", "llm.cost.total",
-    "traceloop.span.kind", "traceloop.entity.input", "tool_name", "model", "input_tokens",
-])  # fmt: skip
+NAMES = st.sampled_from(
+    [
+        "gen_ai.operation.name",
+        "gen_ai.usage.input_tokens",
+        "gen_ai.input.messages",
+        "gen_ai.output.messages",
+        "gen_ai.tool.call.arguments",
+        "gen_ai.tool.call.id",
+        "gen_ai.prompt.0.role",
+        "gen_ai.prompt.0.content",
+        "gen_ai.completion.0.tool_calls.0.id",
+        "gen_ai.conversation.id",
+        "session.id",
+        "event.sequence",
+        "event.name",
+        "cost_usd",
+        "openinference.span.kind",
+        "llm.input_messages.0.message.content",
+        "llm.cost.total",
+        "traceloop.span.kind",
+        "traceloop.entity.input",
+        "tool_name",
+        "model",
+        "input_tokens",
+    ]
+)
 WORDS = st.sampled_from(["chat", "execute_tool", "LLM", "TOOL", "[]", "{", '[{"parts": 7}]', "\0"])
 VALUES = st.recursive(
-    WORDS | st.text(max_size=20) | st.integers() | st.booleans() | st.none()
-    | st.floats(),
+    WORDS | st.text(max_size=20) | st.integers() | st.booleans() | st.none() | st.floats(),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner),
     max_leaves=6,
-)  # fmt: skip
+)
 ANY_JSON = VALUES | st.dictionaries(
     st.sampled_from(["resourceSpans", "scopeSpans", "spans", "attributes", "key", "value"]), VALUES
 )
@@ -149,18 +166,26 @@ def test_protobuf_tells_what_json_tells():
     group = message.resource_spans.add()
     group.resource.attributes.add(key="service.name").value.string_value = "my-agent"
     span = group.scope_spans.add(scope={"name": "demo"}).spans.add(
-        trace_id=bytes.fromhex(TRACE), span_id=b"12345678", name="sh", status={"code": 2},
-        start_time_unix_nano=10**18, end_time_unix_nano=10**18 + 5,
-    )  # fmt: skip
+        trace_id=bytes.fromhex(TRACE),
+        span_id=b"12345678",
+        name="sh",
+        status={"code": 2},
+        start_time_unix_nano=10**18,
+        end_time_unix_nano=10**18 + 5,
+    )
     for name in ("gen_ai.operation.name", "gen_ai.tool.name"):
         span.attributes.add(key=name).value.string_value = told[name]
     span.attributes.add(key="n").value.int_value = 3
     span.attributes.add(key="x").value.array_value.values.add().double_value = 1.5
     written = {
-        "traceId": TRACE.upper(), "spanId": b"12345678".hex(), "name": "sh",
-        "startTimeUnixNano": 10**18, "endTimeUnixNano": str(10**18 + 5),
-        "attributes": attributes(told), "status": {"code": "STATUS_CODE_ERROR"},
-    }  # fmt: skip
+        "traceId": TRACE.upper(),
+        "spanId": b"12345678".hex(),
+        "name": "sh",
+        "startTimeUnixNano": 10**18,
+        "endTimeUnixNano": str(10**18 + 5),
+        "attributes": attributes(told),
+        "status": {"code": "STATUS_CODE_ERROR"},
+    }
 
     (from_bytes,) = from_protobuf.read(message.SerializeToString(), "traces").records
 

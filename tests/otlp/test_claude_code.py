@@ -13,14 +13,22 @@ from tests.otlp.build import a_log, a_span, logs, read, spans, take, tellings, t
 SESSION = "0491eb2a-6000-425f-9129-131c383d156c"
 RUN_KEY = f"claude-code:{SESSION}"
 CALL = {
-    "model": "claude-sonnet-4-5", "input_tokens": 1200, "output_tokens": 42,
-    "cache_read_tokens": 9000, "cache_creation_tokens": 300, "cache_creation_5m_tokens": 0,
-    "cache_creation_1h_tokens": 0, "cost_usd": 0.008054999999999998, "cost_usd_micros": 8055,
-}  # fmt: skip
+    "model": "claude-sonnet-4-5",
+    "input_tokens": 1200,
+    "output_tokens": 42,
+    "cache_read_tokens": 9000,
+    "cache_creation_tokens": 300,
+    "cache_creation_5m_tokens": 0,
+    "cache_creation_1h_tokens": 0,
+    "cost_usd": 0.008054999999999998,
+    "cost_usd_micros": 8055,
+}
 TOOL = {
-    "tool_name": "Bash", "tool_use_id": "toolu_1", "success": "true",
+    "tool_name": "Bash",
+    "tool_use_id": "toolu_1",
+    "success": "true",
     "tool_input": json.dumps({"command": "ls"}),
-}  # fmt: skip
+}
 
 
 def an_event(name, sequence, *, prompt_id="p1", **told):
@@ -63,8 +71,11 @@ def test_a_tool_result_is_a_turn_under_the_id_its_hooks_use():
     (turn,) = turns_of(logs(an_event("tool_result", 8, **TOOL)))
 
     assert (turn.key, turn.tool, turn.args, turn.error) == (
-        "toolu_1", "Bash", {"command": "ls"}, None,
-    )  # fmt: skip
+        "toolu_1",
+        "Bash",
+        {"command": "ls"},
+        None,
+    )
 
 
 def test_a_failed_tool_has_its_error():
@@ -106,10 +117,12 @@ def test_the_run_costs_what_the_agent_says_though_logs_and_spans_tell_of_it():
     project = a_project()
 
     (run,) = take(
-        project, spans(a_model_span(), service="claude-code"),
+        project,
+        spans(a_model_span(), service="claude-code"),
         logs(a_call_event(6), an_event("tool_result", 8, **TOOL), a_call_event(9)),
-        spans(a_model_span(), service="claude-code"), logs(a_call_event(6)),
-    )  # fmt: skip
+        spans(a_model_span(), service="claude-code"),
+        logs(a_call_event(6)),
+    )
 
     assert (run.key, run.agent, run.usage_source) == (RUN_KEY, "claude-code", "logs")
     assert (run.cost_usd, run.input_tokens) == (Decimal("0.016110"), 2400)
@@ -128,12 +141,13 @@ def test_each_turn_shows_the_call_it_came_from_though_the_call_is_told_after_it(
         ),
         logs(an_event("tool_result", 9, at_s=113, duration_ms="500", **second)),
         logs(a_call_event(10, at_s=114, duration_ms=2000), a_call_event(12, at_s=120)),
-    )  # fmt: skip
+    )
 
     turns = Turn.objects.filter(run=run).order_by("seq")
     assert [(turn.key, str(turn.cost_usd)) for turn in turns] == [
-        ("a", "0.008055"), ("b", "0.008055"),
-    ]  # fmt: skip
+        ("a", "0.008055"),
+        ("b", "0.008055"),
+    ]
 
 
 @pytest.mark.django_db

@@ -10,13 +10,20 @@ from tests.otlp.build import a_log, a_span, logs, spans, take, tellings, turns_o
 
 THREAD = "01a1fff2-63e5-7061-a152-f360070970b6"
 TOKENS = {
-    "input_token_count": "1500", "cached_token_count": "1000", "output_token_count": "42",
-    "cache_write_token_count": "0", "reasoning_token_count": "10", "model": "gpt-5.1-codex",
-}  # fmt: skip
+    "input_token_count": "1500",
+    "cached_token_count": "1000",
+    "output_token_count": "42",
+    "cache_write_token_count": "0",
+    "reasoning_token_count": "10",
+    "model": "gpt-5.1-codex",
+}
 RESULT = {
-    "tool_name": "exec_command", "call_id": "call_1", "arguments": json.dumps({"cmd": "ls"}),
-    "output": "a b", "success": "true",
-}  # fmt: skip
+    "tool_name": "exec_command",
+    "call_id": "call_1",
+    "arguments": json.dumps({"cmd": "ls"}),
+    "output": "a b",
+    "success": "true",
+}
 
 
 def an_event(name, **told):
@@ -46,8 +53,11 @@ def test_a_tool_result_is_a_turn():
     (turn,) = turns_of(codex(an_event("tool_result", **RESULT)))
 
     assert (turn.key, turn.tool, turn.args, turn.result) == (
-        "call_1", "exec_command", {"cmd": "ls"}, "a b",
-    )  # fmt: skip
+        "call_1",
+        "exec_command",
+        {"cmd": "ls"},
+        "a b",
+    )
 
 
 def test_a_failed_tool_has_its_output_as_its_error():
@@ -87,9 +97,12 @@ def test_its_traces_are_no_turns():
 @pytest.mark.django_db
 def test_its_log_alone_is_a_run_with_its_cost():
     body = codex(
-        an_event("user_prompt", prompt="list the files"), a_response(**TOKENS),
-        an_event("tool_result", **RESULT), a_response(**TOKENS), a_response(),
-    )  # fmt: skip
+        an_event("user_prompt", prompt="list the files"),
+        a_response(**TOKENS),
+        an_event("tool_result", **RESULT),
+        a_response(**TOKENS),
+        a_response(),
+    )
 
     (run,) = take(a_project(), body, body)
 

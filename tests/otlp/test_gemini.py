@@ -9,14 +9,20 @@ from tests.otlp.build import a_log, a_span, logs, spans, take, turns_of, uses_of
 
 SESSION = "8d1e0f4c-0001-4b1c-9d3c-5a2f5e6d7c8b"
 TOKENS = {
-    "model": "gemini-2.5-flash", "input_token_count": 1500, "output_token_count": 42,
-    "cached_content_token_count": 1000, "thoughts_token_count": 10, "tool_token_count": 0,
+    "model": "gemini-2.5-flash",
+    "input_token_count": 1500,
+    "output_token_count": 42,
+    "cached_content_token_count": 1000,
+    "thoughts_token_count": 10,
+    "tool_token_count": 0,
     "prompt_id": "p1",
-}  # fmt: skip
+}
 CALL = {
-    "function_name": "run_shell_command", "function_args": json.dumps({"command": "ls"}),
-    "success": True, "prompt_id": "p1",
-}  # fmt: skip
+    "function_name": "run_shell_command",
+    "function_args": json.dumps({"command": "ls"}),
+    "success": True,
+    "prompt_id": "p1",
+}
 
 
 def an_event(name, **told):
@@ -59,19 +65,22 @@ def test_a_commands_exit_code_stands_in_its_details():
 @pytest.mark.django_db
 def test_a_response_told_three_ways_counts_once():
     details = {
-        "gen_ai.usage.input_tokens": 1500, "gen_ai.usage.output_tokens": 42,
-        "gen_ai.operation.name": "generate_content", "session.id": SESSION,
-    }  # fmt: skip
+        "gen_ai.usage.input_tokens": 1500,
+        "gen_ai.usage.output_tokens": 42,
+        "gen_ai.operation.name": "generate_content",
+        "session.id": SESSION,
+    }
     named = {name.replace(".", "__"): one for name, one in details.items()}
     project = a_project()
 
     (run,) = take(
-        project, spans(a_span("llm_call", details), service="gemini-cli"),
+        project,
+        spans(a_span("llm_call", details), service="gemini-cli"),
         gemini(
             an_event("gemini_cli.api_response", **TOKENS),
             a_log("gen_ai.client.inference.operation.details", **named),
         ),
-    )  # fmt: skip
+    )
 
     # 500 x 0.30 + 1000 x 0.03 + 52 x 2.50 dollars a million
     assert (run.key, str(run.cost_usd)) == (f"gemini:{SESSION}", "0.000310")

@@ -11,29 +11,47 @@ from tests.otlp.build import TRACE, a_span, spans, take, tellings, turns_of, use
 
 LS = json.dumps({"command": "ls"})
 CHAT = {
-    "gen_ai.operation.name": "chat", "gen_ai.provider.name": "anthropic",
-    "gen_ai.request.model": "claude-sonnet-4-5", "gen_ai.conversation.id": "run-1",
-    "gen_ai.agent.name": "coder", "gen_ai.usage.input_tokens": 10500,
-    "gen_ai.usage.output_tokens": 42, "gen_ai.usage.cache_read.input_tokens": 9000,
+    "gen_ai.operation.name": "chat",
+    "gen_ai.provider.name": "anthropic",
+    "gen_ai.request.model": "claude-sonnet-4-5",
+    "gen_ai.conversation.id": "run-1",
+    "gen_ai.agent.name": "coder",
+    "gen_ai.usage.input_tokens": 10500,
+    "gen_ai.usage.output_tokens": 42,
+    "gen_ai.usage.cache_read.input_tokens": 9000,
     "gen_ai.usage.cache_creation.input_tokens": 300,
-}  # fmt: skip
+}
 TOOL = {
-    "gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": "Bash",
-    "gen_ai.tool.call.id": "toolu_1", "gen_ai.tool.call.arguments": LS,
-    "gen_ai.tool.call.result": "a b", "gen_ai.conversation.id": "run-1",
-}  # fmt: skip
+    "gen_ai.operation.name": "execute_tool",
+    "gen_ai.tool.name": "Bash",
+    "gen_ai.tool.call.id": "toolu_1",
+    "gen_ai.tool.call.arguments": LS,
+    "gen_ai.tool.call.result": "a b",
+    "gen_ai.conversation.id": "run-1",
+}
 OPENLLMETRY = {
-    "gen_ai.system": "OpenAI", "llm.request.type": "chat", "gen_ai.request.model": "gpt-5.1",
-    "gen_ai.usage.prompt_tokens": 1500, "gen_ai.usage.completion_tokens": 42,
-    "gen_ai.usage.cache_read_input_tokens": 1000, "gen_ai.prompt.0.role": "user",
-    "gen_ai.prompt.0.content": "list the files", "gen_ai.completion.0.role": "assistant",
-    "gen_ai.completion.0.tool_calls.0.id": "call_1", "gen_ai.completion.0.tool_calls.0.name": "sh",
+    "gen_ai.system": "OpenAI",
+    "llm.request.type": "chat",
+    "gen_ai.request.model": "gpt-5.1",
+    "gen_ai.usage.prompt_tokens": 1500,
+    "gen_ai.usage.completion_tokens": 42,
+    "gen_ai.usage.cache_read_input_tokens": 1000,
+    "gen_ai.prompt.0.role": "user",
+    "gen_ai.prompt.0.content": "list the files",
+    "gen_ai.completion.0.role": "assistant",
+    "gen_ai.completion.0.tool_calls.0.id": "call_1",
+    "gen_ai.completion.0.tool_calls.0.name": "sh",
     "gen_ai.completion.0.tool_calls.0.arguments": LS,
-}  # fmt: skip
+}
 OPENINFERENCE = {
-    "openinference.span.kind": "LLM", "session.id": "s-9", "llm.model_name": "gpt-5.1",
-    "llm.provider": "openai", "llm.token_count.prompt": 1500, "llm.token_count.completion": 42,
-    "llm.token_count.prompt_details.cache_read": 1000, "llm.cost.total": 0.25,
+    "openinference.span.kind": "LLM",
+    "session.id": "s-9",
+    "llm.model_name": "gpt-5.1",
+    "llm.provider": "openai",
+    "llm.token_count.prompt": 1500,
+    "llm.token_count.completion": 42,
+    "llm.token_count.prompt_details.cache_read": 1000,
+    "llm.cost.total": 0.25,
     "llm.input_messages.0.message.role": "user",
     "llm.input_messages.0.message.content": "list the files",
     "llm.output_messages.0.message.role": "assistant",
@@ -41,7 +59,7 @@ OPENINFERENCE = {
     "llm.output_messages.0.message.tool_calls.0.tool_call.id": "call_1",
     "llm.output_messages.0.message.tool_calls.0.tool_call.function.name": "sh",
     "llm.output_messages.0.message.tool_calls.0.tool_call.function.arguments": LS,
-}  # fmt: skip
+}
 
 
 def a_chat(given=(), said=(), **more):
@@ -93,14 +111,20 @@ def test_a_tool_span_is_a_turn_with_what_went_in_and_came_out():
     (turn,) = turns_of(spans(a_span("execute_tool Bash", TOOL)))
 
     assert (turn.key, turn.tool, turn.args, turn.result) == (
-        "toolu_1", "Bash", {"command": "ls"}, "a b",
-    )  # fmt: skip
+        "toolu_1",
+        "Bash",
+        {"command": "ls"},
+        "a b",
+    )
 
 
 def test_a_failed_tool_span_is_an_error():
-    raised = {"name": "exception", "attributes": [
-        {"key": "exception.message", "value": {"stringValue": "no such file"}},
-    ]}  # fmt: skip
+    raised = {
+        "name": "exception",
+        "attributes": [
+            {"key": "exception.message", "value": {"stringValue": "no such file"}},
+        ],
+    }
 
     (turn,) = turns_of(spans(a_span("execute_tool", TOOL, failure="", events=[raised])))
 
@@ -115,8 +139,11 @@ def test_a_conversation_is_its_prompts_proposals_results_and_words():
     told = told_of(spans(first, second))
 
     assert [row[:2] for row in told] == [
-        ("user", "done"), ("assistant", "proposed"), ("assistant", "done"), ("assistant", "done"),
-    ]  # fmt: skip
+        ("user", "done"),
+        ("assistant", "proposed"),
+        ("assistant", "done"),
+        ("assistant", "done"),
+    ]
     assert [row[4] or row[5] for row in told] == ["list the files", None, "a b", "Two files."]
     assert told[1][2] == told[2][2] == "toolu_1"
 
@@ -168,18 +195,22 @@ def test_openllmetrys_numbered_messages_and_older_names_are_read():
 
 def test_a_traceloop_tool_is_a_turn():
     told = {
-        "traceloop.span.kind": "tool", "traceloop.entity.name": "sh",
+        "traceloop.span.kind": "tool",
+        "traceloop.entity.name": "sh",
         "traceloop.entity.input": json.dumps({"inputs": {"command": "ls"}}),
         "traceloop.entity.output": json.dumps({"output": "a b"}),
         "traceloop.association.properties.session_id": "s-2",
-    }  # fmt: skip
+    }
 
     (one,) = tellings(spans(a_span("sh.tool", told)))
 
     (turn,) = one.told.turns
     assert (one.run_key, turn.tool, turn.args, turn.result) == (
-        "my-agent:s-2", "sh", {"command": "ls"}, "a b",
-    )  # fmt: skip
+        "my-agent:s-2",
+        "sh",
+        {"command": "ls"},
+        "a b",
+    )
 
 
 def test_openinferences_flattened_messages_are_read():
@@ -193,9 +224,12 @@ def test_openinferences_flattened_messages_are_read():
 
 def test_an_openinference_tool_is_a_turn():
     told = {
-        "openinference.span.kind": "TOOL", "tool.name": "sh", "input.value": LS,
-        "output.value": "a b", "session.id": "s-9",
-    }  # fmt: skip
+        "openinference.span.kind": "TOOL",
+        "tool.name": "sh",
+        "input.value": LS,
+        "output.value": "a b",
+        "session.id": "s-9",
+    }
 
     (turn,) = turns_of(spans(a_span("sh", told)))
 

@@ -18,9 +18,13 @@ PREFERRED = ("a1 ", "1a ", " \t\n", "-_./:\\\"'=,", "\n ")
 """Which characters of a class are taken, in turn: neighbours that overlap are the slow ones."""
 DRAWN_OUT = 300
 _CLASSES = {
-    op.CATEGORY_DIGIT: r"\d", op.CATEGORY_NOT_DIGIT: r"\D", op.CATEGORY_SPACE: r"\s",
-    op.CATEGORY_NOT_SPACE: r"\S", op.CATEGORY_WORD: r"\w", op.CATEGORY_NOT_WORD: r"\W",
-}  # fmt: skip
+    op.CATEGORY_DIGIT: r"\d",
+    op.CATEGORY_NOT_DIGIT: r"\D",
+    op.CATEGORY_SPACE: r"\s",
+    op.CATEGORY_NOT_SPACE: r"\S",
+    op.CATEGORY_WORD: r"\w",
+    op.CATEGORY_NOT_WORD: r"\W",
+}
 _ANYTHING = "".join(map(chr, range(1, 0x250))) + "→…●✕一ぁ가"
 
 

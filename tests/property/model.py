@@ -17,9 +17,15 @@ SILENCE = timedelta(minutes=30)
 STILL_WAITING = timedelta(seconds=10)
 
 DIRECTIVES = {
-    "running": "proceed", "holding": "hold", "held": "hold", "stopping": "stop",
-    "completed": "proceed", "failed": "proceed", "terminated": "stop", "lost": "proceed",
-}  # fmt: skip
+    "running": "proceed",
+    "holding": "hold",
+    "held": "hold",
+    "stopping": "stop",
+    "completed": "proceed",
+    "failed": "proceed",
+    "terminated": "stop",
+    "lost": "proceed",
+}
 """What the agent is told in each status; every status is named."""
 
 

@@ -136,17 +136,23 @@ class OneRun(RuleBasedStateMachine):
 
     # --- people -----------------------------------------------------------------------
 
-    @rule(action=st.sampled_from(ACTIONS), knows=st.sampled_from(["now", "now", "before", "no"]),
-          of_card=st.booleans())  # fmt: skip
+    @rule(
+        action=st.sampled_from(ACTIONS),
+        knows=st.sampled_from(["now", "now", "before", "no"]),
+        of_card=st.booleans(),
+    )
     def tap(self, action, knows, of_card):
         version = {"now": self.model.version, "before": self.model.version - 1, "no": None}[knows]
         decision = self.model.card.id if of_card and self.model.card else None
         self.numbers += 1
         tap = Tap(
-            key=f"tap-{self.numbers}", action=action, version=version, decision=decision,
+            key=f"tap-{self.numbers}",
+            action=action,
+            version=version,
+            decision=decision,
             message="Use token.py." if action == "inject" else None,
             amount=Amount(calls=5) if action == "allow_budget" else None,
-        )  # fmt: skip
+        )
         refusal = self.model.refusal(action, version=version, decision=decision)
         if refusal:
             self._is_refused(tap, refusal)

@@ -77,9 +77,10 @@ def test_an_agent_killed_while_it_was_away_is_told_of_whole(tmp_path):
         assert [turn["phase"] for turn in turns] == ["done"] * 8 + ["proposed"]
         wait_for(lambda: the_run(person)["status"] == "stopping")
         made = [
-            row for row in person.get(f"audit/?run={run['id']}&limit=500")["results"]
+            row
+            for row in person.get(f"audit/?run={run['id']}&limit=500")["results"]
             if row["type"] == "intervention.made"
-        ]  # fmt: skip
+        ]
         assert [(row["by"], row["payload"]["row"]["action"]) for row in made] == [
             ("policy", "terminate")
         ]

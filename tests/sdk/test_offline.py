@@ -19,9 +19,15 @@ from tests.installations import wait_for
 from tests.sdk.server import LoopbackServer, directive
 
 RULES = {
-    "policy": {}, "project_policy": {}, "mode": "pause", "project_mode": "pause",
-    "unanswered": "stop", "hold_limit": 60, "allowlist": [], "policy_version": 1,
-}  # fmt: skip
+    "policy": {},
+    "project_policy": {},
+    "mode": "pause",
+    "project_mode": "pause",
+    "unanswered": "stop",
+    "hold_limit": 60,
+    "allowlist": [],
+    "policy_version": 1,
+}
 
 
 @pytest.fixture(autouse=True)
@@ -137,9 +143,11 @@ def test_a_turn_whose_answer_was_lost_keeps_its_place_and_its_key(server, where)
     # Twice on the wire: the server counts the second as a duplicate, by its key.
     found = list(dict.fromkeys(told(server)))
     assert found == [
-        (first.turn.key, "proposed"), (first.turn.key, "done"),
-        (second.turn.key, "proposed"), (second.turn.key, "done"),
-    ]  # fmt: skip
+        (first.turn.key, "proposed"),
+        (first.turn.key, "done"),
+        (second.turn.key, "proposed"),
+        (second.turn.key, "done"),
+    ]
 
 
 def test_once_it_is_back_a_call_waits_for_the_server_again(server, where):
@@ -206,8 +214,9 @@ def test_a_run_says_how_many_turns_did_not_fit(server, where, monkeypatch):
     *kept, gap = [turn for post in server.of("POST", "turns/") for turn in post.turns]
     assert len(kept) == 4
     assert (gap["role"], gap["content"]) == (
-        "system", "Mission Control was away: at least 8 turns did not fit into the outbox.",
-    )  # fmt: skip
+        "system",
+        "Mission Control was away: at least 8 turns did not fit into the outbox.",
+    )
 
 
 def test_an_outbox_may_be_switched_off(server, where):

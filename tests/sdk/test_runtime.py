@@ -17,9 +17,10 @@ from tests.guard.chat_endpoint import ChatServer, Reply, a_completion, a_refusal
 from tests.installations import ROOT
 
 USAGE = {
-    "prompt_tokens": 100, "completion_tokens": 7,
+    "prompt_tokens": 100,
+    "completion_tokens": 7,
     "prompt_tokens_details": {"cached_tokens": 40},
-}  # fmt: skip
+}
 
 
 @pytest.fixture
@@ -98,16 +99,19 @@ def test_calls_are_put_together_from_their_pieces():
 
     events = [
         part(0, "", id="c-1", function={"name": "read_file"}),
-        part(0, '{"path": '), part(0, '"a.py"}'),
+        part(0, '{"path": '),
+        part(0, '"a.py"}'),
         part(1, '{"path": "b.py"}', id="c-2", function={"name": "read_file"}),
-        chunk("tool_calls"), "[DONE]",
-    ]  # fmt: skip
+        chunk("tool_calls"),
+        "[DONE]",
+    ]
     with ChatServer(Reply(events=events)) as chat:
         completion = ask(chat, on_text=print)
 
     assert [(call.id, call.args["path"]) for call in completion.calls] == [
-        ("c-1", "a.py"), ("c-2", "b.py"),
-    ]  # fmt: skip
+        ("c-1", "a.py"),
+        ("c-2", "b.py"),
+    ]
     assert completion.usage is None
 
 
@@ -181,9 +185,12 @@ def test_an_agent_streams_under_its_name_and_tells_its_usage(server, session, wo
     heard = []
     with ChatServer(calling(a_call("read_file", path="a.py")), streamed("It ", "prints.")) as chat:
         answer = run_agent(
-            session, "What does a.py do?", agent=an_agent(chat), workspace=workspace,
+            session,
+            "What does a.py do?",
+            agent=an_agent(chat),
+            workspace=workspace,
             on_text=lambda name, text: heard.append((name, text)),
-        )  # fmt: skip
+        )
 
     assert answer == "It prints."
     assert heard == [("coder", "It "), ("coder", "prints.")]
@@ -195,13 +202,16 @@ def test_an_agent_streams_under_its_name_and_tells_its_usage(server, session, wo
 
 def test_a_tool_of_ones_own_is_declared_and_run(server, session, workspace):
     add = Tool(
-        name="add", description="Add", parameters={"a": "one", "b": "other"},
+        name="add",
+        description="Add",
+        parameters={"a": "one", "b": "other"},
         run=lambda a, b: str(int(a) + int(b)),
-    )  # fmt: skip
+    )
     with ChatServer(calling(a_call("add", a="1", b="2")), a_completion("3")) as chat:
-        assert run_agent(
-            session, "1 + 2?", agent=an_agent(chat), workspace=workspace, tools=[add]
-        ) == "3"  # fmt: skip
+        assert (
+            run_agent(session, "1 + 2?", agent=an_agent(chat), workspace=workspace, tools=[add])
+            == "3"
+        )
 
     declared = [tool["function"]["name"] for tool in chat.asked[0]["tools"]]
     assert declared == ["read_file", "list_files", "write_file", "add"]
@@ -260,8 +270,9 @@ def test_each_hand_over_is_a_turn_of_who_hands_over(server, session, workspace):
 
     proposed = [turn for turn in turns(server) if turn.get("phase") == "proposed"]
     assert [(turn["agent"], turn["tool"], turn["args"]["to"]) for turn in proposed] == [
-        ("writer", "hand_over", "reviewer"), ("reviewer", "hand_over", "writer"),
-    ] * 2  # fmt: skip
+        ("writer", "hand_over", "reviewer"),
+        ("reviewer", "hand_over", "writer"),
+    ] * 2
 
 
 def test_a_matter_that_goes_round_is_seen(server, session, workspace):
@@ -271,12 +282,17 @@ def test_a_matter_that_goes_round_is_seen(server, session, workspace):
     engine = Engine()
     told = [
         Turn(
-            role=Role(turn["role"]), key=turn["key"], agent=turn.get("agent"),
-            phase=turn["phase"], tool=turn.get("tool"), args=turn.get("args"),
-            content=turn.get("content"), result=turn.get("result"),
+            role=Role(turn["role"]),
+            key=turn["key"],
+            agent=turn.get("agent"),
+            phase=turn["phase"],
+            tool=turn.get("tool"),
+            args=turn.get("args"),
+            content=turn.get("content"),
+            result=turn.get("result"),
         )
         for turn in turns(server)
-    ]  # fmt: skip
+    ]
     trips = [seen.trip for turn in told if (seen := engine.observe(turn)).trip]
     assert trips
 
@@ -328,14 +344,21 @@ def test_the_smallest_agent_of_the_documentation_runs(server, workspace, tmp_pat
     replies = calling(a_call("count_lines", path="README.md")), streamed("It has ", "two lines.")
     with ChatServer(*replies) as chat:
         done = subprocess.run(
-            [sys.executable, "-c", program], cwd=tmp_path, capture_output=True, text=True,
-            check=True, timeout=120,
+            [sys.executable, "-c", program],
+            cwd=tmp_path,
+            capture_output=True,
+            text=True,
+            check=True,
+            timeout=120,
             env={
-                **os.environ, "OPENAI_BASE_URL": chat.url, "OPENAI_API_KEY": "sk-test",
-                "MISSIONCONTROL_URL": server.url, "MISSIONCONTROL_KEY": "mc_k",
+                **os.environ,
+                "OPENAI_BASE_URL": chat.url,
+                "OPENAI_API_KEY": "sk-test",
+                "MISSIONCONTROL_URL": server.url,
+                "MISSIONCONTROL_KEY": "mc_k",
                 "PYTHONPATH": str(ROOT),
             },
-        )  # fmt: skip
+        )
 
     assert done.stdout == "It has two lines."
     told = [(turn.get("tool"), turn.get("result")) for turn in turns(server)]

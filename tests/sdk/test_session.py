@@ -317,9 +317,12 @@ def test_a_call_may_say_what_repeating_it_means(server, session, nature):
 
 
 ESCALATION = {
-    "reason": "It made the same edit 3 times.", "detector": "fingerprint", "kind": "exact_repeat",
-    "repeats": 3, "first_error": "KeyError: 'user'",
-}  # fmt: skip
+    "reason": "It made the same edit 3 times.",
+    "detector": "fingerprint",
+    "kind": "exact_repeat",
+    "repeats": 3,
+    "first_error": "KeyError: 'user'",
+}
 
 
 def escalated(**fields):

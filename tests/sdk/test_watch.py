@@ -165,8 +165,11 @@ def test_a_call_inside_a_call_is_one_of_its_own(server):
 
     told = [(turn["tool"], turn["phase"]) for turn in turns(server)]
     assert told == [
-        ("outer", "proposed"), ("add", "proposed"), ("add", "done"), ("outer", "done"),
-    ]  # fmt: skip
+        ("outer", "proposed"),
+        ("add", "proposed"),
+        ("add", "done"),
+        ("outer", "done"),
+    ]
 
 
 def test_a_method_does_not_tell_its_object(server):

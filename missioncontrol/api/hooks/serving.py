@@ -160,11 +160,15 @@ def _run_of(adapter: Adapter, event: HookEvent, key: KeyHolder) -> Run:
     """Return the session's run, opened by whichever hook comes first."""
     project = Project.objects.get(pk=key.project)
     request = runs.OpenRun(
-        name=event.run_name, key=event.run_key, agent=event.client,
-        goal=event.prompt or "", workspace=event.workspace,
-        capabilities=adapter.capabilities(event), parent_key=event.parent_key,
+        name=event.run_name,
+        key=event.run_key,
+        agent=event.client,
+        goal=event.prompt or "",
+        workspace=event.workspace,
+        capabilities=adapter.capabilities(event),
+        parent_key=event.parent_key,
         relation=event.relation,
-    )  # fmt: skip
+    )
     run, is_new = runs.open_run(project, request, by="agent", at=now(), opener=key)
     if not is_new and not event.stands_by:
         _learn(run, adapter, event)

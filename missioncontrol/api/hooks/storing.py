@@ -59,10 +59,15 @@ def _own(run: Run, calls: list[Call]) -> list[Call]:
 def _call(event: HookEvent, told: ModelCall) -> Call:
     speaker = told.agent or event.subagent or event.client
     return Call(
-        call_id=told.call_id, source=told.source, agent=speaker,
-        model=told.model, provider=told.provider, usage=told.usage, made_at=told.made_at,
+        call_id=told.call_id,
+        source=told.source,
+        agent=speaker,
+        model=told.model,
+        provider=told.provider,
+        usage=told.usage,
+        made_at=told.made_at,
         turn_key=told.turn_key,
-    )  # fmt: skip
+    )
 
 
 async def _complete(event: HookEvent, run: Run, outcome: Turn, *, size: int) -> Stored:

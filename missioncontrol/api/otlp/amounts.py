@@ -18,11 +18,14 @@ def inclusive(
     """
     cached = read + written
     usage = Usage(
-        input=given - cached if given >= cached else given, cache_read=read,
+        input=given - cached if given >= cached else given,
+        cache_read=read,
         # Cache writes of no stated tier are 5-minute writes.
-        cache_write_5m=written - min(hour, written), cache_write_1h=min(hour, written),
-        output=output, reasoning=reasoning,
-    )  # fmt: skip
+        cache_write_5m=written - min(hour, written),
+        cache_write_1h=min(hour, written),
+        output=output,
+        reasoning=reasoning,
+    )
     return usage if usage.total else None
 
 

@@ -93,13 +93,21 @@ def _span(given: dict[str, Any], place: int, resource: dict[str, Any], scope: st
     if not trace or not span:
         raise Unreadable("a span has a traceId and a spanId")
     return Record(
-        signal="traces", place=place, name=_text(given.get("name"))[:200], resource=resource,
-        attributes=_attributes(given), scope=scope, trace=trace, span=span,
-        parent=_id(given, "parentSpanId", 16), time_ns=since, began_at=moment(since),
+        signal="traces",
+        place=place,
+        name=_text(given.get("name"))[:200],
+        resource=resource,
+        attributes=_attributes(given),
+        scope=scope,
+        trace=trace,
+        span=span,
+        parent=_id(given, "parentSpanId", 16),
+        time_ns=since,
+        began_at=moment(since),
         ended_at=moment(until),
         failure=_text(status.get("message")) or "error" if status.get("code") in FAILED else None,
         events=tuple(_events(given)),
-    )  # fmt: skip
+    )
 
 
 def _log(given: dict[str, Any], place: int, resource: dict[str, Any], scope: str) -> Record:
@@ -107,12 +115,18 @@ def _log(given: dict[str, Any], place: int, resource: dict[str, Any], scope: str
     body = _value(given.get("body"), 0)
     when = _nanos(given, "timeUnixNano") or _nanos(given, "observedTimeUnixNano")
     return Record(
-        signal="logs", place=place, resource=resource, scope=scope, time_ns=when,
+        signal="logs",
+        place=place,
+        resource=resource,
+        scope=scope,
+        time_ns=when,
         name=event_name(attributes, _text(given.get("eventName")), body),
         attributes=attributes | (body if isinstance(body, dict) else {}),
-        trace=_id(given, "traceId", 32), span=_id(given, "spanId", 16),
-        began_at=began(when, attributes), ended_at=moment(when),
-    )  # fmt: skip
+        trace=_id(given, "traceId", 32),
+        span=_id(given, "spanId", 16),
+        began_at=began(when, attributes),
+        ended_at=moment(when),
+    )
 
 
 def _events(given: dict[str, Any]) -> Iterator[Event]:

@@ -88,16 +88,24 @@ def _span(given: Any, place: int, resource: dict[str, Any], scope: str) -> Recor
     if not trace or not span:
         raise Unreadable("a span has a trace_id and a span_id")
     return Record(
-        signal="traces", place=place, name=storable_text(given.name)[:200], resource=resource,
-        attributes=_attributes(given.attributes), scope=scope, trace=trace, span=span,
-        parent=hex_id(given.parent_span_id.hex(), 16, "parent_span_id"), time_ns=since,
-        began_at=moment(since), ended_at=moment(until),
+        signal="traces",
+        place=place,
+        name=storable_text(given.name)[:200],
+        resource=resource,
+        attributes=_attributes(given.attributes),
+        scope=scope,
+        trace=trace,
+        span=span,
+        parent=hex_id(given.parent_span_id.hex(), 16, "parent_span_id"),
+        time_ns=since,
+        began_at=moment(since),
+        ended_at=moment(until),
         failure=given.status.message or "error" if given.status.code == FAILED else None,
         events=tuple(
             Event(name=event.name, attributes=_attributes(event.attributes))
             for event in given.events
         ),
-    )  # fmt: skip
+    )
 
 
 def _log(given: Any, place: int, resource: dict[str, Any], scope: str) -> Record:
@@ -105,13 +113,18 @@ def _log(given: Any, place: int, resource: dict[str, Any], scope: str) -> Record
     body = _value(given.body, 0)
     when = given.time_unix_nano or given.observed_time_unix_nano
     return Record(
-        signal="logs", place=place, resource=resource, scope=scope, time_ns=when,
+        signal="logs",
+        place=place,
+        resource=resource,
+        scope=scope,
+        time_ns=when,
         name=event_name(attributes, given.event_name, body),
         attributes=attributes | (body if isinstance(body, dict) else {}),
         trace=hex_id(given.trace_id.hex(), 32, "trace_id"),
         span=hex_id(given.span_id.hex(), 16, "span_id"),
-        began_at=began(when, attributes), ended_at=moment(when),
-    )  # fmt: skip
+        began_at=began(when, attributes),
+        ended_at=moment(when),
+    )
 
 
 def _points(metric: Any) -> int:

@@ -33,10 +33,15 @@ def kept_record(run: UUID, telling: Telling, *, at: datetime) -> TelemetryRecord
     """Return the row that keeps a record."""
     record, told = telling.record, telling.told
     return TelemetryRecord(
-        run_id=run, key=record.key, name=masked_name(record.name, 200), agent=told.agent,
-        attributes=kept(record.attributes), turn_key=told.tool_key,
-        began_at=storable_moment(record.began_at), at=at,
-    )  # fmt: skip
+        run_id=run,
+        key=record.key,
+        name=masked_name(record.name, 200),
+        agent=told.agent,
+        attributes=kept(record.attributes),
+        turn_key=told.tool_key,
+        began_at=storable_moment(record.began_at),
+        at=at,
+    )
 
 
 def kept(attributes: Mapping[str, Any]) -> dict[str, Any]:

@@ -124,10 +124,16 @@ def _fault(told: Told) -> str | None:
         use = told.use
         turns.append(
             Turn(
-                role=Role.ASSISTANT, content="", call_id=use.call_id, agent=told.agent,
-                model=use.model, provider=use.provider, usage=use.usage, cost_usd=use.cost_usd,
+                role=Role.ASSISTANT,
+                content="",
+                call_id=use.call_id,
+                agent=told.agent,
+                model=use.model,
+                provider=use.provider,
+                usage=use.usage,
+                cost_usd=use.cost_usd,
             )
-        )  # fmt: skip
+        )
     return next((fault for turn in turns if (fault := fault_of(turn))), None)
 
 

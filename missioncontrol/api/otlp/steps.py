@@ -49,17 +49,27 @@ def model_turns(step: ModelStep) -> tuple[Turn, ...]:
 
 
 def tool_turn(
-    *, key: str, agent: str, at: datetime | None, tool: str, given: Any, result: Any,
+    *,
+    key: str,
+    agent: str,
+    at: datetime | None,
+    tool: str,
+    given: Any,
+    result: Any,
     failure: str | None,
-) -> Turn:  # fmt: skip
+) -> Turn:
     """Tell of a tool that has run."""
     text = read_answer(result)
     return Turn(
-        role=Role.ASSISTANT, key=key, agent=agent[:NAME_LENGTH] or None,
-        tool=tool[:TOOL_LENGTH] or "tool", args=arguments(given),
+        role=Role.ASSISTANT,
+        key=key,
+        agent=agent[:NAME_LENGTH] or None,
+        tool=tool[:TOOL_LENGTH] or "tool",
+        args=arguments(given),
         result=text if failure is None else None,
-        error=text if text and failure == "error" else failure, ts=at,
-    )  # fmt: skip
+        error=text if text and failure == "error" else failure,
+        ts=at,
+    )
 
 
 def _spoken_until(given: Sequence[Said]) -> int:
@@ -74,9 +84,14 @@ def _results(step: ModelStep, fresh: Sequence[Said]) -> Iterator[Turn]:
         call = names.get(answer.id)
         if call is not None and answer.id:
             yield tool_turn(
-                key=answer.id, agent=step.agent, at=step.at, tool=call.name, given=call.args,
-                result=answer.text, failure=None,
-            )  # fmt: skip
+                key=answer.id,
+                agent=step.agent,
+                at=step.at,
+                tool=call.name,
+                given=call.args,
+                result=answer.text,
+                failure=None,
+            )
 
 
 def _answers(fresh: Sequence[Said]) -> Iterator[Answered]:
@@ -98,10 +113,15 @@ def _words(step: ModelStep) -> Iterator[Turn]:
     text = "\n".join(message.text for message in step.said if message.text)
     if text:
         yield Turn(
-            role=Role.ASSISTANT, key=f"said:{step.key}", agent=step.agent[:NAME_LENGTH] or None,
-            content=text, ts=step.at, call_id=step.call_id or None, model=step.model or None,
+            role=Role.ASSISTANT,
+            key=f"said:{step.key}",
+            agent=step.agent[:NAME_LENGTH] or None,
+            content=text,
+            ts=step.at,
+            call_id=step.call_id or None,
+            model=step.model or None,
             provider=step.provider or None,
-        )  # fmt: skip
+        )
 
 
 def _proposals(step: ModelStep) -> Iterator[Turn]:
@@ -109,8 +129,14 @@ def _proposals(step: ModelStep) -> Iterator[Turn]:
         for call in message.calls:
             if call.id and call.name:
                 yield Turn(
-                    role=Role.ASSISTANT, key=call.id, agent=step.agent[:NAME_LENGTH] or None,
-                    phase=Phase.PROPOSED, tool=call.name[:TOOL_LENGTH], args=call.args,
-                    ts=step.at, call_id=step.call_id or None, model=step.model or None,
+                    role=Role.ASSISTANT,
+                    key=call.id,
+                    agent=step.agent[:NAME_LENGTH] or None,
+                    phase=Phase.PROPOSED,
+                    tool=call.name[:TOOL_LENGTH],
+                    args=call.args,
+                    ts=step.at,
+                    call_id=step.call_id or None,
+                    model=step.model or None,
                     provider=step.provider or None,
-                )  # fmt: skip
+                )

@@ -34,13 +34,16 @@ MOST_RUNS = 200
 PROMPT_LENGTH = 60
 SOURCE = {"traces": "spans", "logs": "logs"}
 CAPABILITIES = {
-    "hold": False, "inject": [], "terminate": "not", "cost": "otlp",
+    "hold": False,
+    "inject": [],
+    "terminate": "not",
+    "cost": "otlp",
     "why": {
         "hold": "Only telemetry tells of this run: it cannot be held.",
         "inject": "Only telemetry tells of this run: no text can be sent to it.",
         "terminate": "Only telemetry tells of this run: it cannot be ended from here.",
     },
-}  # fmt: skip
+}
 
 
 @dataclass(slots=True)
@@ -58,9 +61,13 @@ class Visit:
 
 
 def visits(
-    batch: Batch, tellings: Sequence[Telling], *, project: UUID, at: datetime,
+    batch: Batch,
+    tellings: Sequence[Telling],
+    *,
+    project: UUID,
+    at: datetime,
     key: KeyHolder | None = None,
-) -> list[Visit]:  # fmt: skip
+) -> list[Visit]:
     """Find each session's run, or open it, and what is new to it.
 
     What is told of a run that `key` does not reach is refused, and the rest is taken.
@@ -124,11 +131,18 @@ def _run_of(
     run, is_new = runs.open_run(
         project,
         runs.OpenRun(
-            name=name, key=key, agent=agent, goal=prompt, capabilities=CAPABILITIES,
+            name=name,
+            key=key,
+            agent=agent,
+            goal=prompt,
+            capabilities=CAPABILITIES,
             metadata={"otel": kept(first.record.resource)},
         ),
-        by="agent", at=at, observed_only=True, opener=opener,
-    )  # fmt: skip
+        by="agent",
+        at=at,
+        observed_only=True,
+        opener=opener,
+    )
     if not is_new and run.observed_only and prompt and not run.goal:
         runs.describe_run(run.id, name=name, goal=prompt, at=at)
     return run
@@ -192,7 +206,13 @@ def _call(run: Run, one: Telling) -> Call:
     if use is None:
         raise MissionControlError("A record that tells of no model call was counted.")
     return Call(
-        call_id=use.call_id, source=SOURCE[record.signal], agent=one.told.agent or run.agent,
-        model=use.model or None, provider=use.provider or None, usage=use.usage,
-        cost_usd=use.cost_usd, made_at=record.ended_at, began_at=record.began_at,
-    )  # fmt: skip
+        call_id=use.call_id,
+        source=SOURCE[record.signal],
+        agent=one.told.agent or run.agent,
+        model=use.model or None,
+        provider=use.provider or None,
+        usage=use.usage,
+        cost_usd=use.cost_usd,
+        made_at=record.ended_at,
+        began_at=record.began_at,
+    )

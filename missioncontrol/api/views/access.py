@@ -22,12 +22,26 @@ from missioncontrol.projects import access
 from missioncontrol.wire.access import AgentKeyRow, MadeAgentKey, MadeToken, TokenRow
 
 KEY_FIELDS = (
-    "id", "name", "prefix", "reach", "agent", "created_at", "created_by", "last_used_at",
+    "id",
+    "name",
+    "prefix",
+    "reach",
+    "agent",
+    "created_at",
+    "created_by",
+    "last_used_at",
     "revoked_at",
-)  # fmt: skip
+)
 TOKEN_FIELDS = (
-    "id", "name", "prefix", "scope", "created_at", "expires_at", "last_used_at", "revoked_at",
-)  # fmt: skip
+    "id",
+    "name",
+    "prefix",
+    "scope",
+    "created_at",
+    "expires_at",
+    "last_used_at",
+    "revoked_at",
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -115,9 +129,13 @@ class Tokens(APIView):
         auth.check_by_hand(request)
         asked = read_body(request, NewToken)
         made = access.make_token(
-            _person(request), name=asked.name, scope=asked.scope, expires_at=asked.expires_at,
-            by=auth.name_of(request), at=now(),
-        )  # fmt: skip
+            _person(request),
+            name=asked.name,
+            scope=asked.scope,
+            expires_at=asked.expires_at,
+            by=auth.name_of(request),
+            at=now(),
+        )
         return json_response(MadeToken(**_token(made.row), secret=made.secret), status=201)
 
 
@@ -149,9 +167,13 @@ class Sessions(APIView):
 
 def _make_key(request: Request, project: UUID, asked: NewAgentKey) -> HttpResponse:
     made = access.make_agent_key(
-        project, name=asked.name, by=auth.name_of(request), at=now(), reach=asked.reach,
+        project,
+        name=asked.name,
+        by=auth.name_of(request),
+        at=now(),
+        reach=asked.reach,
         agent=asked.agent,
-    )  # fmt: skip
+    )
     return json_response(MadeAgentKey(**_key(made.row), secret=made.secret), status=201)
 
 

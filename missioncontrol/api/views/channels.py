@@ -83,10 +83,14 @@ class Channels(APIView):
         project = named_project(request, asked.project)
         _check_owns(request, project)
         channel = channels.add_channel(
-            project, kind=asked.kind, name=asked.name, address=asked.address,
-            rules={name: getattr(asked, name) for name in RULES}, by=auth.name_of(request),
+            project,
+            kind=asked.kind,
+            name=asked.name,
+            address=asked.address,
+            rules={name: getattr(asked, name) for name in RULES},
+            by=auth.name_of(request),
             at=now(),
-        )  # fmt: skip
+        )
         return json_response(selectors.show_channel(channel), status=201)
 
 
@@ -140,10 +144,13 @@ class Deliveries(APIView):
     def get(self, request: Request) -> HttpResponse:
         """List what people were told or are to be, newest first; `?status=failed,waiting`."""
         found = selectors.deliveries(
-            projects=auth.projects_of(request), statuses=_words(request, "status"),
-            kinds=_words(request, "kind"), channel=identity(request, "channel"),
-            decision=identity(request, "decision"), run=identity(request, "run"),
-        )  # fmt: skip
+            projects=auth.projects_of(request),
+            statuses=_words(request, "status"),
+            kinds=_words(request, "kind"),
+            channel=identity(request, "channel"),
+            decision=identity(request, "decision"),
+            run=identity(request, "run"),
+        )
         return page_response(request, found, delivery_row)
 
 

@@ -91,10 +91,17 @@ class Allowlist(APIView):
         asked = read_body(request, NewAllowlistEntry)
         project = named_project(request, asked.project)
         entry = allowlist.add_entry(
-            project, scope=_scope_of(asked), pattern=asked.pattern, match=asked.match,
-            run=asked.run, agent=asked.agent, expires_at=asked.expires_at, reason=asked.reason,
-            by=auth.name_of(request), at=now(),
-        )  # fmt: skip
+            project,
+            scope=_scope_of(asked),
+            pattern=asked.pattern,
+            match=asked.match,
+            run=asked.run,
+            agent=asked.agent,
+            expires_at=asked.expires_at,
+            reason=asked.reason,
+            by=auth.name_of(request),
+            at=now(),
+        )
         return json_response(rows.allowlist_row(entry), status=201)
 
 
@@ -179,7 +186,11 @@ def _journal(request: Request, *, oldest_first: bool = False) -> QuerySet[Journa
         raise InvalidRequest(f"run: expected an id, got {run!r}.", field="run") from None
     types = [word for word in request.query_params.get("type", "").split(",") if word]
     return list_journal(
-        projects=auth.projects_of(request), run=run_id, types=types,
+        projects=auth.projects_of(request),
+        run=run_id,
+        types=types,
         by=request.query_params.get("by", "").replace("\0", "")[:150],
-        since=moment(request, "since"), until=moment(request, "until"), oldest_first=oldest_first,
-    )  # fmt: skip
+        since=moment(request, "since"),
+        until=moment(request, "until"),
+        oldest_first=oldest_first,
+    )

@@ -150,9 +150,15 @@ class ThisPush(APIView):
             raise Unavailable(str(vapid.NoKey()))
         is_first = _push_of(browser) is None
         devices.subscribe(
-            browser, endpoint=asked.endpoint, p256dh=asked.keys.p256dh, auth=asked.keys.auth,
-            vapid_key=asked.vapid_key, time_zone=asked.time_zone, language=asked.language, at=now(),
-        )  # fmt: skip
+            browser,
+            endpoint=asked.endpoint,
+            p256dh=asked.keys.p256dh,
+            auth=asked.keys.auth,
+            vapid_key=asked.vapid_key,
+            time_zone=asked.time_zone,
+            language=asked.language,
+            at=now(),
+        )
         if is_first:
             access.record_push(browser, on=True, at=now())
         return json_response(_row(_find(request, browser.id), browser), status=201)
@@ -198,9 +204,14 @@ class Pairings(APIView):
         url = f"{base}/login/{made.secret}/"
         picture = segno.make(url, error="m", micro=False).svg_data_uri(border=2)
         row = PairingRow(
-            id=made.id, status="waiting", expires_at=made.expires_at, url=url, code=made.code,
-            code_url=f"{base}/pair", qr=picture,
-        )  # fmt: skip
+            id=made.id,
+            status="waiting",
+            expires_at=made.expires_at,
+            url=url,
+            code=made.code,
+            code_url=f"{base}/pair",
+            qr=picture,
+        )
         return json_response(row, status=201)
 
 
@@ -256,22 +267,31 @@ def _row(
     if device and tried is None:
         tried = devices.last_tried([device])
     return DeviceRow(
-        id=browser.id, name=browser.name, kind="phone" if browser.kind == "phone" else "desktop",
-        program=browser.program, created_at=browser.created_at, seen_at=browser.seen_at,
+        id=browser.id,
+        name=browser.name,
+        kind="phone" if browser.kind == "phone" else "desktop",
+        program=browser.program,
+        created_at=browser.created_at,
+        seen_at=browser.seen_at,
         is_this=this is not None and this.id == browser.id,
         push=_push_row(device, (tried or {}).get(device.id, Tried())) if device else None,
-    )  # fmt: skip
+    )
 
 
 def _push_row(device: Device, tried: Tried) -> PushRow:
     return PushRow(
-        enabled=device.enabled, show_details=device.show_details,
+        enabled=device.enabled,
+        show_details=device.show_details,
         quiet_from=device.quiet_from.strftime("%H:%M") if device.quiet_from else None,
         quiet_to=device.quiet_to.strftime("%H:%M") if device.quiet_to else None,
-        time_zone=device.time_zone, language=device.language, hears_reports=device.hears_reports,
-        last_sent_at=tried.sent_at, last_failed_at=tried.failed_at,
-        last_error=tried.error or None, is_current=device.vapid_key == _push_key(),
-    )  # fmt: skip
+        time_zone=device.time_zone,
+        language=device.language,
+        hears_reports=device.hears_reports,
+        last_sent_at=tried.sent_at,
+        last_failed_at=tried.failed_at,
+        last_error=tried.error or None,
+        is_current=device.vapid_key == _push_key(),
+    )
 
 
 def _pairing_row(link: LoginLink, this: Browser | None) -> PairingRow:

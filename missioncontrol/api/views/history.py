@@ -138,11 +138,14 @@ def _found(request: Request, *, at: datetime) -> tuple[QuerySet[Run], Query]:
     given = request.query_params
     query = read_query(given.get("q", ""), at=at, zone=_zone(request))
     found = list_runs(
-        projects=auth.projects_of(request), agent=given.get("agent", "").replace("\0", ""),
+        projects=auth.projects_of(request),
+        agent=given.get("agent", "").replace("\0", ""),
         status=[word for word in given.get("status", "").split(",") if word],
-        since=moment(request, "since"), until=moment(request, "until"),
-        parent=identity(request, "parent"), tree=identity(request, "tree"),
-    )  # fmt: skip
+        since=moment(request, "since"),
+        until=moment(request, "until"),
+        parent=identity(request, "parent"),
+        tree=identity(request, "tree"),
+    )
     return finding.narrow(found, query), query
 
 

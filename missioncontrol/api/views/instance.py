@@ -43,19 +43,26 @@ class Instance(APIView):
         counted, disk = count_everything(), shutil.disk_usage(settings.DATA_DIR)
         return json_response(
             InstanceRow(
-                version=settings.VERSION, python=platform.python_version(),
+                version=settings.VERSION,
+                python=platform.python_version(),
                 parts=(_database(), _broker(), _worker()),
-                data_dir=str(settings.DATA_DIR), database_bytes=_database_bytes(),
-                disk_free_bytes=disk.free, disk_bytes=disk.total,
+                data_dir=str(settings.DATA_DIR),
+                database_bytes=_database_bytes(),
+                disk_free_bytes=disk.free,
+                disk_bytes=disk.total,
                 public_url=settings.PUBLIC_URL,
                 is_secure=request.is_secure() or settings.PUBLIC_URL.startswith("https://"),
-                push_contact=contact.subject, push_problem=contact.problem,
-                runs=sum(counted.runs.values()), turns=counted.turns,
-                events=JournalRow.objects.count(), waiting=counted.waiting, unindexed=lag(),
+                push_contact=contact.subject,
+                push_problem=contact.problem,
+                runs=sum(counted.runs.values()),
+                turns=counted.turns,
+                events=JournalRow.objects.count(),
+                waiting=counted.waiting,
+                unindexed=lag(),
                 keep_deliveries_days=keep.days if keep else None,
                 limits=limits_row(projects=owned),
             )
-        )  # fmt: skip
+        )
 
 
 def _database() -> PartRow:

@@ -77,13 +77,21 @@ def _offer(
 ) -> HttpResponse:
     t, by, user = _texts(request), _inviter(offered), request.user
     says = t.invites if by else t.invites_nameless
-    return _page(request, {
-        "offered": offered, "secret": secret, "problem": problem, "name": name,
-        "invites": says.format(by=by, project=offered.project.name),
-        "role": t.roles[offered.role], "may": t.may[offered.role],
-        "until": t.until.format(day=f"{offered.expires_at:%Y-%m-%d %H:%M}"),
-        "you_are": t.you_are.format(name=people.name_of(user)) if user.is_authenticated else "",
-    }, status=HTTPStatus.BAD_REQUEST if problem else HTTPStatus.OK)  # fmt: skip
+    return _page(
+        request,
+        {
+            "offered": offered,
+            "secret": secret,
+            "problem": problem,
+            "name": name,
+            "invites": says.format(by=by, project=offered.project.name),
+            "role": t.roles[offered.role],
+            "may": t.may[offered.role],
+            "until": t.until.format(day=f"{offered.expires_at:%Y-%m-%d %H:%M}"),
+            "you_are": t.you_are.format(name=people.name_of(user)) if user.is_authenticated else "",
+        },
+        status=HTTPStatus.BAD_REQUEST if problem else HTTPStatus.OK,
+    )
 
 
 def _inviter(offered: Invitation) -> str:

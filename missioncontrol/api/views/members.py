@@ -101,9 +101,13 @@ class Invitations(APIView):
         INVITATIONS.check(str(request.user.pk))
         asked, at = read_body(request, NewInvitation), now()
         made = members.invite(
-            project_id, role=asked.role, note=asked.note, by=cast(User, request.user), at=at,
+            project_id,
+            role=asked.role,
+            note=asked.note,
+            by=cast(User, request.user),
+            at=at,
             expires_at=asked.expires_at or at + invitations.LIFE,
-        )  # fmt: skip
+        )
         reached = settings.PUBLIC_URL.rstrip("/") or address_for_phones(request)
         base = reached or request.build_absolute_uri("/").rstrip("/")
         return json_response(
@@ -131,12 +135,16 @@ def _members(request: Request, project_id: UUID) -> list[MemberRow]:
     found = Membership.objects.filter(project_id=project_id).select_related("user")
     rows = [
         MemberRow(
-            id=str(member.user_id), project=project_id, name=people.name_of(member.user),
-            role=cast(RoleWord, member.role), joined_at=member.joined_at,
-            seen_at=member.seen_at, is_you=member.user_id == request.user.pk,
+            id=str(member.user_id),
+            project=project_id,
+            name=people.name_of(member.user),
+            role=cast(RoleWord, member.role),
+            joined_at=member.joined_at,
+            seen_at=member.seen_at,
+            is_you=member.user_id == request.user.pk,
         )
         for member in found.annotate(seen_at=Max("user__browsers__seen_at"))
-    ]  # fmt: skip
+    ]
     return sorted(rows, key=lambda row: row.name.casefold())
 
 

@@ -102,9 +102,13 @@ class Backtests(APIView):
         asked = read_body(request, NewBacktest)
         project = Project.objects.get(pk=named_project(request, asked.project))
         backtest = backtests.ask(
-            project, asked.policy, since=asked.since, runs=asked.runs, by=auth.name_of(request),
+            project,
+            asked.policy,
+            since=asked.since,
+            runs=asked.runs,
+            by=auth.name_of(request),
             at=now(),
-        )  # fmt: skip
+        )
         tasks.ask_backtest(backtest.id)
         return json_response(backtest_rows.row(backtest), status=202)
 

@@ -67,6 +67,10 @@ class Prices(APIView):
 
 def _row(project: UUID, model: str, table: dict[str, str]) -> PriceRow:
     return PriceRow(
-        project=project, model=model, input=table["input"], output=table["output"],
-        cache_read=table.get("cache_read"), cache_write=table.get("cache_write"),
-    )  # fmt: skip
+        project=project,
+        model=model,
+        input=table["input"],
+        output=table["output"],
+        cache_read=table.get("cache_read"),
+        cache_write=table.get("cache_write"),
+    )

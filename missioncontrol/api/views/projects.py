@@ -111,9 +111,11 @@ class OneProject(APIView):
         """Change a project's rules, or put it away; owners only."""
         asked = read_body(request, ProjectPatch)
         auth.check_owns(
-            request, project_id, "Only an owner changes a project's rules.",
+            request,
+            project_id,
+            "Only an owner changes a project's rules.",
             even_archived=asked.archived is False,
-        )  # fmt: skip
+        )
         changes = _checked(asked)
         rules.change_project(project_id, changes, by=auth.name_of(request), at=now())
         return json_response(find_project(request, project_id))

@@ -157,9 +157,13 @@ def begin_session(request: HttpRequest, user: User) -> Browser:
 def keep_browser(response: HttpResponse, browser: Browser) -> None:
     """Have a browser say which it is when somebody signs in again."""
     response.set_signed_cookie(
-        browsers.COOKIE, str(browser.id), max_age=browsers.COOKIE_AGE, httponly=True,
-        samesite="Lax", secure=settings.SESSION_COOKIE_SECURE,
-    )  # fmt: skip
+        browsers.COOKIE,
+        str(browser.id),
+        max_age=browsers.COOKIE_AGE,
+        httponly=True,
+        samesite="Lax",
+        secure=settings.SESSION_COOKIE_SECURE,
+    )
 
 
 def _tell_script(request: HttpRequest, response: HttpResponse) -> None:

@@ -43,9 +43,12 @@ class Turns(APIView):
                 {"results": timeline.list_picked(run, seqs=_seqs(request)), "next": None}
             )
         page = timeline.list_window(
-            run, limit=limit, after_seq=whole(request, "after_seq"),
-            before_seq=whole(request, "before_seq"), around=whole(request, "around"),
-        )  # fmt: skip
+            run,
+            limit=limit,
+            after_seq=whole(request, "after_seq"),
+            before_seq=whole(request, "before_seq"),
+            around=whole(request, "around"),
+        )
         return json_response({"results": page, "next": _next_turns(request, page)})
 
 

@@ -7,16 +7,25 @@ from missioncontrol.notify.texts.catalogue import Figures, ReportTexts, Texts
 REPORT = ReportTexts(
     weekdays=("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"),
     months=(
-        "January", "February", "March", "April", "May", "June", "July", "August", "September",
-        "October", "November", "December",
+        "January",
+        "February",
+        "March",
+        "April",
+        "May",
+        "June",
+        "July",
+        "August",
+        "September",
+        "October",
+        "November",
+        "December",
     ),
     date="{weekday} {day} {month} {year}",
     title="{weekday} cost {cost}",
     corrected_title="Corrected: {title}",
     was_told="previously reported as {usd}; {reason}.",
     reasons={
-        "usage or a price became known after it was made":
-            "usage or a price became known after it was made",
+        "usage or a price became known after it was made": "usage or a price became known after it was made",  # noqa: E501 - a text, in one piece
     },
     of_day_budget="{share} of the daily budget.",
     on_week_before="{change} on the week before.",
@@ -62,7 +71,7 @@ REPORT = ReportTexts(
     samples="{samples} such loops took {turns} turns, in the median.",
     likely="Likely {low} to {high}.",
     counted={"loop": ("loop", "loops"), "call": ("call", "calls")},
-)  # fmt: skip
+)
 
 ENGLISH = Texts(
     language="en",
@@ -83,8 +92,10 @@ ENGLISH = Texts(
     shared={"tree": "{name} and its tree", "day": "Day", "project": "Project"},
     still_running="Still running, {rate}.",
     held_at={
-        "run": "Paused at its run budget.", "agent": "Paused at its agent budget.",
-        "tree": "Paused at its tree budget.", "project": "Paused at its project budget.",
+        "run": "Paused at its run budget.",
+        "agent": "Paused at its agent budget.",
+        "tree": "Paused at its tree budget.",
+        "project": "Paused at its project budget.",
         "day": "Paused at its daily budget.",
     },
     fix='Fix: "{fix}"',
@@ -92,8 +103,11 @@ ENGLISH = Texts(
     used="{spent} of {ceiling}",
     left=": about {time} left",
     units={
-        "tokens": ("token", "tokens"), "calls": ("call", "calls"), "turns": ("turn", "turns"),
-        "seconds": ("second", "seconds"), "failures": ("failure", "failures"),
+        "tokens": ("token", "tokens"),
+        "calls": ("call", "calls"),
+        "turns": ("turn", "turns"),
+        "seconds": ("second", "seconds"),
+        "failures": ("failure", "failures"),
     },
     calls_unpriced="Its calls are unpriced.",
     no_cost="No cost reported.",
@@ -131,17 +145,24 @@ ENGLISH = Texts(
     stop_now="Stop now",
     answered="{name}: answered",
     deeds={
-        "continue": "{by} continued it.", "inject": "{by} injected the fix.",
-        "terminate": "{by} ended it.", "allowlist": "{by} allowed the call.",
-        "allow_budget": "{by} allowed more budget.", "finish": "{by} asked it to finish.",
-        "restart": "{by} restarted it.", "allow_once": "{by} allowed it once.",
+        "continue": "{by} continued it.",
+        "inject": "{by} injected the fix.",
+        "terminate": "{by} ended it.",
+        "allowlist": "{by} allowed the call.",
+        "allow_budget": "{by} allowed more budget.",
+        "finish": "{by} asked it to finish.",
+        "restart": "{by} restarted it.",
+        "allow_once": "{by} allowed it once.",
         "deny": "{by} denied it.",
     },
     by_itself={
-        "dismissed": "The judge saw no loop.", "autofix": "An autofix was injected.",
-        "proceed": "No answer: it continues.", "stop": "No answer: it was stopped.",
-        "ended": "The run has ended.", "superseded": "Another card replaced it.",
+        "dismissed": "The judge saw no loop.",
+        "autofix": "An autofix was injected.",
+        "proceed": "No answer: it continues.",
+        "stop": "No answer: it was stopped.",
+        "ended": "The run has ended.",
+        "superseded": "Another card replaced it.",
         "answered": "It was answered at its terminal.",
         "timed_out": "It can be answered at its terminal only.",
     },
-)  # fmt: skip
+)

@@ -7,19 +7,34 @@ from missioncontrol.notify.texts.german_sentences import sentence
 
 REPORT = ReportTexts(
     weekdays=(
-        "Montag", "Dienstag", "Mittwoch", "Donnerstag", "Freitag", "Samstag", "Sonntag",
+        "Montag",
+        "Dienstag",
+        "Mittwoch",
+        "Donnerstag",
+        "Freitag",
+        "Samstag",
+        "Sonntag",
     ),
     months=(
-        "Januar", "Februar", "März", "April", "Mai", "Juni", "Juli", "August", "September",
-        "Oktober", "November", "Dezember",
+        "Januar",
+        "Februar",
+        "März",
+        "April",
+        "Mai",
+        "Juni",
+        "Juli",
+        "August",
+        "September",
+        "Oktober",
+        "November",
+        "Dezember",
     ),
     date="{weekday}, {day}. {month} {year}",
     title="{weekday} kostete {cost}",
     corrected_title="Berichtigt: {title}",
     was_told="gemeldet waren {usd}; {reason}.",
     reasons={
-        "usage or a price became known after it was made":
-            "Verbrauch oder ein Preis wurde erst danach bekannt",
+        "usage or a price became known after it was made": "Verbrauch oder ein Preis wurde erst danach bekannt",  # noqa: E501 - a text, in one piece
     },
     of_day_budget="{share} des Tagesbudgets.",
     on_week_before="{change} gegenüber der Woche davor.",
@@ -66,12 +81,14 @@ REPORT = ReportTexts(
     samples="{samples} solche Schleifen brauchten {turns} Schritte, im Median.",
     likely="Wahrscheinlich {low} bis {high}.",
     counted={"loop": ("Schleife", "Schleifen"), "call": ("Aufruf", "Aufrufe")},
-)  # fmt: skip
+)
 
 GERMAN = Texts(
     language="de",
     figures=Figures(
-        has_decimal_comma=True, dollars="{n}\u00a0$", percent="{n}\u00a0%",
+        has_decimal_comma=True,
+        dollars="{n}\u00a0$",
+        percent="{n}\u00a0%",
         under_a_minute="unter einer Minute",
     ),
     sentence=sentence,
@@ -88,17 +105,21 @@ GERMAN = Texts(
     shared={"tree": "{name} mit Baum", "day": "Tag", "project": "Projekt"},
     still_running="Läuft weiter, {rate}.",
     held_at={
-        "run": "Am Budget des Laufs angehalten.", "agent": "Am Budget des Agenten angehalten.",
+        "run": "Am Budget des Laufs angehalten.",
+        "agent": "Am Budget des Agenten angehalten.",
         "tree": "Am Budget des Laufbaums angehalten.",
-        "project": "Am Budget des Projekts angehalten.", "day": "Am Tagesbudget angehalten.",
+        "project": "Am Budget des Projekts angehalten.",
+        "day": "Am Tagesbudget angehalten.",
     },
     fix="Korrektur: „{fix}“",
     an_hour="{usd}/h",
     used="{spent} von {ceiling}",
     left=": noch etwa {time}",
     units={
-        "tokens": ("Token", "Tokens"), "calls": ("Aufruf", "Aufrufe"),
-        "turns": ("Schritt", "Schritte"), "seconds": ("Sekunde", "Sekunden"),
+        "tokens": ("Token", "Tokens"),
+        "calls": ("Aufruf", "Aufrufe"),
+        "turns": ("Schritt", "Schritte"),
+        "seconds": ("Sekunde", "Sekunden"),
         "failures": ("Fehler", "Fehler"),
     },
     calls_unpriced="Seine Aufrufe sind ohne Preis.",
@@ -111,7 +132,8 @@ GERMAN = Texts(
     may_it="Darf er {tool} benutzen? {call}",
     terminal_asks_too="Sein Terminal fragt dasselbe.",
     will={
-        "proceed": "In {time} läuft er weiter.", "stop": "In {time} wird er gestoppt.",
+        "proceed": "In {time} läuft er weiter.",
+        "stop": "In {time} wird er gestoppt.",
     },
     only_warns="Er läuft weiter: dieser Lauf warnt nur. {what} {cost}",
     is_over="Er ist zu Ende: seine Telemetrie kam auf einmal. {what} {cost}",
@@ -142,10 +164,14 @@ GERMAN = Texts(
     stop_now="Jetzt stoppen",
     answered="{name}: beantwortet",
     deeds={
-        "continue": "{by} ließ ihn weiterlaufen.", "inject": "{by} gab die Korrektur.",
-        "terminate": "{by} hat ihn beendet.", "allowlist": "{by} hat den Aufruf erlaubt.",
-        "allow_budget": "{by} hat mehr erlaubt.", "finish": "{by} ließ ihn abschließen.",
-        "restart": "{by} hat ihn neu gestartet.", "allow_once": "{by} hat es einmal erlaubt.",
+        "continue": "{by} ließ ihn weiterlaufen.",
+        "inject": "{by} gab die Korrektur.",
+        "terminate": "{by} hat ihn beendet.",
+        "allowlist": "{by} hat den Aufruf erlaubt.",
+        "allow_budget": "{by} hat mehr erlaubt.",
+        "finish": "{by} ließ ihn abschließen.",
+        "restart": "{by} hat ihn neu gestartet.",
+        "allow_once": "{by} hat es einmal erlaubt.",
         "deny": "{by} hat es abgelehnt.",
     },
     by_itself={
@@ -153,8 +179,9 @@ GERMAN = Texts(
         "autofix": "Er wurde automatisch korrigiert.",
         "proceed": "Niemand antwortete: er läuft weiter.",
         "stop": "Niemand antwortete: er wurde gestoppt.",
-        "ended": "Der Lauf ist zu Ende.", "superseded": "Eine andere Karte hat sie ersetzt.",
+        "ended": "Der Lauf ist zu Ende.",
+        "superseded": "Eine andere Karte hat sie ersetzt.",
         "answered": "Die Antwort kam an seinem Terminal.",
         "timed_out": "Er fragt nur noch an seinem Terminal.",
     },
-)  # fmt: skip
+)

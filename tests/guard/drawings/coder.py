@@ -186,5 +186,11 @@ _LINT = (
     ("PLR2004", "Magic value used in comparison, consider replacing `{n}` with a constant"),
 )
 _DEEDS = (
-    Coder.read, Coder.read, Coder.read, Coder.grep, Coder.grep, Coder.fix_one, Coder.edit,
-)  # fmt: skip
+    Coder.read,
+    Coder.read,
+    Coder.read,
+    Coder.grep,
+    Coder.grep,
+    Coder.fix_one,
+    Coder.edit,
+)

@@ -90,9 +90,15 @@ def missing_binary(log: Log) -> str:
     coder.work(18)
     log.stuck_from_here()
     for flags in (
-        "-T 1C clean verify", "clean verify", "verify", "-q verify", "-o verify",
-        "-DskipITs verify", "--batch-mode verify", "-f pom.xml verify",
-    ):  # fmt: skip
+        "-T 1C clean verify",
+        "clean verify",
+        "verify",
+        "-q verify",
+        "-o verify",
+        "-DskipITs verify",
+        "--batch-mode verify",
+        "-f pom.xml verify",
+    ):
         call = coder.hand.shell(f"mvn {flags}", "Build")
         log.call(*call, "/bin/bash: line 1: mvn: command not found", error="exit code 127")
     return "Eight ways to call a program that is not installed."
@@ -117,9 +123,14 @@ def growing_command(log: Log) -> str:
 
 
 _PREFIXES = (
-    "export PYTHONPATH=src:$PYTHONPATH", "source .venv/bin/activate", "export LANG=C.UTF-8",
-    "export CONFIG_DIR=.", "cd .", "unset VIRTUAL_ENV", "export PYTHONDONTWRITEBYTECODE=1",
-)  # fmt: skip
+    "export PYTHONPATH=src:$PYTHONPATH",
+    "source .venv/bin/activate",
+    "export LANG=C.UTF-8",
+    "export CONFIG_DIR=.",
+    "cd .",
+    "unset VIRTUAL_ENV",
+    "export PYTHONDONTWRITEBYTECODE=1",
+)
 
 
 def condensed_rereading(log: Log) -> str:
@@ -266,12 +277,19 @@ def grind(log: Log) -> str:
 
 
 _INSTALLS = (
-    "pip install {p}", "pip install --no-cache-dir {p}", "pip install --upgrade pip && pip install {p}",
-    "python -m pip install {p} --no-build-isolation", "pip install --no-binary :all: {p}",
-    "CFLAGS='-O0' pip install {p}", "pip install {p} --use-pep517", "uv pip install {p}",
-    "pip install wheel setuptools && pip install {p}", "pip install '{p}<99'",
-    "pip download {p} && pip install ./{p}*", "python -m venv /tmp/v && /tmp/v/bin/pip install {p}",
-)  # fmt: skip
+    "pip install {p}",
+    "pip install --no-cache-dir {p}",
+    "pip install --upgrade pip && pip install {p}",
+    "python -m pip install {p} --no-build-isolation",
+    "pip install --no-binary :all: {p}",
+    "CFLAGS='-O0' pip install {p}",
+    "pip install {p} --use-pep517",
+    "uv pip install {p}",
+    "pip install wheel setuptools && pip install {p}",
+    "pip install '{p}<99'",
+    "pip download {p} && pip install ./{p}*",
+    "python -m venv /tmp/v && /tmp/v/bin/pip install {p}",
+)
 
 
 STUCK: list[tuple[str, str, Callable[[Log], str]]] = [
@@ -373,9 +391,23 @@ def same_command_many_places(log: Log) -> str:
 
 
 _PLACES = (
-    "web", "mobile", "api-client", "design-tokens", "icons", "forms", "charts", "auth", "i18n",
-    "router", "sandbox", "docs", "cli", "eslint-config", "storybook", "worker",
-)  # fmt: skip
+    "web",
+    "mobile",
+    "api-client",
+    "design-tokens",
+    "icons",
+    "forms",
+    "charts",
+    "auth",
+    "i18n",
+    "router",
+    "sandbox",
+    "docs",
+    "cli",
+    "eslint-config",
+    "storybook",
+    "worker",
+)
 
 
 def flaky_test(log: Log) -> str:

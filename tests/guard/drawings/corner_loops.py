@@ -116,11 +116,15 @@ def counted_again(log: Log) -> str:
     at_work(log, 15)
     log.stuck_from_here()
     for query in (
-        "SELECT COUNT(*) FROM orders WHERE status = 'returned'", "SELECT COUNT(id) FROM orders WHERE status = 'returned'",
-        "SELECT SUM(status = 'returned') FROM orders", "WITH r AS (SELECT * FROM orders WHERE status = 'returned') SELECT COUNT(*) FROM r",
-        "SELECT COUNT(DISTINCT id) FROM orders WHERE status LIKE 'returned'", "SELECT TOTAL(status = 'returned') FROM orders",
-        "SELECT COUNT(1) FROM orders WHERE lower(status) = 'returned'", "SELECT n FROM (SELECT status, COUNT(*) n FROM orders GROUP BY 1) WHERE status = 'returned'",
-    ):  # fmt: skip
+        "SELECT COUNT(*) FROM orders WHERE status = 'returned'",
+        "SELECT COUNT(id) FROM orders WHERE status = 'returned'",
+        "SELECT SUM(status = 'returned') FROM orders",
+        "WITH r AS (SELECT * FROM orders WHERE status = 'returned') SELECT COUNT(*) FROM r",
+        "SELECT COUNT(DISTINCT id) FROM orders WHERE status LIKE 'returned'",
+        "SELECT TOTAL(status = 'returned') FROM orders",
+        "SELECT COUNT(1) FROM orders WHERE lower(status) = 'returned'",
+        "SELECT n FROM (SELECT status, COUNT(*) n FROM orders GROUP BY 1) WHERE status = 'returned'",
+    ):
         log.call("sql", {"query": query}, "[(97,)]")
     return "The same number is counted in eight ways."
 

@@ -120,9 +120,11 @@ def react_missing(log: Log) -> str:
 
 
 _WANTED = (
-    "I need to find the {noun} of {town}.", "I should search for the {noun} of {town} to find the year.",
-    "The year must be on the page of the {noun} of {town}.", "Let me look up the {noun} of {town}.",
-)  # fmt: skip
+    "I need to find the {noun} of {town}.",
+    "I should search for the {noun} of {town} to find the year.",
+    "The year must be on the page of the {noun} of {town}.",
+    "Let me look up the {noun} of {town}.",
+)
 
 
 def react_format(log: Log) -> str:

@@ -84,10 +84,17 @@ def empty_answers(log: Log) -> str:
     shop = _asked(log, 12, "run_query", "table")
     log.stuck_from_here()
     for where in (
-        "city = 'Helsinki'", "city = 'helsinki'", "lower(city) = 'helsinki'", "city LIKE 'Helsinki%'",
-        "city LIKE '%elsink%'", "trim(city) = 'Helsinki'", "city = 'HELSINKI'", "city IN ('Helsinki', 'Helsingfors')",
-        "city GLOB '*Helsinki*'", "instr(city, 'Helsinki') > 0",
-    ):  # fmt: skip
+        "city = 'Helsinki'",
+        "city = 'helsinki'",
+        "lower(city) = 'helsinki'",
+        "city LIKE 'Helsinki%'",
+        "city LIKE '%elsink%'",
+        "trim(city) = 'Helsinki'",
+        "city = 'HELSINKI'",
+        "city IN ('Helsinki', 'Helsingfors')",
+        "city GLOB '*Helsinki*'",
+        "instr(city, 'Helsinki') > 0",
+    ):
         query = f"SELECT customer_id, full_name FROM customers WHERE {where}"
         log.call("run_query", {"query": query, "limit": 100}, shop.ask(query, style="table"))
     return "Ten ways to ask for a town that no customer lives in."
@@ -171,10 +178,16 @@ def same_search(log: Log) -> str:
 
 
 _SAME_SEARCH = (
-    "who paid for restoration of {noun} {town}", "{town} {noun} restoration funding", "{noun} {town} restoration sponsor",
-    "sponsor of the {noun} restoration in {town}", "funding restoration {noun} of {town}", "{noun} restoration {town} paid by",
-    "who financed {noun} {town} second restoration", "{town} {noun} donors restoration", "restoration of {noun} in {town} who paid",
-)  # fmt: skip
+    "who paid for restoration of {noun} {town}",
+    "{town} {noun} restoration funding",
+    "{noun} {town} restoration sponsor",
+    "sponsor of the {noun} restoration in {town}",
+    "funding restoration {noun} of {town}",
+    "{noun} restoration {town} paid by",
+    "who financed {noun} {town} second restoration",
+    "{town} {noun} donors restoration",
+    "restoration of {noun} in {town} who paid",
+)
 
 
 def notebook(log: Log) -> str:

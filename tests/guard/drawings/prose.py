@@ -5,19 +5,62 @@ from __future__ import annotations
 from tests.guard.drawings.drawing import Log, fill, pool
 
 _WORDS = {
-    "noun": "noun", "noun2": "noun", "noun3": "noun", "adj": "adj", "adj2": "adj", "role": "roles",
-    "body": "bodies", "person": "people", "town": "towns", "said": "said", "fate": "fates",
-    "when": "whens", "when2": "whens_now", "plans": "plans", "plans2": "plans_now",
-    "reached": "reached", "means": "means", "means2": "means", "measure": "measures",
-}  # fmt: skip
+    "noun": "noun",
+    "noun2": "noun",
+    "noun3": "noun",
+    "adj": "adj",
+    "adj2": "adj",
+    "role": "roles",
+    "body": "bodies",
+    "person": "people",
+    "town": "towns",
+    "said": "said",
+    "fate": "fates",
+    "when": "whens",
+    "when2": "whens_now",
+    "plans": "plans",
+    "plans2": "plans_now",
+    "reached": "reached",
+    "means": "means",
+    "means2": "means",
+    "measure": "measures",
+}
 
 
 # Real texts never run out of names.
 _UNHEARD = 0.4
 _SYLLABLES = (
-    "an", "bel", "bor", "cas", "dal", "dun", "el", "fal", "gar", "hol", "ist", "jor", "kel", "lin", "mar",
-    "nes", "ol", "per", "quin", "ros", "sel", "tor", "ul", "ver", "wen", "yar", "zel", "mun", "tri", "och",
-)  # fmt: skip
+    "an",
+    "bel",
+    "bor",
+    "cas",
+    "dal",
+    "dun",
+    "el",
+    "fal",
+    "gar",
+    "hol",
+    "ist",
+    "jor",
+    "kel",
+    "lin",
+    "mar",
+    "nes",
+    "ol",
+    "per",
+    "quin",
+    "ros",
+    "sel",
+    "tor",
+    "ul",
+    "ver",
+    "wen",
+    "yar",
+    "zel",
+    "mun",
+    "tri",
+    "och",
+)
 
 
 def _made_name(log: Log) -> str:

@@ -19,10 +19,18 @@ def drawings(variant: int = 0) -> Iterator[Drawing]:
 def names(log: Log) -> dict[str, object]:
     """Give names for a text."""
     return {
-        "service": log.rng.choice(pool("sealed_ops")["services"]), "word": log.rng.choice(pool("sealed_ops")["words"]),
-        "t": log.tick().isoformat(timespec="milliseconds"), "port": log.number(1024, 60000), "v": f"{log.number(1, 9)}.{log.number(0, 40)}.{log.number(0, 9)}",
-        "ms": log.number(100, 9000), "a": log.number(0, 255), "b": log.number(0, 255), "c": log.number(1, 254), "n": log.number(1, 60), "hex": log.hex(9),
-    }  # fmt: skip
+        "service": log.rng.choice(pool("sealed_ops")["services"]),
+        "word": log.rng.choice(pool("sealed_ops")["words"]),
+        "t": log.tick().isoformat(timespec="milliseconds"),
+        "port": log.number(1024, 60000),
+        "v": f"{log.number(1, 9)}.{log.number(0, 40)}.{log.number(0, 9)}",
+        "ms": log.number(100, 9000),
+        "a": log.number(0, 255),
+        "b": log.number(0, 255),
+        "c": log.number(1, 254),
+        "n": log.number(1, 60),
+        "hex": log.hex(9),
+    }
 
 
 def lines(log: Log, count: int) -> str:

@@ -151,9 +151,17 @@ def ask_document(log: Log) -> str:
 
 
 _SUBLET = (
-    "subletting", "sublet", "sublease", "subleasing clause", "may the tenant sublet", "subtenant", "sub-letting", "assignment or subletting",
-    "renting out to others", "letting to third parties",
-)  # fmt: skip
+    "subletting",
+    "sublet",
+    "sublease",
+    "subleasing clause",
+    "may the tenant sublet",
+    "subtenant",
+    "sub-letting",
+    "assignment or subletting",
+    "renting out to others",
+    "letting to third parties",
+)
 
 
 def rewrites_summary(log: Log) -> str:

@@ -44,10 +44,15 @@ class App:
     def _names(self, area: str, kind: str, fields: str) -> dict[str, object]:
         first, second = self.log.rng.sample(fields.split(","), 2)
         return {
-            "area": area, "type": kind, "a": first, "A": first.title(), "b": second,
-            "file": self.log.rng.choice(("api", "hooks", "store")), "line": self.log.number(3, 90),
+            "area": area,
+            "type": kind,
+            "a": first,
+            "A": first.title(),
+            "b": second,
+            "file": self.log.rng.choice(("api", "hooks", "store")),
+            "line": self.log.number(3, 90),
             "col": self.log.number(3, 40),
-        }  # fmt: skip
+        }
 
     def said(self, chance: float = 0.6) -> str | None:
         """Give a thought, or none."""
@@ -241,10 +246,19 @@ def checks_again(log: Log) -> str:
 
 
 _CHECKS = (
-    "npx tsc --noEmit", "npx tsc --noEmit -p tsconfig.json", "npm run typecheck", "npx jest src/cart", "npx jest src/cart --silent",
-    "npx jest --testPathPattern cart", "npm test -- src/cart", "npx tsc -p . --noEmit --pretty false", "node -e \"require('./dist/cart/store.js'); console.log('ok')\"",
-    "npx jest src/cart --runInBand", "npx jest -t 'CartLine'", "npm run typecheck --silent && echo clean",
-)  # fmt: skip
+    "npx tsc --noEmit",
+    "npx tsc --noEmit -p tsconfig.json",
+    "npm run typecheck",
+    "npx jest src/cart",
+    "npx jest src/cart --silent",
+    "npx jest --testPathPattern cart",
+    "npm test -- src/cart",
+    "npx tsc -p . --noEmit --pretty false",
+    "node -e \"require('./dist/cart/store.js'); console.log('ok')\"",
+    "npx jest src/cart --runInBand",
+    "npx jest -t 'CartLine'",
+    "npm run typecheck --silent && echo clean",
+)
 _CLEAN = (
     "(empty)",
     "> app@2.4.0 typecheck\n> tsc --noEmit",

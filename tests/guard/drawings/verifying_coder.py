@@ -75,10 +75,17 @@ def green_tests_again(log: Log, harness: str = "codex") -> str:
 
 
 _SAME_TESTS = (
-    "python -m pytest {p} -q", "pytest {p} -q", "pytest -q {p} --no-header", "python3 -m pytest {p} -q",
-    "PYTHONPATH=src pytest {p} -q", "pytest -q -x {p}", "pytest {p} -q --tb=short", "pytest -q -p no:cacheprovider {p}",
-    "cd /home/dev/project && pytest {p} -q", "pytest -q --maxfail=1 {p}",
-)  # fmt: skip
+    "python -m pytest {p} -q",
+    "pytest {p} -q",
+    "pytest -q {p} --no-header",
+    "python3 -m pytest {p} -q",
+    "PYTHONPATH=src pytest {p} -q",
+    "pytest -q -x {p}",
+    "pytest {p} -q --tb=short",
+    "pytest -q -p no:cacheprovider {p}",
+    "cd /home/dev/project && pytest {p} -q",
+    "pytest -q --maxfail=1 {p}",
+)
 
 
 def _tests_and_reports(log: Log) -> str:

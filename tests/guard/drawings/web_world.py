@@ -156,9 +156,11 @@ class Team:
             f'("{self.names()["surname"]}", 18{self.names()["yy"]})' for _ in range(4)
         )
         self.ledger(
-            self.log.deal("web.reasons_more", **names), order="Sort the candidates.", speaker="Assistant",
+            self.log.deal("web.reasons_more", **names),
+            order="Sort the candidates.",
+            speaker="Assistant",
             progress=True,
-        )  # fmt: skip
+        )
         self.instruct(f"Please sort the candidates by their {self.fact}.", "Assistant")
         self.log.say(
             f"```python\ncandidates = [{pairs}]\nfor name, year in sorted(candidates, key=lambda c: c[1]):\n"

@@ -59,18 +59,26 @@ def test_a_card_at_a_budget_offers_more_a_finish_and_a_stop(project, as_person, 
 @pytest.mark.parametrize(
     "amount",
     [
-        {"usd": "-20"}, {"usd": "0"}, {"usd": "1e400"}, {"usd": "NaN"}, {"calls": -3},
-        {"calls": 10**16}, {"seconds": 10**400},
+        {"usd": "-20"},
+        {"usd": "0"},
+        {"usd": "1e400"},
+        {"usd": "NaN"},
+        {"calls": -3},
+        {"calls": 10**16},
+        {"seconds": 10**400},
     ],
-)  # fmt: skip
+)
 def test_more_is_above_nothing_and_within_bounds(amount, project, as_person, operator):
     project.budgets = {"project": {"usd": "10"}}
     project.save()
     run = report(a_run(project), a_call("ls", cost_usd=Decimal(10)))
     body = {
-        "key": "m", "action": "allow_budget", "decision": str(run.open_decision),
-        "version": run.version, "amount": amount,
-    }  # fmt: skip
+        "key": "m",
+        "action": "allow_budget",
+        "decision": str(run.open_decision),
+        "version": run.version,
+        "amount": amount,
+    }
 
     response = as_person(operator).post(
         f"/api/v1/runs/{run.id}/interventions/", body, format="json"
@@ -85,8 +93,11 @@ def test_more_is_above_nothing_and_within_bounds(amount, project, as_person, ope
 def test_finish_is_tapped_like_any_other_answer(project, as_person, operator):
     run = report(a_run(project, budget={"calls": 1}), a_call("ls"))
     body = {
-        "key": "f", "action": "finish", "decision": str(run.open_decision), "version": run.version,
-    }  # fmt: skip
+        "key": "f",
+        "action": "finish",
+        "decision": str(run.open_decision),
+        "version": run.version,
+    }
 
     response = as_person(operator).post(
         f"/api/v1/runs/{run.id}/interventions/", body, format="json"

@@ -36,13 +36,18 @@ def end_session(client):
 def subscribe(client, endpoint=""):
     made = PushService("https://push.example").subscribe(vapid.public_key())
     said = {
-        "endpoint": endpoint or made.endpoint, "keys": made.keys, "language": "de",
-        "vapid_key": vapid.public_key(), "time_zone": "Europe/Berlin",
-    }  # fmt: skip
+        "endpoint": endpoint or made.endpoint,
+        "keys": made.keys,
+        "language": "de",
+        "vapid_key": vapid.public_key(),
+        "time_zone": "Europe/Berlin",
+    }
     response = client.post(
-        "/api/v1/devices/this/push/", said, content_type="application/json",
+        "/api/v1/devices/this/push/",
+        said,
+        content_type="application/json",
         headers={"X-CSRFToken": client.cookies["mc_csrf"].value},
-    )  # fmt: skip
+    )
     assert response.status_code == 201
     return said["endpoint"]
 

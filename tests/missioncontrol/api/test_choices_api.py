@@ -123,9 +123,12 @@ def test_an_agent_that_is_held_here_cannot_let_itself_go(run, as_agent):
 def pause(run, *, at):
     run.refresh_from_db()
     interventions.intervene(
-        run.id, Tap(key=f"pause-{run.version}", action="pause", version=run.version),
-        projects=[run.project_id], by="ana", at=at,
-    )  # fmt: skip
+        run.id,
+        Tap(key=f"pause-{run.version}", action="pause", version=run.version),
+        projects=[run.project_id],
+        by="ana",
+        at=at,
+    )
     run.refresh_from_db()
 
 
@@ -291,9 +294,14 @@ def test_the_rules_of_a_run_are_what_it_follows(as_agent, project):
     project.unanswered = "proceed"
     project.save()
     AllowlistEntry.objects.create(
-        project=project, scope="project", pattern="x", match="exact", created_by="ana",
-        created_at=NOON, reason="",
-    )  # fmt: skip
+        project=project,
+        scope="project",
+        pattern="x",
+        match="exact",
+        created_by="ana",
+        created_at=NOON,
+        reason="",
+    )
     run = a_run(project, policy={"repeat": {"calls": 7}}, budget={"usd": "3"}, mode="auto")
 
     told = as_agent.get(f"/api/v1/runs/{run.id}/rules/").json()

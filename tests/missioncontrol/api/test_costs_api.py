@@ -56,8 +56,10 @@ def test_the_csv_has_a_line_a_group_then_the_sum_and_no_formula(spent, viewer, a
 
     lines = list(csv.DictReader(io.StringIO(answered.content.decode())))
     assert [(line["name"], line["total_usd"]) for line in lines] == [
-        ("coder", "1.1"), ("'=1+1", "0.2"), ("Total with judge", "1.3"),
-    ]  # fmt: skip
+        ("coder", "1.1"),
+        ("'=1+1", "0.2"),
+        ("Total with judge", "1.3"),
+    ]
     assert answered["Content-Disposition"] == (
         'attachment; filename="costs-2026-11-21-by-agent.csv"'
     )

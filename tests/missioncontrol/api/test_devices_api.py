@@ -39,9 +39,13 @@ def _keyed(settings):
 def a_push(**said):
     made = PushService("https://push.example").subscribe(vapid.public_key())
     return {
-        "endpoint": made.endpoint, "keys": made.keys, "vapid_key": vapid.public_key(),
-        "time_zone": "Europe/Berlin", "language": "de", **said,
-    }  # fmt: skip
+        "endpoint": made.endpoint,
+        "keys": made.keys,
+        "vapid_key": vapid.public_key(),
+        "time_zone": "Europe/Berlin",
+        "language": "de",
+        **said,
+    }
 
 
 def devices_of(client):
@@ -70,8 +74,10 @@ def test_a_browser_subscribes_and_is_listed(me):
     (mine,) = devices_of(me)
     assert response.status_code == 201
     assert (mine["is_this"], mine["push"]["enabled"], mine["push"]["time_zone"]) == (
-        True, True, "Europe/Berlin",
-    )  # fmt: skip
+        True,
+        True,
+        "Europe/Berlin",
+    )
 
 
 def test_a_subscription_that_the_browser_renews_by_itself_keeps_its_language(me):
@@ -325,9 +331,11 @@ def test_who_came_in_took_pushes_and_left_is_on_record(owner, project, as_person
     browser.post("/logout/")
 
     assert deeds(project) == [
-        "signed in “Pixel 9” by a link", "had pushes sent to “Pixel 9”",
-        "ended the pushes to “Pixel 9”", "signed out “Pixel 9”",
-    ]  # fmt: skip
+        "signed in “Pixel 9” by a link",
+        "had pushes sent to “Pixel 9”",
+        "ended the pushes to “Pixel 9”",
+        "signed out “Pixel 9”",
+    ]
     assert as_person(owner).get("/api/v1/audit/verify/").json()["ok"]
 
 

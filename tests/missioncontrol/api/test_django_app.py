@@ -49,8 +49,10 @@ class Views:
 @pytest.fixture
 def views(settings):
     found = Views()
-    urls = [path(f"{name}/", getattr(found, name), name=name)
-            for name in ("note", "wait", "fail", "speak")]  # fmt: skip
+    urls = [
+        path(f"{name}/", getattr(found, name), name=name)
+        for name in ("note", "wait", "fail", "speak")
+    ]
     settings.ROOT_URLCONF = ModuleType("urls_of_this_test")
     settings.ROOT_URLCONF.urlpatterns = urls
     settings.MIDDLEWARE = []
@@ -65,11 +67,15 @@ class Client:
         self.said, self.left = [], asyncio.Event()
         self._messages = [{"type": "http.request", "body": body, "more_body": False}]
         scope = {
-            "type": "http", "method": "POST", "path": f"/{name}/",
-            "query_string": b"", "headers": [
-                (b"host", b"testserver"), (b"authorization", f"Bearer {key}".encode()),
+            "type": "http",
+            "method": "POST",
+            "path": f"/{name}/",
+            "query_string": b"",
+            "headers": [
+                (b"host", b"testserver"),
+                (b"authorization", f"Bearer {key}".encode()),
             ],
-        }  # fmt: skip
+        }
         self.task = asyncio.create_task(app(scope, self._receive, self._send))
 
     async def _receive(self):

@@ -53,7 +53,10 @@ BODIES = {
     "allowlist/": {"pattern": "Bash *", "match": "glob", "project": "{project_id}"},
     "allowlist/preview/": {"pattern": "Bash *", "match": "glob", "project": "{project_id}"},
     "channels/": {
-        "kind": "webhook", "name": "n", "address": "https://example.com", "project": "{project_id}",
+        "kind": "webhook",
+        "name": "n",
+        "address": "https://example.com",
+        "project": "{project_id}",
     },
     "keys/": {"name": "k", "project": "{project_id}"},
     "me/": {"name": "Zoe"},
@@ -64,7 +67,7 @@ BODIES = {
     "tokens/": {"name": "t"},
     "setup-codes/": {"project": "{project_id}"},
     "setup-codes/exchange/": {"code": "2345-6789-ABCD", "name": "theirs", "on": "elsewhere"},
-}  # fmt: skip
+}
 ONES_OWN = {"me/", "tokens/", "sessions/", "pairings/", "devices/this/push/"}
 """Written for oneself: there is no project to keep out of."""
 A_VIEWERS_TOO = {
@@ -111,16 +114,31 @@ def a_house(project, owner):
         "device_id": browser,
         "channel_id": channel,
         "delivery_id": Delivery.objects.create(
-            notice=notice, project=project, what="card", kind="webhook", channel=channel,
-            target="the-secret-channel", status="failed", created_at=NOON,
+            notice=notice,
+            project=project,
+            what="card",
+            kind="webhook",
+            channel=channel,
+            target="the-secret-channel",
+            status="failed",
+            created_at=NOON,
         ),
         "pairing_id": pairing.offer(user=owner, at=now()),
         "entry_id": AllowlistEntry.objects.create(
-            project=project, scope="project", pattern="the-secret-call", created_by="ana",
+            project=project,
+            scope="project",
+            pattern="the-secret-call",
+            created_by="ana",
             created_at=NOON,
         ),
         "backtest_id": Backtest.objects.create(
-            project=project, policy={}, today={}, policy_version=0, runs=[], by="ana", at=NOON,
+            project=project,
+            policy={},
+            today={},
+            policy_version=0,
+            runs=[],
+            by="ana",
+            at=NOON,
             beat_at=NOON,
         ),
         "report_id": daily.make(project, date(2026, 11, 20), at=NOON),
@@ -130,11 +148,15 @@ def a_house(project, owner):
         ),
         "key_id": accounts.mint_agent_key(project=project, name="the-secret-key", at=NOON).row,
         "invitation_id": invitations.offer(
-            project.id, role=Role.VIEWER, note="the-secret-guest", by=owner, at=NOON,
+            project.id,
+            role=Role.VIEWER,
+            note="the-secret-guest",
+            by=owner,
+            at=NOON,
             expires_at=now() + invitations.LIFE,
         ).row,
         "token_id": accounts.mint_personal_token(user=owner, name="the-secret-token", at=NOON).row,
-    }  # fmt: skip
+    }
     PolicyVersion.objects.create(project=project, number=1, policy={}, by="ana", at=NOON)
     ids = {name: str(row.id) for name, row in made.items()}
     return SimpleNamespace(ids=ids, person=str(owner.pk))
@@ -146,9 +168,11 @@ def ask(house):
 
     def asked(client, verb, path, query=""):
         return client.generic(
-            verb.upper(), f"/api/v1/{filled(path, house)}{query}",
-            json.dumps(told(path, house.ids)), content_type="application/json",
-        )  # fmt: skip
+            verb.upper(),
+            f"/api/v1/{filled(path, house)}{query}",
+            json.dumps(told(path, house.ids)),
+            content_type="application/json",
+        )
 
     return asked
 

@@ -42,8 +42,10 @@ def test_nothing_inline_and_no_other_host_is_allowed_anywhere(path):
     assert told["default-src"] == ["'self'"]
     assert told["img-src"] == ["'self'", "data:"]
     assert (told["object-src"], told["base-uri"], told["frame-ancestors"]) == (
-        ["'none'"], ["'none'"], ["'none'"],
-    )  # fmt: skip
+        ["'none'"],
+        ["'none'"],
+        ["'none'"],
+    )
     assert not {"script-src", "style-src", "style-src-attr"} & set(told)
     sources = [source for listed in told.values() for source in listed]
     assert not {"'unsafe-inline'", "'unsafe-eval'", "*", "ws:", "wss:", "https:"} & set(sources)

@@ -90,8 +90,9 @@ def test_who_has_no_account_gets_one_and_a_session(client, invited):
     assert Browser.objects.get().user.username == "Bea"
     row = JournalRow.objects.order_by("-id")[0]
     assert (row.by, json.loads(row.payload)["what"]) == (
-        "Bea", "joined as viewer, invited by “ana”",
-    )  # fmt: skip
+        "Bea",
+        "joined as viewer, invited by “ana”",
+    )
 
 
 def test_it_works_once(client, invited):

@@ -65,8 +65,10 @@ def test_every_member_sees_who_belongs(who, as_person, owner, operator, viewer, 
     rows = listed(as_person(request.getfixturevalue(who)), project)
 
     assert [(row["name"], row["role"]) for row in rows] == [
-        ("ana", "owner"), ("olu", "operator"), ("vic", "viewer"),
-    ]  # fmt: skip
+        ("ana", "owner"),
+        ("olu", "operator"),
+        ("vic", "viewer"),
+    ]
     assert [row["role"] for row in rows if row["is_you"]] == [who]
 
 
@@ -170,9 +172,13 @@ def test_a_new_name_keeps_no_set_up_code_alive(as_person, owner, project):
 def test_who_was_lowered_a_moment_ago_invites_nobody(project, operator):
     with pytest.raises(Forbidden):
         members.invite(
-            project.id, role="owner", note="", by=operator, at=now(),
+            project.id,
+            role="owner",
+            note="",
+            by=operator,
+            at=now(),
             expires_at=now() + timedelta(days=1),
-        )  # fmt: skip
+        )
 
     assert not Invitation.objects.exists()
 
@@ -225,8 +231,11 @@ def test_an_invitation_is_shown_once_and_kept_as_a_hash(as_person, owner, projec
     assert secret not in str(list(JournalRow.objects.values()))
     (row,) = listed(client, project, "invitations")
     assert (row["status"], row["role"], row["note"], row["invited_by"]) == (
-        "open", "operator", "Bea", "ana",
-    )  # fmt: skip
+        "open",
+        "operator",
+        "Bea",
+        "ana",
+    )
     assert "url" not in row
     assert deeds() == [("ana", "invited “Bea” as operator")]
 
@@ -289,9 +298,13 @@ def test_it_lives_a_month_at_most(days, as_person, owner, project):
 def test_a_project_has_fifty_open_ones_at_most(as_person, owner, project):
     for _ in range(members.MOST_INVITATIONS):
         members.invite(
-            project.id, role="viewer", note="", by=owner, at=now(),
+            project.id,
+            role="viewer",
+            note="",
+            by=owner,
+            at=now(),
             expires_at=now() + timedelta(days=1),
-        )  # fmt: skip
+        )
 
     assert invite(as_person(owner), project).status_code == 400
 

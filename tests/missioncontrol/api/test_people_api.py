@@ -13,9 +13,12 @@ pytestmark = pytest.mark.django_db
 
 def tapped(client, run, action="continue", **said):
     body = {
-        "key": uuid4().hex, "action": action, "decision": str(run.open_decision),
-        "version": run.version, **said,
-    }  # fmt: skip
+        "key": uuid4().hex,
+        "action": action,
+        "decision": str(run.open_decision),
+        "version": run.version,
+        **said,
+    }
     return client.post(f"/api/v1/runs/{run.id}/interventions/", body, format="json")
 
 

@@ -101,8 +101,10 @@ def test_every_wrong_field_is_named_with_what_was_expected(project, owner_client
     assert response.status_code == 400
     assert response["Content-Type"] == "application/problem+json"
     assert [problem["field"] for problem in response.json()["problems"]] == [
-        "repeat.often", "repeat.calls", "tool.Bash.retry",
-    ]  # fmt: skip
+        "repeat.often",
+        "repeat.calls",
+        "tool.Bash.retry",
+    ]
     assert response.json()["problems"][1]["expected"] == "a whole number from 2 to 50"
     assert versions(owner_client, project) == []
 
@@ -113,9 +115,8 @@ def test_a_check_keeps_nothing_and_says_what_would_change(project, owner_client)
     assert answer["ok"]
     assert answer["changes"] == [{"field": "repeat.calls", "before": 3, "after": 5}]
     rule = next(
-        rule for rule in answer["rules"]
-        if (rule["section"], rule["field"]) == ("repeat", "calls")
-    )  # fmt: skip
+        rule for rule in answer["rules"] if (rule["section"], rule["field"]) == ("repeat", "calls")
+    )
     assert (rule["value"], rule["today"], rule["on"]) == (5, 3, True)
     assert versions(owner_client, project) == []
 

@@ -62,8 +62,11 @@ def test_it_is_renamed_on_the_record(as_person, owner, project):
     row = JournalRow.objects.get(project=project)
     told = json.loads(row.payload)
     assert (row.by, told["what"], told["before"], told["after"]) == (
-        "ana", "name", "payments", "billing",
-    )  # fmt: skip
+        "ana",
+        "name",
+        "payments",
+        "billing",
+    )
 
 
 def test_it_is_archived_and_brought_back_by_an_owner(as_person, owner, project):
@@ -77,8 +80,9 @@ def test_it_is_archived_and_brought_back_by_an_owner(as_person, owner, project):
 
     assert (back.json()["archived_at"], back.json()["mode"]) == (None, "warn")
     assert deeds(project)[:2] == [
-        ("ana", "archived the project"), ("ana", "brought the project back"),
-    ]  # fmt: skip
+        ("ana", "archived the project"),
+        ("ana", "brought the project back"),
+    ]
 
 
 def test_archiving_twice_is_one_deed(as_person, owner, project):
@@ -160,10 +164,12 @@ def test_the_terminal_makes_a_project_of_a_person_by_name(db):
 @pytest.mark.parametrize(
     "words",
     [
-        ("make", "x", "--owner", "nobody"), ("make", "  "), ("archive", str(uuid4())),
+        ("make", "x", "--owner", "nobody"),
+        ("make", "  "),
+        ("archive", str(uuid4())),
         ("rename", str(uuid4()), "x"),
     ],
-)  # fmt: skip
+)
 def test_the_terminal_says_what_cannot_be_done(words, db):
     with pytest.raises(CommandError):
         run_command(*words)

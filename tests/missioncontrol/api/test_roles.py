@@ -24,40 +24,55 @@ __all__ = ["ask", "house"]
 pytestmark = pytest.mark.django_db
 
 ANYBODYS = {
-    ("patch", "me/"), ("post", "tokens/"), ("delete", "sessions/"), ("post", "pairings/"),
-    ("post", "devices/this/push/"), ("delete", "devices/this/push/"),
-}  # fmt: skip
+    ("patch", "me/"),
+    ("post", "tokens/"),
+    ("delete", "sessions/"),
+    ("post", "pairings/"),
+    ("post", "devices/this/push/"),
+    ("delete", "devices/this/push/"),
+}
 """Of whoever is signed in: there is no project in it."""
 ONES_OWN = {
-    ("delete", "views/<uuid:view_id>/"), ("delete", "tokens/<uuid:token_id>/"),
-    ("patch", "devices/<uuid:device_id>/"), ("delete", "devices/<uuid:device_id>/"),
+    ("delete", "views/<uuid:view_id>/"),
+    ("delete", "tokens/<uuid:token_id>/"),
+    ("patch", "devices/<uuid:device_id>/"),
+    ("delete", "devices/<uuid:device_id>/"),
     ("post", "devices/<uuid:device_id>/test/"),
-}  # fmt: skip
+}
 """Of the one person who made it; to the others of the project there is none."""
 MEMBERS = {("post", "views/"), ("post", "projects/<uuid:project_id>/policies/check/")}
 OPERATORS = {
-    ("post", "backtest/"), ("patch", "runs/<uuid:run_id>/"),
-    ("post", "runs/<uuid:run_id>/interventions/"), ("post", "allowlist/"),
+    ("post", "backtest/"),
+    ("patch", "runs/<uuid:run_id>/"),
+    ("post", "runs/<uuid:run_id>/interventions/"),
+    ("post", "allowlist/"),
     ("post", "allowlist/preview/"),
-    ("delete", "allowlist/<uuid:entry_id>/"), ("post", "channels/<uuid:channel_id>/test/"),
+    ("delete", "allowlist/<uuid:entry_id>/"),
+    ("post", "channels/<uuid:channel_id>/test/"),
     ("post", "deliveries/<uuid:delivery_id>/retry/"),
-}  # fmt: skip
+}
 OWNERS = {
-    ("post", "projects/"), ("patch", "projects/<uuid:project_id>/"),
+    ("post", "projects/"),
+    ("patch", "projects/<uuid:project_id>/"),
     ("patch", "projects/<uuid:project_id>/members/<int:user_id>/"),
     ("delete", "projects/<uuid:project_id>/members/<int:user_id>/"),
     ("post", "projects/<uuid:project_id>/invitations/"),
     ("delete", "projects/<uuid:project_id>/invitations/<uuid:invitation_id>/"),
     ("post", "projects/<uuid:project_id>/prices/"),
     ("delete", "projects/<uuid:project_id>/prices/"),
-    ("post", "projects/<uuid:project_id>/keys/"), ("post", "keys/"),
-    ("delete", "keys/<uuid:key_id>/"), ("post", "setup-codes/"), ("post", "channels/"),
-    ("patch", "channels/<uuid:channel_id>/"), ("delete", "channels/<uuid:channel_id>/"),
-}  # fmt: skip
+    ("post", "projects/<uuid:project_id>/keys/"),
+    ("post", "keys/"),
+    ("delete", "keys/<uuid:key_id>/"),
+    ("post", "setup-codes/"),
+    ("post", "channels/"),
+    ("patch", "channels/<uuid:channel_id>/"),
+    ("delete", "channels/<uuid:channel_id>/"),
+}
 AGENTS = {
-    ("post", "runs/"), ("post", "runs/<uuid:run_id>/choices/"),
+    ("post", "runs/"),
+    ("post", "runs/<uuid:run_id>/choices/"),
     ("post", "runs/<uuid:run_id>/messages/<uuid:message_id>/delivered/"),
-}  # fmt: skip
+}
 BEARERS = {("post", "setup-codes/exchange/")}
 """Of whoever brings a code."""
 OWNERS_READ = {
@@ -135,16 +150,27 @@ STAY_IN_AN_ARCHIVE = {
 """Writes that an archived project still takes: who came in can always be put out."""
 
 PAGES = {
-    "api/v1/": "the tables above", "api/schema/": "public", "healthz": "public",
-    "readyz": "public", "^metrics/?$": "the operator's token", "^login/?$": "public",
-    "login/<str:secret>/": "its secret", "^pair/?$": "its code", "^join/?$": "its secret",
-    "logout/": "one's own", "^(?!api/|ws/|v1/|assets/).*$": "public: the empty screen",
-}  # fmt: skip
+    "api/v1/": "the tables above",
+    "api/schema/": "public",
+    "healthz": "public",
+    "readyz": "public",
+    "^metrics/?$": "the operator's token",
+    "^login/?$": "public",
+    "login/<str:secret>/": "its secret",
+    "^pair/?$": "its code",
+    "^join/?$": "its secret",
+    "logout/": "one's own",
+    "^(?!api/|ws/|v1/|assets/).*$": "public: the empty screen",
+}
 THIN = {
-    ("POST", "runs", "turns"), ("GET", "runs", "directive"), ("POST", "runs", "presence"),
-    ("POST", "hooks", ""), ("POST", "v1", "traces"), ("POST", "v1", "logs"),
+    ("POST", "runs", "turns"),
+    ("GET", "runs", "directive"),
+    ("POST", "runs", "presence"),
+    ("POST", "hooks", ""),
+    ("POST", "v1", "traces"),
+    ("POST", "v1", "logs"),
     ("POST", "v1", "metrics"),
-}  # fmt: skip
+}
 """What agents send their key to: tests/contract/test_key_reach.py and test_agent_api.py."""
 SOCKETS = {"projects": "project", "runs": "run"}
 
@@ -220,9 +246,13 @@ async def first_of(place, path, headers):
 
 
 WANTED = {
-    "owner": "snapshot", "operator": "snapshot", "viewer": "snapshot", "stranger": 4403,
-    "agent": 4401, "nobody": 4401,
-}  # fmt: skip
+    "owner": "snapshot",
+    "operator": "snapshot",
+    "viewer": "snapshot",
+    "stranger": 4403,
+    "agent": 4401,
+    "nobody": 4401,
+}
 
 
 @pytest.mark.django_db(transaction=True)

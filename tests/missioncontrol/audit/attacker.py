@@ -57,11 +57,20 @@ def append(owner: Run | Project, kind: str, payload: dict[str, Any], *, at: Any)
     run = owner if isinstance(owner, Run) else None
     text, salt = canonical(payload), "00" * 16
     row = JournalRow(
-        id=new_id(), project_id=run.project_id if run else owner.pk, run=run,
-        seq=owner.event_seq + 1, type=kind, at=at, by="policy", version=run.version if run else 0,
-        status=run.status if run else None, payload=text, salt=salt, previous=owner.head,
+        id=new_id(),
+        project_id=run.project_id if run else owner.pk,
+        run=run,
+        seq=owner.event_seq + 1,
+        type=kind,
+        at=at,
+        by="policy",
+        version=run.version if run else 0,
+        status=run.status if run else None,
+        payload=text,
+        salt=salt,
+        previous=owner.head,
         digest=payload_digest(text, salt),
-    )  # fmt: skip
+    )
     row.hash = row_hash(rows.header(row), previous=row.previous, digest=row.digest)
     row.save(force_insert=True)
     type(owner).objects.filter(pk=owner.pk).update(head=row.hash, event_seq=row.seq)
@@ -72,9 +81,13 @@ def forge_anchor(project: Project, *, at: Any, number: int, predecessor: str) ->
     """Write a checkpoint signed with a key of one's own."""
     project.refresh_from_db()
     said: dict[str, Any] = {
-        "heads": {}, "key": OWN_PUBLIC, "head": project.head, "head_seq": project.event_seq,
-        "number": number, "predecessor": predecessor,
-    }  # fmt: skip
+        "heads": {},
+        "key": OWN_PUBLIC,
+        "head": project.head,
+        "head_seq": project.event_seq,
+        "number": number,
+        "predecessor": predecessor,
+    }
     signature = own_signature(anchor_statement(str(project.pk), at.isoformat(), said))
     return append(project, "chain.anchored", {**said, "signature": signature}, at=at)
 
@@ -82,9 +95,13 @@ def forge_anchor(project: Project, *, at: Any, number: int, predecessor: str) ->
 def forge_erasure(run: Run, *, at: Any, key: str) -> JournalRow:
     """Write that erasing a run was allowed, signed with a key of one's own."""
     said: dict[str, Any] = {
-        "change": "erased", "reason": "asked for", "of_run": str(run.pk), "key": key,
-        "through_seq": run.event_seq, "turns_through": run.last_seq,
-    }  # fmt: skip
+        "change": "erased",
+        "reason": "asked for",
+        "of_run": str(run.pk),
+        "key": key,
+        "through_seq": run.event_seq,
+        "turns_through": run.last_seq,
+    }
     statement = amendment_statement(str(run.project_id), at.isoformat(), "policy", said)
     said["signature"] = own_signature(statement)
     return append(run.project, "audit.amended", said, at=at)

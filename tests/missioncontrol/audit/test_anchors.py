@@ -26,9 +26,13 @@ def anchor_as_before(project, run, *, at):
     tied = {str(run.id): (run.event_seq, run.head)}
     statement = canonical([str(project.id), {name: list(head) for name, head in tied.items()}])
     journal.record_for_project(
-        project.id, ChainAnchored, by="policy", at=at, heads=tied,
+        project.id,
+        ChainAnchored,
+        by="policy",
+        at=at,
+        heads=tied,
         signature=Signer(salt="audit.anchor").signature(statement),
-    )  # fmt: skip
+    )
     row = JournalRow.objects.filter(type="chain.anchored").latest("seq")
     said = json.loads(row.payload)
     kept = {name: said[name] for name in ("heads", "signature")}
@@ -104,8 +108,10 @@ def test_each_checkpoint_names_the_one_before(project):
     rows = list(JournalRow.objects.filter(type="chain.anchored").order_by("seq"))
     assert [one["number"] for one in said_by_anchors(project)] == [1, 2, 3]
     assert [one["predecessor"] for one in said_by_anchors(project)] == [
-        "", rows[0].hash, rows[1].hash,
-    ]  # fmt: skip
+        "",
+        rows[0].hash,
+        rows[1].hash,
+    ]
 
 
 def test_a_rule_that_changed_is_anchored_though_no_run_moved(project):
@@ -265,8 +271,11 @@ def test_the_screen_is_told_what_does_not_hold(project, as_person, owner):
 
     (fault,) = told["faults"]
     assert (told["ok"], fault["kind"], fault["run"], fault["what"]) == (
-        False, "run_row", str(run.id), "status",
-    )  # fmt: skip
+        False,
+        "run_row",
+        str(run.id),
+        "status",
+    )
     assert told["broken_at"] == fault["row"]
 
 

@@ -320,8 +320,11 @@ def test_it_names_what_the_row_says_and_what_its_events_tell(past):
 
     (fault,) = verify(projects=[past.project.id]).faults
     assert (fault.run, fault.what, fault.found, fault.expected) == (
-        past.other.id, "cost_usd", "0.010000", "0.250000",
-    )  # fmt: skip
+        past.other.id,
+        "cost_usd",
+        "0.010000",
+        "0.250000",
+    )
     assert "cost_usd is 0.010000; its events tell 0.250000" in fault.words
 
 

@@ -34,8 +34,10 @@ def test_a_model_call_is_attributed_with_its_cache_tiers_and_its_price():
 
     (said,) = told(run)
     assert (said["cost_usd"], said["priced_by"], said["source"]) == (
-        "0.008055", "price list", "turns",
-    )  # fmt: skip
+        "0.008055",
+        "price list",
+        "turns",
+    )
     assert (said["call_id"], said["agent"], said["model"]) == ("m1", "coder", "claude-sonnet-4-5")
     assert (said["usage"]["cache_read"], said["usage"]["cache_write_5m"]) == (9000, 300)
 
@@ -84,9 +86,14 @@ def month():
     report(second, a_call("cat a", usage=Usage(input=10), model="house"), at=next_day)
     with journal.writing([first.id], at=NOON) as tx:
         counting.charge_judge(
-            tx, tx.run(first.id), call_id="j", usage=Usage(input=5), cost=Decimal("0.04"),
-            model="judge-1", agent="coder",
-        )  # fmt: skip
+            tx,
+            tx.run(first.id),
+            call_id="j",
+            usage=Usage(input=5),
+            cost=Decimal("0.04"),
+            model="judge-1",
+            agent="coder",
+        )
     return project
 
 

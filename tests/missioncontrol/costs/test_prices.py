@@ -117,8 +117,9 @@ def test_another_model_or_project_is_left_alone(project, unpriced):
 def test_the_judges_calls_are_counted_as_its_own(project):
     run = a_run(project)
     with journal.writing([run.id], at=NOON) as tx:
-        counting.charge_judge(tx, tx.run(run.id), call_id="j", usage=USED, cost=None,
-                           model="house", agent="coder")  # fmt: skip
+        counting.charge_judge(
+            tx, tx.run(run.id), call_id="j", usage=USED, cost=None, model="house", agent="coder"
+        )
 
     price(project)
 
@@ -144,9 +145,11 @@ def test_a_call_without_tokens_stays_unpriced():
 @given(one=USAGES, other=USAGES)
 def test_calls_priced_apart_cost_as_much_as_together(one, other):
     both = Usage(
-        input=one.input + other.input, cache_read=one.cache_read + other.cache_read,
-        cache_write_5m=one.cache_write_5m + other.cache_write_5m, output=one.output + other.output,
-    )  # fmt: skip
+        input=one.input + other.input,
+        cache_read=one.cache_read + other.cache_read,
+        cache_write_5m=one.cache_write_5m + other.cache_write_5m,
+        output=one.output + other.output,
+    )
     told = {"house": {**HOUSE, "cache_read": "0.2", "cache_write": "2.5"}}
     apart = [own_price(told, "house", used) or 0 for used in (one, other)]
 
@@ -156,13 +159,15 @@ def test_calls_priced_apart_cost_as_much_as_together(one, other):
 @pytest.mark.parametrize(
     ("model", "told", "field"),
     [
-        ("", HOUSE, "model"), ("m" * 101, HOUSE, "model"), ("house", {"input": "2"}, "output"),
+        ("", HOUSE, "model"),
+        ("m" * 101, HOUSE, "model"),
+        ("house", {"input": "2"}, "output"),
         ("house", {**HOUSE, "input": "-1"}, "input"),
         ("house", {**HOUSE, "output": "NaN"}, "output"),
         ("house", {**HOUSE, "cache_read": "much"}, "cache_read"),
         ("house", {**HOUSE, "input": "1e9"}, "input"),
     ],
-)  # fmt: skip
+)
 def test_what_is_no_price_is_refused_by_name(model, told, field):
     with pytest.raises(InvalidRequest) as refused:
         read_price(model, told)
@@ -180,8 +185,10 @@ def test_only_owners_set_prices_and_strangers_see_no_project(
     assert as_person(stranger).post(path, body, "json").status_code == 404
     assert as_person(stranger).get(path).status_code == 404
     assert as_person(owner).post(path, body, "json").json() == {
-        "model": "house", "calls": 0, "usd": "0",
-    }  # fmt: skip
+        "model": "house",
+        "calls": 0,
+        "usd": "0",
+    }
     (row,) = as_person(operator).get(path).json()["results"]
     assert (row["model"], row["input"], row["cache_read"]) == ("house", "2", None)
     assert as_person(owner).delete(f"{path}?model=house").status_code == 204

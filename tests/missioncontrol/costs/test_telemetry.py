@@ -172,8 +172,9 @@ def test_what_runs_share_is_corrected_too_on_the_day_it_was_counted():
 
     assert spent(project, "agent") == {"coder": (Decimal("0.008055"), 10542)}
     assert spent(project, "day") == {
-        "2026-11-21": (Decimal(0), 0), "2026-11-22": (Decimal("0.008055"), 10542),
-    }  # fmt: skip
+        "2026-11-21": (Decimal(0), 0),
+        "2026-11-22": (Decimal("0.008055"), 10542),
+    }
 
 
 def test_an_agents_ceiling_in_a_run_sees_the_corrected_figure():

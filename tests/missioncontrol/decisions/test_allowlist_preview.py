@@ -15,9 +15,10 @@ CALL = 'Bash {"command":"pytest -q"}'
 
 def look(project, pattern, *, match="glob", at=None, **scope):
     return preview(
-        Scope(project=project.id, **scope), AllowPattern(pattern=pattern, match=match),
+        Scope(project=project.id, **scope),
+        AllowPattern(pattern=pattern, match=match),
         at=at or after(DAY),
-    )  # fmt: skip
+    )
 
 
 def called(result):

@@ -28,9 +28,12 @@ def held_by_its_budget(project, **budget):
 
 def raise_budget(run, project, **more):
     tap = Tap(
-        key="k", action="allow_budget", decision=run.open_decision, version=run.version,
+        key="k",
+        action="allow_budget",
+        decision=run.open_decision,
+        version=run.version,
         amount=Amount(**more),
-    )  # fmt: skip
+    )
     interventions.intervene(run.id, tap, projects=[project.id], by="ana", at=after(9))
 
 

@@ -46,8 +46,11 @@ def test_a_reached_budget_holds_with_a_card_that_names_the_ceiling():
     said = card(run).evidence
     assert run.status == "holding"
     assert (said["scope"], said["unit"], said["spent"], said["ceiling"]) == (
-        "run", "usd", "10.00", "10.00",
-    )  # fmt: skip
+        "run",
+        "usd",
+        "10.00",
+        "10.00",
+    )
 
 
 @pytest.mark.parametrize("cost", [10, 12])
@@ -74,9 +77,14 @@ def test_the_judges_cost_is_counted():
     run = report(a_run(budget={"usd": 1}), paid("0.2"))
     with journal.writing([run.id], at=NOON) as tx:
         counting.charge_judge(
-            tx, tx.run(run.id), call_id="judge-1", usage=Usage(input=10), cost=Decimal("0.9"),
-            model="gpt-5", agent="coder",
-        )  # fmt: skip
+            tx,
+            tx.run(run.id),
+            call_id="judge-1",
+            usage=Usage(input=10),
+            cost=Decimal("0.9"),
+            model="gpt-5",
+            agent="coder",
+        )
     run.refresh_from_db()
 
     run = report(run, a_call("pwd"))

@@ -253,8 +253,11 @@ def test_the_task_calls_the_webhook_beside_the_verdicts(server, hooked):
 
 def test_a_fresh_run_keeps_its_controller(server, hooked):
     made, _ = interventions.intervene(
-        hooked.id, Tap(key="k", action="restart", message="Again, from the start."),
-        projects=[hooked.project_id], by="ana", at=NOON,
-    )  # fmt: skip
+        hooked.id,
+        Tap(key="k", action="restart", message="Again, from the start."),
+        projects=[hooked.project_id],
+        by="ana",
+        at=NOON,
+    )
 
     assert Run.objects.get(pk=made.new_run).controller_url == f"{server.url}/told"

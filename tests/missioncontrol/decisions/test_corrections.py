@@ -151,6 +151,7 @@ def test_one_that_tells_only_what_is_done_is_held_at_the_next(project):
     run = report(run, a_call(error=ERROR))
 
     assert (run.status, card(run).evidence["summary"]) == (
-        "holding", "It was corrected and did the same again.",
-    )  # fmt: skip
+        "holding",
+        "It was corrected and did the same again.",
+    )
     assert pipeline.detect([run.id], at=NOON).opened == []

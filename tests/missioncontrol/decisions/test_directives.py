@@ -8,10 +8,18 @@ from missioncontrol.decisions.directives import ControlState, directive
 
 def control_state(**said):
     told = {
-        "version": 3, "status": "running", "reason": "", "open_decision": None,
-        "skip_from_seq": -1, "skip_through_seq": -1, "queued_messages": 0, "last_obs": 9,
-        "detected_obs": 9, "unconfirmed": None, "hold_stands": False,
-    }  # fmt: skip
+        "version": 3,
+        "status": "running",
+        "reason": "",
+        "open_decision": None,
+        "skip_from_seq": -1,
+        "skip_through_seq": -1,
+        "queued_messages": 0,
+        "last_obs": 9,
+        "detected_obs": 9,
+        "unconfirmed": None,
+        "hold_stands": False,
+    }
     return ControlState(**{**told, **said})
 
 

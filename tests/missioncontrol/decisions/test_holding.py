@@ -39,11 +39,16 @@ def tap(run, action, **said):
     return interventions.intervene(
         run.id,
         Tap(
-            key=f"{action}-{run.version}", action=action, version=run.version,
-            decision=run.open_decision, **said,
+            key=f"{action}-{run.version}",
+            action=action,
+            version=run.version,
+            decision=run.open_decision,
+            **said,
         ),
-        projects=[run.project_id], by="ana", at=after(60),
-    )[0]  # fmt: skip
+        projects=[run.project_id],
+        by="ana",
+        at=after(60),
+    )[0]
 
 
 def answer_of(run):

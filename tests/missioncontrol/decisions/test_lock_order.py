@@ -68,9 +68,13 @@ def somebody_waits_for_us():
 
 def an_entry(project, pattern):
     return AllowlistEntry.objects.create(
-        id=new_id(), project=project, scope="project", pattern=pattern, created_by="ana",
+        id=new_id(),
+        project=project,
+        scope="project",
+        pattern=pattern,
+        created_by="ana",
         created_at=NOON,
-    )  # fmt: skip
+    )
 
 
 def test_hits_of_the_same_entries_found_the_other_way_round_are_all_counted():

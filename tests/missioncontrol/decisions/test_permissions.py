@@ -78,8 +78,12 @@ def test_it_shows_the_call_and_holds_nobody():
 
 def test_it_shows_what_else_a_call_is_given_and_says_what_is_left_out():
     run = a_run()
-    call = Turn(role=Role.ASSISTANT, tool="Write", phase="proposed",
-                args={"file_path": "a.py", "content": "x" * 30_000, "n": 1})  # fmt: skip
+    call = Turn(
+        role=Role.ASSISTANT,
+        tool="Write",
+        phase="proposed",
+        args={"file_path": "a.py", "content": "x" * 30_000, "n": 1},
+    )
 
     card = Decision.objects.get(pk=permissions.ask(run.id, call, for_s=60, at=NOON))
     asks = card.evidence["asks"]
@@ -173,9 +177,16 @@ def test_two_loops_cards_still_cannot_be_open_at_once():
 
     with pytest.raises(IntegrityError, match=r"one_open_card|UNIQUE"):
         Decision.objects.create(
-            run=run, status="open", kind="stall", detector="stall", holds=True, signal={},
-            evidence=card.evidence, version=1, opened_at=NOON,
-        )  # fmt: skip
+            run=run,
+            status="open",
+            kind="stall",
+            detector="stall",
+            holds=True,
+            signal={},
+            evidence=card.evidence,
+            version=1,
+            opened_at=NOON,
+        )
 
 
 def test_it_is_no_loop_and_no_judge_is_asked_about_it():

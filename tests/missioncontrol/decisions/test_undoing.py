@@ -246,9 +246,12 @@ def test_calls_of_a_later_hold_stay_answered_when_what_was_allowed_before_goes()
 
 
 @pytest.mark.parametrize(
-    "leaves", [lambda run: sessions.note_answered(run.id, at=after(1)),
-               lambda run: sessions.claim_messages(run.id, at=after(1))]
-)  # fmt: skip
+    "leaves",
+    [
+        lambda run: sessions.note_answered(run.id, at=after(1)),
+        lambda run: sessions.claim_messages(run.id, at=after(1)),
+    ],
+)
 def test_a_text_that_has_left_cannot_be_unsaid(leaves):
     run = a_stuck_run()
     made = tap(run, "inject", message=FIX)

@@ -24,8 +24,16 @@ ERROR = "Traceback (most recent call last):\n  File 'a.py', line 3\nKeyError: 'u
 
 def attempt(run: Run, times: int) -> Run:
     for number in range(times):
-        run = report(run, a_call(f"sed -i s/{number}/x/ a.py", error=ERROR, files=("a.py",),
-                                 action_class="fix", state="c0ffee"))  # fmt: skip
+        run = report(
+            run,
+            a_call(
+                f"sed -i s/{number}/x/ a.py",
+                error=ERROR,
+                files=("a.py",),
+                action_class="fix",
+                state="c0ffee",
+            ),
+        )
     return run
 
 
@@ -185,9 +193,11 @@ def test_the_end_is_journalled_once_whatever_the_agent_reports_then():
 
 def test_held_calls_of_an_ended_run_are_skipped():
     policy = {
-        "preset": "loopguard", "judged": False,
-        "ladder": {"loopguard": {"stop_at": 4}}, "loopguard": {"repeats": 3},
-    }  # fmt: skip
+        "preset": "loopguard",
+        "judged": False,
+        "ladder": {"loopguard": {"stop_at": 4}},
+        "loopguard": {"repeats": 3},
+    }
     run = a_run(policy={**policy, "detectors": ["loopguard", "broker"]})
     put(run, *[a_proposal("make", key=f"p{n}") for n in range(6)])
     for number in range(6):
@@ -211,8 +221,11 @@ def test_in_auto_the_policy_ends_it_as_well():
 
 
 def test_a_question_to_people_takes_the_place_of_a_warning():
-    policy = {"ladder": {"repeat": {"escalate_at": 3, "ask_at": 5}},
-              "detectors": ["repeat"], "judged": False}  # fmt: skip
+    policy = {
+        "ladder": {"repeat": {"escalate_at": 3, "ask_at": 5}},
+        "detectors": ["repeat"],
+        "judged": False,
+    }
     run = a_run(policy=policy)
     for number in range(1, 6):
         run = report(run, a_call("make", error="boom"))
@@ -227,9 +240,12 @@ def test_a_question_to_people_takes_the_place_of_a_warning():
 def test_a_person_who_answers_the_warning_starts_the_count_again():
     run = say(a_run(policy=BROKER), 4)
     interventions.intervene(
-        run.id, Tap(key="k", action="continue", version=run.version, decision=run.open_decision),
-        projects=[run.project_id], by="ana", at=NOON,
-    )  # fmt: skip
+        run.id,
+        Tap(key="k", action="continue", version=run.version, decision=run.open_decision),
+        projects=[run.project_id],
+        by="ana",
+        at=NOON,
+    )
 
     run = say(run, 3)
 

@@ -179,17 +179,18 @@ def test_an_answer_that_comes_too_late_changes_nothing_and_is_paid(asking):
 
     def meanwhile_a_person_answers(body):
         interventions.intervene(
-            run.id, Tap(key="t", action="terminate", version=run.version),
-            projects=[run.project_id], by="ana", at=NOON,
-        )  # fmt: skip
+            run.id,
+            Tap(key="t", action="terminate", version=run.version),
+            projects=[run.project_id],
+            by="ana",
+            at=NOON,
+        )
         return a_completion(a_verdict(loop=False))
 
     with asking(a_completion(a_verdict())) as chat:
         # sqlite's test database lives in this thread alone: answer, then ask.
         meanwhile_a_person_answers({})
-        judging.rule_on(
-            run.open_decision, _verdict_of(chat), at=NOON, calls=_calls_of(chat)
-        )  # fmt: skip
+        judging.rule_on(run.open_decision, _verdict_of(chat), at=NOON, calls=_calls_of(chat))
 
     run.refresh_from_db()
     assert Decision.objects.get().resolution != "dismissed"

@@ -84,11 +84,16 @@ def test_an_allowed_call_is_not_nudged(project):
     interventions.intervene(
         held.id,
         Tap(
-            key="k", action="allowlist", version=held.version, decision=held.open_decision,
+            key="k",
+            action="allowlist",
+            version=held.version,
+            decision=held.open_decision,
             scope="project",
         ),
-        projects=[project.id], by="ana", at=NOON,
-    )  # fmt: skip
+        projects=[project.id],
+        by="ana",
+        at=NOON,
+    )
 
     run = a_failing(a_run(project, policy=telling()), times=2)
 
@@ -123,11 +128,15 @@ def test_what_a_call_says_of_itself_is_kept_and_obeyed(project):
     run = a_run(project)
     turns = [
         {
-            "role": "assistant", "tool": "fetch_thing", "args": {"id": 1}, "key": f"k{number}",
-            "result": "nothing yet", "nature": {"retry": "poll", "loop_key": ["id"]},
+            "role": "assistant",
+            "tool": "fetch_thing",
+            "args": {"id": 1},
+            "key": f"k{number}",
+            "result": "nothing yet",
+            "nature": {"retry": "poll", "loop_key": ["id"]},
         }
         for number in range(6)
-    ]  # fmt: skip
+    ]
 
     report(run, *[read_turn(turn) for turn in turns])
 

@@ -138,9 +138,12 @@ def test_a_process_that_never_saw_the_run_judges_the_same():
 def test_what_was_known_before_a_person_stepped_in_is_no_news_after(forgets):
     run = a_stuck_run()
     interventions.intervene(
-        run.id, Tap(key="c", action="continue", version=run.version),
-        projects=[run.project_id], by="ana", at=NOON,
-    )  # fmt: skip
+        run.id,
+        Tap(key="c", action="continue", version=run.version),
+        projects=[run.project_id],
+        by="ana",
+        at=NOON,
+    )
 
     if forgets:
         engine_cache.KEPT.clear()
@@ -399,9 +402,12 @@ def test_what_was_stored_before_an_answer_opens_no_new_card():
     run = report(a_run(), a_call(error="x"), a_call(error="x"))
     put(run, a_proposal())
     interventions.intervene(
-        run.id, Tap(key="c", action="continue", version=run.version),
-        projects=[run.project_id], by="ana", at=NOON,
-    )  # fmt: skip
+        run.id,
+        Tap(key="c", action="continue", version=run.version),
+        projects=[run.project_id],
+        by="ana",
+        at=NOON,
+    )
 
     pipeline.detect([run.id], at=NOON)
 

@@ -43,8 +43,19 @@ def test_an_ended_run_begins_again_with_the_correction():
 
 def test_the_fresh_run_is_the_same_in_all_but_its_past():
     boss = a_run(a_project(), name="boss")
-    run = say(a_run(boss.project, name="fix", agent="coder", goal="Make it pass", mode="auto",
-                    policy=BROKER, controller=boss.id, workspace=("a.py",)), 6)  # fmt: skip
+    run = say(
+        a_run(
+            boss.project,
+            name="fix",
+            agent="coder",
+            goal="Make it pass",
+            mode="auto",
+            policy=BROKER,
+            controller=boss.id,
+            workspace=("a.py",),
+        ),
+        6,
+    )
 
     made, _ = restart(run)
 

@@ -20,8 +20,10 @@ def tap(run, action, **said):
     interventions.intervene(
         run.id,
         Tap(key=f"{action}-{run.version}", action=action, version=run.version, **said),
-        projects=[run.project_id], by="ana", at=NOON,
-    )  # fmt: skip
+        projects=[run.project_id],
+        by="ana",
+        at=NOON,
+    )
 
 
 def scores(project, days=30):

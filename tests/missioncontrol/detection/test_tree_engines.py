@@ -284,8 +284,9 @@ def test_a_tree_is_given_one_round_more_as_far_as_a_policy_can():
     found = [tree_engines.across_runs(Policy(repeat=one)).repeat for one in (plain, patient)]
 
     assert [(one.rounds, one.cycles) for one in found] == [
-        (plain.rounds + 1, plain.cycles + 1), (10, 10),
-    ]  # fmt: skip
+        (plain.rounds + 1, plain.cycles + 1),
+        (10, 10),
+    ]
 
 
 def test_of_more_trees_than_a_process_keeps_engines_it_forgets_the_one_longest_unseen(
@@ -382,9 +383,13 @@ def test_children_that_change_something_between_the_failures_are_left_alone(proj
     lead = a_run(project, name="lead")
     for n in range(8):
         edit = Turn(
-            role=Role.ASSISTANT, agent="worker", tool="Edit", result="updated", key=f"edit-{n}",
+            role=Role.ASSISTANT,
+            agent="worker",
+            tool="Edit",
+            result="updated",
+            key=f"edit-{n}",
             args={"file_path": f"app/part_{n}.py", "new_string": f"value = {n}"},
-        )  # fmt: skip
+        )
         a_worker(project, lead, n, edit, fails())
 
     assert not Decision.objects.exists()

@@ -88,9 +88,18 @@ def test_a_minus_means_the_opposite():
 
 @pytest.mark.parametrize(
     "line",
-    ["cost:abc", "cost:>1..2", "since:someday", "status:walking", "is:nice", "ended:maybe",
-     "turns:-1", "since:9999999w", "since:0001-01-01T00:00:00+14:00"],
-)  # fmt: skip
+    [
+        "cost:abc",
+        "cost:>1..2",
+        "since:someday",
+        "status:walking",
+        "is:nice",
+        "ended:maybe",
+        "turns:-1",
+        "since:9999999w",
+        "since:0001-01-01T00:00:00+14:00",
+    ],
+)
 def test_a_value_that_cannot_be_read_is_refused_with_what_was_expected(line):
     with pytest.raises(InvalidRequest, match="expected"):
         read_query(line, at=AT)

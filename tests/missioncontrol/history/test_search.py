@@ -77,9 +77,12 @@ def test_names_goals_and_reasons_are_found(project, names):
 def test_what_a_person_wrote_to_the_agent_is_found(project, names, owner):
     run = a_stuck_run(project, name="told")
     tap = Tap(
-        key="k", action="inject", decision=run.open_decision, version=run.version,
+        key="k",
+        action="inject",
+        decision=run.open_decision,
+        version=run.version,
         message="Read conftest.py first",
-    )  # fmt: skip
+    )
     interventions.intervene(run.id, tap, projects=[project.id], by="ana", at=NOON)
 
     assert names('"read conftest"') == {"told"}
@@ -277,10 +280,32 @@ def test_a_busy_run_does_not_keep_another_from_being_indexed(project):
 
 @pytest.mark.parametrize(
     "q",
-    ['"', "'", "a OR b", "NEAR(a b)", "a*", "*", "col:x", "^a", "a & !b", "a <-> b", "a:*",
-     "\\", "%", "';drop table history_words;--", "\x00", "{a}", "(", ")", "-", "--", '""', "§",
-     "a\u0301"],
-)  # fmt: skip
+    [
+        '"',
+        "'",
+        "a OR b",
+        "NEAR(a b)",
+        "a*",
+        "*",
+        "col:x",
+        "^a",
+        "a & !b",
+        "a <-> b",
+        "a:*",
+        "\\",
+        "%",
+        "';drop table history_words;--",
+        "\x00",
+        "{a}",
+        "(",
+        ")",
+        "-",
+        "--",
+        '""',
+        "§",
+        "a\u0301",
+    ],
+)
 def test_no_sign_is_an_operator(q, project, ask):
     put(a_run(project), said("a b"))
     index_all()

@@ -278,8 +278,9 @@ async def test_who_may_still_look_goes_on_listening(project, owner, token):
     (told,) = await events_of(socket, 1, after=-1)
 
     assert (told["type"], told["what"]) == (
-        "access.changed", "changed “ana” from owner to viewer",
-    )  # fmt: skip
+        "access.changed",
+        "changed “ana” from owner to viewer",
+    )
     assert await socket.receive_nothing(timeout=0.5)
     await socket.disconnect(timeout=20)
 

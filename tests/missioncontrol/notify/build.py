@@ -20,18 +20,27 @@ def a_channel(
     said.setdefault("name", "ops")
     said.setdefault("kind", "webhook")
     return Channel.objects.create(
-        project=project, address=seal(url), created_by="ana",
-        created_at=NOON, **said,
-    )  # fmt: skip
+        project=project,
+        address=seal(url),
+        created_by="ana",
+        created_at=NOON,
+        **said,
+    )
 
 
 def a_device(user: User, endpoint: str = "https://push.example.com/ana", **said: Any) -> Device:
     said.setdefault("name", "Ana's Pixel")
     return Device.objects.create(
-        user=user, endpoint=seal(endpoint), endpoint_digest=fingerprint(endpoint),
-        p256dh=seal("p256dh"), auth=seal("auth"), vapid_key="key-1", created_at=NOON,
-        seen_at=NOON, **said,
-    )  # fmt: skip
+        user=user,
+        endpoint=seal(endpoint),
+        endpoint_digest=fingerprint(endpoint),
+        p256dh=seal("p256dh"),
+        auth=seal("auth"),
+        vapid_key="key-1",
+        created_at=NOON,
+        seen_at=NOON,
+        **said,
+    )
 
 
 def deliver_due(*, at: datetime = NOON) -> int:

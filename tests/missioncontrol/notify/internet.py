@@ -114,11 +114,12 @@ def _authority(directory: Path) -> Any:
         path = directory / f"{host}.pem"
         path.write_bytes(
             own.private_bytes(
-                serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8,
+                serialization.Encoding.PEM,
+                serialization.PrivateFormat.PKCS8,
                 serialization.NoEncryption(),
             )
             + signed.public_bytes(serialization.Encoding.PEM)
-        )  # fmt: skip
+        )
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         context.load_cert_chain(path)
         return context
@@ -147,10 +148,16 @@ def _certificate(
     )
     if ca:
         usage = x509.KeyUsage(
-            digital_signature=True, key_cert_sign=True, crl_sign=True, content_commitment=False,
-            key_encipherment=False, data_encipherment=False, key_agreement=False,
-            encipher_only=False, decipher_only=False,
-        )  # fmt: skip
+            digital_signature=True,
+            key_cert_sign=True,
+            crl_sign=True,
+            content_commitment=False,
+            key_encipherment=False,
+            data_encipherment=False,
+            key_agreement=False,
+            encipher_only=False,
+            decipher_only=False,
+        )
         made = made.add_extension(usage, critical=True)
     if host:
         made = made.add_extension(x509.SubjectAlternativeName([x509.DNSName(host)]), critical=False)

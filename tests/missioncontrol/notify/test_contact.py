@@ -9,8 +9,13 @@ from missioncontrol.notify.contact import contact_of, problem_of
 
 @pytest.mark.parametrize(
     "subject",
-    ["mailto:ops@acme.dev", "https://mc.acme.dev", "https://host.tail5ff.ts.net:8443/x", "https://93.184.216.34"],
-)  # fmt: skip
+    [
+        "mailto:ops@acme.dev",
+        "https://mc.acme.dev",
+        "https://host.tail5ff.ts.net:8443/x",
+        "https://93.184.216.34",
+    ],
+)
 def test_somebody_out_there_will_do(subject):
     assert problem_of(subject) is None
 
@@ -18,14 +23,22 @@ def test_somebody_out_there_will_do(subject):
 @pytest.mark.parametrize(
     ("subject", "problem"),
     [
-        ("ops@acme.dev", "form"), ("mailto:", "form"), ("mailto:<ops@acme.dev>", "form"),
-        ("mailto: ops@acme.dev", "form"), ("http://mc.acme.dev", "form"), ("https://", "form"),
-        ("https://[", "form"), ("mailto:ops@localhost", "local"), ("mailto:ops@mc.local", "local"),
-        ("https://localhost:8765", "local"), ("https://192.168.1.7", "local"),
-        ("https://[::1]", "local"), ("mailto:missioncontrol@example.com", "local"),
+        ("ops@acme.dev", "form"),
+        ("mailto:", "form"),
+        ("mailto:<ops@acme.dev>", "form"),
+        ("mailto: ops@acme.dev", "form"),
+        ("http://mc.acme.dev", "form"),
+        ("https://", "form"),
+        ("https://[", "form"),
+        ("mailto:ops@localhost", "local"),
+        ("mailto:ops@mc.local", "local"),
+        ("https://localhost:8765", "local"),
+        ("https://192.168.1.7", "local"),
+        ("https://[::1]", "local"),
+        ("mailto:missioncontrol@example.com", "local"),
         ("mailto:ops@x.invalid", "local"),
     ],
-)  # fmt: skip
+)
 def test_what_apple_refuses_is_known(subject, problem):
     assert problem_of(subject) == problem
 

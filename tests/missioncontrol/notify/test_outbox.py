@@ -32,9 +32,12 @@ def hooked(server, settings, project):
 def answer(run: Run) -> None:
     run.refresh_from_db()
     interventions.intervene(
-        run.id, Tap(key="k", action="continue", decision=run.open_decision, version=run.version),
-        projects=[run.project_id], by="ana", at=after(1),
-    )  # fmt: skip
+        run.id,
+        Tap(key="k", action="continue", decision=run.open_decision, version=run.version),
+        projects=[run.project_id],
+        by="ana",
+        at=after(1),
+    )
 
 
 def journalled(run: Run, kind: str) -> list[Any]:

@@ -13,9 +13,11 @@ BERLIN = "Europe/Berlin"
 
 def quiet(at: str, start: str, end: str, zone: str = BERLIN) -> str | None:
     found = end_of_quiet(
-        datetime.fromisoformat(at).replace(tzinfo=UTC), start=time.fromisoformat(start),
-        end=time.fromisoformat(end), zone=zone,
-    )  # fmt: skip
+        datetime.fromisoformat(at).replace(tzinfo=UTC),
+        start=time.fromisoformat(start),
+        end=time.fromisoformat(end),
+        zone=zone,
+    )
     return found.astimezone(UTC).isoformat()[:16] if found else None
 
 

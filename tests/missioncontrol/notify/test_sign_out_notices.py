@@ -46,8 +46,11 @@ def test_it_is_told_to_close_everything_and_then_forgotten(service, phone, proje
 
     card, last = service.pushes_to(mine)
     assert (card["type"], last["type"], last["everything"], last["open"]) == (
-        "card", "withdrawn", True, 0,
-    )  # fmt: skip
+        "card",
+        "withdrawn",
+        True,
+        0,
+    )
     assert last["title"] == "Abgemeldet"
     assert card["run_name"] not in str(last)
     assert service.taken[-1].headers["ttl"] == str(28 * 24 * 3600)
@@ -174,5 +177,8 @@ def test_a_person_reads_what_became_of_it(service, phone, project, as_person, ow
     row = as_person(owner).get("/api/v1/deliveries/").json()["results"][0]
 
     assert (row["what"], row["title"], row["target"], row["status"]) == (
-        "sign_out", "Signed out", "Ana's Pixel", "sent",
-    )  # fmt: skip
+        "sign_out",
+        "Signed out",
+        "Ana's Pixel",
+        "sent",
+    )

@@ -20,9 +20,16 @@ from tests.missioncontrol.notify.mail import a_mailbox
 
 OTHERS = [language for language in CATALOGUES if language != "en"]
 SAME_EVERYWHERE = {
-    "language", "figures.dollars", "report.budget", "report.groups.agent", "budget", "an_hour",
-    "agent", "report.title", "report.parts",
-}  # fmt: skip
+    "language",
+    "figures.dollars",
+    "report.budget",
+    "report.groups.agent",
+    "budget",
+    "an_hour",
+    "agent",
+    "report.title",
+    "report.parts",
+}
 
 
 def flat(said, name="") -> dict[str, str]:
@@ -84,10 +91,12 @@ def test_every_sentence_fills_only_what_its_pattern_finds():
         ),
         ("It has spent $5.10 of $5.00.", "Er hat 5,10\u00a0$ von 5,00\u00a0$ verbraucht."),
         ("A judge's own words.", "A judge's own words."),
-        ('It said "{n}" again and again in one message.',
-         "Er sagte „{n}“ immer wieder in einer Nachricht."),
+        (
+            'It said "{n}" again and again in one message.',
+            "Er sagte „{n}“ immer wieder in einer Nachricht.",
+        ),
     ],
-)  # fmt: skip
+)
 def test_the_guards_sentences_are_said_in_german(english, german):
     assert sentence(english) == german
 
@@ -96,8 +105,10 @@ def test_figures_are_written_as_germans_do():
     figures = texts_in("de").figures
 
     assert [figures.money(Decimal(text)) for text in ("2.31", "1204.4", "0.0001")] == [
-        "2,31\u00a0$", "1.204\u00a0$", "<0,001\u00a0$",
-    ]  # fmt: skip
+        "2,31\u00a0$",
+        "1.204\u00a0$",
+        "<0,001\u00a0$",
+    ]
     assert figures.share(0.854) == "85\u00a0%"
 
 
@@ -142,8 +153,9 @@ def test_what_asks_nothing_is_told_to_each_channel_in_its_language(mailbox):
     deliver_due()
 
     assert {letter["Subject"].replace("\u00a0", " ") for letter in mailbox.letters} == {
-        "fix-auth-tests bei 85 %", "fix-auth-tests is at 85%",
-    }  # fmt: skip
+        "fix-auth-tests bei 85 %",
+        "fix-auth-tests is at 85%",
+    }
 
 
 @pytest.mark.django_db

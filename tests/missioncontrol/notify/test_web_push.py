@@ -91,8 +91,10 @@ def test_a_withdrawal_says_who_answered_and_counts_what_is_left(service, subscri
 
     said = service.pushes_to(mine)[-1]
     assert (said["body"], said["open"], said["tag"]) == (
-        "ana continued it.", 0, str(run.open_decision),
-    )  # fmt: skip
+        "ana continued it.",
+        0,
+        str(run.open_decision),
+    )
 
 
 @pytest.mark.parametrize("status", [404, 410])
@@ -239,16 +241,18 @@ def test_a_longer_fix_is_read_first(card):
     buttons = pushed.buttons_of(replace(card, fix="x" * 121), EN)
 
     assert [(one["action"], one["title"]) for one in buttons] == [
-        ("open", "Read fix"), ("continue", "Continue"),
-    ]  # fmt: skip
+        ("open", "Read fix"),
+        ("continue", "Continue"),
+    ]
 
 
 def test_an_end_is_asked_on_the_card_itself(card):
     buttons = pushed.buttons_of(replace(card, fix=None), EN)
 
     assert [(one["action"], one["title"]) for one in buttons] == [
-        ("continue", "Continue"), ("open", "Terminate…"),
-    ]  # fmt: skip
+        ("continue", "Continue"),
+        ("open", "Terminate…"),
+    ]
 
 
 def a_budget_card(card, **said):

@@ -44,9 +44,14 @@ def busy():
     spend(run, "1.00", at=NOON - WEEK + timedelta(hours=3), model="m-big")
     with journal.writing([run.id], at=NOON) as tx:
         counting.charge_judge(
-            tx, tx.run(run.id), call_id="j", usage=Usage(input=5), cost=Decimal("0.05"),
-            model="judge-1", agent="coder",
-        )  # fmt: skip
+            tx,
+            tx.run(run.id),
+            call_id="j",
+            usage=Usage(input=5),
+            cost=Decimal("0.05"),
+            model="judge-1",
+            agent="coder",
+        )
     return project
 
 
@@ -54,8 +59,10 @@ def test_a_day_is_told_to_the_cent(busy):
     told = account(busy, at=NOON + timedelta(hours=1))
 
     assert (told.spent.total_usd, told.spent.agents_usd, told.spent.judge_usd) == (
-        Decimal("4.80"), Decimal("4.75"), Decimal("0.05"),
-    )  # fmt: skip
+        Decimal("4.80"),
+        Decimal("4.75"),
+        Decimal("0.05"),
+    )
     assert (told.spent.calls, told.spent.judge_calls, told.spent.unpriced_calls) == (4, 1, 1)
     assert told.spent.runs == 2
     assert told.budget.left_usd == Decimal("15.20")
@@ -72,8 +79,10 @@ def test_each_agent_has_its_cost_its_judges_and_what_it_cost_before(busy):
     coder, critic = account(busy, at=NOON + timedelta(hours=1)).groups
 
     assert (coder.name, coder.cost_usd, coder.judge_cost_usd) == (
-        "coder", Decimal("3.25"), Decimal("0.05"),
-    )  # fmt: skip
+        "coder",
+        Decimal("3.25"),
+        Decimal("0.05"),
+    )
     assert (coder.before_usd, coder.runs, critic.cost_usd) == (2, 2, Decimal("1.50"))
     assert (coder.unpriced_calls, coder.unpriced_models) == (1, ("house",))
 
@@ -170,8 +179,10 @@ def test_one_agents_account_is_split_by_its_models(busy):
     told = account(busy, agent="coder", group_by="model", at=NOON + timedelta(hours=1))
 
     assert [(one.name, one.cost_usd) for one in told.groups] == [
-        ("m-big", Decimal("3.25")), ("judge-1", 0), ("house", 0),
-    ]  # fmt: skip
+        ("m-big", Decimal("3.25")),
+        ("judge-1", 0),
+        ("house", 0),
+    ]
     assert told.budget is None
 
 
@@ -184,8 +195,9 @@ def test_several_projects_are_added_up_each_in_its_own_day(busy):
 
     assert (told.spent.total_usd, told.time_zone, told.budget) == (Decimal("11.80"), "", None)
     assert {one.name: one.cost_usd for one in told.groups} == {
-        "elsewhere": 7, "payments": Decimal("4.75"),
-    }  # fmt: skip
+        "elsewhere": 7,
+        "payments": Decimal("4.75"),
+    }
 
 
 def test_a_linked_runs_cost_is_counted_once_its_parents_too():
@@ -221,12 +233,15 @@ def test_a_project_in_which_nothing_happened_has_an_account_all_the_same():
 
 CALLS = st.lists(
     st.tuples(
-        st.sampled_from(["coder", "critic", ""]), st.sampled_from(["m-big", "m-small", ""]),
+        st.sampled_from(["coder", "critic", ""]),
+        st.sampled_from(["m-big", "m-small", ""]),
         st.none() | st.decimals(min_value=0, max_value=100, places=6),
-        st.integers(0, 40 * 24 * 60), st.integers(0, 3), st.sampled_from(["turns", "judge"]),
+        st.integers(0, 40 * 24 * 60),
+        st.integers(0, 3),
+        st.sampled_from(["turns", "judge"]),
     ),
     max_size=25,
-)  # fmt: skip
+)
 
 
 def known(*costs):
@@ -244,11 +259,17 @@ class TestMoneyAddsUp(TestCase):
         runs = [a_run(project, name=f"run {n}") for n in range(4)]
         ModelCall.objects.bulk_create(
             ModelCall(
-                run=runs[run], project=project, call_id=f"c{n}", agent=agent, model=model,
-                cost_usd=cost, at=NOON - timedelta(minutes=minute), source=source,
+                run=runs[run],
+                project=project,
+                call_id=f"c{n}",
+                agent=agent,
+                model=model,
+                cost_usd=cost,
+                at=NOON - timedelta(minutes=minute),
+                source=source,
             )
             for n, (agent, model, cost, minute, run, source) in enumerate(calls)
-        )  # fmt: skip
+        )
 
         whole = sum((cost or 0 for _, _, cost, *_ in calls), Decimal(0))
         for group in ("day", "agent", "model", "project", "run"):

@@ -23,8 +23,10 @@ def an_ended_run(project, cost, *, minutes=60, agent="coder", days=0):
 
 
 def baseline_of(project):
-    return [(row.agent, row.usd_per_hour, row.runs)
-            for row in baseline_spending(projects=[project.id], at=LATER)]  # fmt: skip
+    return [
+        (row.agent, row.usd_per_hour, row.runs)
+        for row in baseline_spending(projects=[project.id], at=LATER)
+    ]
 
 
 def test_it_is_the_median_of_recorded_runs_an_hour():

@@ -67,11 +67,14 @@ def test_its_figures_are_right_to_the_cent(spent):
     assert (told.row.spent.total_usd, told.row.before_usd) == (Decimal("4.75"), 2)
     assert told.row.budget.left_usd == Decimal("15.25")
     assert {one.name: one.cost_usd for one in told.account.groups} == {
-        "coder": Decimal("3.25"), "critic": Decimal("1.50"),
-    }  # fmt: skip
+        "coder": Decimal("3.25"),
+        "critic": Decimal("1.50"),
+    }
     assert {one.name: one.cost_usd for one in told.models} == {
-        "m-big": Decimal("3.25"), "m-small": Decimal("1.50"), "house": 0,
-    }  # fmt: skip
+        "m-big": Decimal("3.25"),
+        "m-small": Decimal("1.50"),
+        "house": 0,
+    }
     assert [(one.name, one.cost_usd) for one in told.projects] == [("payments", Decimal("4.75"))]
 
 

@@ -17,8 +17,18 @@ from missioncontrol.reports.periods import (
 )
 
 BERLIN = ZoneInfo("Europe/Berlin")
-ZONES = [ZoneInfo(name) for name in ("Europe/Berlin", "America/New_York", "Asia/Kolkata",
-         "Asia/Beirut", "Australia/Lord_Howe", "Pacific/Kiritimati", "America/Havana")]  # fmt: skip
+ZONES = [
+    ZoneInfo(name)
+    for name in (
+        "Europe/Berlin",
+        "America/New_York",
+        "Asia/Kolkata",
+        "Asia/Beirut",
+        "Australia/Lord_Howe",
+        "Pacific/Kiritimati",
+        "America/Havana",
+    )
+]
 DAYS = st.dates(min_value=date(2020, 1, 1), max_value=date(2030, 12, 31))
 
 
@@ -55,8 +65,12 @@ def test_a_period_holds_its_day_and_the_one_before_ends_before_it(day, zone, kin
     assert kind == "day" or before.until == period.since
 
 
-@given(day=DAYS, minutes=st.integers(0, 45 * 1440), zone=st.sampled_from(ZONES),
-       kind=st.sampled_from(["day", "week", "month"]))  # fmt: skip
+@given(
+    day=DAYS,
+    minutes=st.integers(0, 45 * 1440),
+    zone=st.sampled_from(ZONES),
+    kind=st.sampled_from(["day", "week", "month"]),
+)
 def test_the_same_time_before_lies_in_the_period_before(day, minutes, zone, kind):
     period = period_of(kind, day, zone)
     before = period_before(kind, period)

@@ -9,8 +9,9 @@ from missioncontrol.reports.savings import ENOUGH, Lasted, Stop, estimate, quant
 
 DOLLARS = st.decimals(min_value=0, max_value=50, places=4)
 KINDS = st.sampled_from(["exact_repeat", "ping_pong"])
-STOPS = st.builds(Stop, kind=KINDS, turns=st.integers(1, 500), usd_per_turn=DOLLARS,
-                  most=st.none() | DOLLARS)  # fmt: skip
+STOPS = st.builds(
+    Stop, kind=KINDS, turns=st.integers(1, 500), usd_per_turn=DOLLARS, most=st.none() | DOLLARS
+)
 LASTED = st.builds(Lasted, kind=KINDS, turns=st.integers(1, 500))
 ENOUGH_OF_THEM = st.lists(LASTED, min_size=ENOUGH, max_size=40)
 CENT = Decimal("0.01")
@@ -77,17 +78,22 @@ def test_the_range_is_in_order_and_never_below_nothing(stops, lasted):
 def test_the_longest_loop_and_the_ceilings_bound_what_is_saved(stops, lasted):
     longest = max(one.turns for one in lasted)
     most = sum(
-        min(longest * stop.usd_per_turn, longest * stop.usd_per_turn if stop.most is None
-            else stop.most) + CENT for stop in stops
-    )  # fmt: skip
+        min(
+            longest * stop.usd_per_turn,
+            longest * stop.usd_per_turn if stop.most is None else stop.most,
+        )
+        + CENT
+        for stop in stops
+    )
 
     assert estimate(stops, lasted).high <= most
 
 
 @given(stop=STOPS, turns=st.integers(0, 600), more=st.integers(0, 100))
 def test_a_loop_stopped_sooner_saved_as_much_or_more(stop, turns, more):
-    later = Stop(kind=stop.kind, turns=stop.turns + more, usd_per_turn=stop.usd_per_turn,
-                 most=stop.most)  # fmt: skip
+    later = Stop(
+        kind=stop.kind, turns=stop.turns + more, usd_per_turn=stop.usd_per_turn, most=stop.most
+    )
 
     assert saved(later, turns) <= saved(stop, turns)
 

@@ -27,9 +27,13 @@ def spend(run, usd, *, at=NOON):
 def judged(run, usd):
     with journal.writing([run.id], at=NOON) as tx:
         counting.charge_judge(
-            tx, tx.run(run.id), call_id="j", usage=Usage(input=5), cost=Decimal(usd),
+            tx,
+            tx.run(run.id),
+            call_id="j",
+            usage=Usage(input=5),
+            cost=Decimal(usd),
             model="judge-1",
-        )  # fmt: skip
+        )
 
 
 def test_it_is_what_the_account_of_the_day_says():

@@ -51,9 +51,12 @@ def _use(record: Record) -> ModelUse:
     micros = record.count("cost_usd_micros")
     own = Decimal(micros) / MICROS if micros > 0 else dollars(record.attributes.get("cost_usd"))
     return ModelUse(
-        call_id=record.key, usage=_usage(record), cost_usd=own, model=record.text("model"),
+        call_id=record.key,
+        usage=_usage(record),
+        cost_usd=own,
+        model=record.text("model"),
         provider=record.text("gen_ai.provider.name") or "anthropic",
-    )  # fmt: skip
+    )
 
 
 def _usage(record: Record) -> Usage:
@@ -74,10 +77,13 @@ def _tool(record: Record) -> Turn:
     failed = record.attributes.get("success") in ("false", False)
     return tool_turn(
         key=record.text("tool_use_id", "gen_ai.tool.call.id") or record.key,
-        agent=_agent(record), at=record.began_at, tool=record.text("tool_name"),
-        given=_args(record), result=_output(record),
+        agent=_agent(record),
+        at=record.began_at,
+        tool=record.text("tool_name"),
+        given=_args(record),
+        result=_output(record),
         failure=(record.text("error", "error_type") or "failed") if failed else None,
-    )  # fmt: skip
+    )
 
 
 def _args(record: Record) -> object:
@@ -115,9 +121,12 @@ def _words(record: Record) -> tuple[Turn, ...]:
         return ()
     key = record.text("message.uuid") or record.key
     turn = Turn(
-        role=Role.ASSISTANT, key=f"said:{key}", agent=_agent(record) or None, content=said,
+        role=Role.ASSISTANT,
+        key=f"said:{key}",
+        agent=_agent(record) or None,
+        content=said,
         ts=record.began_at,
-    )  # fmt: skip
+    )
     return (turn,)
 
 

@@ -74,13 +74,22 @@ def _model_call(record: Record, common: Told) -> Told:
     said = _messages(record, "output", "gen_ai.completion")
     call_id = fitted(record.text("gen_ai.response.id") or record.key)
     step = ModelStep(
-        key=record.key, agent=common.agent, at=record.ended_at, given=given, said=said,
-        model=record.text(*MODEL)[:100], provider=record.text(*PROVIDER)[:50], call_id=call_id,
-    )  # fmt: skip
+        key=record.key,
+        agent=common.agent,
+        at=record.ended_at,
+        given=given,
+        said=said,
+        model=record.text(*MODEL)[:100],
+        provider=record.text(*PROVIDER)[:50],
+        call_id=call_id,
+    )
     use = ModelUse(
-        call_id=call_id, usage=_usage(record), model=step.model, provider=step.provider,
+        call_id=call_id,
+        usage=_usage(record),
+        model=step.model,
+        provider=step.provider,
         cost_usd=dollars(record.attributes.get("gen_ai.usage.cost")),
-    )  # fmt: skip
+    )
     return replace(
         common,
         turns=model_turns(step),
@@ -91,9 +100,12 @@ def _model_call(record: Record, common: Told) -> Told:
 
 def _usage(record: Record) -> Usage | None:
     return inclusive(
-        given=record.count(*INPUT), output=record.count(*OUTPUT), read=record.count(*READ),
-        written=record.count(*WRITTEN), reasoning=record.count(*REASONING),
-    )  # fmt: skip
+        given=record.count(*INPUT),
+        output=record.count(*OUTPUT),
+        read=record.count(*READ),
+        written=record.count(*WRITTEN),
+        reasoning=record.count(*REASONING),
+    )
 
 
 def _messages(record: Record, way: str, older: str) -> tuple[Said, ...]:
@@ -127,10 +139,14 @@ def _row(row: dict[str, Any]) -> Said:
 def _tool(record: Record, common: Told) -> Told:
     call_id = record.text("gen_ai.tool.call.id", "gen_ai.tool.call_id")
     turn = tool_turn(
-        key=fitted(call_id or record.key), agent=common.agent, at=record.ended_at,
+        key=fitted(call_id or record.key),
+        agent=common.agent,
+        at=record.ended_at,
         tool=record.text("gen_ai.tool.name", "traceloop.entity.name") or record.name,
-        given=_given(record), result=_result(record), failure=_failure(record),
-    )  # fmt: skip
+        given=_given(record),
+        result=_result(record),
+        failure=_failure(record),
+    )
     return replace(common, turns=(turn,), tool_key=turn.key, unpaired=not call_id)
 
 

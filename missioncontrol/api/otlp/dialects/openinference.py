@@ -42,21 +42,28 @@ def _model_call(record: Record, common: Told) -> Told:
     response_id = response.get("id") if isinstance(response, dict) else None
     call_id = fitted(response_id if isinstance(response_id, str) and response_id else record.key)
     step = ModelStep(
-        key=record.key, agent=common.agent, at=record.ended_at, given=given,
-        said=_messages(record, "llm.output_messages."), call_id=call_id,
+        key=record.key,
+        agent=common.agent,
+        at=record.ended_at,
+        given=given,
+        said=_messages(record, "llm.output_messages."),
+        call_id=call_id,
         model=record.text("llm.model_name")[:100],
         provider=record.text("llm.provider", "llm.system")[:50],
-    )  # fmt: skip
+    )
     use = ModelUse(
-        call_id=call_id, model=step.model, provider=step.provider,
+        call_id=call_id,
+        model=step.model,
+        provider=step.provider,
         cost_usd=dollars(record.attributes.get("llm.cost.total")),
         usage=inclusive(
             given=record.count("llm.token_count.prompt"),
             output=record.count("llm.token_count.completion"),
-            read=record.count(f"{CACHE}cache_read"), written=record.count(f"{CACHE}cache_write"),
+            read=record.count(f"{CACHE}cache_read"),
+            written=record.count(f"{CACHE}cache_write"),
             reasoning=record.count("llm.token_count.completion_details.reasoning"),
         ),
-    )  # fmt: skip
+    )
     return replace(
         common,
         turns=model_turns(step),
@@ -98,9 +105,12 @@ def _tool(record: Record, common: Told) -> Told:
     call_id = record.text("tool_call.id", "tool.id")
     given = record.attributes.get("tool.parameters", record.attributes.get("input.value"))
     turn = tool_turn(
-        key=fitted(call_id or record.key), agent=common.agent, at=record.ended_at,
+        key=fitted(call_id or record.key),
+        agent=common.agent,
+        at=record.ended_at,
         tool=record.text("tool.name", "tool_call.function.name") or record.name,
         given=record.attributes.get("tool_call.function.arguments", given),
-        result=record.attributes.get("output.value"), failure=record.failure,
-    )  # fmt: skip
+        result=record.attributes.get("output.value"),
+        failure=record.failure,
+    )
     return replace(common, turns=(turn,), tool_key=turn.key, unpaired=not call_id)
