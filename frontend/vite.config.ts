@@ -1,11 +1,12 @@
 import { svelte } from "@sveltejs/vite-plugin-svelte";
 import { defineConfig } from "vitest/config";
+import { drawnIcons } from "./vite.icons";
 import { serviceWorker } from "./vite.sw";
 
 const BACKEND = process.env.MISSIONCONTROL_URL ?? "http://127.0.0.1:8765";
 
 export default defineConfig({
-  plugins: [svelte(), serviceWorker("src/sw/worker.ts")],
+  plugins: [drawnIcons(), svelte(), serviceWorker("src/sw/worker.ts")],
   build: {
     target: "es2022",
     manifest: true,
