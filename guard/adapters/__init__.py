@@ -13,10 +13,10 @@ if TYPE_CHECKING:
 
 # Client -> the module that holds its `ADAPTER`; a hook loads only the one it needs.
 ADAPTERS: dict[str, str] = {
-    "claude-code": "guard.adapters.claude_code_adapter",
-    "gemini": "guard.adapters.gemini_adapter",
-    "codex": "guard.adapters.codex_adapter",
-    "cursor": "guard.adapters.cursor_adapter",
+    "claude-code": "guard.adapters.claude_code.adapter",
+    "gemini": "guard.adapters.gemini.adapter",
+    "codex": "guard.adapters.codex.adapter",
+    "cursor": "guard.adapters.cursor.adapter",
 }
 
 

@@ -14,7 +14,7 @@ from decimal import Decimal
 from types import TracebackType
 from typing import Any, Self
 
-from guard.adapters import claude_code
+from guard.adapters.claude_code import hooks as claude_code
 from guard.adapters.counts import anthropic_usage
 from guard.adapters.hook import HookEvent
 from guard.errors import FrameworkMissing, Stopped

@@ -1,18 +1,46 @@
-"""What the hook bodies of all agents have in common."""
+"""Reading what agents send and write: hook bodies, and records of their own.
+
+Nobody promised their shape: a field of another kind is read as absent.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import json
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
 from typing import Any
 
 from guard.adapters.base import Body
-from guard.adapters.fields import text
 from guard.adapters.hook import PROBE
 from guard.errors import UnreadableHook
 from guard.turn import Role, Turn
 
 Reader = Callable[[Body], Turn | None]
 """Reads the turn that one kind of event tells of, if it does."""
+
+
+def text(body: Body, name: str) -> str:
+    """Return a text field; empty where it is none."""
+    value = body.get(name)
+    return value if isinstance(value, str) else ""
+
+
+def names(listing: Any) -> tuple[str, ...]:
+    """Return the texts of a list."""
+    if not isinstance(listing, list):
+        return ()
+    return tuple(name for name in listing if isinstance(name, str))
+
+
+def whole(value: Any) -> int | None:
+    """Return a whole number of 0 or more; None where it is none."""
+    counts = isinstance(value, int) and not isinstance(value, bool) and value >= 0
+    return value if counts else None
+
+
+def mapping(value: Any) -> dict[str, Any]:
+    """Return an object; empty where it is none."""
+    return value if isinstance(value, dict) else {}
 
 
 def read_head(body: Body, *, agent: str, session: str = "session_id") -> tuple[str, str]:
@@ -49,3 +77,23 @@ def named_subagent(body: Body) -> str | None:
     if not agent_id:
         return None
     return f"{kind}:{agent_id}" if kind else agent_id
+
+
+def rows_at_end(path: Path, *, most_bytes: int) -> Iterator[dict[str, Any]]:
+    """Read the objects in the last bytes of a file; none where it cannot be read."""
+    for line in _last_lines(path, most_bytes):
+        try:
+            row = json.loads(line)
+        except ValueError:  # the first one is cut, the last may be half written
+            continue
+        if isinstance(row, dict):
+            yield row
+
+
+def _last_lines(path: Path, most_bytes: int) -> list[bytes]:
+    try:
+        with path.open("rb") as file:
+            file.seek(max(0, path.stat().st_size - most_bytes))
+            return file.read(most_bytes).splitlines()
+    except OSError:
+        return []

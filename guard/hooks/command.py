@@ -18,8 +18,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from guard.adapters import ADAPTERS, adapter_of, claude_code_usage
+from guard.adapters import ADAPTERS, adapter_of
 from guard.adapters.base import Adapter
+from guard.adapters.claude_code import usage as claude_code_usage
 from guard.adapters.said import HookSaid
 from guard.errors import ServerAway, ServerRefused
 from guard.hooks import beside, idle

@@ -17,10 +17,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from guard.adapters.codex import CLIENT
-from guard.adapters.codex_settings import is_ours
-from guard.adapters.fields import mapping, text
+from guard.adapters.codex.hooks import CLIENT
+from guard.adapters.codex.settings import is_ours
 from guard.adapters.hook import HookEvent
+from guard.adapters.reading import mapping, text
 from guard.running import linking
 from guard.running.app_server import AppServer, AppServerFailed, Notice
 from guard.running.codex_exec import Task

@@ -7,8 +7,8 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from guard.adapters.codex import CLIENT
-from guard.adapters.fields import mapping, text
+from guard.adapters.codex.hooks import CLIENT
+from guard.adapters.reading import mapping, text
 from guard.turn import Role, Turn
 
 Item = Mapping[str, Any]

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from guard.adapters.fields import mapping, text
+from guard.adapters.reading import mapping, text
 from guard.running.codex_items import line_of, snake
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 from urllib.parse import quote, urlencode
 
-from guard.adapters.codex import CLIENT
+from guard.adapters.codex.hooks import CLIENT
 from guard.adapters.hook import PROBE
 from guard.errors import ServerAway, ServerRefused
 from guard.sdk.exchange import Answer, Request

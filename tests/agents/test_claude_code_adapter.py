@@ -7,9 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from guard.adapters import claude_code, wording
-from guard.adapters.claude_code import HOOKS, answer, read, response_text
-from guard.adapters.claude_code_permission import asks_for_s
+from guard.adapters import wording
+from guard.adapters.claude_code import hooks as claude_code
+from guard.adapters.claude_code.hooks import HOOKS, answer, read, response_text
+from guard.adapters.claude_code.permission import asks_for_s
 from guard.adapters.said import HookSaid
 from guard.errors import UnreadableHook
 from guard.turn import Phase, Role

@@ -6,10 +6,10 @@ from decimal import Decimal
 import pytest
 
 from guard.adapters.base import Wiring
-from guard.adapters.claude_code import read
-from guard.adapters.claude_code_settings import connected, disconnected
-from guard.adapters.claude_code_telemetry import is_on
-from guard.adapters.claude_code_usage import EVENT, calls_of, look_up, usage_body
+from guard.adapters.claude_code.hooks import read
+from guard.adapters.claude_code.settings import connected, disconnected
+from guard.adapters.claude_code.telemetry import is_on
+from guard.adapters.claude_code.usage import EVENT, calls_of, look_up, usage_body
 from guard.pricing import price
 
 KEY, URL = "mc_secret_key_1234567890", "http://127.0.0.1:9"

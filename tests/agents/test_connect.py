@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 
 from guard.adapters.base import Wiring
-from guard.adapters.claude_code import HOOKS, IDLE
-from guard.adapters.claude_code_adapter import abilities
-from guard.adapters.claude_code_settings import connected, disconnected, subscribed
-from guard.adapters.claude_code_usage import EVENT
+from guard.adapters.claude_code.adapter import abilities
+from guard.adapters.claude_code.hooks import HOOKS, IDLE
+from guard.adapters.claude_code.settings import connected, disconnected, subscribed
+from guard.adapters.claude_code.usage import EVENT
 from guard.adapters.said import HEADER, HookSaid
 from guard.connect import command as connect
 from guard.connect import disconnect, doctor

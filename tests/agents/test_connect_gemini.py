@@ -8,10 +8,10 @@ import subprocess
 
 import pytest
 
-from guard.adapters import gemini_trust
 from guard.adapters.base import Wiring
-from guard.adapters.gemini import HOOKS
-from guard.adapters.gemini_settings import connected, disconnected, forwarder_of, subscribed
+from guard.adapters.gemini import trust as gemini_trust
+from guard.adapters.gemini.hooks import HOOKS
+from guard.adapters.gemini.settings import connected, disconnected, forwarder_of, subscribed
 from guard.connect import command as connect
 from guard.connect import disconnect, doctor
 from tests.sdk.server import LoopbackServer

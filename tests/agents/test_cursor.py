@@ -8,11 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from guard.adapters import cursor, wording
+from guard.adapters import wording
 from guard.adapters.base import Wiring
 from guard.adapters.capabilities import Capabilities
-from guard.adapters.cursor import HOOKS, answer, read
-from guard.adapters.cursor_settings import connected, disconnected, subscribed
+from guard.adapters.cursor import hooks as cursor
+from guard.adapters.cursor.hooks import HOOKS, answer, read
+from guard.adapters.cursor.settings import connected, disconnected, subscribed
 from guard.connect import command as connect
 from guard.connect import disconnect, doctor
 from guard.errors import UnreadableHook

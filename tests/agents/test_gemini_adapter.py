@@ -6,10 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from guard.adapters import gemini, wording
+from guard.adapters import wording
 from guard.adapters.capabilities import Capabilities
-from guard.adapters.gemini import HOOKS, answer, read, response_text
-from guard.adapters.gemini_usage import MOST_CALLS, look_up
+from guard.adapters.gemini import hooks as gemini
+from guard.adapters.gemini.hooks import HOOKS, answer, read, response_text
+from guard.adapters.gemini.usage import MOST_CALLS, look_up
 from guard.errors import UnreadableHook
 from guard.turn import Phase, Role, Usage
 from guard.wire import CallAction, Directive, DirectiveAction, Message

@@ -4,10 +4,11 @@ import json
 
 import pytest
 
-from guard.adapters import adapter_of, codex_rollout
+from guard.adapters import adapter_of
 from guard.adapters.base import Wiring
-from guard.adapters.codex import HOOKS, answer, capabilities, read
-from guard.adapters.codex_settings import connected, disconnected, subscribed
+from guard.adapters.codex import rollout as codex_rollout
+from guard.adapters.codex.hooks import HOOKS, answer, capabilities, read
+from guard.adapters.codex.settings import connected, disconnected, subscribed
 from guard.adapters.wording import NOT_RUN, STILL_HELD
 from guard.errors import UnreadableHook
 from guard.sdk.timing import FORWARDER_EARLY_S, HOOK_HOLD_S, REPORT_HOOK_S, REPORT_S

@@ -3,7 +3,7 @@
 import pytest
 
 from guard.adapters import adapter_of
-from guard.adapters.claude_code_adapter import misses, rests
+from guard.adapters.claude_code.adapter import misses, rests
 from guard.adapters.hook import HookEvent
 from guard.adapters.said import HookSaid
 from guard.errors import ServerAway, ServerRefused

@@ -5,7 +5,7 @@ import json
 
 import pytest
 
-from guard.adapters import claude_code
+from guard.adapters.claude_code import hooks as claude_code
 from guard.engine import Engine
 from guard.hooks.command import run as forward_hook
 from guard.sdk.lineage import (

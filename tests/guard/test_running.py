@@ -4,7 +4,7 @@ import argparse
 
 import pytest
 
-from guard.adapters.codex import capabilities, read
+from guard.adapters.codex.hooks import capabilities, read
 from guard.running import codex_exec, command, linking
 from guard.running.codex_items import line_of, turn_of
 from guard.running.codex_usage import UNTOLD, Ledger, usage_told

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from guard.adapters.ancestry import calling_command
-from guard.adapters.fields import mapping, text
+from guard.adapters.reading import mapping, text
 
 SERVES = "app-server"
 LISTENS_ON = "unix://"

@@ -11,8 +11,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from guard.adapters.fields import mapping, text
-from guard.adapters.tail import rows_at_end
+from guard.adapters.reading import mapping, rows_at_end, text
 
 TAIL_BYTES = 512 * 1024
 """Read from a rollout's end: a few turns, whatever the session's length."""

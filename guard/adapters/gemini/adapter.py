@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from guard.adapters import gemini, gemini_trust, gemini_usage
-from guard.adapters import gemini_settings as settings
 from guard.adapters.base import Adapter, Finding, Hooks, SettingsWriter
+from guard.adapters.gemini import hooks as gemini
+from guard.adapters.gemini import settings, trust, usage
 
 TRUST = (
     "Gemini CLI runs hooks only in folders you trust: it asks when you start it there, "
@@ -74,7 +74,7 @@ ADAPTER = Adapter(
     ),
     abilities=abilities,
     advice=(TRUST, SHARED),
-    look_up=gemini_usage.look_up,
+    look_up=usage.look_up,
     misses=gemini.misses,
-    examine=gemini_trust.examine,
+    examine=trust.examine,
 )

@@ -10,9 +10,17 @@ import json
 from typing import Any
 
 from guard.adapters.base import Answer, Body
-from guard.adapters.fields import mapping, names, text, whole
 from guard.adapters.hook import HookEvent
-from guard.adapters.reading import Reader, read_call, read_head, read_turns
+from guard.adapters.reading import (
+    Reader,
+    mapping,
+    names,
+    read_call,
+    read_head,
+    read_turns,
+    text,
+    whole,
+)
 from guard.adapters.wording import NO_MORE, NOT_RUN, STILL_HELD, STOPPED, texts_of
 from guard.turn import Phase, Role, Turn
 from guard.wire import CallAction, Directive, DirectiveAction

@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from guard.adapters import claude_code
-from guard.adapters import claude_code_settings as settings
 from guard.adapters.base import Adapter, Body, Finding, Hooks, SettingsWriter
-from guard.adapters.claude_code_permission import asks_for_s
-from guard.adapters.claude_code_usage import EVENT, look_up
+from guard.adapters.claude_code import hooks as claude_code
+from guard.adapters.claude_code import settings
+from guard.adapters.claude_code.permission import asks_for_s
+from guard.adapters.claude_code.usage import EVENT, look_up
 from guard.sdk.timing import HOOK_HOLD_S
 
 

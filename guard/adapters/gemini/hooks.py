@@ -13,10 +13,9 @@ import re
 from typing import Any, Literal
 
 from guard.adapters.base import Answer, Body
-from guard.adapters.fields import mapping, names, text
-from guard.adapters.gemini_usage import calls_of
+from guard.adapters.gemini.usage import calls_of
 from guard.adapters.hook import HookEvent
-from guard.adapters.reading import Reader, read_call, read_head, read_turns
+from guard.adapters.reading import Reader, mapping, names, read_call, read_head, read_turns, text
 from guard.adapters.wording import NOT_RUN, STILL_HELD, STOPPED, texts_of
 from guard.turn import Phase, Role, Turn
 from guard.wire import CallAction, Directive, DirectiveAction

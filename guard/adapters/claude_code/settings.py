@@ -8,11 +8,11 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from guard.adapters import claude_code_telemetry as telemetry
 from guard.adapters import matcher_groups
 from guard.adapters.base import Hooks, Settings, Wiring
-from guard.adapters.claude_code import CLIENT, HOLDING, HOOKS, IDLE
-from guard.adapters.claude_code_usage import EVENT
+from guard.adapters.claude_code import telemetry
+from guard.adapters.claude_code.hooks import CLIENT, HOLDING, HOOKS, IDLE
+from guard.adapters.claude_code.usage import EVENT
 from guard.adapters.said import HEADER
 
 HOOK_PATH = f"/api/v1/hooks/{CLIENT}/"

@@ -15,7 +15,7 @@ from typing import Any
 
 from guard.adapters import matcher_groups
 from guard.adapters.base import Hooks, Settings, Wiring
-from guard.adapters.gemini import CLIENT, HOLDING, HOOKS
+from guard.adapters.gemini.hooks import CLIENT, HOLDING, HOOKS
 from guard.sdk.timing import HOOK_HOLD_S, REPORT_HOOK_S
 
 NAME = "mission-control"

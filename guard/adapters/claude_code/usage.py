@@ -14,9 +14,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from guard.adapters.fields import mapping, text
 from guard.adapters.hook import ModelCall
-from guard.adapters.tail import rows_at_end
+from guard.adapters.reading import mapping, rows_at_end, text
 from guard.formats.claude_code import usage_of
 from guard.formats.fields import read_time
 

@@ -3,7 +3,7 @@
 Shapes and traps were checked against Codex CLI 0.169.0. Its hooks are commands
 only. `PostToolUse` carries the bare output with no exit code, and no hook carries
 token counts: both stand in the session's rollout file, from where our forwarder
-adds them (`guard.adapters.codex_rollout`). No hook ends a session: `continue:
+adds them (`guard.adapters.codex.rollout`). No hook ends a session: `continue:
 false` is refused before a tool and ignored after it, so ending it takes a signal.
 """
 
@@ -14,9 +14,18 @@ import re
 from typing import Any, Literal
 
 from guard.adapters.base import Answer, Body
-from guard.adapters.fields import mapping, names, text, whole
 from guard.adapters.hook import HookEvent, ModelCall
-from guard.adapters.reading import Reader, named_subagent, read_call, read_head, read_turns
+from guard.adapters.reading import (
+    Reader,
+    mapping,
+    named_subagent,
+    names,
+    read_call,
+    read_head,
+    read_turns,
+    text,
+    whole,
+)
 from guard.adapters.wording import NO_MORE, NOT_RUN, STILL_HELD, STOPPED, texts_of
 from guard.formats.fields import read_time
 from guard.sdk.lineage import parent_of
@@ -46,7 +55,7 @@ def capabilities(event: HookEvent) -> dict[str, Any]:
 
     It is ended by a signal to its process, which our forwarder sends when it is
     told to at the next hook; a session in Codex's daemon by our process beside it, which
-    interrupts its turn (`guard.adapters.codex_daemon`). Where no process of its own is known
+    interrupts its turn (`guard.adapters.codex.daemon`). Where no process of its own is known
     (an IDE's
     server holds many sessions), nothing ends it.
     """

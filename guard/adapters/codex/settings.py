@@ -14,7 +14,7 @@ from typing import Any
 
 from guard.adapters import matcher_groups
 from guard.adapters.base import Hooks, Settings, Wiring
-from guard.adapters.codex import CLIENT, HOLDING, HOOKS
+from guard.adapters.codex.hooks import CLIENT, HOLDING, HOOKS
 from guard.sdk.timing import REPORT_HOOK_S
 
 WITH_MATCHER = frozenset({"PreToolUse", "PermissionRequest", "PostToolUse"})

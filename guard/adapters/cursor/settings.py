@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from guard.adapters.base import Hooks, Settings, Wiring
-from guard.adapters.cursor import CLIENT, HOLDING, HOOKS, LOOP_LIMIT
+from guard.adapters.cursor.hooks import CLIENT, HOLDING, HOOKS, LOOP_LIMIT
 from guard.sdk.timing import REPORT_HOOK_S
 
 OURS = f" hook {CLIENT}"

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from guard.adapters import cursor
-from guard.adapters import cursor_settings as settings
 from guard.adapters.base import Adapter, Body, Finding, Hooks, SettingsWriter
+from guard.adapters.cursor import hooks as cursor
+from guard.adapters.cursor import settings
 from guard.sdk.timing import HOOK_HOLD_S
 
 UNVERIFIED = (

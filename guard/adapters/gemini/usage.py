@@ -12,9 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from guard.adapters.base import Body
-from guard.adapters.fields import mapping
 from guard.adapters.hook import ModelCall
-from guard.adapters.tail import rows_at_end
+from guard.adapters.reading import mapping, rows_at_end
 from guard.formats.fields import read_count, read_text, read_time
 from guard.formats.gemini import usage_of
 from guard.turn import Usage

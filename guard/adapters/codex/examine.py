@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import Any
 
 from guard.adapters.base import Finding, Hooks
-from guard.adapters.codex import HOOKS
-from guard.adapters.codex_settings import is_ours
-from guard.adapters.fields import mapping, text
+from guard.adapters.codex.hooks import HOOKS
+from guard.adapters.codex.settings import is_ours
 from guard.adapters.hook import PROBE
+from guard.adapters.reading import mapping, text
 from guard.errors import GuardError
 
 TRIES_S = 30

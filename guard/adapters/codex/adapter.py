@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from guard.adapters import codex, codex_daemon, codex_rollout
-from guard.adapters import codex_settings as settings
 from guard.adapters.ancestry import session_process
 from guard.adapters.base import Adapter, Finding, Hooks, SettingsWriter
-from guard.adapters.codex_examine import ask_trust, try_forwarder
+from guard.adapters.codex import daemon, rollout, settings
+from guard.adapters.codex import hooks as codex
+from guard.adapters.codex.examine import ask_trust, try_forwarder
 from guard.running.linking import kept_facts
 from guard.sdk.timing import HOOK_HOLD_S
 
@@ -22,9 +22,9 @@ def look_up(body: dict[str, Any]) -> dict[str, Any]:
     """Add what the rollout tells, and which process is this session's own."""
     pid = session_process(codex.CLIENT, unless="app-server")
     told: dict[str, Any] = {"pid": pid} if pid else {}
-    if codex_daemon.socket_of_daemon():
+    if daemon.socket_of_daemon():
         told["daemon"] = True
-    return {"guard": codex_rollout.look_up(body) | told | kept_facts()}
+    return {"guard": rollout.look_up(body) | told | kept_facts()}
 
 
 def abilities(hooks: Hooks) -> tuple[Finding, ...]:
@@ -73,7 +73,7 @@ ADAPTER = Adapter(
     answer=codex.answer,
     capabilities=codex.capabilities,
     program="codex",
-    reach=codex_daemon.reach,
+    reach=daemon.reach,
     settings=SettingsWriter(
         path=settings.path,
         connected=settings.connected,

@@ -11,9 +11,9 @@ import os
 from pathlib import Path
 from typing import Any
 
-from guard.adapters import gemini_settings as settings
 from guard.adapters.base import Finding
-from guard.adapters.fields import mapping
+from guard.adapters.gemini import settings
+from guard.adapters.reading import mapping
 
 
 def examine(folder: Path) -> tuple[Finding, ...]:

@@ -9,12 +9,19 @@ from __future__ import annotations
 import json
 from typing import Any, Literal
 
-from guard.adapters import claude_code_permission
 from guard.adapters.base import Answer, Body
-from guard.adapters.claude_code_usage import calls_of
-from guard.adapters.fields import names, text
+from guard.adapters.claude_code import permission
+from guard.adapters.claude_code.usage import calls_of
 from guard.adapters.hook import HookEvent
-from guard.adapters.reading import Reader, named_subagent, read_call, read_head, read_turns
+from guard.adapters.reading import (
+    Reader,
+    named_subagent,
+    names,
+    read_call,
+    read_head,
+    read_turns,
+    text,
+)
 from guard.adapters.wording import NOT_RUN, STILL_HELD, STOPPED, texts_of
 from guard.turn import Phase, Role, Turn
 from guard.wire import CallAction, Directive, DirectiveAction
@@ -257,7 +264,7 @@ def answer(event: HookEvent, directive: Directive) -> Answer:
     if event.is_probe:
         return {}
     if event.asks:
-        return claude_code_permission.answer(event, directive)
+        return permission.answer(event, directive)
     if directive.action is DirectiveAction.STOP:
         return _stopped(event, directive)
     if event.holds:
