@@ -21,7 +21,7 @@ from guard.engine import Engine
 from guard.errors import GuardError, PolicyInvalid
 from guard.formats import Recording, read_recording
 from guard.judge import Judge
-from guard.judge.court import Court
+from guard.judge.run_judge import RunJudge
 from guard.policy import DEFAULT_POLICY, Action, Card, Control, Policy, RunState, decide
 from guard.policy.presets import PRESETS, find_preset
 from guard.pricing import price_turns
@@ -128,7 +128,7 @@ class Replayed:
 class _Watch:
     """The state of one replay."""
 
-    court: Court
+    judge: RunJudge
     first_alarm: int | None = None
     first_stop: int | None = None
     alarm: Signal | None = None
@@ -160,8 +160,8 @@ def replay(
     recording: Recording, policy: Policy = DEFAULT_POLICY, judge: Judge | None = None
 ) -> Replayed:
     """Run a recording through a fresh engine and a judge; None: the local one."""
-    court = Court(policy, judge, workspace=recording.workspace, goal=recording.goal)
-    engine, watch = Engine(policy, suspects=court.hears_suspicions), _Watch(court=court)
+    run_judge = RunJudge(policy, judge, workspace=recording.workspace, goal=recording.goal)
+    engine, watch = Engine(policy, suspects=run_judge.hears_suspicions), _Watch(judge=run_judge)
     for position, turn in enumerate(recording.turns):
         if turn is not None:
             _step(engine, watch, position, turn)
@@ -180,9 +180,9 @@ def replay(
         alarm=watch.alarm,
         alarms=tuple(watch.alarms),
         us=tuple(watch.us),
-        judge_calls=len(court.calls),
-        judge_cost_usd=court.cost_usd if judge else None,
-        stand_ins=court.stand_ins,
+        judge_calls=len(run_judge.calls),
+        judge_cost_usd=run_judge.cost_usd if judge else None,
+        stand_ins=run_judge.stand_ins,
     )
 
 
@@ -199,7 +199,7 @@ def _step(engine: Engine, watch: _Watch, position: int, turn: Turn) -> None:
         return
     for action, signal in decide(HELD if watch.is_open else FREE, assessment):
         if action is Action.QUESTION:
-            if watch.court.confirms(signal, watch.seen, at=position):
+            if watch.judge.confirms(signal, watch.seen, at=position):
                 watch.open(position, signal)
         elif not action.is_quiet:
             _answer(engine, watch, position, action, signal)
@@ -207,7 +207,7 @@ def _step(engine: Engine, watch: _Watch, position: int, turn: Turn) -> None:
 
 def _answer(engine: Engine, watch: _Watch, position: int, action: Action, trip: Signal) -> None:
     if not watch.is_open:
-        if watch.court.dismisses(trip, watch.seen):
+        if watch.judge.dismisses(trip, watch.seen):
             engine.reset()
             return
         watch.open(position, trip)

@@ -145,6 +145,6 @@ PROBE = "Probe"
 """The event name `guard doctor` sends; no agent has one of this name."""
 
 BESIDE = "Beside"
-"""The event name of our own process that stands by a session (`guard.hooks.beside`)."""
+"""The event name of our own process that stands by a session (`guard.hooks.watcher`)."""
 
 NAME_CHARS = 60

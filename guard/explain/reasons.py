@@ -11,7 +11,7 @@ from guard.detectors.score import Weight
 from guard.engine import Engine
 from guard.formats import Recording
 from guard.judge import Verdict
-from guard.judge.court import Court
+from guard.judge.run_judge import RunJudge
 from guard.policy import DEFAULT_POLICY, Policy
 from guard.reading.step import Step
 from guard.signals import Assessment, Signal
@@ -144,7 +144,7 @@ class _Moment:
 
 def _watch(recording: Recording, policy: Policy) -> Iterator[_Moment]:
     """Replay as `guard.replay` does: the judge may let go, a card opens once."""
-    court = Court(policy, workspace=recording.workspace, goal=recording.goal)
+    judge = RunJudge(policy, workspace=recording.workspace, goal=recording.goal)
     engine, seen = _Watched(policy), dict[int, Turn]()
     since, began, is_open = 0, "the run began", False
     for place, turn in enumerate(recording.turns):
@@ -155,7 +155,7 @@ def _watch(recording: Recording, policy: Policy) -> Iterator[_Moment]:
         if turn.role is Role.USER:
             since, began = place + 1, "a person spoke"
         trip = None if is_open else assessment.trip
-        verdict = court.rules(trip, seen) if trip else None
+        verdict = judge.rules(trip, seen) if trip else None
         result = _result(turn, assessment, verdict, is_open=is_open)
         yield _Moment(
             place=place,

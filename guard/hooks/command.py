@@ -23,7 +23,7 @@ from guard.adapters.base import Adapter
 from guard.adapters.claude_code import usage as claude_code_usage
 from guard.adapters.said import HookSaid
 from guard.errors import ServerAway, ServerRefused
-from guard.hooks import beside, idle
+from guard.hooks import idle, watcher
 from guard.hooks.forwarding import forward
 from guard.hooks.unread import end_when_unread
 from guard.running.ending import end_process
@@ -79,7 +79,7 @@ def run(args: argparse.Namespace) -> int:
         return _failed(adapter, connection, body, error)
     answered.set()
     if body.get("hook_event_name") in adapter.starts:
-        beside.leave_behind(adapter, connection, body)
+        watcher.leave_behind(adapter, connection, body)
     note_session(args.client, str(body.get("session_id") or ""))
     ours = answer.pop("guard", None) if isinstance(answer, dict) else None
     if answer:

@@ -9,7 +9,7 @@ from decimal import Decimal
 
 from guard.engine import Engine
 from guard.formats import Recording
-from guard.judge.court import Court
+from guard.judge.run_judge import RunJudge
 from guard.policy import DEFAULT_POLICY, Policy
 from guard.pricing import price_turns
 from guard.signals import Assessment, Signal
@@ -128,7 +128,7 @@ class _Seen:
 
 
 def _find_stretches(recording: Recording, policy: Policy) -> list[_Stretch]:
-    court = Court(policy, workspace=recording.workspace, goal=recording.goal)
+    judge = RunJudge(policy, workspace=recording.workspace, goal=recording.goal)
     engine, seen = Engine(policy), _Seen()
     found: list[_Stretch] = []
     current: _Stretch | None = None
@@ -143,7 +143,7 @@ def _find_stretches(recording: Recording, policy: Policy) -> list[_Stretch]:
         elif current is not None:
             current.wasted.append(place)
         elif (trip := assessment.trip) is not None:
-            if court.dismisses(trip, seen.turns):
+            if judge.dismisses(trip, seen.turns):
                 engine.reset()
                 continue
             current = _Stretch(trip, place, sorted({place, *seen.places_of(trip)}))

@@ -25,10 +25,10 @@ from guard.running import linking
 from guard.running.app_server import AppServer, AppServerFailed, Notice
 from guard.running.codex_exec import Task
 from guard.running.codex_items import turn_of
+from guard.running.codex_output import CodexOutput
 from guard.running.codex_usage import Ledger, usage_told
-from guard.running.codex_voice import Voice
-from guard.running.desk import Desk
 from guard.running.reporting import Reporter
+from guard.running.run_client import RunClient
 from guard.sdk.keys import Connection
 from guard.turn import Turn
 from guard.wire import Directive, DirectiveAction, Message
@@ -79,8 +79,8 @@ class Driver:
         self, task: Task, server: AppServer, connection: Connection, inbox: queue.Queue[Any]
     ) -> None:
         self._task, self._server, self._inbox = task, server, inbox
-        self._desk = Desk(connection)
-        self._voice = Voice(as_json=task.as_json, last_message=task.last_message)
+        self._client = RunClient(connection)
+        self._output = CodexOutput(as_json=task.as_json, last_message=task.last_message)
         self._thread = self._model = ""
         self._turn: str | None = None
         self._hooked = self._was_held = self._paused = False
@@ -94,15 +94,15 @@ class Driver:
         self._thread = text(mapping(started.get("thread")), "id")
         self._model = text(started, "model")
         self._hooked = self._has_hooks(text(started, "cwd"))
-        self._voice.thread(self._thread)
+        self._output.thread(self._thread)
         opening = self._opening(name, text(started, "cwd"))
         pauses = not self._hooked
-        self._reporter = Reporter(self._desk, opening, hear=self._hear, pauses=pauses)
+        self._reporter = Reporter(self._client, opening, hear=self._hear, pauses=pauses)
         try:
             self._start_turn(self._task.prompt)
             while self._status is None:
                 self._take(self._inbox.get())
-            self._voice.finish()
+            self._output.finish()
             self._server.close()
         finally:  # a turn that never began has failed, and is said to have
             self._reporter.finish("completed" if self._status == 0 else "failed")
@@ -160,7 +160,7 @@ class Driver:
             self._notice(event)
 
     def _notice(self, notice: Notice) -> None:
-        self._voice.heard(notice.method, notice.params)
+        self._output.heard(notice.method, notice.params)
         if notice.method == "turn/completed":
             self._turn_over(mapping(notice.params.get("turn")))
         elif not self._hooked and notice.method == "item/completed":

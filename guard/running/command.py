@@ -14,8 +14,8 @@ from guard.adapters import ADAPTERS
 from guard.errors import ConnectRefused, GuardError, ServerAway
 from guard.running import codex_exec, linking
 from guard.running.child import Child
-from guard.running.desk import Desk
 from guard.running.keeper import Keeper
+from guard.running.run_client import RunClient
 from guard.sdk.conversation import new_key
 from guard.sdk.keys import USER_WIDE, Connection, connection_for
 from guard.sdk.transport import Endpoint
@@ -105,22 +105,22 @@ def _check_server(connection: Connection) -> None:
         ServerAway: Nobody answers, and this fails closed.
         ServerRefused: The key is no key of this server.
     """
-    desk = Desk(connection)
+    client = RunClient(connection)
     try:
-        desk.check()
+        client.check()
     except ServerAway as error:
         if connection.fail == "closed":
             raise
         say(f"{connection.url} is away ({error}); running without it until it is back.")
     finally:
-        desk.close()
+        client.close()
 
 
 def _keep(args: argparse.Namespace, connection: Connection, client: str | None) -> int:
     own = None if client else f"run:{new_key()}"
     with tempfile.TemporaryDirectory(prefix="guard-run-") as notes:
         child = Child(args.command_line, env=environment(connection, notes, own))
-        keeper = Keeper(Desk(connection), child, notes=Path(notes))
+        keeper = Keeper(RunClient(connection), child, notes=Path(notes))
         keeper.start(_opening(args, own) if own else None)
         status = child.wait()
         keeper.finish(status)

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from guard.errors import ServerAway, ServerRefused
-from guard.running.desk import Desk, insisting
 from guard.running.linking import noted
+from guard.running.run_client import RunClient, insisting
 from guard.wire import Directive, DirectiveAction
 
 LOOKS_EVERY_S = 0.2
@@ -33,13 +33,13 @@ class Keeper:
     """Watches over one command: its own run, and its sessions' as they are noted.
 
     Args:
-        desk: Asks the server.
+        client: Asks the server.
         kept: The command.
         notes: Where the forwarder notes sessions; see `guard.running.linking`.
     """
 
-    def __init__(self, desk: Desk, kept: Kept, *, notes: Path) -> None:
-        self._desk, self._kept, self._notes = desk, kept, notes
+    def __init__(self, client: RunClient, kept: Kept, *, notes: Path) -> None:
+        self._client, self._kept, self._notes = client, kept, notes
         self._over = threading.Event()
         self._known: set[str] = set()
         self._runs: list[str] = []
@@ -50,7 +50,7 @@ class Keeper:
         if opening is not None:
             run_id = None
             with contextlib.suppress(ServerAway):  # else in the background, when it is back
-                run_id = self._desk.open_run(opening)["id"]
+                run_id = self._client.open_run(opening)["id"]
                 self._runs.append(run_id)
             self._in_background(self._keep_own, opening, run_id)
         self._in_background(self._look_for_sessions)
@@ -61,13 +61,13 @@ class Keeper:
         said = "failed" if status else "completed"
         for run_id in self._runs:
             with contextlib.suppress(ServerAway, ServerRefused):
-                self._desk.say_ended(run_id, said)
-        self._desk.close()
+                self._client.say_ended(run_id, said)
+        self._client.close()
 
     def _keep_own(self, opening: dict[str, Any], run_id: str | None) -> None:
         """Follow the command's own run, once it could be opened."""
         if run_id is None:
-            run = self._insist(lambda: self._desk.open_run(opening))
+            run = self._insist(lambda: self._client.open_run(opening))
             if run is None:
                 return
             self._runs.append(run_id := run["id"])
@@ -81,18 +81,18 @@ class Keeper:
 
     def _keep_session(self, key: str) -> None:
         """Follow a session's run; it was opened before its note was left."""
-        run = self._insist(lambda: self._desk.open_run({"key": key, "name": key}))
+        run = self._insist(lambda: self._client.open_run({"key": key, "name": key}))
         if run is None:
             return
         self._runs.append(run["id"])
         told = {"terminate": "signal"}
-        self._insist(lambda: self._desk.change(run["id"], capabilities=told))
+        self._insist(lambda: self._client.change(run["id"], capabilities=told))
         self._follow(run["id"], may_pause=False)
 
     def _follow(self, run_id: str, *, may_pause: bool) -> None:
         after, paused = None, False
         while not self._over.is_set():
-            ask = partial(self._desk.next_directive, run_id, after=after, as_agent=paused)
+            ask = partial(self._client.next_directive, run_id, after=after, as_agent=paused)
             directive = self._insist(ask)
             if directive is not None:
                 after = directive.version
@@ -110,7 +110,7 @@ class Keeper:
 
     def _pause_unless_it_holds_itself(self, run_id: str) -> bool:
         """An agent that reports its turns waits before its next call: no need to."""
-        run = self._insist(lambda: self._desk.run(run_id))
+        run = self._insist(lambda: self._client.run(run_id))
         if run is None or run["turns"]:
             return False
         self._kept.pause()

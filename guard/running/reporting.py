@@ -10,7 +10,7 @@ from functools import partial
 from typing import Any
 
 from guard.errors import ServerAway, ServerRefused
-from guard.running.desk import Desk, insisting
+from guard.running.run_client import RunClient, insisting
 from guard.turn import Turn
 from guard.wire import Directive, DirectiveAction
 
@@ -22,7 +22,7 @@ class Reporter:
     """Opens a run, tells its turns, and hears its directives.
 
     Args:
-        desk: Asks the server.
+        client: Asks the server.
         opening: The body of `POST runs/`.
         hear: Called with each directive, in a thread of its own; returns once it is obeyed.
         pauses: The agent waits here while it is held, and not in its own hooks.
@@ -30,53 +30,53 @@ class Reporter:
 
     def __init__(
         self,
-        desk: Desk,
+        client: RunClient,
         opening: dict[str, Any],
         *,
         hear: Callable[[Directive], None],
         pauses: bool,
     ) -> None:
-        self._desk, self._opening, self._hear, self._pauses = desk, opening, hear, pauses
+        self._client, self._opening, self._hear, self._pauses = client, opening, hear, pauses
         self._calls: queue.Queue[Callable[[], None] | None] = queue.Queue()
         self._over = threading.Event()
         self._run_id: str | None = None
         with contextlib.suppress(ServerAway, ServerRefused):  # else when it is back
-            self._run_id = desk.open_run(opening)["id"]
+            self._run_id = client.open_run(opening)["id"]
         self._telling = threading.Thread(target=self._tell_all, daemon=True)
         self._telling.start()
 
     def turn(self, turn: Turn) -> None:
         """Tell a turn."""
-        self._calls.put(lambda: self._desk.take_turns(self._run_id or "", [turn]))
+        self._calls.put(lambda: self._client.take_turns(self._run_id or "", [turn]))
 
     def delivered(self, message_id: str) -> None:
         """Tell that a message reached the model."""
-        self._calls.put(lambda: self._desk.delivered(self._run_id or "", message_id))
+        self._calls.put(lambda: self._client.delivered(self._run_id or "", message_id))
 
     def directive_now(self) -> Directive | None:
         """Read the directive; None: nobody can be asked."""
         if self._run_id is None:
             return None
         with contextlib.suppress(ServerAway, ServerRefused):
-            return self._desk.next_directive(self._run_id, after=None)
+            return self._client.next_directive(self._run_id, after=None)
         return None
 
     def finish(self, said: str) -> None:
         """Tell what is left, and that the run is over unless it is known."""
-        self._calls.put(lambda: self._desk.say_ended(self._run_id or "", said))
+        self._calls.put(lambda: self._client.say_ended(self._run_id or "", said))
         self._calls.put(None)
         if self._run_id is not None:
             self._telling.join(LAST_WORDS_S)
         self._over.set()
-        self._desk.close()
+        self._client.close()
 
     def _tell_all(self) -> None:
-        run = self._insist(lambda: self._desk.open_run(self._opening))
+        run = self._insist(lambda: self._client.open_run(self._opening))
         if run is None:
             return
         self._run_id = run["id"]
         told = {"capabilities": self._opening["capabilities"]}
-        self._insist(lambda: self._desk.change(run["id"], **told))
+        self._insist(lambda: self._client.change(run["id"], **told))
         threading.Thread(target=self._listen, daemon=True).start()
         while (call := self._calls.get()) is not None:
             self._insist(call)
@@ -90,7 +90,7 @@ class Reporter:
                 self._hear(directive)
 
     def _next(self, after: int | None, *, as_agent: bool) -> Directive | None:
-        return self._desk.next_directive(self._run_id or "", after=after, as_agent=as_agent)
+        return self._client.next_directive(self._run_id or "", after=after, as_agent=as_agent)
 
     def _insist(self, call: Callable[[], Any]) -> Any:
         try:

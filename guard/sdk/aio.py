@@ -36,7 +36,7 @@ from guard.wire import Escalation, Mode
 logger = logging.getLogger("guard")
 
 LOOP_LAG_S = 10.0
-"""How much later than its time-out a request of the courier may come back."""
+"""How much later than its time-out a request of the background thread may come back."""
 
 
 class AsyncSession:
@@ -76,14 +76,14 @@ class AsyncSession:
         self._transport = transport or AsyncHttpTransport(*where)
         self._beside_the_loop = HttpTransport(*where)
         self._loop: asyncio.AbstractEventLoop | None = None
-        beats = self._send_for_courier if transport else self._beside_the_loop.send
+        beats = self._send_in_background if transport else self._beside_the_loop.send
         told = opening_of(
             name=name, agent=agent, goal=goal, workspace=workspace, run_key=run_key, mode=mode
         )
         self._conversation = conversation_of(
             told | opening,
             where,
-            send=self._send_for_courier,
+            send=self._send_in_background,
             fail=fail,
             emit=emit,
             outbox=outbox,
@@ -252,8 +252,8 @@ class AsyncSession:
         except ServerAway as away:
             return None, away
 
-    def _send_for_courier(self, request: Request) -> Answer:
-        """Send from the courier's thread, over the loop that owns the connections."""
+    def _send_in_background(self, request: Request) -> Answer:
+        """Send from the background thread, over the loop that owns the connections."""
         loop = self._loop
         if loop is None or loop.is_closed() or not loop.is_running():
             raise ServerAway("the event loop has ended")

@@ -21,9 +21,9 @@ from urllib.parse import quote, urlencode
 
 from guard.errors import ServerAway, ServerRefused, Stopped
 from guard.events import Directed, Emitter, Ended, Messaged
-from guard.sdk.alone import Alone
 from guard.sdk.exchange import Answer, Do, Flow, Request, Wait
-from guard.sdk.stand_in import UNREACHABLE, Fail, Go, StandIn, new_key
+from guard.sdk.offline import Offline
+from guard.sdk.offline_answers import UNREACHABLE, Fail, Go, OfflineAnswers, new_key
 from guard.sdk.wording import (
     AGAIN_WITHIN_S,
     body_of,
@@ -65,7 +65,7 @@ class Conversation:
     """One run's side of the protocol. May be used by several threads at once."""
 
     opening: Mapping[str, Any]
-    alone: Alone
+    offline: Offline
     fail: Fail = "open"
     asks: bool = True
     stopped: str | None = None
@@ -75,17 +75,17 @@ class Conversation:
     _escalations: list[Escalation] = field(default_factory=list)
     _refused: bool = False
     _lock: threading.Lock = field(default_factory=threading.Lock)
-    _stand_in: StandIn = field(init=False)
+    _offline_answers: OfflineAnswers = field(init=False)
 
     def __post_init__(self) -> None:
-        self._stand_in = StandIn(
-            alone=self.alone, name=str(self.opening.get("name")), fail=self.fail, asks=self.asks
+        self._offline_answers = OfflineAnswers(
+            offline=self.offline, name=str(self.opening.get("name")), fail=self.fail, asks=self.asks
         )
 
     @property
     def run_id(self) -> str | None:
         """The run's id on the server; None while it was never reached."""
-        return self.alone.run_id
+        return self.offline.run_id
 
     # --- flows, one a call ---------------------------------------------------
 
@@ -105,10 +105,10 @@ class Conversation:
             Stopped: The run is over.
         """
         self._stop_if_stopped()
-        self.alone.memory.note(turn)
-        if self.alone.away and self.fail == "closed":
-            yield Do(work=self.alone.hurry)
-        if self.alone.away:
+        self.offline.memory.note(turn)
+        if self.offline.away and self.fail == "closed":
+            yield Do(work=self.offline.hurry)
+        if self.offline.away:
             return (yield from self._propose_alone(turn))
         return (yield from self._propose_there(turn))
 
@@ -119,16 +119,16 @@ class Conversation:
             Stopped: The run is over.
         """
         self._stop_if_stopped()
-        self.alone.memory.note(turn)
-        if self.alone.away:
-            nudges = yield from self._stand_in.report(turn)
+        self.offline.memory.note(turn)
+        if self.offline.away:
+            nudges = yield from self._offline_answers.report(turn)
             if nudges is not None:
                 return nudges
         try:
             directive = yield from self._post(turn)
         except ServerAway as error:
             self._note_away(error)
-            return (yield from self._stand_in.report(turn)) or ()
+            return (yield from self._offline_answers.report(turn)) or ()
         except ServerRefused as error:
             self._note_refused(error)
             return ()
@@ -146,7 +146,7 @@ class Conversation:
                 self._end_later(status)
             except ServerRefused as error:
                 self._note_refused(error)
-        yield Do(work=self.alone.close)
+        yield Do(work=self.offline.close)
         if self.run_id is not None:
             self.emit(Ended(status=status))
 
@@ -167,7 +167,7 @@ class Conversation:
     def _opened(self) -> Flow[str]:
         if self.run_id is None:
             body = yield from self._ask(Request(method="POST", path="runs/", body=self.opening))
-            self.alone.arrive(quote(str(body.get("id")), safe=""))
+            self.offline.arrive(quote(str(body.get("id")), safe=""))
         return self.run_id or ""
 
     def _post(self, turn: Turn, *, wait_s: int = 0) -> Flow[Directive]:
@@ -184,7 +184,7 @@ class Conversation:
         for refusal in reply.get("refused") or ():
             logger.warning("Mission Control refused a turn: %s", refusal)
         directive = directive_of(reply.get("directive"))
-        self.alone.hear(reply.get("policy_version"), directive.version)
+        self.offline.hear(reply.get("policy_version"), directive.version)
         return self._heard(turn, directive)
 
     def _heard(self, turn: Turn, directive: Directive) -> Directive:
@@ -208,7 +208,7 @@ class Conversation:
 
     def _propose_alone(self, turn: Turn) -> Flow[Go]:
         try:
-            go = yield from self._stand_in.propose(turn)
+            go = yield from self._offline_answers.propose(turn)
         except Stopped as ended:
             self.stopped = ended.reason
             raise
@@ -216,9 +216,9 @@ class Conversation:
 
     def _end_later(self, status: str) -> bool:
         """Keep the end where turns wait for it; False: tell it now."""
-        if self.run_id is None and not self.alone.has_mail:
-            return self.alone.away
-        return self.alone.keep({"end": status})
+        if self.run_id is None and not self.offline.has_mail:
+            return self.offline.away
+        return self.offline.keep({"end": status})
 
     # --- holding -------------------------------------------------------------
 
@@ -227,7 +227,7 @@ class Conversation:
         while directive.action is DirectiveAction.HOLD:
             directive = yield from self._next_directive(turn, directive)
         if was_held:
-            self.alone.memory.forget()  # somebody answered: streaks start afresh
+            self.offline.memory.forget()  # somebody answered: streaks start afresh
         return directive
 
     def _next_directive(self, turn: Turn, held: Directive) -> Flow[Directive]:
@@ -255,7 +255,7 @@ class Conversation:
                 self._note_away(error, held=True)
             else:
                 if not is_passing(answer.status):
-                    self.alone.hurry_soon()
+                    self.offline.hurry_soon()
                     return answer
                 wait_s = pause_of(pause_s, answer.retry_after_s)
             yield Wait(seconds=wait_s)
@@ -324,7 +324,7 @@ class Conversation:
     def _note_away(self, error: ServerAway, *, held: bool = False) -> None:
         """Go on alone; a held call waits instead, and is told of by its next one."""
         doing = "a held call waits for it" if held else MEANWHILE[self.fail]
-        self.alone.leave(error, doing=doing)
+        self.offline.leave(error, doing=doing)
 
     def _note_refused(self, error: ServerRefused) -> None:
         """Say so once, not at every call."""

@@ -9,8 +9,8 @@ from typing import Literal
 
 from guard.detectors.corrections import Correction
 from guard.engine import Engine
-from guard.judge.court import Court
 from guard.judge.nudge import nudge_text
+from guard.judge.run_judge import RunJudge
 from guard.policy import Action, AllowPattern, Effect, RunState, decide, is_allowed
 from guard.sdk.rules import Rules
 from guard.signals import Signal
@@ -67,7 +67,7 @@ class LocalGuard:
     ) -> None:
         self.rules = rules
         self._engine = Engine(rules.policy)
-        self._court = Court(rules.policy, workspace=tuple(workspace), goal=goal)
+        self._judge = RunJudge(rules.policy, workspace=tuple(workspace), goal=goal)
         self._allowed = list(rules.allowed)
         self._seen: dict[int, Turn] = {}
         self._pending: Finding | None = None
@@ -123,7 +123,7 @@ class LocalGuard:
         if effect is None:
             return None
         action, trip = effect
-        verdict = None if action is Action.ALLOW else self._court.rules(trip, self._seen)
+        verdict = None if action is Action.ALLOW else self._judge.rules(trip, self._seen)
         if action is Action.ALLOW or (verdict is not None and not verdict.loop):
             self.forget()
             return None

@@ -11,10 +11,10 @@ from typing import Any
 
 from guard.events import Emit, Emitter
 from guard.nature import ToolNature
-from guard.sdk.alone import Alone
 from guard.sdk.conversation import Conversation, Fail, new_key
 from guard.sdk.delivery import Send
 from guard.sdk.lineage import opening_under
+from guard.sdk.offline import Offline
 from guard.sdk.outbox import outbox_root, project_folder
 from guard.turn import Phase, Role, Turn, Usage
 from guard.wire import Escalation, Mode
@@ -49,8 +49,8 @@ def conversation_of(
     """One run's side of the protocol, with what it takes to go on alone."""
     emitter, root = Emitter(emit), outbox_root(outbox)
     folder = project_folder(root, *where) if root else None
-    alone = Alone(opening=opening, folder=folder, send=send, emit=emitter, beats=beats)
-    return Conversation(opening=opening, alone=alone, fail=fail, asks=asks, emit=emitter)
+    offline = Offline(opening=opening, folder=folder, send=send, emit=emitter, beats=beats)
+    return Conversation(opening=opening, offline=offline, fail=fail, asks=asks, emit=emitter)
 
 
 def hand_over(escalation: Escalation, callback: Callable[[Escalation], object] | None) -> object:

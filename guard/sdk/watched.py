@@ -15,9 +15,9 @@ from guard.nature import ToolNature
 from guard.sdk.aio import AsyncSession
 from guard.sdk.capture import MOST_ITEMS, Keep, captured_args, captured_result
 from guard.sdk.current import current_session
+from guard.sdk.offline_answers import Go
 from guard.sdk.opening import with_messages
 from guard.sdk.session import Session
-from guard.sdk.stand_in import Go
 
 logger = logging.getLogger("guard")
 

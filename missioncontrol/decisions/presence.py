@@ -1,6 +1,6 @@
 """Whether a run's client is still there, and what follows when it is gone.
 
-A process that stands by its session (`guard.hooks.beside`), an SDK session or `guard run`
+A process that stands by its session (`guard.hooks.watcher`), an SDK session or `guard run`
 says again and again by when it will next be heard of. Of other clients nothing is known
 but their turns: `deadlines.lose_silent` misses them after thirty minutes.
 """

@@ -3,7 +3,7 @@
 import pytest
 
 from guard.errors import ServerAway, ServerRefused
-from guard.hooks.beside import TRIES, VOUCHES_EVERY_S, Watcher
+from guard.hooks.watcher import TRIES, VOUCHES_EVERY_S, Watcher
 
 
 class Server:

@@ -11,7 +11,7 @@ import pytest
 
 from guard import AsyncSession, Session, Stopped
 from guard.errors import ServerAway
-from guard.sdk import courier, terminal
+from guard.sdk import background, terminal
 from guard.sdk.outbox import Outbox, leftovers, project_folder
 from guard.sdk.rules import FILE, Rules
 from guard.sdk.terminal import Choice
@@ -32,8 +32,8 @@ RULES = {
 
 @pytest.fixture(autouse=True)
 def quick(monkeypatch):
-    monkeypatch.setattr(courier, "FIRST_PAUSE_S", 0.05)
-    monkeypatch.setattr(courier, "LONGEST_PAUSE_S", 0.1)
+    monkeypatch.setattr(background, "FIRST_PAUSE_S", 0.05)
+    monkeypatch.setattr(background, "LONGEST_PAUSE_S", 0.1)
 
 
 @pytest.fixture
@@ -182,7 +182,7 @@ def test_only_the_courier_looks_for_a_server_that_is_away(outbox):
         wait_for(lambda: len(threads) > 3)
 
     assert threads[0] == "MainThread"
-    assert set(threads[1:]) == {"missioncontrol-courier"}
+    assert set(threads[1:]) == {"missioncontrol-background"}
 
 
 def test_a_key_the_server_does_not_know_keeps_what_waits(server, where, outbox, caplog):

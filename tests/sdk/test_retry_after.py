@@ -6,7 +6,7 @@ import pytest
 
 from guard import AsyncSession, Session
 from guard.hooks.forwarding import forward
-from guard.sdk import courier
+from guard.sdk import background
 from guard.sdk.exchange import Answer
 from guard.sdk.keys import USER_WIDE, Connection
 from guard.sdk.wording import AGAIN_WITHIN_S, comes_again_in
@@ -50,7 +50,7 @@ def test_whom_it_would_keep_too_long_goes_on_alone(server, told):
 
 @pytest.mark.parametrize("status", [429, 503])
 def test_its_courier_does_not_come_before_it_may(server, tmp_path, monkeypatch, status):
-    monkeypatch.setattr(courier, "FIRST_PAUSE_S", 0.01)
+    monkeypatch.setattr(background, "FIRST_PAUSE_S", 0.01)
     server.answer_turn, server.retry_after = lambda _: (status, {"code": "busy"}), "30"
 
     with Session("fix-auth", url=server.url, key="mc_k", outbox=tmp_path) as session:

@@ -1,6 +1,6 @@
 """Our own process beside a session: it vouches for the client, and carries to it.
 
-What it asks (`guard.hooks.beside`): `{"witness", "wait", "carries", "gone", "stopped"}`, and our
+What it asks (`guard.hooks.watcher`): `{"witness", "wait", "carries", "gone", "stopped"}`, and our
 own answer: `{"over": nobody need stand by any more, "stop": reason or null, "text": or null}`.
 """
 

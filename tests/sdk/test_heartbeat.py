@@ -7,7 +7,7 @@ import threading
 import pytest
 
 from guard import AsyncSession, Session
-from guard.sdk.pulse import Pulse
+from guard.sdk.heartbeat import Heartbeat
 from tests.installations import wait_for
 
 
@@ -23,80 +23,80 @@ class Living:
 
 
 @pytest.fixture
-def pulse():
-    return Pulse(every_s=0.01)
+def heartbeat():
+    return Heartbeat(every_s=0.01)
 
 
 def pulses():
-    return {thread for thread in threading.enumerate() if thread.name == "missioncontrol-pulse"}
+    return {thread for thread in threading.enumerate() if thread.name == "missioncontrol-heartbeat"}
 
 
 @pytest.fixture
-def new_pulses():
+def new_heartbeats():
     """Give the threads that beat since the test began."""
     before = pulses()
     return lambda: pulses() - before
 
 
-def test_one_thread_beats_for_every_session_again_and_again(pulse, new_pulses):
+def test_one_thread_beats_for_every_session_again_and_again(heartbeat, new_heartbeats):
     sessions = [Living() for _ in range(50)]
     for session in sessions:
-        pulse.start(session)
+        heartbeat.start(session)
 
     wait_for(lambda: all(session.beats > 3 for session in sessions))
 
-    assert len(new_pulses()) == 1
+    assert len(new_heartbeats()) == 1
 
 
-def test_it_beats_no_more_for_who_was_refused_and_goes_on_for_others(pulse):
+def test_it_beats_no_more_for_who_was_refused_and_goes_on_for_others(heartbeat):
     refused, other = Living(until=2), Living()
-    pulse.start(refused)
-    pulse.start(other)
+    heartbeat.start(refused)
+    heartbeat.start(other)
 
     wait_for(lambda: other.beats > 10)
 
     assert refused.beats == 2
 
 
-def test_an_error_in_a_beat_ends_nothing(pulse, caplog):
+def test_an_error_in_a_beat_ends_nothing(heartbeat, caplog):
     class Broken(Living):
         def beat(self):
             super().beat()
             raise ValueError("unforeseen")
 
     broken = Broken()
-    pulse.start(broken)
+    heartbeat.start(broken)
 
     wait_for(lambda: broken.beats > 2)
     assert "unforeseen" in caplog.text
 
 
-def test_its_thread_ends_with_the_last_session(pulse, new_pulses):
+def test_its_thread_ends_with_the_last_session(heartbeat, new_heartbeats):
     session = Living()
-    pulse.start(session)
+    heartbeat.start(session)
     wait_for(lambda: session.beats)
 
-    pulse.stop(session)
+    heartbeat.stop(session)
 
-    wait_for(lambda: not new_pulses())
-
-
-def test_it_keeps_no_session_that_its_host_dropped(pulse, new_pulses):
-    pulse.start(Living())
-
-    wait_for(lambda: gc.collect() is not None and not new_pulses())
+    wait_for(lambda: not new_heartbeats())
 
 
-def test_a_session_beats_from_its_opening_and_not_after_its_end(server, new_pulses):
+def test_it_keeps_no_session_that_its_host_dropped(heartbeat, new_heartbeats):
+    heartbeat.start(Living())
+
+    wait_for(lambda: gc.collect() is not None and not new_heartbeats())
+
+
+def test_a_session_beats_from_its_opening_and_not_after_its_end(server, new_heartbeats):
     with Session("fix-auth", url=server.url, key="mc_k"):
         wait_for(lambda: server.of("POST", "runs/run-1/presence/"))
 
-    wait_for(lambda: not new_pulses())
+    wait_for(lambda: not new_heartbeats())
 
 
-def test_a_session_that_speaks_for_others_does_not_beat(server, new_pulses):
+def test_a_session_that_speaks_for_others_does_not_beat(server, new_heartbeats):
     with Session("proxy", url=server.url, key="mc_k", heartbeat=False):
-        assert not new_pulses()
+        assert not new_heartbeats()
 
 
 async def test_a_blocked_event_loop_is_no_dead_agent(server):

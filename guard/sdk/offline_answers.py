@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from guard.errors import Stopped
-from guard.sdk.alone import Alone
 from guard.sdk.exchange import Do, Flow
+from guard.sdk.offline import Offline
 from guard.turn import Turn
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ class Go:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class StandIn:
+class OfflineAnswers:
     """Lets the same engine say whether a call may run; what became of it is told later.
 
     Attributes:
@@ -52,7 +52,7 @@ class StandIn:
         asks: A person at the terminal may be asked.
     """
 
-    alone: Alone
+    offline: Offline
     name: str
     fail: Fail
     asks: bool
@@ -66,23 +66,23 @@ class StandIn:
         if self.fail == "closed":
             return Go(turn=turn, run=False, text=UNREACHABLE)
         yield from self._watch(turn)
-        found = self.alone.look(turn)
-        if not self.alone.keep_turn(turn):
+        found = self.offline.look(turn)
+        if not self.offline.keep_turn(turn):
             return None
         if found is None:
-            return Go(turn=turn, messages=self.alone.take_nudges())
+            return Go(turn=turn, messages=self.offline.take_nudges())
         return (yield from self._answer(turn, found))
 
     def report(self, turn: Turn) -> Flow[tuple[str, ...] | None]:
         """Keep a turn for later, give messages for the model; None: the server is back."""
         if self.fail == "open":
             yield from self._watch(turn)
-            self.alone.look(turn)
-        return self.alone.take_nudges() if self.alone.keep_turn(turn) else None
+            self.offline.look(turn)
+        return self.offline.take_nudges() if self.offline.keep_turn(turn) else None
 
     def _watch(self, turn: Turn) -> Flow[None]:
-        if not self.alone.is_watching:
-            yield Do(work=lambda: self.alone.watch(turn))
+        if not self.offline.is_watching:
+            yield Do(work=lambda: self.offline.watch(turn))
 
     def _answer(self, turn: Turn, found: Finding) -> Flow[Go | None]:
         from guard.sdk.terminal import Choice
@@ -95,9 +95,9 @@ class StandIn:
         chosen = yield from self._ask(turn, found)
         if chosen is not None:
             return self._obey(turn, found, chosen, by="terminal")
-        if not self.alone.away:
+        if not self.offline.away:
             return None
-        proceeds = self.alone.rules.unanswered == "proceed"
+        proceeds = self.offline.rules.unanswered == "proceed"
         silence = Choice(action="continue" if proceeds else "terminate")
         return self._obey(turn, found, silence, by="policy")
 
@@ -110,12 +110,12 @@ class StandIn:
             run=self.name,
             reason=found.reason,
             call=headline(turn),
-            limit_s=self.alone.rules.hold_limit_s,
+            limit_s=self.offline.rules.hold_limit_s,
         )
         if not self.asks:
             return None
         chosen: Choice | None = yield Do(
-            work=lambda: ask(question, unless=lambda: not self.alone.away)
+            work=lambda: ask(question, unless=lambda: not self.offline.away)
         )
         return chosen
 
@@ -130,7 +130,7 @@ class StandIn:
             "reason": found.reason,
             "calls": list(found.calls),
         }
-        self.alone.keep({"choice": told})
+        self.offline.keep({"choice": told})
         self._settle(turn, found, choice)
         if choice.action == "terminate":
             raise Stopped(f"{found.reason} {ENDED_BY[by]}")
@@ -143,7 +143,7 @@ class StandIn:
         from guard.detectors.corrections import Correction
 
         corrected = Correction(call=turn, turns=found.signal.turns)
-        self.alone.settle(
+        self.offline.settle(
             allowed=found.calls if choice.action == "allowlist" else (),
             corrected=[corrected] if choice.action == "inject" else (),
         )

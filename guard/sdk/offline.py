@@ -1,6 +1,6 @@
 """What a session does while the server is away: watch, keep, ask, deliver later.
 
-Nothing here talks to the network in the caller's thread: a courier does, and says
+Nothing here talks to the network in the caller's thread: a background thread does, and says
 when the server is back and all is delivered.
 """
 
@@ -17,12 +17,12 @@ from typing import TYPE_CHECKING, Any
 
 from guard.errors import ServerAway, ServerRefused
 from guard.events import Away, Back, Delivered, Emitter, Opened, Tripped
-from guard.sdk.courier import Courier
+from guard.sdk.background import BackgroundTask
 from guard.sdk.delivery import Delivery, Send, post
 from guard.sdk.exchange import Request
+from guard.sdk.heartbeat import heartbeat
 from guard.sdk.outbox import Outbox, leftovers
 from guard.sdk.outbox_file import MOST_CHARS, Record
-from guard.sdk.pulse import pulse
 from guard.sdk.wording import body_of, cut, turn_json
 from guard.turn import Turn
 
@@ -67,13 +67,13 @@ class Memory:
         self._turns.clear()
 
 
-class Alone:
+class Offline:
     """One session's means to go on without the server.
 
     Args:
         opening: What opens the run.
         folder: The project's folder for outbox and rules; None: nothing is kept.
-        send: Carries a request in the courier's thread.
+        send: Carries a request in the background thread.
         beats: Carries the signs of life, in a thread of theirs; None: there are none.
         emit: The host's callback.
     """
@@ -100,18 +100,18 @@ class Alone:
         self._guard: Any = None
         self._rules: Mapping[str, Any] | None = None
         self._told: tuple[int | None, int | None] | None = None
-        self._courier = Courier(self._errand, leave=self._left)
+        self._background = BackgroundTask(self._deliver_all, leave=self._left)
 
     # --- going and coming ----------------------------------------------------
 
     def leave(self, away: ServerAway, *, doing: str) -> None:
-        """The server is away: say so once an outage, and have the courier look for it."""
+        """The server is away: say so once an outage, and have the background thread look for it."""
         with self._lock:
             is_news, self.away = not self.away, True
         if is_news:
             logger.warning("Mission Control is not there (%s): %s", away, doing)
             self._emit(Away(reason=str(away)))
-        self._courier.call(later=is_news, retry_after_s=away.retry_after_s)
+        self._background.call(later=is_news, retry_after_s=away.retry_after_s)
 
     def arrive(self, run_id: str) -> None:
         """The run stands on the server."""
@@ -120,9 +120,9 @@ class Alone:
                 return
             self.run_id = run_id
         self._emit(Opened(run=run_id))
-        self._courier.call()
+        self._background.call()
         if self._beats is not None:
-            pulse.start(self)
+            heartbeat.start(self)
 
     def beat(self) -> bool:
         """Say that this process lives; False: the server takes no such word from us."""
@@ -140,12 +140,12 @@ class Alone:
     def hurry(self) -> None:
         """Look now whether the server is back; blocks for a few seconds at most."""
         if self.away:
-            self._courier.hurry(TRY_S)
+            self._background.hurry(TRY_S)
 
     def hurry_soon(self) -> None:
-        """Somebody else has heard of the server: have the courier look, wait for nothing."""
+        """Somebody else has heard of the server: have it looked for, wait for nothing."""
         if self.away:
-            self._courier.hurry(0)
+            self._background.hurry(0)
 
     def hear(self, policy_version: int | None, version: int | None) -> None:
         """Have the rules fetched anew when they may have changed."""
@@ -153,14 +153,14 @@ class Alone:
         with self._lock:
             moved, self._told = self._told not in {None, heard}, heard
         if moved:
-            self._courier.call()
+            self._background.call()
 
     def close(self) -> None:
         """Deliver what can be delivered at once, and let go."""
-        pulse.stop(self)
+        heartbeat.stop(self)
         if self.outbox is not None:
             self.outbox.tell_dropped()
-        self._courier.dismiss(CLOSE_S, last_try=self.has_mail)
+        self._background.dismiss(CLOSE_S, last_try=self.has_mail)
 
     def _left(self) -> None:
         if self.outbox is not None:
@@ -246,9 +246,9 @@ class Alone:
         """The rules in force while alone."""
         return self._guard.rules
 
-    # --- the courier's errand ------------------------------------------------
+    # --- the task of the background thread ------------------------------------------------
 
-    def _errand(self) -> None:
+    def _deliver_all(self) -> None:
         """Deliver, come back, learn the rules, deliver what others left."""
         if self.away:
             self._return()

@@ -12,7 +12,7 @@ from guard.adapters.reading import mapping, text
 from guard.running.codex_items import line_of, snake
 
 
-class Voice:
+class CodexOutput:
     """Shows a session as it goes; `as_json`: one event a line on standard output."""
 
     def __init__(self, *, as_json: bool, last_message: Path | None) -> None:

@@ -22,13 +22,13 @@ BEATS_EVERY_S = 20.0
 
 
 class Living(Protocol):
-    """A session, as the pulse knows it."""
+    """A session, as the heartbeat knows it."""
 
     def beat(self) -> bool:
         """Say that it lives; False: nobody wants to hear it again."""
 
 
-class Pulse:
+class Heartbeat:
     """Beats for each session it was given, at once and then every twenty seconds.
 
     It holds nobody: a session that the host dropped beats no more.
@@ -59,7 +59,7 @@ class Pulse:
             self._changed.notify()
 
     def _begin(self) -> None:
-        thread = threading.Thread(target=self._work, name="missioncontrol-pulse", daemon=True)
+        thread = threading.Thread(target=self._work, name="missioncontrol-heartbeat", daemon=True)
         try:
             thread.start()
         except RuntimeError:  # the process ends
@@ -92,8 +92,8 @@ class Pulse:
             return None
 
 
-pulse = Pulse()
+heartbeat = Heartbeat()
 """This process's own."""
 
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=pulse.start_afresh)
+    os.register_at_fork(after_in_child=heartbeat.start_afresh)

@@ -18,7 +18,7 @@ from guard.turn import Role, Turn
 HISTORY_TURNS = 24
 
 
-class Court:
+class RunJudge:
     """Rules on one run; the local judge stands in for a model that fails.
 
     Args:

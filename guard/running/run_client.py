@@ -27,7 +27,7 @@ CHECKS_WITHIN_S = 5.0
 ENDED = frozenset({"completed", "failed", "terminated"})
 
 
-class Desk:
+class RunClient:
     """The REST calls of a keeper; safe for several threads."""
 
     def __init__(self, connection: Connection) -> None:

@@ -16,18 +16,18 @@ FIRST_PAUSE_S = 0.5
 LONGEST_PAUSE_S = 30.0
 
 
-class Courier:
-    """Runs an errand until it succeeds, backing off while the server is away.
+class BackgroundTask:
+    """Runs a task until it succeeds, backing off while the server is away.
 
     Args:
-        errand: Does all there is to do; may be repeated. `ServerAway` has it tried
+        task: Does all there is to do; may be repeated. `ServerAway` has it tried
             again later, not before the server wants it, `ServerRefused` not before
             somebody calls anew.
-        leave: Called when the courier is dismissed and has stopped.
+        leave: Called when the background thread has been dismissed and has stopped.
     """
 
-    def __init__(self, errand: Callable[[], None], *, leave: Callable[[], None]) -> None:
-        self._errand = errand
+    def __init__(self, task: Callable[[], None], *, leave: Callable[[], None]) -> None:
+        self._task = task
         self._leave = leave
         self._lock = threading.Condition()
         self._thread: threading.Thread | None = None
@@ -40,7 +40,7 @@ class Courier:
         self._refused = False
 
     def call(self, *, later: bool = False, retry_after_s: float | None = None) -> None:
-        """Have the errand run soon. A courier that backs off is not hurried.
+        """Have the task run soon. A task that backs off is not hurried.
 
         Args:
             later: The server has just been away or busy: not before a first pause,
@@ -55,7 +55,7 @@ class Courier:
                 self._start()
 
     def _start(self) -> None:
-        thread = threading.Thread(target=self._work, name="missioncontrol-courier", daemon=True)
+        thread = threading.Thread(target=self._work, name="missioncontrol-background", daemon=True)
         self._thread = thread
         try:
             thread.start()
@@ -117,7 +117,7 @@ class Courier:
         """Try once; returns why it must be tried again, None: it need not."""
         failure: ServerAway | None = None
         try:
-            self._errand()
+            self._task()
             self._refused = False
         except ServerAway as away:
             failure = away

@@ -1,0 +1,140 @@
+"""the background thread's thread: when it tries, and for what somebody in a hurry waits."""
+
+import threading
+import time
+
+import pytest
+
+from guard.errors import ServerAway
+from guard.sdk import background, wording
+from guard.sdk.background import BackgroundTask
+from tests.installations import wait_for
+
+
+class Task:
+    """Fails until the server is there; stands still at the door while it is told to."""
+
+    def __init__(self):
+        self.is_there = False
+        self.tries = 0
+        self.retry_after_s = None
+        self.begun = threading.Event()
+        self.door = threading.Event()
+        self.door.set()
+
+    def __call__(self):
+        self.tries += 1
+        there = self.is_there
+        self.begun.set()
+        assert self.door.wait(10)
+        if not there:
+            raise ServerAway("refused", retry_after_s=self.retry_after_s)
+
+
+@pytest.fixture
+def task():
+    return Task()
+
+
+@pytest.fixture
+def runner(task):
+    runner = BackgroundTask(task, leave=lambda: None)
+    yield runner
+    task.door.set()
+    runner.dismiss(10, last_try=False)
+
+
+def test_who_hurries_waits_for_a_try_that_began_after_the_server_came_back(task, runner):
+    task.door.clear()
+    runner.call()
+    assert task.begun.wait(10)  # under way, and lost
+
+    task.is_there = True
+    threading.Timer(0.05, task.door.set).start()
+    runner.hurry(10)
+
+    assert task.tries == 2
+
+
+def test_a_server_that_was_just_away_is_not_asked_at_once(task, runner, monkeypatch):
+    monkeypatch.setattr(background, "FIRST_PAUSE_S", 30)
+
+    runner.call(later=True)
+
+    time.sleep(0.1)
+    assert task.tries == 0
+
+
+def test_who_hurries_does_not_wait_for_the_first_pause(task, runner, monkeypatch):
+    monkeypatch.setattr(background, "FIRST_PAUSE_S", 30)
+    task.is_there = True
+    runner.call(later=True)
+
+    runner.hurry(10)
+
+    assert task.tries == 1
+
+
+def test_a_hurry_that_is_over_shortens_no_later_pause(task, runner, monkeypatch):
+    monkeypatch.setattr(background, "FIRST_PAUSE_S", 30)
+    task.is_there = True
+    task.door.clear()
+    runner.call()
+    assert task.begun.wait(10)
+    threading.Timer(0.05, task.door.set).start()
+    runner.hurry(10)
+
+    runner.call(later=True)
+
+    time.sleep(0.1)
+    assert task.tries == 2
+
+
+def test_a_courier_that_is_dismissed_in_its_pause_brings_nothing(task, runner, monkeypatch):
+    monkeypatch.setattr(background, "FIRST_PAUSE_S", 30)
+    runner.call(later=True)
+
+    runner.dismiss(10, last_try=False)
+
+    assert task.tries == 0
+
+
+def test_a_server_that_says_when_to_come_again_is_not_asked_before(task, runner, monkeypatch):
+    monkeypatch.setattr(background, "FIRST_PAUSE_S", 0.01)
+    task.retry_after_s = 30
+
+    runner.call()
+
+    assert task.begun.wait(60)
+    time.sleep(0.1)
+    assert task.tries == 1
+
+
+def test_nor_where_the_caller_has_heard_when(task, runner, monkeypatch):
+    monkeypatch.setattr(background, "FIRST_PAUSE_S", 0.01)
+
+    runner.call(later=True, retry_after_s=30)
+
+    time.sleep(0.1)
+    assert task.tries == 0
+
+
+def test_a_server_that_would_be_left_for_hours_is_asked_within_the_bound(task, runner, monkeypatch):
+    monkeypatch.setattr(background, "FIRST_PAUSE_S", 0.01)
+    monkeypatch.setattr(wording, "LONGEST_RETRY_S", 0.05)
+    task.retry_after_s = 36_000
+
+    runner.call()
+
+    wait_for(lambda: task.tries > 1)
+
+
+def test_who_hurries_asks_before_that(task, runner):
+    task.retry_after_s = 3_000
+    runner.call()
+    assert task.begun.wait(60)
+    task.is_there = True
+
+    runner.hurry(60)
+
+    assert task.tries == 2
