@@ -65,6 +65,7 @@ api = [
     path("runs/<uuid:run_id>/hand-offs/", timeline.HandedOn.as_view()),
     path("runs/<uuid:run_id>/telemetry/", runs.Telemetry.as_view()),
     path("runs/<uuid:run_id>/interventions/", runs.Interventions.as_view()),
+    path("runs/<uuid:run_id>/conversation/", runs.Conversation.as_view()),
     path("runs/<uuid:run_id>/rules/", runs.Rules.as_view()),
     path("runs/<uuid:run_id>/choices/", runs.Choices.as_view()),
     path("runs/<uuid:run_id>/messages/<uuid:message_id>/delivered/", runs.Delivered.as_view()),

@@ -1061,6 +1061,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/runs/{run_id}/conversation/": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** @description Show what people and the agent said, how far each text came, settled permissions. */
+        get: operations["runs_conversation"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/runs/{run_id}/directive/": {
         parameters: {
             query?: never;
@@ -2571,6 +2588,25 @@ export interface components {
             seq: number;
             /** Text */
             text: string;
+        };
+        /**
+         * Conversation
+         * @description A run's messages, the agent's words and settled permissions, each oldest first.
+         */
+        Conversation: {
+            /** Earlier */
+            earlier: number;
+            /** Messages */
+            messages: components["schemas"]["MessageRow"][];
+            /** Permissions */
+            permissions: components["schemas"]["PermissionRow"][];
+            /**
+             * Run
+             * Format: uuid
+             */
+            run: string;
+            /** Words */
+            words: components["schemas"]["WordsRow"][];
         };
         /**
          * CostAccount
@@ -4238,6 +4274,45 @@ export interface components {
             version: number;
         };
         /**
+         * MessageRow
+         * @description A text for the agent, and how far it is known to have come.
+         */
+        MessageRow: {
+            /** Acted Seq */
+            acted_seq: number | null;
+            /** Agent */
+            agent: string | null;
+            /** By */
+            by: string;
+            /** Delivered At */
+            delivered_at: string | null;
+            /**
+             * Id
+             * Format: uuid
+             */
+            id: string;
+            /** Key */
+            key: string | null;
+            /**
+             * Queued At
+             * Format: date-time
+             */
+            queued_at: string;
+            /** Read At */
+            read_at: string | null;
+            /** Read Seq */
+            read_seq: number | null;
+            /**
+             * State
+             * @enum {string}
+             */
+            state: "queued" | "withdrawn" | "delivered" | "read" | "acted_on";
+            /** Text */
+            text: string;
+            /** Undoable */
+            undoable: boolean;
+        };
+        /**
          * Meters
          * @description What moves with every turn; derived, never journalled.
          */
@@ -4773,6 +4848,32 @@ export interface components {
             place: string;
             /** What */
             what: string;
+        };
+        /**
+         * PermissionRow
+         * @description A permission that the agent asked for, settled.
+         */
+        PermissionRow: {
+            /**
+             * At
+             * Format: date-time
+             */
+            at: string;
+            /** By */
+            by: string | null;
+            /**
+             * Decision
+             * Format: uuid
+             */
+            decision: string;
+            /** Resolution */
+            resolution: ("terminate" | "continue" | "allowlist" | "inject" | "allow_budget" | "finish" | "dismissed" | "autofix" | "proceed" | "stop" | "ended" | "restart" | "superseded" | "allow_once" | "deny" | "answered" | "timed_out") | null;
+            /** Seq */
+            seq: number | null;
+            /** Text */
+            text: string;
+            /** Tool */
+            tool: string;
         };
         /**
          * Phase
@@ -6595,6 +6696,23 @@ export interface components {
             turn: number | null;
             /** Turns After */
             turns_after: number | null;
+        };
+        /**
+         * WordsRow
+         * @description What the agent said: a turn that calls no tool.
+         */
+        WordsRow: {
+            /** Agent */
+            agent: string;
+            /**
+             * At
+             * Format: date-time
+             */
+            at: string;
+            /** Seq */
+            seq: number;
+            /** Text */
+            text: string;
         };
         /**
          * Work
@@ -9108,6 +9226,35 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["InterventionRow"];
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    runs_conversation: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                run_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Conversation"];
                 };
             };
             default: {

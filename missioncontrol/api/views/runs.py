@@ -29,7 +29,7 @@ from missioncontrol.api.schema import described
 from missioncontrol.api.views import history
 from missioncontrol.clock import now
 from missioncontrol.costs import linking
-from missioncontrol.decisions import choices, interventions, sessions
+from missioncontrol.decisions import choices, conversation, interventions, sessions
 from missioncontrol.decisions.choices import LateChoice
 from missioncontrol.decisions.taps import Tap
 from missioncontrol.detection import agent_rules
@@ -39,6 +39,7 @@ from missioncontrol.runs.lineage import Relation
 from missioncontrol.runs.models import Run
 from missioncontrol.runs.rows import run_row
 from missioncontrol.runs.services import OpenRun, open_run
+from missioncontrol.wire.conversation import Conversation as ConversationRow
 from missioncontrol.wire.decisions import InterventionRow
 from missioncontrol.wire.history import HistoryRow
 from missioncontrol.wire.policies import RunRules
@@ -174,6 +175,16 @@ class Interventions(APIView):
             run_id, tap, projects=projects, by=auth.name_of(request), at=now()
         )
         return json_response(made, status=201 if is_new else 200)
+
+
+class Conversation(APIView):
+    permission_classes = [auth.IsPerson]
+
+    @described("runs_conversation", returns=ConversationRow)
+    def get(self, request: Request, run_id: UUID) -> HttpResponse:
+        """Show what people and the agent said, how far each text came, settled permissions."""
+        run = selectors.find_run(run_id, projects=auth.projects_of(request))
+        return json_response(conversation.show_conversation(run))
 
 
 class Rules(APIView):

@@ -102,6 +102,7 @@ MEMBERS_READ = {
     "runs/export/",
     "views/",
     "runs/<uuid:run_id>/",
+    "runs/<uuid:run_id>/conversation/",
     "runs/<uuid:run_id>/summary/",
     "runs/<uuid:run_id>/tree/",
     "runs/<uuid:run_id>/turns/",

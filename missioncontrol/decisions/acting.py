@@ -1,0 +1,73 @@
+"""Tell whether a turn takes up what a message says. Pure.
+
+Only evidence that can be checked counts: the turn names a file, a command or words of the
+message that nothing named before the agent had it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+FEWEST_WORDS = 2
+"""One word in common is chance."""
+_SHARE = 1 / 3
+_PHRASE = re.compile(r"`([^`\n]{2,200})`|\"([^\"\n]{3,200})\"|“([^”\n]{3,200})”|„([^“\n]{3,200})“")
+_NAME = re.compile(r"[\w@~.+-]*(?:/[\w@~.+-]+)+|\b[\w-]+\.[A-Za-z]\w{0,7}\b|\b\w+(?:_\w+|::\w+)+\b")
+_WORD = re.compile(r"[^\W_]{4,}")
+# What any message may hold and any answer repeat.
+_COMMON = frozenset(
+    _WORD.findall(
+        "about after again also before change could does done dont each from have here into just "
+        "like make more need only please rather should some than that them then there these they "
+        "this those use using very want what when where which will with would your "
+        "aber alle auch bitte dann dass dein denn diese dieser doch eine einen einer erst etwas "
+        "haben hier jetzt kann kein keine machen mehr mich nach nicht noch nur oder sein sich sind "
+        "soll statt über und unter vorher wenn werden wieder wird"
+    )
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What a message names: files, commands and quoted phrases; words."""
+
+    names: frozenset[str]
+    words: frozenset[str]
+
+
+def read_asked(text: str) -> Asked:
+    """Read what a message names.
+
+    >>> sorted(read_asked("Skip legacy plans, see docs/billing.md").names)
+    ['docs/billing.md']
+    """
+    phrases = ("".join(found) for found in _PHRASE.findall(text))
+    names = [*phrases, *(name.rstrip(".") for name in _NAME.findall(text))]
+    return Asked(frozenset(" ".join(name.lower().split()) for name in names), _words_of(text))
+
+
+def find_acting(
+    message: str, before: Iterable[str], after: Iterable[tuple[int, str]]
+) -> int | None:
+    """Give the number of the first turn that takes the message up; None: none is known to.
+
+    Args:
+        message: What the agent was told.
+        before: What its last turns before said and called.
+        after: The turns since, oldest first: number, and what each said or called.
+    """
+    asked, earlier = read_asked(message), "\n".join(before).lower()
+    names = [name for name in asked.names if name not in earlier]
+    words = asked.words - _words_of(earlier)
+    enough = max(FEWEST_WORDS, len(asked.words) * _SHARE)
+    for number, text in after:
+        told = text.lower()
+        if any(name in told for name in names) or len(words & _words_of(told)) >= enough:
+            return number
+    return None
+
+
+def _words_of(text: str) -> frozenset[str]:
+    return frozenset(_WORD.findall(text.lower())) - _COMMON

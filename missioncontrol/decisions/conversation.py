@@ -1,0 +1,164 @@
+"""What people and an agent said to each other, and how far each text is known to have come."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
+from typing import Any, cast
+
+from django.db.models import Max, Q, TextField, Value
+from django.db.models.functions import Cast, Coalesce, Concat, Left
+
+from guard.turn import Role
+from missioncontrol.costs.ledger import JUDGE
+from missioncontrol.decisions.acting import find_acting
+from missioncontrol.decisions.models import Message
+from missioncontrol.decisions.rows import evidences
+from missioncontrol.decisions.undoing import TEXTS
+from missioncontrol.runs.models import JournalRow, ModelCall, Run, Turn
+from missioncontrol.wire.conversation import (
+    Conversation,
+    MessageRow,
+    MessageState,
+    PermissionRow,
+    WordsRow,
+)
+from missioncontrol.wire.decisions import PERMISSION
+
+MOST = 30
+"""Of each kind; the newest."""
+WITHIN = 3_000
+"""Turns in which the agent's words are looked for."""
+LOOKED_AT = 40
+"""Turns after a message was read, in one of which it may be taken up."""
+BEFORE = 20
+"""Turns before it: what they named already proves nothing."""
+LONGEST = 4_000
+
+
+def show_conversation(run: Run) -> Conversation:
+    """Show what was said in a run, the newest of it."""
+    messages = Message.objects.filter(run=run)
+    newest = list(messages.select_related("intervention", "autofix").order_by("-id")[:MOST])[::-1]
+    return Conversation(
+        run=run.id,
+        messages=tuple(_rows(run, newest)),
+        words=tuple(_words(run)),
+        permissions=tuple(_permissions(run)),
+        earlier=messages.count() - len(newest),
+    )
+
+
+def _rows(run: Run, messages: Sequence[Message]) -> Iterable[MessageRow]:
+    """Follow each text: into an answer, before the model, into what it did."""
+    left = _left_at(run, [one.delivered_at for one in messages if one.delivered_at])
+    counted = ModelCall.objects.filter(run=run).exclude(source=JUDGE).aggregate(at=Max("at"))
+    for message in messages:
+        read = None
+        if message.delivered_at and message.delivered_at in left:
+            read = _first_after(run, message, left[message.delivered_at], counted["at"])
+        acted = _acted_on(run, message, read) if read else None
+        yield _row(message, read, acted)
+
+
+def _left_at(run: Run, moments: Sequence[datetime]) -> Mapping[datetime, int]:
+    """Number the journal's rows that tell of these deliveries."""
+    told = JournalRow.objects.filter(
+        project=run.project_id, at__in=moments, run=run, type="message.delivered"
+    )
+    return dict(told.order_by("seq").values_list("at", "seq"))
+
+
+def _first_after(run: Run, message: Message, left: int, counted_at: datetime | None) -> Turn | None:
+    """Find the first turn that the model made with the text before its eyes.
+
+    A call may stand beside the one whose answer carried the text, made before it: unless the
+    agent spoke, a model call must have been counted since, where the agent tells of any.
+    """
+    since = JournalRow.objects.filter(run=run, seq__gt=left, type="turn.recorded")
+    recorded = since.order_by("seq").values_list("payload", flat=True).first()
+    if recorded is None:
+        return None  # nothing came since, or it was erased
+    later = Turn.objects.filter(
+        run=run, seq__gte=json.loads(recorded)["turn_seq"], role=Role.ASSISTANT
+    )
+    if message.agent:
+        later = later.filter(agent=message.agent)
+    turn = later.order_by("seq").only("seq", "ts", "tool").first()
+    if turn is None or turn.tool is None or counted_at is None or message.delivered_at is None:
+        return turn
+    return turn if counted_at > message.delivered_at else None
+
+
+def _acted_on(run: Run, message: Message, read: Turn) -> int | None:
+    around = Q(seq__gte=read.seq - BEFORE, seq__lt=read.seq + LOOKED_AT)
+    turns = Turn.objects.filter(around, run=run).exclude(role=Role.USER).order_by("seq")
+    told = Left(
+        Concat(Coalesce(Cast("args", TextField()), Value("")), Value(" "), _CONTENT), LONGEST
+    )
+    texts = [
+        (seq, text.replace("\\n", " "))
+        for seq, text in turns.annotate(told=told).values_list("seq", "told")
+    ]
+    before = [text for seq, text in texts if seq < read.seq]
+    return find_acting(message.text, before, [one for one in texts if one[0] >= read.seq])
+
+
+_CONTENT = Coalesce("content", Value(""))
+
+
+def _row(message: Message, read: Turn | None, acted: int | None) -> MessageRow:
+    made = message.intervention
+    by = made.by if made else "auto" if hasattr(message, "autofix") else "guard"
+    state = _state(message, read, acted)
+    return MessageRow(
+        id=message.id,
+        text=message.text,
+        by=by,
+        agent=message.agent,
+        state=state,
+        queued_at=message.queued_at,
+        delivered_at=message.delivered_at,
+        read_at=read.ts if read else None,
+        read_seq=read.seq if read else None,
+        acted_seq=acted,
+        key=made.key if made else None,
+        undoable=state == "queued" and made is not None and made.action in TEXTS,
+    )
+
+
+def _state(message: Message, read: Turn | None, acted: int | None) -> MessageState:
+    if message.withdrawn_at is not None:
+        return "withdrawn"
+    if message.delivered_at is None:
+        return "queued"
+    if read is None:
+        return "delivered"
+    return "read" if acted is None else "acted_on"
+
+
+def _words(run: Run) -> Iterable[WordsRow]:
+    spoken = Turn.objects.filter(
+        run=run, role=Role.ASSISTANT, tool=None, seq__gt=run.last_seq - WITHIN
+    ).exclude(Q(content=None) | Q(content=""))
+    said = spoken.annotate(said=Left("content", LONGEST)).order_by("-seq")
+    newest = said.values_list("seq", "ts", "agent", "said")[:MOST]
+    for seq, at, agent, text in reversed(newest):
+        yield WordsRow(seq=seq, at=at, agent=agent, text=text)
+
+
+def _permissions(run: Run) -> Iterable[PermissionRow]:
+    settled = run.decisions.filter(kind=PERMISSION).exclude(resolved_at=None)
+    for card in reversed(settled.order_by("-id")[:MOST]):
+        evidence = evidences.validate_python(card.evidence)
+        if evidence.asks is not None and card.resolved_at is not None:
+            yield PermissionRow(
+                decision=card.id,
+                seq=evidence.turns[0] if evidence.turns else None,
+                tool=evidence.asks.tool,
+                text=evidence.asks.text[:LONGEST],
+                resolution=cast(Any, card.resolution),
+                by=card.resolved_by,
+                at=card.resolved_at,
+            )
