@@ -131,9 +131,9 @@ CELERY_WORKER_PREFETCH_MULTIPLIER = 1
 CELERY_WORKER_HIJACK_ROOT_LOGGER = False
 CELERY_TASK_DEFAULT_QUEUE = f"{BROKER_PREFIX}-oversight"
 WORKERS = env.number("MISSIONCONTROL_WORKERS", 2)
-"""Among how many detecting workers runs are divided; web and `up` must agree."""
-DETECT_QUEUES = [f"{BROKER_PREFIX}-detect-{number}" for number in range(max(1, WORKERS))]
-"""Each run's turns wait in one of them, so that one worker sees them all."""
+"""Among how many detectors runs are divided; web and `up` must agree."""
+DETECT_QUEUES = [f"{BROKER_PREFIX}:detect:{number}" for number in range(max(1, WORKERS))]
+"""Each run's turns wait in one of these lists, so that one detector sees them all."""
 DETECTOR_MEMORY = env.number(
     "MISSIONCONTROL_DETECTOR_MEMORY_MB", 0
 ) * 1_000_000 or memory.of_machine() // 4 // len(DETECT_QUEUES)
@@ -168,7 +168,7 @@ if JUDGE is not None:
     }
 CELERY_TASK_QUEUES = {  # a worker that names none serves them all
     name: {"exchange": name, "routing_key": name}
-    for name in (CELERY_TASK_DEFAULT_QUEUE, *DETECT_QUEUES, *([JUDGE_QUEUE] if JUDGE else []))
+    for name in (CELERY_TASK_DEFAULT_QUEUE, *([JUDGE_QUEUE] if JUDGE else []))
 }
 CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
 CELERY_BROKER_TRANSPORT_OPTIONS = {

@@ -33,10 +33,15 @@ class DidNotStart(Exception):
 
 
 class Installation:
-    """One Mission Control: its data directory, its parent process, its JSON line."""
+    """One Mission Control: its data directory, its parent process, its JSON line.
 
-    def __init__(self, data, *options, **environment):
+    `checkout`: another one than ours, which has an environment of its own.
+    """
+
+    def __init__(self, data, *options, checkout=None, **environment):
         self.data = Path(data)
+        self.root = Path(checkout or ROOT)
+        self._python = str(self.root / ".venv/bin/python") if checkout else sys.executable
         self.options = options or ("--port", "0")
         self.environment = environment
         self.process: Any = None
@@ -61,8 +66,8 @@ class Installation:
         self._said = tempfile.TemporaryFile()  # noqa: SIM115 - closed when we go
         weakref.finalize(self, self._said.close)
         self.process = subprocess.Popen(
-            [sys.executable, "manage.py", "up", "--json", "--data", self.data, *self.options],
-            cwd=ROOT,
+            [self._python, "manage.py", "up", "--json", "--data", self.data, *self.options],
+            cwd=self.root,
             env=self.own_environment(),
             stdout=subprocess.PIPE,
             stderr=self._said,
@@ -125,8 +130,8 @@ class Installation:
     def login_link(self):
         """Ask for another one-time link, as a person in the terminal does."""
         return subprocess.run(
-            [sys.executable, "manage.py", "login_link"],
-            cwd=ROOT,
+            [self._python, "manage.py", "login_link"],
+            cwd=self.root,
             env=self.own_environment(),
             capture_output=True,
             text=True,

@@ -1,8 +1,8 @@
 """The dispatcher of a web process: ask for detection, and wake requests that wait.
 
-A run's turns wait in one worker's queue, so that the engine of a run lives in one process.
-Dispatches are coalesced: one a worker is in flight, covering every run that was asked for
-meanwhile. What gets no answer is sent to any worker after two seconds, and the database is
+A run's turns wait in one detector's list, so that the engine of a run lives in one process.
+Dispatches are coalesced: one a detector is in flight, covering every run that was asked for
+meanwhile. What gets no answer is sent to a worker after two seconds, and the database is
 read first, since only the reply may be lost; after a second time-out this process detects
 by itself.
 """
@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import asyncio
 import itertools
+import json
 import logging
 from collections import defaultdict
 from collections.abc import Callable, Iterable
@@ -21,6 +22,10 @@ from uuid import UUID, uuid4
 
 from django.conf import settings
 from django.db import close_old_connections
+from redis.asyncio import Redis
+from redis.asyncio.retry import Retry
+from redis.backoff import NoBackoff
+from redis.exceptions import RedisError
 
 from missioncontrol import broadcast
 from missioncontrol.clock import now
@@ -78,6 +83,8 @@ class Dispatcher:
         self._writers = ThreadPoolExecutor(4, thread_name_prefix="writer")
         self._readers = ThreadPoolExecutor(2, thread_name_prefix="reader")
         self._senders = ThreadPoolExecutor(1, thread_name_prefix="dispatch")
+        self._broker = Redis.from_url(settings.BROKER_URL, retry=Retry(NoBackoff(), 1))
+        self._sending: set[asyncio.Task[None]] = set()
         self._noting: dict[UUID, asyncio.Task[None]] = {}
         self._tasks: list[asyncio.Task[None]] = []
         self._channel: str | None = None
@@ -186,10 +193,22 @@ class Dispatcher:
 
     def _send(self, number: int, dispatch: Dispatch) -> None:
         self._in_flight[number] = dispatch
-        runs = [str(run_id) for run_id in dispatch.runs]
-        is_passed_over = dispatch.tries > 1 or _now() < dispatch.queue.silent_until
-        name = settings.CELERY_TASK_DEFAULT_QUEUE if is_passed_over else dispatch.queue.name
-        self._senders.submit(_send_to_worker, runs, self._channel, number, name)
+        told = {
+            "runs": [str(run_id) for run_id in dispatch.runs],
+            "reply_to": self._channel,
+            "number": number,
+        }
+        if dispatch.tries > 1 or _now() < dispatch.queue.silent_until:
+            self._senders.submit(_send_to_any, told)
+        else:
+            self._sending.add(task := asyncio.create_task(self._push(dispatch.queue, told)))
+            task.add_done_callback(self._sending.discard)
+
+    async def _push(self, queue: WorkerQueue, told: dict[str, Any]) -> None:
+        try:
+            await self._broker.lpush(queue.name, json.dumps(told))
+        except (RedisError, OSError) as fault:  # sent again, and swept
+            logger.warning("dispatcher: sending failed: %s", fault)
 
     async def _listen(self) -> None:
         """Hear replies and moves."""
@@ -293,9 +312,9 @@ def _say_it_waits(run_id: UUID, control: ControlState) -> None:
         sessions.note_still_waiting([run_id], at=now())
 
 
-def _send_to_worker(runs: list[str], channel: str | None, number: int, queue: str) -> None:
+def _send_to_any(told: dict[str, Any]) -> None:
     try:
-        tasks.detect.apply_async((runs, channel, number), retry=False, queue=queue)
+        tasks.detect.apply_async(kwargs=told, retry=False)
     except Exception as fault:  # noqa: BLE001 - sent again, and swept
         logger.warning("dispatcher: sending failed: %s", fault)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gc
 import logging
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict
 from datetime import UTC, datetime, timedelta
@@ -40,20 +40,25 @@ _callers = ThreadPoolExecutor(4, thread_name_prefix="caller")
 
 @worker_init.connect
 def warm_up(**_: Any) -> None:
-    """Load the price list before the children fork: none pays for it at its first turn."""
+    """Load the price list now, and look for garbage less often: a turn makes little of it."""
     price(Usage(input=1), model="claude-sonnet-4-5", provider="anthropic")
     gc.collect()
     gc.freeze()
+    gc.set_threshold(20_000, 20, 50)
 
 
 @shared_task(acks_late=True)
-def detect(run_ids: Sequence[str], reply_to: str | None = None, number: int = 0) -> None:
-    """Judge what is new of these runs and tell the process that asked."""
+def detect(runs: Sequence[str], reply_to: str, number: int) -> None:
+    """Judge what is new of runs whose detector is silent, and tell the process that asked."""
     connection.close_if_unusable_or_obsolete()
-    control_states = detect_now([UUID(run_id) for run_id in run_ids])
-    if reply_to:
-        runs = {run_id.hex: asdict(control) for run_id, control in control_states.items()}
-        broadcast.to_channel(reply_to, {"type": "judged", "ring": number, "runs": runs})
+    control_states = detect_now([UUID(run_id) for run_id in runs])
+    broadcast.to_channel(reply_to, judged_reply(number, control_states))
+
+
+def judged_reply(number: int, control_states: Mapping[UUID, ControlState]) -> dict[str, Any]:
+    """Return what answers a dispatch: where its runs stand now."""
+    runs = {run_id.hex: asdict(control) for run_id, control in control_states.items()}
+    return {"type": "judged", "ring": number, "runs": runs}
 
 
 def detect_now(run_ids: Sequence[UUID]) -> dict[UUID, ControlState]:

@@ -1,8 +1,12 @@
 """Verdict round trips for 1, 16 and 64 agents, beside a bare Django view under Daphne.
 
-Run `uv run python -m tests.bench.bench_verdicts`; prints JSON. Server, workers and
-the load share the machine's cores: read the figures as ratios to the floors, which are
-measured in the same run, interleaved, several times.
+Run `uv run python -m tests.bench.bench_verdicts [--against CHECKOUT]`; prints JSON. Server,
+workers and the load share the machine's cores: read the figures as ratios to the floors,
+which are measured in the same run, interleaved, several times. What runs once, the start of
+each process and a second of the load, comes before.
+
+`--against`: the server of another checkout, with a `.venv` of its own, stands beside ours and
+is measured in every round too: `before`, and `rate_of_before`, verdicts a second now by then.
 
 `cpu_ms` is the processor time of all processes of the server for one answer, of its
 PostgreSQL connections too (of a Redis outside not, nor of the client). Its unit is a
@@ -11,6 +15,7 @@ bare ASGI application under Daphne that says hello to the same requests: `cpu_he
 
 from __future__ import annotations
 
+import argparse
 import asyncio
 import json
 import os
@@ -20,7 +25,7 @@ import sys
 import tempfile
 import time
 from collections.abc import AsyncIterator, Callable, Collection
-from contextlib import asynccontextmanager
+from contextlib import ExitStack, asynccontextmanager
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -148,14 +153,16 @@ class Caller(Agent):
         self._asking = head("POST", path, Authorization=self._auth, Prefer="wait=30")
 
 
-async def measure(kind: Any, url: str, key: str, agents: int, pids: Pids) -> dict[str, float]:
+async def measure(
+    kind: Any, url: str, key: str, agents: int, pids: Pids, seconds: float = SECONDS
+) -> dict[str, float]:
     """Run so many clients for a while; milliseconds and answers a second."""
     took: list[float] = []
     clients = [kind(url, key) for _ in range(agents)]
     for client in clients:
         await client.open()
     used, started = cpu_ms(pids()), time.perf_counter()
-    await asyncio.gather(*(client.work(started + SECONDS, took) for client in clients))
+    await asyncio.gather(*(client.work(started + seconds, took) for client in clients))
     spent, used = time.perf_counter() - started, cpu_ms(pids()) - used
     ordered = sorted(took)
     return {
@@ -220,16 +227,22 @@ async def answering(port: int) -> None:
     raise TimeoutError("the bare view did not start")
 
 
-async def compare(running: Any) -> dict[str, Any]:
+async def compare(running: dict[str, Any]) -> dict[str, Any]:
     found: dict[str, Any] = {}
-    ours = (Agent, running.url, running.agent_key)
     async with a_floor(FLOOR, 18731) as (bare, bare_pids), a_floor(HELLO, 18732) as (hi, hi_pids):
+        clients: dict[str, tuple[Any, str, str, Pids]] = {
+            name: (Agent, server.url, server.agent_key, pids_of(server))
+            for name, server in running.items()
+        }
+        clients["bare_view"] = (Visitor, bare, "", bare_pids)
+        clients["hello"] = (Caller, hi, "", hi_pids)
+        for client in clients.values():
+            await measure(*client[:3], max(AGENTS), client[3], seconds=1)
         for agents in AGENTS:
             rounds = [
                 {
-                    "verdict": await measure(*ours, agents, pids_of(running)),
-                    "bare_view": await measure(Visitor, bare, "", agents, bare_pids),
-                    "hello": await measure(Caller, hi, "", agents, hi_pids),
+                    name: await measure(kind, url, key, agents, pids)
+                    for name, (kind, url, key, pids) in clients.items()
                 }
                 for _ in range(ROUNDS)
             ]
@@ -244,6 +257,9 @@ def summary(rounds: list[dict[str, dict[str, float]]]) -> dict[str, Any]:
     }
     told["p50_ratio"] = ratios(rounds, "p50_ms", "bare_view")
     told["cpu_hellos"] = ratios(rounds, "cpu_ms", "hello")
+    if "before" in told:
+        told["rate_of_before"] = ratios(rounds, "per_s", "before")
+        told["cpu_of_before"] = ratios(rounds, "cpu_ms", "before")
     return told
 
 
@@ -267,8 +283,16 @@ def is_ready(running: Any) -> bool:
 
 
 def main() -> None:
-    with tempfile.TemporaryDirectory() as place, an_installation(Path(place) / "data") as running:
-        wait_for(lambda: is_ready(running), seconds=60)
+    reading = argparse.ArgumentParser(description=__doc__)
+    reading.add_argument("--against", type=Path, help="another checkout")
+    against = reading.parse_args().against
+    with tempfile.TemporaryDirectory() as place, ExitStack() as ending:
+        running = {"verdict": ending.enter_context(an_installation(Path(place) / "data"))}
+        if against:
+            other = an_installation(Path(place) / "before", checkout=against.resolve())
+            running["before"] = ending.enter_context(other)
+        for server in running.values():
+            wait_for(lambda server=server: is_ready(server) and server.pid_of(" beat "))
         found = asyncio.run(compare(running))
     database = "postgresql" if os.environ.get("DATABASE_URL") else "sqlite"
     print(json.dumps({"bench": "verdicts", "database": database, "agents": found}, indent=1))

@@ -42,10 +42,12 @@ async def dispatcher():
 
 
 async def taken(broker, queue):
-    """Wait for a queue's next task; return its runs, its reply channel and its number."""
+    """Wait for a queue's next dispatch; return its runs, its reply channel and its number."""
     _, message = await broker.brpop([queue], timeout=60)
-    (runs, reply_to, number), _, _ = json.loads(base64.b64decode(json.loads(message)["body"]))
-    return {UUID(run) for run in runs}, reply_to, number
+    told = json.loads(message)
+    if queue == ANY:  # a task: who detects in a silent detector's place does more than this
+        _, told, _ = json.loads(base64.b64decode(told["body"]))
+    return {UUID(run) for run in told["runs"]}, told["reply_to"], told["number"]
 
 
 def a_run_id(number):
