@@ -27,6 +27,8 @@ MOST_WAITING = 10_000
 """While the broker is away the oldest frames go first; a gap makes readers refetch."""
 SCREENS_EVERY_S = 0.02
 """How long the publisher gathers what screens hear, once it has told them something."""
+UNSEEN_S = 0.05
+"""The same where nobody listened: no screen waits, but one may open."""
 
 T = TypeVar("T")
 Frame = dict[str, Any]
@@ -81,32 +83,37 @@ class _Publisher(Generic[T]):
         self._pid: int | None = None
         self._loop: asyncio.AbstractEventLoop
         self._waiting: deque[T]
+        self._is_sending = False
 
     def send(self, message: T) -> None:
-        loop = self._running_loop()
-        loop.call_soon_threadsafe(self._take, loop, message)
-
-    def _running_loop(self) -> asyncio.AbstractEventLoop:
         with self._lock:
             if self._pid != os.getpid():
-                self._loop = asyncio.new_event_loop()
-                self._waiting = deque(maxlen=MOST_WAITING)
-                self._publishing: asyncio.Task[None] | None = None
-                # Once more at once: the connection may have been idle for too long.
-                self._broker = Redis.from_url(settings.BROKER_URL, retry=Retry(NoBackoff(), 1))
-                threading.Thread(target=self._loop.run_forever, daemon=True).start()
-                self._pid = os.getpid()
-            return self._loop
+                self._start()
+            self._waiting.append(message)
+            if self._is_sending:
+                return  # it is taken along: waking a thread costs more than its message
+            self._is_sending = True
+        asyncio.run_coroutine_threadsafe(self._send_waiting(), self._loop)
 
-    def _take(self, loop: asyncio.AbstractEventLoop, message: T) -> None:
-        self._waiting.append(message)
-        if self._publishing is None or self._publishing.done():
-            self._publishing = loop.create_task(self._send_waiting())
+    def _start(self) -> None:
+        self._loop = asyncio.new_event_loop()
+        self._waiting = deque(maxlen=MOST_WAITING)
+        self._is_sending = False
+        # Once more at once: the connection may have been idle for too long.
+        self._broker = Redis.from_url(settings.BROKER_URL, retry=Retry(NoBackoff(), 1))
+        threading.Thread(target=self._loop.run_forever, daemon=True).start()
+        self._pid = os.getpid()
 
-    async def _send_waiting(self) -> None:
-        while self._waiting:
+    def _taken(self) -> list[T]:
+        """Take all that waits; nothing: who hands over the next wakes this thread again."""
+        with self._lock:
             messages = list(self._waiting)
             self._waiting.clear()
+            self._is_sending = bool(messages)
+            return messages
+
+    async def _send_waiting(self) -> None:
+        while messages := self._taken():
             try:
                 await self._publish(self._broker, messages)
             except Exception as fault:  # noqa: BLE001 - the broker may be away; readers refetch
@@ -136,7 +143,7 @@ async def _tell_screens(broker: Redis, news: Sequence[tuple[Collection[str], Bui
                 continue
             for group, frame in frames.items():
                 await broker.publish(group, json.dumps(frame))
-    await asyncio.sleep(SCREENS_EVERY_S)
+    await asyncio.sleep(SCREENS_EVERY_S if listened else UNSEEN_S)
 
 
 _to_screens = _Publisher(_tell_screens)

@@ -212,19 +212,25 @@ def wait_seconds(text: str | None) -> float:
 
 
 async def _until_hang_up(work: Awaitable[Response], receive: Receive) -> Response | None:
-    task = asyncio.ensure_future(work)
-    gone = asyncio.ensure_future(_hang_up(receive))
+    mine = asyncio.current_task()
+    listening = asyncio.ensure_future(_hang_up(receive, mine))
     try:
-        await asyncio.wait({task, gone}, return_when=asyncio.FIRST_COMPLETED)
-        return task.result() if task.done() else None
+        return await work
+    except asyncio.CancelledError:
+        if mine is not None and listening.done() and not listening.cancelled():
+            mine.uncancel()
+            return None
+        raise
     finally:
-        task.cancel(HUNG_UP if gone.done() else None)
-        gone.cancel()
+        listening.cancel()
 
 
-async def _hang_up(receive: Receive) -> None:
+async def _hang_up(receive: Receive, working: asyncio.Task[Any] | None) -> None:
+    """Cancel who works for a caller that goes away."""
     while (await receive())["type"] != "http.disconnect":
         pass
+    if working is not None:
+        working.cancel(HUNG_UP)
 
 
 async def _read_body(receive: Receive) -> bytes:

@@ -70,6 +70,11 @@ class Waiter:
     future: asyncio.Future[ControlState | None]
     obs: int
 
+    def settle(self, control: ControlState | None) -> None:
+        """Wake who waits, once."""
+        if not self.future.done():
+            self.future.set_result(control)
+
 
 class Dispatcher:
     """One per web process, living on the server's event loop."""
@@ -115,13 +120,15 @@ class Dispatcher:
         self, run_id: UUID, *, obs: int, timeout_s: float, root: UUID | None = None
     ) -> ControlState | None:
         """Wait until detection has seen observation `obs`; None: not in time."""
-        waiter = Waiter(asyncio.get_running_loop().create_future(), obs)
+        loop = asyncio.get_running_loop()
+        waiter = Waiter(loop.create_future(), obs)
         self._judged[run_id].append(waiter)
         self.dispatch(run_id, root=root)
+        out_of_time = loop.call_later(timeout_s, waiter.settle, None)
         try:
-            await asyncio.wait({waiter.future}, timeout=timeout_s)
-            return waiter.future.result() if waiter.future.done() else None
+            return await waiter.future
         finally:
+            out_of_time.cancel()
             self._forget(run_id, waiter)
 
     async def control_state(self, run_id: UUID) -> ControlState | None:
@@ -243,8 +250,8 @@ class Dispatcher:
 
     def _settle(self, run_id: UUID, control: ControlState) -> None:
         for waiter in list(self._judged.get(run_id, ())):
-            if waiter.obs <= control.detected_obs and not waiter.future.done():
-                waiter.future.set_result(control)
+            if waiter.obs <= control.detected_obs:
+                waiter.settle(control)
 
     def _forget(self, run_id: UUID, waiter: Waiter) -> None:
         waiters = self._judged.get(run_id, [])

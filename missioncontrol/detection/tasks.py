@@ -35,6 +35,9 @@ not /readyz sent to Celery's default address, and each verdict took 2 s.
 
 RUNS_AT_ONCE = 16
 """Runs the sweeper locks together."""
+ASKED_FOR = timedelta(seconds=2)
+"""For so long a run's own detector is let judge it: its engine is there, and falls behind each
+time another process judges."""
 _callers = ThreadPoolExecutor(4, thread_name_prefix="caller")
 
 
@@ -168,7 +171,7 @@ def _call_controller(note_id: UUID) -> None:
 
 
 def _judge_left(*, at: datetime) -> None:
-    left = selectors.unjudged_runs()
+    left = selectors.unjudged_runs(told_before=at - ASKED_FOR)
     for first in range(0, len(left), RUNS_AT_ONCE):
         detect_now(left[first : first + RUNS_AT_ONCE])
 

@@ -31,5 +31,6 @@ def index_now() -> None:
     While turns wait to be judged it is one slice a second: about 2 % of a process.
     """
     until = time.monotonic() + BUSY_S
-    while index_slice(at=now(), news=_news) and time.monotonic() < until and not unjudged_runs():
-        pass
+    while index_slice(at=now(), news=_news) and time.monotonic() < until:
+        if unjudged_runs(told_before=now()):
+            break

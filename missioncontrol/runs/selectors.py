@@ -200,7 +200,8 @@ def list_journal(
     return found.order_by("id" if oldest_first else "-id")
 
 
-def unjudged_runs() -> list[UUID]:
-    """Return runs with observations that no detection has seen."""
+def unjudged_runs(*, told_before: datetime) -> list[UUID]:
+    """Return runs with observations that no detection has seen, the newest told before then."""
     behind = Run.objects.filter(detected_obs__lt=F("last_obs"))
+    behind = behind.exclude(last_turn_at__gte=told_before)
     return list(behind.order_by("id").values_list("id", flat=True))

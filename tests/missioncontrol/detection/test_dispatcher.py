@@ -36,6 +36,7 @@ async def dispatcher():
         task.cancel()
     for name in (broadcast.wake_channel(), made._channel):
         await subscriber.remove(name, made._hear)
+    await made._broker.aclose()
     for pool in (made._writers, made._readers, made._senders):
         pool.submit(connections.close_all).result()
         pool.shutdown()

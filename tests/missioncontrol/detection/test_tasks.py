@@ -4,6 +4,7 @@ import os
 import subprocess
 import sys
 import threading
+from datetime import timedelta
 
 import pytest
 from django.conf import settings
@@ -35,6 +36,18 @@ def test_a_run_that_cannot_be_judged_does_not_keep_another_from_it(project):
 
     assert set(control_states) == {sound.id}
     assert control_states[sound.id].detected_obs == 1
+
+
+@pytest.mark.django_db
+def test_the_sweeper_leaves_to_the_own_detector_what_came_just_now(project):
+    run = a_run(project)
+    put(run, a_call("ls"), at=NOON)
+
+    tasks._judge_left(at=NOON + timedelta(seconds=1))
+    assert Run.objects.get(pk=run.pk).detected_obs == 0
+
+    tasks._judge_left(at=NOON + timedelta(seconds=3))
+    assert Run.objects.get(pk=run.pk).detected_obs == 1
 
 
 @pytest.mark.django_db(transaction=True)
