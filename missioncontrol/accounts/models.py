@@ -109,8 +109,15 @@ class AgentKey(models.Model):
     agent = models.CharField(
         max_length=100, default="", help_text="whose runs it reaches, where `reach` is `agent`"
     )
+    reports_only = models.BooleanField(
+        default=False, help_text="it is told nothing, and its runs cannot be held"
+    )
+    line = models.UUIDField(
+        null=True, db_index=True, help_text="the first of those it was rotated with; null: none"
+    )
     created_at = models.DateTimeField()
     created_by = models.CharField(max_length=150, default="")
+    expires_at = models.DateTimeField(null=True)
     last_used_at = models.DateTimeField(null=True, help_text="to the minute")
     revoked_at = models.DateTimeField(null=True)
 
@@ -141,10 +148,27 @@ class PersonalToken(models.Model):
     digest = models.CharField(max_length=64, unique=True)
     prefix = models.CharField(max_length=12)
     scope = models.CharField(max_length=5, choices=Scope.choices, default=Scope.WRITE)
+    project = models.ForeignKey(
+        Project, null=True, on_delete=models.CASCADE, help_text="null: all of its person's"
+    )
     created_at = models.DateTimeField()
     expires_at = models.DateTimeField(null=True)
     last_used_at = models.DateTimeField(null=True, help_text="to the minute")
     revoked_at = models.DateTimeField(null=True)
+
+
+class SecretUse(models.Model):
+    """From where a key or a token was used, and on which run; to the minute."""
+
+    key = models.ForeignKey(AgentKey, null=True, on_delete=models.CASCADE, related_name="uses")
+    token = models.ForeignKey(
+        PersonalToken, null=True, on_delete=models.CASCADE, related_name="uses"
+    )
+    run = models.UUIDField(null=True, help_text="null: none was named")
+    address = models.CharField(max_length=45)
+    program = models.CharField(max_length=100)
+    first_at = models.DateTimeField()
+    last_at = models.DateTimeField()
 
 
 class Browser(models.Model):

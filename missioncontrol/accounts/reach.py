@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from uuid import UUID
 
@@ -12,21 +13,33 @@ from missioncontrol.accounts.models import AgentKey, Reach
 class KeyHolder:
     """Whoever sends an agent key: it has one project, and reaches some of its runs.
 
-    `agent` is whose runs it reaches, where it is limited to an agent's.
+    `agent` is whose runs it reaches, where it is limited to an agent's. `line` are the keys
+    that it was rotated with: their runs are its own.
     """
 
     key: UUID
     project: UUID
     reach: Reach
     agent: str = ""
+    reports_only: bool = False
+    line: frozenset[UUID] = frozenset()
 
     def reaches(self, *, opened_by: UUID | None, agent: str) -> bool:
         """Tell whether a run of the project is this key's to report on, answer and end."""
         if self.reach == Reach.PROJECT:
             return True
-        return agent == self.agent if self.reach == Reach.AGENT else opened_by == self.key
+        if self.reach == Reach.AGENT:
+            return agent == self.agent
+        return opened_by == self.key or opened_by in self.line
 
 
-def holder_of(key: AgentKey) -> KeyHolder:
-    """Say what a key reaches."""
-    return KeyHolder(key=key.id, project=key.project_id, reach=Reach(key.reach), agent=key.agent)
+def holder_of(key: AgentKey, *, line: Iterable[UUID] = ()) -> KeyHolder:
+    """Say what a key reaches; `line` are the keys that it was rotated with."""
+    return KeyHolder(
+        key=key.id,
+        project=key.project_id,
+        reach=Reach(key.reach),
+        agent=key.agent,
+        reports_only=key.reports_only,
+        line=frozenset(line),
+    )

@@ -7,19 +7,27 @@ from datetime import datetime
 from uuid import UUID
 
 from django.contrib.auth.models import User
-from django.db.models import Q, QuerySet
+from django.db.models import OuterRef, Q, QuerySet, Subquery
 
-from missioncontrol.accounts.models import AgentKey, Membership, PersonalToken, Project
+from missioncontrol.accounts.models import (
+    AgentKey,
+    Membership,
+    PersonalToken,
+    Project,
+    SecretUse,
+)
 from missioncontrol.accounts.tokens import digest
 
 
-def memberships_of(user: User) -> QuerySet[Membership]:
-    """Return a person's memberships with their projects, oldest project first."""
-    return (
-        Membership.objects.filter(user=user)
-        .select_related("project")
-        .order_by("project__created_at", "project__id")
-    )
+def memberships_of(user: User, *, token: object = None) -> QuerySet[Membership]:
+    """Return a person's memberships with their projects, oldest project first.
+
+    `token`: what they proved themselves with; a personal token may be for one project.
+    """
+    found = Membership.objects.filter(user=user).select_related("project")
+    if isinstance(token, PersonalToken) and token.project_id is not None:
+        found = found.filter(project=token.project_id)
+    return found.order_by("project__created_at", "project__id")
 
 
 def find_project_owned_by(user: User, *, name: str) -> Project | None:
@@ -28,10 +36,21 @@ def find_project_owned_by(user: User, *, name: str) -> Project | None:
     return mine.order_by("created_at", "id").first()
 
 
-def find_agent_key(secret: str) -> AgentKey | None:
+def live_keys(*, at: datetime) -> QuerySet[AgentKey]:
+    """Find the agent keys that are neither revoked nor expired."""
+    return AgentKey.objects.filter(Q(expires_at=None) | Q(expires_at__gt=at), revoked_at=None)
+
+
+def find_agent_key(secret: str, *, at: datetime) -> AgentKey | None:
     """Return the live agent key behind this text."""
-    live = AgentKey.objects.filter(digest=digest(secret), revoked_at=None)
-    return live.select_related("project").first()
+    return live_keys(at=at).select_related("project").filter(digest=digest(secret)).first()
+
+
+def line_of(key: AgentKey) -> tuple[UUID, ...]:
+    """Return the keys that a key was rotated with, itself among them; () if it never was."""
+    if key.line is None:
+        return ()
+    return tuple(AgentKey.objects.filter(line=key.line).values_list("pk", flat=True))
 
 
 def find_personal_token(secret: str, *, at: datetime) -> PersonalToken | None:
@@ -47,9 +66,17 @@ def find_personal_token(secret: str, *, at: datetime) -> PersonalToken | None:
 
 def agent_keys(*, projects: Collection[UUID]) -> QuerySet[AgentKey]:
     """Find the agent keys of projects, newest first, revoked ones too."""
-    return AgentKey.objects.filter(project_id__in=projects).order_by("-id")
+    found = AgentKey.objects.filter(project_id__in=projects).order_by("-id")
+    return found.annotate(last_used_from=_last_place("key"))
 
 
 def personal_tokens(user: User) -> QuerySet[PersonalToken]:
     """Find a person's tokens, newest first, revoked ones too."""
-    return PersonalToken.objects.filter(user=user).order_by("-id")
+    found = PersonalToken.objects.filter(user=user).order_by("-id")
+    return found.annotate(last_used_from=_last_place("token"))
+
+
+def _last_place(secret: str) -> Subquery:
+    """Select the address that a key or token was used from last."""
+    uses = SecretUse.objects.filter(**{secret: OuterRef("pk")}).order_by("-last_at", "-pk")
+    return Subquery(uses.values("address")[:1])

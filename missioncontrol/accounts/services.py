@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Generic, TypeVar
+from uuid import UUID
 
 from django.contrib.auth.models import User
 from django.db import transaction
@@ -25,7 +26,6 @@ from missioncontrol.accounts.models import (
 from missioncontrol.accounts.tokens import (
     AGENT_PREFIX,
     PERSON_PREFIX,
-    Token,
     digest,
     kept,
     new_token,
@@ -73,10 +73,28 @@ def mint_agent_key(
     by: str = "",
     reach: Reach = Reach.OWN,
     agent: str = "",
+    reports_only: bool = False,
+    expires_at: datetime | None = None,
+    line: UUID | None = None,
 ) -> Minted[AgentKey]:
-    """Make a key that lets an agent report to this project, on the runs it reaches."""
+    """Make a key that lets an agent report to this project, on the runs it reaches.
+
+    `line`: the first of the keys whose place it takes, one after the other.
+    """
     token = new_token(AGENT_PREFIX)
-    row = _keep_agent_key(project, name, token, at, by=by, reach=reach, agent=agent)
+    row = AgentKey.objects.create(
+        project=project,
+        name=name,
+        digest=token.digest,
+        prefix=token.prefix,
+        reach=reach,
+        agent=agent,
+        reports_only=reports_only,
+        line=line,
+        created_at=at,
+        created_by=by,
+        expires_at=expires_at,
+    )
     return Minted(row=row, secret=token.text)
 
 
@@ -87,28 +105,13 @@ def adopt_agent_key(*, project: Project, name: str, secret: str, at: datetime) -
     """
     token = kept(secret)
     known = AgentKey.objects.select_related("project").filter(digest=token.digest).first()
-    return known or _keep_agent_key(project, name, token, at, reach=Reach.PROJECT)
-
-
-def _keep_agent_key(
-    project: Project,
-    name: str,
-    token: Token,
-    at: datetime,
-    *,
-    by: str = "",
-    reach: Reach,
-    agent: str = "",
-) -> AgentKey:
-    return AgentKey.objects.create(
+    return known or AgentKey.objects.create(
         project=project,
         name=name,
         digest=token.digest,
         prefix=token.prefix,
-        reach=reach,
-        agent=agent,
+        reach=Reach.PROJECT,
         created_at=at,
-        created_by=by,
     )
 
 
@@ -123,9 +126,10 @@ def mint_personal_token(
     name: str,
     at: datetime,
     scope: Scope = Scope.WRITE,
+    project: UUID | None = None,
     expires_at: datetime | None = None,
 ) -> Minted[PersonalToken]:
-    """Make a token that lets a script act as this person, or only look."""
+    """Make a token that lets a script act as this person, or only look; in one project, or all."""
     token = new_token(PERSON_PREFIX)
     row = PersonalToken.objects.create(
         user=user,
@@ -133,6 +137,7 @@ def mint_personal_token(
         digest=token.digest,
         prefix=token.prefix,
         scope=scope,
+        project_id=project,
         created_at=at,
         expires_at=expires_at,
     )

@@ -40,26 +40,29 @@ async def post_turns(request: Request) -> Response:
     turns, refused = await beside(lambda: read_turns(request.body), size=size)
     arrival = Arrival(run=run_id, project=request.project, turns=turns, key=request.key)
     stored = await store(arrival, size=size)
+    await request.note_use(run_id)
     wait_s = _preferred_wait(request)
     if wait_s is None:
         dispatcher.dispatch(run_id, root=stored.run.root)
-        return await _reply(stored, refused, directives.control_state_of(stored.run), judged=False)
+        now_ = directives.control_state_of(stored.run)
+        return await _reply(request, stored, refused, now_, judged=False)
     control = await dispatcher.judged(
         run_id, obs=stored.obs, timeout_s=wait_s, root=stored.run.root
     )
     if control is None:
         control = await dispatcher.control_state(run_id) or directives.control_state_of(stored.run)
     judged = control.detected_obs >= stored.obs
-    return await _reply(stored, refused, control, judged=judged, waited=wait_s)
+    return await _reply(request, stored, refused, control, judged=judged, waited=wait_s)
 
 
 async def get_directive(request: Request) -> Response:
     """Answer the directive now, or the next one newer than `after`; 204: none."""
     run_id = run_of(request)
     asked_seq = await dispatcher.read(lambda: _asked(run_id, request))
+    await request.note_use(run_id)
     after, wait_s = _after(request), wait_seconds(request.query("wait"))
-    as_agent = request.query("keeper") is None
-    if not as_agent and wait_s:
+    as_agent = request.query("keeper") is None and not request.key.reports_only
+    if request.query("keeper") is not None and wait_s:
         for_s = wait_s + KEEPER_LATE_S  # its open request is a sign of its life
         await dispatcher.run(lambda: _vouch(run_id, for_s=for_s, witness="keeper"))
     control = await dispatcher.moved(
@@ -72,8 +75,9 @@ async def get_directive(request: Request) -> Response:
         raise NotFound("The run")
     if after is not None and control.version <= after:
         return Response(204)
-    directive = await build(run_id, control, asked_seq=asked_seq)
-    sent = told(run_id, control) if as_agent or control.forbidden else None
+    directive = await _directive(request, run_id, control, asked_seq=asked_seq)
+    is_told = as_agent or (control.forbidden and not request.key.reports_only)
+    sent = told(run_id, control) if is_told else None
     return Response(200, _directives.dump_json(directive), sent=sent)
 
 
@@ -81,8 +85,18 @@ async def post_presence(request: Request) -> Response:
     """Take an agent's process's word that it lives; it is missed if it stops giving it."""
     run_id = run_of(request)
     await dispatcher.read(lambda: selectors.check_reach(run_id, request.key))
+    await request.note_use(run_id)
     await dispatcher.run(lambda: _vouch(run_id, for_s=presence.PROMISE_S, witness="sdk"))
     return Response(200, json.dumps({"again_within_s": presence.PROMISE_S}).encode())
+
+
+async def _directive(
+    request: Request, run_id: UUID, control: ControlState, *, asked_seq: int | None
+) -> Directive:
+    """Return the directive; one whose key only reports is told to go on, and nothing else."""
+    if request.key.reports_only:
+        return directives.go_on(control)
+    return await build(run_id, control, asked_seq=asked_seq)
 
 
 async def build(run_id: UUID, control: ControlState, *, asked_seq: int | None) -> Directive:
@@ -117,6 +131,7 @@ def run_of(request: Request) -> UUID:
 
 
 async def _reply(
+    request: Request,
     stored: Stored,
     refused: tuple[Refusal, ...],
     control: ControlState,
@@ -124,7 +139,7 @@ async def _reply(
     judged: bool,
     waited: float | None = None,
 ) -> Response:
-    directive = await build(stored.run.id, control, asked_seq=stored.asked_seq)
+    directive = await _directive(request, stored.run.id, control, asked_seq=stored.asked_seq)
     reply = TurnsReply(
         accepted=stored.accepted,
         duplicates=stored.duplicates,
@@ -137,7 +152,8 @@ async def _reply(
     headers: tuple[tuple[bytes, bytes], ...] = ()
     if waited is not None:
         headers = ((b"preference-applied", f"wait={waited:g}".encode()),)
-    sent = told(stored.run.id, control) if waited is not None else None
+    is_told = waited is not None and not request.key.reports_only
+    sent = told(stored.run.id, control) if is_told else None
     return Response(200, _replies.dump_json(reply), headers=headers, sent=sent)
 
 

@@ -13,11 +13,12 @@ from rest_framework.permissions import SAFE_METHODS, BasePermission
 from rest_framework.request import Request
 
 from missioncontrol.accounts import people
-from missioncontrol.accounts.models import AgentKey, Membership, Role, Scope
+from missioncontrol.accounts.models import AgentKey, PersonalToken, Role, Scope
 from missioncontrol.accounts.reach import KeyHolder
-from missioncontrol.accounts.selectors import find_personal_token
+from missioncontrol.accounts.selectors import find_personal_token, memberships_of
 from missioncontrol.accounts.services import note_use
 from missioncontrol.accounts.tokens import AGENT_PREFIX, PERSON_PREFIX, digest
+from missioncontrol.api import uses
 from missioncontrol.api.keys import find_holder
 from missioncontrol.clock import now
 from missioncontrol.errors import (
@@ -54,7 +55,8 @@ class AgentKeyAuthentication(BaseAuthentication):
             return None
         key = find_holder(digest(token))
         if key is None:
-            raise NotSignedIn("This agent key is unknown or revoked.")
+            raise NotSignedIn("This agent key is unknown, revoked or expired.")
+        uses.note_request(request, AgentKey, key.key)
         return AgentCaller(key=key), token
 
     def authenticate_header(self, request: Request) -> str:
@@ -64,7 +66,7 @@ class AgentKeyAuthentication(BaseAuthentication):
 class PersonalTokenAuthentication(BaseAuthentication):
     """`Authorization: Bearer mcu_…`."""
 
-    def authenticate(self, request: Request) -> tuple[Any, str] | None:
+    def authenticate(self, request: Request) -> tuple[Any, PersonalToken] | None:
         token = _bearer(request)
         if not token.startswith(PERSON_PREFIX):
             return None
@@ -74,7 +76,8 @@ class PersonalTokenAuthentication(BaseAuthentication):
         if known.scope == Scope.READ and request.method not in SAFE_METHODS:
             raise Forbidden("This token only reads; make one that may act.")
         note_use(known, at=now())
-        return known.user, token
+        uses.note_request(request, PersonalToken, known.pk)
+        return known.user, known
 
 
 class BrowserSession(SessionAuthentication):
@@ -118,7 +121,7 @@ def projects_of(request: Request, *, even_archived: bool = True) -> list[UUID]:
     if isinstance(caller, AgentCaller):
         return [caller.project]
     wanted = request.query_params.get("project")
-    return _narrowed(_memberships(caller, even_archived=even_archived or bool(wanted)), wanted)
+    return _narrowed(_memberships(request, even_archived=even_archived or bool(wanted)), wanted)
 
 
 def check_reach(request: Request, run_id: UUID) -> None:
@@ -129,11 +132,28 @@ def check_reach(request: Request, run_id: UUID) -> None:
     """
     if isinstance(request.user, AgentCaller):
         runs.check_reach(run_id, request.user.key)
+        note_run(request, run_id)
+
+
+def note_run(request: Request, run_id: UUID) -> None:
+    """Note that an agent's key was used on a run that it reaches."""
+    if isinstance(request.user, AgentCaller):
+        uses.note_request(request, AgentKey, request.user.key.key, run=run_id)
+
+
+def check_obeys(request: Request) -> None:
+    """Refuse an agent whose key only reports: nobody answers it, so it brings no answer.
+
+    Raises:
+        Forbidden: it is such a key.
+    """
+    if isinstance(request.user, AgentCaller) and request.user.key.reports_only:
+        raise Forbidden("This agent key only reports.")
 
 
 def writable_projects_of(request: Request) -> list[UUID]:
     """Return the projects in which a person may act."""
-    return _memberships(request.user, roles=WRITERS, even_archived=False)
+    return _memberships(request, roles=WRITERS, even_archived=False)
 
 
 def the_project(request: Request, named: UUID | None) -> UUID:
@@ -145,7 +165,7 @@ def the_project(request: Request, named: UUID | None) -> UUID:
     """
     if named is not None:
         return check_belongs(request, named)
-    live = _memberships(request.user, even_archived=False)
+    live = _memberships(request, even_archived=False)
     if len(live) != 1:
         raise InvalidRequest("project: say which of your projects.", field="project")
     return live[0]
@@ -157,7 +177,7 @@ def check_belongs(request: Request, project: UUID) -> UUID:
     Raises:
         NotFound: it is not theirs.
     """
-    if project not in _memberships(request.user):
+    if project not in _memberships(request):
         raise NotFound("The project")
     return project
 
@@ -194,8 +214,8 @@ def _check_role(
     *,
     even_archived: bool = False,
 ) -> None:
-    found = Membership.objects.filter(user=cast(Any, request.user), project=project)
-    mine = found.select_related("project").first()
+    found = memberships_of(cast(User, request.user), token=request.auth)
+    mine = found.filter(project=project).first()
     if mine is None:
         raise NotFound("The project")
     if mine.role not in roles:
@@ -220,8 +240,8 @@ def owned_projects(request: Request, *, key_id: UUID | None = None) -> list[UUID
     Raises:
         Forbidden: the key is of a project they belong to without owning it.
     """
-    owned = _memberships(request.user, roles=frozenset({Role.OWNER}))
-    mine = _memberships(request.user)
+    owned = _memberships(request, roles=frozenset({Role.OWNER}))
+    mine = _memberships(request)
     if (
         key_id
         and AgentKey.objects.filter(pk=key_id, project_id__in=set(mine) - set(owned)).exists()
@@ -250,9 +270,9 @@ def name_of(request: Request | HttpRequest) -> str:
 
 
 def _memberships(
-    user: Any, roles: frozenset[Role] = frozenset(Role), *, even_archived: bool = True
+    request: Request, roles: frozenset[Role] = frozenset(Role), *, even_archived: bool = True
 ) -> list[UUID]:
-    found = Membership.objects.filter(user=user, role__in=roles)
+    found = memberships_of(cast(User, request.user), token=request.auth).filter(role__in=roles)
     if not even_archived:
         found = found.filter(project__archived_at=None)
     return list(found.values_list("project_id", flat=True))

@@ -17,9 +17,13 @@ from uuid import UUID
 from pydantic_core import to_json
 
 from missioncontrol import origin
+from missioncontrol.accounts.models import AgentKey
 from missioncontrol.accounts.reach import KeyHolder
 from missioncontrol.accounts.tokens import AGENT_PREFIX, digest
-from missioncontrol.api import keys, limits, peers, rpc_status
+from missioncontrol.accounts.uses import Use, note
+from missioncontrol.api import keys, limits, peers, rpc_status, uses
+from missioncontrol.api.web_process import dispatcher
+from missioncontrol.clock import now
 from missioncontrol.errors import (
     InvalidRequest,
     MissionControlError,
@@ -70,6 +74,18 @@ class Request:
         """Return every value of a header, in order."""
         return [value.decode("latin1") for key, value in self.scope["headers"] if key == name]
 
+    async def note_use(self, run: UUID | None = None) -> None:
+        """Note from where its key is used, once a minute; `run`: one that it reaches."""
+        use = Use(
+            secret=AgentKey,
+            id=self.key.key,
+            address=address_of(self.scope),
+            program=uses.program_of(header(self.scope, b"user-agent")),
+            run=run,
+        )
+        if uses.is_due(use):
+            await dispatcher.run(lambda: note(use, at=now()))
+
     def query(self, name: str) -> str | None:
         """Return a query parameter's last value."""
         values = parse_qs(self.scope.get("query_string", b"").decode("latin1")).get(name)
@@ -87,7 +103,9 @@ async def serve(
         check_host(scope)
         key = await keys.holder_of(bearer(scope))
         body = await _read_body(bounded(scope, receive))
-        response = await _until_hang_up(handler(Request(scope, body, key, params)), receive)
+        request = Request(scope, body, key, params)
+        await request.note_use()
+        response = await _until_hang_up(handler(request), receive)
     except MissionControlError as error:
         response = refusal(scope, error)
     except Exception:
@@ -107,14 +125,19 @@ def admit(scope: Scope) -> Callable[[], None]:
     kind = limits.kind_of(scope["method"], scope["path"])
     if kind is None:
         return _nothing
-    peer = (scope.get("client") or ("", 0))[0]
     proof = header(scope, b"authorization") or header(scope, b"cookie")
     limits.limiter.count(
         kind,
-        address=peers.address_of(peer, header(scope, b"x-forwarded-for")),
+        address=address_of(scope),
         key=digest(proof.strip()[len("bearer ") :].strip() if _is_bearer(proof) else proof),
     )
     return limits.openings.enter() if kind == "runs" else _nothing
+
+
+def address_of(scope: Scope) -> str:
+    """Return the address that asks, as far as the proxies in between are trusted."""
+    peer = (scope.get("client") or ("", 0))[0]
+    return peers.address_of(peer, header(scope, b"x-forwarded-for"))
 
 
 def _is_bearer(proof: str) -> bool:

@@ -6,8 +6,8 @@ import asyncio
 import time
 
 from missioncontrol.accounts import reach
-from missioncontrol.accounts.models import AgentKey
 from missioncontrol.accounts.reach import KeyHolder
+from missioncontrol.accounts.selectors import line_of, live_keys
 from missioncontrol.accounts.services import note_use
 from missioncontrol.accounts.tokens import digest
 from missioncontrol.api.web_process import dispatcher
@@ -26,7 +26,7 @@ async def holder_of(token: str) -> KeyHolder:
     """Return who sends this agent key.
 
     Raises:
-        NotSignedIn: the key is unknown or revoked.
+        NotSignedIn: the key is unknown, revoked or expired.
         ProjectArchived: its project takes nothing in.
     """
     hashed, moment = digest(token), time.monotonic()
@@ -38,7 +38,7 @@ async def holder_of(token: str) -> KeyHolder:
         looking = _looking[hashed] = asyncio.ensure_future(_look_up(hashed, moment + KEPT_S))
     holder = await asyncio.shield(looking)  # who hangs up leaves it to the others
     if holder is None:
-        raise NotSignedIn("This agent key is unknown or revoked.")
+        raise NotSignedIn("This agent key is unknown, revoked or expired.")
     return holder
 
 
@@ -64,17 +64,17 @@ def find_holder(hashed: str) -> KeyHolder | None:
     Raises:
         ProjectArchived: its project takes nothing in.
     """
-    live = AgentKey.objects.filter(digest=hashed, revoked_at__isnull=True)
-    key = live.select_related("project").first()
+    at = now()
+    key = live_keys(at=at).select_related("project").filter(digest=hashed).first()
     if key is None:
         return None
     if key.project.archived_at is not None:
         raise ProjectArchived
-    note_use(key, at=now())
-    return reach.holder_of(key)
+    note_use(key, at=at)
+    return reach.holder_of(key, line=line_of(key))
 
 
 def forget(hashed: str) -> None:
-    """Drop a revoked key here; other processes know it for `KEPT_S` at most."""
+    """Drop a key that was revoked or rotated here; other processes know it for `KEPT_S` at most."""
     _known.pop(hashed, None)
     _looking.pop(hashed, None)

@@ -76,6 +76,11 @@ def directive(
     )
 
 
+def go_on(control: ControlState) -> Directive:
+    """Return the directive of a run whose agent is told nothing."""
+    return Directive(version=control.version, action=DirectiveAction.PROCEED, call=CallAction.RUN)
+
+
 def unsent_texts(run_id: UUID) -> QuerySet[Message]:
     """Return the texts that have not reached the model, oldest first."""
     waiting = Message.objects.filter(

@@ -34,7 +34,8 @@ def _remember(config: Config) -> None:
     from missioncontrol.accounts.selectors import find_agent_key
     from missioncontrol.demo.month import has_past, record_month
 
-    key, at = find_agent_key(config.projects.get(WITH_A_PAST, "")), clock.now()
+    at = clock.now()
+    key = find_agent_key(config.projects.get(WITH_A_PAST, ""), at=at)
     if key is not None and not has_past(key.project, at=at):
         record_month(key.project, at=at)
 

@@ -13,13 +13,13 @@ from channels.generic.websocket import AsyncWebsocketConsumer
 from pydantic import TypeAdapter
 
 from missioncontrol import broadcast
-from missioncontrol.accounts.models import Membership
+from missioncontrol.accounts.selectors import memberships_of
 from missioncontrol.clock import now
 from missioncontrol.decisions import selectors
 from missioncontrol.errors import NotFound
 from missioncontrol.live.audiences import audiences
 from missioncontrol.live.sharing import SharedReading
-from missioncontrol.live.signing_in import person_of
+from missioncontrol.live.signing_in import Opener, opener_of
 from missioncontrol.runs.selectors import find_run
 from missioncontrol.subscriptions import subscriber, wait_for_event
 from missioncontrol.wire.frames import Snapshot
@@ -59,20 +59,20 @@ class LiveConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]  # channels ha
     async def connect(self) -> None:
         """Accept, then refuse with a code that a browser can read."""
         await self.accept()
-        user = await database_sync_to_async(person_of)(self.scope)
-        if user is None:
+        opener = await database_sync_to_async(opener_of)(self.scope)
+        if opener is None:
             await self.close(NOT_SIGNED_IN)
             return
         try:
-            await self._begin(UUID(self.scope["path_params"]["id"]), user)
+            await self._begin(UUID(self.scope["path_params"]["id"]), opener)
         except (NotFound, ValueError):
             await self.close(NOT_YOURS)
 
-    async def _begin(self, place: UUID, user: Any) -> None:
-        projects = await database_sync_to_async(_projects_of)(user)
+    async def _begin(self, place: UUID, opener: Opener) -> None:
+        projects = await database_sync_to_async(_projects_of)(opener)
         self.place = place
         self.group = await database_sync_to_async(self.group_of)(place, projects)
-        self.mine = broadcast.person_channel(user.pk)
+        self.mine = broadcast.person_channel(opener.user.pk)
         await audiences.join(self.group, self._hear)
         await subscriber.add(self.mine, self._hear_of_access, self._lose)
         self._missed = False  # what went by before is in the snapshot
@@ -128,12 +128,12 @@ class LiveConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]  # channels ha
         if self._missed:
             await self.close(READ_ANEW)
             return False
-        user = await database_sync_to_async(person_of)(self.scope)
-        if user is None:
+        opener = await database_sync_to_async(opener_of)(self.scope)
+        if opener is None:
             await self.close(NOT_SIGNED_IN)
             return False
         try:
-            projects = await database_sync_to_async(_projects_of)(user)
+            projects = await database_sync_to_async(_projects_of)(opener)
             await database_sync_to_async(self.group_of)(self.place, projects)
         except NotFound:
             await self.close(NOT_YOURS)
@@ -183,5 +183,6 @@ class RunConsumer(LiveConsumer):
         return selectors.page(find_run(place, projects=projects), at=now())
 
 
-def _projects_of(user: Any) -> list[UUID]:
-    return list(Membership.objects.filter(user=user).values_list("project_id", flat=True))
+def _projects_of(opener: Opener) -> list[UUID]:
+    mine = memberships_of(opener.user, token=opener.token)
+    return list(mine.values_list("project_id", flat=True))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
 from urllib.parse import urlsplit
@@ -12,6 +13,7 @@ from django.contrib.auth.models import User
 from django.utils.crypto import constant_time_compare
 
 from missioncontrol import origin
+from missioncontrol.accounts.models import PersonalToken
 from missioncontrol.accounts.selectors import find_personal_token
 from missioncontrol.accounts.tokens import PERSON_PREFIX
 from missioncontrol.clock import now
@@ -20,8 +22,16 @@ PAGES = {"ws": "http", "wss": "https"}
 """The scheme of the page that may open such a socket."""
 
 
-def person_of(scope: dict[str, Any]) -> User | None:
-    """Return the person behind a socket; None: refused."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Opener:
+    """Who opens a socket; `token`: what they proved themselves with, unless it is a session."""
+
+    user: User
+    token: PersonalToken | None = None
+
+
+def opener_of(scope: dict[str, Any]) -> Opener | None:
+    """Return who is behind a socket; None: refused."""
     headers = {name.decode("latin1"): value.decode("latin1") for name, value in scope["headers"]}
     scheme = scope.get("scheme", "ws")
     if not origin.is_our_host(headers.get("host", "")):
@@ -32,14 +42,15 @@ def person_of(scope: dict[str, Any]) -> User | None:
     if not _is_our_origin(headers, scheme):
         return None
     name = origin.cookie_name(settings.SESSION_COOKIE_NAME, scheme)
-    return _by_session(headers.get("cookie", ""), name)
+    user = _by_session(headers.get("cookie", ""), name)
+    return Opener(user=user) if user else None
 
 
-def _by_token(token: str) -> User | None:
+def _by_token(token: str) -> Opener | None:
     if not token.startswith(PERSON_PREFIX):
         return None
     known = find_personal_token(token, at=now())
-    return known.user if known else None
+    return Opener(user=known.user, token=known) if known else None
 
 
 def _is_our_origin(headers: dict[str, str], scheme: str) -> bool:

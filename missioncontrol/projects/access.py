@@ -7,7 +7,7 @@ its person belongs to, for it opens all of them.
 from __future__ import annotations
 
 from collections.abc import Collection
-from datetime import datetime, time
+from datetime import datetime, time, timedelta
 from typing import Any
 from uuid import UUID
 
@@ -25,6 +25,7 @@ from missioncontrol.accounts.models import (
     Reach,
     Scope,
 )
+from missioncontrol.accounts.selectors import live_keys
 from missioncontrol.accounts.services import Minted
 from missioncontrol.errors import Forbidden, InvalidRequest, NotFound, ProjectArchived
 from missioncontrol.notify import devices, sign_out_notices
@@ -34,27 +35,85 @@ from missioncontrol.wire.events import AccessChanged
 
 LONGEST_NAME = 100
 MOST_LIVE = 50
+OVERLAP = timedelta(hours=24)
+LONGEST_OVERLAP = timedelta(days=30)
 
 
 @transaction.atomic
 def make_agent_key(
-    project_id: UUID, *, name: str, by: str, at: datetime, reach: Reach = Reach.OWN, agent: str = ""
+    project_id: UUID,
+    *,
+    name: str,
+    by: str,
+    at: datetime,
+    reach: Reach = Reach.OWN,
+    agent: str = "",
+    reports_only: bool = False,
+    expires_at: datetime | None = None,
 ) -> Minted[AgentKey]:
-    """Make one more key for a project's agents; the others stay, so keys can be rotated.
+    """Make one more key for a project's agents; the others stay.
 
     Raises:
-        InvalidRequest: it has no name, is limited to an agent without one, or is one too many.
+        InvalidRequest: it has no name, is limited to an agent without one, would be over
+            before it began, or is one too many.
     """
     name = _checked(name)
     agent = _checked(agent, field="agent") if reach == Reach.AGENT else ""
-    if AgentKey.objects.filter(project_id=project_id, revoked_at=None).count() >= MOST_LIVE:
-        raise InvalidRequest(f"At most {MOST_LIVE} live keys; revoke one first.")
+    _check_to_come(expires_at, at=at)
     project = Project.objects.get(pk=project_id)
+    _check_room(project, at=at)
     made = services.mint_agent_key(
-        project=project, name=name, by=by, at=at, reach=reach, agent=agent
+        project=project,
+        name=name,
+        by=by,
+        at=at,
+        reach=reach,
+        agent=agent,
+        reports_only=reports_only,
+        expires_at=expires_at,
     )
     what = f"made the agent key {_named(made.row)}{_reach_of(made.row)}"
     _record([project_id], what, by=by, at=at)
+    return made
+
+
+@transaction.atomic
+def rotate_agent_key(
+    key_id: UUID, *, projects: Collection[UUID], overlap: timedelta, by: str, at: datetime
+) -> Minted[AgentKey]:
+    """Make the key that takes another's place: it reaches what that one reaches, and its runs.
+
+    The old one goes on for `overlap`, unless it is over before; the new one lives as long as
+    the old one was to live.
+
+    Raises:
+        NotFound: none of these projects has it.
+        InvalidRequest: it is over already, or the overlap is too long.
+    """
+    if not timedelta(0) <= overlap <= LONGEST_OVERLAP:
+        hours = LONGEST_OVERLAP // timedelta(hours=1)
+        raise InvalidRequest(f"overlap_hours: expected 0 to {hours}.", field="overlap_hours")
+    old = _held_key(key_id, projects)
+    if not live_keys(at=at).filter(pk=old.pk).exists():
+        raise InvalidRequest("This key is over; make a new one.")
+    _check_room(old.project, at=at)
+    line = old.line or old.id
+    made = services.mint_agent_key(
+        project=old.project,
+        name=old.name,
+        by=by,
+        at=at,
+        reach=Reach(old.reach),
+        agent=old.agent,
+        reports_only=old.reports_only,
+        expires_at=at + (old.expires_at - old.created_at) if old.expires_at else None,
+        line=line,
+    )
+    until = min(old.expires_at or at + overlap, at + overlap)
+    AgentKey.objects.filter(pk=old.pk).update(line=line, expires_at=until)
+    when = f"ends at {until:%Y-%m-%d %H:%M} UTC" if overlap else "ended at once"
+    what = f"rotated the agent key {_named(old)} to {_named(made.row)}; the old one {when}"
+    _record([old.project_id], what, by=by, at=at)
     return made
 
 
@@ -67,9 +126,7 @@ def revoke_agent_key(
     Raises:
         NotFound: none of these projects has it.
     """
-    key = AgentKey.objects.filter(pk=key_id, project_id__in=projects).first()
-    if key is None:
-        raise NotFound("The key")
+    key = _held_key(key_id, projects)
     if services.revoke_agent_key(key=key, at=at):
         _record([key.project_id], f"revoked the agent key {_named(key)}", by=by, at=at)
     return key
@@ -94,20 +151,26 @@ def exchange_code(code: str, *, name: str, on: str, at: datetime) -> Minted[Agen
 
 @transaction.atomic
 def make_token(
-    user: User, *, name: str, scope: Scope, expires_at: datetime | None, by: str, at: datetime
+    user: User,
+    *,
+    name: str,
+    scope: Scope,
+    project: UUID | None = None,
+    expires_at: datetime | None,
+    by: str,
+    at: datetime,
 ) -> Minted[PersonalToken]:
-    """Make a token for a person's scripts.
+    """Make a token for a person's scripts; `project`: the only one it opens.
 
     Raises:
         InvalidRequest: it has no name, or would be over before it began.
     """
     name = _checked(name)
-    if expires_at is not None and expires_at <= at:
-        raise InvalidRequest("expires_at: expected a time to come.", field="expires_at")
+    _check_to_come(expires_at, at=at)
     if PersonalToken.objects.filter(user=user, revoked_at=None).count() >= MOST_LIVE:
         raise InvalidRequest(f"At most {MOST_LIVE} live tokens; revoke one first.")
     made = services.mint_personal_token(
-        user=user, name=name, scope=scope, expires_at=expires_at, at=at
+        user=user, name=name, scope=scope, project=project, expires_at=expires_at, at=at
     )
     _record(_projects_of(user), f"made the personal token {_named(made.row)}", by=by, at=at)
     return made
@@ -219,6 +282,25 @@ def end_other_sessions(*, user: User, kept: str | None, by: str, at: datetime) -
     return ended
 
 
+def _held_key(key_id: UUID, projects: Collection[UUID]) -> AgentKey:
+    """Return a key of these projects, its row held: of two that rotate it, one finds it over."""
+    found = AgentKey.objects.select_for_update(no_key=True, of=("self",))
+    key = found.select_related("project").filter(pk=key_id, project_id__in=projects).first()
+    if key is None:
+        raise NotFound("The key")
+    return key
+
+
+def _check_room(project: Project, *, at: datetime) -> None:
+    if live_keys(at=at).filter(project=project).count() >= MOST_LIVE:
+        raise InvalidRequest(f"At most {MOST_LIVE} live keys; revoke one first.")
+
+
+def _check_to_come(expires_at: datetime | None, *, at: datetime) -> None:
+    if expires_at is not None and expires_at <= at:
+        raise InvalidRequest("expires_at: expected a time to come.", field="expires_at")
+
+
 def _checked(name: str, *, field: str = "name") -> str:
     name = " ".join(name.replace("\0", "").split())
     if not 0 < len(name) <= LONGEST_NAME:
@@ -227,10 +309,13 @@ def _checked(name: str, *, field: str = "name") -> str:
 
 
 def _reach_of(key: AgentKey) -> str:
-    """Say what a key reaches, where that is more than its own runs."""
-    if key.reach == Reach.AGENT:
-        return f", for the runs of “{key.agent}”"
-    return ", for the whole project" if key.reach == Reach.PROJECT else ""
+    """Say what a key reaches, where that is more than its own runs, and where it only reports."""
+    told = {
+        Reach.AGENT: f", for the runs of “{key.agent}”",
+        Reach.PROJECT: ", for the whole project",
+    }
+    only = ", which only reports" if key.reports_only else ""
+    return told.get(Reach(key.reach), "") + only
 
 
 def _named(row: AgentKey | PersonalToken) -> str:

@@ -12,10 +12,12 @@ from uuid import UUID
 from django.conf import settings
 from pydantic import Field
 
+from guard.adapters.capabilities import Capabilities, EndBy
 from guard.wire import Mode
 from missioncontrol import outbound
-from missioncontrol.accounts.models import AgentKey, Project, Reach
+from missioncontrol.accounts.models import Project, Reach
 from missioncontrol.accounts.reach import KeyHolder
+from missioncontrol.accounts.selectors import live_keys
 from missioncontrol.errors import Forbidden, InvalidRequest, NotFound
 from missioncontrol.ids import new_id
 from missioncontrol.runs import journal, lineage, rows
@@ -30,6 +32,14 @@ WORKSPACE_LIMIT = 2000
 UNSPENT = Decimal("0.000000")
 """As the database gives it: what is told at the opening is what is read later."""
 
+
+REPORTS_ONLY = Capabilities(
+    hold=False,
+    inject=(),
+    terminate=EndBy.NOT,
+    why=dict.fromkeys(("hold", "inject", "terminate"), "Its agent key only reports."),
+)
+"""What can be done to a run whose key is told nothing."""
 
 Controller = Annotated[
     UUID | Annotated[str, Field(max_length=500)], Field(union_mode="left_to_right")
@@ -82,17 +92,19 @@ def open_run(
     """
     known = _by_key(project, request.key)
     if known is not None:
-        _join(known, opener)
+        _join(known, opener, at=at)
         _await_parent(known, request)
         return known, False
     if opener is not None and opener.reach == Reach.AGENT:
         request = _named(request, opener)
+    if opener is not None and opener.reports_only:
+        request = replace(request, capabilities=REPORTS_ONLY.as_mapping())
     _check_choice(project, request)
     request = _masked(request)
     with journal.holding_project(project.pk):
         known = _by_key(project, request.key)
         if known is not None:
-            _join(known, opener)
+            _join(known, opener, at=at)
             return known, False
         run = _create(project, request, by=by, at=at, observed_only=observed_only, opener=opener)
         return run, True
@@ -105,15 +117,15 @@ def _named(request: OpenRun, opener: KeyHolder) -> OpenRun:
     return replace(request, agent=opener.agent)
 
 
-def _join(run: Run, opener: KeyHolder | None) -> None:
+def _join(run: Run, opener: KeyHolder | None, *, at: datetime) -> None:
     """Let a key join a run by the run's key, if it reaches it or nobody else does.
 
-    A run whose key was revoked goes on with the next one: so keys can be rotated.
+    A run whose key is over goes on with the next one: so keys can be rotated.
     """
     if opener is None or opener.reaches(opened_by=run.opened_by, agent=run.agent):
         return
-    living = AgentKey.objects.filter(revoked_at=None)
-    is_anothers = run.opened_by is not None and living.filter(pk=run.opened_by).exists()
+    by = run.opened_by
+    is_anothers = by is not None and live_keys(at=at).filter(pk=by).exists()
     if opener.reach != Reach.OWN or is_anothers:
         raise Forbidden("Another agent key opened this run; this one does not reach it.")
     run.opened_by = opener.key

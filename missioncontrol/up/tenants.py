@@ -52,14 +52,14 @@ def _ensure_key(
     at: datetime,
     mode: Mode = Mode.PAUSE,
 ) -> tuple[AgentKey, str]:
-    """Return the key in a file of DIR; a revoked one is replaced by a new one."""
+    """Return the key in a file of DIR; one that is over is replaced by a new one."""
     kept = data.read_secret(file)
-    if kept and (known := selectors.find_agent_key(kept)):
+    if kept and (known := selectors.find_agent_key(kept, at=at)):
         return known, kept
     project = _ensure_project(owner, name, mode, at)
     if kept:
         adopted = services.adopt_agent_key(project=project, name=file, secret=kept, at=at)
-        if adopted.revoked_at is None:
+        if selectors.live_keys(at=at).filter(pk=adopted.pk).exists():
             return adopted, kept
     minted = services.mint_agent_key(project=project, name=file, at=at, reach=Reach.PROJECT)
     write_private(data.path / file, minted.secret)

@@ -21,10 +21,15 @@ class AgentKeyRow:
     """Which runs it speaks for: those it opened, those of `agent`, all of the project."""
     agent: str
     """Whose runs it reaches; empty unless `reach` is `agent`."""
+    reports_only: bool
+    """Its agent is told nothing: it cannot be held, corrected or ended with it."""
     created_at: datetime
     created_by: str
+    expires_at: datetime | None
     last_used_at: datetime | None
     """To the minute."""
+    last_used_from: str | None
+    """The address."""
     revoked_at: datetime | None
 
 
@@ -73,9 +78,12 @@ class TokenRow:
     name: str
     prefix: str
     scope: Literal["read", "write"]
+    project: UUID | None
+    """The only one it opens; None: all of its person's."""
     created_at: datetime
     expires_at: datetime | None
     last_used_at: datetime | None
+    last_used_from: str | None
     revoked_at: datetime | None
 
 
@@ -83,3 +91,38 @@ class TokenRow:
 class MadeToken(TokenRow):
     secret: str
     """Readable in this answer and never again."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UsedFrom:
+    """A place where a secret was used; both empty: further places, too many to tell apart."""
+
+    address: str
+    program: str
+    """As it calls itself."""
+    since: datetime
+    until: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UsedOn:
+    """A run that a key was used on."""
+
+    run: UUID
+    name: str
+    status: str
+    is_its_own: bool
+    """The key opened it."""
+    turns: int
+    since: datetime
+    until: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SecretUses:
+    """Who used a key or a token, where and for what: for when it has leaked."""
+
+    places: tuple[UsedFrom, ...]
+    """The last one first; to the minute."""
+    runs: tuple[UsedOn, ...]
+    """The last one first, at most 200; a token has none."""

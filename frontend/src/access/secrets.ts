@@ -12,6 +12,7 @@ export interface ListedSecret extends Secret {
   prefix: string;
   created_at: string;
   last_used_at: string | null;
+  last_used_from: string | null;
   created_by?: string;
 }
 
@@ -24,6 +25,10 @@ export type Life = "week" | "month" | "year" | "good";
 
 export const LIVES: readonly Life[] = ["week", "month", "year", "good"];
 const DAYS: Record<Life, number | null> = { week: 7, month: 30, year: 365, good: null };
+
+/** How many hours an old key goes on beside the one that takes its place. */
+export const OVERLAPS = ["0", "24", "168"] as const;
+export type Overlap = (typeof OVERLAPS)[number];
 
 /** When it was over, or null while it works. */
 export function endOf(secret: Secret, now: Date): string | null {

@@ -623,6 +623,40 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/keys/{key_id}/rotate/": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** @description Make the key that takes this one's place; owners only. Both live for a while. */
+        post: operations["keys_rotate"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/keys/{key_id}/uses/": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** @description Tell from where and on which runs an agent key was used; owners only. */
+        get: operations["keys_uses"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/me/": {
         parameters: {
             query?: never;
@@ -1440,6 +1474,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/tokens/{token_id}/uses/": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** @description Tell from where one of your tokens was used. */
+        get: operations["tokens_uses"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/views/": {
         parameters: {
             query?: never;
@@ -1623,6 +1674,8 @@ export interface components {
             created_at: string;
             /** Created By */
             created_by: string;
+            /** Expires At */
+            expires_at: string | null;
             /**
              * Id
              * Format: uuid
@@ -1630,6 +1683,8 @@ export interface components {
             id: string;
             /** Last Used At */
             last_used_at: string | null;
+            /** Last Used From */
+            last_used_from: string | null;
             /** Name */
             name: string;
             /** Prefix */
@@ -1644,6 +1699,8 @@ export interface components {
              * @enum {string}
              */
             reach: "own" | "agent" | "project";
+            /** Reports Only */
+            reports_only: boolean;
             /** Revoked At */
             revoked_at: string | null;
         };
@@ -3985,6 +4042,8 @@ export interface components {
             created_at: string;
             /** Created By */
             created_by: string;
+            /** Expires At */
+            expires_at: string | null;
             /**
              * Id
              * Format: uuid
@@ -3992,6 +4051,8 @@ export interface components {
             id: string;
             /** Last Used At */
             last_used_at: string | null;
+            /** Last Used From */
+            last_used_from: string | null;
             /** Name */
             name: string;
             /** Prefix */
@@ -4006,6 +4067,8 @@ export interface components {
              * @enum {string}
              */
             reach: "own" | "agent" | "project";
+            /** Reports Only */
+            reports_only: boolean;
             /** Revoked At */
             revoked_at: string | null;
             /** Secret */
@@ -4100,10 +4163,14 @@ export interface components {
             id: string;
             /** Last Used At */
             last_used_at: string | null;
+            /** Last Used From */
+            last_used_from: string | null;
             /** Name */
             name: string;
             /** Prefix */
             prefix: string;
+            /** Project */
+            project: string | null;
             /** Revoked At */
             revoked_at: string | null;
             /**
@@ -4390,6 +4457,7 @@ export interface components {
          * @description A key to make; `project` where the person has several.
          *
          *     It speaks for the runs it opens, or for those of `agent`, or for the whole project.
+         *     Without `expires_at` it lives until it is revoked.
          */
         NewAgentKey: {
             /**
@@ -4397,6 +4465,11 @@ export interface components {
              * @default
              */
             agent: string;
+            /**
+             * Expires At
+             * @default null
+             */
+            expires_at: string | null;
             /** Name */
             name: string;
             /**
@@ -4406,6 +4479,11 @@ export interface components {
             project: string | null;
             /** @default own */
             reach: components["schemas"]["Reach-Input"];
+            /**
+             * Reports Only
+             * @default false
+             */
+            reports_only: boolean;
         };
         /**
          * NewAllowlistEntry
@@ -4617,7 +4695,8 @@ export interface components {
         };
         /**
          * NewToken
-         * @description A token to make; without `expires_at` it lives until it is revoked.
+         * @description A token to make, for one project or for all of its person's; without `expires_at` it
+         *     lives until it is revoked.
          */
         NewToken: {
             /**
@@ -4627,6 +4706,11 @@ export interface components {
             expires_at: string | null;
             /** Name */
             name: string;
+            /**
+             * Project
+             * @default null
+             */
+            project: string | null;
             /** @default read */
             scope: components["schemas"]["Scope"];
         };
@@ -5412,6 +5496,17 @@ export interface components {
          */
         Retry: "poll" | "retry" | "none";
         /**
+         * Rotation
+         * @description `overlap_hours`: how long the old key goes on; 0: it is over at once.
+         */
+        Rotation: {
+            /**
+             * Overlap Hours
+             * @default 24
+             */
+            overlap_hours: number;
+        };
+        /**
          * RunFacets
          * @description How many turns of a run there are of each kind, most first.
          */
@@ -5917,6 +6012,16 @@ export interface components {
             secret: string;
         };
         /**
+         * SecretUses
+         * @description Who used a key or a token, where and for what: for when it has leaked.
+         */
+        SecretUses: {
+            /** Places */
+            places: components["schemas"]["UsedFrom"][];
+            /** Runs */
+            runs: components["schemas"]["UsedOn"][];
+        };
+        /**
          * SeriesPoint
          * @description One turn, or several together: then the highest of each value, so that spikes stay.
          */
@@ -6214,10 +6319,14 @@ export interface components {
             id: string;
             /** Last Used At */
             last_used_at: string | null;
+            /** Last Used From */
+            last_used_from: string | null;
             /** Name */
             name: string;
             /** Prefix */
             prefix: string;
+            /** Project */
+            project: string | null;
             /** Revoked At */
             revoked_at: string | null;
             /**
@@ -6598,6 +6707,55 @@ export interface components {
              * @default 0
              */
             reasoning: number;
+        };
+        /**
+         * UsedFrom
+         * @description A place where a secret was used; both empty: further places, too many to tell apart.
+         */
+        UsedFrom: {
+            /** Address */
+            address: string;
+            /** Program */
+            program: string;
+            /**
+             * Since
+             * Format: date-time
+             */
+            since: string;
+            /**
+             * Until
+             * Format: date-time
+             */
+            until: string;
+        };
+        /**
+         * UsedOn
+         * @description A run that a key was used on.
+         */
+        UsedOn: {
+            /** Is Its Own */
+            is_its_own: boolean;
+            /** Name */
+            name: string;
+            /**
+             * Run
+             * Format: uuid
+             */
+            run: string;
+            /**
+             * Since
+             * Format: date-time
+             */
+            since: string;
+            /** Status */
+            status: string;
+            /** Turns */
+            turns: number;
+            /**
+             * Until
+             * Format: date-time
+             */
+            until: string;
         };
         /** User */
         User: {
@@ -8107,6 +8265,68 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content?: never;
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    keys_rotate: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                key_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["Rotation"];
+            };
+        };
+        responses: {
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["MadeAgentKey"];
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    keys_uses: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                key_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SecretUses"];
+                };
             };
             default: {
                 headers: {
@@ -9996,6 +10216,35 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content?: never;
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    tokens_uses: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                token_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SecretUses"];
+                };
             };
             default: {
                 headers: {

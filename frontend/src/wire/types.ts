@@ -65,6 +65,7 @@ export type InvitationRow = Schemas["InvitationRow"];
 export type MadeInvitation = Schemas["MadeInvitation"];
 export type AgentKey = Schemas["AgentKeyRow"];
 export type MadeAgentKey = Schemas["MadeAgentKey"];
+export type SecretUses = Schemas["SecretUses"];
 export type MadeSetupCode = Schemas["MadeSetupCode"];
 export type SetupCodeRow = Schemas["SetupCodeRow"];
 export type PersonalToken = Schemas["TokenRow"];

@@ -47,7 +47,10 @@ async def hook(request: Request) -> Response:
     event = await beside(lambda: _read(adapter, request), size=size)
     if event.is_probe:
         return await dispatcher.run(lambda: _about(request.project))
+    if request.key.reports_only:
+        event = _only_reporting(event)
     run = await dispatcher.run(lambda: _run_of(adapter, event, request.key))
+    await request.note_use(run.id)
     if event.stands_by:
         return await witness.stand_by(run, request)
     stored = await store(event, run, size=size)
@@ -62,11 +65,19 @@ async def hook(request: Request) -> Response:
         event = await dispatcher.run(lambda: _with_grant(event, run))
         if event.grant is None and (for_s := adapter.asks_for_s(event)):
             return await asking.ask(adapter, event, run.id, for_s=for_s)
-    directive = await _directive(event, run.id, control, asked_seq=stored.asked_seq)
+    directive = directives.go_on(control)
+    if not request.key.reports_only:
+        directive = await _directive(event, run.id, control, asked_seq=stored.asked_seq)
     answer = adapter.answer(event, directive)
     if answer.get("continue") is False:  # the turn ends with it, and no hook tells so
         await store(replace(event, turns=(), calls=(), presence="idle"), run, size=0)
-    return Response(200, json.dumps(answer).encode(), sent=told(run.id, control))
+    sent = None if request.key.reports_only else told(run.id, control)
+    return Response(200, json.dumps(answer).encode(), sent=sent)
+
+
+def _only_reporting(event: HookEvent) -> HookEvent:
+    """Leave out of an event what asks for an answer."""
+    return replace(event, holds=False, idles=False, asks=None, takes_messages=False)
 
 
 def _about(project_id: UUID) -> Response:
@@ -170,7 +181,7 @@ def _run_of(adapter: Adapter, event: HookEvent, key: KeyHolder) -> Run:
         relation=event.relation,
     )
     run, is_new = runs.open_run(project, request, by="agent", at=now(), opener=key)
-    if not is_new and not event.stands_by:
+    if not is_new and not event.stands_by and not key.reports_only:
         _learn(run, adapter, event)
     return run
 

@@ -39,7 +39,7 @@ async def stand_by(run: Run, request: Request) -> Response:
     is_live = await dispatcher.run(
         lambda: presence.vouch(run.id, witness=witness, for_s=presence.PROMISE_S, at=now())
     )
-    if not is_live or asked.get("carries") is not True:
+    if not is_live or asked.get("carries") is not True or request.key.reports_only:
         return _respond(over=not is_live)
     return await _deed(run.id, wait_s=wait_seconds(str(asked.get("wait", 0))))
 

@@ -62,7 +62,7 @@ async def _take(request: Request, signal: Signal) -> Response:
     encoding = _last(request, b"content-encoding")
     batch = await _aside(lambda: _read(request.body, kind, encoding, signal))
     try:
-        await _store(batch, request.key)
+        await _store(batch, request)
     except MissionControlError:
         raise
     except Exception:  # an exporter sends again what is unavailable, never what failed
@@ -91,11 +91,14 @@ def _read(body: bytes, kind: str, encoding: str, signal: Signal) -> Batch:
     return from_protobuf.read(whole, signal) if kind == PROTOBUF else from_json.read(whole, signal)
 
 
-async def _store(batch: Batch, key: KeyHolder) -> None:
+async def _store(batch: Batch, request: Request) -> None:
     """Store turns first: what is counted and kept afterwards points at them."""
     if not batch.records:
         return
+    key = request.key
     found = await _aside(lambda: _visits(batch, key))
+    for visit in found:
+        await request.note_use(visit.run.id)
     told = [visit for visit in found if visit.turns]
     arrivals = await _aside(lambda: [_arrival(visit, key.project) for visit in told])
     await asyncio.gather(*(writer.put(arrival) for arrival in arrivals))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any, cast
 from uuid import UUID
 
@@ -12,14 +12,27 @@ from django.http import HttpResponse
 from rest_framework.request import Request
 from rest_framework.views import APIView
 
-from missioncontrol.accounts import selectors
+from missioncontrol.accounts import selectors, uses
 from missioncontrol.accounts.models import AgentKey, PersonalToken, Reach, Scope
 from missioncontrol.api import auth, keys
 from missioncontrol.api.rest import json_response, page_response, read_body
 from missioncontrol.api.schema import described
 from missioncontrol.clock import now
+from missioncontrol.errors import NotFound
 from missioncontrol.projects import access
-from missioncontrol.wire.access import AgentKeyRow, MadeAgentKey, MadeToken, TokenRow
+from missioncontrol.projects.access import OVERLAP
+from missioncontrol.runs.models import Run
+from missioncontrol.wire.access import (
+    AgentKeyRow,
+    MadeAgentKey,
+    MadeToken,
+    SecretUses,
+    TokenRow,
+    UsedFrom,
+    UsedOn,
+)
+
+MOST_RUNS = 200
 
 KEY_FIELDS = (
     "id",
@@ -27,8 +40,10 @@ KEY_FIELDS = (
     "prefix",
     "reach",
     "agent",
+    "reports_only",
     "created_at",
     "created_by",
+    "expires_at",
     "last_used_at",
     "revoked_at",
 )
@@ -49,20 +64,34 @@ class NewAgentKey:
     """A key to make; `project` where the person has several.
 
     It speaks for the runs it opens, or for those of `agent`, or for the whole project.
+    Without `expires_at` it lives until it is revoked.
     """
 
     name: str
     project: UUID | None = None
     reach: Reach = Reach.OWN
     agent: str = ""
+    reports_only: bool = False
+    """Its agent is watched and told nothing."""
+    expires_at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rotation:
+    """`overlap_hours`: how long the old key goes on; 0: it is over at once."""
+
+    overlap_hours: int = OVERLAP // timedelta(hours=1)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewToken:
-    """A token to make; without `expires_at` it lives until it is revoked."""
+    """A token to make, for one project or for all of its person's; without `expires_at` it
+    lives until it is revoked.
+    """
 
     name: str
     scope: Scope = Scope.READ
+    project: UUID | None = None
     expires_at: datetime | None = None
 
 
@@ -114,6 +143,50 @@ class OneAgentKey(APIView):
         return HttpResponse(status=204)
 
 
+class RotatedAgentKey(APIView):
+    permission_classes = [auth.IsPerson]
+
+    @described("keys_rotate", takes=Rotation, returns=MadeAgentKey, status=201)
+    def post(self, request: Request, key_id: UUID) -> HttpResponse:
+        """Make the key that takes this one's place; owners only. Both live for a while."""
+        auth.check_by_hand(request)
+        hours = read_body(request, Rotation).overlap_hours
+        made = access.rotate_agent_key(
+            key_id,
+            projects=auth.owned_projects(request, key_id=key_id),
+            overlap=timedelta(hours=hours),
+            by=auth.name_of(request),
+            at=now(),
+        )
+        keys.forget(AgentKey.objects.values_list("digest", flat=True).get(pk=key_id))
+        return json_response(MadeAgentKey(**_key(made.row), secret=made.secret), status=201)
+
+
+class AgentKeyUses(APIView):
+    permission_classes = [auth.IsPerson]
+
+    @described("keys_uses", returns=SecretUses)
+    def get(self, request: Request, key_id: UUID) -> HttpResponse:
+        """Tell from where and on which runs an agent key was used; owners only."""
+        found = selectors.agent_keys(projects=auth.owned_projects(request, key_id=key_id))
+        key = found.filter(pk=key_id).first()
+        if key is None:
+            raise NotFound("The key")
+        return json_response(SecretUses(places=_places(key), runs=_used_on(key)))
+
+
+class TokenUses(APIView):
+    permission_classes = [auth.IsPerson]
+
+    @described("tokens_uses", returns=SecretUses)
+    def get(self, request: Request, token_id: UUID) -> HttpResponse:
+        """Tell from where one of your tokens was used."""
+        token = selectors.personal_tokens(_person(request)).filter(pk=token_id).first()
+        if token is None:
+            raise NotFound("The token")
+        return json_response(SecretUses(places=_places(token), runs=()))
+
+
 class Tokens(APIView):
     permission_classes = [auth.IsPerson]
 
@@ -132,6 +205,7 @@ class Tokens(APIView):
             _person(request),
             name=asked.name,
             scope=asked.scope,
+            project=asked.project and auth.check_belongs(request, asked.project),
             expires_at=asked.expires_at,
             by=auth.name_of(request),
             at=now(),
@@ -166,6 +240,7 @@ class Sessions(APIView):
 
 
 def _make_key(request: Request, project: UUID, asked: NewAgentKey) -> HttpResponse:
+    auth.check_by_hand(request)
     made = access.make_agent_key(
         project,
         name=asked.name,
@@ -173,16 +248,45 @@ def _make_key(request: Request, project: UUID, asked: NewAgentKey) -> HttpRespon
         at=now(),
         reach=asked.reach,
         agent=asked.agent,
+        reports_only=asked.reports_only,
+        expires_at=asked.expires_at,
     )
     return json_response(MadeAgentKey(**_key(made.row), secret=made.secret), status=201)
 
 
 def _key(key: AgentKey) -> dict[str, Any]:
-    return {"project": key.project_id, **{name: getattr(key, name) for name in KEY_FIELDS}}
+    return _row(key, KEY_FIELDS)
 
 
 def _token(token: PersonalToken) -> dict[str, Any]:
-    return {name: getattr(token, name) for name in TOKEN_FIELDS}
+    return _row(token, TOKEN_FIELDS)
+
+
+def _row(secret: AgentKey | PersonalToken, fields: tuple[str, ...]) -> dict[str, Any]:
+    """Show a secret's row; `last_used_from` is read with those that are listed."""
+    told = {name: getattr(secret, name) for name in fields}
+    last = getattr(secret, "last_used_from", None)
+    return {"project": secret.project_id, "last_used_from": last, **told}
+
+
+def _places(secret: AgentKey | PersonalToken) -> tuple[UsedFrom, ...]:
+    return tuple(UsedFrom(**place) for place in uses.places(secret))
+
+
+def _used_on(key: AgentKey) -> tuple[UsedOn, ...]:
+    used = uses.runs(key, most=MOST_RUNS)
+    runs = Run.objects.filter(project=key.project_id).in_bulk([use["run"] for use in used])
+    return tuple(
+        UsedOn(
+            **use,
+            name=run.name,
+            status=run.status,
+            turns=run.last_seq + 1,
+            is_its_own=run.opened_by == key.pk,
+        )
+        for use in used
+        if (run := runs.get(use["run"]))
+    )
 
 
 def _person(request: Request) -> User:

@@ -38,7 +38,7 @@ from missioncontrol.runs import selectors
 from missioncontrol.runs.lineage import Relation
 from missioncontrol.runs.models import Run
 from missioncontrol.runs.rows import run_row
-from missioncontrol.runs.services import OpenRun, open_run
+from missioncontrol.runs.services import REPORTS_ONLY, OpenRun, open_run
 from missioncontrol.wire.conversation import Conversation as ConversationRow
 from missioncontrol.wire.decisions import InterventionRow
 from missioncontrol.wire.history import HistoryRow
@@ -82,8 +82,11 @@ class Runs(APIView):
         run, is_new = open_run(
             project, asked, by=auth.name_of(request), at=at, opener=request.user.key
         )
-        if run.observed_only or (asked.capabilities and not is_new):
-            run = sessions.learn_capabilities(run.id, asked.capabilities, at=at)
+        auth.note_run(request, run.id)
+        key = request.user.key
+        if run.observed_only or (asked.capabilities and not is_new and not key.reports_only):
+            told = REPORTS_ONLY.as_mapping() if key.reports_only else asked.capabilities
+            run = sessions.learn_capabilities(run.id, told, at=at)
         return json_response(run_row(run, at=at), status=201 if is_new else 200)
 
 
@@ -105,6 +108,8 @@ class OneRun(APIView):
         auth.check_reach(request, run_id)
         projects = auth.projects_of(request)
         if isinstance(request.user, auth.AgentCaller):
+            if asked.capabilities is not None:
+                auth.check_obeys(request)
             run = self._report(run_id, asked, projects=projects, at=at)
         else:
             run = self._set_mode(request, run_id, asked)
@@ -204,6 +209,7 @@ class Choices(APIView):
     @described("choices_tell", takes=LateChoice, returns=InterventionRow, status=201, or_known=True)
     def post(self, request: Request, run_id: UUID) -> HttpResponse:
         """Tell what was chosen at the agent's terminal while the server was away."""
+        auth.check_obeys(request)
         auth.check_reach(request, run_id)
         (project,) = auth.projects_of(request)
         asked = read_body(request, LateChoice)
@@ -217,6 +223,7 @@ class Delivered(APIView):
     @described("messages_delivered")
     def post(self, request: Request, run_id: UUID, message_id: UUID) -> HttpResponse:
         """Note that an injected message reached the model."""
+        auth.check_obeys(request)
         auth.check_reach(request, run_id)
         (project,) = auth.projects_of(request)
         sessions.deliver_message(run_id, message_id, project=project, at=now())

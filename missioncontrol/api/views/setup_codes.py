@@ -51,6 +51,7 @@ class SetupCodes(APIView):
     @described("setup_codes_offer", takes=NewSetupCode, returns=MadeSetupCode, status=201)
     def post(self, request: Request) -> HttpResponse:
         """Offer a code that is good for one agent key, once, for ten minutes; owners only."""
+        auth.check_by_hand(request)
         project = auth.owned_project(request, read_body(request, NewSetupCode).project)
         OFFERS.check(str(request.user.pk))
         made = setup_codes.offer(

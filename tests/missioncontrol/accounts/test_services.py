@@ -52,7 +52,7 @@ def test_an_agent_key_is_found_by_its_text_and_stored_as_a_hash(project):
     minted = services.mint_agent_key(project=project, name="ci", at=NOW)
 
     assert minted.secret.startswith("mc_")
-    assert selectors.find_agent_key(minted.secret) == minted.row
+    assert selectors.find_agent_key(minted.secret, at=NOW) == minted.row
     assert minted.secret not in str(list(AgentKey.objects.values()))
 
 
@@ -61,7 +61,7 @@ def test_a_revoked_agent_key_is_not_found(project):
 
     assert services.revoke_agent_key(key=minted.row, at=NOW)
 
-    assert selectors.find_agent_key(minted.secret) is None
+    assert selectors.find_agent_key(minted.secret, at=NOW) is None
     assert not services.revoke_agent_key(key=minted.row, at=NOW)
 
 
@@ -70,7 +70,7 @@ def test_a_key_kept_in_a_file_is_adopted_once(project):
     again = services.adopt_agent_key(project=project, name="file", secret="mc_kept", at=NOW)
 
     assert first == again
-    assert selectors.find_agent_key("mc_kept") == first
+    assert selectors.find_agent_key("mc_kept", at=NOW) == first
 
 
 def test_a_personal_token_is_found_until_it_is_revoked(you):

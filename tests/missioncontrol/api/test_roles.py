@@ -63,6 +63,7 @@ OWNERS = {
     ("post", "projects/<uuid:project_id>/keys/"),
     ("post", "keys/"),
     ("delete", "keys/<uuid:key_id>/"),
+    ("post", "keys/<uuid:key_id>/rotate/"),
     ("post", "setup-codes/"),
     ("post", "channels/"),
     ("patch", "channels/<uuid:channel_id>/"),
@@ -79,9 +80,10 @@ OWNERS_READ = {
     "projects/<uuid:project_id>/export/",
     "projects/<uuid:project_id>/invitations/",
     "projects/<uuid:project_id>/controller-secret/",
+    "keys/<uuid:key_id>/uses/",
     "instance/",
 }
-ONES_OWN_READ = {"pairings/<uuid:pairing_id>/"}
+ONES_OWN_READ = {"pairings/<uuid:pairing_id>/", "tokens/<uuid:token_id>/uses/"}
 AGENTS_READ = {"runs/<uuid:run_id>/rules/"}
 MACHINES_READ = {"devices/certificate/"}
 """Of whoever is signed in; a machine without HTTPS of its own has none."""
