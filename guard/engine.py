@@ -15,10 +15,9 @@ from guard.events import Emit, Emitter, Reset, events_of
 from guard.policy import DEFAULT_POLICY, Policy
 from guard.reading.action import Action, read_action
 from guard.reading.attempts import Kind, ReadTurn, TurnReader, as_call
-from guard.reading.news import BRIEF, FEW, LineMemory, TermMemory, texts_in
-from guard.reading.normalize import mask_places
 from guard.reading.outcome import outcome_of
-from guard.reading.step import NEWS, Step, read_step
+from guard.reading.step import Step, read_step
+from guard.reading.terms import NEWS, TermMemory, terms_in, texts_in
 from guard.signals import Assessment, Signal
 from guard.signals import Kind as SignalKind
 from guard.turn import Turn
@@ -73,12 +72,10 @@ class Engine:
         self._emit = Emitter(emit)
         self._history = History(span)
         self._reader = TurnReader()
-        self._lines = LineMemory(_NEWS_SPAN)
         self._terms = TermMemory(_NEWS_SPAN)
         self._meter = UsageMeter(policy.budget)
         self._limit = evidence_limit(policy)
         self._turns = 0
-        self._since = 0
         self._nudged = False
         self._session: str | None = None
         self._asked: tuple[Turn, Action] | None = None
@@ -163,11 +160,10 @@ class Engine:
     def _forget(self) -> None:
         self._detectors.forget()
         self._history.clear()
-        self._terms.clear()
+        self._terms.start_afresh()
         self._reader.clear()
         self._meter.forgive_failures()
         self._corrections.take(())
-        self._since = self._turns + 1
 
     def _take_words(self, read: ReadTurn) -> Assessment:
         """Take what is no attempt; new words of a person reset all streaks."""
@@ -178,7 +174,7 @@ class Engine:
         if read.kind is Kind.PERSON:
             self._forget()
             self._emit(Reset(why="user"))
-        self._lines.note(turn.content or "", self._turns)
+        self._terms.note(terms_in(turn.content or ""), self._turns)
         return Assessment(seq=self._number(turn), score=0.0, changed=read.kind is Kind.PERSON)
 
     def _number(self, turn: Turn) -> int:
@@ -189,16 +185,13 @@ class Engine:
         before = steps if place is None else steps[:place]
         # What the agent wrote itself is entered first: its echo is no news.
         if written := _written(turn):
-            self._lines.note("\n".join(written), self._turns)
+            self._terms.note(terms_in("\n".join(written)), self._turns)
         action = self._read_action(turn)
         if turn.tool is not None:
             self._terms.note(action.words, self._turns)
-        news, ever_new = self._lines.weigh(_came_back(turn), self._turns, since=self._since)
-        outcome, gained = outcome_of(turn), 1.0
-        if outcome is not None:
-            gained = self._terms.weigh(outcome.terms, self._turns)
-        if gained < FEW and outcome is not None and len(outcome.terms) >= BRIEF:
-            news = ever_new = 0.0
+        outcome = outcome_of(turn)
+        came = outcome.terms if outcome else frozenset() if turn.tool else action.words
+        news, ever_new = self._terms.weigh(came, self._turns)
         nature = self._detectors.nature_of(turn)
         nudged, self._nudged = self._nudged, False
         step = read_step(
@@ -206,7 +199,6 @@ class Engine:
             seq=self._number(turn),
             outcome=outcome,
             news=news,
-            gained=gained,
             before=before,
             action=action,
             nature=nature,
@@ -244,7 +236,6 @@ class Engine:
             seq=0,
             outcome=outcome_of(call),
             news=0.0,
-            gained=0.0,
             before=(),
             nature=nature,
             keep_verbatim=False,
@@ -271,13 +262,3 @@ def _written(turn: Turn) -> list[str]:
     if turn.content and turn.tool is not None:
         texts.append(turn.content)
     return [text for text in texts if "\n" in text]
-
-
-def _came_back(turn: Turn) -> str:
-    if turn.is_proposed:
-        return ""
-    if turn.tool is None:
-        return turn.content or ""
-    error, result = turn.error, turn.result
-    came = f"{error}\n{result}" if error and result else error or result or ""
-    return mask_places(came, turn.args)

@@ -17,7 +17,7 @@ from guard.contrib import read_rule
 from guard.detectors.base import Detector, View, once_each, turns_of
 from guard.policy import Policy
 from guard.policy.fields import Section, Within
-from guard.reading.similarity import Vector, cosine
+from guard.reading.embedding import Vector, cosine
 from guard.reading.step import Step
 from guard.signals import Evidence, Kind, Signal
 

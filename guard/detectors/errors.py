@@ -16,7 +16,8 @@ from guard.detectors.base import (
 )
 from guard.policy import Policy
 from guard.reading.arguments import ALIKE, NEAR
-from guard.reading.step import NEWS, Step
+from guard.reading.step import Step
+from guard.reading.terms import NEWS
 from guard.signals import Kind, Signal
 
 _PATIENCE = 3

@@ -10,8 +10,8 @@ from guard.detectors.flicker import flickering
 from guard.detectors.history import History
 from guard.policy import Policy
 from guard.reading.messages import only_announces
-from guard.reading.similarity import ALIKE, cosine
-from guard.reading.step import FEW_TERMS, NEWS, Step
+from guard.reading.step import FEW_TERMS, Step
+from guard.reading.terms import NEWS, SAME_WORDS, likeness
 from guard.signals import Kind, Signal
 
 _PERIODS = range(2, 9)
@@ -104,7 +104,7 @@ class Repeat(Detector):
             repeats=len(tail) // period,
             score=min(1.0, len(tail) / needed),
             similarity=round(likeness, 3),
-            threshold=ALIKE if likeness < 1.0 else 1.0,
+            threshold=SAME_WORDS if likeness < 1.0 else 1.0,
         )
 
     def _needed(self, tail: Sequence[Step], period: int, *, blind: bool) -> int:
@@ -194,12 +194,12 @@ def _is_again(earlier: Step, later: Step, known: Step, *, alone: bool) -> bool:
 def _says_again(earlier: Step, later: Step) -> bool:
     """Tell whether a message says what another said, nearly in its words."""
     anew = len(later.terms - earlier.terms)
-    return anew <= FEW_TERMS + 1 and cosine(earlier.vector, later.vector) >= ALIKE
+    return anew <= FEW_TERMS + 1 and likeness(earlier.words, later.words) >= SAME_WORDS
 
 
 def _likeness(earlier: Step, later: Step) -> float:
     same = earlier.is_call or earlier.request == later.request
-    return 1.0 if same else min(1.0, cosine(earlier.vector, later.vector))
+    return 1.0 if same else likeness(earlier.words, later.words)
 
 
 def _is_one(tail: Sequence[Step]) -> bool:
@@ -238,7 +238,7 @@ def _ends_streak(step: Step, newest: Step, *, failing: bool) -> bool:
     if not step.is_call:
         if newest.is_call:  # one's own words are talk, another's may be an answer
             return not is_own and step.tells_something
-        return is_own or step.news >= NEWS
+        return is_own or step.progressed or step.tells_something
     if not is_own:
         return step.acted or (not newest.is_call and step.news >= NEWS)
     return step.progressed or not step.outcome_known or (step.fresh and not failing)

@@ -21,9 +21,8 @@ from guard.policy import Policy
 from guard.policy.renamed import FITTED_AT
 from guard.reading.arguments import NEAR
 from guard.reading.messages import only_announces
-from guard.reading.news import ALIKE, BRIEF, FEW, MANY, likeness
-from guard.reading.similarity import overlap
 from guard.reading.step import FEW_TERMS, Step
+from guard.reading.terms import ALIKE, BRIEF, FEW, MANY, SAME_WORDS, likeness
 
 GAINS = (
     "same",
@@ -56,7 +55,6 @@ _ELSEWHERE = {
     "other_question": "",
 }
 _ACKNOWLEDGEMENT = 200
-_SAME_WORDS = 0.8
 
 
 class Weight(NamedTuple):
@@ -257,9 +255,9 @@ def _tell_alike(step: Step, terms: frozenset[str], old: Step, known: frozenset[s
     if step.request == old.request:
         # "… You have one step left": the same answer and a remark.
         return len(terms & known) >= ALIKE * min(len(terms), len(known))
-    if step.gained >= MANY:
+    if step.news >= MANY:
         return False
-    return likeness(terms, known) >= (ALIKE if step.gained >= FEW else _SIMILAR)
+    return likeness(terms, known) >= (ALIKE if step.news >= FEW else _SIMILAR)
 
 
 def _relate(step: Step, old: Step) -> str:
@@ -324,7 +322,7 @@ def _rewords(step: Step, old: Step) -> bool:
     anew = step.terms - old.terms
     if step.shows or len(anew) > FEW_TERMS or any(term.isdigit() for term in anew):
         return False
-    return overlap(old.words, step.words) >= _SAME_WORDS
+    return likeness(old.words, step.words) >= SAME_WORDS
 
 
 # --- what it brings -------------------------------------------------------------
@@ -341,9 +339,9 @@ def _find_news(step: Step, before: Sequence[Step], repeats: str) -> str:
     if step.failed:
         return "" if any(step.failure == old.failure for old in before) else "new_failure"
     last = next((old for old in reversed(before) if old.verb == step.verb), None)
-    if step.gained < MANY and last is not None and last.failed:
+    if step.news < MANY and last is not None and last.failed:
         return "better"
-    return "news" if step.gained >= MANY else "some_news" if step.gained >= FEW else ""
+    return "news" if step.news >= MANY else "some_news" if step.news >= FEW else ""
 
 
 def _find_new_words(step: Step) -> str:

@@ -18,8 +18,8 @@ from guard.detectors.base import (
 )
 from guard.policy import Policy
 from guard.reading.arguments import ALIKE, NEAR
-from guard.reading.similarity import word_set
-from guard.reading.step import NEWS, Step
+from guard.reading.step import Step
+from guard.reading.terms import NEWS, words_in
 from guard.signals import Kind, Signal
 
 _PATIENCE = 2
@@ -128,7 +128,7 @@ def _one_matter(steps: Sequence[Step]) -> Sequence[Step]:
 def _are_told_apart(steps: Sequence[Step]) -> bool:
     """Each was told another id, beside its own words given back; a duration is none."""
     told = [
-        frozenset(filter(_ID.fullmatch, word_set(step.outcome.text) - step.words))
+        frozenset(filter(_ID.fullmatch, set(words_in(step.outcome.text)) - step.words))
         for step in steps
         if step.outcome
     ]

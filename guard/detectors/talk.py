@@ -9,11 +9,10 @@ from typing import ClassVar
 from guard.detectors.base import Detector, View, surest, tail_of
 from guard.detectors.history import History
 from guard.policy import Policy
-from guard.reading.embedding import likeness_by
+from guard.reading.embedding import ALIKE, likeness_by
 from guard.reading.messages import count_on, empty_tail, last_talk, only_announces
 from guard.reading.quoting import named, quoted
-from guard.reading.similarity import ALIKE
-from guard.reading.step import NEWS, Step
+from guard.reading.step import Step
 from guard.signals import Kind, Signal
 
 _MORE = 3
@@ -137,8 +136,8 @@ class Talk(Detector):
 
 def _is_matter(step: Step, newest: Step) -> bool:
     if step.is_call:
-        return step.progressed or not step.outcome_known
-    return step.agent != newest.agent and step.news >= NEWS
+        return step.progressed or step.news > 0 or not step.outcome_known
+    return step.agent != newest.agent and (step.progressed or step.tells_something)
 
 
 def _names_something(talk: Sequence[Step]) -> bool:

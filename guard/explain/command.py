@@ -14,7 +14,8 @@ from guard.explain.reasons import Explanation, Result, explain
 from guard.formats import read_recording
 from guard.policy import Policy
 from guard.printing import printable, table
-from guard.reading.step import NEWS, Step
+from guard.reading.step import Step
+from guard.reading.terms import NEWS
 from guard.replay import choose_policy
 from guard.signals import Severity, Signal
 

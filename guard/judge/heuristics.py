@@ -12,9 +12,9 @@ from guard.detectors.flicker import only_flickers
 from guard.judge.advice import advise
 from guard.judge.case import Case, Verdict
 from guard.reading.classify import waits
-from guard.reading.news import LineMemory
 from guard.reading.normalize import command_of
 from guard.reading.outcome import Outcome, outcome_of
+from guard.reading.terms import NEWS, TermMemory, terms_in
 from guard.signals import Kind
 from guard.turn import Turn
 
@@ -68,7 +68,7 @@ def _each_differs(known: list[Outcome]) -> bool:
 
 
 def _each_brings_news(known: list[Outcome]) -> bool:
-    memory = LineMemory(len(known) + 1)
-    shares = [memory.weigh(outcome.text, at, since=0)[0] for at, outcome in enumerate(known)]
+    memory = TermMemory(len(known) + 1)
+    shares = [memory.weigh(terms_in(outcome.text), at)[0] for at, outcome in enumerate(known)]
     tells = all(len(outcome.text) >= _TELLING for outcome in known)
-    return tells and all(share >= 0.5 for share in shares)  # noqa: PLR2004 - at least half is new
+    return tells and all(share >= NEWS for share in shares)

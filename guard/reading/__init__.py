@@ -2,5 +2,5 @@
 
 `attempts` puts together what belongs together, `action` reads what is asked for and
 `outcome` what came back; `step` holds both beside the steps before it. The rest compares
-texts: `arguments`, `lines`, `news`, `messages`, `similarity`, without what is `volatile`.
+texts by their `terms`, without what is `volatile`.
 """

@@ -12,9 +12,8 @@ import re
 from collections.abc import Mapping
 from itertools import chain, islice
 
-from guard.reading.news import texts_in
 from guard.reading.normalize import PLACES, canonical_json
-from guard.reading.similarity import overlap, word_set
+from guard.reading.terms import likeness, texts_in, words_in
 
 _NESTED = (dict, list, tuple, Mapping)
 _BODY = 40
@@ -38,9 +37,9 @@ _TOKENS = 8192
 _names_in = functools.lru_cache(maxsize=_TOKENS)(_NAME.findall)
 _names_and_numbers_in = functools.lru_cache(maxsize=_TOKENS)(_NAME_OR_NUMBER.findall)
 
-NEAR = 0.7
+NEAR = 0.54
 """From here on two requests are near-equal."""
-ALIKE = 0.5
+ALIKE = 1 / 3
 """Below it two requests have little in common."""
 
 
@@ -70,7 +69,7 @@ class Argument:
     def words(self) -> frozenset[str]:
         """Every word of it."""
         if self._words is None:
-            self._words = word_set(self._bounded)
+            self._words = frozenset(words_in(self._bounded))
         return self._words
 
     @property
@@ -131,22 +130,21 @@ def nearness(one: Arguments, other: Arguments, *, acts: bool) -> float:
         other: Those of another call of the same verb.
         acts: The calls change something: where they do it matters less than what.
     """
-    likeness, shares_body = 1.0, False
-    numbers_moved = False
+    least, shares_body, numbers_moved = 1.0, False, False
     for name in one.keys() | other.keys():
         first, second = one.get(name), other.get(name)
         if first is None or second is None:
-            likeness = min(likeness, ALIKE)
+            least = min(least, ALIKE)
         elif first.text == second.text:
             shares_body = shares_body or first.is_body
         elif first.is_number and second.is_number:
             numbers_moved = True
         else:
-            likeness = min(likeness, overlap(first.words, second.words))
-            shares_body = shares_body or (first.is_body and likeness >= NEAR)
+            least = min(least, likeness(first.words, second.words))
+            shares_body = shares_body or (first.is_body and least >= NEAR)
     if numbers_moved and not (acts and shares_body):
         return 0.0
-    return likeness
+    return least
 
 
 def _read(name: str, value: object) -> Argument:

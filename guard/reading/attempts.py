@@ -19,8 +19,8 @@ from enum import Enum
 from typing import Any, NamedTuple
 
 from guard.reading.messages import terms_of
-from guard.reading.news import texts_in
 from guard.reading.outcome import looks_failed
+from guard.reading.terms import texts_in
 from guard.turn import Role, Turn
 
 SUBMISSION = "hand in"

@@ -1,6 +1,7 @@
 """How alike two texts are, by one of several vectorisers; one setting chooses.
 
-`hashing` is the default: no model, no dependency (`guard.reading.similarity`). The others
+`hashing` is the default: words, pairs of neighbouring words and character 4-grams, hashed
+into 2^20 buckets; no vocabulary, no state, no download. The others
 are static word vectors, optional and read from this machine alone: `wordllama`
 ships its weights in its wheel, `model2vec:PATH` reads a directory. What each gains
 and costs on recorded runs is in docs/measurements.md.
@@ -10,13 +11,16 @@ from __future__ import annotations
 
 import functools
 import logging
+import math
+import re
 from collections.abc import Callable, Mapping
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
+from zlib import crc32
 
 from guard.errors import EmbeddingMissing, PolicyInvalid
-from guard.reading.similarity import cosine, vectorise
+from guard.reading.terms import bounded
 
 logger = logging.getLogger(__name__)
 
@@ -29,7 +33,61 @@ MODEL2VEC = "model2vec:"
 FORMS = f'"{HASHING}", "{WORDLLAMA}" or "{MODEL2VEC}PATH"'
 _LONGEST = 2_000
 _VECTORS_KEPT = 512
+_WORD = re.compile(r"\w+|[^\w\s]{2,}")
+_BUCKETS = (1 << 20) - 1
+_PAIR_WEIGHT, _GRAM_WEIGHT = 0.3, 0.35
+_GRAM, _LONGEST_WORD = 4, 40
+ALIKE = 0.86
+"""The cosine from which two messages say the same in other words: LoopGuard's threshold."""
+
+Vector = dict[int, float]
 _FILES = ("config.json", "model.safetensors", "tokenizer.json")
+
+
+@functools.lru_cache(maxsize=256)
+def vectorise(text: str) -> Vector:
+    """Turn a text into a sparse unit vector; an empty text has none.
+
+    Long texts count by their head and tail, so that the cost is bounded. The
+    vector is shared by all who ask for it: do not change it.
+    """
+    weights: Vector = {}
+    before = 0
+    for word in _WORD.findall(bounded(text, head=600, tail=300).lower()):
+        bucket, grams = _features(word)
+        weights[bucket] = weights.get(bucket, 0.0) + 1.0
+        for gram in grams:
+            weights[gram] = weights.get(gram, 0.0) + _GRAM_WEIGHT
+        if before:
+            pair = (before * 31 + bucket) & _BUCKETS
+            weights[pair] = weights.get(pair, 0.0) + _PAIR_WEIGHT
+        before = bucket
+    length = math.sqrt(sum([weight * weight for weight in weights.values()], 0.0))
+    return {bucket: weight / length for bucket, weight in weights.items()}
+
+
+def cosine(one: Vector, other: Vector) -> float:
+    """Give the cosine of two unit vectors, in [0, 1].
+
+    >>> a, b = vectorise("the config file is missing"), vectorise("the config file is missing")
+    >>> round(cosine(a, b), 6), cosine(vectorise("alpha"), vectorise(""))
+    (1.0, 0.0)
+    """
+    if len(one) > len(other):
+        one, other = other, one
+    get = other.get
+    return min(1.0, sum([weight * get(bucket, 0.0) for bucket, weight in one.items()], 0.0))
+
+
+@functools.lru_cache(maxsize=16384)
+def _features(word: str) -> tuple[int, tuple[int, ...]]:
+    short = word[:_LONGEST_WORD]
+    grams = (short[start : start + _GRAM] for start in range(0, len(short) - _GRAM + 1, 2))
+    return _bucket(word), tuple(_bucket("#" + gram) for gram in grams)
+
+
+def _bucket(feature: str) -> int:
+    return crc32(feature.encode("utf-8", "surrogatepass")) & _BUCKETS
 
 
 def is_embedding(name: str) -> bool:

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from guard.reading.similarity import bounded
+from guard.reading.terms import bounded
 
 if TYPE_CHECKING:
     from guard.reading.step import Step

@@ -9,10 +9,9 @@ from hashlib import blake2b
 from typing import Any, NamedTuple
 from zlib import crc32
 
-from guard.reading.lines import masked_lines
 from guard.reading.memo import Memo
-from guard.reading.news import BRIEF, terms_in
 from guard.reading.normalize import canonical_json, mask_places
+from guard.reading.terms import BRIEF, masked_lines, terms_in
 from guard.reading.volatile import HOLE, mask_failure
 from guard.turn import Turn
 

@@ -13,11 +13,9 @@ from guard.reading.classify import PATH_ARGUMENTS, tells_to_wait
 from guard.reading.messages import terms_of
 from guard.reading.normalize import mask_request, meant_args, one_line, write_call
 from guard.reading.outcome import Outcome, has_timed_out, is_transient
-from guard.reading.similarity import Vector, bounded, vectorise, word_set
+from guard.reading.terms import NEWS, bounded, terms_in
 from guard.turn import Role, Turn
 
-# Below this share of never-seen lines an answer brings nothing new.
-NEWS = 0.2
 # So many new terms are found in any rewording.
 FEW_TERMS = 3
 
@@ -68,9 +66,7 @@ class Step:
         call: Canonical text for people and allowlists.
         request: What is compared: equal requests ask for the same.
         outcome: What came back; None: unknown.
-        news: Share of lines never seen before, in [0, 1]; 0 where unknown, or where
-            hardly a term of them is new.
-        gained: Share of the answer's terms never seen before, in [0, 1].
+        news: Share of its terms never seen before, in [0, 1]; 0 where unknown.
         asks: The call only asks; else it acts.
         patient: It waits for something, or failed for a reason that may pass.
         moves: It moves by one step: repeating it is how it is used.
@@ -111,7 +107,6 @@ class Step:
     meaning: str
     outcome: Outcome | None
     news: float
-    gained: float
     asks: bool
     patient: bool
     moves: bool
@@ -148,7 +143,7 @@ class Step:
         self.verb, self.action_class, self.call = action.verb, action.action_class, action.call
         self.is_call, self.edits, self.runs = action.is_call, action.edits, bool(action.command)
         self.thinks, self.hands_over = action.thinks, action.hands_over
-        self.words = action.words if self.meaning is action.meaning else word_set(self.meaning)
+        self.words = action.words if self.meaning is action.meaning else terms_in(self.meaning)
         self.failed = outcome is not None and outcome.failed
         self.failure = outcome.failure if outcome else None
         self.outcome_key = outcome.key if outcome else None
@@ -185,11 +180,6 @@ class Step:
         return self.arguments.names
 
     @property
-    def vector(self) -> Vector:
-        """The meaning as a unit vector, worked out when first asked for."""
-        return vectorise(self.meaning)
-
-    @property
     def template(self) -> str | None:
         """What failed, without names: what failures of one sort have in common."""
         return self.outcome.template if self.outcome else None
@@ -224,7 +214,6 @@ def read_step(
     seq: int,
     outcome: Outcome | None,
     news: float,
-    gained: float,
     before: Sequence[Step],
     action: Action | None = None,
     nature: ToolNature | None = None,
@@ -256,7 +245,6 @@ def read_step(
         meaning=meaning,
         outcome=outcome,
         news=news,
-        gained=gained,
         asks=action.asks,
         patient=_is_patient(turn.tool, action, outcome, nature),
         moves=action.moves and not (nature and nature.retry is Retry.NONE),

@@ -22,7 +22,6 @@ _plain_shapes: set[str] = set()
 _MOST_SHAPES = 40_000
 _FEW_HINTS = 12
 _HAS_DIGIT = re.compile(r"\d")
-_DIGITS = re.compile(r"\d+")
 # Of bytes: `str.translate` looks each sign up anew for each text.
 _TO_ZERO = bytes.maketrans(b"123456789", b"000000000")
 # Marks that neither stand in a volatile word nor keep one from being volatile.
@@ -115,25 +114,18 @@ def mask_lines(lines: list[str]) -> list[str]:
     >>> mask_lines(["no figures", "ready in 0.3s"])
     ['no figures', 'ready in <~>']
     """
-    shapes = shapes_of(lines)
-    places = numbered(shapes)
+    shapes = shape_of("\n".join(lines)).split("\n")
+    places = [at for at, shape in enumerate(shapes) if "0" in shape or not shape.isascii()]
     if not places:
         return lines
     masked = lines.copy()
-    some = mask_numbered([lines[at] for at in places], [shapes[at] for at in places])
-    for place, line in zip(places, some, strict=True):
+    some = [lines[at] for at in places]
+    if suspects := _suspects("\n".join([shapes[at] for at in places])):
+        for at in _places_of(suspects, [shapes[at] for at in places]):
+            some[at] = _mask_line(some[at])
+    for place, line in zip(places, _mask_beside(some), strict=True):
         masked[place] = line
     return masked
-
-
-def shapes_of(lines: list[str]) -> list[str]:
-    """Give the shape of each line (`shape_of`)."""
-    return shape_of("\n".join(lines)).split("\n")
-
-
-def numbered(shapes: list[str]) -> list[int]:
-    """Give the places of the shapes in which a digit may stand."""
-    return [place for place, shape in enumerate(shapes) if "0" in shape or not shape.isascii()]
 
 
 def mask_job(line: str) -> str:
@@ -143,21 +135,6 @@ def mask_job(line: str) -> str:
     ('<~>', '[1] pytest')
     """
     return HOLE if line[:1] == "[" and _JOB.fullmatch(line) else line
-
-
-def zero_digits(text: str) -> str:
-    """Write every number as 0.
-
-    >>> zero_digits("page 12 of 300")
-    'page 0 of 0'
-    """
-    if not text.isascii():
-        return _DIGITS.sub("0", text)
-    # A twentieth of the expression's cost.
-    text = text.encode().translate(_TO_ZERO).decode()
-    while "00" in text:
-        text = text.replace("00", "0")
-    return text
 
 
 def shape_of(text: str) -> str:
@@ -193,14 +170,6 @@ def mask_failure(text: str) -> str:
     return _LINE_NUMBER.sub(rf"\g<1>{HOLE}", text) if _HAS_DIGIT.search(text) else text
 
 
-def mask_numbered(lines: list[str], shapes: list[str]) -> list[str]:
-    """Mask lines that may each hold a digit, in place; shapes tell which are worth a look."""
-    if suspects := _suspects("\n".join(shapes)):
-        for place in _places_of(suspects, shapes):
-            lines[place] = _mask_line(lines[place])
-    return _mask_beside(lines)
-
-
 def _suspects(shape: str) -> list[str]:
     """Give what stands in the shape of a line with a volatile word in it.
 
@@ -208,19 +177,12 @@ def _suspects(shape: str) -> list[str]:
     """
     if len(_plain_shapes) > _MOST_SHAPES:
         _plain_shapes.clear()
-    words = shape.split()
-    if shape.isascii():
-        numbered = [word for word in words if "0" in word]
-    else:
-        numbered = list(filter(_may_hold_digit, words))
-    unknown = set(numbered).difference(_plain_shapes)
-    suspects = list(filter(_may_be_volatile, unknown))
+    unknown = set(shape.split()).difference(_plain_shapes)
+    suspects = [
+        word for word in unknown if ("0" in word or not word.isascii()) and _may_be_volatile(word)
+    ]
     _plain_shapes.update(unknown.difference(suspects))
     return suspects + [hint for hint in _TEMPORARY if hint in shape]
-
-
-def _may_hold_digit(shape: str) -> bool:
-    return "0" in shape or not shape.isascii()
 
 
 def _may_be_volatile(shape: str) -> bool:

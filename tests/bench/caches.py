@@ -6,7 +6,6 @@ import functools
 import sys
 
 from guard.reading import volatile
-from guard.reading.lines import Lines
 from guard.reading.memo import Memo
 
 
@@ -17,6 +16,6 @@ def empty_our_caches() -> None:
             for value in list(vars(module).values()):
                 if isinstance(value, functools._lru_cache_wrapper):
                     value.cache_clear()
-                elif isinstance(value, Memo | Lines):
+                elif isinstance(value, Memo):
                     value.clear()
     volatile._plain_shapes.clear()

@@ -12,7 +12,7 @@ from tests.guard.build import a_call
 
 def steps_of(*calls):
     return [
-        read_step(call, seq=seq, outcome=outcome_of(call), news=0.0, gained=0.0, before=())
+        read_step(call, seq=seq, outcome=outcome_of(call), news=0.0, before=())
         for seq, call in enumerate(calls)
     ]
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from guard.reading.lines import masked_lines
+from guard.reading.terms import masked_lines
 from guard.reading.volatile import _plain_shapes, mask_failure, mask_scratch, mask_volatile
 
 HOLE = "<~>"
