@@ -132,8 +132,8 @@ CELERY_WORKER_HIJACK_ROOT_LOGGER = False
 CELERY_TASK_DEFAULT_QUEUE = f"{BROKER_PREFIX}-oversight"
 WORKERS = env.number("MISSIONCONTROL_WORKERS", 2)
 """Among how many detectors runs are divided; web and `up` must agree."""
-DETECT_QUEUES = [f"{BROKER_PREFIX}:detect:{number}" for number in range(max(1, WORKERS))]
-"""Each run's turns wait in one of these lists, so that one detector sees them all."""
+DETECT_QUEUES = [f"{BROKER_PREFIX}-detect-{number}" for number in range(max(1, WORKERS))]
+"""Each run's turns wait in one of these queues, so that one detector sees them all."""
 DETECTOR_MEMORY = env.number(
     "MISSIONCONTROL_DETECTOR_MEMORY_MB", 0
 ) * 1_000_000 or memory.of_machine() // 4 // len(DETECT_QUEUES)
@@ -167,8 +167,10 @@ if JUDGE is not None:
         for name in ("judge", "answer")
     }
 CELERY_TASK_QUEUES = {  # a worker that names none serves them all
-    name: {"exchange": name, "routing_key": name}
-    for name in (CELERY_TASK_DEFAULT_QUEUE, *([JUDGE_QUEUE] if JUDGE else []))
+    # Detection is asked for again until it is done: noting each message as unacknowledged, and
+    # striking it out, would cost as much as a small detection.
+    name: {"exchange": name, "routing_key": name, "no_ack": name in DETECT_QUEUES}
+    for name in (CELERY_TASK_DEFAULT_QUEUE, *DETECT_QUEUES, *([JUDGE_QUEUE] if JUDGE else []))
 }
 CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
 CELERY_BROKER_TRANSPORT_OPTIONS = {

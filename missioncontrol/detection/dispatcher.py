@@ -1,6 +1,6 @@
 """The dispatcher of a web process: ask for detection, and wake requests that wait.
 
-A run's turns wait in one detector's list, so that the engine of a run lives in one process.
+A run's turns wait in one detector's queue, so that the engine of a run lives in one process.
 Dispatches are coalesced: one a detector is in flight, covering every run that was asked for
 meanwhile. What gets no answer is sent to a worker after two seconds, and the database is
 read first, since only the reply may be lost; after a second time-out this process detects
@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import asyncio
 import itertools
-import json
 import logging
 from collections import defaultdict
 from collections.abc import Callable, Iterable
@@ -213,7 +212,7 @@ class Dispatcher:
 
     async def _push(self, queue: WorkerQueue, told: dict[str, Any]) -> None:
         try:
-            await self._broker.lpush(queue.name, json.dumps(told))
+            await self._broker.lpush(queue.name, tasks.detect_message(told))
         except (RedisError, OSError) as fault:  # sent again, and swept
             logger.warning("dispatcher: sending failed: %s", fault)
 

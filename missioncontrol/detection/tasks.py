@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import gc
+import json
 import logging
 from collections.abc import Collection, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict
 from datetime import UTC, datetime, timedelta
 from typing import Any
-from uuid import UUID
+from uuid import UUID, uuid4
 
 from celery import shared_task
 from celery.signals import worker_init
@@ -52,10 +53,27 @@ def warm_up(**_: Any) -> None:
 
 @shared_task(acks_late=True)
 def detect(runs: Sequence[str], reply_to: str, number: int) -> None:
-    """Judge what is new of runs whose detector is silent, and tell the process that asked."""
+    """Judge what is new of these runs, and tell the process that asked."""
     connection.close_if_unusable_or_obsolete()
     control_states = detect_now([UUID(run_id) for run_id in runs])
     broadcast.to_channel(reply_to, judged_reply(number, control_states))
+
+
+def detect_message(told: Mapping[str, Any]) -> str:
+    """Write the arguments of `detect` as an entry of a queue at the broker.
+
+    What Celery's protocol needs and no more, in the envelope that kombu reads from Redis:
+    `apply_async` takes four times as long, for what the dispatcher has no use for.
+    """
+    return json.dumps(
+        {
+            "body": json.dumps(((), told, {})),
+            "content-type": "application/json",
+            "content-encoding": "utf-8",
+            "headers": {"task": detect.name, "id": (task_id := uuid4().hex), "lang": "py"},
+            "properties": {"delivery_tag": task_id, "delivery_info": {}},
+        }
+    )
 
 
 def judged_reply(number: int, control_states: Mapping[UUID, ControlState]) -> dict[str, Any]:

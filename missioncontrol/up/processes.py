@@ -70,28 +70,25 @@ def detectors(data: DataDir) -> list[Command]:
     """Detect, each the runs that wait in its queue: nothing else comes between a turn and its
     verdict.
     """
-    return [
-        Command(
-            name=f"detector-{number}",
-            argv=[sys.executable, "-m", "django", "detect", str(number)],
-            log=data.logs / f"detector-{number}.log",
-            env={"MISSIONCONTROL_ROLE": "worker"},
-        )
-        for number in range(env.number("MISSIONCONTROL_WORKERS", 2))
-    ]
+    numbers = range(env.number("MISSIONCONTROL_WORKERS", 2))
+    return [_worker(data, f"detector-{number}", f"detect-{number}") for number in numbers]
 
 
 def worker(data: DataDir) -> Command:
     """Do all else; judge too where the local judge does, and detect for who is silent."""
+    return _worker(data, "worker", "oversight")
+
+
+def _worker(data: DataDir, name: str, queue_name: str) -> Command:
     return Command(
-        name="worker",
+        name=name,
         argv=[
             *CELERY,
             # One process: no parent that hands each message to a child and back.
-            *("worker", "--pool=solo", f"--queues={queue('oversight')}", "--hostname=worker@%h"),
+            *("worker", "--pool=solo", f"--queues={queue(queue_name)}", f"--hostname={name}@%h"),
             *("--without-gossip", "--without-mingle", "--loglevel=WARNING"),
         ],
-        log=data.logs / "worker.log",
+        log=data.logs / f"{name}.log",
         env={"MISSIONCONTROL_ROLE": "worker"},
     )
 

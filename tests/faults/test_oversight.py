@@ -15,13 +15,13 @@ from tests.installations import an_installation, wait_for
 
 pytestmark = pytest.mark.faults
 
-PARTS = [" detect 0", "=worker@", "valkey.sock", "daphne"]
+PARTS = ["=detector-0@", "=worker@", "valkey.sock", "daphne"]
 
 
 @pytest.fixture(scope="module")
 def running(tmp_path_factory):
     with an_installation(tmp_path_factory.mktemp("up")) as installation:
-        wait_for(lambda: installation.pid_of(" detect 0"))
+        wait_for(lambda: installation.pid_of("=detector-0@"))
         yield installation
 
 

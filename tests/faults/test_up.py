@@ -101,7 +101,7 @@ def test_ctrl_c_in_a_terminal_leaves_no_process(running):
     wait_for(lambda: are_gone(pids))
 
 
-@pytest.mark.parametrize("part", ["=worker@", " detect 0", "daphne", "valkey.sock", " beat "])
+@pytest.mark.parametrize("part", ["=worker@", "=detector-0@", "daphne", "valkey.sock", " beat "])
 def test_a_killed_process_is_back_soon(standing, part):
     first = wait_for(lambda: standing.pid_of(part))
 
@@ -110,7 +110,7 @@ def test_a_killed_process_is_back_soon(standing, part):
     wait_for(lambda: standing.pid_of(part) not in {None, first})
 
 
-@pytest.mark.parametrize("part", ["=worker@", " detect 0", "daphne", "valkey.sock"])
+@pytest.mark.parametrize("part", ["=worker@", "=detector-0@", "daphne", "valkey.sock"])
 def test_after_a_killed_process_turns_are_judged_again(standing, part):
     status, run = standing.ask("POST", "/api/v1/runs/", {"name": "survivor"})
     assert status == 201

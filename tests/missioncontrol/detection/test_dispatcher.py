@@ -45,9 +45,9 @@ async def dispatcher():
 async def taken(broker, queue):
     """Wait for a queue's next dispatch; return its runs, its reply channel and its number."""
     _, message = await broker.brpop([queue], timeout=60)
-    told = json.loads(message)
-    if queue == ANY:  # a task: who detects in a silent detector's place does more than this
-        _, told, _ = json.loads(base64.b64decode(told["body"]))
+    envelope = json.loads(message)
+    is_encoded = envelope["properties"].get("body_encoding") == "base64"
+    _, told, _ = json.loads(base64.b64decode(envelope["body"]) if is_encoded else envelope["body"])
     return {UUID(run) for run in told["runs"]}, told["reply_to"], told["number"]
 
 

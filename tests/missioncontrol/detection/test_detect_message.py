@@ -1,0 +1,58 @@
+"""A dispatch as the web process writes it, read by a real Celery worker."""
+
+import json
+
+import pytest
+from celery.contrib.testing.worker import start_worker
+from django.conf import settings
+from redis import Redis
+
+from missioncontrol.celery import app
+from missioncontrol.detection import tasks
+from missioncontrol.runs.models import Run
+from tests.build import a_call, a_run, put
+
+QUEUE, REPLIES = settings.DETECT_QUEUES[0], "tests:replies"
+
+
+@pytest.fixture
+def broker():
+    with Redis.from_url(settings.BROKER_URL) as client:
+        client.delete(QUEUE)
+        yield client
+
+
+@pytest.fixture
+def replies(broker):
+    with broker.pubsub(ignore_subscribe_messages=True) as pubsub:
+        pubsub.subscribe(REPLIES)
+        while not pubsub.subscribed:
+            pubsub.get_message(timeout=1)
+        yield pubsub
+
+
+def next_reply(replies):
+    while (message := replies.get_message(timeout=60)) is None:
+        pass
+    return json.loads(message["data"])
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_detector_judges_what_waits_in_its_queue_and_tells_who_asked(broker, replies, project):
+    run = a_run(project)
+    put(run, a_call("ls"))
+    told = {"runs": [str(run.id)], "reply_to": REPLIES, "number": 7}
+    broker.lpush(QUEUE, tasks.detect_message(told))
+
+    with start_worker(app, pool="solo", perform_ping_check=False, queues=[QUEUE]):
+        reply = next_reply(replies)
+
+    assert (reply["type"], reply["ring"]) == ("judged", 7)
+    assert reply["runs"][run.id.hex]["detected_obs"] == 1
+    assert Run.objects.get(pk=run.pk).detected_obs == 1
+    assert not broker.llen(QUEUE)
+
+
+def test_the_broker_notes_no_dispatch_as_unacknowledged():
+    assert all(app.amqp.queues[name].no_ack for name in settings.DETECT_QUEUES)
+    assert not app.amqp.queues[settings.CELERY_TASK_DEFAULT_QUEUE].no_ack
