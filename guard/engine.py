@@ -14,10 +14,11 @@ from guard.detectors.suspicion import Suspicion
 from guard.events import Emit, Emitter, Reset, events_of
 from guard.policy import DEFAULT_POLICY, Policy
 from guard.reading.action import Action, read_action
-from guard.reading.attempts import Kind, ReadTurn, TurnReader, as_call
+from guard.reading.attempts import Kind, ReadTurn, TurnReader
 from guard.reading.outcome import outcome_of
 from guard.reading.step import Step, read_step
 from guard.reading.terms import NEWS, TermMemory, terms_in, texts_in
+from guard.reading.written import as_call
 from guard.signals import Assessment, Signal
 from guard.signals import Kind as SignalKind
 from guard.turn import Turn

@@ -26,6 +26,7 @@ Form = Callable[[Sequence[Turn | None]], list[Told]]
 
 _ENVIRONMENT = "environment"
 _WORKERS = 3
+_FENCE = "```"
 _OPENINGS = (
     "Here is what came back:",
     "The call returned the following.",
@@ -110,6 +111,25 @@ def _as_text(place: int, turn: Turn) -> list[Turn]:
     return [replace(turn, tool=None, args=None, content=said)]
 
 
+def _written(place: int, turn: Turn) -> list[Turn]:
+    answer = _answer(turn)
+    if not answer:
+        return [turn]
+    args = dict(turn.args or {})
+    alone = args.get("command") if len(args) == 1 else None
+    if isinstance(alone, str) and _FENCE not in alone:
+        call = f"{_FENCE}bash\n{alone}\n{_FENCE}"
+        code = int(turn.error is not None)
+        report = f"<returncode>{code}</returncode>\n<output>\n{answer}\n</output>"
+    else:
+        named = json.dumps({"name": turn.tool, "arguments": args}, default=str)
+        call = f"<tool_call>\n{named}\n</tool_call>"
+        report = f"<tool_response>\n{answer}\n</tool_response>"
+    said = f"{turn.content or ''}\n\n{call}"
+    told = replace(_call_alone(turn), tool=None, args=None, content=said)
+    return [told, Turn(role=Role.USER, content=report)]
+
+
 def _ordered(place: int, turn: Turn) -> list[Turn]:
     if turn.tool is None or turn.role is Role.TOOL:
         return [turn]
@@ -182,6 +202,7 @@ FORMS: dict[str, Form] = {
     "a router's line between turns": _each(_router),
     "words swapped within the results' lines": _with_answer(_swap_words),
     "calls as plain text, results beside": _each(_as_text),
+    "calls written into the text, results as user turns": _each(_written),
     "blank turns between": _each(_after_a_blank),
     "an orchestrator and a worker": _each(_ordered),
     "several agents": _each(_shared_out),

@@ -10,17 +10,16 @@ form.
 
 from __future__ import annotations
 
-import json
 import re
 from collections import deque
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from enum import Enum
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from guard.reading.messages import terms_of
 from guard.reading.outcome import looks_failed
 from guard.reading.terms import texts_in
+from guard.reading.written import as_call, is_report, reported, shown_call
 from guard.turn import Role, Turn
 
 SUBMISSION = "hand in"
@@ -55,21 +54,6 @@ _COMPLAINS = re.compile(
     r"\b(?:not?|wrong|bad|incorrect|fail|fails|failed|failing|error|invalid|empty|missing|still"
     r"|cannot|can't|doesn't|didn't|isn't|haven't|unable|broken)\b",
     re.IGNORECASE,
-)
-_LONGEST_ACTION = 4000
-_OBSERVATION = "Observation:"
-_ACTION = re.compile(r"(?:^|[\s.])Action(?: \d{1,4})?:")
-_INPUT = re.compile(r"Action Input(?: \d{1,4})?:")
-_NAMED = re.compile(r"([A-Za-z_]\w{0,60}) ?[\[(](.*)[\])]$", re.DOTALL)
-_NAME = re.compile(r"[A-Za-z_]\w{0,60}$")
-_ANONYMOUS = "act"
-# `Bash {"command": "ls"}` as the last line, and `{"name": "Bash", "arguments": {…}}`.
-_WRITTEN = re.compile(r"([A-Za-z_][\w.:-]{0,60}) ?\(?(\{.*\})\)?", re.DOTALL)
-_LONGEST_JSON = 40_000
-_TOOL_KEYS = ("name", "tool", "tool_name", "action", "function")
-_ARGUMENT_KEYS = ("arguments", "args", "parameters", "input", "action_input", "tool_input")
-_REPORTS = re.compile(
-    r"\s{0,4}(?:OBSERVATION|Observation|\[?Tool (?:result|output)\]?|<tool_result)\b:?"
 )
 
 
@@ -128,6 +112,8 @@ class TurnReader:
         self._users_answer = False
         self._last_agent: str | None = None
         self._blanks = 0
+        # A message showed a command; and the harness carries out what is shown.
+        self._shows, self._carries_out = False, False
 
     def clear(self, *, messages: bool = False) -> None:
         """Forget the open calls: a person stepped in; and the user's `messages`."""
@@ -138,7 +124,7 @@ class TurnReader:
 
     def take(self, turn: Turn, seq: int) -> ReadTurn:
         """Read the next turn, of this number."""
-        turn = as_call(turn)
+        turn = self._as_shown(as_call(turn))
         if turn.role is Role.SYSTEM:
             return ReadTurn(Kind.NOISE, turn)
         if turn.agent and len(self._names) < _MOST_NAMES:
@@ -153,13 +139,28 @@ class TurnReader:
         answered = self._answer(turn)
         if answered is not None:
             return answered
-        if self._is_route(turn) or _is_to_do_list(turn):
+        if self._carries_out_first(turn) or self._is_route(turn) or _is_to_do_list(turn):
             return ReadTurn(Kind.NOISE, turn)
         self._last_agent = turn.agent
         self._note(turn, seq)
         return ReadTurn(Kind.ACTION, turn)
 
     # --- calls and their answers ------------------------------------------------
+
+    def _as_shown(self, turn: Turn) -> Turn:
+        """Read a command in a message as a call, where such were carried out before."""
+        if turn.role is not Role.ASSISTANT or turn.tool is not None:
+            return turn
+        call = shown_call(turn)
+        self._shows = call is not None
+        return call if call is not None and self._carries_out else turn
+
+    def _carries_out_first(self, turn: Turn) -> bool:
+        """Tell the first report on a command that was read as a message."""
+        if not self._shows or self._carries_out:
+            return False
+        self._carries_out = is_report(turn) or (turn.role is Role.TOOL and turn.tool is None)
+        return self._carries_out
 
     def _note(self, turn: Turn, seq: int) -> None:
         """Remember a call without a result, by its number."""
@@ -305,87 +306,3 @@ def _fits(result: Turn, call: Turn) -> bool:
     if all(text is None for text in (result.content, result.result, result.error)):
         return False
     return result.tool is None or result.tool == call.tool
-
-
-# --- calls written as text ----------------------------------------------------------
-
-
-def as_call(turn: Turn) -> Turn:
-    """Give an agent's turn whose text holds an action as that call.
-
-    With what was observed of it, where the same text tells; without a result,
-    where only a named action stands there: the report comes with a later turn.
-
-    >>> step = Turn(role=Role.ASSISTANT, content="Action: search[tide mill] Observation: No page.")
-    >>> call = as_call(step)
-    >>> call.tool, call.args, call.result
-    ('search', {'input': 'tide mill'}, 'No page.')
-    """
-    if turn.role is not Role.ASSISTANT or turn.tool is not None or not turn.content:
-        return turn
-    said, seen, result = turn.content.partition(_OBSERVATION)
-    if not seen and "Action" not in said:
-        return _as_written(turn, said)
-    if not said.strip():
-        return turn  # an observation alone: the answer to a call before
-    bounded = said.rstrip()[-_LONGEST_ACTION:]
-    action = _ACTION.search(bounded)
-    tool, argument = _read_action(bounded[action.end() :] if action else bounded)
-    if not seen and (action is None or tool == _ANONYMOUS):
-        return turn
-    came = result.strip() if seen else None
-    return replace(turn, tool=tool, args={"input": argument}, result=came, content=None)
-
-
-def _as_written(turn: Turn, said: str) -> Turn:
-    """Read a call written as a name and JSON arguments, or as one JSON object."""
-    if not said.rstrip().endswith(("}", "})")) or len(said) > _LONGEST_JSON:
-        return turn
-    before, _, line = said.rstrip().rpartition("\n")
-    if written := _WRITTEN.fullmatch(line):
-        args = _object(written[2])
-        if args is not None:
-            return replace(turn, tool=written[1], args=args, content=before.strip() or None)
-    named = _object(line) or {}
-    tool = next((named[key] for key in _TOOL_KEYS if isinstance(named.get(key), str)), None)
-    args = next((named[key] for key in _ARGUMENT_KEYS if isinstance(named.get(key), dict)), None)
-    if tool is None or args is None:
-        return turn
-    return replace(turn, tool=tool, args=args, content=before.strip() or None)
-
-
-def _object(text: str) -> Mapping[str, Any] | None:
-    try:
-        value = json.loads(text)
-    except (ValueError, RecursionError):
-        return None
-    return value if isinstance(value, dict) else None
-
-
-def is_report(turn: Turn) -> bool:
-    """Tell a tool's report, sent in the user's name as some loops do, from a person."""
-    return turn.role is Role.USER and turn.content is not None and _starts_as_report(turn.content)
-
-
-def reported(text: str) -> str:
-    """Give what a report reports, without the word that announces it.
-
-    >>> reported("Observation: No page found.")
-    'No page found.'
-    """
-    announced = _REPORTS.match(text)
-    return text[announced.end() :].strip() if announced else text
-
-
-def _starts_as_report(text: str) -> bool:
-    return _REPORTS.match(text) is not None
-
-
-def _read_action(text: str) -> tuple[str, str]:
-    named, *arguments = _INPUT.split(text, maxsplit=1)
-    named = named.strip()
-    if arguments and _NAME.match(named):
-        return named, arguments[0].strip()
-    if match := _NAMED.match(named):
-        return match[1], match[2]
-    return _ANONYMOUS, named

@@ -9,7 +9,7 @@ import pytest
 from guard.engine import Engine
 from guard.formats.fields import read_turn
 from guard.judge.reading import UnusableAnswer, read_verdict
-from guard.reading.attempts import as_call, is_report
+from guard.reading.written import as_call, is_report
 from guard.redact import redact
 from guard.turn import Role, Turn
 from tests.guard.build import a_call, a_message, a_user, first_trip, watch

@@ -1,0 +1,263 @@
+"""Calls that an agent writes into its text, and answers that come in the user's name.
+
+Many loops have no tool interface: the model writes one command, tagged or fenced, and
+the harness says what came of it as the next user turn.
+
+Source: the log forms of ReAct, OpenHands, SWE-agent and mini-swe-agent, Cline, Hermes,
+AutoGPT, Terminus and smolagents.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+from guard.turn import Role, Turn
+
+_LONGEST = 40_000
+_LONGEST_ACTION = 4000
+_LONGEST_WORDS = 500
+_OBSERVATION = "Observation:"
+_ACTION = re.compile(r"(?:^|[\s.])Action(?: \d{1,4})?:")
+_INPUT = re.compile(r"Action Input(?: \d{1,4})?:")
+_NAMED = re.compile(r"([^\W\d]\w{0,60}) ?[\[(](.*)[\])]$", re.DOTALL)
+_NAME = re.compile(r"[^\W\d]\w{0,60}$")
+_ANONYMOUS = "act"
+# `Bash {"command": "ls"}` as the last line, and `{"name": "Bash", "arguments": {…}}`.
+_WRITTEN = re.compile(r"([A-Za-z_][\w.:-]{0,60}) ?\(?(\{.*\})\)?", re.DOTALL)
+_TOOL_KEYS = ("name", "tool", "tool_name", "action", "function")
+_ARGUMENT_KEYS = ("arguments", "args", "parameters", "input", "action_input", "tool_input")
+_FUNCTION = re.compile(r"<function=([\w.:-]{1,60})>")
+_PARAMETER = re.compile(r"<parameter=([\w.:-]{1,60})>(.*?)</parameter>", re.DOTALL)
+_ELEMENT = re.compile(r"^<([a-z]{1,30}(?:_[a-z]{1,30}){1,5})>\s*(?:<|$)", re.MULTILINE)
+_CHILD = re.compile(r"<(\w{1,60})>(.*?)</\1>", re.DOTALL)
+_SCRIPTS = {
+    "execute_bash": ("bash", "command"),
+    "execute_ipython": ("python", "code"),
+    "execute": ("python", "code"),
+    "code": ("python", "code"),
+}
+_SHELLS = frozenset({"", "bash", "sh", "shell", "zsh", "console"})
+_PYTHONS = frozenset({"python", "py", "python3", "ipython", "tool_code"})
+_FENCE = "```"
+_WORDS = re.compile(r"^\s{0,4}Action(?: \d{1,4})?:\s*", re.MULTILINE)
+_REPORTS = re.compile(
+    r"\s{0,4}(?:(?:OBSERVATION|Observation|\[?Tool (?:result|output)\]?|<tool_result)\b:?"
+    r"|<(?:tool_response|observation|output)>|EXECUTION RESULT of \[[^\]\n]{1,80}\]:?"
+    r"|\[[a-z_]{3,60}(?: for '[^\n]{0,2000}')?\] Result:|Command [a-z_]{2,60} returned:"
+    r"|(?:New|Current) Terminal (?:Output|Screen):|(?:Code )?[Oo]utput:[ \t]*\n|exitcode: \d)"
+)
+_EXIT = re.compile(r"\s{0,4}<returncode>(-?\d{1,9})</returncode>\s*(?:<output>)?")
+_PROMPT = re.compile(
+    r"(?:\n?\(Open file: [^\n]*\))?\n?\(Current directory: [^\n]*\)(?:\n\S{0,40}[$#])?\s*\Z"
+)
+_CLOSED = re.compile(r"\s*</(?:output|tool_response|tool_result|observation)>\s*\Z")
+_SURROUNDINGS = "<environment_details>"
+# What a person answered, wrapped as a tool's result.
+_ANSWERED = re.compile(r"<(?:answer|feedback|user_message|task)>")
+_HEAD = 4000
+
+
+class _Call(NamedTuple):
+    said: str
+    tool: str
+    args: Mapping[str, Any]
+
+
+def as_call(turn: Turn) -> Turn:
+    r"""Give an agent's turn whose text is unmistakably a call as that call.
+
+    With what was observed of it, where the same text tells; without a result,
+    where only a call stands there: the report comes with a later turn.
+
+    >>> step = Turn(role=Role.ASSISTANT, content="Action: search[tide mill] Observation: No page.")
+    >>> call = as_call(step)
+    >>> call.tool, call.args, call.result
+    ('search', {'input': 'tide mill'}, 'No page.')
+    >>> tagged = "List it.\n<execute_bash>\nls src\n</execute_bash>"
+    >>> as_call(Turn(role=Role.ASSISTANT, content=tagged)).args
+    {'command': 'ls src'}
+    """
+    if turn.role is not Role.ASSISTANT or turn.tool is not None or not turn.content:
+        return turn
+    text = turn.content
+    if len(text) <= _LONGEST and (call := _first(text, (_tagged, _as_json))):
+        return _told(turn, call)
+    said, seen, result = text.partition(_OBSERVATION)
+    if not seen and "Action" not in said:
+        return turn
+    if not said.strip():
+        return turn  # an observation alone: the answer to a call before
+    bounded = said.rstrip()[-_LONGEST_ACTION:]
+    action = _ACTION.search(bounded)
+    tool, argument = _read_action(bounded[action.end() :] if action else bounded)
+    if not seen and (action is None or tool == _ANONYMOUS):
+        return turn
+    came = result.strip() if seen else None
+    return replace(turn, tool=tool, args={"input": argument}, result=came, content=None)
+
+
+def shown_call(turn: Turn) -> Turn | None:
+    r"""Give the call that a message may be, if a harness carries out what it shows.
+
+    One fenced script at its end, or an action in free words; to a person the same
+    text is a proposal, so that only what follows tells.
+
+    >>> message = Turn(role=Role.ASSISTANT, content="Look first.\n```bash\nls\n```")
+    >>> call = shown_call(message)
+    >>> call.tool, call.args
+    ('bash', {'command': 'ls'})
+    """
+    if turn.role is not Role.ASSISTANT or turn.tool is not None or not turn.content:
+        return None
+    if len(turn.content) > _LONGEST:
+        return None
+    call = _first(turn.content, (_fenced, _in_words))
+    return _told(turn, call) if call else None
+
+
+def is_report(turn: Turn) -> bool:
+    """Tell a tool's report, sent in the user's name as some loops do, from a person."""
+    return turn.role is Role.USER and turn.content is not None and _is_report(turn.content)
+
+
+def reported(text: str) -> str:
+    r"""Give what a report reports, without what announces it or stands below each.
+
+    >>> reported("Observation: No page found.")
+    'No page found.'
+    >>> reported("<returncode>2</returncode>\n<output>\nno such option\n</output>")
+    'exit code 2\nno such option'
+    """
+    text = _CLOSED.sub("", _PROMPT.sub("", text.partition(_SURROUNDINGS)[0]))
+    if ended := _EXIT.match(text):
+        rest = text[ended.end() :].strip()
+        return rest if ended[1] == "0" else f"exit code {ended[1]}\n{rest}"
+    announced = _REPORTS.match(text)
+    return text[announced.end() :].strip() if announced else text
+
+
+def _is_report(text: str) -> bool:
+    if _ANSWERED.search(text[:_HEAD]):
+        return False
+    starts = _REPORTS.match(text) or _EXIT.match(text)
+    return starts is not None or _PROMPT.search(text[-_HEAD:]) is not None
+
+
+def _told(turn: Turn, call: _Call) -> Turn:
+    return replace(turn, tool=call.tool, args=call.args, content=call.said.strip() or None)
+
+
+def _first(text: str, readings: tuple[Callable[[str], _Call | None], ...]) -> _Call | None:
+    return next((call for read in readings if (call := read(text)) is not None), None)
+
+
+# --- tags -----------------------------------------------------------------------------
+
+
+def _tagged(text: str) -> _Call | None:
+    if "</" not in text:
+        return None
+    if function := _FUNCTION.search(text):
+        body = text[function.end() :].partition("</function>")[0]
+        args = {name: value.strip() for name, value in _PARAMETER.findall(body)}
+        return _Call(text[: function.start()], function[1], args)
+    said, opened, inner = text.partition("<tool_call>")
+    if opened and (call := _named(_object(inner.partition("</tool_call>")[0]) or {}, said)):
+        return call
+    for tag, (tool, argument) in _SCRIPTS.items():
+        said, opened, inner = text.partition(f"<{tag}>\n")
+        script, closed, _ = inner.partition(f"</{tag}>")
+        if opened and closed:
+            return _Call(said, tool, {argument: script.strip()})
+    return _element(text)
+
+
+def _element(text: str) -> _Call | None:
+    """Read the last element of a message, named in two words as tools are."""
+    if not text.rstrip().endswith(">"):
+        return None
+    for found in _ELEMENT.finditer(text):
+        inner, closed, rest = text[found.start() :].partition(f"</{found[1]}>")
+        if closed and not rest.strip():
+            inner = inner.partition(">")[2]
+            args = {name: value.strip() for name, value in _CHILD.findall(inner)}
+            return _Call(text[: found.start()], found[1], args or {"input": inner.strip()})
+    return None
+
+
+# --- JSON -----------------------------------------------------------------------------
+
+
+def _as_json(text: str) -> _Call | None:
+    """Read a call written as a name and JSON arguments, or as one JSON object."""
+    text = text.strip()
+    if not text.endswith(("}", "})")):
+        return None
+    before, _, line = text.rpartition("\n")
+    if (written := _WRITTEN.fullmatch(line)) and (args := _object(written[2])) is not None:
+        return _Call(before, written[1], args)
+    if call := _named(_object(line) or {}, before):
+        return call
+    whole = _object(text) if text.startswith("{") else None
+    if whole is None:
+        return None
+    keys = whole.get("commands")
+    if isinstance(keys, list) and any(isinstance(key, dict) for key in keys):
+        strokes = [key.get("keystrokes") for key in keys if isinstance(key, dict)]
+        return _Call("", "terminal", {"keystrokes": strokes})
+    inner = whole.get("command") or whole.get("action")
+    return _named(inner, "") if isinstance(inner, dict) else _named(whole, "")
+
+
+def _named(value: Mapping[str, Any], said: str) -> _Call | None:
+    tool = next((value[key] for key in _TOOL_KEYS if isinstance(value.get(key), str)), None)
+    args = next((value[key] for key in _ARGUMENT_KEYS if isinstance(value.get(key), dict)), None)
+    return None if tool is None or args is None else _Call(said, tool, args)
+
+
+def _object(text: str) -> Mapping[str, Any] | None:
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    return value if isinstance(value, dict) else None
+
+
+# --- fences and words -----------------------------------------------------------------
+
+
+def _fenced(text: str) -> _Call | None:
+    """Read the one fenced script of a message, at its end."""
+    text = text.rstrip()
+    if not text.endswith(_FENCE) or text.count(_FENCE) != 2:  # noqa: PLR2004 - a pair
+        return None
+    said, _, inner = text.removesuffix(_FENCE).partition(_FENCE)
+    language, _, script = inner.partition("\n")
+    language = language.strip().lower()
+    if not script.strip():
+        return None
+    if language in _SHELLS:
+        return _Call(said, "bash", {"command": script.strip()})
+    return _Call(said, "python", {"code": script.strip()}) if language in _PYTHONS else None
+
+
+def _in_words(text: str) -> _Call | None:
+    found = _WORDS.search(text)
+    words = text[found.end() :].strip() if found else ""
+    if found is None or not words or len(words) > _LONGEST_WORDS:
+        return None
+    return _Call(text[: found.start()], _ANONYMOUS, {"input": words})
+
+
+def _read_action(text: str) -> tuple[str, str]:
+    named, *arguments = _INPUT.split(text, maxsplit=1)
+    named = named.strip()
+    if arguments and _NAME.match(named):
+        return named, arguments[0].strip()
+    if match := _NAMED.match(named):
+        return match[1], match[2]
+    return _ANONYMOUS, named
