@@ -25,6 +25,8 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
 GENESIS = "0" * 64
 ANCHORED, AMENDED = "chain.anchored", "audit.amended"
+ACCESS = "access.changed"
+"""What may name a person: rows of it may be blank, if a signed erasure lists them."""
 MONEY = "cost.attributed"
 """What an erasure leaves: figures without words, so that costs can still be checked."""
 ANCHOR_SIGNS = ("heads", "key", "head", "head_seq", "predecessor", "number")
@@ -225,11 +227,15 @@ class ProjectChain(Chain):
         self.anchored_at: str | None = None
         self._last_anchor = ""
         self._is_rewritten = False
+        self._blank: dict[int, Fault] = {}
 
     def take(self, link: Link, *, may_be_blank: bool = False) -> Iterator[Fault]:
         """Walk over the next row; a signed one is checked and remembered."""
         before = self.head
-        yield from super().take(link, may_be_blank=may_be_blank)
+        waits = link.type == ACCESS and link.payload is None and link.salt is None
+        if waits:
+            self._blank[link.seq] = fault_at(link, "blanked")
+        yield from super().take(link, may_be_blank=may_be_blank or waits)
         try:
             if link.type == ANCHORED:
                 yield from self._take_anchor(link, before)
@@ -237,6 +243,10 @@ class ProjectChain(Chain):
                 yield from self._take_amendment(link, json.loads(link.payload))
         except (ValueError, KeyError, TypeError):
             yield fault_at(link, "unsigned")
+
+    def not_allowed(self) -> Iterator[Fault]:
+        """Name the blank rows that no signed erasure lists; once the whole chain was walked."""
+        yield from self._blank.values()
 
     def _take_anchor(self, link: Link, before: str) -> Iterator[Fault]:
         predecessor, self._last_anchor = self._last_anchor, link.hash
@@ -280,6 +290,9 @@ class ProjectChain(Chain):
             before = self.erased.get(said["of_run"], Erased())
             now = Erased(said["through_seq"], said["turns_through"])
             self.erased[said["of_run"]] = Erased(*map(max, before, now))
+        elif said["change"] == "person_erased":
+            for seq in said["rows"]:
+                self._blank.pop(seq, None)
         elif said["change"] == "rotated":
             self._succeed(said)
         elif said["change"] == "imported" and said.get("former"):
@@ -508,6 +521,7 @@ def _run_faults(path: Path, verdict: Verdict) -> Iterator[Fault]:
         yield from chain.end_signed(project=name, run=run)
     for name, project in verdict.projects.items():
         yield from missing_runs(name, project, {run for of, run in runs if of == name})
+        yield from project.not_allowed()
 
 
 def _in_order(links: Iterable[Link]) -> Iterator[Link]:

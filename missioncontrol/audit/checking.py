@@ -68,6 +68,7 @@ class Walk:
             seen.add(str(run.id))
             yield from self._settled_faults(run, chain)
         yield from missing_runs(str(project.id), chain, seen)
+        yield from chain.not_allowed()
 
     def _own_faults(self, project_id: UUID, chain: ProjectChain) -> Iterator[Fault]:
         # The file before the database: what is appended later is younger than what is read.

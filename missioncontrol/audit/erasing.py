@@ -55,7 +55,7 @@ def erase_run(run_id: UUID, *, by: str, reason: str, at: datetime) -> None:
         InvalidRequest: nobody, or no reason, is named.
         NoSuchMove: the run has not ended.
     """
-    _check_said(by, reason)
+    check_said(by, reason)
     project_id = Run.objects.filter(pk=run_id).values_list("project_id", flat=True).first()
     run = find_run(run_id, projects=[project_id] if project_id else [])
     with journal.holding_project(run.project_id), journal.writing([run_id], at=at) as tx:
@@ -91,7 +91,7 @@ def accept_copy(project_id: UUID, *, by: str, reason: str, at: datetime) -> str:
     Raises:
         InvalidRequest: nobody, or no reason, is named, or there is no file of heads.
     """
-    _check_said(by, reason)
+    check_said(by, reason)
     if not heads.path_of(project_id).is_file():
         raise InvalidRequest("There is no file of heads to compare with: nothing to accept.")
     aside, known = heads.put_aside(project_id, at=at)
@@ -99,7 +99,12 @@ def accept_copy(project_id: UUID, *, by: str, reason: str, at: datetime) -> str:
     return aside
 
 
-def _check_said(by: str, reason: str) -> None:
+def check_said(by: str, reason: str) -> None:
+    """Refuse what the log would not say who allowed, and why.
+
+    Raises:
+        InvalidRequest: nobody, or no reason, is named.
+    """
     if not by.strip() or not reason.strip():
         raise InvalidRequest("Say who allows it, and why.")
 

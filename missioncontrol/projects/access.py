@@ -89,11 +89,14 @@ def rotate_agent_key(
     Raises:
         NotFound: none of these projects has it.
         InvalidRequest: it is over already, or the overlap is too long.
+        ProjectArchived: nothing in its project changes.
     """
     if not timedelta(0) <= overlap <= LONGEST_OVERLAP:
         hours = LONGEST_OVERLAP // timedelta(hours=1)
         raise InvalidRequest(f"overlap_hours: expected 0 to {hours}.", field="overlap_hours")
     old = _held_key(key_id, projects)
+    if old.project.archived_at is not None:
+        raise ProjectArchived
     if not live_keys(at=at).filter(pk=old.pk).exists():
         raise InvalidRequest("This key is over; make a new one.")
     _check_room(old.project, at=at)
@@ -280,6 +283,26 @@ def end_other_sessions(*, user: User, kept: str | None, by: str, at: datetime) -
         _record(_projects_of(user), "signed out everywhere else", by=by, at=at)
         _close_sockets(user)
     return ended
+
+
+@transaction.atomic
+def set_active(user: User, is_active: bool, *, by: str, at: datetime) -> None:
+    """Let a person in again, or out until then: no session, link, push or token of theirs works.
+
+    Raises:
+        InvalidRequest: the account is the machine's own.
+    """
+    if user.username == services.LOCAL_OWNER:
+        raise InvalidRequest("This account starts Mission Control: it stays active.")
+    if user.is_active == is_active:
+        return
+    if not is_active:
+        end_other_sessions(user=user, kept=None, by=by, at=at)
+    user.is_active = is_active
+    user.save(update_fields=["is_active"])
+    what = f"{'activated' if is_active else 'deactivated'} “{people.name_of(user)}”"
+    _record(_projects_of(user), what, by=by, at=at)
+    _close_sockets(user)
 
 
 def _held_key(key_id: UUID, projects: Collection[UUID]) -> AgentKey:

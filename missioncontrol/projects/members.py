@@ -160,10 +160,26 @@ def remove(project_id: UUID, user_id: int, *, by: User, at: datetime) -> None:
         whom = f"“{people.name_of(member.user)}”, {member.role}"
         what = f"left as {member.role}" if leaves else f"removed {whom}"
         _record(project_id, what, by=people.name_of(by), at=at)
-        _void_offers(member, at=at)
-        notices.silence(member.user_id, project_id, at=at)
-        _look_again(member)
-        member.delete()
+        _drop(member, at=at)
+
+
+def let_go(project_id: UUID, user_id: int, *, at: datetime) -> None:
+    """Take a person out whose account is erased; the project's row is held.
+
+    Raises:
+        LastOwner: nobody else owns the project.
+    """
+    member = Membership.objects.filter(project_id=project_id, user_id=user_id).first()
+    if member is not None:
+        _keep_an_owner(member)
+        _drop(member, at=at)
+
+
+def _drop(member: Membership, *, at: datetime) -> None:
+    _void_offers(member, at=at)
+    notices.silence(member.user_id, member.project_id, at=at)
+    _look_again(member)
+    member.delete()
 
 
 def rename_person(user: User, name: str, *, at: datetime) -> None:

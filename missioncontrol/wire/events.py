@@ -312,17 +312,19 @@ class ChainAnchored(EventHead):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AuditAmended(EventHead):
-    """What the log allows, signed: erasing what a run's rows said, putting an older copy back,
-    signing with another key, a project that came from another installation.
+    """What the log allows, signed: erasing what a run's rows said or what names a person, putting
+    an older copy back, signing with another key, a project that came from another installation.
     """
 
     type: Literal["audit.amended"] = "audit.amended"
-    change: Literal["erased", "restored", "rotated", "imported"]
+    change: Literal["erased", "person_erased", "restored", "rotated", "imported"]
     reason: str
     of_run: UUID | None = None
     """Whose words were erased: rows and turns up to these; figures of cost are kept."""
     through_seq: int | None = None
     turns_through: int | None = None
+    rows: tuple[int, ...] | None = None
+    """Rows of the project's chain that named a person whose account was erased."""
     heads_file: str | None = None
     """Where the file of heads was put aside that knows of what a restored copy lacks."""
     known: str | None = None

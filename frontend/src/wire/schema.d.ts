@@ -1922,8 +1922,8 @@ export interface components {
         };
         /**
          * AuditAmended
-         * @description What the log allows, signed: erasing what a run's rows said, putting an older copy back,
-         *     signing with another key, a project that came from another installation.
+         * @description What the log allows, signed: erasing what a run's rows said or what names a person, putting
+         *     an older copy back, signing with another key, a project that came from another installation.
          */
         AuditAmended: {
             /**
@@ -1937,7 +1937,7 @@ export interface components {
              * Change
              * @enum {string}
              */
-            change: "erased" | "restored" | "rotated" | "imported";
+            change: "erased" | "person_erased" | "restored" | "rotated" | "imported";
             /**
              * Former
              * @default null
@@ -1967,6 +1967,11 @@ export interface components {
             project: string;
             /** Reason */
             reason: string;
+            /**
+             * Rows
+             * @default null
+             */
+            rows: number[] | null;
             /** Run */
             run: string | null;
             /** Seq */

@@ -238,7 +238,8 @@ def test_every_table_that_leads_to_a_project_is_carried_or_left_on_purpose():
         "Membership",
         "Invitation",
         "AgentKey",
-        "SetupCode",  # people and keys
+        "SetupCode",
+        "PersonalToken",  # people and keys
         "Channel",
         "Notice",
         "Delivery",  # how people here are reached

@@ -4,6 +4,7 @@ import { counted } from "../plural";
 /** Was jemand am Protokoll tun durfte, nach dem Wort der Schnittstelle. */
 const AMENDED: Readonly<Record<string, string>> = {
   erased: "löschte den Inhalt eines Laufs",
+  person_erased: "löschte das Konto einer Person",
   restored: "spielte eine ältere Kopie der Datenbank ein",
   rotated: "wechselte das Geheimnis des Servers",
   imported: "übernahm das Projekt aus einer anderen Installation",

@@ -4,6 +4,7 @@ import { counted } from "../plural";
 /** What somebody was allowed to do to the log, by the word of the wire. */
 const AMENDED: Readonly<Record<string, string>> = {
   erased: "erased the content of a run",
+  person_erased: "erased a person's account",
   restored: "restored an older copy of the database",
   rotated: "changed the server's secret",
   imported: "took the project over from another installation",

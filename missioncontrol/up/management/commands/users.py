@@ -1,0 +1,71 @@
+"""`manage.py users`: list people, let them out and in again, erase one."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser
+from typing import Any
+
+from django.contrib.auth.models import User
+from django.core.management.base import BaseCommand, CommandError
+from django.db.models import Max
+
+from missioncontrol.accounts import people
+from missioncontrol.accounts.selectors import memberships_of
+from missioncontrol.audit.person_erasing import erase_person
+from missioncontrol.clock import now
+from missioncontrol.errors import MissionControlError
+from missioncontrol.projects import access
+from missioncontrol.up.management.commands.project import TERMINAL
+
+
+class Command(BaseCommand):
+    help = "List people, deactivate, activate and erase them. `login_link --person` lets one in."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        """Read what is to be done, and to whom."""
+        deeds = parser.add_subparsers(dest="deed", required=True)
+        deeds.add_parser(
+            "list", help="everybody, their projects and roles, when they were last here"
+        )
+        for deed, what in (
+            ("deactivate", "end their sessions, tokens and links"),
+            ("activate", ""),
+        ):
+            deeds.add_parser(deed, help=what).add_argument("person", help="a name")
+        erase = deeds.add_parser("erase", help="their account and what the audit log says of them")
+        erase.add_argument("person", help="a name")
+        erase.add_argument("--by", required=True, help="who allows it")
+        erase.add_argument("--reason", required=True, help="why; it stands in the audit log")
+
+    def handle(self, *_: Any, deed: str, **options: Any) -> None:
+        """Do one deed."""
+        try:
+            getattr(self, f"_{deed}")(options)
+        except MissionControlError as refused:
+            raise CommandError(str(refused)) from None
+
+    def _list(self, _: dict[str, Any]) -> None:
+        for user in User.objects.annotate(seen=Max("browsers__seen_at")).order_by("pk"):
+            roles = [f"{one.project.name}: {one.role}" for one in memberships_of(user)]
+            seen = f"{user.seen:%Y-%m-%d %H:%M} UTC" if user.seen else "never here"
+            inactive = "" if user.is_active else ", deactivated"
+            told = ", ".join(roles) or "no project"
+            self.stdout.write(f"{people.name_of(user)} ({told}; {seen}{inactive})")
+
+    def _deactivate(self, options: dict[str, Any]) -> None:
+        access.set_active(_person(options["person"]), False, by=TERMINAL, at=now())
+
+    def _activate(self, options: dict[str, Any]) -> None:
+        access.set_active(_person(options["person"]), True, by=TERMINAL, at=now())
+
+    def _erase(self, options: dict[str, Any]) -> None:
+        person = _person(options["person"])
+        erase_person(person, by=options["by"], reason=options["reason"], at=now())
+        self.stdout.write(f"{options['person']} was erased.")
+
+
+def _person(name: str) -> User:
+    found = people.find(name)
+    if found is None:
+        raise CommandError(f"Nobody here is called {name!r}; see `users list`.")
+    return found
