@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from guard.errors import UnreadableRecording
-from guard.formats import claude_code, codex, gemini, turn_file
+from guard.formats import claude_code, codex, gemini, messages, trajectories, turn_file
 from guard.formats.recording import Recording
 
 Row = Mapping[str, Any]
@@ -29,6 +29,8 @@ FORMATS: dict[str, tuple[Recognises, Callable[..., Recording]]] = {
     "claude-code": (claude_code.recognises, claude_code.read),
     "codex": (codex.recognises, codex.read),
     "gemini": (gemini.recognises, gemini.read),
+    "trajectory": (trajectories.recognises, trajectories.read),
+    "messages": (messages.recognises, messages.read),
     "turns": (turn_file.recognises, turn_file.read),
 }
 
@@ -54,17 +56,23 @@ def _read(rows: Iterator[Row | None], path: Path) -> Recording:
             return read(chain(early, rows), stem=path.stem)
     if known or not early:
         raise UnreadableRecording(
-            str(path), "is no turn file and no Claude Code, Codex or Gemini transcript"
+            str(path),
+            "is no turn file, no transcript of Claude Code, Codex or Gemini, and holds neither"
+            " chat messages nor a trajectory of a known form",
         )
     raise UnreadableRecording(str(path), "holds no readable line")
 
 
 def _read_rows(file: io.BufferedReader) -> Iterator[Row | None]:
-    """Read JSON Lines; one JSON document is one row. None: not an object."""
+    """Read JSON Lines; one JSON document is one row, a list its items. None: no object."""
     source: io.BufferedIOBase = file
-    if file.peek(64).lstrip().startswith((b"{\n", b"{\r\n")):
+    if file.peek(64).lstrip().startswith((b"{\n", b"{\r\n", b"[")):
         text = file.read()
-        if (whole := _read_object(text)) is not None:
+        whole = _read_json(text)
+        if isinstance(whole, list) and all(isinstance(item, dict) for item in whole):
+            yield from whole
+            return
+        if isinstance(whole, dict):
             yield whole
             return
         source = io.BytesIO(text)
@@ -82,11 +90,15 @@ def _skip_rest(line: bytes, source: io.BufferedIOBase) -> bool:
 
 
 def _read_object(line: bytes) -> Row | None:
+    value = _read_json(line)
+    return value if isinstance(value, dict) else None
+
+
+def _read_json(text: bytes) -> Any:
     try:
-        value = json.loads(line.decode("utf-8", "replace"))
+        return json.loads(text.decode("utf-8", "replace"))
     except (ValueError, RecursionError):
         return None
-    return value if isinstance(value, dict) else None
 
 
 __all__ = ["FORMATS", "Recording", "read_recording"]

@@ -1,4 +1,4 @@
-"""Claude Code transcripts: one record a line, one record per content block."""
+"""Claude Code's transcripts, and what `--output-format stream-json` prints: a record a line."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def recognises(rows: Sequence[Mapping[str, Any]]) -> bool:
     return any(
         str(row.get("type")) in {"assistant", "user"}
         and isinstance(row.get("message"), dict)
-        and ("sessionId" in row or "uuid" in row)
+        and ("sessionId" in row or "uuid" in row or "session_id" in row)
         for row in rows[:_EARLY]
     )
 
@@ -53,7 +53,7 @@ class _Reader:
         message, side = row.get("message"), self._side(row)
         if not isinstance(message, dict):
             return
-        self.session = self.session or read_text(row.get("sessionId"))
+        self.session = self.session or _session(row)
         blocks = message.get("content")
         if isinstance(blocks, str):
             blocks = [{"type": "text", "text": blocks}]
@@ -67,6 +67,12 @@ class _Reader:
 
     def _side(self, row: Mapping[str, Any]) -> str | None:
         """Name the sub-agent a record is of; those without an id by the chain they stand in."""
+        if call := read_text(row.get("parent_tool_use_id")):
+            # The stream names the call that a sub-agent was started by.
+            if call not in self._chains:
+                self._sides += 1
+                self._chains[call] = f"side {self._sides}" if self._sides > 1 else "side"
+            return self._chains[call]
         if not row.get("isSidechain"):
             return None
         chain = self._chains.get(read_text(row.get("parentUuid")) or "")
@@ -87,7 +93,7 @@ class _Reader:
     ) -> None:
         base = Turn(
             role=Role.ASSISTANT,
-            session=read_text(row.get("sessionId")),
+            session=_session(row),
             agent=agent,
             call_id=read_text(message.get("id")),
             model=read_text(message.get("model")),
@@ -117,10 +123,11 @@ class _Reader:
             for block in blocks
             if block.get("type") == "text" and (text := read_text(block.get("text")))
         )
-        is_machine = row.get("isMeta") or row.get("isCompactSummary") or row.get("isSidechain")
+        marks = ("isMeta", "isCompactSummary", "isSidechain", "parent_tool_use_id")
+        is_machine = any(row.get(mark) for mark in marks)
         if said and not is_machine and not said.startswith(_SPOKEN_BY_MACHINES):
-            session, at = read_text(row.get("sessionId")), read_time(row.get("timestamp"))
-            self._add(Turn(role=Role.USER, session=session, content=said, ts=at))
+            at = read_time(row.get("timestamp"))
+            self._add(Turn(role=Role.USER, session=_session(row), content=said, ts=at))
 
     def _take_result(self, block: Mapping[str, Any]) -> None:
         place = self._places.get(str(block.get("tool_use_id")))
@@ -137,6 +144,10 @@ class _Reader:
 
     def _add(self, turn: Turn) -> None:
         self.turns.append(replace(turn, seq=len(self.turns)))
+
+
+def _session(row: Mapping[str, Any]) -> str | None:
+    return read_text(row.get("sessionId")) or read_text(row.get("session_id"))
 
 
 def block_text(content: object) -> str:

@@ -1,4 +1,4 @@
-"""Codex rollouts: response items and events, one a line."""
+"""Codex rollouts, and what `codex exec --json` prints: items and events, one a line."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import Any
 
 from guard.formats.claude_code import block_text
-from guard.formats.fields import read_args, read_count, read_text, read_time
+from guard.formats.fields import read_answer, read_args, read_count, read_text, read_time
 from guard.formats.recording import Recording
 from guard.turn import Role, Turn, Usage
 
@@ -22,9 +22,11 @@ _PREAMBLE = re.compile(r"\A(?:Chunk ID:|Wall time:|Process |Original token)[\s\S
 
 
 def recognises(rows: Sequence[Mapping[str, Any]]) -> bool:
-    """Tell whether the early records are a rollout's."""
+    """Tell whether the early records are a rollout's or printed ones."""
     return any(
-        str(row.get("type")) in _TYPES and isinstance(row.get("payload"), dict) for row in rows[:20]
+        (str(row.get("type")) in _TYPES and isinstance(row.get("payload"), dict))
+        or (str(row.get("type")).startswith("item.") and isinstance(row.get("item"), dict))
+        for row in rows[:20]
     )
 
 
@@ -50,10 +52,14 @@ class _Reader:
         self._counted: Mapping[str, Any] | None = None
 
     def take(self, row: Mapping[str, Any]) -> None:
-        payload = row.get("payload")
+        payload, record = row.get("payload"), str(row.get("type"))
+        if record == "thread.started":
+            self.session = self.session or read_text(row.get("thread_id"))
+        elif record == "item.completed" and isinstance(item := row.get("item"), dict):
+            self._take_printed(item)
         if not isinstance(payload, dict):
             return
-        kind, record = str(payload.get("type")), str(row.get("type"))
+        kind = str(payload.get("type"))
         at = read_time(row.get("timestamp"))
         if record == "session_meta":
             self.session = self.session or read_text(payload.get("id"))
@@ -67,6 +73,36 @@ class _Reader:
             self._take_call(payload, Turn(role=Role.ASSISTANT, ts=at))
         elif record == "response_item" and kind in _ANSWERS:
             self._take_answer(payload)
+
+    def _take_printed(self, item: Mapping[str, Any]) -> None:
+        """Take an item that `codex exec --json` printed when it was done."""
+        kind, turn = str(item.get("type")), Turn(role=Role.ASSISTANT, key=read_text(item.get("id")))
+        if kind == "agent_message" and (text := read_text(item.get("text"))):
+            self._add(replace(turn, content=text))
+        elif kind == "command_execution":
+            code, text = item.get("exit_code"), read_text(item.get("aggregated_output")) or ""
+            self._add(
+                replace(
+                    turn,
+                    tool="shell",
+                    args={"command": item.get("command")},
+                    result=None if code else text,
+                    error=f"exit code {code}\n{text}" if code else None,
+                )
+            )
+        elif kind in {"file_change", "mcp_tool_call", "web_search"}:
+            given = ("changes", "server", "arguments", "query")
+            result = item.get("error") or item.get("result") or item.get("status")
+            failed = item.get("status") == "failed"
+            self._add(
+                replace(
+                    turn,
+                    tool=read_text(item.get("tool")) or kind,
+                    args={name: item[name] for name in given if name in item},
+                    result=None if failed else read_answer(result),
+                    error=(read_answer(result) or "failed") if failed else None,
+                )
+            )
 
     def _take_message(self, payload: Mapping[str, Any], turn: Turn) -> None:
         text = block_text(payload.get("content"))

@@ -1,0 +1,156 @@
+"""Chat messages as models' interfaces take them: a document, a list, or one a line.
+
+The forms of OpenAI (`tool_calls`, `tool_call_id`), Anthropic (blocks) and ShareGPT
+(`from`, `value`); mini-swe-agent's trajectories are such a document.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from guard.formats.claude_code import block_text
+from guard.formats.fields import read_answer, read_args, read_text, read_turn
+from guard.formats.recording import Recording
+from guard.turn import Role, Turn
+
+Row = Mapping[str, Any]
+
+_LISTS = ("messages", "conversations", "conversation", "history", "trajectory")
+_SPEAKERS = {"gpt": "assistant", "ai": "assistant", "model": "assistant", "observation": "tool"}
+_CALLS = frozenset({"tool_use", "server_tool_use"})
+_TELLING = frozenset({"tool_calls", "tool_call_id", "function_call"})
+
+
+def recognises(rows: Sequence[Row]) -> bool:
+    """Tell whether documents of messages stand here, or messages that hold calls."""
+    if any("run" in row or "tool" in row for row in rows):
+        return False  # a turn file
+    return any(_listed(row) is not None or _holds_calls(row) for row in rows)
+
+
+def read(rows: Iterable[Row | None], *, stem: str) -> Recording:
+    """Read the messages: each tool call one turn, with what came back.
+
+    Of several documents in one file each is a session of its own.
+    """
+    reader, malformed = _Reader(), 0
+    for number, row in enumerate(rows):
+        if row is None:
+            malformed += 1
+            continue
+        listed = _listed(row)
+        for message in [row] if listed is None else listed:
+            reader.take(message, session=None if listed is None else str(number))
+    return Recording(run=stem, turns=tuple(reader.turns), malformed=malformed)
+
+
+def _listed(row: Row) -> Sequence[Row] | None:
+    """Give the messages of a document; None: it holds none."""
+    for name in _LISTS:
+        inner = row.get(name)
+        messages = (
+            [one for one in inner if isinstance(one, dict)] if isinstance(inner, list) else []
+        )
+        if messages and any(_speaker(one) for one in messages):
+            return messages
+    return None
+
+
+def _speaker(message: Row) -> str | None:
+    name = read_text(message.get("role")) or read_text(message.get("from"))
+    return _SPEAKERS.get(name, name) if name else None
+
+
+def _blocks(message: Row) -> list[Row]:
+    content = message.get("content")
+    return [one for one in content if isinstance(one, dict)] if isinstance(content, list) else []
+
+
+def _holds_calls(row: Row) -> bool:
+    if _speaker(row) is None:
+        return False
+    blocks = {str(block.get("type")) for block in _blocks(row)}
+    return bool(_TELLING & row.keys() or blocks & (_CALLS | {"tool_result"}))
+
+
+class _Reader:
+    """Pairs calls with their results by id."""
+
+    def __init__(self) -> None:
+        self.turns: list[Turn] = []
+        self._places: dict[str, int] = {}
+
+    def take(self, message: Row, *, session: str | None) -> None:
+        speaker = _speaker(message)
+        if speaker is None:
+            return
+        said = next((message[key] for key in ("content", "value", "text") if key in message), None)
+        turn = read_turn(
+            {
+                "role": speaker,
+                "content": said,
+                "agent": message.get("name") if speaker == "assistant" else None,
+                "model": message.get("model"),
+                "ts": message.get("timestamp"),
+                "session": session,
+            }
+        )
+        if turn is None:
+            return
+        answered = [self._answers(block) for block in _blocks(message)]
+        if any(answered) and not turn.content:
+            return
+        if turn.role is Role.TOOL and self._put(message.get("tool_call_id"), turn.content):
+            return
+        calls = list(_calls(message))
+        if turn.role is not Role.ASSISTANT or not calls:
+            self._add(turn)
+        for number, (key, tool, args) in enumerate(calls):
+            words = turn.content if number == 0 else None
+            self._add(replace(turn, key=key, tool=tool, args=args, content=words or None))
+            if key:
+                self._places[key] = len(self.turns) - 1
+
+    def _answers(self, block: Row) -> bool:
+        if block.get("type") != "tool_result":
+            return False
+        text = block_text(block.get("content"))
+        return self._put(block.get("tool_use_id"), text, failed=bool(block.get("is_error")))
+
+    def _put(self, key: object, text: str | None, *, failed: bool = False) -> bool:
+        place = self._places.get(str(key))
+        if place is None:
+            return False
+        self.turns[place] = replace(
+            self.turns[place],
+            result=None if failed else text or "",
+            error=(text or "failed") if failed else None,
+        )
+        return True
+
+    def _add(self, turn: Turn) -> None:
+        self.turns.append(replace(turn, seq=len(self.turns)))
+
+
+def _calls(message: Row) -> Iterable[tuple[str | None, str, Mapping[str, Any] | None]]:
+    listed = message.get("tool_calls")
+    for call in listed if isinstance(listed, list) else [message.get("function_call")]:
+        if isinstance(call, dict):
+            function = call.get("function")
+            function = function if isinstance(function, dict) else call
+            given = function.get("arguments", function.get("args"))
+            yield read_text(call.get("id")), _name(function), _args(given)
+    for block in _blocks(message):
+        if str(block.get("type")) in _CALLS:
+            yield read_text(block.get("id")), _name(block), read_args(block.get("input"))
+
+
+def _name(call: Row) -> str:
+    return read_text(call.get("name")) or "unknown"
+
+
+def _args(given: object) -> Mapping[str, Any] | None:
+    args = read_args(given)
+    return args if args is not None or given is None else {"input": read_answer(given)}

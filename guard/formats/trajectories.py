@@ -1,0 +1,174 @@
+"""Trajectories as harnesses write them: ATIF documents, SWE-agent's, OpenHands' events."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from guard.formats.claude_code import block_text
+from guard.formats.fields import (
+    read_args,
+    read_count,
+    read_money,
+    read_text,
+    read_time,
+    read_turn,
+)
+from guard.formats.recording import Recording
+from guard.turn import Role, Turn, Usage
+
+Row = Mapping[str, Any]
+
+_WORDS = frozenset({"message", "system", "think", "recall", "finish"})
+_PASSED_OVER = frozenset({"change_agent_state", "null", "recall", "system"})
+
+
+def recognises(rows: Sequence[Row]) -> bool:
+    """Tell whether a trajectory's document or its events stand here."""
+    return any(_is_atif(row) or _is_swe_agent(row) or _is_event(row) for row in rows[:3])
+
+
+def read(rows: Iterable[Row | None], *, stem: str) -> Recording:
+    """Read a trajectory: each tool call one turn, with what came back."""
+    reader, malformed, run = _Reader(), 0, None
+    for row in rows:
+        if row is None:
+            malformed += 1
+        elif _is_atif(row):
+            run = run or read_text(row.get("session_id"))
+            for step in _rows(row.get("steps")):
+                reader.take_step(step)
+        elif _is_swe_agent(row):
+            for step in _rows(row.get("trajectory")):
+                reader.take_action(step)
+        else:
+            reader.take_event(row)
+    return Recording(run=run or stem, turns=tuple(reader.turns), malformed=malformed)
+
+
+def _is_atif(row: Row) -> bool:
+    return str(row.get("schema_version")).startswith("ATIF") and isinstance(row.get("steps"), list)
+
+
+def _is_swe_agent(row: Row) -> bool:
+    steps = _rows(row.get("trajectory"))
+    return bool(steps) and "action" in steps[0] and "observation" in steps[0]
+
+
+def _is_event(row: Row) -> bool:
+    return "source" in row and ("action" in row or "observation" in row)
+
+
+def _rows(value: object) -> list[Row]:
+    return [one for one in value if isinstance(one, dict)] if isinstance(value, list) else []
+
+
+class _Reader:
+    """Puts answers into the calls they answer."""
+
+    def __init__(self) -> None:
+        self.turns: list[Turn] = []
+        self._places: dict[str, int] = {}
+
+    def take_step(self, step: Row) -> None:
+        """Take a step of an ATIF trajectory."""
+        role = {"agent": "assistant"}.get(str(step.get("source")), step.get("source"))
+        turn = read_turn({"role": role, "content": _text(step.get("message"))})
+        if turn is None:
+            return
+        turn = replace(
+            turn,
+            model=read_text(step.get("model_name")),
+            ts=read_time(step.get("timestamp")),
+        )
+        turn = _metered(turn, step.get("metrics"))
+        calls = _rows(step.get("tool_calls"))
+        if not calls:
+            self._add(turn)
+        for number, call in enumerate(calls):
+            # What one model call used is told once.
+            base = turn if number == 0 else replace(turn, content=None, usage=None, cost_usd=None)
+            tool = read_text(call.get("function_name")) or "unknown"
+            args = read_args(call.get("arguments"))
+            key = read_text(call.get("tool_call_id"))
+            self._add(replace(base, key=key, tool=tool, args=args), key)
+        observed = step.get("observation")
+        results = _rows(observed.get("results")) if isinstance(observed, dict) else []
+        for result in results:
+            key = read_text(result.get("source_call_id"))
+            self._put(key or (str(calls[0].get("tool_call_id")) if calls else None), result)
+
+    def take_action(self, step: Row) -> None:
+        """Take an action of a SWE-agent trajectory, with what it observed."""
+        action = read_text(step.get("action")) or ""
+        said = read_text(step.get("thought")) or read_text(step.get("response"))
+        turn = Turn(role=Role.ASSISTANT, content=said)
+        if not action.strip():
+            self._add(turn)
+            return
+        observed = read_text(step.get("observation")) or ""
+        self._add(replace(turn, tool="bash", args={"command": action.strip()}, result=observed))
+
+    def take_event(self, event: Row) -> None:
+        """Take an action or an observation of OpenHands."""
+        action = read_text(event.get("action"))
+        if action is None:
+            self._put(str(event.get("cause")), event)
+            return
+        args = event.get("args")
+        args = dict(args) if isinstance(args, dict) else {}
+        if action in _PASSED_OVER:
+            return
+        said = read_text(args.pop("thought", None)) or None
+        at = read_time(event.get("timestamp"))
+        role = Role.USER if event.get("source") == "user" else Role.ASSISTANT
+        if action in _WORDS:
+            words = said or read_text(args.get("content")) or read_text(event.get("message"))
+            self._add(Turn(role=role, content=words or "", ts=at))
+            return
+        told = {name: value for name, value in args.items() if value not in (None, "", False)}
+        tool = "bash" if action == "run" else action
+        self._add(Turn(role=role, tool=tool, args=told, content=said, ts=at), str(event.get("id")))
+
+    def _put(self, key: str | None, answer: Row) -> None:
+        place = self._places.get(key or "")
+        if place is None:
+            return
+        text = _text(answer.get("content")) or ""
+        before, failed = self.turns[place], _failed(answer)
+        self.turns[place] = replace(
+            before, result=None if failed else text, error=text or "failed" if failed else None
+        )
+
+    def _add(self, turn: Turn, key: str | None = None) -> None:
+        if key:
+            self._places[key] = len(self.turns)
+        self.turns.append(replace(turn, seq=len(self.turns)))
+
+
+def _text(value: object) -> str | None:
+    return value if value is None or isinstance(value, str) else block_text(value)
+
+
+def _failed(answer: Row) -> bool:
+    if answer.get("observation") == "error":
+        return True
+    extras = answer.get("extras")
+    extras = extras if isinstance(extras, dict) else {}
+    told = extras.get("metadata")
+    code = (told if isinstance(told, dict) else extras).get("exit_code")
+    return isinstance(code, int) and code > 0
+
+
+def _metered(turn: Turn, metrics: object) -> Turn:
+    if not isinstance(metrics, dict):
+        return turn
+    cached = read_count(metrics.get("cached_tokens"))
+    # Theirs includes what was cached, ours does not.
+    usage = Usage(
+        input=max(0, read_count(metrics.get("prompt_tokens")) - cached),
+        cache_read=cached,
+        output=read_count(metrics.get("completion_tokens")),
+    )
+    return replace(turn, usage=usage, cost_usd=read_money(metrics.get("cost_usd")))
