@@ -245,9 +245,11 @@ JSON = st.recursive(
     lambda inner: st.one_of(st.lists(inner), st.dictionaries(st.text(max_size=8), inner)),
     max_leaves=8,
 )
-NAMES = st.sampled_from(
-    ["role", "from", "content", "value", "messages", "tool_calls", "tool_call_id", "function_call", "steps", "schema_version", "trajectory", "action", "observation", "source", "args", "id", "cause", "extras", "type", "item", "name", "message"]
+WORDS = (
+    "role from content value messages tool_calls tool_call_id function_call steps schema_version"
+    " trajectory action observation source args id cause extras type item name message"
 )
+NAMES = st.sampled_from(WORDS.split())
 ROWS = st.lists(st.dictionaries(NAMES, JSON), max_size=4)
 
 
