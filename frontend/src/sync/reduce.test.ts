@@ -743,6 +743,7 @@ describe("events that change nothing on the screen", () => {
       of_run: "r",
       through_seq: 1,
       turns_through: 0,
+      rows: null,
       heads_file: null,
       known: null,
       successor: null,
