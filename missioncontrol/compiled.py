@@ -16,6 +16,8 @@ from django.db import DEFAULT_DB_ALIAS, connection, connections
 from django.db.models import Model, QuerySet
 from django.db.models.base import ModelState
 
+from missioncontrol.columns import reader
+
 M = TypeVar("M", bound=Model)
 
 LONGEST = 1024
@@ -32,8 +34,9 @@ class _Statement:
     """Which of `params` takes which value of which list."""
     model: Any
     columns: tuple[str, ...]
+    readers: tuple[tuple[int, Callable[[Any], Any]], ...]
     converters: tuple[tuple[int, Sequence[Callable[..., Any]], Any], ...]
-    """By column, what makes Python values of the database's."""
+    """By column, what makes Python values of the database's: ours, and Django's for the rest."""
 
 
 class CompiledQuery(Generic[M]):
@@ -69,6 +72,9 @@ class CompiledQuery(Generic[M]):
             for number, marker in enumerate(values)
         }
         selected = [column for column, _, _ in compiler.select]
+        wanted = compiler.get_converters(selected)
+        known = ((place, reader(selected[place].target, connection.vendor)) for place in wanted)
+        readers = {place: read for place, read in known if read is not None}
         return _Statement(
             sql=sql,
             params=tuple(params),
@@ -77,8 +83,9 @@ class CompiledQuery(Generic[M]):
             ),
             model=compiler.klass_info["model"],
             columns=tuple(column.target.attname for column in selected),
+            readers=tuple(readers.items()),
             converters=tuple(
-                (place, *how) for place, how in compiler.get_converters(selected).items()
+                (place, *how) for place, how in wanted.items() if place not in readers
             ),
         )
 
@@ -97,6 +104,8 @@ def _read(statement: _Statement, given: Sequence[Sequence[Any]]) -> list[Any]:
 def _row(statement: _Statement, values: Iterable[Any], database: Any) -> Any:
     """Make the model's instance as `from_db` does, without calling it column by column."""
     read = list(values)
+    for place, reads in statement.readers:
+        read[place] = reads(read[place])
     for place, converters, column in statement.converters:
         value = read[place]
         for convert in converters:

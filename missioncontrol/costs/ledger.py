@@ -12,6 +12,7 @@ from django.db.models import Q
 
 from guard.pricing import price
 from guard.turn import Usage
+from missioncontrol.columns import new_row
 from missioncontrol.costs.prices import own_price
 from missioncontrol.costs.spending import Use
 from missioncontrol.runs.journal import RunTransaction
@@ -138,8 +139,9 @@ def row_of(tx: RunTransaction, run: Run, call: Call, cost: Decimal | None) -> Mo
     """Return a call as a row of the ledger."""
     usage = call.usage or Usage()
     tokens = {column: getattr(usage, name) for name, column in USAGE_COLUMNS.items()}
-    return ModelCall(
-        run=run,
+    return new_row(
+        ModelCall,
+        run_id=run.id,
         project_id=run.project_id,
         call_id=call.call_id,
         at=tx.at,

@@ -23,9 +23,9 @@ from guard.turn import Phase
 from guard.turn import Turn as GuardTurn
 from missioncontrol.accounts.reach import KeyHolder
 from missioncontrol.clock import now
+from missioncontrol.columns import new_row
 from missioncontrol.compiled import CompiledQuery
 from missioncontrol.errors import MissionControlError, NotFound
-from missioncontrol.ids import new_id
 from missioncontrol.proof import TURN_SIGNS, turn_digest
 from missioncontrol.runs import journal, rows
 from missioncontrol.runs.cleaning import storable_moment, storable_turn
@@ -212,8 +212,8 @@ _KNOWN = CompiledQuery(lambda runs, keys: Turn.objects.filter(run_id__in=runs, k
 
 
 def _turn_of(run: Run, turn: GuardTurn, *, at: datetime) -> Turn:
-    row = Turn(
-        id=new_id(),
+    row = new_row(
+        Turn,
         run_id=run.id,
         seq=run.last_seq,
         first_obs=run.last_obs,

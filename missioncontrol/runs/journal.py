@@ -26,6 +26,7 @@ from pydantic import TypeAdapter
 from guard.wire import Mode
 from missioncontrol import broadcast
 from missioncontrol.accounts.models import Project
+from missioncontrol.columns import new_row, writer
 from missioncontrol.compiled import CompiledQuery
 from missioncontrol.errors import NotFound
 from missioncontrol.proof import canonical, payload_digest, row_hash
@@ -88,10 +89,6 @@ DESCRIPTION = frozenset(
 STATE_NAMES = tuple(
     field.attname for field in Run._meta.concrete_fields if field.attname not in DESCRIPTION
 )
-PLAIN_TYPES = frozenset(
-    {"CharField", "TextField", "IntegerField", "BigIntegerField", "FloatField", "BooleanField"}
-)
-"""Columns whose Python value is what every database driver takes."""
 LONG_COLUMNS = ("goal", "metadata", "workspace")
 
 
@@ -393,7 +390,8 @@ def _row_of(event: EventHead, *, previous: str) -> JournalRow:
     kind = dumped.pop("type")
     payload = canonical({name: dumped[name] for name in dumped.keys() - HEAD_FIELDS})
     salt = secrets.token_hex(16)
-    row = JournalRow(
+    row = new_row(
+        JournalRow,
         project_id=event.project,
         run_id=event.run,
         seq=event.seq,
@@ -427,23 +425,21 @@ def _columns(run: Run) -> dict[str, Any]:
 
 def _values(model: Any, names: tuple[str, ...], rows_: Iterable[Any]) -> list[list[Any]]:
     """Return rows as parameters of a statement; plain columns need no conversion."""
-    columns, database = _converters(model, names), connections[DEFAULT_DB_ALIAS]
+    database = connections[DEFAULT_DB_ALIAS]
+    columns = _writers(model, names, database.vendor)
     return [
         [
-            value if prepare is None or value is None else prepare(value, database)
-            for value, prepare in ((row.__dict__[name], prepare) for name, prepare in columns)
+            value if write is None or value is None else write(value)
+            for value, write in ((row.__dict__[name], write) for name, write in columns)
         ]
         for row in rows_
     ]
 
 
 @cache
-def _converters(model: Any, names: tuple[str, ...]) -> tuple[tuple[str, Any], ...]:
+def _writers(model: Any, names: tuple[str, ...], _vendor: str) -> tuple[tuple[str, Any], ...]:
     fields_ = {field.attname: field for field in model._meta.concrete_fields}
-    return tuple(
-        (name, None if field.get_internal_type() in PLAIN_TYPES else field.get_db_prep_save)
-        for name, field in ((name, fields_[name]) for name in names)
-    )
+    return tuple((name, writer(fields_[name], connection)) for name in names)
 
 
 def _json(event: EventHead) -> str:

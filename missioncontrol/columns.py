@@ -1,0 +1,103 @@
+"""Rows to and from a database driver, without Django's steps for each value.
+
+What Django does for a column depends on its field alone: it is looked up once, and where
+it comes to one call (a time, an id, JSON), that call is made. The values are the same.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from datetime import UTC, datetime
+from functools import cache
+from typing import Any, TypeVar
+from uuid import UUID
+
+from django.db.models import ForeignKey, JSONField, Model
+from django.db.models.base import ModelState
+from pydantic_core import from_json
+
+M = TypeVar("M", bound=Model)
+Convert = Callable[[Any], Any]
+
+PLAIN_TYPES = frozenset(
+    {"CharField", "TextField", "IntegerField", "BigIntegerField", "FloatField", "BooleanField"}
+)
+"""Columns whose Python value is what every database driver takes."""
+
+
+def reader(field: Any, vendor: str) -> Convert | None:
+    """Return what makes a Python value of what this column's driver gives; None: ask Django."""
+    target = _target(field)
+    if isinstance(target, JSONField):
+        return _read_json if target.decoder is None else None
+    return {"DateTimeField": _read_time, "UUIDField": _read_id}.get(
+        target.get_internal_type() if vendor == "sqlite" else ""
+    )
+
+
+def writer(field: Any, database: Any) -> Convert | None:
+    """Return what makes a driver's value of this column's; None: it is one already."""
+    target = _target(field)
+    kind = target.get_internal_type()
+    if kind in PLAIN_TYPES:
+        return None
+    if database.vendor == "sqlite":
+        is_plain_json = isinstance(target, JSONField) and target.encoder is None
+        known = json.dumps if is_plain_json else _SQLITE_WRITERS.get(kind)
+        if known is not None:
+            return known
+    elif kind in {"DateTimeField", "UUIDField"}:
+        return None
+    return lambda value: field.get_db_prep_save(value, database)
+
+
+def new_row(model: type[M], /, **values: Any) -> M:
+    """Make a row that is not stored yet, as `model(**values)` does, of whole columns.
+
+    Foreign keys are given by their ids.
+    """
+    plain, made = _defaults(model)
+    row = model.__new__(model)
+    row.__dict__.update(plain)
+    row.__dict__.update((name, make()) for name, make in made if name not in values)
+    row.__dict__.update(values, _state=ModelState())
+    return row
+
+
+@cache
+def _defaults(model: type[Model]) -> tuple[dict[str, Any], tuple[tuple[str, Any], ...]]:
+    """Return the defaults that can be shared, and those that are made for each row."""
+    fields = model._meta.concrete_fields
+    own = [field for field in fields if field.has_default()]
+    made = tuple((field.attname, field.default) for field in own if callable(field.default))
+    named = {name for name, _ in made}
+    plain = {one.attname: one.get_default() for one in fields if one.attname not in named}
+    return plain, made
+
+
+def _target(field: Any) -> Any:
+    return field.target_field if isinstance(field, ForeignKey) else field
+
+
+def _read_json(text: Any) -> Any:
+    if text is None:
+        return None
+    try:
+        return from_json(text)
+    except ValueError:  # half of a character, which an older release let in
+        return json.loads(text)
+
+
+def _read_time(moment: datetime | None) -> datetime | None:
+    return None if moment is None else moment.replace(tzinfo=UTC)
+
+
+def _read_id(text: str | None) -> UUID | None:
+    return None if text is None else UUID(hex=text)
+
+
+_SQLITE_WRITERS: dict[str, Convert] = {
+    "DateTimeField": lambda moment: str(moment.astimezone(UTC).replace(tzinfo=None)),
+    "UUIDField": lambda one: one.hex,
+}

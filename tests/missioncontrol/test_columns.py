@@ -1,0 +1,95 @@
+"""Rows to and from the driver: the same values as Django's own way, without its steps."""
+
+import json
+from datetime import UTC, datetime, timedelta, timezone
+from decimal import Decimal
+
+import pytest
+from django.db import connection
+from hypothesis import given
+from hypothesis import strategies as st
+
+from missioncontrol.columns import new_row, reader, writer
+from missioncontrol.costs.models import Spend
+from missioncontrol.ids import new_id
+from missioncontrol.runs.models import JournalRow, ModelCall, Run, Turn
+
+MODELS = [JournalRow, ModelCall, Run, Spend, Turn]
+FIELDS = [field for model in MODELS for field in model._meta.concrete_fields]
+EXAMPLES = {
+    "UUIDField": new_id(),
+    "DateTimeField": datetime(2026, 3, 4, 5, 6, 7, 890, tzinfo=timezone(timedelta(hours=2))),
+    "JSONField": {"ä": [1, 2.5, None, True], "empty": {}},
+    "DecimalField": Decimal("1.25"),
+    "BooleanField": True,
+    "FloatField": 0.1,
+    "IntegerField": 7,
+    "BigIntegerField": 2**40,
+    "BigAutoField": 7,
+    "CharField": "text",
+    "TextField": "text",
+}
+json_values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(),
+    lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
+)
+
+
+@pytest.mark.parametrize("field", FIELDS, ids=str)
+def test_a_column_is_written_as_django_writes_it(field):
+    target = getattr(field, "target_field", field)
+    value = EXAMPLES[target.get_internal_type()]
+    write = writer(field, connection)
+
+    written = value if write is None else write(value)
+
+    theirs = field.get_db_prep_save(value, connection)
+    assert str(written) == str(theirs)
+    assert type(written) is type(theirs)
+
+
+@pytest.mark.parametrize("field", [one for one in FIELDS if reader(one, "sqlite")], ids=str)
+def test_a_column_is_read_as_it_was_written(field):
+    target = getattr(field, "target_field", field)
+    value = EXAMPLES[target.get_internal_type()]
+    read = reader(field, "sqlite")
+    stored = {
+        "UUIDField": lambda: value.hex,
+        "DateTimeField": lambda: value.astimezone(UTC).replace(tzinfo=None),
+        "JSONField": lambda: json.dumps(value),
+    }[target.get_internal_type()]()
+
+    assert read(stored) == value
+    assert read(None) is None
+
+
+@given(json_values)
+def test_any_json_is_read_as_python_reads_it(value):
+    read = reader(Run._meta.get_field("budget"), "sqlite")
+    text = json.dumps(value)
+
+    assert json.dumps(read(text)) == json.dumps(json.loads(text))
+
+
+def test_json_with_half_a_character_is_still_read():
+    read = reader(Run._meta.get_field("budget"), "sqlite")
+
+    assert read('["\\ud800"]') == ["\ud800"]
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_a_new_row_has_the_models_defaults(model):
+    made, theirs = new_row(model, id=new_id()), model()
+
+    assert made._state.adding
+    assert {
+        name: made.__dict__[name] for name in theirs.__dict__ if name not in {"_state", "id"}
+    } == {name: value for name, value in theirs.__dict__.items() if name not in {"_state", "id"}}
+
+
+def test_new_rows_share_no_list():
+    one, other = (new_row(Turn, run_id=new_id()) for _ in range(2))
+    one.files.append("a.py")
+
+    assert other.files == []
+    assert one.id != other.id
