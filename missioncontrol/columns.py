@@ -31,9 +31,7 @@ def reader(field: Any, vendor: str) -> Convert | None:
     target = _target(field)
     if isinstance(target, JSONField):
         return _read_json if target.decoder is None else None
-    return {"DateTimeField": _read_time, "UUIDField": _read_id}.get(
-        target.get_internal_type() if vendor == "sqlite" else ""
-    )
+    return _SQLITE_READERS.get(target.get_internal_type()) if vendor == "sqlite" else None
 
 
 def writer(field: Any, database: Any) -> Convert | None:
@@ -97,6 +95,7 @@ def _read_id(text: str | None) -> UUID | None:
     return None if text is None else UUID(hex=text)
 
 
+_SQLITE_READERS: dict[str, Convert] = {"DateTimeField": _read_time, "UUIDField": _read_id}
 _SQLITE_WRITERS: dict[str, Convert] = {
     "DateTimeField": lambda moment: str(moment.astimezone(UTC).replace(tzinfo=None)),
     "UUIDField": lambda one: one.hex,

@@ -6,11 +6,11 @@ them, so that any process may judge any run.
 
 from __future__ import annotations
 
-import json
 import logging
 from collections import OrderedDict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
+from typing import Any
 from uuid import UUID
 
 from django.conf import settings
@@ -42,7 +42,7 @@ class CachedEngine:
 
     engine: Engine
     policy: Policy
-    written: str
+    rules: tuple[Any, Any]
     """The policy and the ceilings as they were read: others want another engine."""
     seen_obs: int
     streak_obs: int
@@ -139,10 +139,10 @@ def _wanted(runs: list[Run], floors: dict[UUID, int]) -> Q:
 
 def _floor(run: Run) -> int:
     """Return the observation after which this process's engine must read on."""
-    written = json.dumps([rows.rules_of(run), rows.ceilings_of(run)], sort_keys=True)
+    rules = rows.rules_of(run), rows.ceilings_of(run)
     cached = KEPT.get(run.id)
-    if cached is None or cached.written != written or cached.seen_obs > run.detected_obs:
-        cached = _fresh_engine(run, written)
+    if cached is None or cached.rules != rules or cached.seen_obs > run.detected_obs:
+        cached = _fresh_engine(run, rules)
     KEPT[run.id] = cached
     KEPT.move_to_end(run.id)
     return cached.seen_obs
@@ -165,7 +165,7 @@ def make_room(held: int) -> None:
 _most_held = 0
 
 
-def _fresh_engine(run: Run, written: str) -> CachedEngine:
+def _fresh_engine(run: Run, rules: tuple[Any, Any]) -> CachedEngine:
     """Start an engine that rebuilds itself from the last turns before the watermark."""
     policy = policy_of(run)
     remembered = (
@@ -181,7 +181,7 @@ def _fresh_engine(run: Run, written: str) -> CachedEngine:
     return CachedEngine(
         engine=engine,
         policy=policy,
-        written=written,
+        rules=rules,
         seen_obs=floor,
         # It passes the point where a person stepped in, as the first engine did.
         streak_obs=min(floor, run.streak_obs),

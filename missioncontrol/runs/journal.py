@@ -89,6 +89,11 @@ DESCRIPTION = frozenset(
 STATE_NAMES = tuple(
     field.attname for field in Run._meta.concrete_fields if field.attname not in DESCRIPTION
 )
+LIST_NAMES = tuple(
+    field.attname
+    for field in Run._meta.concrete_fields
+    if field.attname in STATE_NAMES and isinstance(field.get_default(), list)
+)
 LONG_COLUMNS = ("goal", "metadata", "workspace")
 
 
@@ -203,7 +208,13 @@ class RunTransaction:
         batches: dict[tuple[str, ...], list[Run]] = defaultdict(list)
         for run in self.runs.values():
             before, now = self._before[run.id], run.__dict__
-            changed = tuple(name for name in STATE_NAMES if now[name] != before[name])
+            changed = tuple(
+                [
+                    name
+                    for name in STATE_NAMES
+                    if now[name] is not before[name] and now[name] != before[name]
+                ]
+            )
             if not changed:
                 continue
             batches[changed].append(run)
@@ -419,8 +430,9 @@ def _fresh_points(run: Run, before: dict[str, Any]) -> int:
 
 def _columns(run: Run) -> dict[str, Any]:
     """Copy its state, lists as lists of their own: one that grows in place is seen to."""
-    loaded = ((name, run.__dict__[name]) for name in STATE_NAMES)
-    return {name: list(value) if isinstance(value, list) else value for name, value in loaded}
+    copied = run.__dict__.copy()
+    copied.update((name, list(copied[name])) for name in LIST_NAMES if copied[name])
+    return copied
 
 
 def _values(model: Any, names: tuple[str, ...], rows_: Iterable[Any]) -> list[list[Any]]:
