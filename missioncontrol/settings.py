@@ -41,6 +41,9 @@ PUBLIC_URL = env.text("MISSIONCONTROL_PUBLIC_URL")
 VAPID_SUBJECT = env.text("VAPID_SUBJECT")
 # Where a phone in the same network reaches this; empty: only who is at this machine does.
 PHONE_URL = env.text("MISSIONCONTROL_PHONE_URL") or PUBLIC_URL
+# `up` runs us: what an owner turns on is started (missioncontrol.extras), HTTPS on this port.
+IS_SUPERVISED = env.flag("MISSIONCONTROL_SUPERVISED")
+HTTPS_PORT = env.number("MISSIONCONTROL_HTTPS_PORT", 0)
 # Whoever reads /metrics sends it as a bearer token; without one there is nothing to read.
 METRICS_TOKEN = env.text("MISSIONCONTROL_METRICS_TOKEN")
 ALLOWED_HOSTS = ["localhost", "127.0.0.1", "[::1]", *env.words("MISSIONCONTROL_HOSTS")]

@@ -210,6 +210,13 @@ def record_push(browser: Browser, *, on: bool, at: datetime) -> None:
 
 
 @transaction.atomic
+def record_phones(user: User, *, on: bool, by: str, at: datetime) -> None:
+    """Put it on record that this machine is opened to its local network, or closed."""
+    what = "opened HTTPS to the local network" if on else "closed HTTPS to the local network"
+    _record(_projects_of(user), what, by=by, at=at)
+
+
+@transaction.atomic
 def change_device(browser: Browser, changes: dict[str, Any], *, by: str, at: datetime) -> None:
     """Name a browser, or change how pushes reach it; what changed is put on record.
 

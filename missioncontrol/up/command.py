@@ -14,6 +14,7 @@ from missioncontrol.up import addresses, frontend, options, processes, schema_st
 from missioncontrol.up.banner import Banner
 from missioncontrol.up.data_dir import DataDir, runtime_dir, write_private
 from missioncontrol.up.errors import BrokerUnreachable, CannotStart, ChildFailed
+from missioncontrol.up.on_request import OnRequest
 from missioncontrol.up.options import EVERYWHERE, LOOPBACK, Options
 from missioncontrol.up.readiness import wait_until_serving
 from missioncontrol.up.supervisor import Command, Supervisor, shorten_log
@@ -52,6 +53,7 @@ class Start:
     def __init__(self, asked: Options) -> None:
         self.asked = asked
         self.data = DataDir(asked.data)
+        self.https_port = options.https_port(asked)
 
     def run(self) -> None:
         """Start everything, print where it is, and keep it running."""
@@ -69,10 +71,10 @@ class Start:
             self._start_broker(supervisor)
             if schema_stamp.is_current(self.data.path):
                 self._launch_web(supervisor, listener)
-            banner, later = self._prepare()
+            banner = self._prepare()
             schema_stamp.keep(self.data.path)
             self._launch_web(supervisor, listener)
-            self._serve(supervisor, banner, later)
+            self._serve(supervisor, banner)
 
     @contextmanager
     def _supervised(self) -> Iterator[Supervisor]:
@@ -91,7 +93,7 @@ class Start:
             return
         from missioncontrol.up import tls
 
-        self.reserved = addresses.listen(EVERYWHERE, self.asked.https_port, option="--https-port")
+        self.reserved = addresses.listen(EVERYWHERE, self.https_port, option="--https-port")
         names = addresses.certified_names(self.asked.host)
         self.served = tls.ensure(self.data.path, names=names, at=clock.now())
 
@@ -117,6 +119,8 @@ class Start:
             MISSIONCONTROL_HOSTS=",".join(hosts),
             MISSIONCONTROL_PUBLIC_URL=self.asked.public_url,
             MISSIONCONTROL_PHONE_URL=self.phone_url,
+            MISSIONCONTROL_HTTPS_PORT=str(self.https_port),
+            MISSIONCONTROL_SUPERVISED="1",
             MISSIONCONTROL_DURABLE="1" if self.asked.durable else "0",
             PYTHONPATH=processes.import_path(os.environ.get("PYTHONPATH", "")),
             PYTHONUNBUFFERED="1",
@@ -139,7 +143,7 @@ class Start:
             raise ChildFailed("valkey", supervisor.log_of("valkey"), "nothing yet")
         os.environ["REDIS_URL"] = valkey.url_of(socket_path)
 
-    def _prepare(self) -> tuple[Banner, list[Command]]:
+    def _prepare(self) -> Banner:
         """Bring up Django here: the database, the first project, the links."""
         import django
 
@@ -167,17 +171,25 @@ class Start:
         if listener.family != socket.AF_INET:
             listener.close()
 
-    def _serve(self, supervisor: Supervisor, banner: Banner, later: list[Command]) -> None:
+    def _serve(self, supervisor: Supervisor, banner: Banner) -> None:
         for command in (*processes.detectors(self.data), processes.worker(self.data)):
             self._launch(supervisor, command)
         if not wait_until_serving(supervisor, self.url, must_live=("web",)):
             return
         judging = [processes.judge(self.data)] if env.text("MISSIONCONTROL_JUDGE_URL") else []
-        for command in (processes.beat(self.data), *judging, *later):
+        for command in (processes.beat(self.data), *judging):
             self._launch(supervisor, command)
         self.data.announce("serving", self.page_url)
         self._print_banner(banner)
-        supervisor.run()
+        on_request = OnRequest(
+            supervisor=supervisor,
+            data=self.data,
+            asked=self.asked,
+            url=self.url,
+            https_port=self.https_port,
+            serves_phones=bool(self.phone_url),
+        )
+        supervisor.run(also=on_request.tend)
         say("stopping")
 
     def _launch(self, supervisor: Supervisor, command: Command) -> None:

@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
-from missioncontrol import clock
+from missioncontrol import clock, extras
 from missioncontrol.accounts import certificates, services
-from missioncontrol.up import processes
+from missioncontrol.projects.demo import start_demo
 from missioncontrol.up.banner import Banner
 from missioncontrol.up.data_dir import DataDir
 from missioncontrol.up.options import Options
-from missioncontrol.up.supervisor import Command
-from missioncontrol.up.tenants import Tenancy, ensure_demo, ensure_tenancy
+from missioncontrol.up.tenants import Tenancy, ensure_tenancy
 
 
 def invite(
     data: DataDir, asked: Options, url: str, *, page_url: str, phone_url: str = ""
-) -> tuple[Banner, list[Command]]:
-    """Return what to print, and the processes to start once it serves."""
+) -> Banner:
+    """Return what to print; `--demo` asks for its agents as the browser does."""
     tenancy = ensure_tenancy(data, at=clock.now())
-    banner = Banner(
+    if asked.demo:
+        extras.ask_for_demo(data.path, None)  # whosever it was: this machine's person asks
+        start_demo(tenancy.owner, at=clock.now())
+    return Banner(
         url=url,
         project=str(tenancy.project),
         agent_key=tenancy.agent_key,
@@ -29,7 +31,6 @@ def invite(
         https_url=phone_url if asked.https else None,
         fingerprint=certificates.fingerprint(data.path) if asked.https else None,
     )
-    return banner, _demo(data, asked, tenancy, url)
 
 
 def _link(tenancy: Tenancy, base: str, *, on_get: bool = False) -> str:
@@ -40,10 +41,3 @@ def _link(tenancy: Tenancy, base: str, *, on_get: bool = False) -> str:
 def _is_for_phones(asked: Options, phone_url: str) -> bool:
     """A phone needs an address of the network, and a link of its own; a script neither."""
     return bool(phone_url) and (asked.lan or asked.https) and not asked.json
-
-
-def _demo(data: DataDir, asked: Options, tenancy: Tenancy, url: str) -> list[Command]:
-    if not asked.demo:
-        return []
-    keys = ensure_demo(data, owner=tenancy.owner, at=clock.now())
-    return [processes.demo(data, url=url, keys=keys, model_url=asked.demo_model)]

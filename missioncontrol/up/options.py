@@ -11,7 +11,7 @@ from missioncontrol import env
 LOOPBACK = "127.0.0.1"
 EVERYWHERE = "0.0.0.0"  # noqa: S104 - only with --lan, which warns
 PORT = 8765
-HTTPS_PORT = 8443
+LAST_PORT = 65535
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,12 +23,23 @@ class Options:
     data: Path
     lan: bool
     https: bool
-    https_port: int
+    https_port: int | None
+    """None: the one after `port`."""
     json: bool
     demo: bool
     demo_model: str | None
     durable: bool
     public_url: str
+
+
+def https_port(asked: Options) -> int:
+    """Return the port of HTTPS: two installations on one machine keep out of each other's way.
+
+    0 finds a free one, as it does for `--port`.
+    """
+    if asked.https_port is not None:
+        return asked.https_port
+    return asked.port + 1 if 0 < asked.port < LAST_PORT else 0
 
 
 def default_data_dir() -> Path:
@@ -42,7 +53,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     say("--host", default=None, help=f"address to listen on (default {LOOPBACK})")
     say("--lan", action="store_true", help="listen on all addresses and print a QR code")
     say("--https", action="store_true", help="serve phones over HTTPS, with a local certificate")
-    say("--https-port", type=_port, default=HTTPS_PORT, metavar="N", help=f"default {HTTPS_PORT}")
+    say("--https-port", type=_port, metavar="N", help="default: the one after --port")
     say("--port", type=_port, default=PORT, help=f"default {PORT}; 0 finds a free one")
     say("--data", type=Path, default=None, metavar="DIR", help=f"default {default_data_dir()}")
     say("--json", action="store_true", help="print one line of JSON once it serves")
@@ -74,6 +85,6 @@ def parse(argv: list[str]) -> Options:
 
 def _port(said: str) -> int:
     port = int(said)
-    if not 0 <= port <= 65535:  # noqa: PLR2004 - the range of TCP ports
+    if not 0 <= port <= LAST_PORT:
         raise argparse.ArgumentTypeError("a port is a number from 0 to 65535")
     return port

@@ -28,18 +28,33 @@ def web(
 
     `secure`: serve phones over HTTPS beside it, on every address.
     """
-    also = ("--endpoint", _secure_endpoint(secure, secure_port)) if secure else ()
+    also = (_secure_endpoint(secure, secure_port),) if secure else ()
     return Command(
         name="web",
-        argv=[
-            *(sys.executable, "-m", "daphne", "--verbosity", "0", "--no-server-name"),
-            *("--websocket-max-message-size", str(MOST_SENT)),
-            *("--endpoint", _endpoint(listener), *also, "missioncontrol.asgi:application"),
-        ],
+        argv=_daphne(_endpoint(listener), *also),
         log=data.logs / "web.log",
         env={"MISSIONCONTROL_ROLE": "web"},
         pass_fds=(listener.fileno(),) if _is_adoptable(listener) else (),
     )
+
+
+def phone_web(data: DataDir, secure: tls.Served, port: int) -> Command:
+    """Serve phones over HTTPS, on every address, while the other web process goes on."""
+    return Command(
+        name="phone",
+        argv=_daphne(_secure_endpoint(secure, port)),
+        log=data.logs / "phone.log",
+        env={"MISSIONCONTROL_ROLE": "web"},
+    )
+
+
+def _daphne(*endpoints: str) -> list[str]:
+    return [
+        *(sys.executable, "-m", "daphne", "--verbosity", "0", "--no-server-name"),
+        *("--websocket-max-message-size", str(MOST_SENT)),
+        *(word for endpoint in endpoints for word in ("--endpoint", endpoint)),
+        "missioncontrol.asgi:application",
+    ]
 
 
 def _is_adoptable(listener: socket.socket) -> bool:

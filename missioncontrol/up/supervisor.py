@@ -107,8 +107,12 @@ class Supervisor:
         child.started_at = time.monotonic()
 
     def has(self, name: str) -> bool:
-        """Say whether a child of that name was started."""
+        """Say whether a child of that name is kept running."""
         return name in self._children
+
+    def end(self, name: str) -> None:
+        """End a child for good."""
+        self._end([self._children.pop(name)])
 
     def pid_of(self, name: str) -> int | None:
         """Return a child's process id while it runs."""
@@ -148,11 +152,12 @@ class Supervisor:
     def _is_abandoned(self) -> bool:
         return "UV_RUN_RECURSION_DEPTH" in os.environ and os.getppid() != self._parent
 
-    def run(self) -> None:
-        """Watch the children until somebody asks to stop."""
+    def run(self, *, also: Callable[[], None] = lambda: None) -> None:
+        """Watch the children until somebody asks to stop; do what else is asked each time."""
         while not self.is_stopping:
             self.pause(TICK_S)
             self.tend()
+            also()
 
     def pause(self, seconds: float) -> None:
         """Wait, but wake at once for a signal or a child's death."""

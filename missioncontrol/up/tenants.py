@@ -1,4 +1,4 @@
-"""Make the first person, the first project and its key; the demo's likewise."""
+"""Make the first person, the first project and its key."""
 
 from __future__ import annotations
 
@@ -8,13 +8,12 @@ from uuid import UUID
 
 from django.contrib.auth.models import User
 
-from guard.wire import Mode
 from missioncontrol.accounts import selectors, services
 from missioncontrol.accounts.models import AgentKey, Project, Reach
 from missioncontrol.up.data_dir import DataDir, write_private
 
 FIRST_PROJECT = "My project"
-DEMO_MODES = {"npm-minded": Mode.AUTO, "ping-pong": Mode.PAUSE, "healthy": Mode.PAUSE}
+KEY_FILE = "agent.key"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,47 +28,29 @@ class Tenancy:
 def ensure_tenancy(data: DataDir, *, at: datetime) -> Tenancy:
     """Return the first project and its key, making what is missing."""
     owner = services.ensure_local_owner()
-    key, secret = _ensure_key(data, "agent.key", owner=owner, name=FIRST_PROJECT, at=at)
+    key, secret = _ensure_key(data, owner=owner, at=at)
     return Tenancy(owner=owner, project=key.project_id, agent_key=secret)
 
 
-def ensure_demo(data: DataDir, *, owner: User, at: datetime) -> dict[str, str]:
-    """Return the agent key of each demo project, making what is missing."""
-    return {
-        name: _ensure_key(
-            data, f"demo/{name}.key", owner=owner, name=f"demo-{name}", at=at, mode=mode
-        )[1]
-        for name, mode in DEMO_MODES.items()
-    }
-
-
-def _ensure_key(
-    data: DataDir,
-    file: str,
-    *,
-    owner: User,
-    name: str,
-    at: datetime,
-    mode: Mode = Mode.PAUSE,
-) -> tuple[AgentKey, str]:
-    """Return the key in a file of DIR; one that is over is replaced by a new one."""
-    kept = data.read_secret(file)
+def _ensure_key(data: DataDir, *, owner: User, at: datetime) -> tuple[AgentKey, str]:
+    """Return the key in DIR/agent.key; one that is over is replaced by a new one."""
+    kept = data.read_secret(KEY_FILE)
     if kept and (known := selectors.find_agent_key(kept, at=at)):
         return known, kept
-    project = _ensure_project(owner, name, mode, at)
+    project = _ensure_project(owner, at)
     if kept:
-        adopted = services.adopt_agent_key(project=project, name=file, secret=kept, at=at)
+        adopted = services.adopt_agent_key(project=project, name=KEY_FILE, secret=kept, at=at)
         if selectors.live_keys(at=at).filter(pk=adopted.pk).exists():
             return adopted, kept
-    minted = services.mint_agent_key(project=project, name=file, at=at, reach=Reach.PROJECT)
-    write_private(data.path / file, minted.secret)
+    minted = services.mint_agent_key(project=project, name=KEY_FILE, at=at, reach=Reach.PROJECT)
+    write_private(data.path / KEY_FILE, minted.secret)
     return minted.row, minted.secret
 
 
-def _ensure_project(owner: User, name: str, mode: Mode, at: datetime) -> Project:
-    """Return the person's project of that name; the first of all may be renamed."""
-    if found := selectors.find_project_owned_by(owner, name=name):
+def _ensure_project(owner: User, at: datetime) -> Project:
+    """Return the person's first project, which may have been renamed."""
+    if found := selectors.find_project_owned_by(owner, name=FIRST_PROJECT):
         return found
-    if name == FIRST_PROJECT and (mine := selectors.memberships_of(owner).first()):
+    if mine := selectors.memberships_of(owner).first():
         return mine.project
-    return services.create_project(name=name, owner=owner, at=at, mode=mode)
+    return services.create_project(name=FIRST_PROJECT, owner=owner, at=at)

@@ -52,11 +52,22 @@ class SetupCodeRow:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class FoundAgentRow:
+    """An agent on Mission Control's own machine."""
+
+    client: str
+    used_at: datetime | None
+    """null: nothing there tells."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class MadeSetupCode(SetupCodeRow):
     code: str
     """Readable in this answer and never again."""
     guard: str
     """The command that runs this installation's `guard` from any folder of its machine."""
+    agents: tuple[FoundAgentRow, ...]
+    """Found on this installation's machine, the last used first."""
     install: str
     """The command that brings the same `guard` into an agent's Python environment there."""
 

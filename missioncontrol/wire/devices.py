@@ -74,3 +74,9 @@ class Reach:
     """The SHA-256 of the certificate this machine made, where it made one."""
     push_key: str | None
     """What a browser subscribes with; null: this installation has no VAPID key."""
+    door: Literal["closed", "opening", "open", "failed"] | None = None
+    """HTTPS that an owner opens to the local network while it runs; null: not from here."""
+    door_port: int = 0
+    """Where it opens; 0: a free port."""
+    door_problem: str = ""
+    """Why it did not open."""

@@ -58,3 +58,5 @@ class Me:
     projects: tuple[ProjectRow, ...]
     version: str
     agent_url: str
+    demo: Literal["off", "running"] | None = None
+    """The demo's agents; null: this person cannot start or remove them."""

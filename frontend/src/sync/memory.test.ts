@@ -39,6 +39,7 @@ const person = (id: string, projects = [PROJECT]): Me => ({
   projects: projects.map((project) => aProject({ id: project })),
   version: "1",
   agent_url: "",
+  demo: null,
 });
 const stateOf = (runs: RunRow[]): LiveState =>
   reduce(EMPTY, {

@@ -399,6 +399,24 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/demo/": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** @description Start three agents in projects of their own; for who owns a project. */
+        post: operations["demo_start"];
+        /** @description End the demo's agents and archive their projects. */
+        delete: operations["demo_remove"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/devices/": {
         parameters: {
             query?: never;
@@ -447,7 +465,8 @@ export interface paths {
         delete?: never;
         options?: never;
         head?: never;
-        patch?: never;
+        /** @description Open HTTPS to the local network of this machine, or close it; owners only. */
+        patch: operations["devices_open"];
         trace?: never;
     };
     "/api/v1/devices/this/push/": {
@@ -3473,6 +3492,16 @@ export interface components {
             times: number;
         };
         /**
+         * FoundAgentRow
+         * @description An agent on Mission Control's own machine.
+         */
+        FoundAgentRow: {
+            /** Client */
+            client: string;
+            /** Used At */
+            used_at: string | null;
+        };
+        /**
          * FoundTurns
          * @description Which turns of a run match a filter, by their `seq`.
          */
@@ -4126,6 +4155,8 @@ export interface components {
         };
         /** MadeSetupCode */
         MadeSetupCode: {
+            /** Agents */
+            agents: components["schemas"]["FoundAgentRow"][];
             /** Code */
             code: string;
             /**
@@ -4210,6 +4241,11 @@ export interface components {
         Me: {
             /** Agent Url */
             agent_url: string;
+            /**
+             * Demo
+             * @default null
+             */
+            demo: ("off" | "running") | null;
             /** Projects */
             projects: components["schemas"]["ProjectRow"][];
             user: components["schemas"]["User"];
@@ -5414,12 +5450,32 @@ export interface components {
         "Reach-Output": {
             /** Certificate */
             certificate: string | null;
+            /**
+             * Door
+             * @default null
+             */
+            door: ("closed" | "opening" | "open" | "failed") | null;
+            /**
+             * Door Port
+             * @default 0
+             */
+            door_port: number;
+            /**
+             * Door Problem
+             * @default
+             */
+            door_problem: string;
             /** Is Secure */
             is_secure: boolean;
             /** Push Key */
             push_key: string | null;
             /** Url */
             url: string;
+        };
+        /** ReachPatch */
+        ReachPatch: {
+            /** Is Open */
+            is_open: boolean;
         };
         /**
          * Refusal
@@ -7805,6 +7861,58 @@ export interface operations {
             };
         };
     };
+    demo_start: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description No response body */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    demo_remove: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description No response body */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     devices_list: {
         parameters: {
             query?: never;
@@ -7870,6 +7978,37 @@ export interface operations {
             cookie?: never;
         };
         requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Reach"];
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    devices_open: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["ReachPatch"];
+            };
+        };
         responses: {
             200: {
                 headers: {

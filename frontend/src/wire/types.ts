@@ -66,6 +66,7 @@ export type MadeInvitation = Schemas["MadeInvitation"];
 export type AgentKey = Schemas["AgentKeyRow"];
 export type MadeAgentKey = Schemas["MadeAgentKey"];
 export type SecretUses = Schemas["SecretUses"];
+export type FoundAgentRow = Schemas["FoundAgentRow"];
 export type MadeSetupCode = Schemas["MadeSetupCode"];
 export type SetupCodeRow = Schemas["SetupCodeRow"];
 export type PersonalToken = Schemas["TokenRow"];

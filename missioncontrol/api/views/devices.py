@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
-from typing import cast
+from typing import Literal, cast
 from urllib.parse import urlsplit
 from uuid import UUID
 
@@ -14,6 +14,7 @@ from django.http import HttpResponse
 from rest_framework.request import Request
 from rest_framework.views import APIView
 
+from missioncontrol import extras
 from missioncontrol.accounts import browsers, certificates, pairing
 from missioncontrol.accounts.models import Browser, LoginLink
 from missioncontrol.accounts.pace import Pace
@@ -22,13 +23,14 @@ from missioncontrol.api import auth
 from missioncontrol.api.rest import json_response, list_response, read_body
 from missioncontrol.api.schema import described
 from missioncontrol.clock import now
-from missioncontrol.errors import InvalidRequest, NotFound, Unavailable
+from missioncontrol.errors import Forbidden, InvalidRequest, NotFound, Unavailable
 from missioncontrol.notify import devices, services, vapid
 from missioncontrol.notify.devices import Tried
 from missioncontrol.notify.models import Device
 from missioncontrol.projects import access
 from missioncontrol.wire.devices import DeviceRow, PairingRow, PushRow, Reach
 
+DOORS = Pace(most=10, in_all=30)
 PAIRINGS = Pace(most=10, in_all=100)
 TESTS = Pace(most=6, in_all=60)
 LOOPBACK = {"127.0.0.1", "localhost", "::1"}
@@ -71,6 +73,11 @@ class DevicePatch:
     language: str | None = None
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReachPatch:
+    is_open: bool
+
+
 class Devices(APIView):
     permission_classes = [auth.IsPerson]
 
@@ -88,15 +95,21 @@ class ReachView(APIView):
     @described("devices_reach", returns=Reach)
     def get(self, request: Request) -> HttpResponse:
         """Say where a phone reaches this installation, and what it can do there."""
-        url = address_for_phones(request)
-        return json_response(
-            Reach(
-                url=url,
-                is_secure=url.startswith("https://"),
-                certificate=certificates.fingerprint(settings.DATA_DIR) if _is_own(url) else None,
-                push_key=_push_key(),
-            )
-        )
+        return json_response(_reach(request))
+
+    @described("devices_open", takes=ReachPatch, returns=Reach)
+    def patch(self, request: Request) -> HttpResponse:
+        """Open HTTPS to the local network of this machine, or close it; owners only."""
+        asked = read_body(request, ReachPatch)
+        auth.check_by_hand(request)
+        if not auth.owned_projects(request):
+            raise Forbidden("Only who owns a project opens this machine to its network.")
+        if not _has_door():
+            raise Unavailable("How phones reach this installation was decided when it was started.")
+        DOORS.check(str(request.user.pk))
+        extras.ask_for_phone(settings.DATA_DIR, on=asked.is_open)
+        access.record_phones(_person(request), on=asked.is_open, by=auth.name_of(request), at=now())
+        return json_response(_reach(request))
 
 
 class Certificate(APIView):
@@ -304,6 +317,33 @@ def _pairing_row(link: LoginLink, this: Browser | None) -> PairingRow:
     )
 
 
+def _reach(request: Request) -> Reach:
+    url = address_for_phones(request)
+    return Reach(
+        url=url,
+        is_secure=url.startswith("https://"),
+        certificate=certificates.fingerprint(settings.DATA_DIR) if _is_own(url) else None,
+        push_key=_push_key(),
+        door=_door() if auth.owned_projects(request) else None,
+        door_port=settings.HTTPS_PORT,
+        door_problem=extras.phone_status(settings.DATA_DIR).problem,
+    )
+
+
+def _has_door() -> bool:
+    """HTTPS opens on request: `up` runs us, and gave phones no way in when it started."""
+    return settings.IS_SUPERVISED and not settings.PHONE_URL
+
+
+def _door() -> Literal["closed", "opening", "open", "failed"] | None:
+    if not _has_door():
+        return None
+    status = extras.phone_status(settings.DATA_DIR)
+    if not extras.phone_asked(settings.DATA_DIR):
+        return "failed" if status.problem else "closed"
+    return "open" if status.url else "opening"
+
+
 def _push_key() -> str | None:
     return vapid.public_key() if settings.VAPID_PRIVATE_KEY else None
 
@@ -312,6 +352,8 @@ def address_for_phones(request: Request) -> str:
     """Return where a phone comes in; else what this page was reached by, if not loopback."""
     if settings.PHONE_URL:
         return str(settings.PHONE_URL).rstrip("/")
+    if _has_door() and extras.phone_asked(settings.DATA_DIR):
+        return extras.phone_status(settings.DATA_DIR).url
     here = request.build_absolute_uri("/").rstrip("/")
     name = urlsplit(here).hostname or ""
     return "" if name in LOOPBACK or name.endswith(".localhost") else here

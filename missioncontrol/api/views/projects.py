@@ -24,6 +24,7 @@ from missioncontrol.accounts.selectors import memberships_of
 from missioncontrol.api import auth
 from missioncontrol.api.rest import json_response, list_response, read_body
 from missioncontrol.api.schema import described
+from missioncontrol.api.views.demo import demo_state
 from missioncontrol.clock import now
 from missioncontrol.decisions.budgets import extra_today, read_budgets
 from missioncontrol.detection.policies import read_policy
@@ -146,6 +147,7 @@ class WhoAmI(APIView):
                 projects=tuple(project_rows(request)),
                 version=settings.VERSION,
                 agent_url=settings.PUBLIC_URL or _agent_url(request),
+                demo=demo_state(request),
             )
         )
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import shlex
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import Any
 from uuid import UUID
 
@@ -13,6 +14,7 @@ from rest_framework.request import Request
 from rest_framework.views import APIView
 
 from guard.connect.command import forwarder, source
+from guard.connect.found import found_agents
 from missioncontrol.accounts import setup_codes
 from missioncontrol.accounts.models import Project, SetupCode
 from missioncontrol.accounts.pace import Pace
@@ -22,7 +24,7 @@ from missioncontrol.api.schema import described
 from missioncontrol.clock import now
 from missioncontrol.errors import NotFound
 from missioncontrol.projects import access
-from missioncontrol.wire.access import ExchangedKey, MadeSetupCode, SetupCodeRow
+from missioncontrol.wire.access import ExchangedKey, FoundAgentRow, MadeSetupCode, SetupCodeRow
 
 OFFERS = Pace(most=10, in_all=100)
 # Of 58 bits: at this pace nobody finds one in its ten minutes.
@@ -61,6 +63,7 @@ class SetupCodes(APIView):
             **_told(made.row),
             code=made.secret,
             guard=shlex.join(forwarder()),
+            agents=tuple(FoundAgentRow(**asdict(one)) for one in found_agents(Path.home())),
             install=shlex.join(("pip", "install", source())),
         )
         return json_response(row, status=201)

@@ -60,6 +60,7 @@ BODIES = {
     },
     "keys/": {"name": "k", "project": "{project_id}"},
     "me/": {"name": "Zoe"},
+    "devices/reach/": {"is_open": True},
     "projects/": {"name": "mine"},
     "projects/<uuid:project_id>/members/<int:user_id>/": {"role": "viewer"},
     "projects/<uuid:project_id>/invitations/": {"role": "viewer"},

@@ -69,6 +69,8 @@ OWNERS = {
     ("patch", "channels/<uuid:channel_id>/"),
     ("delete", "channels/<uuid:channel_id>/"),
 }
+MACHINES = {("post", "demo/"), ("delete", "demo/"), ("patch", "devices/reach/")}
+"""Of the machine: for whoever owns a project, archived or not."""
 AGENTS = {
     ("post", "runs/"),
     ("post", "runs/<uuid:run_id>/choices/"),
@@ -142,7 +144,7 @@ MEMBERS_READ = {
 }
 READ_TABLES = (OWNERS_READ, ONES_OWN_READ, AGENTS_READ, MACHINES_READ, MEMBERS_READ)
 READS = sorted({path for verb, path in EVERY if verb == "get"} - MACHINES_READ)
-TABLES = (ANYBODYS, ONES_OWN, MEMBERS, OPERATORS, OWNERS, AGENTS, BEARERS)
+TABLES = (ANYBODYS, ONES_OWN, MEMBERS, OPERATORS, OWNERS, MACHINES, AGENTS, BEARERS)
 
 STAY_IN_AN_ARCHIVE = {
     ("post", "projects/"),
@@ -197,7 +199,7 @@ def ends_of(pattern):
 
 
 def may(role, write):
-    if write in OWNERS:
+    if write in OWNERS | MACHINES:
         return role == "owner"
     if write in OPERATORS:
         return role != "viewer"

@@ -51,6 +51,16 @@ const texts: typeof en = {
     noneText: (command) =>
       `Mission Control ist nur auf diesem Rechner erreichbar. Mit ${strong(command)} starten und wiederkommen.`,
   },
+  door: {
+    closed: "Ein Telefon erreicht diesen Rechner noch nicht.",
+    opens: (port) =>
+      `Das öffnet HTTPS auf ${port === 0 ? "einem freien Port" : `Port ${String(port)}`} dieses Rechners im lokalen Netz, mit einem eigenen Zertifikat. Nur wer angemeldet ist, sieht etwas; hier lässt es sich jederzeit ausschalten.`,
+    open: "Vom Telefon erreichen",
+    opening: "Wird geöffnet …",
+    isOpen: (port) => `HTTPS auf Port ${port} ist im lokalen Netz offen.`,
+    close: "Ausschalten",
+    failed: (why) => `Es konnte nicht geöffnet werden: ${why}`,
+  },
   reach: {
     plain: "Diese Adresse nutzt einfaches HTTP.",
     plainText:

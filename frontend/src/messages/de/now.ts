@@ -46,40 +46,5 @@ const texts: typeof en = {
     other: (run, deed) => `${run}: ${deed}`,
     you: "hier",
   },
-  first: {
-    title: "Noch läuft nichts.",
-    arrived: "Der erste Lauf ist da.",
-    arrivedLead: "Er wird ab jetzt beobachtet. Eine Karte öffnet sich, wenn er feststeckt.",
-    lead: "Diese Zeile im Terminal ausführen, in irgendeinem Ordner. Der nächste Schritt des Agenten erscheint hier.",
-    once: "Gilt einmal, 10 Minuten lang, auf dem Rechner von Mission Control. Kein Schlüssel zu kopieren.",
-    used: (at, machine) =>
-      `Um ${at} auf ${machine} verwendet. Neue Sitzungen des Agenten melden sich ab jetzt.`,
-    making: "Ein Einmalcode wird erstellt …",
-    noCode: "Es konnte kein Code erstellt werden. Bitte die Seite neu öffnen.",
-    askOwner:
-      "Agenten verbindet, wem das Projekt gehört: die Zeile dafür steht dort auf der Übersicht.",
-    theCode: "den Code",
-    agent: "Agent",
-    theLine: "die Zeile",
-    hooks: (settings) =>
-      `Ergänzt Hooks in ${settings}. Zeigt die Änderung zuerst und behält, was da ist.`,
-    can: "Kann ihn anhalten, korrigieren und beenden.",
-    canHold:
-      "Kann ihn anhalten und korrigieren. Was nicht geht, ist auf den Karten grau, mit Grund.",
-    undoes: "nimmt es zurück.",
-    python:
-      "Ein angehaltener Aufruf wartet in before(). Sonst löst es im Agenten nie eine Ausnahme aus.",
-    otel: "Beobachtet und warnt; ein Agent, der nur Telemetrie sendet, kann nicht angehalten werden.",
-    listening: "Wartet auf den ersten Schritt. Noch nichts empfangen.",
-    since: (url, at) => `${url} · seit ${at}`,
-    heard: (run) => `Empfangen: ${run}`,
-    heardOf: (agent, turns) =>
-      `${agent} · ${counted(turns, { one: "Schritt", other: "Schritte" })}`,
-    toBoard: "Zur Übersicht",
-    noAgent: "Kein Agent zur Hand?",
-    demo: "Drei Demoläufe ansehen",
-    report: "Frühere Sitzungen durchsehen",
-    replay: "Einen aufgezeichneten Lauf abspielen",
-  },
 };
 export default texts;

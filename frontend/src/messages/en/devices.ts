@@ -51,6 +51,16 @@ const texts = {
     noneText: (command: string) =>
       `Mission Control is reachable from this machine only. Start it with ${strong(command)} and come back.`,
   },
+  door: {
+    closed: "Phones cannot reach this machine yet.",
+    opens: (port: number) =>
+      `This opens HTTPS on ${port === 0 ? "a free port" : `port ${String(port)}`} of this machine to your local network, with a certificate of its own. Only people who signed in see anything, and you can turn it off here at any time.`,
+    open: "Reach this from my phone",
+    opening: "Opening…",
+    isOpen: (port: string) => `HTTPS on port ${port} is open to your local network.`,
+    close: "Turn it off",
+    failed: (why: string) => `It could not be opened: ${why}`,
+  },
   reach: {
     plain: "This address is plain HTTP.",
     plainText:

@@ -46,37 +46,5 @@ const texts = {
     other: (run: string, deed: string) => `${run}: ${deed}`,
     you: "you",
   },
-  first: {
-    title: "Nothing is running yet.",
-    arrived: "Your first run is here.",
-    arrivedLead: "It is watched from now on. A card opens when it gets stuck.",
-    lead: "Run this line in a terminal, in any folder. The agent’s next turn appears here automatically.",
-    once: "Works once, within 10 minutes, on the machine of Mission Control. No key to copy.",
-    used: (at: string, machine: string) =>
-      `Used at ${at} on ${machine}. New sessions of the agent report from now on.`,
-    making: "Creating a one-time code…",
-    noCode: "No code could be created. Reload the page to try again.",
-    askOwner: "A project owner connects agents: the line with its one-time code is on their board.",
-    theCode: "the code",
-    agent: "Agent",
-    theLine: "the line",
-    hooks: (settings: string) =>
-      `Adds hooks to ${settings}. Shows the change first and keeps existing settings.`,
-    can: "Can pause, correct and end it.",
-    canHold: "Can pause and correct it. Unsupported actions are greyed out, with the reason.",
-    undoes: "undoes it.",
-    python: "A paused call waits inside before(). No other exception is ever raised in your agent.",
-    otel: "Watches and warns; an agent that only sends telemetry cannot be paused.",
-    listening: "Listening. Nothing received yet.",
-    since: (url: string, at: string) => `${url} · since ${at}`,
-    heard: (run: string) => `Received: ${run}`,
-    heardOf: (agent: string, turns: number) =>
-      `${agent} · ${counted(turns, { one: "turn", other: "turns" })}`,
-    toBoard: "Show the board",
-    noAgent: "No agent at hand?",
-    demo: "Watch three demo runs",
-    report: "Look back at past sessions",
-    replay: "Replay one recorded run",
-  },
 };
 export default texts;

@@ -1,5 +1,5 @@
 /** The code in the empty board's line: there as long as it is good, then a fresh one takes its place. */
-import { now as t } from "../../messages/texts";
+import { connect as t } from "../../messages/texts";
 import { read, write } from "../../wire/api";
 import type { MadeSetupCode, SetupCodeRow } from "../../wire/types";
 import { refused } from "../shell/refused";
@@ -39,7 +39,7 @@ export class SetupCode {
       this.#problem = "";
     } catch (error) {
       this.#offer = null;
-      this.#problem = refused(error, t.first.noCode);
+      this.#problem = refused(error, t.noCode);
     }
   }
 

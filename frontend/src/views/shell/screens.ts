@@ -33,6 +33,8 @@ export const SCREENS = {
 
 /** Parts that come after their screen, with texts of their own. */
 export const PARTS = {
+  connect: screen(["connect"], () => import("../now/Connect.svelte")),
+  demo: screen(["connect"], () => import("../shell/DemoRunning.svelte")),
   palette: screen(["palette", "settings"], () => import("../shell/Palette.svelte")),
   runSummary: screen(["history", "summary"], () => import("../run/RunSummary.svelte")),
 } as const;

@@ -1,0 +1,83 @@
+"""Which agents this machine has, and when each was last used: what its own files tell."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from itertools import islice
+from pathlib import Path
+
+MOST_LOOKED_AT = 5_000
+"""Files and folders of one agent: a board that opens must not wait for a large home."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Trace:
+    """Where an agent shows that it is here.
+
+    Attributes:
+        program: Its executable, on PATH.
+        folder: What it makes in the home directory.
+        sessions: Where in it sessions are kept; "": nothing there tells when it was used.
+        depth: How many folders below that their files lie.
+    """
+
+    program: str
+    folder: str
+    sessions: str = ""
+    depth: int = 0
+
+
+TRACES: dict[str, Trace] = {
+    "claude-code": Trace(program="claude", folder=".claude", sessions="projects", depth=1),
+    "codex": Trace(program="codex", folder=".codex", sessions="sessions", depth=3),
+    "gemini": Trace(program="gemini", folder=".gemini", sessions="tmp", depth=2),
+    "cursor": Trace(program="cursor", folder=".cursor"),
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FoundAgent:
+    """An agent that is here; `used_at` is None where nothing tells."""
+
+    client: str
+    used_at: datetime | None
+
+
+def found_agents(home: Path, *, path: str | None = None) -> list[FoundAgent]:
+    """Return the agents of a home directory, the last used first.
+
+    `path`: where programs are looked for; None: on PATH.
+    """
+    here = [
+        FoundAgent(client=client, used_at=_used_at(home / trace.folder / trace.sessions, trace))
+        for client, trace in TRACES.items()
+        if (home / trace.folder).is_dir() or shutil.which(trace.program, path=path)
+    ]
+    never = datetime.min.replace(tzinfo=UTC)
+    return sorted(here, key=lambda agent: agent.used_at or never, reverse=True)
+
+
+def _used_at(sessions: Path, trace: Trace) -> datetime | None:
+    if not trace.sessions:
+        return None
+    changed = islice(_changes(sessions, trace.depth), MOST_LOOKED_AT)
+    newest = max(changed, default=None)
+    return datetime.fromtimestamp(newest, UTC) if newest is not None else None
+
+
+def _changes(folder: Path, depth: int) -> Iterator[float]:
+    """Yield when each file was changed, those in the newest folders first."""
+    try:
+        with os.scandir(folder) as entries:
+            found = [(entry.stat().st_mtime, entry) for entry in entries]
+    except OSError:
+        return
+    for changed, entry in sorted(found, key=lambda one: one[0], reverse=True):
+        if entry.is_file():
+            yield changed
+        elif depth > 0:
+            yield from _changes(Path(entry.path), depth - 1)

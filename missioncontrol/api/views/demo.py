@@ -1,0 +1,57 @@
+"""The demo: three agents to look at, started and removed by a tap."""
+
+from __future__ import annotations
+
+from typing import Literal, cast
+
+from django.conf import settings
+from django.contrib.auth.models import User
+from django.http import HttpResponse
+from rest_framework.request import Request
+from rest_framework.views import APIView
+
+from missioncontrol import extras
+from missioncontrol.accounts.pace import Pace
+from missioncontrol.api import auth
+from missioncontrol.api.schema import described
+from missioncontrol.clock import now
+from missioncontrol.errors import Forbidden, Unavailable
+from missioncontrol.projects import demo
+
+STARTS = Pace(most=10, in_all=30)
+
+
+class Demo(APIView):
+    permission_classes = [auth.IsPerson]
+
+    @described("demo_start", status=202)
+    def post(self, request: Request) -> HttpResponse:
+        """Start three agents in projects of their own; for who owns a project."""
+        _check_owner(request)
+        STARTS.check(str(request.user.pk))
+        if not settings.IS_SUPERVISED:
+            raise Unavailable("Only `manage.py up` starts the demo's agents.")
+        demo.start_demo(cast(User, request.user), at=now())
+        return HttpResponse(status=202)
+
+    @described("demo_remove", status=204)
+    def delete(self, request: Request) -> HttpResponse:
+        """End the demo's agents and archive their projects."""
+        _check_owner(request)
+        demo.remove_demo(cast(User, request.user), at=now())
+        return HttpResponse(status=204)
+
+
+def demo_state(request: Request) -> Literal["off", "running"] | None:
+    """Say whether the caller's demo runs; None: they cannot start or remove one."""
+    if not settings.IS_SUPERVISED or not auth.owned_projects(request):
+        return None
+    running = extras.demo_asked(settings.DATA_DIR)
+    if running is None:
+        return "off"
+    return "running" if running.owner == cast(User, request.user).get_username() else None
+
+
+def _check_owner(request: Request) -> None:
+    if not auth.owned_projects(request):
+        raise Forbidden("Only who owns a project starts and removes the demo.")

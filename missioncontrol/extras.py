@@ -1,0 +1,84 @@
+"""What an owner turns on while Mission Control runs: demo agents, and HTTPS for phones.
+
+A web process only asks, by a file in the data directory: it opens no port and starts no program.
+`manage.py up` looks at these files, starts or ends what they name, and notes what became of it.
+A start finds what was asked for before it, so that it stays on until somebody turns it off.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from guard.sdk.keys import write_private
+
+FOLDER = "extras"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DemoAsked:
+    """Whose demo runs, and the agent key of each of its projects."""
+
+    owner: str
+    keys: dict[str, str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PhoneStatus:
+    """What became of HTTPS for phones; neither a `url` nor a `problem`: it is starting."""
+
+    url: str = ""
+    problem: str = ""
+
+
+def demo_asked(data: Path) -> DemoAsked | None:
+    """Return the demo that is to run; None: none is."""
+    told = _read(data, "demo.json")
+    return DemoAsked(owner=told["owner"], keys=told["keys"]) if told else None
+
+
+def ask_for_demo(data: Path, asked: DemoAsked | None) -> None:
+    """Have `up` run a demo's agents; None: end them."""
+    _write(data, "demo.json", asdict(asked) if asked else None)
+
+
+def phone_asked(data: Path) -> bool:
+    """Say whether phones are to reach this installation by HTTPS."""
+    return _read(data, "phone.json") is not None
+
+
+def ask_for_phone(data: Path, *, on: bool) -> None:
+    """Have `up` open HTTPS to the local network, or close it."""
+    note_phone(data, PhoneStatus())
+    _write(data, "phone.json", {"on": True} if on else None)
+
+
+def phone_status(data: Path) -> PhoneStatus:
+    """Return what `up` noted last."""
+    told = _read(data, "phone-status.json") or {}
+    return PhoneStatus(url=told.get("url", ""), problem=told.get("problem", ""))
+
+
+def note_phone(data: Path, status: PhoneStatus) -> None:
+    """Note what became of what was asked for."""
+    _write(data, "phone-status.json", asdict(status))
+
+
+def _read(data: Path, name: str) -> dict[str, Any] | None:
+    """Return what a file says; None: there is none, or nobody can read it."""
+    try:
+        told = json.loads((data / FOLDER / name).read_text())
+    except (OSError, ValueError):
+        return None
+    return told if isinstance(told, dict) else None
+
+
+def _write(data: Path, name: str, told: dict[str, Any] | None) -> None:
+    file = data / FOLDER / name
+    if told is None:
+        file.unlink(missing_ok=True)
+        return
+    file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    write_private(file, json.dumps(told).encode())

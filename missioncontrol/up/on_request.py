@@ -1,0 +1,93 @@
+"""Start and end what an owner turns on in the browser: demo agents, HTTPS for phones.
+
+A process of its own serves phones, beside the one on loopback: nobody's request or socket there
+is interrupted when it opens or closes.
+"""
+
+from __future__ import annotations
+
+import socket
+from dataclasses import dataclass
+
+from missioncontrol import clock, extras
+from missioncontrol.extras import DemoAsked, PhoneStatus
+from missioncontrol.up import addresses, processes
+from missioncontrol.up.data_dir import DataDir
+from missioncontrol.up.errors import CannotStart
+from missioncontrol.up.options import EVERYWHERE, LOOPBACK, Options
+from missioncontrol.up.supervisor import Command, Supervisor, shorten_log
+
+
+@dataclass(slots=True, kw_only=True)
+class OnRequest:
+    """What is started on request, and what of it runs now.
+
+    `https_port`: 0 finds a free one. `serves_phones`: HTTPS was on from the start.
+    """
+
+    supervisor: Supervisor
+    data: DataDir
+    asked: Options
+    url: str
+    https_port: int
+    serves_phones: bool
+    _demo: DemoAsked | None = None
+    _phone_url: str = ""
+
+    def tend(self) -> None:
+        """Start what is asked for by now, end what is not any more."""
+        self._tend_demo()
+        if not self.serves_phones:
+            self._tend_phone()
+
+    def _tend_demo(self) -> None:
+        wanted = extras.demo_asked(self.data.path)
+        if wanted == self._demo:
+            return
+        if self._demo is not None:
+            self.supervisor.end("demo")
+        self._demo = wanted
+        if wanted is not None:
+            model = self.asked.demo_model
+            self._start(processes.demo(self.data, url=self.url, keys=wanted.keys, model_url=model))
+
+    def _tend_phone(self) -> None:
+        wanted, runs = extras.phone_asked(self.data.path), self.supervisor.has("phone")
+        if wanted and not runs:
+            self._open()
+        elif runs and not wanted:
+            self.supervisor.end("phone")
+        elif runs and not extras.phone_status(self.data.path).url and _answers(self._phone_url):
+            extras.note_phone(self.data.path, PhoneStatus(url=self._phone_url))
+
+    def _open(self) -> None:
+        """Serve HTTPS on every address of this machine; what stands in the way is noted."""
+        from missioncontrol.up import tls
+
+        try:
+            reserved = addresses.listen(EVERYWHERE, self.https_port, option="--https-port")
+        except CannotStart as error:
+            extras.ask_for_phone(self.data.path, on=False)
+            extras.note_phone(self.data.path, PhoneStatus(problem=str(error)))
+            return
+        with reserved:
+            port = reserved.getsockname()[1]
+            at = addresses.lan_address() or LOOPBACK
+            self._phone_url = addresses.url_of(reserved, at, scheme="https")
+        names = addresses.certified_names(self.asked.host)
+        served = tls.ensure(self.data.path, names=names, at=clock.now())
+        extras.note_phone(self.data.path, PhoneStatus())
+        self._start(processes.phone_web(self.data, served, port))
+
+    def _start(self, command: Command) -> None:
+        shorten_log(command.log)
+        self.supervisor.start(command)
+
+
+def _answers(url: str) -> bool:
+    """Say whether somebody listens at our own port of an address."""
+    try:
+        with socket.create_connection((LOOPBACK, int(url.rsplit(":", 1)[1])), timeout=1):
+            return True
+    except OSError:
+        return False

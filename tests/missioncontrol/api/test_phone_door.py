@@ -1,0 +1,106 @@
+"""HTTPS for phones, asked for in the browser: who may, what is asked, and what is said of it."""
+
+import json
+
+import pytest
+
+from missioncontrol import extras
+from missioncontrol.accounts import services as accounts
+from missioncontrol.api.views.devices import DOORS, PAIRINGS
+from missioncontrol.clock import now
+from missioncontrol.extras import PhoneStatus
+from missioncontrol.runs.models import JournalRow
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture(autouse=True)
+def _supervised(settings, tmp_path):
+    settings.IS_SUPERVISED = True
+    settings.PHONE_URL = ""
+    settings.HTTPS_PORT = 8766
+    settings.DATA_DIR = tmp_path
+    DOORS._tries.clear()
+    PAIRINGS._tries.clear()
+
+
+@pytest.fixture
+def ana(as_person, owner):
+    return as_person(owner)
+
+
+def turn(client, *, on):
+    return client.patch("/api/v1/devices/reach/", {"is_open": on}, format="json")
+
+
+def reach(client, **more):
+    return client.get("/api/v1/devices/reach/", HTTP_HOST="localhost", **more).json()
+
+
+def test_it_is_closed_until_an_owner_opens_it_and_says_its_port(ana):
+    told = reach(ana)
+
+    assert (told["url"], told["door"], told["door_port"]) == ("", "closed", 8766)
+
+
+def test_an_owner_asks_for_it_and_it_is_opening_until_it_answers(ana, tmp_path):
+    assert turn(ana, on=True).json()["door"] == "opening"
+    assert extras.phone_asked(tmp_path)
+
+    extras.note_phone(tmp_path, PhoneStatus(url="https://10.0.0.7:8766"))
+
+    told = reach(ana)
+    assert (told["door"], told["url"], told["is_secure"]) == ("open", "https://10.0.0.7:8766", True)
+    assert ana.post("/api/v1/pairings/").json()["url"].startswith("https://10.0.0.7:8766/login/")
+
+
+def test_it_is_closed_again_and_both_are_on_record(ana, tmp_path):
+    turn(ana, on=True)
+    extras.note_phone(tmp_path, PhoneStatus(url="https://10.0.0.7:8766"))
+
+    told = turn(ana, on=False).json()
+
+    assert (told["door"], extras.phone_asked(tmp_path)) == ("closed", False)
+    said = [json.loads(row.payload)["what"] for row in JournalRow.objects.order_by("id")]
+    assert said == [
+        "opened HTTPS to the local network",
+        "closed HTTPS to the local network",
+    ]
+
+
+def test_what_stood_in_its_way_is_said(ana, tmp_path):
+    extras.note_phone(tmp_path, PhoneStatus(problem="Port 8766 on 0.0.0.0 is taken."))
+
+    told = reach(ana)
+
+    assert (told["door"], told["door_problem"]) == ("failed", "Port 8766 on 0.0.0.0 is taken.")
+
+
+def test_only_an_owner_opens_it_and_sees_that_it_could_be(as_person, operator, tmp_path):
+    assert turn(as_person(operator), on=True).status_code == 403
+    assert reach(as_person(operator))["door"] is None
+    assert not extras.phone_asked(tmp_path)
+
+
+def test_a_token_opens_nothing(ana, owner, client, tmp_path):
+    token = accounts.mint_personal_token(user=owner, name="script", at=now()).secret
+
+    refused = client.patch(
+        "/api/v1/devices/reach/",
+        {"is_open": True},
+        content_type="application/json",
+        headers={"Authorization": f"Bearer {token}"},
+    )
+
+    assert refused.status_code == 403
+    assert not extras.phone_asked(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("supervised", "phone_url"), [(False, ""), (True, "https://mission.example")]
+)
+def test_where_the_start_decided_there_is_nothing_to_open(ana, settings, supervised, phone_url):
+    settings.IS_SUPERVISED, settings.PHONE_URL = supervised, phone_url
+
+    assert reach(ana)["door"] is None
+    assert turn(ana, on=True).status_code == 503
