@@ -60,6 +60,7 @@ api = [
     path("runs/<uuid:run_id>/turns/", timeline.Turns.as_view()),
     path("runs/<uuid:run_id>/turns/found/", timeline.Found.as_view()),
     path("runs/<uuid:run_id>/turns/<int:seq>/", timeline.OneTurn.as_view()),
+    path("runs/<uuid:run_id>/turns/<int:seq>/score/", timeline.Score.as_view()),
     path("runs/<uuid:run_id>/facets/", timeline.Facets.as_view()),
     path("runs/<uuid:run_id>/series/", timeline.Series.as_view()),
     path("runs/<uuid:run_id>/moments/", timeline.Moments.as_view()),

@@ -112,6 +112,8 @@ class RunSeries:
     cost_before_usd: Decimal
     """Of the turns before this stretch."""
     points: tuple[SeriesPoint, ...]
+    asks_from: float | None = None
+    """From which stuck score the run's policy asks: where a point's score is 1."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -76,7 +76,7 @@ def test_what_is_told_to_a_run_without_a_card_is_in_its_next_directive(open_page
     page = open_page(f"/runs/{run}")
 
     page.get_by_role("textbox", name="Message the agent").fill("The flag is --dry-run.")
-    expect(page.get_by_text("The agent reads it at its next tool call.")).to_be_visible()
+    expect(page.get_by_text("reads at its next tool call")).to_be_visible()
     page.get_by_role("button", name="Send").click()
 
     told = wait_for(lambda: agent.get(f"/api/v1/runs/{run}/directive/")["messages"])

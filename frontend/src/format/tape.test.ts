@@ -71,6 +71,7 @@ describe("a run page's tape", () => {
     turns: 9,
     turns_a_point,
     cost_before_usd: "0",
+    asks_from: 0.8,
     points,
   });
 

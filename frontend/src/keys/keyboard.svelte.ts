@@ -23,6 +23,7 @@ export type Move =
 export interface Deeds {
   keys: () => void;
   fold: () => void;
+  message: () => void;
   move: (to: Move) => void;
 }
 
@@ -85,6 +86,8 @@ export class Keyboard {
         return this.#undo();
       case "fold":
         return this.#deeds.fold();
+      case "message":
+        return this.#deeds.message();
       case "search":
         return document.querySelector<HTMLElement>("[data-search]")?.focus();
       case "keys":

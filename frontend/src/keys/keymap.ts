@@ -42,6 +42,7 @@ export const BINDINGS = [
   { key: "Enter", command: "open", line: "open" },
   { key: "f", command: "fold", line: "fold" },
   { key: "/", command: "search", line: "search" },
+  { key: "m", command: "message", line: "message", place: "run" },
   { key: "n", command: "next match", line: "matches", place: "run", walks: true },
   { key: "N", command: "previous match", line: "matches", place: "run", walks: true },
   { key: "n", command: "go now", line: "go", place: "after g" },

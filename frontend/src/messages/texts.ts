@@ -25,5 +25,6 @@ export const run = view<(typeof import("./en/run"))["default"]>("run");
 export const settings = view<(typeof import("./en/settings"))["default"]>("settings");
 export const shell = view<(typeof import("./en/shell"))["default"]>("shell");
 export const summary = view<(typeof import("./en/summary"))["default"]>("summary");
+export const talk = view<(typeof import("./en/talk"))["default"]>("talk");
 export const version = view<(typeof import("./en/version"))["default"]>("version");
 export const words = view<(typeof import("./en/words"))["default"]>("words");

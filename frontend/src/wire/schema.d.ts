@@ -1390,6 +1390,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/runs/{run_id}/turns/{seq}/score/": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** @description Say why the stuck score moved at a turn, in parts that add up. */
+        get: operations["turns_score"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/sessions/": {
         parameters: {
             query?: never;
@@ -5968,6 +5985,11 @@ export interface components {
          * @description How a stretch of a run went.
          */
         RunSeries: {
+            /**
+             * Asks From
+             * @default null
+             */
+            asks_from: number | null;
             /** Cost Before Usd */
             cost_before_usd: string;
             /** From Seq */
@@ -6064,6 +6086,52 @@ export interface components {
          * @enum {string}
          */
         Scope: "read" | "write";
+        /**
+         * ScoreMove
+         * @description How the stuck score moved at a turn, in parts that add up.
+         */
+        ScoreMove: {
+            /** Asks From */
+            asks_from: number | null;
+            /** Before */
+            before: number;
+            /** Changed Seq */
+            changed_seq: number | null;
+            /** Is As Recorded */
+            is_as_recorded: boolean;
+            /** Parts */
+            parts: components["schemas"]["ScorePart"][];
+            /**
+             * Run
+             * Format: uuid
+             */
+            run: string;
+            /** Score */
+            score: number;
+            /** Seq */
+            seq: number;
+        };
+        /**
+         * ScorePart
+         * @description One reason for a move of the score.
+         */
+        ScorePart: {
+            /** Amount */
+            amount: number;
+            /**
+             * Kind
+             * @enum {string}
+             */
+            kind: "same" | "again" | "near" | "still_failing" | "reworded" | "other_question" | "said_again" | "news" | "some_news" | "new_failure" | "better" | "rule" | "reset" | "other";
+            /** Limit */
+            limit: number | null;
+            /** Repeats */
+            repeats: number | null;
+            /** Rule */
+            rule: string | null;
+            /** Turns */
+            turns: number[];
+        };
         /**
          * Secret
          * @description What a webhook's signature is made with.
@@ -10153,6 +10221,36 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["TurnRow"];
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    turns_score: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                run_id: string;
+                seq: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ScoreMove"];
                 };
             };
             default: {

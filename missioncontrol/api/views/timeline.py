@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from uuid import UUID
 
 from django.http import HttpResponse
@@ -12,9 +13,13 @@ from rest_framework.views import APIView
 from missioncontrol.api import auth
 from missioncontrol.api.rest import address_of, json_response, page_size, read_moment, whole
 from missioncontrol.api.schema import described
+from missioncontrol.detection.engine_cache import policy_of
+from missioncontrol.detection.policies import asks_from
+from missioncontrol.detection.score_parts import explain_move
 from missioncontrol.errors import InvalidRequest
 from missioncontrol.runs import selectors, timeline
 from missioncontrol.runs.models import Run
+from missioncontrol.wire.scores import ScoreMove
 from missioncontrol.wire.turns import FoundTurns, HandOffs, MomentRow, RunFacets, RunSeries, TurnRow
 
 FILTERS = ("agent", "tool", "signal", "role", "flagged", "q")
@@ -72,6 +77,15 @@ class Found(APIView):
         return json_response(found)
 
 
+class Score(APIView):
+    permission_classes = [auth.IsPerson]
+
+    @described("turns_score", returns=ScoreMove)
+    def get(self, request: Request, run_id: UUID, seq: int) -> HttpResponse:
+        """Say why the stuck score moved at a turn, in parts that add up."""
+        return json_response(explain_move(_run(request, run_id), seq))
+
+
 class Facets(APIView):
     permission_classes = [auth.IsPerson]
 
@@ -90,13 +104,14 @@ class Series(APIView):
         points = whole(request, "points")
         if points is not None and not 0 < points <= timeline.MOST_POINTS:
             raise InvalidRequest(f"points: expected 1 to {timeline.MOST_POINTS}.", field="points")
+        run = _run(request, run_id)
         series = timeline.show_series(
-            _run(request, run_id),
+            run,
             points=points or POINTS,
             from_seq=whole(request, "from_seq"),
             to_seq=whole(request, "to_seq"),
         )
-        return json_response(series)
+        return json_response(replace(series, asks_from=asks_from(policy_of(run))))
 
 
 class Moments(APIView):

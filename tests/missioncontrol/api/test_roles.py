@@ -112,6 +112,7 @@ MEMBERS_READ = {
     "runs/<uuid:run_id>/turns/",
     "runs/<uuid:run_id>/turns/found/",
     "runs/<uuid:run_id>/turns/<int:seq>/",
+    "runs/<uuid:run_id>/turns/<int:seq>/score/",
     "runs/<uuid:run_id>/facets/",
     "runs/<uuid:run_id>/series/",
     "runs/<uuid:run_id>/moments/",

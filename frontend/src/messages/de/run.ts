@@ -116,6 +116,13 @@ const texts: typeof en = {
     next: "Nächster Schritt",
     long: (n) => `Die ersten ${n} Zeichen. Kopieren umfasst alles.`,
   },
+  side: {
+    label: "Karte oder Unterhaltung",
+    card: "Karte",
+    talk: "Unterhaltung",
+    message: "Nachricht an den Agenten",
+    close: "Unterhaltung schließen",
+  },
   story: {
     label: "Verlauf des Laufs",
     score: "Stuck-Score je Schritt",

@@ -96,6 +96,7 @@ const texts: typeof en = {
     open: "Lauf öffnen",
     fold: "Schleife einklappen",
     search: "suchen",
+    message: "im Lauf: Nachricht an den Agenten",
     matches: "im Lauf: nächster, voriger Treffer",
     go: "zu Jetzt, Entscheidungen, Verlauf, Kosten, Richtlinien, Protokoll",
     leave: "Feld verlassen, schließen",

@@ -116,6 +116,13 @@ const texts = {
     next: "Next turn",
     long: (n: string) => `The first ${n} characters. Copy includes everything.`,
   },
+  side: {
+    label: "Card or conversation",
+    card: "Card",
+    talk: "Conversation",
+    message: "Message the agent",
+    close: "Close the conversation",
+  },
   story: {
     label: "Progress of the run",
     score: "Stuck score by turn",

@@ -95,6 +95,7 @@ const texts = {
     open: "open the run",
     fold: "fold the loop",
     search: "search",
+    message: "in a run: message the agent",
     matches: "in a run: next, previous match",
     go: "go to Now, Decisions, History, Costs, Policies, Audit",
     leave: "leave a field, close",

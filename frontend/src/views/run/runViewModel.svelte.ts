@@ -6,6 +6,7 @@ import { router } from "../../router.svelte";
 import type { Feed } from "../../sync/feed.svelte";
 import { Matches } from "../../sync/matches.svelte";
 import { isOpen } from "../../sync/reduce";
+import { asksFor, hasEnded } from "../../format/words";
 import { RunTimeline } from "../../sync/runTimeline.svelte";
 import { TurnPages } from "../../sync/turns.svelte";
 import { appState } from "../../sync/appState.svelte";
@@ -29,7 +30,10 @@ export class RunViewModel {
 
   readonly #run = $derived.by(() => appState.run(this.id));
   readonly #cards = $derived.by(() => [...this.feed.state.decisions.values()]);
-  readonly #card = $derived(this.#cards.find(isOpen) ?? null);
+  readonly #asks = $derived(this.#cards.filter((one) => isOpen(one) && asksFor(one) !== null));
+  readonly #card = $derived(
+    this.#cards.find((one) => isOpen(one) && asksFor(one) === null) ?? this.#asks[0] ?? null,
+  );
   readonly #turns = $derived.by(() =>
     [...this.feed.state.turns.values()].sort((a, b) => a.seq - b.seq),
   );
@@ -54,9 +58,19 @@ export class RunViewModel {
   get run(): RunRow | null {
     return this.#run;
   }
-  /** The card that asks something now. */
+  /** The card that asks something now; a loop's before a permission. */
   get card() {
     return this.#card;
+  }
+  /** The permissions that are asked for now. */
+  get asks() {
+    return this.#asks;
+  }
+  /** There is somebody to talk to, or something was said. */
+  get talks(): boolean {
+    const { run } = this;
+    const said = [...this.feed.state.interventions.values()].some(({ message }) => message);
+    return run !== null && (said || !hasEnded(run));
   }
   get turns(): readonly TurnRow[] {
     return this.#turns;

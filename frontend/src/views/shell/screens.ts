@@ -35,6 +35,7 @@ export const SCREENS = {
 export const PARTS = {
   connect: screen(["connect"], () => import("../now/Connect.svelte")),
   demo: screen(["connect"], () => import("../shell/DemoRunning.svelte")),
+  conversation: screen(["talk"], () => import("../run/Conversation.svelte")),
   palette: screen(["palette", "settings"], () => import("../shell/Palette.svelte")),
   runSummary: screen(["history", "summary"], () => import("../run/RunSummary.svelte")),
 } as const;

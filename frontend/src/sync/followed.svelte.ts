@@ -1,24 +1,26 @@
-/** What a run did, as the server tells it; asked again while the run goes on. */
+/** What the server tells of a run, asked again while the run goes on. */
 import { read } from "../wire/api";
-import type { RunSummary } from "../wire/types";
 
 const PAUSE_MS = 5_000;
 /** A slow answer is asked for less often. */
 const REST = 10;
 
-export class RunSummaryStore {
-  #told = $state.raw<RunSummary | null>(null);
+export class Followed<Told> {
+  #told = $state.raw<Told | null>(null);
   #failed = $state.raw(false);
-  readonly #run: string;
+  readonly #path: string;
+  readonly #pause: number;
   #timer: ReturnType<typeof setTimeout> | undefined;
   #restUntil = 0;
   #isStopped = false;
 
-  constructor(run: string) {
-    this.#run = run;
+  /** @param pause how long after an answer it may be asked for again, in milliseconds */
+  constructor(path: string, pause = PAUSE_MS) {
+    this.#path = path;
+    this.#pause = pause;
   }
 
-  get told(): RunSummary | null {
+  get told(): Told | null {
     return this.#told;
   }
   get failed(): boolean {
@@ -36,15 +38,15 @@ export class RunSummaryStore {
 
   async #fetch(): Promise<void> {
     const began = Date.now();
+    this.#timer = undefined;
     try {
-      const told = await read<RunSummary>(`runs/${this.#run}/summary/`);
+      const told = await read<Told>(this.#path);
       if (this.#isStopped) return;
       this.#told = told;
       this.#failed = false;
     } catch {
       this.#failed = true;
     }
-    this.#timer = undefined;
-    this.#restUntil = Date.now() + Math.max(PAUSE_MS, REST * (Date.now() - began));
+    this.#restUntil = Date.now() + Math.max(this.#pause, REST * (Date.now() - began));
   }
 }

@@ -1,0 +1,58 @@
+import type source from "../en/talk";
+import { counted } from "../plural";
+
+const texts: typeof source = {
+  title: "Unterhaltung",
+  reads: (when) => `liest ${when}`,
+  readsOrRests: (when) => `liest ${when}, in einer Pause sofort`,
+  box: "Nachricht an den Agenten",
+  placeholder: "Was soll er wissen?",
+  send: "Senden",
+  sending: "Gesendet…",
+  empty: "Noch wurde nichts gesagt.",
+  earlier: (n) => counted(n, { one: "frühere Nachricht", other: "frühere Nachrichten" }),
+  notFetched: "Die Unterhaltung konnte nicht geladen werden.",
+  agent: "Agent",
+  quick: {
+    label: "Schnelle Antworten",
+    now: ["Was jetzt?", "Was passiert gerade, und was kommt als Nächstes?"],
+    sum: ["Zusammenfassen", "Fasse zusammen: Was ist fertig, was fehlt, was ist unsicher?"],
+    tests: ["Tests ausführen", "Führe jetzt die Tests aus und sage, was fehlschlägt."],
+    commit: [
+      "Committen und aufhören",
+      "Committe, was funktioniert, höre dann auf und sage, was fehlt.",
+    ],
+  },
+  state: {
+    queued: "wartet",
+    goes: (when) => `kommt an: ${when}`,
+    cancel: "Abbrechen",
+    delivered: (at) => `zugestellt ${at}`,
+    notRead: "noch nicht gelesen",
+    read: (at) => `gelesen ${at}`,
+    acted: "umgesetzt",
+    withdrawn: "abgebrochen",
+    sending: "wird gesendet",
+    kept: "wird bei Verbindung gesendet",
+    failed: "nicht gesendet",
+    again: "Neu schreiben",
+  },
+  permission: {
+    allow_once: (who) => `erlaubt: ${who}`,
+    deny: (who) => `abgelehnt: ${who}`,
+    answered: "am Terminal beantwortet",
+    other: "nicht mehr gefragt",
+  },
+  answerOnCard: "Eine Karte ist offen: Dort an den Agenten schreiben.",
+  toCard: "Zur Karte",
+  stopping: "Er hält an und liest nichts mehr.",
+  ended: "Der Lauf ist beendet und liest nichts mehr.",
+  voice: {
+    start: "Diktieren",
+    stop: "Diktat beenden",
+    privacy:
+      "Der Browser schickt die Stimme womöglich an seinen Hersteller, der daraus Text macht.",
+    failed: "Das Diktat ging nicht. Mikrofon in den Einstellungen des Browsers prüfen.",
+  },
+};
+export default texts;

@@ -1,0 +1,41 @@
+/** What was said, in one order: messages, the agent's words, permissions. Pure. */
+import type { Tap } from "../../sync/taps.svelte";
+import type { Conversation, DecisionRow, MessageRow } from "../../wire/types";
+
+export type Said =
+  | { kind: "message"; key: string; at: string; row: MessageRow }
+  | { kind: "words"; key: string; at: string; row: Conversation["words"][number] }
+  | { kind: "settled"; key: string; at: string; row: Conversation["permissions"][number] }
+  | { kind: "asks"; key: string; at: string; row: DecisionRow }
+  | { kind: "sending"; key: string; at: string; row: Tap };
+
+/**
+ * @param told what the server knows
+ * @param asks permissions that are asked for now, which stand where they were asked
+ * @param taps a person's own messages, of which the server may not have told yet
+ */
+export function saidOf(
+  told: Conversation,
+  asks: readonly DecisionRow[],
+  taps: readonly Tap[],
+): Said[] {
+  const known = new Set(told.messages.map(({ key }) => key));
+  const said: Said[] = [
+    ...told.messages.map((row): Said => {
+      return { kind: "message", key: row.id, at: row.queued_at, row };
+    }),
+    ...told.words.map((row): Said => {
+      return { kind: "words", key: `words-${String(row.seq)}`, at: row.at, row };
+    }),
+    ...told.permissions
+      .filter(({ decision }) => !asks.some(({ id }) => id === decision))
+      .map((row): Said => ({ kind: "settled", key: row.decision, at: row.at, row })),
+    ...asks.map((row): Said => ({ kind: "asks", key: row.id, at: row.opened_at, row })),
+  ];
+  const sending = taps
+    .filter(({ key, message }) => message !== undefined && !known.has(key))
+    .map((row): Said => {
+      return { kind: "sending", key: row.key, at: new Date(row.madeAt).toISOString(), row };
+    });
+  return [...said.sort((a, b) => Date.parse(a.at) - Date.parse(b.at)), ...sending];
+}

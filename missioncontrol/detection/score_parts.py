@@ -1,0 +1,147 @@
+"""Why a run's stuck score moved at a turn: the same engine, fed the same turns again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import cast
+
+from guard.detectors.score import Weight, evidence_limit, stuck_score
+from guard.engine import Engine
+from guard.policy import Policy
+from guard.reading.step import Step
+from guard.signals import Assessment, Kind
+from missioncontrol.detection.engine_cache import corrections_of, policy_of, start_engine
+from missioncontrol.detection.policies import asks_from
+from missioncontrol.errors import NotFound
+from missioncontrol.runs import rows
+from missioncontrol.runs.models import Run, Turn
+from missioncontrol.wire.scores import PartKind, ScoreMove, ScorePart
+
+SHOWN_TURNS = 3
+"""Of the earlier turns that a part names, the newest."""
+_NEAR = 0.005
+"""Scores are kept in thousandths and shown in hundredths."""
+
+
+def explain_move(run: Run, seq: int) -> ScoreMove:
+    """Say what raised and lowered the score at a turn.
+
+    Raises:
+        NotFound: the run has no such turn.
+    """
+    turn = Turn.objects.filter(run=run, seq=seq).first()
+    if turn is None:
+        raise NotFound("The turn")
+    policy = policy_of(run)
+    engine, (before, start), assessment = _replay(run, turn, policy)
+    limit = evidence_limit(policy)
+    asks = asks_from(policy)
+    earlier = Turn.objects.filter(run=run, seq__lt=seq)
+    changed = earlier.filter(changed=True).order_by("-seq").values_list("seq", flat=True).first()
+    parts = tuple(_parts(engine, seq, (before, start), assessment, limit)) if assessment else ()
+    now = _height(assessment.score, limit) if assessment else 0.0
+    recorded = turn.score
+    return ScoreMove(
+        run=run.id,
+        seq=seq,
+        score=round(now, 3),
+        before=round(now - sum(part.amount for part in parts), 3),
+        asks_from=asks,
+        parts=parts,
+        changed_seq=changed,
+        is_as_recorded=recorded is not None and abs(_height(recorded, limit) - now) < _NEAR,
+    )
+
+
+def _replay(
+    run: Run, turn: Turn, policy: Policy
+) -> tuple[Engine, tuple[float, float], Assessment | None]:
+    """Feed an engine what it remembered at this turn.
+
+    Gives the evidence before it, less what somebody who stepped in forgave, and what was said.
+    """
+    remembered = Turn.objects.filter(run=run, first_obs__lte=turn.obs).order_by("-obs")
+    seen = [
+        (obs, one)
+        for row in remembered[: Engine.WINDOW]
+        for obs, one in rows.unfold(row)
+        if obs <= turn.obs
+    ]
+    engine, assessment = start_engine(policy), None
+    before = start = 0.0
+    is_reset = run.streak_obs >= turn.obs
+    for obs, one in sorted(seen, key=lambda pair: pair[0]):
+        before = _evidence(engine)
+        if not is_reset and obs > run.streak_obs > 0:
+            engine.reset(corrected=corrections_of(run))
+            is_reset = True
+        start = _evidence(engine)
+        assessment = engine.observe(one)
+    return engine, (before, start), assessment
+
+
+def _evidence(engine: Engine) -> float:
+    return engine.history.evidence if engine.history.steps else 0.0  # it forgot all
+
+
+def _height(score: float, limit: float) -> float:
+    """Turn how near a card it is, of 1, into the stuck score that people see."""
+    return stuck_score(score * limit)
+
+
+def _parts(
+    engine: Engine,
+    seq: int,
+    evidence: tuple[float, float],
+    assessment: Assessment,
+    limit: float,
+) -> Iterator[ScorePart]:
+    """Split a move into what the turn brought, what it repeated, and what a rule counts."""
+    before, start = evidence
+    history = engine.history
+    place = next((i for i, step in enumerate(history.steps) if step.seq == seq), None)
+    weight = history.weights[place] if place is not None else Weight(0.0, 1.0)
+    told = stuck_score(start)
+    if start != before:
+        yield _part("reset", stuck_score(before), told)
+    if weight.brings and start:
+        yield _part(cast(PartKind, weight.brings), told, told := stuck_score(start * weight.keep))
+    if weight.repeats and place is not None:
+        turns = _repeated(history.steps[place], history.steps[:place])
+        earlier, told = told, stuck_score(start * weight.keep + weight.gain)
+        yield _part(cast(PartKind, weight.repeats), earlier, told, turns=turns)
+    if abs(stuck_score(_evidence(engine)) - told) >= _NEAR:
+        why: PartKind = "other" if history.steps else "reset"
+        yield _part(why, told, told := stuck_score(_evidence(engine)))
+    height = _height(assessment.score, limit)
+    own = [signal for signal in assessment.signals if signal.kind is not Kind.BUDGET]
+    rule = max(own, key=lambda signal: signal.score, default=None)
+    if rule is not None and height - told >= _NEAR:
+        yield ScorePart(
+            kind="rule",
+            amount=round(height - told, 3),
+            turns=tuple(one for one in rule.turns if one != seq)[-SHOWN_TURNS:],
+            rule=rule.kind,
+            repeats=rule.evidence.repeats,
+            limit=rule.evidence.limit,
+        )
+
+
+def _part(kind: PartKind, before: float, after: float, turns: Sequence[int] = ()) -> ScorePart:
+    return ScorePart(
+        kind=kind,
+        amount=round(after - before, 3),
+        turns=tuple(turns),
+        rule=None,
+        repeats=None,
+        limit=None,
+    )
+
+
+def _repeated(step: Step, before: Sequence[Step]) -> list[int]:
+    """Number the turns that asked for the same; else the one most alike."""
+    same = [old.seq for old in before if old.request == step.request]
+    alike = [old for old in before if old.is_call == step.is_call]
+    if same or not alike:
+        return same[-SHOWN_TURNS:]
+    return [max(alike, key=lambda old: (step.nearness(old), old.seq)).seq]
