@@ -9,6 +9,7 @@ from datetime import datetime, timedelta
 from uuid import UUID
 
 from guard.turn import Usage
+from missioncontrol.compiled import CompiledQuery
 from missioncontrol.costs.counting import count_agent, take_over
 from missioncontrol.costs.ledger import JUDGE, SOURCES, Call, enter, is_heard
 from missioncontrol.costs.spending import Spending
@@ -29,6 +30,8 @@ def count_calls(told: Mapping[UUID, Sequence[Call]], *, at: datetime) -> int:
     What a better source tells replaces what worse ones told since its first call; what
     a worse one tells is left out. It revives no ended run. Takes the runs' row locks.
     """
+    if not told:
+        return 0
     with journal.writing(told, at=at) as tx:
         spending = Spending((), at=at)
         new = [
@@ -85,16 +88,33 @@ def _since(calls: Sequence[Call], *, at: datetime) -> datetime | None:
 def place_calls(run_ids: Iterable[UUID], *, at: datetime) -> None:
     """Show each counted call's tokens and cost at the turn it led to, once that is known.
 
-    Takes the runs' row locks; twice changes nothing more.
+    Takes the row locks of the runs that have such calls; twice changes nothing more.
     """
-    with journal.writing(run_ids, at=at) as tx:
+    run_ids = set(run_ids)
+    waiting = {call.run_id for call in _LOOSE.rows(run_ids)}
+    if not waiting:
+        return
+    with journal.writing(waiting, at=at) as tx:
         for run in tx.runs.values():
             _place(run)
 
 
+_LOOSE = CompiledQuery(
+    lambda runs: (
+        ModelCall.objects.filter(run_id__in=runs, turn_seq__isnull=True)
+        .exclude(source=JUDGE)
+        .only("run_id")
+    )
+)
+_NEWEST = CompiledQuery(
+    lambda runs: (
+        ModelCall.objects.filter(run_id__in=runs).exclude(source=JUDGE).order_by("-id")[:NEWEST]
+    )
+)
+
+
 def _place(run: Run) -> None:
-    found = ModelCall.objects.filter(run=run).exclude(source=JUDGE).order_by("-id")
-    calls = list(found[:NEWEST])
+    calls = _NEWEST.rows([run.id])
     loose = [call for call in calls if call.turn_seq is None]
     if not loose:
         return

@@ -358,16 +358,19 @@ def record_change(
     )
 
 
-def insert_rows(model: Any, rows_: Iterable[Any]) -> None:
+def insert_rows(model: Any, rows_: Iterable[Any], *, leave_known: bool = False) -> None:
     """Insert whole rows with one prepared statement; faster than `bulk_create`.
 
-    A key that the database counts up is its own.
+    A key that the database counts up is its own. `leave_known`: a row that is there by a
+    unique key stays as it is.
     """
     columns = _inserted(model)
     quote = connection.ops.quote_name
     names = ", ".join(quote(field.column) for field in columns)
     marks = ", ".join(["%s"] * len(columns))
     statement = f"INSERT INTO {quote(model._meta.db_table)} ({names}) VALUES ({marks})"  # noqa: S608
+    if leave_known:
+        statement += " ON CONFLICT DO NOTHING"
     values = _values(model, tuple(field.attname for field in columns), rows_)
     if values:
         with connection.cursor() as cursor:

@@ -18,6 +18,7 @@ from missioncontrol import outbound
 from missioncontrol.accounts.models import Project, Reach
 from missioncontrol.accounts.reach import KeyHolder
 from missioncontrol.accounts.selectors import live_keys
+from missioncontrol.compiled import CompiledQuery
 from missioncontrol.errors import Forbidden, InvalidRequest, NotFound
 from missioncontrol.ids import new_id
 from missioncontrol.runs import journal, lineage, rows
@@ -152,7 +153,13 @@ def describe_run(run_id: UUID, *, name: str, goal: str, at: datetime) -> None:
 
 
 def _by_key(project: Project, key: str | None) -> Run | None:
-    return Run.objects.filter(project=project, key=key).first() if key else None
+    found = _BY_KEY.rows([project.pk], [key]) if key else []
+    return found[0] if found else None
+
+
+_BY_KEY = CompiledQuery(
+    lambda projects, keys: Run.objects.filter(project__in=projects, key__in=keys)
+)
 
 
 def _check_choice(project: Project, request: OpenRun) -> None:

@@ -24,7 +24,7 @@ from missioncontrol.api.otlp.batch import Batch
 from missioncontrol.api.otlp.body import PROTOBUF, media_type, unpacked
 from missioncontrol.api.otlp.reading import Sessions, understood
 from missioncontrol.api.otlp.record import Signal
-from missioncontrol.api.web_process import dispatcher, writer
+from missioncontrol.api.web_process import LARGE, beside, dispatcher, writer
 from missioncontrol.clock import now
 from missioncontrol.errors import MissionControlError, Unavailable
 from missioncontrol.runs.ingest import Arrival, clean
@@ -60,7 +60,10 @@ async def metrics(request: Request) -> Response:
 async def _take(request: Request, signal: Signal) -> Response:
     kind = media_type(_last(request, b"content-type"))
     encoding = _last(request, b"content-encoding")
-    batch = await _aside(lambda: _read(request.body, kind, encoding, signal))
+    batch = await beside(
+        lambda: _read(request.body, kind, encoding, signal),
+        size=len(request.body) if not encoding else LARGE,
+    )
     try:
         await _store(batch, request)
     except MissionControlError:
@@ -96,14 +99,12 @@ async def _store(batch: Batch, request: Request) -> None:
     if not batch.records:
         return
     key = request.key
-    found = await _aside(lambda: _visits(batch, key))
+    found, arrivals = await _aside(lambda: _visits(batch, key))
     for visit in found:
         await request.note_use(visit.run.id)
-    told = [visit for visit in found if visit.turns]
-    arrivals = await _aside(lambda: [_arrival(visit, key.project) for visit in told])
     await asyncio.gather(*(writer.put(arrival) for arrival in arrivals))
     await _aside(lambda: storing.settle(found, at=now()))
-    for visit in told:
+    for visit in (one for one in found if one.turns):
         dispatcher.dispatch(visit.run.id, root=visit.run.root)
 
 
@@ -111,9 +112,10 @@ def _arrival(visit: storing.Visit, project: UUID) -> Arrival:
     return clean(Arrival(run=visit.run.id, project=project, turns=tuple(visit.turns)))
 
 
-def _visits(batch: Batch, key: KeyHolder) -> list[storing.Visit]:
+def _visits(batch: Batch, key: KeyHolder) -> tuple[list[storing.Visit], list[Arrival]]:
     tellings = understood(batch, project=key.project, sessions=sessions)
-    return storing.visits(batch, tellings, project=key.project, key=key, at=now())
+    found = storing.visits(batch, tellings, project=key.project, key=key, at=now())
+    return found, [_arrival(visit, key.project) for visit in found if visit.turns]
 
 
 def _respond(batch: Batch, kind: str) -> Response:

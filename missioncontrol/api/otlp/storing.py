@@ -13,6 +13,8 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
+from django.db import transaction
+
 from guard.turn import Turn
 from missioncontrol.accounts.models import Project
 from missioncontrol.accounts.reach import KeyHolder
@@ -20,12 +22,14 @@ from missioncontrol.api.otlp.batch import Batch
 from missioncontrol.api.otlp.keeping import kept, kept_record
 from missioncontrol.api.otlp.reading import Telling
 from missioncontrol.api.otlp.record import Record
+from missioncontrol.compiled import CompiledQuery
 from missioncontrol.costs import telemetry
 from missioncontrol.costs.ledger import Call
 from missioncontrol.decisions import sessions
 from missioncontrol.errors import Forbidden, MissionControlError
 from missioncontrol.runs import services as runs
 from missioncontrol.runs.cleaning import masked_json
+from missioncontrol.runs.journal import insert_rows
 from missioncontrol.runs.models import Run, TelemetryRecord
 from missioncontrol.runs.models import Turn as TurnModel
 
@@ -75,7 +79,7 @@ def visits(
     by_key: dict[str, list[Telling]] = defaultdict(list)
     for one in tellings:
         by_key[one.run_key].append(one)
-    owner = Project.objects.get(pk=project)
+    (owner,) = _PROJECTS.rows([project])
     found = []
     for number, (run_key, told) in enumerate(by_key.items()):
         if number >= MOST_RUNS:
@@ -101,8 +105,16 @@ def settle(found: Iterable[Visit], *, at: datetime) -> None:
         if visit.run.observed_only and (last := visit.goodbye):
             sessions.end_session(visit.run.id, at=at, failed=last.told.failed)
     records = [kept_record(visit.run.id, one, at=at) for visit in found for one in visit.tellings]
-    TelemetryRecord.objects.bulk_create(records, ignore_conflicts=True)
+    if records:
+        with transaction.atomic():
+            insert_rows(TelemetryRecord, records, leave_known=True)
     telemetry.place_calls(calls, at=at)
+
+
+_PROJECTS = CompiledQuery(lambda ids: Project.objects.filter(pk__in=ids))
+_KEPT = CompiledQuery(
+    lambda runs, keys: TelemetryRecord.objects.filter(run_id__in=runs, key__in=keys).only("key")
+)
 
 
 def _refuse(batch: Batch, tellings: Iterable[Telling], why: str) -> None:
@@ -151,9 +163,8 @@ def _run_of(
 def _unknown(run: Run, told: list[Telling]) -> list[Telling]:
     """Leave out records that were kept before, and repeats within the request."""
     by_key = {one.record.key: one for one in reversed(told)}
-    known = TelemetryRecord.objects.filter(run=run, key__in=by_key)
-    for key in known.values_list("key", flat=True):
-        del by_key[key]
+    for record in _KEPT.rows([run.id], by_key.keys()):
+        del by_key[record.key]
     return [one for one in told if by_key.get(one.record.key) is one]
 
 
