@@ -17,7 +17,7 @@ from guard.reading.action import Action, read_action
 from guard.reading.attempts import Kind, ReadTurn, TurnReader
 from guard.reading.outcome import outcome_of
 from guard.reading.step import Step, read_step
-from guard.reading.terms import NEWS, TermMemory, terms_in, texts_in
+from guard.reading.terms import NEWS, TermMemory, texts_in, words_in
 from guard.reading.written import as_call
 from guard.signals import Assessment, Signal
 from guard.signals import Kind as SignalKind
@@ -175,7 +175,7 @@ class Engine:
         if read.kind is Kind.PERSON:
             self._forget()
             self._emit(Reset(why="user"))
-        self._terms.note(terms_in(turn.content or ""), self._turns)
+        self._terms.note(words_in(turn.content or ""), self._turns)
         return Assessment(seq=self._number(turn), score=0.0, changed=read.kind is Kind.PERSON)
 
     def _number(self, turn: Turn) -> int:
@@ -186,7 +186,7 @@ class Engine:
         before = steps if place is None else steps[:place]
         # What the agent wrote itself is entered first: its echo is no news.
         if written := _written(turn):
-            self._terms.note(terms_in("\n".join(written)), self._turns)
+            self._terms.note(words_in("\n".join(written)), self._turns)
         action = self._read_action(turn)
         if turn.tool is not None:
             self._terms.note(action.words, self._turns)

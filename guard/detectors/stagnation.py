@@ -128,7 +128,7 @@ def _one_matter(steps: Sequence[Step]) -> Sequence[Step]:
 def _are_told_apart(steps: Sequence[Step]) -> bool:
     """Each was told another id, beside its own words given back; a duration is none."""
     told = [
-        frozenset(filter(_ID.fullmatch, set(words_in(step.outcome.text)) - step.words))
+        frozenset(filter(_ID.fullmatch, words_in(step.outcome.text) - step.words))
         for step in steps
         if step.outcome
     ]

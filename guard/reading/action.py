@@ -21,7 +21,7 @@ from guard.reading.normalize import (
     meant_args,
     write_call,
 )
-from guard.reading.terms import bounded, terms_in
+from guard.reading.terms import bounded, words_in
 from guard.turn import ActionClass, Turn
 
 _REMEMBERED = 256
@@ -47,7 +47,7 @@ class Action:
         hands_over: It passes the matter to another agent.
         shows: A message that holds an action or what came of one, not talk alone.
         meaning: The text whose likeness counts: the request, or the message.
-        words: The terms of `meaning`.
+        words: The words of `meaning`.
         terms: What a message tells (`guard.reading.messages.terms_of`); a call's only where it
             hands over, or thinks.
         chant: What a message says over and over within itself, or None.
@@ -99,7 +99,7 @@ def _read_call(turn: Turn, tool: str, call: str, args: Mapping[str, Any]) -> Act
         call=call,
         request=request,
         meaning=request,
-        words=terms_in(request),
+        words=words_in(request),
         arguments=read_arguments(lasting_args(args)),
         command=command,
         asks=asks(action_class, tool, command),
@@ -125,7 +125,7 @@ def _read_message(turn: Turn) -> Action:
         call=call,
         request=call,
         meaning=meaning,
-        words=terms_in(meaning),
+        words=words_in(meaning),
         asks=asks(turn.action_class or ActionClass.MESSAGE, None, ""),
         shows=shows_work(said),
         terms=terms_of(meaning),

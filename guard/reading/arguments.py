@@ -69,7 +69,7 @@ class Argument:
     def words(self) -> frozenset[str]:
         """Every word of it."""
         if self._words is None:
-            self._words = frozenset(words_in(self._bounded))
+            self._words = words_in(self._bounded)
         return self._words
 
     @property

@@ -14,110 +14,28 @@ from typing import Any, NamedTuple
 
 from guard.turn import ActionClass
 
+
+def _set(words: str) -> frozenset[str]:
+    return frozenset(words.split())
+
+
 _NAME_WORDS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 
-_SHELLS = frozenset(
-    {
-        "bash",
-        "shell",
-        "sh",
-        "zsh",
-        "terminal",
-        "powershell",
-        "cmd",
-        "console",
-        "command",
-    }
-)
-_RUNS = frozenset({"run", "exec", "execute", "process"})
-_EDITS = frozenset(
-    {
-        "edit",
-        "patch",
-        "replace",
-        "insert",
-        "append",
-        "multiedit",
-        "notebookedit",
-        "write",
-    }
-)
-_CHANGES = frozenset(
-    {
-        "create",
-        "delete",
-        "update",
-        "move",
-        "rename",
-        "remove",
-        "save",
-        "modify",
-        "undo",
-    }
-)
-_FILES = frozenset(
-    {
-        "file",
-        "files",
-        "dir",
-        "directory",
-        "folder",
-        "notebook",
-        "lines",
-        "code",
-    }
-)
-_SEARCHES = frozenset(
-    {
-        "search",
-        "grep",
-        "glob",
-        "find",
-        "query",
-        "lookup",
-        "websearch",
-        "ripgrep",
-    }
-)
-_READS = frozenset(
-    {
-        "read",
-        "view",
-        "open",
-        "cat",
-        "list",
-        "ls",
-        "show",
-        "get",
-        "fetch",
-        "load",
-        "check",
-        "describe",
-        "inspect",
-        "count",
-        "status",
-        "stat",
-        "scroll",
-        "goto",
-        "browse",
-        "extract",
-        "download",
-        "webfetch",
-        "poll",
-        "wait",
-        "watch",
-        "sleep",
-        "output",
-        "preview",
-        "screenshot",
-    }
+_SHELLS = _set("bash shell sh zsh terminal powershell cmd console command")
+_RUNS = _set("run exec execute process")
+_EDITS = _set("edit patch replace insert append multiedit notebookedit write")
+_CHANGES = _set("create delete update move rename remove save modify undo")
+_FILES = _set("file files dir directory folder notebook lines code")
+_SEARCHES = _set("search grep glob find query lookup websearch ripgrep")
+_READS = _set(
+    "read view open cat list ls show get fetch load check describe inspect count status "
+    "stat scroll goto browse extract download webfetch poll wait watch sleep output "
+    "preview screenshot"
 )
 # Thinking aloud changes nothing, however new the thought.
-_THINKS = frozenset(
-    {"think", "thinking", "thought", "reflect", "reason", "hypothesis", "hypothesize"}
-)
-_TESTS = frozenset({"test", "tests", "pytest", "jest", "unittest", "verify"})
-_HANDS_OVER = frozenset({"handoff", "transfer", "delegate", "handover", "escalate", "route"})
+_THINKS = _set("think thinking thought reflect reason hypothesis hypothesize")
+_TESTS = _set("test tests pytest jest unittest verify")
+_HANDS_OVER = _set("handoff transfer delegate handover escalate route")
 _LEARNS, _TALKS = _READS | _THINKS, _HANDS_OVER | _THINKS
 PATH_ARGUMENTS = (
     "file_path",
@@ -132,20 +50,9 @@ PATH_ARGUMENTS = (
 _PATH_KEYS = frozenset(PATH_ARGUMENTS)
 
 # With a path, these say what the file is to hold.
-_TEXTS = frozenset(
-    {
-        "content",
-        "contents",
-        "file_text",
-        "insert_text",
-        "new_content",
-        "new_str",
-        "new_string",
-        "old_str",
-        "old_string",
-        "patch",
-        "replacement",
-    }
+_TEXTS = _set(
+    "content contents file_text insert_text new_content new_str new_string old_str "
+    "old_string patch replacement"
 )
 _PATCH = ("*** Begin Patch", "diff --git ", "--- a/")
 _STATEMENTS = ("query", "sql", "statement")
@@ -155,7 +62,7 @@ _SQL = re.compile(
     r"|drop|alter|merge|truncate|replace|grant)\b",
     re.IGNORECASE,
 )
-_SQL_ASKS = frozenset({"select", "with", "show", "explain", "describe", "pragma", "values"})
+_SQL_ASKS = _set("select with show explain describe pragma values")
 
 _TEST_COMMAND = re.compile(
     r"(?:^|[;&|(]|\s)(?:\S*/)?(?:pytest|py\.test|tox|nox|jest|vitest|mocha|rspec|phpunit|ctest|gotestsum"
@@ -169,174 +76,45 @@ _EDIT_COMMAND = re.compile(
     r"|(?:^|[;&|]\s*)(?:\S*/)?(?:mv|cp|rm|mkdir|touch|patch|chmod|ln)\s"
 )
 # One of these stands in whatever the expressions find: looking is cheaper than they are.
-_TEST_HINTS = ("test", "tox", "nox", "jest", "mocha", "rspec", "phpunit")
-_EDIT_HINTS = (
-    "sed",
-    ">",
-    "patch",
-    "git ",
-    "tee",
-    "mv",
-    "cp",
-    "rm",
-    "mkdir",
-    "touch",
-    "chmod",
-    "ln",
-)
-_SEARCH_WORDS = frozenset(
-    {
-        "grep",
-        "rg",
-        "ag",
-        "ack",
-        "find",
-        "fd",
-        "locate",
-        "which",
-        "whereis",
-        "fgrep",
-        "egrep",
-    }
-)
-_READ_WORDS = frozenset(
-    {
-        "cat",
-        "ls",
-        "head",
-        "tail",
-        "less",
-        "more",
-        "pwd",
-        "wc",
-        "echo",
-        "stat",
-        "file",
-        "tree",
-        "du",
-        "df",
-        "ps",
-        "env",
-        "printenv",
-        "date",
-        "whoami",
-        "id",
-        "uname",
-        "hostname",
-        "diff",
-        "cmp",
-        "sort",
-        "uniq",
-        "cut",
-        "nl",
-        "sed",
-        "awk",
-        "jq",
-        "type",
-        "sleep",
-        "wait",
-        "true",
-        "uptime",
-        "free",
-        "printf",
-        "md5sum",
-        "sha1sum",
-        "sha256sum",
-        "cksum",
-        "sum",
-        "xxd",
-        "od",
-        "hexdump",
-        "strings",
-        "readelf",
-        "objdump",
-        "nm",
-        "dig",
-        "nslookup",
-        "ping",
-        "history",
-        "man",
-        "help",
-        "top",
-        "lsof",
-    }
+_TEST_HINTS = _set("test tox nox jest mocha rspec phpunit")
+_EDIT_HINTS = _set("sed > patch git tee mv cp rm mkdir touch chmod ln")
+_SEARCH_WORDS = _set("grep rg ag ack find fd locate which whereis fgrep egrep")
+_READ_WORDS = _set(
+    "cat ls head tail less more pwd wc echo stat file tree du df ps env printenv date "
+    "whoami id uname hostname diff cmp sort uniq cut nl sed awk jq type sleep wait true "
+    "uptime free printf md5sum sha1sum sha256sum cksum sum xxd od hexdump strings readelf "
+    "objdump nm dig nslookup ping history man help top lsof"
 )
 _READ_SUBCOMMANDS = {
-    "git": frozenset(
-        {"status", "log", "diff", "show", "branch", "blame", "remote", "ls-files", "describe"}
-    ),
-    "kubectl": frozenset({"get", "describe", "logs", "top"}),
-    "docker": frozenset({"ps", "logs", "inspect", "images"}),
-    "gh": frozenset({"run", "pr", "issue", "api"}),
-    "pip": frozenset({"list", "show", "freeze"}),
-    "npm": frozenset({"ls", "list", "view"}),
-    "systemctl": frozenset({"status"}),
+    "git": _set("status log diff show branch blame remote ls-files describe"),
+    "kubectl": _set("get describe logs top"),
+    "docker": _set("ps logs inspect images"),
+    "gh": _set("run pr issue api"),
+    "pip": _set("list show freeze"),
+    "npm": _set("ls list view"),
+    "systemctl": _set("status"),
 }
 _PROGRAMS = _READ_WORDS | _SEARCH_WORDS | _READ_SUBCOMMANDS.keys()
-_LEADERS = frozenset({"sudo", "time", "timeout", "nohup", "env", "command", "exec", "xargs"})
+_LEADERS = _set("sudo time timeout nohup env command exec xargs")
 
-_WAIT_NAMES = frozenset(
-    {
-        "wait",
-        "poll",
-        "sleep",
-        "watch",
-        "await",
-        "status",
-        "progress",
-        "output",
-        "heartbeat",
-        "noop",
-        "idle",
-        "pause",
-    }
-)
+_WAIT_NAMES = _set("wait poll sleep watch await status progress output heartbeat noop idle pause")
 # Asking how such a thing stands is waiting for it.
-_TAKE_TIME = frozenset({"job", "jobs", "build", "builds", "deployment", "pipeline"})
-_WAIT_ARGS = frozenset({"wait_ms", "wait", "wait_seconds", "delay_ms", "duration_ms", "sleep"})
-_MOVES = frozenset(
-    {
-        "press",
-        "key",
-        "keypress",
-        "click",
-        "scroll",
-        "swipe",
-        "move",
-        "step",
-        "next",
-        "tap",
-        "forward",
-        "backward",
-        "turn",
-        "play",
-        "walk",
-        "jump",
-        "advance",
-    }
+_TAKE_TIME = _set("job jobs build builds deployment pipeline")
+_WAIT_ARGS = _set("wait_ms wait wait_seconds delay_ms duration_ms sleep")
+_MOVES = _set(
+    "press key keypress click scroll swipe move step next tap forward backward turn play "
+    "walk jump advance"
 )
-_DEBUGGERS = frozenset({"gdb", "pdb", "lldb", "debugger", "debug"})
-_DEBUGGER_STEPS = frozenset({"c", "cont", "continue", "n", "next", "s", "step", "finish", "fin"})
+_DEBUGGERS = _set("gdb pdb lldb debugger debug")
+_DEBUGGER_STEPS = _set("c cont continue n next s step finish fin")
 _WAIT_COMMAND = re.compile(
     r"(?:^|[;&|]\s*)(?:wait|watch)\b"
     r"|\b(?:sleep \d|kubectl (?:get|wait|rollout)|gh (?:run|pr checks)|squeue"
     r"|docker (?:compose )?ps|systemctl (?:is-active|status)|tail -[fFn]|nvidia-smi|top -b)"
     r"|\b(?:curl|wget)\b[^|;]{0,200}(?:health|ready|status|ping|alive)"
 )
-_WAIT_HINTS = (
-    "wait",
-    "watch",
-    "sleep ",
-    "kubectl ",
-    "gh ",
-    "squeue",
-    "docker ",
-    "systemctl ",
-    "tail -",
-    "nvidia-smi",
-    "top -b",
-    "curl",
-    "wget",
+_WAIT_HINTS = _set(
+    "wait watch sleep kubectl gh squeue docker systemctl tail nvidia-smi top curl wget"
 )
 # Words that speak of waiting wherever they stand in a short answer; the others
 # only as the state of something, or as the whole answer: builds and servers say
@@ -347,21 +125,9 @@ _WAIT_ANSWER = re.compile(
     r"|scheduled|initiali[sz]ing|waiting)\b"
     r"|\A\W*(?:running|building|provisioning|processing|starting|waiting|scheduled)\W*\Z"
 )
-_WAIT_WORDS = (
-    "pending",
-    "progress",
-    "running",
-    "queued",
-    "ready",
-    "finished",
-    "stat",
-    "phase",
-    "building",
-    "provisioning",
-    "processing",
-    "starting",
-    "waiting",
-    "scheduled",
+_WAIT_WORDS = _set(
+    "pending progress running queued ready finished stat phase building provisioning "
+    "processing starting waiting scheduled"
 )
 _QUESTIONS = frozenset(
     {ActionClass.READ, ActionClass.SEARCH, ActionClass.TEST_RUN, ActionClass.MESSAGE}
@@ -404,7 +170,7 @@ def _classify_arguments(command: str, args: Mapping[str, Any], *, has_path: bool
     return _classify_command(command) if _is_command(command) else ActionClass.OTHER
 
 
-def _finds(pattern: re.Pattern[str], hints: tuple[str, ...], command: str) -> bool:
+def _finds(pattern: re.Pattern[str], hints: frozenset[str], command: str) -> bool:
     """Search a command, where one of the hints stands in it at all."""
     return (
         command != ""

@@ -13,7 +13,7 @@ from guard.reading.classify import PATH_ARGUMENTS, tells_to_wait
 from guard.reading.messages import terms_of
 from guard.reading.normalize import mask_request, meant_args, one_line, write_call
 from guard.reading.outcome import Outcome, has_timed_out, is_transient
-from guard.reading.terms import NEWS, bounded, terms_in
+from guard.reading.terms import NEWS, bounded, words_in
 from guard.turn import Role, Turn
 
 # So many new terms are found in any rewording.
@@ -143,7 +143,7 @@ class Step:
         self.verb, self.action_class, self.call = action.verb, action.action_class, action.call
         self.is_call, self.edits, self.runs = action.is_call, action.edits, bool(action.command)
         self.thinks, self.hands_over = action.thinks, action.hands_over
-        self.words = action.words if self.meaning is action.meaning else terms_in(self.meaning)
+        self.words = action.words if self.meaning is action.meaning else words_in(self.meaning)
         self.failed = outcome is not None and outcome.failed
         self.failure = outcome.failure if outcome else None
         self.outcome_key = outcome.key if outcome else None

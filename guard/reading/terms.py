@@ -79,12 +79,16 @@ def _fold(line: str) -> list[str]:
     return [piece[:_LONGEST_LINE] for piece in _PARTS.split(line) if piece]
 
 
-def words_in(text: str) -> list[str]:
-    """Give the words and numbers of a text in lower case.
+def words_in(text: str) -> frozenset[str]:
+    """Give the words and numbers of a text's head and tail, volatile or not.
 
-    >>> words_in("a::b, C_1")
+    >>> sorted(words_in("a::b, C_1"))
     ['a', 'b', 'c_1']
     """
+    return frozenset(_words(bounded(text, head=_HEAD, tail=_TAIL)))
+
+
+def _words(text: str) -> list[str]:
     low = text.lower()
     if not low.isascii():
         for mark in _MARKS:
@@ -100,7 +104,7 @@ def terms_in(text: str) -> frozenset[str]:
     >>> sorted(terms_in("Row 7: Harbour_Cafe, saved in 0.3s"))
     ['7', 'harbour_cafe', 'in', 'row', 'saved']
     """
-    words = words_in("\n".join(masked_lines(text)))
+    words = _words("\n".join(masked_lines(text)))
     return frozenset(words[:_MOST] + words[-_MOST:] if len(words) > 2 * _MOST else words)
 
 
