@@ -12,7 +12,7 @@ from guard.policy import Policy
 from guard.reading.embedding import ALIKE, likeness_by
 from guard.reading.messages import count_on, empty_tail, last_talk, only_announces
 from guard.reading.quoting import named, quoted
-from guard.reading.step import Step
+from guard.reading.step import TOOL, Step
 from guard.signals import Kind, Signal
 
 _MORE = 3
@@ -112,6 +112,7 @@ class Talk(Detector):
     def _passed(self, history: History, talk: Sequence[Step]) -> Signal | None:
         """Look for a circle of speakers at the end of the run."""
         newest = history.last
+        talk = [step for step in talk if step.agent != TOOL]  # a tool answers, and never converses
         agents = len({step.agent for step in talk[-_LONGEST_ROUND:]})
         if agents < 2 or (newest.is_call and not newest.hands_over):  # noqa: PLR2004 - one alone
             return None

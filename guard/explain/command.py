@@ -220,7 +220,7 @@ def _came(step: Step) -> str:
         return "-"
     if step.outcome is None:
         return "not known"
-    return f"{'failure' if step.failed else 'answer'} {step.outcome.key[-6:]}"
+    return f"{'failure' if step.failed else 'answer'} {step.outcome.digest[-6:]}"
 
 
 def _marks(step: Step) -> list[str]:

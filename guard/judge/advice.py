@@ -7,7 +7,7 @@ What is said stands in `advice.toml`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -248,7 +248,7 @@ def _failing_call(case: Case, known: Evidence) -> Advice | None:
     return _say("call_failing", count=len(known), quote=quoted(said), action=action)
 
 
-def _causes(known: Evidence) -> set[str | None]:
+def _causes(known: Evidence) -> set[Hashable]:
     return {outcome.key for _, outcome in known}
 
 

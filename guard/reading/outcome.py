@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from hashlib import blake2b
 from typing import Any, NamedTuple
 from zlib import crc32
@@ -103,7 +103,7 @@ class Outcome(NamedTuple):
     """What came back, comparable: equal outcomes have an equal `key`.
 
     Attributes:
-        key: Digest of the answer without its volatile parts.
+        key: The answer without its volatile parts: its terms, or a digest of few words.
         failed: It says that it failed.
         failure: What failed, where something did: its essence with the names in
             it, so that "no column A" and "no column B" differ; else None.
@@ -114,7 +114,7 @@ class Outcome(NamedTuple):
         terms: What it tells, in any order and wording; of a failure its essence.
     """
 
-    key: str
+    key: Hashable
     failed: bool
     failure: str | None
     template: str | None
@@ -122,6 +122,12 @@ class Outcome(NamedTuple):
     is_long: bool
     text: str
     terms: frozenset[str] = frozenset()
+
+    @property
+    def digest(self) -> str:
+        """Name the answer for people: equal answers have an equal digest, in every process."""
+        key = self.key
+        return key if isinstance(key, str) else _digest("\n".join(sorted(self.terms)))
 
     @property
     def has_more(self) -> bool:
@@ -203,18 +209,18 @@ def _read(text: str, *, is_error: bool, asked: Mapping[str, Any] | None) -> Outc
 
 
 def _read_answer(text: str, *, is_error: bool) -> Outcome:
-    failures = _count_failures(text)
+    failures, terms = _count_failures(text), terms_in(text)
     failed = is_error or (looks_failed(text) if failures is None else failures > 0)
     failure = _tell_failure(text) if failed else None
     return Outcome(
-        key=_digest(text, failed=failed),
+        key=_identify(text, terms, failed=failed),
         failed=failed,
         failure=failure,
         template=_template(failure) if failure else None,
         failures=failures,
         is_long=len(text) > _LONGEST_ACKNOWLEDGEMENT and text.count("\n") > 1,
         text=text[:_HEAD],
-        terms=terms_in(text if failure is None else failure),
+        terms=terms if failure is None else terms_in(failure),
     )
 
 
@@ -246,23 +252,25 @@ def _without_numbers(failure: str, asked: Mapping[str, Any] | None) -> str:
     return _BARE_NUMBER.sub(lambda found: found[0] if found[0] in named else "0", failure)
 
 
-def _digest(text: str, *, failed: bool) -> str:
+def _identify(text: str, terms: frozenset[str], *, failed: bool) -> Hashable:
+    # Tell long answers apart by samples of what lies between head and tail.
+    rest = ""
+    if len(text) > _COMPARED:
+        rest = f"{len(text)} {crc32(_sample(text).encode('utf-8', 'surrogatepass'))}"
+    if not failed and len(terms) >= BRIEF:
+        return terms, rest  # the same words in another order are the same answer
     lines = masked_lines(text)
     if len(lines) == 1 and lines[0].strip(_AROUND_HOLE) == HOLE:
         lines = (text.strip(),)  # an id or a time alone is what was asked for
     if len(lines) <= _SORTED_LINES:
         # Short answers often come in any order: directory listings, parallel jobs.
         lines = tuple(sorted(lines))
-    terms = terms_in(text)
-    # The same words in another order are the same answer; of few, each place counts.
-    known = "\n".join(lines if failed or len(terms) < BRIEF else sorted(terms))
-    if failed:
-        known = mask_failure(known)
-    if len(text) > _COMPARED:
-        # Tell long answers apart by samples of what lies between head and tail.
-        known += f"\n{len(text)} {crc32(_sample(text).encode('utf-8', 'surrogatepass'))}"
-    mark = "!" if failed else "="
-    return mark + blake2b(known.encode("utf-8", "surrogatepass"), digest_size=10).hexdigest()
+    known = "\n".join(lines)
+    return _digest(("!" if failed else "=") + (mask_failure(known) if failed else known) + rest)
+
+
+def _digest(text: str) -> str:
+    return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=10).hexdigest()
 
 
 def _sample(text: str) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -18,6 +18,8 @@ from guard.turn import Role, Turn
 
 # So many new terms are found in any rewording.
 FEW_TERMS = 3
+TOOL = "tool"
+"""Who speaks where a tool's turn names no agent."""
 
 
 class Verbatim(NamedTuple):
@@ -129,7 +131,7 @@ class Step:
     runs: bool = field(init=False)
     failed: bool = field(init=False)
     failure: str | None = field(init=False)
-    outcome_key: str | None = field(init=False)
+    outcome_key: Hashable = field(init=False)
     outcome_known: bool = field(init=False)
     is_answered: bool = field(init=False)
     is_first: bool = field(init=False)
@@ -321,7 +323,7 @@ def speaker(turn: Turn) -> str:
     """Name who acts: the agent; tools and models of a run without names are one."""
     if turn.agent is not None:
         return turn.agent
-    return "tool" if turn.role is Role.TOOL and turn.tool is None else ""
+    return TOOL if turn.role is Role.TOOL and turn.tool is None else ""
 
 
 def _progress_told(turn: Turn, outcome: Outcome, nature: ToolNature) -> str | None:

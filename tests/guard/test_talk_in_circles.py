@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from guard.policy import Policy
+from guard.turn import Role, Turn
 from tests.guard.build import a_call, a_message, a_user, first_trip
 
 FAREWELLS = (
@@ -120,3 +121,15 @@ def test_another_who_adds_something_is_worth_an_answer():
     )
 
     assert first_trip(saying_the_same(*(a_message(text, agent="b") for text in told)), TALK) is None
+
+
+def test_a_tool_that_answers_in_turns_of_its_own_converses_with_nobody():
+    rooms = [
+        (
+            a_message(f"Action:\ngo to shelf {n}"),
+            Turn(role=Role.TOOL, content=f"You arrive at shelf {n}. On the shelf you see nothing."),
+        )
+        for n in range(12)
+    ]
+
+    assert first_trip(turn for room in rooms for turn in room) is None
