@@ -204,6 +204,19 @@ class TooManyRequests(MissionControlError):
         return {"Retry-After": str(self.wait_s)}
 
 
+class TooManyOpenRuns(MissionControlError):
+    code = "too_many_open_runs"
+    status = 429
+    title = "Too many open runs"
+    wait_s = 60
+
+    def __init__(self, whose: str, most: int) -> None:
+        super().__init__(f"At most {most} open runs of a {whose}; end some first.")
+
+    def headers(self) -> dict[str, str]:
+        return {"Retry-After": str(self.wait_s)}
+
+
 class Unavailable(MissionControlError):
     code = "unavailable"
     status = 503

@@ -108,14 +108,22 @@ BODY_LIMIT = env.number("MISSIONCONTROL_BODY_LIMIT", 8 * 1024 * 1024)
 """Bytes of one request of an agent; `api.limits` holds to this and to what follows."""
 STRANGER_BODY_LIMIT = env.number("MISSIONCONTROL_STRANGER_BODY_LIMIT", 512 * 1024)
 """Bytes of one request without an agent's key: people's are far smaller."""
+REQUEST_LIMITS = {"runs": 3_000, "turns": 60_000, "otlp": 12_000, "taps": 1_200}
 KEY_LIMITS = env.counts(
-    "MISSIONCONTROL_KEY_LIMITS", {"runs": 3_000, "turns": 60_000, "otlp": 12_000, "taps": 1_200}
+    "MISSIONCONTROL_KEY_LIMITS", REQUEST_LIMITS | {"bytes": 1024**3, "open_runs": 10_000}
 )
-"""Requests a minute of one key, token or session; 0: any number. Far above what one needs."""
+"""Of one key, token or session: requests a minute by kind, bytes a minute, runs that have not
+ended; 0: any number. Far above what one needs.
+"""
 ADDRESS_LIMITS = env.counts(
-    "MISSIONCONTROL_ADDRESS_LIMITS", {kind: 4 * most for kind, most in KEY_LIMITS.items()}
+    "MISSIONCONTROL_ADDRESS_LIMITS", {kind: 4 * KEY_LIMITS[kind] for kind in REQUEST_LIMITS}
 )
-"""The same of one address, whatever keys it sends."""
+"""Requests a minute of one address, whatever keys it sends."""
+PROJECT_LIMITS = env.counts(
+    "MISSIONCONTROL_PROJECT_LIMITS",
+    {kind: 4 * KEY_LIMITS[kind] for kind in ("turns", "otlp", "bytes", "open_runs")},
+)
+"""The same of all keys of a project together."""
 MOST_OPENINGS = env.number("MISSIONCONTROL_MOST_OPENINGS", 64)
 """Runs that may be opened at once; who comes then is told to come again (503)."""
 TRUSTED_PROXIES = env.networks("MISSIONCONTROL_TRUSTED_PROXIES")

@@ -103,6 +103,12 @@ async def serve(
         check_host(scope)
         key = await keys.holder_of(bearer(scope))
         body = await _read_body(bounded(scope, receive))
+        limits.limiter.count_taken(
+            limits.kind_of(scope["method"], scope["path"]),
+            len(body),
+            key=digest(bearer(scope)),
+            project=str(key.project),
+        )
         request = Request(scope, body, key, params)
         await request.note_use()
         response = await _until_hang_up(handler(request), receive)

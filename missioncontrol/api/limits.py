@@ -28,6 +28,8 @@ LIMITED = (
     ("taps", re.compile(r"^/api/v1/runs/[^/]+/interventions/$")),
 )
 """What is posted there is counted, by kind."""
+OPEN_RUNS = "open_runs"
+"""Of a key or project: no rate; whoever opens a run looks at them."""
 KEPT_NAMES = 20_000
 MINUTE_S = 60.0
 COME_AGAIN_S = 2
@@ -40,16 +42,19 @@ class Buckets:
         self._a_minute, self._clock = a_minute, clock
         self._spent: dict[str, tuple[float, float]] = {}
 
-    def take(self, name: str) -> float:
-        """Take a token; return in how many seconds there is one, if there is none now."""
+    def take(self, name: str, tokens: int = 1) -> float:
+        """Take tokens; return in how many seconds they are there, if they are not now.
+
+        More than a minute's at once are taken from a bucket that is full.
+        """
         now, a_second = self._clock(), self._a_minute / MINUTE_S
         spent, at = self._spent.get(name, (0.0, now))
         spent = max(spent - (now - at) * a_second, 0.0)
-        if self._a_minute and spent + 1 > self._a_minute:
-            return (spent + 1 - self._a_minute) / a_second
+        if self._a_minute and spent and spent + tokens > self._a_minute:
+            return min(spent, spent + tokens - self._a_minute) / a_second
         if len(self._spent) >= KEPT_NAMES:
             self._forget(now)
-        self._spent[name] = (spent + 1, now)
+        self._spent[name] = (spent + tokens, now)
         return 0.0
 
     def spent(self) -> dict[str, int]:
@@ -69,13 +74,21 @@ class Buckets:
 
 
 class RateLimiter:
-    """Counts requests of each kind by address, then by what the caller sends as its proof."""
+    """Counts requests of each kind by address, then by what the caller sends as its proof; once
+    its key is known, requests and bytes of its project, and bytes of the key.
+    """
 
-    def __init__(self, by_key: Mapping[str, int], by_address: Mapping[str, int]) -> None:
+    def __init__(
+        self,
+        by_key: Mapping[str, int],
+        by_address: Mapping[str, int],
+        by_project: Mapping[str, int] | None = None,
+    ) -> None:
         self._by_key = {kind: Buckets(most) for kind, most in by_key.items()}
         self._by_address = {kind: Buckets(most) for kind, most in by_address.items()}
+        self._by_project = {kind: Buckets(most) for kind, most in (by_project or {}).items()}
         self.refused: Counter[tuple[str, str]] = Counter()
-        """How often each key was refused since this process began, by kind and key."""
+        """How often each key or project was refused since this process began, by kind and name."""
 
     def count(self, kind: str, *, address: str, key: str) -> None:
         """Count a request.
@@ -84,15 +97,33 @@ class RateLimiter:
             TooManyRequests: it is one too many, and says how long to wait.
         """
         wait_s = self._by_address[kind].take(address) or self._by_key[kind].take(key)
-        if wait_s:
-            if len(self.refused) < KEPT_NAMES:
-                self.refused[kind, key] += 1
-            raise TooManyRequests(wait_s=math.ceil(wait_s))
+        self._refuse_if(wait_s, kind, key)
+
+    def count_taken(self, kind: str | None, size: int, *, key: str, project: str) -> None:
+        """Count a request with its body, whose key is one of a project's.
+
+        Raises:
+            TooManyRequests: the project has sent too many, or it or the key too many bytes.
+        """
+        for buckets, name, what, tokens in (
+            (self._by_key, key, "bytes", size),
+            (self._by_project, project, "bytes", size),
+            (self._by_project, project, kind, 1),
+        ):
+            if what in buckets and tokens:
+                self._refuse_if(buckets[what].take(name, tokens), what, name)
+
+    def _refuse_if(self, wait_s: float, kind: str, name: str) -> None:
+        if not wait_s:
+            return
+        if len(self.refused) < KEPT_NAMES:
+            self.refused[kind, name] += 1
+        raise TooManyRequests(wait_s=math.ceil(wait_s))
 
     def spent(self) -> dict[tuple[str, str], int]:
-        """Return what each key has taken of its minute, by kind and key."""
-        taken = {kind: bucket.spent() for kind, bucket in self._by_key.items()}
-        return {(kind, key): n for kind, spent in taken.items() for key, n in spent.items()}
+        """Return what each key and project has taken of its minute, by kind and name."""
+        every = [*self._by_key.items(), *self._by_project.items()]
+        return {(kind, name): n for kind, one in every for name, n in one.spent().items()}
 
 
 class Room:
@@ -120,7 +151,11 @@ class Room:
         return leave
 
 
-limiter = RateLimiter(settings.KEY_LIMITS, settings.ADDRESS_LIMITS)
+limiter = RateLimiter(
+    {kind: most for kind, most in settings.KEY_LIMITS.items() if kind != OPEN_RUNS},
+    settings.ADDRESS_LIMITS,
+    {kind: most for kind, most in settings.PROJECT_LIMITS.items() if kind != OPEN_RUNS},
+)
 
 openings = Room(settings.MOST_OPENINGS)
 

@@ -19,12 +19,12 @@ from missioncontrol.accounts.models import Project, Reach
 from missioncontrol.accounts.reach import KeyHolder
 from missioncontrol.accounts.selectors import live_keys
 from missioncontrol.compiled import CompiledQuery
-from missioncontrol.errors import Forbidden, InvalidRequest, NotFound
+from missioncontrol.errors import Forbidden, InvalidRequest, NotFound, TooManyOpenRuns
 from missioncontrol.ids import new_id
 from missioncontrol.runs import journal, lineage, rows
 from missioncontrol.runs.cleaning import masked_json, masked_name, masked_text
 from missioncontrol.runs.journal import RunTransaction
-from missioncontrol.runs.lifecycle import ENDED, ON_HOLD, Move
+from missioncontrol.runs.lifecycle import ENDED, ON_HOLD, Move, Status
 from missioncontrol.runs.lineage import Relation
 from missioncontrol.runs.models import Run
 from missioncontrol.wire.events import RunLinked, RunOpened
@@ -86,6 +86,7 @@ def open_run(
     `opener`: the agent key it is opened with.
 
     Raises:
+        TooManyOpenRuns: the project or the key has as many as it may have.
         Forbidden: the agent asks for a mode or policy and the project forbids it, or
             for a run that its agent key does not reach.
         NotFound: `parent` or `controller` is not a run of this project.
@@ -107,8 +108,26 @@ def open_run(
         if known is not None:
             _join(known, opener, at=at)
             return known, False
+        _check_room(project, opener)
         run = _create(project, request, by=by, at=at, observed_only=observed_only, opener=opener)
         return run, True
+
+
+def _check_room(project: Project, opener: KeyHolder | None) -> None:
+    """Refuse one open run too many; the project's row is held, so it is counted once.
+
+    Raises:
+        TooManyOpenRuns: the project or the key has as many as it may have.
+    """
+    if opener is None:
+        return
+    live = Run.objects.filter(project=project, status__in=set(Status) - ENDED)
+    most = settings.PROJECT_LIMITS["open_runs"]
+    if most and live.count() >= most:
+        raise TooManyOpenRuns("project", most)
+    most = settings.KEY_LIMITS["open_runs"]
+    if most and live.filter(opened_by=opener.key).count() >= most:
+        raise TooManyOpenRuns("key", most)
 
 
 def _named(request: OpenRun, opener: KeyHolder) -> OpenRun:

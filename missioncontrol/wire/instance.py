@@ -19,32 +19,38 @@ class PartRow:
     """A file or an address, never with a password."""
 
 
-LimitKind = Literal["runs", "turns", "otlp", "taps"]
+LimitKind = Literal["runs", "turns", "otlp", "taps", "bytes", "open_runs"]
+"""Requests a minute that open runs, bring turns, telemetry or taps; bytes a minute; runs."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LimitRow:
-    """How often something may be asked a minute; 0: any number."""
+    """How much there may be of something; 0: any number, None: it is not limited so."""
 
     kind: LimitKind
     a_key: int
-    an_address: int
+    an_address: int | None
+    a_project: int | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LimitUse:
-    """What one agent key has taken of a limit, as the web process counts that answers."""
+    """What a key, or a project as a whole, has taken of a limit, as the web process counts that
+    answers.
+    """
 
-    key: UUID
+    key: UUID | None
+    """None: all keys of the project together."""
     name: str
+    """Of the key; empty: it is the project."""
     project: str
     kind: LimitKind
     a_minute: int
-    """Requests of the last minute."""
+    """Requests of the last minute, or bytes."""
     refused: int
     """Requests that were refused since the process began."""
     open_runs: int
-    """Runs that it opened and that have not ended."""
+    """Its runs that have not ended."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

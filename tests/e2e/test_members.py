@@ -74,6 +74,12 @@ def invite(page, note, role):
     return link
 
 
+def kept_days(page, installation, project):
+    rows = as_caller(page, installation).get("/api/v1/projects/")["results"]
+    (days,) = [row["keep_words_days"] for row in rows if row["name"] == project]
+    return days
+
+
 def role_of(page, name):
     return page.get_by_label(f"Role of {name}")
 
@@ -95,8 +101,12 @@ def test_one_is_invited_promoted_and_removed_while_looking(installation, open_pa
     picture(desk, "projects-desk")
     desk.goto(f"{installation.url}/settings/members")
     choose(desk, nights)
+    expect(desk.get_by_role("radiogroup", name="Keep the words of turns")).to_be_visible()
+    picture(desk, "first-invitation-desk")
     link = invite(desk, "the night shift", "Viewer")
     picture(desk, "members-desk")
+    assert kept_days(desk, installation, nights) == 30  # asked once, of a laptop's owner
+    expect(desk.get_by_role("radiogroup", name="Keep the words of turns")).to_have_count(0)
 
     # Invited: without an account, on a phone.
     phone = open_page("/login/", phone=True, signed_in=False)

@@ -4027,36 +4027,36 @@ export interface components {
         };
         /**
          * LimitRow
-         * @description How often something may be asked a minute; 0: any number.
+         * @description How much there may be of something; 0: any number, None: it is not limited so.
          */
         LimitRow: {
             /** A Key */
             a_key: number;
+            /** A Project */
+            a_project: number | null;
             /** An Address */
-            an_address: number;
+            an_address: number | null;
             /**
              * Kind
              * @enum {string}
              */
-            kind: "runs" | "turns" | "otlp" | "taps";
+            kind: "runs" | "turns" | "otlp" | "taps" | "bytes" | "open_runs";
         };
         /**
          * LimitUse
-         * @description What one agent key has taken of a limit, as the web process counts that answers.
+         * @description What a key, or a project as a whole, has taken of a limit, as the web process counts that
+         *     answers.
          */
         LimitUse: {
             /** A Minute */
             a_minute: number;
-            /**
-             * Key
-             * Format: uuid
-             */
-            key: string;
+            /** Key */
+            key: string | null;
             /**
              * Kind
              * @enum {string}
              */
-            kind: "runs" | "turns" | "otlp" | "taps";
+            kind: "runs" | "turns" | "otlp" | "taps" | "bytes" | "open_runs";
             /** Name */
             name: string;
             /** Open Runs */

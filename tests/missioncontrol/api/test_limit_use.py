@@ -9,7 +9,8 @@ from missioncontrol.accounts.tokens import digest
 from missioncontrol.api import endpoint, limits
 from missioncontrol.api.limit_use import limits_row
 from missioncontrol.api.limits import Buckets, RateLimiter
-from missioncontrol.errors import TooManyRequests
+from missioncontrol.decisions import interventions
+from missioncontrol.errors import TooManyOpenRuns, TooManyRequests
 from missioncontrol.runs.services import OpenRun, open_run
 from tests.build import NOON, a_project
 
@@ -58,6 +59,37 @@ def test_runs_that_a_key_has_open_are_counted(project, counted):
     asks(key.secret)
 
     assert used_by(counted, project) == [("coder", "turns", 1, 0, 2)]
+
+
+def test_a_project_as_a_whole_is_shown_beside_its_keys(project):
+    counted = RateLimiter({"turns": 9, "bytes": 999}, {"turns": 9}, {"turns": 1, "bytes": 999})
+    key = a_key(project, "coder")
+    open_run(project, OpenRun(name="one"), by="a", at=NOON, opener=holder_of(key.row))
+    hashed = digest(key.secret)
+    counted.count_taken("turns", 7, key=hashed, project=str(project.id))
+    with pytest.raises(TooManyRequests):
+        counted.count_taken("turns", 7, key=hashed, project=str(project.id))
+
+    assert used_by(counted, project) == [
+        ("", "turns", 1, 1, 1),
+        ("", "bytes", 14, 0, 1),
+        ("coder", "bytes", 14, 0, 1),
+    ]
+
+
+@pytest.mark.parametrize("limits_of", ["KEY_LIMITS", "PROJECT_LIMITS"])
+def test_one_open_run_too_many_is_refused_until_one_has_ended(project, settings, limits_of):
+    setattr(settings, limits_of, getattr(settings, limits_of) | {"open_runs": 2})
+    holder = holder_of(a_key(project, "coder").row)
+    first, _ = open_run(project, OpenRun(key="1"), by="a", at=NOON, opener=holder)
+    open_run(project, OpenRun(key="2"), by="a", at=NOON, opener=holder)
+
+    with pytest.raises(TooManyOpenRuns):
+        open_run(project, OpenRun(key="3"), by="a", at=NOON, opener=holder)
+    assert open_run(project, OpenRun(key="1"), by="a", at=NOON, opener=holder) == (first, False)
+    interventions.report_end(first.id, "completed", projects=[project.id], by="agent", at=NOON)
+
+    assert open_run(project, OpenRun(key="3"), by="a", at=NOON, opener=holder)[1]
 
 
 def test_keys_of_other_projects_are_not_shown(project, counted):

@@ -76,6 +76,37 @@ def test_an_address_is_limited_whatever_keys_it_tries():
     assert int(refused.value.headers()["Retry-After"]) == 30
 
 
+def test_a_project_is_limited_whatever_keys_it_makes():
+    limiter = RateLimiter({"turns": 5}, {}, {"turns": 2})
+    for number in range(2):
+        limiter.count_taken("turns", 1, key=f"key {number}", project="p")
+
+    with pytest.raises(TooManyRequests):
+        limiter.count_taken("turns", 1, key="another", project="p")
+    limiter.count_taken("turns", 1, key="theirs", project="another")
+
+
+def test_a_key_and_a_project_send_so_many_bytes_a_minute():
+    limiter = RateLimiter({"bytes": 100}, {}, {"bytes": 150})
+    limiter.count_taken("turns", 90, key="one", project="p")
+
+    with pytest.raises(TooManyRequests):
+        limiter.count_taken("turns", 20, key="one", project="p")
+    with pytest.raises(TooManyRequests):
+        limiter.count_taken("turns", 90, key="two", project="p")
+    assert limiter.refused == {("bytes", "one"): 1, ("bytes", "p"): 1}
+
+
+def test_one_body_above_a_minutes_bytes_is_taken_and_the_next_one_waits():
+    limiter = RateLimiter({"bytes": 60}, {}, {})
+    limiter.count_taken("turns", 120, key="one", project="p")
+
+    with pytest.raises(TooManyRequests) as refused:
+        limiter.count_taken("turns", 60, key="one", project="p")
+
+    assert refused.value.wait_s == 120
+
+
 def test_a_room_that_is_full_takes_the_next_once_somebody_left():
     room = Room(1)
     leave = room.enter()

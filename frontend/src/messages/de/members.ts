@@ -33,6 +33,10 @@ const texts: typeof en = {
   as: "Rolle der eingeladenen Person",
   life: "Gültig",
   lives: { day: "1 Tag", week: "7 Tage", month: "30 Tage" },
+  keepWords: "Wortlaut aufbewahren",
+  keepWordsHint:
+    "Andere werden lesen, was Agenten gelesen und geschrieben haben. Wie lange nach dem Ende eines Laufs bleibt es? Ereignisse, Kosten und Karten bleiben.",
+  kept: { 30: "30 Tage", 90: "90 Tage", 0: "unbegrenzt" },
   invite: "Einladungslink erstellen",
   link: "den Einladungslink",
   somebody: "Einladung",

@@ -33,6 +33,10 @@ const texts = {
   as: "Role of the invited person",
   life: "Valid for",
   lives: { day: "1 day", week: "7 days", month: "30 days" },
+  keepWords: "Keep the words of turns",
+  keepWordsHint:
+    "Others will read what agents read and wrote. How long after a run ends is it kept? Events, costs and cards stay.",
+  kept: { 30: "30 days", 90: "90 days", 0: "no limit" },
   invite: "Create invitation link",
   link: "the invitation link",
   somebody: "Invitation",

@@ -6,6 +6,10 @@ const DAYS: Record<Life, number> = { day: 1, week: 7, month: 30 };
 /** This clock may be ahead of the server's, which takes a month at most. */
 const SPARE_MS = 60_000;
 
+/** How many days others can read what agents said, asked before the first of them comes. */
+export const KEPT_DAYS = ["30", "90", "0"] as const;
+export type KeptDays = (typeof KEPT_DAYS)[number];
+
 /** When a link made now is over, in RFC 3339. */
 export function endsAfter(life: Life, now: Date): string {
   return new Date(now.getTime() + DAYS[life] * 86_400_000 - SPARE_MS).toISOString();
