@@ -191,6 +191,8 @@ def _find_earlier(
         return "", None
     best: tuple[str, int | None] = ("", None)
     between = _Between()
+    # An action that shows another page moved something; an order in words asks.
+    moves = not (step.failed or step.asks or step.runs) and bool(_targets(step))
     is_new = step.looks_around and (
         sum(old.agent == step.agent and old.is_call for old in before) <= _NEWCOMER
     )
@@ -199,7 +201,7 @@ def _find_earlier(
         if not old.is_answered:
             continue
         is_again = step.request == old.request
-        if old.failed is step.failed and _answers_alike(step, old):
+        if old.failed is step.failed and _answers_alike(step, old, moves=moves):
             found = _relate(step, old)
             if found == "same":
                 found = between.same(step, was_repeated=bool(done[place].repeats))
@@ -238,15 +240,13 @@ def _checks_its_own_edit(step: Step, before: Sequence[Step]) -> bool:
     return False
 
 
-def _answers_alike(step: Step, old: Step) -> bool:
+def _answers_alike(step: Step, old: Step, *, moves: bool) -> bool:
     """The same came back, or nearly: of a failure the same reason."""
     if step.improved or step.outcome is None or old.outcome is None:
         return False
     if step.outcome.key == old.outcome.key or (step.failed and step.failure == old.failure):
         return True
-    if not step.failed and not step.asks and not step.runs and _targets(step):
-        return False  # an action that shows another page moved something; an order in words asks
-    return _tell_alike(step, step.outcome.terms, old, old.outcome.terms)
+    return not moves and _tell_alike(step, step.outcome.terms, old, old.outcome.terms)
 
 
 def _tell_alike(step: Step, terms: frozenset[str], old: Step, known: frozenset[str]) -> bool:

@@ -15,27 +15,28 @@ from typing import Any, NamedTuple
 from guard.turn import ActionClass
 
 
-def _set(words: str) -> frozenset[str]:
+def listed(words: str) -> frozenset[str]:
+    """Give the words of a list that stands on few lines."""
     return frozenset(words.split())
 
 
 _NAME_WORDS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 
-_SHELLS = _set("bash shell sh zsh terminal powershell cmd console command")
-_RUNS = _set("run exec execute process")
-_EDITS = _set("edit patch replace insert append multiedit notebookedit write")
-_CHANGES = _set("create delete update move rename remove save modify undo")
-_FILES = _set("file files dir directory folder notebook lines code")
-_SEARCHES = _set("search grep glob find query lookup websearch ripgrep")
-_READS = _set(
+_SHELLS = listed("bash shell sh zsh terminal powershell cmd console command")
+_RUNS = listed("run exec execute process")
+_EDITS = listed("edit patch replace insert append multiedit notebookedit write")
+_CHANGES = listed("create delete update move rename remove save modify undo")
+_FILES = listed("file files dir directory folder notebook lines code")
+_SEARCHES = listed("search grep glob find query lookup websearch ripgrep")
+_READS = listed(
     "read view open cat list ls show get fetch load check describe inspect count status "
     "stat scroll goto browse extract download webfetch poll wait watch sleep output "
     "preview screenshot"
 )
 # Thinking aloud changes nothing, however new the thought.
-_THINKS = _set("think thinking thought reflect reason hypothesis hypothesize")
-_TESTS = _set("test tests pytest jest unittest verify")
-_HANDS_OVER = _set("handoff transfer delegate handover escalate route")
+_THINKS = listed("think thinking thought reflect reason hypothesis hypothesize")
+_TESTS = listed("test tests pytest jest unittest verify")
+_HANDS_OVER = listed("handoff transfer delegate handover escalate route")
 _LEARNS, _TALKS = _READS | _THINKS, _HANDS_OVER | _THINKS
 PATH_ARGUMENTS = (
     "file_path",
@@ -50,7 +51,7 @@ PATH_ARGUMENTS = (
 _PATH_KEYS = frozenset(PATH_ARGUMENTS)
 
 # With a path, these say what the file is to hold.
-_TEXTS = _set(
+_TEXTS = listed(
     "content contents file_text insert_text new_content new_str new_string old_str "
     "old_string patch replacement"
 )
@@ -62,7 +63,7 @@ _SQL = re.compile(
     r"|drop|alter|merge|truncate|replace|grant)\b",
     re.IGNORECASE,
 )
-_SQL_ASKS = _set("select with show explain describe pragma values")
+_SQL_ASKS = listed("select with show explain describe pragma values")
 
 _TEST_COMMAND = re.compile(
     r"(?:^|[;&|(]|\s)(?:\S*/)?(?:pytest|py\.test|tox|nox|jest|vitest|mocha|rspec|phpunit|ctest|gotestsum"
@@ -76,44 +77,44 @@ _EDIT_COMMAND = re.compile(
     r"|(?:^|[;&|]\s*)(?:\S*/)?(?:mv|cp|rm|mkdir|touch|patch|chmod|ln)\s"
 )
 # One of these stands in whatever the expressions find: looking is cheaper than they are.
-_TEST_HINTS = _set("test tox nox jest mocha rspec phpunit")
-_EDIT_HINTS = _set("sed > patch git tee mv cp rm mkdir touch chmod ln")
-_SEARCH_WORDS = _set("grep rg ag ack find fd locate which whereis fgrep egrep")
-_READ_WORDS = _set(
+_TEST_HINTS = listed("test tox nox jest mocha rspec phpunit")
+_EDIT_HINTS = listed("sed > patch git tee mv cp rm mkdir touch chmod ln")
+_SEARCH_WORDS = listed("grep rg ag ack find fd locate which whereis fgrep egrep")
+_READ_WORDS = listed(
     "cat ls head tail less more pwd wc echo stat file tree du df ps env printenv date "
     "whoami id uname hostname diff cmp sort uniq cut nl sed awk jq type sleep wait true "
     "uptime free printf md5sum sha1sum sha256sum cksum sum xxd od hexdump strings readelf "
     "objdump nm dig nslookup ping history man help top lsof"
 )
 _READ_SUBCOMMANDS = {
-    "git": _set("status log diff show branch blame remote ls-files describe"),
-    "kubectl": _set("get describe logs top"),
-    "docker": _set("ps logs inspect images"),
-    "gh": _set("run pr issue api"),
-    "pip": _set("list show freeze"),
-    "npm": _set("ls list view"),
-    "systemctl": _set("status"),
+    "git": listed("status log diff show branch blame remote ls-files describe"),
+    "kubectl": listed("get describe logs top"),
+    "docker": listed("ps logs inspect images"),
+    "gh": listed("run pr issue api"),
+    "pip": listed("list show freeze"),
+    "npm": listed("ls list view"),
+    "systemctl": listed("status"),
 }
 _PROGRAMS = _READ_WORDS | _SEARCH_WORDS | _READ_SUBCOMMANDS.keys()
-_LEADERS = _set("sudo time timeout nohup env command exec xargs")
+_LEADERS = listed("sudo time timeout nohup env command exec xargs")
 
-_WAIT_NAMES = _set("wait poll sleep watch await status progress output heartbeat noop idle pause")
+_WAIT_NAMES = listed("wait poll sleep watch await status progress output heartbeat noop idle pause")
 # Asking how such a thing stands is waiting for it.
-_TAKE_TIME = _set("job jobs build builds deployment pipeline")
-_WAIT_ARGS = _set("wait_ms wait wait_seconds delay_ms duration_ms sleep")
-_MOVES = _set(
+_TAKE_TIME = listed("job jobs build builds deployment pipeline")
+_WAIT_ARGS = listed("wait_ms wait wait_seconds delay_ms duration_ms sleep")
+_MOVES = listed(
     "press key keypress click scroll swipe move step next tap forward backward turn play "
     "walk jump advance"
 )
-_DEBUGGERS = _set("gdb pdb lldb debugger debug")
-_DEBUGGER_STEPS = _set("c cont continue n next s step finish fin")
+_DEBUGGERS = listed("gdb pdb lldb debugger debug")
+_DEBUGGER_STEPS = listed("c cont continue n next s step finish fin")
 _WAIT_COMMAND = re.compile(
     r"(?:^|[;&|]\s*)(?:wait|watch)\b"
     r"|\b(?:sleep \d|kubectl (?:get|wait|rollout)|gh (?:run|pr checks)|squeue"
     r"|docker (?:compose )?ps|systemctl (?:is-active|status)|tail -[fFn]|nvidia-smi|top -b)"
     r"|\b(?:curl|wget)\b[^|;]{0,200}(?:health|ready|status|ping|alive)"
 )
-_WAIT_HINTS = _set(
+_WAIT_HINTS = listed(
     "wait watch sleep kubectl gh squeue docker systemctl tail nvidia-smi top curl wget"
 )
 # Words that speak of waiting wherever they stand in a short answer; the others
@@ -125,7 +126,7 @@ _WAIT_ANSWER = re.compile(
     r"|scheduled|initiali[sz]ing|waiting)\b"
     r"|\A\W*(?:running|building|provisioning|processing|starting|waiting|scheduled)\W*\Z"
 )
-_WAIT_WORDS = _set(
+_WAIT_WORDS = listed(
     "pending progress running queued ready finished stat phase building provisioning "
     "processing starting waiting scheduled"
 )

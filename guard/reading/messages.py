@@ -94,6 +94,8 @@ care cheers enjoy appreciate day today likewise
 _FILLER = frozenset(word[:_STEM] for word in _FILLER_WORDS.split())
 
 
+# Asked of the same names of agents, turn by turn.
+@functools.lru_cache(maxsize=256)
 def terms_of(text: str) -> frozenset[str]:
     """Give what a text tells: stems of its words without the filler.
 

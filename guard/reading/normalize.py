@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Mapping
 from hashlib import blake2b
 from typing import Any
 
-from guard.reading.classify import PATH_ARGUMENTS, classify
+from guard.reading.classify import PATH_ARGUMENTS, classify, listed
 from guard.reading.volatile import mask_scratch
 from guard.turn import Turn
 
@@ -37,62 +37,20 @@ _write_parts: Callable[[object, int], Iterable[str]] = (
 # What a model writes about its call beside the call itself; it rewords it freely.
 _REMARKS = frozenset({"description", "explanation", "justification", "reasoning", "thought"})
 # Values made anew for each call.
-_ONE_USE = frozenset(
-    {
-        "attempt",
-        "call_id",
-        "correlation_id",
-        "idempotency_key",
-        "nonce",
-        "req_id",
-        "request_id",
-        "requestid",
-        "retry",
-        "retry_count",
-        "span_id",
-        "timestamp",
-        "tool_call_id",
-        "tool_use_id",
-        "trace_id",
-        "traceid",
-        "ts",
-        "cache_buster",
-        "cachebust",
-    }
+_ONE_USE = listed(
+    "attempt call_id correlation_id idempotency_key nonce req_id request_id requestid "
+    "retry retry_count span_id timestamp tool_call_id tool_use_id trace_id traceid ts "
+    "cache_buster cachebust"
 )
 COMMANDS = ("command", "cmd", "script", "code", "input")
 _TARGETS = (*PATH_ARGUMENTS, "pattern", "query", "url", "regex", "search", "q", "name", "id")
 
 # Arguments that say which part of one thing is wanted: the next page of a file
 # is the same file. Whether a page brought anything is for the news to tell.
-PLACES = frozenset(
-    {
-        "cursor",
-        "end",
-        "end_line",
-        "endline",
-        "from",
-        "length",
-        "limit",
-        "line",
-        "line_number",
-        "lines",
-        "max_results",
-        "n",
-        "num_results",
-        "offset",
-        "page",
-        "page_size",
-        "per_page",
-        "skip",
-        "start",
-        "start_line",
-        "startline",
-        "timeout",
-        "to",
-        "view_range",
-        "verbose",
-    }
+PLACES = listed(
+    "cursor end end_line endline from length limit line line_number lines max_results n "
+    "num_results offset page page_size per_page skip start start_line startline timeout "
+    "to view_range verbose"
 )
 _LONGEST_PLACE = 300
 _SHORT = 600
