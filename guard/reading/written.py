@@ -34,6 +34,10 @@ _FUNCTION = re.compile(r"<function=([\w.:-]{1,60})>")
 _PARAMETER = re.compile(r"<parameter=([\w.:-]{1,60})>(.*?)</parameter>", re.DOTALL)
 _ELEMENT = re.compile(r"^<([a-z]{1,30}(?:_[a-z]{1,30}){1,5})>\s*(?:<|$)", re.MULTILINE)
 _CHILD = re.compile(r"<(\w{1,60})>(.*?)</\1>", re.DOTALL)
+# `[Tool Use: execute_command]`, then `Command: ls` and so on, a line each.
+_TOOL_USE = re.compile(r"^\[Tool Use: ([\w.:-]{1,60})\]\n", re.MULTILINE)
+_FIELD = re.compile(r"^([A-Z][a-z_]{1,40}): ", re.MULTILINE)
+_MOST_FIELDS = 12
 _SCRIPTS = {
     "execute_bash": ("bash", "command"),
     "execute_ipython": ("python", "code"),
@@ -47,12 +51,18 @@ _WORDS = re.compile(r"^\s{0,4}Action(?: \d{1,4})?:\s*", re.MULTILINE)
 _REPORTS = re.compile(
     r"\s{0,4}(?:(?:OBSERVATION|Observation|\[?Tool (?:result|output)\]?|<tool_result)\b:?"
     r"|<(?:tool_response|observation|output)>|EXECUTION RESULT of \[[^\]\n]{1,80}\]:?"
-    r"|\[[a-z_]{3,60}(?: for '[^\n]{0,2000}')?\] Result:|Command [a-z_]{2,60} returned:"
+    r"|(?:\[Tool\]\n)?\[[a-z_]{3,60}(?: for [^\n]{1,2000})?\] Result:"
+    r"|Command [a-z_]{2,60} returned:"
     r"|(?:New|Current) Terminal (?:Output|Screen):|(?:Code )?[Oo]utput:[ \t]*\n|exitcode: \d)"
 )
 _EXIT = re.compile(r"\s{0,4}<returncode>(-?\d{1,9})</returncode>\s*(?:<output>)?")
 _PROMPT = re.compile(
     r"(?:\n?\(Open file: [^\n]*\))?\n?\(Current directory: [^\n]*\)(?:\n\S{0,40}[$#])?\s*\Z"
+)
+# A reply without a command, sent back by the harness itself.
+_SENT_BACK = re.compile(
+    r"\s{0,4}(?:\[ERROR\] You did not use a tool|Please always provide EXACTLY ONE action"
+    r"|Your (?:output|command) was not formatted correctly)"
 )
 _CLOSED = re.compile(r"\s*</(?:output|tool_response|tool_result|observation)>\s*\Z")
 _SURROUNDINGS = "<environment_details>"
@@ -84,7 +94,7 @@ def as_call(turn: Turn) -> Turn:
     if turn.role is not Role.ASSISTANT or turn.tool is not None or not turn.content:
         return turn
     text = turn.content
-    if len(text) <= _LONGEST and (call := _first(text, (_tagged, _as_json))):
+    if len(text) <= _LONGEST and (call := _first(text, (_tagged, _listed, _as_json))):
         return _told(turn, call)
     said, seen, result = text.partition(_OBSERVATION)
     if not seen and "Action" not in said:
@@ -134,7 +144,8 @@ def reported(text: str) -> str:
     """
     text = _CLOSED.sub("", _PROMPT.sub("", text.partition(_SURROUNDINGS)[0]))
     if ended := _EXIT.match(text):
-        rest = text[ended.end() :].strip()
+        rest = text[ended.end() :].rpartition("</output>")[0] or text[ended.end() :]
+        rest = rest.strip()
         return rest if ended[1] == "0" else f"exit code {ended[1]}\n{rest}"
     announced = _REPORTS.match(text)
     return text[announced.end() :].strip() if announced else text
@@ -143,7 +154,7 @@ def reported(text: str) -> str:
 def _is_report(text: str) -> bool:
     if _ANSWERED.search(text[:_HEAD]):
         return False
-    starts = _REPORTS.match(text) or _EXIT.match(text)
+    starts = _REPORTS.match(text) or _EXIT.match(text) or _SENT_BACK.match(text)
     return starts is not None or _PROMPT.search(text[-_HEAD:]) is not None
 
 
@@ -174,6 +185,17 @@ def _tagged(text: str) -> _Call | None:
         if opened and closed:
             return _Call(said, tool, {argument: script.strip()})
     return _element(text)
+
+
+def _listed(text: str) -> _Call | None:
+    """Read a call that an export gives as a heading and a line each argument."""
+    found = _TOOL_USE.search(text)
+    if found is None:
+        return None
+    body = text[found.end() :]
+    _, *parts = _FIELD.split(body, maxsplit=_MOST_FIELDS)
+    args = {name.lower(): value.strip() for name, value in zip(*[iter(parts)] * 2, strict=False)}
+    return _Call(text[: found.start()], found[1], args or {"input": body.strip()})
 
 
 def _element(text: str) -> _Call | None:

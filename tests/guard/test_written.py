@@ -58,6 +58,9 @@ FORMS = {
     "Cline and Roo": Form(
         "SAID\n\n<execute_command>\n<command>COMMAND</command>\n</execute_command>", ROO
     ),
+    "Kilo, as exported": Form(
+        "SAID\n\n[Tool Use: execute_command]\nCommand: COMMAND\nCwd: /shop", f"[Tool]\n{ROO}"
+    ),
     "AutoGPT": Form(AUTOGPT, "Command shell returned: ANSWER"),
     "Terminus": Form(TERMINUS, "New Terminal Output:\n\nroot@box:/shop# COMMAND\nANSWER"),
     "Hermes": Form(HERMES, "<tool_response>\nANSWER\n</tool_response>"),
@@ -156,6 +159,46 @@ def test_an_exit_code_stays_with_what_was_printed():
     assert reported("<returncode>0</returncode>\n<output>\nyes\n</output>") == "yes"
 
 
+def test_what_a_harness_says_below_each_output_is_no_part_of_it():
+    told = "<returncode>0</returncode>\n<output>\nyes\n</output>\nReflect on what you did."
+
+    assert reported(told) == "yes"
+
+
+def test_each_argument_of_an_exported_call_has_its_line():
+    text = "First.\n[Tool Use: write_file]\nPath: a.md\nFile_text: Wells\n\nThree of them.\n"
+
+    call = as_call(a_message(text))
+
+    assert call.tool == "write_file"
+    assert call.args == {"path": "a.md", "file_text": "Wells\n\nThree of them."}
+    assert call.content == "First."
+
+
+SENT_BACK = (
+    "[ERROR] You did not use a tool in your previous response!\n<environment_details>\n10:0NUMBER",
+    "Please always provide EXACTLY ONE action in triple backticks, found 0 actions.",
+    "Your output was not formatted correctly. You must always include one command.",
+)
+
+
+@pytest.mark.parametrize("words", SENT_BACK)
+def test_replies_that_a_harness_sends_back_are_vain(words):
+    turns = [a_user(GOAL)]
+    for number in range(5):
+        turns.append(a_message(f"Now I write part {number} of the long script."))
+        turns.append(a_user(words.replace("NUMBER", str(number))))
+
+    assert first_trip(turns) == 6
+    assert first_trip([*turns[:5], *a_run_that_gets_on(FORMS["OpenHands, tags"])[1:]]) is None
+
+
+def test_a_person_who_speaks_with_a_refusal_is_a_person():
+    told = SENT_BACK[0] + "\n<feedback>\nuse the other file\n</feedback>"
+
+    assert not is_report(a_user(told))
+
+
 def test_several_fences_are_no_command():
     text = "Either\n```bash\nls\n```\nor\n```bash\ndir\n```"
 
@@ -177,9 +220,11 @@ def test_tools_may_be_named_in_any_script():
         "```" * 13_000,
         "<parameter=a>" * 3000 + "</function>",
         "[ab for '" * 4000 + "] Result:",
+        "[Tool Use: a]\n" * 2500 + "Command: " * 900,
+        "[Tool Use: a]\n" + "Ab: x\n" * 5000,
         "(Open file: " * 3000 + "(Current directory: ",
     ],
-    ids=range(7),
+    ids=range(9),
 )
 def test_no_text_keeps_the_reader_busy(text):
     engine = Engine()
