@@ -471,7 +471,7 @@ def test_the_way_it_went_and_the_list_move_together(open_page, agent, installati
 
     story.get_by_text("Last 200").click()
     expect(story.get_by_text("701 \u2013 900")).to_be_visible()
-    box = story.locator("svg.tape").bounding_box()
+    box = story.locator(".strip").bounding_box()
     page.mouse.click(box["x"] + box["width"] / 2, box["y"] + 20)
 
     in_sight(page, 800)

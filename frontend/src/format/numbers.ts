@@ -55,6 +55,11 @@ export function hundredths(value: number): string {
   return decimal(value, 2, 2);
 }
 
+/** A change with its sign: "+0.11", and a true minus. */
+export function signedHundredths(value: number): string {
+  return `${value < 0 ? MINUS : "+"}${hundredths(Math.abs(value))}`;
+}
+
 function dollars(size: number, digits: number): string {
   const options = {
     style: "currency",

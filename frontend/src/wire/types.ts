@@ -9,6 +9,7 @@ export type TurnRow = Schemas["TurnRow"];
 export type FoundTurns = Schemas["FoundTurns"];
 export type RunFacets = Schemas["RunFacets"];
 export type RunSeries = Schemas["RunSeries"];
+export type ScoreMove = Schemas["ScoreMove"];
 export type SeriesPoint = Schemas["SeriesPoint"];
 export type HandOffs = Schemas["HandOffs"];
 export type HandOff = Schemas["HandOffRow"];

@@ -1,5 +1,5 @@
 import type en from "../en/run";
-import { counted } from "../plural";
+import { counted, form } from "../plural";
 
 const texts: typeof en = {
   now: "Jetzt",
@@ -126,7 +126,6 @@ const texts: typeof en = {
   story: {
     label: "Verlauf des Laufs",
     score: "Stuck-Score je Schritt",
-    below: "unter der Grenze",
     over: "Karte offen",
     answered: "Karte beantwortet",
     changed: "etwas änderte sich",
@@ -156,6 +155,31 @@ const texts: typeof en = {
     autofix: "Auto-Korrektur",
     at: (turn, time, score) => `Schritt ${turn}, ${time}, Stuck-Score ${score}`,
     range: (from, to) => `Schritte ${from} bis ${to} des Laufs`,
+    asksAt: (score) => `fragt ab ${score}`,
+    zoomed: "Hineinzoomen zeigt die Gründe.",
+  },
+  why: {
+    at: (turn, score) => `Schritt ${turn}: ${score}`,
+    up: (by) => `plus ${by}`,
+    down: (by) => `minus ${by}`,
+    same: "gleicher Aufruf wie",
+    again: "noch einmal der Aufruf von",
+    near: "fast gleicher Aufruf wie",
+    still_failing: "schlägt weiter fehl wie in",
+    reworded: "umformulierter Aufruf von",
+    other_question: "anderer Aufruf, gleiche Antwort wie",
+    said_again: "sagt dasselbe wie",
+    news: "neue Information",
+    some_news: "etwas neue Information",
+    new_failure: "ein neuer Fehler",
+    better: "weniger Fehlschläge als zuvor",
+    reset: "jemand griff ein",
+    other: "ältere Schritte zählen nicht mehr",
+    rule: (name, repeats, limit) => `Regel „${name}“: ${String(repeats)} von ${String(limit)}`,
+    nothing: "kein Grund für eine Änderung",
+    unchanged: "nichts geändert seit",
+    differs: "Mit der heutigen Richtlinie berechnet; damals war es anders.",
+    failed: "Die Gründe konnten nicht geladen werden.",
   },
   kin: {
     label: "Wer wen wann gestartet hat",
@@ -171,6 +195,11 @@ const texts: typeof en = {
     fact: "etwas Neues",
     lane: (agent, n) => `${agent}: ${counted(n, { one: "Abschnitt", other: "Abschnitte" })}`,
     handOffs: (n) => `Übergaben ${n}`,
+    waits: "weitergegeben, seither still",
+    waitFor: (n, all, agent) =>
+      `${agent} arbeitet jetzt; ${String(n)} von ${String(all)} Agenten ${form(n, { one: "gab", other: "gaben" })} weiter und ${form(n, { one: "ist", other: "sind" })} seither still.`,
+    chain: (names) => `Längste Kette: ${names}`,
+    others: (n) => counted(n, { one: "weiterer Agent", other: "weitere Agenten" }),
     columns: {
       turn: "Schritt",
       handOff: "Übergabe",

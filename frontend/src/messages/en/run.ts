@@ -1,5 +1,5 @@
 /** One run: its turns, how it went, who hands on. */
-import { counted } from "../plural";
+import { counted, form } from "../plural";
 
 const texts = {
   now: "Now",
@@ -126,7 +126,6 @@ const texts = {
   story: {
     label: "Progress of the run",
     score: "Stuck score by turn",
-    below: "below the limit",
     over: "card open",
     answered: "card answered",
     changed: "something changed",
@@ -157,6 +156,32 @@ const texts = {
     at: (turn: string, time: string, score: string) =>
       `Turn ${turn}, ${time}, stuck score ${score}`,
     range: (from: string, to: string) => `Turns ${from} to ${to} of the run`,
+    asksAt: (score: string) => `asks you at ${score}`,
+    zoomed: "Zoom in to see why it moved.",
+  },
+  why: {
+    at: (turn: string, score: string) => `Turn ${turn}: ${score}`,
+    up: (by: string) => `up ${by}`,
+    down: (by: string) => `down ${by}`,
+    same: "same call as",
+    again: "same call again as",
+    near: "near-identical call to",
+    still_failing: "still failing as in",
+    reworded: "reworded call of",
+    other_question: "another call, same answer as",
+    said_again: "says the same as",
+    news: "new information",
+    some_news: "some new information",
+    new_failure: "a new error",
+    better: "fewer failures than before",
+    reset: "somebody stepped in",
+    other: "older turns no longer count",
+    rule: (name: string, repeats: number, limit: number) =>
+      `rule “${name}”: ${String(repeats)} of ${String(limit)}`,
+    nothing: "no reason to move",
+    unchanged: "nothing changed since",
+    differs: "Calculated with today’s policy; it differed then.",
+    failed: "The reasons could not be loaded.",
   },
   kin: {
     label: "Who started whom, and when",
@@ -173,6 +198,11 @@ const texts = {
     lane: (agent: string, n: number) =>
       `${agent}: ${counted(n, { one: "stretch", other: "stretches" })}`,
     handOffs: (n: string) => `Hand-offs ${n}`,
+    waits: "handed on, quiet since",
+    waitFor: (n: number, all: number, agent: string) =>
+      `${agent} works now; ${String(n)} of ${String(all)} agents handed on and ${form(n, { one: "has", other: "have" })} been quiet since.`,
+    chain: (names: string) => `Longest chain: ${names}`,
+    others: (n: number) => counted(n, { one: "more agent", other: "more agents" }),
     columns: {
       turn: "Turn",
       handOff: "Hand-off",

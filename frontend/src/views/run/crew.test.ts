@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { aTurn } from "../../fixtures/rows";
 import type { HandOffs } from "../../wire/types";
-import { circleOf, lanesOf, ringPlaces } from "./crew";
+import { circleOf, lanesOf, longestChain, ringPlaces, waitsOf } from "./crew";
 
 const handed = (...told: [seq: number, giver: string, taker: string][]): HandOffs => ({
   run: "run-1",
@@ -38,6 +38,7 @@ describe("lanesOf", () => {
       crossings: [],
       from: 0,
       to: 7,
+      others: 0,
     });
   });
 
@@ -70,5 +71,33 @@ describe("a circle", () => {
 
     expect(top).toEqual([0.5, 0]);
     expect(rest.every(([x, y]) => x >= 0 && x <= 1 && y > 0.5 && y <= 1)).toBe(true);
+  });
+});
+
+describe("who handed on to whom last", () => {
+  const passed = (...agents: string[]) =>
+    lanesOf(
+      handed(
+        ...agents
+          .slice(1)
+          .map((taker, i): [number, string, string] => [i + 1, agents[i] ?? "", taker]),
+      ),
+      agents.length,
+    );
+
+  it("is who handed on and was quiet since, up to who works now", () => {
+    const waits = waitsOf(passed("planner", "api", "ui", "tests"));
+
+    expect(waits.map(({ agent, for: who }) => [agent, who])).toEqual([
+      ["planner", "api"],
+      ["api", "ui"],
+      ["ui", "tests"],
+    ]);
+    expect(longestChain(waits)).toEqual(["planner", "api", "ui", "tests"]);
+  });
+
+  it("is nobody who has worked again since", () => {
+    expect(waitsOf(passed("a", "b", "a")).map(({ agent }) => agent)).toEqual(["b"]);
+    expect(longestChain([])).toEqual([]);
   });
 });

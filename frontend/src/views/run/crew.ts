@@ -21,6 +21,8 @@ export interface Lanes {
   crossings: Crossing[];
   from: number;
   to: number;
+  /** Agents beside these, which did least. */
+  others: number;
 }
 
 /** More lanes than these are no picture any more. */
@@ -31,7 +33,7 @@ const MOST_CROSSINGS = 80;
 export function lanesOf({ results }: HandOffs, turns: number): Lanes {
   const shown = results.slice(-MOST_CROSSINGS);
   const [first, last] = [shown[0], Math.max(0, turns - 1)];
-  if (!first) return { agents: [], stretches: [], crossings: [], from: 0, to: last };
+  if (!first) return { agents: [], stretches: [], crossings: [], from: 0, to: last, others: 0 };
   const before =
     results.at(-shown.length - 1)?.seq ??
     Math.max(0, results.length > shown.length ? first.seq - 1 : 0);
@@ -50,7 +52,41 @@ export function lanesOf({ results }: HandOffs, turns: number): Lanes {
     ),
     from: before,
     to: last,
+    others: new Set(stretches.map(({ agent }) => agent)).size - agents.length,
   };
+}
+
+/** Who handed on and has done nothing since, and to whom. */
+export interface Wait {
+  agent: string;
+  for: string;
+  since: number;
+}
+
+/**
+ * Whose work lies with whom at the end of a run that goes on. It is not known that one waits:
+ * it may be done. Each handed on to one that worked later, so every chain ends with who works now.
+ */
+export function waitsOf({ agents, crossings, stretches }: Lanes): Wait[] {
+  const working = stretches.at(-1)?.agent;
+  return agents.flatMap((agent) => {
+    const given = crossings.findLast(({ giver }) => giver === agent);
+    const worked = stretches.findLast((one) => one.agent === agent);
+    if (!given || agent === working || (worked && worked.from >= given.seq)) return [];
+    return [{ agent, for: given.taker, since: given.seq }];
+  });
+}
+
+/** The longest way from one who handed on to who works now, that one last. */
+export function longestChain(waits: readonly Wait[]): string[] {
+  const next = new Map(waits.map((wait) => [wait.agent, wait.for]));
+  const chains = waits.map(({ agent }) => {
+    const chain = [agent];
+    for (let at = next.get(agent); at !== undefined && !chain.includes(at); at = next.get(at))
+      chain.push(at);
+    return chain;
+  });
+  return chains.reduce<string[]>((most, chain) => (chain.length > most.length ? chain : most), []);
 }
 
 function busiest(stretches: readonly Stretch[]): string[] {
