@@ -66,11 +66,13 @@ async def _http(scope: Any, receive: Any, send: Any) -> None:
         if IS_ASKED_BEFORE:
             await _serve(scope, receive, send)
             return
-        leave = endpoint.admit(scope)
+        leaves: list[endpoint.Leave] = []
+        whole = endpoint.entering(receive, endpoint.admit(scope), leaves)
         try:
-            await _serve(scope, receive, send)
+            await _serve(scope, whole, send)
         finally:
-            leave()
+            for leave in leaves:
+                leave()
     except (BodyTooLarge, TooManyRequests, Unavailable) as error:
         await endpoint.refuse(error, scope, send)
 

@@ -42,7 +42,9 @@ class BoundedRequest(http_protocol.WebRequest):  # type: ignore[misc]  # Daphne 
     _has_key = _is_whole = _is_refused = False
     _lingering: Any = None
     _asking: asyncio.Task[None] | None = None
-    _leave: Callable[[], None] | None = None
+    _enter: Callable[[], endpoint.Leave] | None = None
+    _leave: endpoint.Leave | None = None
+    _head: dict[str, Any]
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -53,9 +55,10 @@ class BoundedRequest(http_protocol.WebRequest):  # type: ignore[misc]  # Daphne 
     def gotLength(self, length: int | None) -> None:  # noqa: N802 - Twisted's name
         """The head is there; `length` is None for a body in chunks."""
         super().gotLength(length)
+        self._head = self._scope
         try:
-            self._leave = endpoint.admit(self._scope)
-        except (TooManyRequests, Unavailable) as error:
+            self._enter = endpoint.admit(self._head)
+        except TooManyRequests as error:
             self._refuse(error)
         else:
             self._check(length or 0)
@@ -72,6 +75,11 @@ class BoundedRequest(http_protocol.WebRequest):  # type: ignore[misc]  # Daphne 
 
     def requestReceived(self, *line: bytes) -> None:  # noqa: N802 - Twisted's name
         """The body is there."""
+        if not self._is_refused and self._enter is not None:
+            try:
+                self._leave = self._enter()
+            except Unavailable as error:
+                self._refuse(error)
         self._is_whole = True
         if self._is_refused:
             self.channel.loseConnection()
@@ -98,7 +106,7 @@ class BoundedRequest(http_protocol.WebRequest):  # type: ignore[misc]  # Daphne 
         try:
             limits.check_size(size, has_key=self._has_key)
         except BodyTooLarge as error:
-            if self._has_key or not endpoint.bears_agent_key(self._scope):
+            if self._has_key or not endpoint.bears_agent_key(self._head):
                 self._refuse(error)
             else:
                 self._has_key = True  # until it is known to be none
@@ -112,7 +120,7 @@ class BoundedRequest(http_protocol.WebRequest):  # type: ignore[misc]  # Daphne 
 
     async def _find_key(self) -> None:
         try:
-            await keys.holder_of(endpoint.bearer(self._scope))
+            await keys.holder_of(endpoint.bearer(self._head))
         except MissionControlError as error:
             self._refuse(error)
         finally:
@@ -142,7 +150,7 @@ class BoundedRequest(http_protocol.WebRequest):  # type: ignore[misc]  # Daphne 
             return
         self._is_refused = True
         self.requestHeaders.removeHeader(b"expect")  # else Twisted says 100 after all
-        response = endpoint.refusal(self._scope, error)
+        response = endpoint.refusal(self._head, error)
         lines = (
             f"HTTP/1.1 {response.status} {HTTPStatus(response.status).phrase}",
             f"Content-Type: {response.content_type.decode()}",

@@ -121,23 +121,29 @@ async def serve(
         await _send(send, response)
 
 
-def admit(scope: Scope) -> Callable[[], None]:
-    """Let a request in by its head alone; call what is returned once it is over.
+Leave = Callable[[], None]
+
+
+def admit(scope: Scope) -> Callable[[], Leave]:
+    """Let a request in by its head alone.
+
+    Call what is returned once its body is there: it takes a place, and returns what gives it
+    back. It raises Unavailable if too many of its kind are under way. Nobody holds a place
+    who has only begun to send: a stranger's body may never end.
 
     Raises:
         TooManyRequests: its address or its key has sent too many.
-        Unavailable: too many of its kind are under way.
     """
     kind = limits.kind_of(scope["method"], scope["path"])
     if kind is None:
-        return _nothing
+        return _no_place
     proof = header(scope, b"authorization") or header(scope, b"cookie")
     limits.limiter.count(
         kind,
         address=address_of(scope),
         key=digest(proof.strip()[len("bearer ") :].strip() if _is_bearer(proof) else proof),
     )
-    return limits.openings.enter() if kind == "runs" else _nothing
+    return limits.openings.enter if kind == "runs" else _no_place
 
 
 def address_of(scope: Scope) -> str:
@@ -151,8 +157,25 @@ def _is_bearer(proof: str) -> bool:
     return proof.strip().lower().startswith("bearer ")
 
 
+def _no_place() -> Leave:
+    """Most requests hold none."""
+    return _nothing
+
+
 def _nothing() -> None:
-    """Most requests hold no place."""
+    """There is nothing to give back."""
+
+
+def entering(receive: Receive, enter: Callable[[], Leave], leaves: list[Leave]) -> Receive:
+    """Return a `receive` that takes the request's place when the body is there."""
+
+    async def whole() -> MutableMapping[str, Any]:
+        message = await receive()
+        if message["type"] == "http.request" and not message.get("more_body") and not leaves:
+            leaves.append(enter())
+        return message
+
+    return whole
 
 
 def bounded(scope: Scope, receive: Receive) -> Receive:

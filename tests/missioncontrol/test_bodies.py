@@ -2,10 +2,12 @@
 
 import json
 import socket
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from urllib.parse import urlsplit
 
 import pytest
+
+from tests.contract.conversation import Caller as ContractCaller
 
 MEGABYTE = 1024 * 1024
 BODY_LIMIT = 8 * MEGABYTE
@@ -119,3 +121,21 @@ def test_who_sends_on_after_the_refusal_still_reads_it(call):
         stranger.wire.sendall(b"x" * 4 * MEGABYTE)
 
         assert stranger.answered()[0] == 413
+
+
+def test_strangers_who_never_end_their_bodies_take_no_agents_place(call, installation):
+    """Else as many of them as runs may be opened at once would let nobody open one."""
+    with ExitStack() as crowd:
+        for _ in range(100):
+            slow = crowd.enter_context(call())
+            slow.begin("/api/v1/runs/", "Content-Length: 100")
+            slow.wire.sendall(b'{"name": ')
+        hasty = crowd.enter_context(call())
+        hasty.begin("/api/v1/runs/", "Content-Length: 2")
+        hasty.wire.sendall(b"{}")
+        assert hasty.answered()[0] == 401  # all that were before it have been read
+
+        agent = ContractCaller(
+            installation.url, {"Authorization": f"Bearer {installation.agent_key}"}
+        )
+        assert agent.ask("POST", "/api/v1/runs/", {"name": "ours"}).status == 201

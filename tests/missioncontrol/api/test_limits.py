@@ -159,3 +159,12 @@ def test_a_server_with_small_limits_says_when_to_come_again(strict):
         assert 1 <= int(answers[-1].headers["Retry-After"]) <= 60
     in_other_letters = agent.ask("POST", "/v1/%6Cogs", {"resourceLogs": []})
     assert in_other_letters.status == 429
+
+
+def test_who_comes_when_every_place_is_taken_is_told_to_come_again(tmp_path):
+    with an_installation(tmp_path, MISSIONCONTROL_MOST_OPENINGS="0") as full:
+        agent = Caller(full.url, {"Authorization": f"Bearer {full.agent_key}"})
+        answer = agent.ask("POST", "/api/v1/runs/", {"name": "late"})
+
+    assert (answer.status, answer.json["code"]) == (503, "unavailable")
+    assert int(answer.headers["Retry-After"]) == limits.COME_AGAIN_S
