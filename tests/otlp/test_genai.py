@@ -148,6 +148,39 @@ def test_a_conversation_is_its_prompts_proposals_results_and_words():
     assert told[1][2] == told[2][2] == "toolu_1"
 
 
+@pytest.mark.parametrize("told", [lambda _: "Bash_0", lambda _: None, lambda n: f"call_{n % 2}"])
+def test_calls_whose_ids_do_not_tell_them_apart_are_calls_each(told):
+    history, bodies = [text("user", "go")], []
+    for n in range(4):
+        bodies.append(spans(a_chat(history, [a_proposed(told(n), f"ls {n}")])))
+        history += [a_proposed(told(n), f"ls {n}"), an_answer(told(n), f"file {n}")]
+    bodies.append(spans(a_chat(history, [text("assistant", "Done.")])))
+
+    turns = [turn for body in bodies for turn in turns_of(body)]
+
+    proposed = {turn.key: turn.args["command"] for turn in turns if turn.phase == "proposed"}
+    done = {turn.key: turn.result for turn in turns if turn.tool and turn.phase == "done"}
+    assert list(proposed.values()) == [f"ls {n}" for n in range(4)]
+    assert done == dict(zip(proposed, [f"file {n}" for n in range(4)], strict=True))
+
+
+def test_an_answer_is_its_calls_though_the_place_in_its_message_differs():
+    call = a_proposed("Bash_1")
+    call["parts"].insert(0, {"type": "text", "content": "I look."})
+
+    turns = turns_of(spans(a_chat([text("user", "go"), call, an_answer("Bash_0")])))
+
+    assert [(turn.tool, turn.result) for turn in turns] == [("Bash", "a b")]
+
+
+def test_what_a_tool_says_to_no_call_is_a_tools_turn():
+    asked = [text("user", "go"), text("assistant", "<execute_bash>\nls\n</execute_bash>")]
+
+    turns = turns_of(spans(a_chat([*asked, {"role": "tool", "content": "a b"}])))
+
+    assert [(turn.role, turn.content) for turn in turns] == [("tool", "a b")]
+
+
 def test_a_span_without_a_session_takes_its_traces_even_from_a_later_request():
     unnamed = {name: one for name, one in TOOL.items() if name != "gen_ai.conversation.id"}
 
@@ -309,6 +342,16 @@ def test_the_third_identical_call_opens_a_card_with_no_sdk_at_all():
     ]
 
     (run,) = take(project, *(spans(span) for span in again))
+
+    assert run.open_decision is not None
+
+
+@pytest.mark.django_db
+def test_a_loop_of_calls_without_ids_opens_a_card():
+    project, history = a_project(), [text("user", "go")]
+    for _ in range(5):
+        (run,) = take(project, spans(a_chat(history, [a_proposed("Bash_0")])))
+        history += [a_proposed("Bash_0"), an_answer("Bash_0", "no such file")]
 
     assert run.open_decision is not None
 

@@ -57,8 +57,8 @@ def _message(given: dict[str, Any]) -> Said:
     blocks = [{"type": "text", "content": blocks}] if isinstance(blocks, str) else blocks
     known = [block for block in _listed(blocks) if isinstance(block, dict)]
     answers = list(_answers(known))
-    if role == "tool" and isinstance(given.get("tool_call_id"), str):
-        answers.append(Answered(id=given["tool_call_id"], text=_texts(known)))
+    if role == "tool" and not answers:
+        answers.append(Answered(id=_id(given.get("tool_call_id")), text=_texts(known)))
     return Said(
         role=role,
         text="" if role == "tool" else _texts(known),
@@ -91,7 +91,7 @@ def _calls(blocks: Any) -> Iterator[Asked]:
 def asked(call_id: Any, name: Any, given: Any) -> Asked:
     """Put a proposed call together."""
     return Asked(
-        id=call_id if isinstance(call_id, str) else "",
+        id=_id(call_id),
         name=name if isinstance(name, str) else "",
         args=arguments(given),
     )
@@ -105,8 +105,11 @@ def _answers(blocks: Iterable[dict[str, Any]]) -> Iterator[Answered]:
         told = next(
             (block[n] for n in ("response", "result", "content", "output") if n in block), ""
         )
-        if isinstance(call_id, str):
-            yield Answered(id=call_id, text=_answer_text(told))
+        yield Answered(id=_id(call_id), text=_answer_text(told))
+
+
+def _id(value: Any) -> str:
+    return value if isinstance(value, str) else ""
 
 
 def _answer_text(told: Any) -> str:

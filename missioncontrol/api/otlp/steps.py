@@ -5,12 +5,13 @@ from __future__ import annotations
 import hashlib
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
 from guard.formats.fields import read_answer
 from guard.turn import Phase, Role, Turn
+from missioncontrol.api.otlp.identifying import told_apart
 from missioncontrol.api.otlp.messages import arguments
 from missioncontrol.api.otlp.told import Answered, Said
 
@@ -39,7 +40,9 @@ def prompt_of(given: Sequence[Said]) -> str:
 
 def model_turns(step: ModelStep) -> tuple[Turn, ...]:
     """Tell what came back from tools, what a person said, and what the model did."""
-    fresh = step.given[_spoken_until(step.given) :]
+    given, said = told_apart(step.given, step.said)
+    step = replace(step, given=given, said=said)
+    fresh = given[_spoken_until(given) :]
     return (
         *_results(step, fresh),
         *_prompts(step, fresh),
@@ -80,6 +83,7 @@ def _spoken_until(given: Sequence[Said]) -> int:
 
 def _results(step: ModelStep, fresh: Sequence[Said]) -> Iterator[Turn]:
     names = {call.id: call for message in step.given for call in message.calls}
+    told = Counter(answer.text for answer in _answers(step.given))
     for answer in _answers(fresh):
         call = names.get(answer.id)
         if call is not None and answer.id:
@@ -92,6 +96,10 @@ def _results(step: ModelStep, fresh: Sequence[Said]) -> Iterator[Turn]:
                 result=answer.text,
                 failure=None,
             )
+        elif not answer.id and answer.text:
+            # The call stood in the model's words.
+            key = f"told:{_digest(answer.text)}:{told[answer.text]}"
+            yield Turn(role=Role.TOOL, key=key, content=answer.text, ts=step.at)
 
 
 def _answers(fresh: Sequence[Said]) -> Iterator[Answered]:
@@ -104,9 +112,12 @@ def _prompts(step: ModelStep, fresh: Sequence[Said]) -> Iterator[Turn]:
     said = Counter(message.text for message in step.given if message.role == "user")
     for message in fresh:
         if message.role == "user" and message.text:
-            digest = hashlib.sha256(message.text.encode("utf-8", "replace")).hexdigest()[:32]
-            key = f"user:{digest}:{said[message.text]}"
+            key = f"user:{_digest(message.text)}:{said[message.text]}"
             yield Turn(role=Role.USER, key=key, content=message.text, ts=step.at)
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()[:32]
 
 
 def _words(step: ModelStep) -> Iterator[Turn]:

@@ -1,0 +1,64 @@
+"""Ids of tool calls that tell them apart, where a model or its instrumentation gave none.
+
+Gemini's calls carry no id: OpenTelemetry's instrumentation writes `name_0` for each, others
+`call_0` or nothing. Which call an answer belongs to then follows from their order.
+
+Source: opentelemetry-instrumentation-google-genai, `message.py`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import replace
+
+from missioncontrol.api.otlp.told import Answered, Asked, Said
+
+MOST_OPEN = 64
+Conversation = tuple[tuple[Said, ...], tuple[Said, ...]]
+
+
+def told_apart(given: Sequence[Said], said: Sequence[Said]) -> Conversation:
+    """Give each call of a conversation an id of its own, and each answer its call's."""
+    naming = _Naming()
+    return tuple(map(naming.read, given)), tuple(map(naming.read, said))
+
+
+class _Naming:
+    def __init__(self) -> None:
+        self._seen: Counter[str] = Counter()
+        self._open: list[tuple[str, Asked]] = []
+
+    def read(self, message: Said) -> Said:
+        """Read the next message."""
+        if not message.calls and not message.answers:
+            return message
+        answers = tuple(map(self._answered, message.answers))
+        return replace(message, calls=tuple(map(self._asked, message.calls)), answers=answers)
+
+    def _asked(self, call: Asked) -> Asked:
+        if not call.name:
+            return call
+        self._seen[call.id or f"{call.name}()"] += 1
+        count = self._seen[call.id or f"{call.name}()"]
+        own = call
+        if not call.id or count > 1:
+            given = json.dumps(call.args, sort_keys=True, default=str)
+            digest = hashlib.sha256(given.encode("utf-8", "replace")).hexdigest()[:12]
+            own = replace(call, id=f"{(call.id or call.name)[:100]}#{count}-{digest}")
+        self._open = [*self._open[1 - MOST_OPEN :], (call.id, own)]
+        return own
+
+    def _answered(self, answer: Answered) -> Answered:
+        place = next((at for at, (told, _) in enumerate(self._open) if told == answer.id), None)
+        if place is None and answer.id not in self._seen:
+            # The number in `name_0` is the part's place in its message, so it may differ.
+            waiting = enumerate(self._open)
+            place = next((at for at, (_, one) in waiting if _is_of(answer.id, one.name)), None)
+        return answer if place is None else replace(answer, id=self._open.pop(place)[1].id)
+
+
+def _is_of(told: str, name: str) -> bool:
+    return told in {"", name} or (told.startswith(name) and told.rpartition("_")[0] == name)
