@@ -129,6 +129,7 @@ class ControllerSecret(APIView):
     @described("projects_controller_secret", returns=Secret)
     def get(self, request: Request, project_id: UUID) -> HttpResponse:
         """Show what the webhooks of a project's controllers are signed with; owners only."""
+        auth.check_by_hand(request)
         if find_project(request, project_id).role != "owner":
             raise Forbidden("Only an owner sees the secret.")
         return json_response(Secret(secret=signing.secret_of(project_id)))

@@ -5,12 +5,15 @@ from __future__ import annotations
 import json
 
 import pytest
+from rest_framework.test import APIClient
 
 from guard.turn import Role, Turn
+from missioncontrol.accounts import services as accounts
+from missioncontrol.accounts.models import Scope
 from missioncontrol.decisions import controllers
 from missioncontrol.notify import signing
 from missioncontrol.runs.models import Run
-from tests.build import a_run, report
+from tests.build import NOON, a_run, report
 from tests.missioncontrol.taps import BROKER, say
 
 pytestmark = pytest.mark.django_db
@@ -128,3 +131,12 @@ def test_only_an_owner_sees_the_secret(as_person, owner, operator, stranger, pro
     assert shown.json() == {"secret": signing.secret_of(project.id)}
     assert as_person(operator).get(path).status_code == 403
     assert as_person(stranger).get(path).status_code == 404
+
+
+def test_a_token_is_shown_no_secret(owner, project):
+    """Whoever found one could forge what controllers are told, long after it was revoked."""
+    token = accounts.mint_personal_token(user=owner, name="reports", at=NOON, scope=Scope.READ)
+    script = APIClient()
+    script.credentials(HTTP_AUTHORIZATION=f"Bearer {token.secret}")
+
+    assert script.get(f"/api/v1/projects/{project.id}/controller-secret/").status_code == 403
