@@ -31,9 +31,9 @@ _WRITTEN = re.compile(r"([A-Za-z_][\w.:-]{0,60}) ?\(?(\{.*\})\)?", re.DOTALL)
 _TOOL_KEYS = ("name", "tool", "tool_name", "action", "function")
 _ARGUMENT_KEYS = ("arguments", "args", "parameters", "input", "action_input", "tool_input")
 _FUNCTION = re.compile(r"<function=([\w.:-]{1,60})>")
-_PARAMETER = re.compile(r"<parameter=([\w.:-]{1,60})>(.*?)</parameter>", re.DOTALL)
+_PARAMETER = re.compile(r"<parameter=([\w.:-]{1,60})>")
 _ELEMENT = re.compile(r"^<([a-z]{1,30}(?:_[a-z]{1,30}){1,5})>\s*(?:<|$)", re.MULTILINE)
-_CHILD = re.compile(r"<(\w{1,60})>(.*?)</\1>", re.DOTALL)
+_CHILD = re.compile(r"<(\w{1,60})>")
 # `[Tool Use: execute_command]`, then `Command: ls` and so on, a line each.
 _TOOL_USE = re.compile(r"^\[Tool Use: ([\w.:-]{1,60})\]\n", re.MULTILINE)
 _FIELD = re.compile(r"^([A-Z][a-z_]{1,40}): ", re.MULTILINE)
@@ -64,7 +64,7 @@ _SENT_BACK = re.compile(
     r"\s{0,4}(?:\[ERROR\] You did not use a tool|Please always provide EXACTLY ONE action"
     r"|Your (?:output|command) was not formatted correctly)"
 )
-_CLOSED = re.compile(r"\s*</(?:output|tool_response|tool_result|observation)>\s*\Z")
+_CLOSED = re.compile(r"</(?:output|tool_response|tool_result|observation)>\Z")
 _SURROUNDINGS = "<environment_details>"
 # What a person answered, wrapped as a tool's result.
 _ANSWERED = re.compile(r"<(?:answer|feedback|user_message|task)>")
@@ -142,7 +142,7 @@ def reported(text: str) -> str:
     >>> reported("<returncode>2</returncode>\n<output>\nno such option\n</output>")
     'exit code 2\nno such option'
     """
-    text = _CLOSED.sub("", _PROMPT.sub("", text.partition(_SURROUNDINGS)[0]))
+    text = _CLOSED.sub("", _PROMPT.sub("", text.partition(_SURROUNDINGS)[0]).rstrip()).rstrip()
     if ended := _EXIT.match(text):
         rest = text[ended.end() :].rpartition("</output>")[0] or text[ended.end() :]
         rest = rest.strip()
@@ -174,7 +174,7 @@ def _tagged(text: str) -> _Call | None:
         return None
     if function := _FUNCTION.search(text):
         body = text[function.end() :].partition("</function>")[0]
-        args = {name: value.strip() for name, value in _PARAMETER.findall(body)}
+        args = _fields(body, _PARAMETER, "</parameter>")
         return _Call(text[: function.start()], function[1], args)
     said, opened, inner = text.partition("<tool_call>")
     if opened and (call := _named(_object(inner.partition("</tool_call>")[0]) or {}, said)):
@@ -185,6 +185,19 @@ def _tagged(text: str) -> _Call | None:
         if opened and closed:
             return _Call(said, tool, {argument: script.strip()})
     return _element(text)
+
+
+def _fields(text: str, opening: re.Pattern[str], closing: str) -> dict[str, str]:
+    """Give what stands between tags, by name; who opens tags without end gets a few looks."""
+    found: dict[str, str] = {}
+    at, looks = 0, 0
+    while (opened := opening.search(text, at)) and looks < _MOST_FIELDS:
+        end = text.find(closing.format(opened[1]), opened.end())
+        looks += end < 0
+        at = opened.end() if end < 0 else end
+        if end >= 0:
+            found[opened[1]] = text[opened.end() : end].strip()
+    return found
 
 
 def _listed(text: str) -> _Call | None:
@@ -206,7 +219,7 @@ def _element(text: str) -> _Call | None:
         inner, closed, rest = text[found.start() :].partition(f"</{found[1]}>")
         if closed and not rest.strip():
             inner = inner.partition(">")[2]
-            args = {name: value.strip() for name, value in _CHILD.findall(inner)}
+            args = _fields(inner, _CHILD, "</{}>")
             return _Call(text[: found.start()], found[1], args or {"input": inner.strip()})
     return None
 
