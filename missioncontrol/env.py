@@ -5,7 +5,8 @@ fails loudly, by name.
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
 from datetime import timedelta
 from ipaddress import IPv4Network, IPv6Network, ip_network
 from pathlib import Path
@@ -20,6 +21,19 @@ if TYPE_CHECKING:
 LONGEST_DAYS = 36_500
 _YES = {"1", "true", "yes", "on"}
 _NO = {"0", "false", "no", "off", ""}
+_LOOPBACK = {"localhost", "127.0.0.1", "::1"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IdentityProvider:
+    """Who tells by OpenID Connect who somebody is."""
+
+    issuer: str
+    client: str
+    secret: str
+    name: str
+    """As the sign-in page calls it."""
+    groups_claim: str
 
 
 def text(name: str, default: str = "") -> str:
@@ -73,6 +87,32 @@ def share(name: str, default: float) -> float:
 def words(name: str) -> list[str]:
     """Read a comma-separated list."""
     return [word.strip() for word in text(name).split(",") if word.strip()]
+
+
+def choices(name: str, offered: Collection[str]) -> frozenset[str]:
+    """Read a comma-separated list of words; one that is not offered is refused."""
+    chosen = frozenset(words(name))
+    for word in sorted(chosen - set(offered)):
+        raise SettingInvalid(name, word, f"any of {', '.join(offered)}")
+    return chosen
+
+
+def identity_provider(prefix: str) -> IdentityProvider:
+    """Read the provider whose people may sign in; plain http only on this machine."""
+    issuer, client = text(f"{prefix}_ISSUER").rstrip("/"), text(f"{prefix}_CLIENT")
+    parts = urlsplit(issuer)
+    is_safe = parts.scheme == "https" or (parts.scheme == "http" and parts.hostname in _LOOPBACK)
+    if not is_safe or not parts.hostname or parts.username is not None:
+        raise SettingInvalid(f"{prefix}_ISSUER", issuer, "the https:// address of the provider")
+    if not client:
+        raise SettingInvalid(f"{prefix}_CLIENT", client, "the id that the provider knows us by")
+    return IdentityProvider(
+        issuer=issuer,
+        client=client,
+        secret=text(f"{prefix}_SECRET"),
+        name=text(f"{prefix}_NAME") or parts.hostname,
+        groups_claim=text(f"{prefix}_GROUPS_CLAIM", "groups"),
+    )
 
 
 def kept_lines(path: Path) -> list[str]:

@@ -5,7 +5,9 @@
     ├── InvalidRequest          400  the body or a parameter could not be read
     ├── NotSignedIn             401  no key, token or session
     ├── Forbidden               403  a role or a project setting says no
-    │   └── ProjectArchived     403  the project can only be read
+    │   ├── ProjectArchived     403  the project can only be read
+    │   ├── SecondFactorNeeded  403  the project is closed to who has none
+    │   └── SignInAgain         403  prove who you are, then ask again
     ├── NotFound                404  does not exist, for you
     ├── WrongMethod             405  the address has another method
     ├── NoSuchMove              409  the run's status has no such move
@@ -89,6 +91,29 @@ class ProjectArchived(Forbidden):
             "This project is archived: it can only be read, and its keys refuse agents, "
             "until an owner brings it back."
         )
+
+
+class SecondFactorNeeded(Forbidden):
+    code = "second_factor_needed"
+    title = "A second factor is needed"
+
+    def __init__(self) -> None:
+        super().__init__(
+            "This project asks its members for a second factor: set one up under "
+            "Settings, Your account."
+        )
+
+
+class SignInAgain(Forbidden):
+    code = "sign_in_again"
+    title = "Show that it is you"
+
+    def __init__(self, ways: tuple[str, ...]) -> None:
+        super().__init__("You signed in some time ago: show that it is still you, then ask again.")
+        self.ways = ways
+
+    def extra(self) -> dict[str, Any]:
+        return {"ways": list(self.ways)}
 
 
 class NotFound(MissionControlError):

@@ -43,9 +43,10 @@ class Unsendable(Exception):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reply:
-    """The status of an answer; what it says is of no interest."""
+    """An answer: its status, and the beginning of what it says."""
 
     status: int
+    body: bytes = b""
 
     @property
     def is_good(self) -> bool:
@@ -86,6 +87,22 @@ def post(
     Raises:
         Unsendable: the address may not be called, or nobody answered.
     """
+    return call("POST", url, body, headers, private_hosts=private_hosts)
+
+
+def call(
+    method: str,
+    url: str,
+    body: bytes | None,
+    headers: Mapping[str, str],
+    *,
+    private_hosts: Collection[str],
+) -> Reply:
+    """Ask an address; of what it says, the first 64 kB.
+
+    Raises:
+        Unsendable: the address may not be called, or nobody answered.
+    """
     parts = check_url(url, private_hosts=private_hosts)
     host, port = parts.hostname or "", parts.port or (443 if parts.scheme == "https" else 80)
     address = _lead_to(host, port, is_private=_names_private(parts, private_hosts))
@@ -93,10 +110,9 @@ def post(
     deadline = time.monotonic() + LONGEST_CALL_S
     try:
         with _reach(parts.scheme, host, port, address, deadline) as connection:
-            connection.request("POST", path, body=body, headers=dict(headers))
+            connection.request(method, path, body=body, headers=dict(headers))
             response = connection.getresponse()
-            response.read(MOST_READ)
-            return Reply(status=response.status)
+            return Reply(status=response.status, body=response.read(MOST_READ))
     except (OSError, http.client.HTTPException, ValueError) as error:
         if time.monotonic() >= deadline:
             raise Unsendable(f"{host} took longer than {LONGEST_CALL_S:g} s") from error

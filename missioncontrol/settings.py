@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import secrets
+from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 from missioncontrol import env, memory
 
@@ -56,6 +58,9 @@ INSTALLED_APPS = [
     "django.contrib.sessions",
     "rest_framework",
     "drf_spectacular",
+    "allauth",
+    "allauth.account",
+    "allauth.mfa",
     "missioncontrol.accounts",
     "missioncontrol.runs",
     "missioncontrol.notify",
@@ -81,6 +86,7 @@ MIDDLEWARE = [
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "allauth.account.middleware.AccountMiddleware",  # what its second factors know a request by
 ]
 
 ROOT_URLCONF = "missioncontrol.urls"
@@ -128,6 +134,28 @@ MOST_OPENINGS = env.number("MISSIONCONTROL_MOST_OPENINGS", 64)
 """Runs that may be opened at once; who comes then is told to come again (503)."""
 TRUSTED_PROXIES = env.networks("MISSIONCONTROL_TRUSTED_PROXIES")
 """Whose `X-Forwarded-For` is believed; nobody's, unless it is named."""
+
+SIGN_IN = env.choices("MISSIONCONTROL_SIGN_IN", ("password", "passkey", "oidc"))
+"""How people may sign in besides one-time links and codes; nothing: in no other way."""
+OIDC = env.identity_provider("MISSIONCONTROL_OIDC") if "oidc" in SIGN_IN else None
+SIGN_IN_AGAIN = timedelta(minutes=env.number("MISSIONCONTROL_SIGN_IN_AGAIN_MINUTES", 15))
+"""For how long after signing in keys, members and secrets may be changed without a new proof."""
+PASSWORD_HASHERS = ["django.contrib.auth.hashers.Argon2PasswordHasher"]
+_VALIDATOR = "django.contrib.auth.password_validation"
+AUTH_PASSWORD_VALIDATORS: list[dict[str, Any]] = [
+    {"NAME": f"{_VALIDATOR}.MinimumLengthValidator", "OPTIONS": {"min_length": 12}},
+    {"NAME": f"{_VALIDATOR}.CommonPasswordValidator"},
+    {
+        "NAME": f"{_VALIDATOR}.UserAttributeSimilarityValidator",
+        "OPTIONS": {"user_attributes": ("username", "first_name")},
+    },
+]
+MFA_ADAPTER = "missioncontrol.accounts.factors.SealedFactors"
+MFA_SUPPORTED_TYPES = ["totp", "webauthn", "recovery_codes"]
+MFA_PASSKEY_LOGIN_ENABLED = "passkey" in SIGN_IN
+MFA_TOTP_TOLERANCE = 1
+"""Steps of 30 s by which a telephone's clock may be wrong."""
+ACCOUNT_EMAIL_VERIFICATION = "none"
 
 REDIS_URL = env.text("REDIS_URL", "redis://127.0.0.1:6379/0")
 BROKER_URL = REDIS_URL.replace("redis+socket://", "unix://")

@@ -7,6 +7,7 @@ from drf_spectacular.views import SpectacularAPIView
 
 from missioncontrol.api.views import (
     access,
+    account,
     channels,
     costs,
     decisions,
@@ -15,6 +16,7 @@ from missioncontrol.api.views import (
     history,
     instance,
     joining,
+    joining_rules,
     members,
     operator,
     policies,
@@ -25,11 +27,23 @@ from missioncontrol.api.views import (
     setup_codes,
     signing_in,
     timeline,
+    ways_in,
 )
 from missioncontrol.api.views.screen import screen
 
 api = [
     path("me/", projects.WhoAmI.as_view()),
+    path("account/", account.Account.as_view()),
+    path("account/password/", account.Password.as_view()),
+    path("account/app/begin/", account.BeginApp.as_view()),
+    path("account/app/", account.App.as_view()),
+    path("account/passkeys/begin/", account.BeginPasskey.as_view()),
+    path("account/passkeys/", account.Passkeys.as_view()),
+    path("account/passkeys/<int:passkey_id>/", account.OnePasskey.as_view()),
+    path("account/recovery-codes/", account.Recovery.as_view()),
+    path("account/identity/", account.IdentityElsewhere.as_view()),
+    path("account/again/begin/", account.BeginAgain.as_view()),
+    path("account/again/", account.Again.as_view()),
     path("projects/", projects.Projects.as_view()),
     path("projects/<uuid:project_id>/", projects.OneProject.as_view()),
     path("projects/<uuid:project_id>/export/", project_export.ProjectExport.as_view()),
@@ -39,6 +53,11 @@ api = [
     path(
         "projects/<uuid:project_id>/invitations/<uuid:invitation_id>/",
         members.OneInvitation.as_view(),
+    ),
+    path("projects/<uuid:project_id>/joining-rules/", joining_rules.JoiningRules.as_view()),
+    path(
+        "projects/<uuid:project_id>/joining-rules/<uuid:rule_id>/",
+        joining_rules.OneJoiningRule.as_view(),
     ),
     path("projects/<uuid:project_id>/keys/", access.ProjectKeys.as_view()),
     path("projects/<uuid:project_id>/controller-secret/", projects.ControllerSecret.as_view()),
@@ -123,7 +142,8 @@ urlpatterns = [
     path("healthz", operator.healthz),
     path("readyz", operator.readyz),
     re_path(r"^metrics/?$", operator.metrics),
-    re_path(r"^login/?$", signing_in.how_to_sign_in, name="how-to-sign-in"),
+    re_path(r"^login/?$", ways_in.sign_in, name="how-to-sign-in"),
+    *(re_path(f"^login/by/{way}/?$", view) for way, view in ways_in.PAGES.items()),
     path("login/<str:secret>/", signing_in.sign_in, name="sign-in"),
     re_path(r"^pair/?$", signing_in.pair, name="pair"),
     re_path(r"^join/?$", joining.join, name="join"),

@@ -50,6 +50,12 @@ class Project(models.Model):
     keep_words_days = models.PositiveIntegerField(
         default=0, help_text="how long turns of ended runs keep their words; 0: for ever"
     )
+    second_factor = models.BooleanField(default=False, help_text="who lacks one stays out")
+    kept_out = models.ManyToManyField(
+        settings.AUTH_USER_MODEL,
+        related_name="+",
+        help_text="removed by an owner: no joining rule brings them back",
+    )
     event_seq = models.IntegerField(default=-1)
     head = models.CharField(max_length=64, default="0" * 64)
     created_at = models.DateTimeField()
@@ -64,6 +70,45 @@ class Membership(models.Model):
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["project", "user"], name="one_membership")]
+
+
+class Identity(models.Model):
+    """A person as an identity provider knows them: `subject` never means anybody else there."""
+
+    user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE)
+    issuer = models.CharField(max_length=500)
+    subject = models.CharField(max_length=255)
+    label = models.CharField(max_length=254, default="", help_text="as the person knows it")
+    created_at = models.DateTimeField()
+    used_at = models.DateTimeField()
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["issuer", "subject"], name="one_person_an_identity")
+        ]
+
+
+class JoiningBy(models.TextChoices):
+    DOMAIN = "domain"
+    """Of a verified e-mail address."""
+    GROUP = "group"
+
+
+class JoiningRule(models.Model):
+    """Who signs in at the identity provider and fulfils it is let into its project."""
+
+    id = models.UUIDField(primary_key=True, default=new_id)
+    project = models.ForeignKey(Project, on_delete=models.CASCADE)
+    by = models.CharField(max_length=6, choices=JoiningBy.choices)
+    value = models.CharField(max_length=255)
+    role = models.CharField(max_length=8, choices=Role.choices)
+    created_at = models.DateTimeField()
+    created_by = models.CharField(max_length=150)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["project", "by", "value"], name="one_joining_rule")
+        ]
 
 
 class Invitation(models.Model):

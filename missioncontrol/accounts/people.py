@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 import unicodedata
 from collections.abc import Iterator
+from contextlib import suppress
 
 from django.contrib.auth.models import User
 from django.db import IntegrityError, transaction
@@ -71,6 +73,16 @@ def checked_name(name: str, *, of: User | None = None) -> str:
     if is_taken or name.casefold() in NOT_PEOPLE | {LOCAL_OWNER}:
         raise _taken(name)
     return name
+
+
+def free_name(wanted: str) -> str:
+    """Return a name that can be had, as close to `wanted` as there is one."""
+    plain = "".join(sign for sign in wanted.partition("@")[0] if sign.isprintable())
+    plain = " ".join(plain.split())[: LONGEST_NAME - 6].strip() or "Member"
+    for number in itertools.count(1):
+        with suppress(InvalidRequest):
+            return checked_name(plain if number == 1 else f"{plain} {number}")
+    raise AssertionError  # the numbers do not end
 
 
 def _called(name: str) -> Iterator[User]:

@@ -12,8 +12,8 @@ from rest_framework.authentication import BaseAuthentication, SessionAuthenticat
 from rest_framework.permissions import SAFE_METHODS, BasePermission
 from rest_framework.request import Request
 
-from missioncontrol.accounts import people
-from missioncontrol.accounts.models import AgentKey, PersonalToken, Role, Scope
+from missioncontrol.accounts import people, ways
+from missioncontrol.accounts.models import AgentKey, Membership, PersonalToken, Role, Scope
 from missioncontrol.accounts.reach import KeyHolder
 from missioncontrol.accounts.selectors import find_personal_token, memberships_of
 from missioncontrol.accounts.services import note_use
@@ -27,6 +27,8 @@ from missioncontrol.errors import (
     NotFound,
     NotSignedIn,
     ProjectArchived,
+    SecondFactorNeeded,
+    SignInAgain,
 )
 from missioncontrol.runs import selectors as runs
 
@@ -177,9 +179,7 @@ def check_belongs(request: Request, project: UUID) -> UUID:
     Raises:
         NotFound: it is not theirs.
     """
-    if project not in _memberships(request):
-        raise NotFound("The project")
-    return project
+    return _membership(request, project).project_id
 
 
 def check_may_act(request: Request, project: UUID) -> None:
@@ -214,10 +214,7 @@ def _check_role(
     *,
     even_archived: bool = False,
 ) -> None:
-    found = memberships_of(cast(User, request.user), token=request.auth)
-    mine = found.filter(project=project).first()
-    if mine is None:
-        raise NotFound("The project")
+    mine = _membership(request, project)
     if mine.role not in roles:
         raise Forbidden(refusal)
     if mine.project.archived_at is not None and not even_archived:
@@ -232,6 +229,20 @@ def check_by_hand(request: Request) -> None:
     """
     if request.auth is not None:
         raise Forbidden("Sign in for this; a token cannot do it.")
+
+
+def check_recent(request: Request) -> None:
+    """Ask who signed in a while ago to prove who they are, before what would outlast a theft.
+
+    Nobody is asked who has no way but links, nor a token, which says only that it is one.
+
+    Raises:
+        SignInAgain: names the ways they have.
+    """
+    if request.auth is not None:
+        return
+    if mine := ways.to_prove(cast(User, request.user), request.session, at=now()):
+        raise SignInAgain(mine)
 
 
 def owned_projects(request: Request, *, key_id: UUID | None = None) -> list[UUID]:
@@ -267,6 +278,17 @@ def name_of(request: Request | HttpRequest) -> str:
     """Return the caller's name as the journal writes it."""
     caller = request.user
     return people.name_of(caller) if isinstance(caller, User) else "agent"
+
+
+def _membership(request: Request, project: UUID) -> Membership:
+    """Return what lets the caller into a project."""
+    user = cast(User, request.user)
+    mine = memberships_of(user, token=request.auth).filter(project=project).first()
+    if mine is None:
+        if ways.closed_memberships(user).filter(project=project).exists():
+            raise SecondFactorNeeded
+        raise NotFound("The project")
+    return mine
 
 
 def _memberships(

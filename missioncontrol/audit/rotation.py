@@ -10,6 +10,7 @@ from datetime import datetime
 
 from django.db import transaction
 
+from missioncontrol.accounts import factors
 from missioncontrol.accounts.models import Project
 from missioncontrol.audit import signing
 from missioncontrol.audit.amendments import amend
@@ -23,7 +24,7 @@ class Rotated:
     projects: int
     resealed: int
     unreadable: int
-    """Addresses of channels and devices that neither secret reads."""
+    """Addresses of channels and devices, and second factors, that neither secret reads."""
 
 
 def rotate(*, former: str, by: str, reason: str, at: datetime) -> Rotated:
@@ -34,6 +35,7 @@ def rotate(*, former: str, by: str, reason: str, at: datetime) -> Rotated:
     """
     with transaction.atomic():
         resealed = resealing.reseal()
+        factors_sealed, factors_unreadable = factors.reseal()
         projects = Project.objects.order_by("pk").values_list("pk", flat=True)
         for project_id in projects:
             amend(
@@ -45,4 +47,8 @@ def rotate(*, former: str, by: str, reason: str, at: datetime) -> Rotated:
                 secret=former,
                 successor=signing.public_key(),
             )
-    return Rotated(projects=len(projects), resealed=resealed.rows, unreadable=resealed.unreadable)
+    return Rotated(
+        projects=len(projects),
+        resealed=resealed.rows + factors_sealed,
+        unreadable=resealed.unreadable + factors_unreadable,
+    )

@@ -12,8 +12,8 @@ from missioncontrol.errors import ActionUnavailable, InvalidRequest
 from missioncontrol.ids import new_id
 from missioncontrol.notify import addresses, outbox, rows, services
 from missioncontrol.notify.models import Channel, Delivery
-from missioncontrol.notify.sealing import seal
 from missioncontrol.runs import journal
+from missioncontrol.sealing import seal
 
 MOST_CHANNELS = 50
 LONGEST_NAME = 100

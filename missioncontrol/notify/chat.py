@@ -16,8 +16,8 @@ from missioncontrol.notify import addresses, content, letter, wording
 from missioncontrol.notify.links import link
 from missioncontrol.notify.models import Delivery
 from missioncontrol.notify.outcome import SENT, Outcome, of_status
-from missioncontrol.notify.sealing import unseal
 from missioncontrol.notify.texts import Texts, texts_in
+from missioncontrol.sealing import unseal
 
 LONGEST_CALL_S = 40.0
 """Less than a lease: nobody else takes a delivery that is still on its way."""

@@ -19,9 +19,9 @@ from missioncontrol.errors import InvalidRequest
 from missioncontrol.ids import new_id
 from missioncontrol.notify import vapid
 from missioncontrol.notify.models import Delivery, Device
-from missioncontrol.notify.sealing import fingerprint, seal
 from missioncontrol.notify.texts import language_of
 from missioncontrol.notify.web_push import raw
+from missioncontrol.sealing import fingerprint, seal
 
 AUTH_BYTES = 16
 FAILED = Q(status="failed") | Q(status="waiting", last_error__gt="")

@@ -16,13 +16,13 @@ from uuid import UUID
 from django.db import transaction
 from django.db.models import Q
 
-from missioncontrol.accounts.models import Membership
+from missioncontrol.accounts import ways
 from missioncontrol.notify import retries, services
 from missioncontrol.notify.models import Delivery, Device
 from missioncontrol.notify.outcome import Outcome
-from missioncontrol.notify.sealing import Unreadable
 from missioncontrol.notify.senders import SENDERS
 from missioncontrol.runs import journal
+from missioncontrol.sealing import Unreadable
 from missioncontrol.wire.events import NoticeFailed, NoticeSent
 
 MOST_AT_ONCE = 64
@@ -165,7 +165,7 @@ def _would_overtake(delivery: Delivery, *, at: datetime) -> bool:
 
 def _may_hear(device: Device, delivery: Delivery) -> bool:
     """Tell whether a device's person may answer; a test is for whoever belongs there."""
-    mine = Membership.objects.filter(user_id=device.user_id, project_id=delivery.project_id)
+    mine = ways.open_memberships().filter(user_id=device.user_id, project_id=delivery.project_id)
     return (mine if delivery.what == "test" else mine.filter(role__in=services.ANSWERERS)).exists()
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from django.db.models import Model
 
 from missioncontrol.notify.models import Channel, Device
-from missioncontrol.notify.sealing import Unreadable, fingerprint, seal, unseal
+from missioncontrol.sealing import Unreadable, fingerprint, seal, unseal
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

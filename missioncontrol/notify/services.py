@@ -14,7 +14,8 @@ from uuid import UUID
 from django.db import transaction
 from django.db.models import Q
 
-from missioncontrol.accounts.models import Membership, Project, Role
+from missioncontrol.accounts import ways
+from missioncontrol.accounts.models import Project, Role
 from missioncontrol.ids import new_id
 from missioncontrol.notify import content, delivery_queue, quiet, wording
 from missioncontrol.notify.models import Channel, Delivery, Device, Notice
@@ -242,7 +243,7 @@ def _channels(project: UUID, hears: Iterable[str]) -> list[Channel]:
 
 def _devices(project: UUID, what: str) -> list[Device]:
     """Return the devices of the people who may answer in a project; a report is asked for."""
-    people = Membership.objects.filter(project_id=project, role__in=ANSWERERS)
+    people = ways.open_memberships().filter(project_id=project, role__in=ANSWERERS)
     mine = Device.objects.filter(
         user__in=people.values("user"), user__is_active=True, enabled=True, left_at=None
     )

@@ -14,12 +14,12 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from django.conf import settings
 
 from missioncontrol import outbound
-from missioncontrol.accounts.models import Membership
+from missioncontrol.accounts import ways
 from missioncontrol.notify import content, pushed, vapid
 from missioncontrol.notify.models import Delivery, Device, Notice
 from missioncontrol.notify.outcome import Outcome, of_status
-from missioncontrol.notify.sealing import unseal
 from missioncontrol.notify.texts import texts_in
+from missioncontrol.sealing import unseal
 
 GONE = frozenset({404, 410})
 UNTRUSTED = frozenset({400, 401, 403})
@@ -76,7 +76,7 @@ def push_of(delivery: Delivery, *, at: datetime) -> pushed.Push:
 
 def open_cards_of(device: Device) -> int:
     """Count what its person has not answered: the number on the app's icon."""
-    live = Membership.objects.filter(user_id=device.user_id, project__archived_at=None)
+    live = ways.open_memberships().filter(user_id=device.user_id, project__archived_at=None)
     mine = live.values("project")
     unanswered = Notice.objects.filter(settled_at=None, project__in=mine)
     return unanswered.exclude(decision=None).count()

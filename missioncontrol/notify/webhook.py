@@ -14,8 +14,8 @@ from missioncontrol.notify import content, signing, wording
 from missioncontrol.notify.links import link
 from missioncontrol.notify.models import Channel, Delivery
 from missioncontrol.notify.outcome import Outcome, of_status
-from missioncontrol.notify.sealing import unseal
 from missioncontrol.notify.texts import texts_in
+from missioncontrol.sealing import unseal
 
 UNSAID = frozenset({"html", "others"})
 """What a program has no use for."""

@@ -195,10 +195,18 @@ def revoke_token(token_id: UUID, *, user: User, by: str, at: datetime) -> None:
 
 
 @transaction.atomic
-def record_entry(browser: Browser, *, is_paired: bool, at: datetime) -> None:
+def record_entry(
+    browser: Browser, *, at: datetime, way: str = "a link", is_paired: bool = False
+) -> None:
     """Put it on record that somebody came in with a browser, and how."""
-    how = f"paired “{browser.name}”" if is_paired else f"signed in “{browser.name}” by a link"
-    _record(_projects_of(browser.user), how, by=people.name_of(browser.user), at=at)
+    what = f"paired “{browser.name}”" if is_paired else f"signed in “{browser.name}” by {way}"
+    record_of_person(browser.user, what, at=at)
+
+
+@transaction.atomic
+def record_of_person(user: User, what: str, *, at: datetime, by: str = "") -> None:
+    """Put what somebody did for themselves on the record of every project they belong to."""
+    _record(_projects_of(user), what, by=by or people.name_of(user), at=at)
 
 
 @transaction.atomic

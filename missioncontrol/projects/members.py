@@ -93,15 +93,16 @@ def join(secret: str, *, user: User | None, name: str, at: datetime) -> Joined:
     offered = invitations.find(secret, at=at)
     if offered is None:
         raise invitation_over()
-    with journal.holding_project(offered.project_id):
+    with journal.holding_project(offered.project_id) as project:
         joining = user or people.make_person(name)
         if Membership.objects.filter(project_id=offered.project_id, user=joining).exists():
             raise Forbidden("You belong to this project already.")
         if not invitations.redeem(offered, user=joining, at=at):
             raise invitation_over()
         membership = Membership.objects.create(
-            project_id=offered.project_id, user=joining, role=offered.role, joined_at=at
+            project=project, user=joining, role=offered.role, joined_at=at
         )
+        project.kept_out.remove(joining)
         inviter = people.name_of(offered.invited_by) if offered.invited_by else "?"
         what = f"joined as {membership.role}, invited by “{inviter}”"
         _record(offered.project_id, what, by=people.name_of(joining), at=at)
@@ -151,7 +152,7 @@ def remove(project_id: UUID, user_id: int, *, by: User, at: datetime) -> None:
         NotFound: the project has no such member.
         LastOwner: nobody else owns the project.
     """
-    with journal.holding_project(project_id):
+    with journal.holding_project(project_id) as project:
         leaves = user_id == by.pk
         if not leaves:
             _check_owns(project_id, by, "Only an owner removes others.")
@@ -161,6 +162,8 @@ def remove(project_id: UUID, user_id: int, *, by: User, at: datetime) -> None:
         what = f"left as {member.role}" if leaves else f"removed {whom}"
         _record(project_id, what, by=people.name_of(by), at=at)
         _drop(member, at=at)
+        if not leaves:
+            project.kept_out.add(user_id)
 
 
 def let_go(project_id: UUID, user_id: int, *, at: datetime) -> None:

@@ -42,6 +42,8 @@ class ProjectRow:
     """Since then it can only be read, and its keys refuse agents."""
     keep_words_days: int = 0
     """How many days turns keep their words after their run has ended; 0: for ever."""
+    second_factor: bool = False
+    """Who has no second factor stays out."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,3 +62,5 @@ class Me:
     agent_url: str
     demo: Literal["off", "running"] | None = None
     """The demo's agents; null: this person cannot start or remove them."""
+    closed: tuple[str, ...] = ()
+    """Projects of yours that ask for a second factor, which you do not have, by name."""

@@ -96,9 +96,9 @@ def _in_browser(user: User) -> dict[str, str]:
 def _things(project: Project, owner: User) -> dict[str, str]:
     """A house whose channel, notices and report are as the product makes them."""
     from missioncontrol.notify.models import Channel, Delivery, Notice
-    from missioncontrol.notify.sealing import seal
     from missioncontrol.reports import daily
     from missioncontrol.reports.models import CostReport
+    from missioncontrol.sealing import seal
     from tests.build import NOON, a_person, a_stuck_run
     from tests.missioncontrol.api.test_every_address import a_house
 

@@ -2,6 +2,7 @@
 import { view } from "./speech.svelte";
 
 export const access = view<(typeof import("./en/access"))["default"]>("access");
+export const account = view<(typeof import("./en/account"))["default"]>("account");
 export const agent = view<(typeof import("./en/agent"))["default"]>("agent");
 export const allowlist = view<(typeof import("./en/allowlist"))["default"]>("allowlist");
 export const audit = view<(typeof import("./en/audit"))["default"]>("audit");

@@ -40,6 +40,7 @@ const person = (id: string, projects = [PROJECT]): Me => ({
   version: "1",
   agent_url: "",
   demo: null,
+  closed: [],
 });
 const stateOf = (runs: RunRow[]): LiveState =>
   reduce(EMPTY, {

@@ -75,11 +75,35 @@ export function pathOf(next: string): string {
   return url.pathname.slice(ROOT.length) + url.search;
 }
 
+/** Asks a person to prove who they are, by one of these ways; says whether they did. */
+export type Prove = (ways: readonly string[]) => Promise<boolean>;
+let prove: Prove | null = null;
+
+/** Say who asks when the server wants to know that it is still the same person. */
+export function onSignInAgain(asks: Prove): void {
+  prove = asks;
+}
+
+/** What was refused for want of a fresh proof is sent once more after it. */
 async function call<T>(path: string, init: RequestInit): Promise<T> {
+  try {
+    return await send<T>(path, init);
+  } catch (error) {
+    const isStale = error instanceof ProblemError && error.code === "sign_in_again";
+    if (!isStale || !(await prove?.(listOf(error.body.ways)))) throw error;
+    return send<T>(path, init);
+  }
+}
+
+async function send<T>(path: string, init: RequestInit): Promise<T> {
   const response = await reach(ROOT + path, init);
   const body: T = await bodyOf(response);
   if (response.ok) return body;
   throw new ProblemError(response.status, recordOf(body));
+}
+
+function listOf(value: unknown): readonly string[] {
+  return Array.isArray(value) ? value.map(String) : [];
 }
 
 async function reach(url: string, init: RequestInit): Promise<Response> {

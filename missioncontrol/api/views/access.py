@@ -200,6 +200,7 @@ class Tokens(APIView):
     def post(self, request: Request) -> HttpResponse:
         """Make a personal token, signed in. Its secret is in this answer alone."""
         auth.check_by_hand(request)
+        auth.check_recent(request)
         asked = read_body(request, NewToken)
         made = access.make_token(
             _person(request),
@@ -241,6 +242,7 @@ class Sessions(APIView):
 
 def _make_key(request: Request, project: UUID, asked: NewAgentKey) -> HttpResponse:
     auth.check_by_hand(request)
+    auth.check_recent(request)
     made = access.make_agent_key(
         project,
         name=asked.name,

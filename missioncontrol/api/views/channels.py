@@ -188,6 +188,7 @@ def _owned(request: Request, channel_id: UUID) -> Channel:
 
 def _check_owns(request: Request, project: UUID) -> None:
     auth.check_owns(request, project, "Only an owner changes how people are reached.")
+    auth.check_recent(request)
 
 
 def _named(asked: ChannelPatch) -> dict[str, Any]:

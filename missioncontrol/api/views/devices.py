@@ -207,6 +207,7 @@ class Pairings(APIView):
     def post(self, request: Request) -> HttpResponse:
         """Make a link and a code that sign one phone in, once, within ten minutes."""
         auth.check_by_hand(request)
+        auth.check_recent(request)
         PAIRINGS.check(str(request.user.pk))
         base = address_for_phones(request)
         if not base:

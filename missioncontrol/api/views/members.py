@@ -63,6 +63,7 @@ class OneMember(APIView):
         """Give a member another role; owners only. It holds from their next request on."""
         auth.check_by_hand(request)
         auth.check_owns(request, project_id, OWNERS_ONLY)
+        auth.check_recent(request)
         role = read_body(request, MemberPatch).role
         members.change_role(project_id, user_id, role, by=cast(User, request.user), at=now())
         rows = _members(request, project_id)
@@ -76,6 +77,7 @@ class OneMember(APIView):
             auth.check_belongs(request, project_id)
         else:
             auth.check_owns(request, project_id, OWNERS_ONLY, even_archived=True)
+            auth.check_recent(request)
         members.remove(project_id, user_id, by=cast(User, request.user), at=now())
         return HttpResponse(status=204)
 
@@ -98,6 +100,7 @@ class Invitations(APIView):
         """Make a link that lets one person in, once; owners only. It is in this answer alone."""
         auth.check_by_hand(request)
         auth.check_owns(request, project_id, OWNERS_ONLY)
+        auth.check_recent(request)
         INVITATIONS.check(str(request.user.pk))
         asked, at = read_body(request, NewInvitation), now()
         made = members.invite(

@@ -18,6 +18,7 @@ from rest_framework.views import APIView
 
 from guard.budget import Budget
 from guard.wire import Mode
+from missioncontrol.accounts import factors, ways
 from missioncontrol.accounts.models import Membership
 from missioncontrol.accounts.pace import Pace
 from missioncontrol.accounts.selectors import memberships_of
@@ -64,6 +65,8 @@ class ProjectPatch:
     daily_report: bool | None = None
     keep_words_days: int | None = None
     """0: for ever."""
+    second_factor: bool | None = None
+    """Whether who has no second factor stays out; true takes one of your own."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -119,6 +122,11 @@ class OneProject(APIView):
             even_archived=asked.archived is False,
         )
         changes = _checked(asked)
+        if changes.get("second_factor") is not None:
+            auth.check_by_hand(request)
+            auth.check_recent(request)
+        if changes.get("second_factor") and not factors.has_one(cast(Person, request.user)):
+            raise Forbidden("Set up a second factor of your own first: it would shut you out.")
         rules.change_project(project_id, changes, by=auth.name_of(request), at=now())
         return json_response(find_project(request, project_id))
 
@@ -132,6 +140,7 @@ class ControllerSecret(APIView):
         auth.check_by_hand(request)
         if find_project(request, project_id).role != "owner":
             raise Forbidden("Only an owner sees the secret.")
+        auth.check_recent(request)
         return json_response(Secret(secret=signing.secret_of(project_id)))
 
 
@@ -146,6 +155,7 @@ class WhoAmI(APIView):
             Me(
                 user=User(id=str(request.user.pk), name=auth.name_of(request)),
                 projects=tuple(project_rows(request)),
+                closed=_closed_to(request),
                 version=settings.VERSION,
                 agent_url=settings.PUBLIC_URL or _agent_url(request),
                 demo=demo_state(request),
@@ -159,6 +169,11 @@ class WhoAmI(APIView):
         person = cast(Person, request.user)
         members.rename_person(person, read_body(request, MePatch).name, at=now())
         return json_response(User(id=str(person.pk), name=auth.name_of(request)))
+
+
+def _closed_to(request: Request) -> tuple[str, ...]:
+    closed = ways.closed_memberships(cast(Person, request.user)).order_by("project_id")
+    return tuple(closed.values_list("project__name", flat=True))
 
 
 def _agent_url(request: Request) -> str:
@@ -194,6 +209,7 @@ def _row(membership: Membership) -> ProjectRow:
         agents_choose=project.agents_choose,
         daily_report=project.daily_report,
         keep_words_days=project.keep_words_days,
+        second_factor=project.second_factor,
         archived_at=project.archived_at,
     )
 

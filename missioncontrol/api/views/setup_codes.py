@@ -55,6 +55,7 @@ class SetupCodes(APIView):
         """Offer a code that is good for one agent key, once, for ten minutes; owners only."""
         auth.check_by_hand(request)
         project = auth.owned_project(request, read_body(request, NewSetupCode).project)
+        auth.check_recent(request)
         OFFERS.check(str(request.user.pk))
         made = setup_codes.offer(
             Project.objects.get(pk=project), by=auth.name_of(request), at=now()

@@ -1,4 +1,4 @@
-"""Sign in by a one-time link, sign out. No password exists to be typed."""
+"""Sign in by a one-time link or a code, sign out; the other ways are in `ways_in`."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_http_methods, require_POST
 
 from missioncontrol import clock
-from missioncontrol.accounts import browsers, pairing
+from missioncontrol.accounts import browsers, pairing, ways
 from missioncontrol.accounts.models import Browser, LoginLink
 from missioncontrol.accounts.pace import Pace
 from missioncontrol.accounts.services import find_login_link, note_browser, redeem_login_link
@@ -30,10 +30,13 @@ from missioncontrol.projects import access
 BACKEND = "django.contrib.auth.backends.ModelBackend"
 HOME = "/"
 PAIRED = "/settings/devices"
-CODES = Pace(most=10, in_all=60)
+# 58 bits are not guessed at any pace: all together are held back for the server's sake alone,
+# far above where one who guesses from a few addresses would keep everybody out.
+CODES = Pace(most=10, in_all=6_000)
 # A form with a CSRF token needs its Origin, which browsers hide under `no-referrer`.
 PAIR = {"referrer": "same-origin"}
 SCRIPTS_CSRF = "csrftoken"
+CALLS = "connect-src 'self'; "
 FORWARDED = ("HTTP_FORWARDED", "HTTP_X_FORWARDED_FOR", "HTTP_X_REAL_IP", "HTTP_VIA")
 
 View = Callable[..., HttpResponse]
@@ -148,6 +151,7 @@ def begin_session(request: HttpRequest, user: User) -> Browser:
     """Sign a person in; whose browser this was before sees nothing of it any more."""
     before = request.session.get(browsers.IN_SESSION) or _browser_before(request)
     login(request, user, backend=BACKEND)
+    ways.note_proof(request.session, at=clock.now())
     browsers.left(before, to=user)
     browsers.take_up(request.session, before, user=user)
     agent = request.headers.get("User-Agent", "")
@@ -200,14 +204,18 @@ def page(
     told: Mapping[str, object] = MappingProxyType({}),
     *,
     status: HTTPStatus = HTTPStatus.OK,
+    calls: bool = False,
 ) -> HttpResponse:
-    """Draw a page for who may not be signed in: it runs and loads what bears its nonce alone."""
+    """Draw a page for who may not be signed in: it runs and loads what bears its nonce alone.
+
+    `calls`: its script may call us.
+    """
     nonce = secrets.token_urlsafe(16)
     said = {"nonce": nonce, "manage": _manage_command(), "referrer": "no-referrer", **told}
     response = render(request, template, said, status=status)
     response["Content-Security-Policy"] = (
         f"default-src 'none'; style-src 'nonce-{nonce}'; script-src 'nonce-{nonce}'; "
-        "form-action 'self'; "
+        f"form-action 'self'; {CALLS if calls else ''}"
         "frame-ancestors 'none'; base-uri 'none'"
     )
     return response

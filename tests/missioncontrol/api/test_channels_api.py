@@ -8,8 +8,8 @@ import pytest
 
 from missioncontrol.api.views.channels import RETRIES, TESTS
 from missioncontrol.notify.models import Channel, Delivery
-from missioncontrol.notify.sealing import unseal
 from missioncontrol.runs.models import JournalRow
+from missioncontrol.sealing import unseal
 from tests.build import a_project, a_stuck_run
 from tests.missioncontrol.notify.build import a_channel, deliver_due
 

@@ -8,22 +8,26 @@ from __future__ import annotations
 import json
 from datetime import date
 from types import SimpleNamespace
+from typing import Any
 from uuid import uuid4
 
 import pytest
+from allauth.mfa.models import Authenticator
 from rest_framework.test import APIClient
 
-from missioncontrol.accounts import invitations, pairing, setup_codes
+from missioncontrol.accounts import factors, invitations, pairing, setup_codes
 from missioncontrol.accounts import services as accounts
-from missioncontrol.accounts.models import Browser, Role, Scope
+from missioncontrol.accounts.models import Browser, JoiningRule, Role, Scope
+from missioncontrol.api.views import ways_in
 from missioncontrol.clock import now
 from missioncontrol.decisions.models import AllowlistEntry, Message
 from missioncontrol.detection.models import Backtest, PolicyVersion
+from missioncontrol.env import IdentityProvider
 from missioncontrol.history.models import SavedView
 from missioncontrol.notify import content
 from missioncontrol.notify.models import Delivery, Notice
 from missioncontrol.reports import daily
-from missioncontrol.urls import api
+from missioncontrol.urls import api, urlpatterns
 from tests.build import NOON, a_call, a_project, a_run, put
 from tests.missioncontrol.notify.build import a_channel, a_device
 
@@ -61,6 +65,11 @@ BODIES = {
     "keys/": {"name": "k", "project": "{project_id}"},
     "me/": {"name": "Zoe"},
     "devices/reach/": {"is_open": True},
+    "account/password/": {"password": "correct horse battery staple"},
+    "account/app/": {"code": "000000"},
+    "account/passkeys/": {"name": "p", "credential": {}},
+    "account/again/": {"password": "wrong"},
+    "projects/<uuid:project_id>/joining-rules/": {"by": "group", "value": "staff"},
     "projects/": {"name": "mine"},
     "projects/<uuid:project_id>/members/<int:user_id>/": {"role": "viewer"},
     "projects/<uuid:project_id>/invitations/": {"role": "viewer"},
@@ -69,7 +78,14 @@ BODIES = {
     "setup-codes/": {"project": "{project_id}"},
     "setup-codes/exchange/": {"code": "2345-6789-ABCD", "name": "theirs", "on": "elsewhere"},
 }
-ONES_OWN = {"me/", "tokens/", "sessions/", "pairings/", "devices/this/push/"}
+ONES_OWN = {
+    "me/",
+    "tokens/",
+    "sessions/",
+    "pairings/",
+    "devices/this/push/",
+    *(path for _, path in EVERY if path.startswith("account/") and "<" not in path),
+}
 """Written for oneself: there is no project to keep out of."""
 A_VIEWERS_TOO = {
     ("post", "views/"): 201,
@@ -82,6 +98,30 @@ AN_AGENTS = {
     ("post", "runs/<uuid:run_id>/choices/"),
     ("post", "runs/<uuid:run_id>/messages/<uuid:message_id>/delivered/"),
 }
+
+
+PAGES = {
+    r"^login/?$",
+    *(f"^login/by/{way}/?$" for way in ways_in.PAGES),
+    "login/<str:secret>/",
+    r"^pair/?$",
+    r"^join/?$",
+    "logout/",
+}
+"""What people without a session are shown and may send; each has tests of its own."""
+EVERY_PAGE: list[str] = [str(one.pattern) for one in list[Any](urlpatterns)]
+LAST = EVERY_PAGE[-1]
+"""All else: our own page, which says nothing of itself."""
+OTHERS = {"api/v1/", "api/schema/", "healthz", "readyz", r"^metrics/?$", LAST}
+
+
+@pytest.fixture(autouse=True)
+def every_way(settings):
+    """Every way of signing in is on: what is off would not be there to be asked."""
+    settings.SIGN_IN = frozenset({"password", "passkey", "oidc"})
+    settings.OIDC = IdentityProvider(
+        issuer="https://id.example.com", client="c", secret="", name="Example", groups_claim="g"
+    )
 
 
 @pytest.fixture
@@ -156,11 +196,22 @@ def a_house(project, owner):
             at=NOON,
             expires_at=now() + invitations.LIFE,
         ).row,
+        "rule_id": JoiningRule.objects.create(
+            project=project,
+            by="group",
+            value="the-secret-group",
+            role=Role.VIEWER,
+            created_at=NOON,
+            created_by="ana",
+        ),
         "token_id": accounts.mint_personal_token(user=owner, name="the-secret-token", at=NOON).row,
     }
     PolicyVersion.objects.create(project=project, number=1, policy={}, by="ana", at=NOON)
     ids = {name: str(row.id) for name, row in made.items()}
-    return SimpleNamespace(ids=ids, person=str(owner.pk))
+    passkey = Authenticator.objects.create(
+        user=owner, type=factors.Kind.PASSKEY, data={"name": "the-secret-passkey"}
+    )
+    return SimpleNamespace(ids=ids, person=str(owner.pk), passkey=str(passkey.pk))
 
 
 @pytest.fixture
@@ -183,6 +234,7 @@ def filled(path, house):
     for name, value in house.ids.items():
         path = path.replace(f"<uuid:{name}>", value)
     path = path.replace("<int:user_id>", house.person)
+    path = path.replace("<int:passkey_id>", house.passkey)
     return path.replace("<int:number>", "1").replace("<int:seq>", "0")
 
 
@@ -207,6 +259,11 @@ def text_of(response):
 def test_every_id_that_an_address_takes_is_known_here(house):
     assert [path for _, path in EVERY if "<" in filled(path, house)] == []
     assert len(EVERY) > 70  # the walk really walks
+
+
+def test_every_page_is_classified():
+    """One that is new says here whether it is for people without a session."""
+    assert set(EVERY_PAGE) == PAGES | OTHERS
 
 
 @pytest.mark.parametrize(("verb", "path"), WITH_ID)

@@ -10,10 +10,10 @@ from django.db import OperationalError, connection
 from missioncontrol.audit import rotation, signing
 from missioncontrol.audit.anchors import anchor_heads, verify
 from missioncontrol.notify.models import Channel
-from missioncontrol.notify.sealing import seal, unseal
 from missioncontrol.projects import rules as projects
 from missioncontrol.proof import verify_export
 from missioncontrol.runs.models import JournalRow
+from missioncontrol.sealing import seal, unseal
 from tests.build import NOON, a_call, a_run, after, put
 from tests.missioncontrol.audit.attacker import append
 

@@ -10,7 +10,7 @@ from django.contrib.auth.models import User
 from missioncontrol.accounts.models import Project
 from missioncontrol.notify import outbox
 from missioncontrol.notify.models import Channel, Delivery, Device
-from missioncontrol.notify.sealing import fingerprint, seal
+from missioncontrol.sealing import fingerprint, seal
 from tests.build import NOON
 
 

@@ -11,8 +11,8 @@ from missioncontrol.decisions import interventions
 from missioncontrol.decisions.taps import Tap
 from missioncontrol.notify import content, pushed, services, vapid
 from missioncontrol.notify.models import Delivery, Device, Notice
-from missioncontrol.notify.sealing import fingerprint, seal
 from missioncontrol.notify.texts import texts_in
+from missioncontrol.sealing import fingerprint, seal
 from tests.build import NOON, a_run, a_stuck_run, after
 from tests.missioncontrol.notify.build import a_device, deliver_due
 from tests.push_service import a_push_service

@@ -10,6 +10,7 @@ const texts: typeof en = {
     instance: "Diese Installation",
     channels: "Kanäle",
     deliveries: "Zustellungen",
+    account: "Eigenes Konto",
     devices: "Geräte",
     device: "Sprache",
   },

@@ -10,6 +10,7 @@ const texts = {
     instance: "This instance",
     channels: "Channels",
     deliveries: "Deliveries",
+    account: "Your account",
     devices: "Devices",
     device: "Language",
   },

@@ -54,6 +54,13 @@ export const SETTINGS_PAGES: readonly SettingsPage[] = [
     load: () => import("./SettingsDeliveries.svelte"),
   },
   {
+    slug: "account",
+    get words() {
+      return t.pages.account;
+    },
+    load: () => import("./SettingsAccount.svelte"),
+  },
+  {
     slug: "devices",
     get words() {
       return t.pages.devices;

@@ -26,7 +26,7 @@ export const SCREENS = {
   autofixes: screen(["autofixes", "run"], () => import("../autofixes/Autofixes.svelte")),
   audit: screen(["audit"], () => import("../audit/Audit.svelte")),
   settings: screen(
-    ["access", "channels", "devices", "instance", "members", "settings"],
+    ["access", "account", "channels", "devices", "instance", "members", "settings"],
     () => import("../settings/Settings.svelte"),
   ),
 } as const;
@@ -36,6 +36,7 @@ export const PARTS = {
   connect: screen(["connect"], () => import("../now/Connect.svelte")),
   demo: screen(["connect"], () => import("../shell/DemoRunning.svelte")),
   conversation: screen(["talk"], () => import("../run/Conversation.svelte")),
+  proveAgain: screen(["account"], () => import("../shell/ProveAgain.svelte")),
   palette: screen(["palette", "settings"], () => import("../shell/Palette.svelte")),
   runSummary: screen(["history", "summary"], () => import("../run/RunSummary.svelte")),
 } as const;

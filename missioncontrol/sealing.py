@@ -1,4 +1,4 @@
-"""Addresses that hold secrets, sealed: the key follows SECRET_KEY, not the database."""
+"""What is read again and holds secrets, sealed: the key follows SECRET_KEY, not the database."""
 
 from __future__ import annotations
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from missioncontrol.notify.sealing import Unreadable, fingerprint, seal, unseal
+from missioncontrol.sealing import Unreadable, fingerprint, seal, unseal
 
 
 def test_what_was_sealed_is_read_again():

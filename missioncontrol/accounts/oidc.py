@@ -1,0 +1,236 @@
+"""Sign-in by OpenID Connect: the authorization code flow with PKCE, state and nonce.
+
+Nothing is believed that the ID token does not say under the provider's signature, or that
+userinfo does not say of the same subject (OpenID Connect Core 1.0, 3.1.3.7 and 5.3.2).
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import hmac
+import json
+import secrets
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+from urllib.parse import urlencode, urlsplit
+
+from missioncontrol import outbound
+from missioncontrol.env import IdentityProvider
+
+SCOPE = "openid profile email"
+ALGORITHMS = frozenset(
+    ["RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA"]
+)
+"""Signatures by a key that the provider alone has; never `none`, never a shared secret."""
+LEEWAY_S = 60
+"""By how much the provider's clock may differ from ours."""
+MOST_GROUPS = 1000
+
+
+class IdentityRefused(Exception):
+    """What came back proves nothing; says why, for the log."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Begun:
+    """Where the browser is sent, and what the session keeps until it is back."""
+
+    url: str
+    kept: dict[str, str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Known:
+    """Who somebody is, as the provider says."""
+
+    issuer: str
+    subject: str
+    name: str
+    email: str
+    """Empty unless the provider has verified it."""
+    groups: frozenset[str]
+
+
+def begin(
+    provider: IdentityProvider, *, redirect_uri: str, at: datetime, is_again: bool = False
+) -> Begun:
+    """Prepare a sign-in; `is_again`: the provider asks for the password though it knows them.
+
+    Raises:
+        IdentityRefused: the provider cannot be asked.
+    """
+    state, nonce, verifier = (secrets.token_urlsafe(32) for _ in range(3))
+    challenge = base64.urlsafe_b64encode(hashlib.sha256(verifier.encode()).digest())
+    asked = {
+        "response_type": "code",
+        "client_id": provider.client,
+        "redirect_uri": redirect_uri,
+        "scope": SCOPE,
+        "state": state,
+        "nonce": nonce,
+        "code_challenge": challenge.rstrip(b"=").decode(),
+        "code_challenge_method": "S256",
+        **({"prompt": "login", "max_age": "0"} if is_again else {}),
+    }
+    address = _configuration(provider)["authorization_endpoint"]
+    url = f"{address}{'&' if '?' in address else '?'}{urlencode(asked)}"
+    begun_at = str(at.timestamp())
+    kept = {"state": state, "nonce": nonce, "verifier": verifier, "begun_at": begun_at}
+    return Begun(url=url, kept=kept)
+
+
+def finish(
+    provider: IdentityProvider,
+    kept: Mapping[str, str],
+    came: Mapping[str, str],
+    *,
+    redirect_uri: str,
+    at: datetime,
+    is_again: bool = False,
+) -> Known:
+    """Exchange the code that came back for who it is; `is_again`: and signed in anew.
+
+    Raises:
+        IdentityRefused: it was asked by another browser, or says what it may not.
+    """
+    if not hmac.compare_digest(came.get("state", "").encode(), kept["state"].encode()):
+        raise IdentityRefused("the state is not the one this browser was sent with")
+    if came.get("iss", provider.issuer).rstrip("/") != provider.issuer:
+        raise IdentityRefused("another issuer answered")  # RFC 9207
+    if "code" not in came:
+        raise IdentityRefused(f"the provider said {came.get('error', 'nothing')[:60]!r}")
+    configuration = _configuration(provider)
+    told = _exchange(provider, configuration, kept, came["code"], redirect_uri)
+    claims = _verified(provider, configuration, str(told.get("id_token", "")), kept["nonce"])
+    since = claims.get("auth_time")
+    is_anew = isinstance(since, int) and since >= float(kept["begun_at"]) - LEEWAY_S
+    if is_again and not is_anew:
+        raise IdentityRefused("the provider did not ask them to sign in again")
+    return _known(provider, claims | _userinfo(provider, configuration, claims, told))
+
+
+def _configuration(provider: IdentityProvider) -> dict[str, Any]:
+    found = _ask(provider, f"{provider.issuer}/.well-known/openid-configuration")
+    if str(found.get("issuer", "")).rstrip("/") != provider.issuer:
+        raise IdentityRefused("the configuration is another issuer's")
+    for name in ("authorization_endpoint", "token_endpoint", "jwks_uri"):
+        if not isinstance(found.get(name), str):
+            raise IdentityRefused(f"the configuration has no {name}")
+    return found
+
+
+def _exchange(
+    provider: IdentityProvider,
+    configuration: Mapping[str, Any],
+    kept: Mapping[str, str],
+    code: str,
+    redirect_uri: str,
+) -> dict[str, Any]:
+    form = {
+        "grant_type": "authorization_code",
+        "code": code,
+        "redirect_uri": redirect_uri,
+        "client_id": provider.client,
+        "code_verifier": kept["verifier"],
+    }
+    headers = {"Content-Type": "application/x-www-form-urlencoded"}
+    ways = configuration.get("token_endpoint_auth_methods_supported", ["client_secret_basic"])
+    if provider.secret and "client_secret_post" in ways:
+        form["client_secret"] = provider.secret
+    elif provider.secret:
+        # RFC 6749, 2.3.1: both are form-encoded before they are joined.
+        pair = urlencode({provider.client: provider.secret}).replace("=", ":", 1)
+        headers["Authorization"] = f"Basic {base64.b64encode(pair.encode()).decode()}"
+    body = urlencode(form).encode()
+    return _ask(provider, configuration["token_endpoint"], body=body, headers=headers)
+
+
+def _verified(
+    provider: IdentityProvider, configuration: Mapping[str, Any], token: str, nonce: str
+) -> dict[str, Any]:
+    """Return the claims of an ID token that is the provider's, for us, and for this sign-in."""
+    import jwt
+
+    keys = _ask(provider, configuration["jwks_uri"])
+    try:
+        head = jwt.get_unverified_header(token)
+        if head.get("alg") not in ALGORITHMS:
+            raise IdentityRefused(f"the ID token is signed by {head.get('alg')!r}")
+        known = [key for key in jwt.PyJWKSet.from_dict(keys).keys if key.public_key_use != "enc"]
+        if "kid" in head:
+            known = [key for key in known if key.key_id == head["kid"]]
+        if len(known) != 1:
+            raise IdentityRefused("the ID token names no key of the provider")
+        claims: dict[str, Any] = jwt.decode(
+            token,
+            known[0],
+            algorithms=[head["alg"]],
+            audience=provider.client,
+            issuer=configuration["issuer"],
+            leeway=LEEWAY_S,
+            options={"require": ["iss", "aud", "exp", "iat", "sub", "nonce"]},
+        )
+    except jwt.PyJWTError as error:
+        raise IdentityRefused(f"the ID token: {error}"[:200]) from error
+    if not hmac.compare_digest(str(claims["nonce"]).encode(), nonce.encode()):
+        raise IdentityRefused("the ID token was made for another sign-in")
+    if claims.get("azp", provider.client) != provider.client:
+        raise IdentityRefused("the ID token was made for another client")
+    return claims
+
+
+def _userinfo(
+    provider: IdentityProvider,
+    configuration: Mapping[str, Any],
+    claims: Mapping[str, Any],
+    told: Mapping[str, Any],
+) -> dict[str, Any]:
+    """Return what the ID token leaves out; a token that has it all is asked no further."""
+    wanted = {"email", "email_verified", "name", provider.groups_claim}
+    address = configuration.get("userinfo_endpoint")
+    if wanted <= claims.keys() or not address or "access_token" not in told:
+        return {}
+    said = _ask(provider, address, headers={"Authorization": f"Bearer {told['access_token']}"})
+    if said.get("sub") != claims["sub"]:
+        raise IdentityRefused("userinfo speaks of somebody else")
+    return {name: said[name] for name in wanted & said.keys() if name not in claims}
+
+
+def _known(provider: IdentityProvider, claims: Mapping[str, Any]) -> Known:
+    is_verified = claims.get("email_verified") is True
+    email, groups = claims.get("email"), claims.get(provider.groups_claim, [])
+    listed = [groups] if isinstance(groups, str) else groups if isinstance(groups, list) else []
+    return Known(
+        issuer=provider.issuer,
+        subject=str(claims["sub"]),
+        name=str(claims.get("name") or claims.get("preferred_username") or email or ""),
+        email=email.lower() if isinstance(email, str) and is_verified else "",
+        groups=frozenset(str(group) for group in listed[:MOST_GROUPS]),
+    )
+
+
+def _ask(
+    provider: IdentityProvider,
+    url: str,
+    *,
+    body: bytes | None = None,
+    headers: Mapping[str, str] | None = None,
+) -> dict[str, Any]:
+    """Ask the provider; its own host may lie inside, since whoever runs this named it."""
+    try:
+        reply = outbound.call(
+            "GET" if body is None else "POST",
+            url,
+            body,
+            {"Accept": "application/json", **(headers or {})},
+            private_hosts=[urlsplit(provider.issuer).netloc],
+        )
+        said = json.loads(reply.body) if reply.is_good else None
+    except (outbound.Unsendable, ValueError) as error:
+        raise IdentityRefused(f"{urlsplit(url).path} was not answered: {error}"[:200]) from error
+    if not isinstance(said, dict):
+        raise IdentityRefused(f"{urlsplit(url).path} answered {reply.status} and no object")
+    return said

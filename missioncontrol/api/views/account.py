@@ -1,0 +1,246 @@
+"""Your own ways in: password, authenticator app, passkeys, recovery codes, account elsewhere.
+
+All of it by hand, never by a token; and who signed in a while ago proves first who they are.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, cast
+
+import segno
+from django.conf import settings
+from django.contrib.auth import update_session_auth_hash
+from django.contrib.auth.models import User
+from django.http import HttpResponse
+from rest_framework.request import Request
+from rest_framework.views import APIView
+
+from missioncontrol.accounts import factors, ways
+from missioncontrol.accounts.lockout import Lockout
+from missioncontrol.api import auth, peers
+from missioncontrol.api.rest import json_response, read_body
+from missioncontrol.api.schema import described
+from missioncontrol.clock import now
+from missioncontrol.errors import Forbidden, NotFound
+from missioncontrol.projects import signing_in
+from missioncontrol.wire.account import (
+    AccountRow,
+    BegunApp,
+    PasskeyOptions,
+    PasskeyRow,
+    RecoveryCodes,
+)
+
+PROOFS = Lockout()
+OFFERED = ("password", "passkey", "oidc")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewPassword:
+    password: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AppCode:
+    """The code that the app shows now."""
+
+    code: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewPasskey:
+    """What the browser made, in its JSON form."""
+
+    name: str
+    credential: dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Proof:
+    """That it is you, by one of your ways."""
+
+    password: str | None = None
+    code: str | None = None
+    credential: dict[str, Any] | None = None
+    """What a passkey answered, in the browser's JSON form."""
+
+
+class ByHand(APIView):
+    """What a person changes about their own ways in, signed in."""
+
+    permission_classes = [auth.IsPerson]
+    needs_proof = True
+
+    def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
+        super().initial(request, *args, **kwargs)
+        auth.check_by_hand(request)
+        if not settings.SIGN_IN:
+            raise NotFound("That way of signing in")
+        if self.needs_proof:
+            auth.check_recent(request)
+
+
+class Account(APIView):
+    permission_classes = [auth.IsPerson]
+
+    @described("account_read", returns=AccountRow)
+    def get(self, request: Request) -> HttpResponse:
+        """Show your ways in."""
+        user = _person(request)
+        rows = factors.of(user) if settings.SIGN_IN else []
+        identity = ways.identity_of(user)
+        return json_response(
+            AccountRow(
+                offered=cast(Any, tuple(way for way in OFFERED if way in settings.SIGN_IN)),
+                ways=cast(Any, ways.of(user)),
+                has_password=user.has_usable_password(),
+                has_app=any(row.type == factors.Kind.APP for row in rows),
+                passkeys=tuple(_passkey(r) for r in rows if r.type == factors.Kind.PASSKEY),
+                recovery_codes=factors.recovery_codes_left(user),
+                provider=settings.OIDC.name if settings.OIDC else "",
+                identity=identity.label or identity.subject if identity else None,
+                closed=tuple(
+                    ways.closed_memberships(user)
+                    .order_by("project_id")
+                    .values_list("project__name", flat=True)
+                ),
+            )
+        )
+
+
+class Password(ByHand):
+    @described("account_password_set", takes=NewPassword, status=204)
+    def post(self, request: Request) -> HttpResponse:
+        """Give yourself a password, or another; your other sessions end."""
+        if "password" not in settings.SIGN_IN:
+            raise NotFound("That way of signing in")
+        user = _person(request)
+        signing_in.set_password(user, read_body(request, NewPassword).password, at=now())
+        update_session_auth_hash(cast(Any, request), user)
+        return HttpResponse(status=204)
+
+    @described("account_password_remove", status=204)
+    def delete(self, request: Request) -> HttpResponse:
+        """Take your password away; your other sessions end."""
+        user = _person(request)
+        signing_in.drop_password(user, at=now())
+        update_session_auth_hash(cast(Any, request), user)
+        return HttpResponse(status=204)
+
+
+class BeginApp(ByHand):
+    @described("account_app_begin", returns=BegunApp)
+    def post(self, request: Request) -> HttpResponse:
+        """Get what an authenticator app needs; it counts once its first code is sent."""
+        secret, url = factors.begin_app(request.session, _person(request))
+        picture = segno.make(url, error="m", micro=False).svg_data_uri(border=2)
+        return json_response(BegunApp(secret=secret, url=url, qr=picture))
+
+
+class App(ByHand):
+    @described("account_app_confirm", takes=AppCode, returns=RecoveryCodes, status=201)
+    def post(self, request: Request) -> HttpResponse:
+        """Set an authenticator app up by its first code; it takes the place of another."""
+        code = read_body(request, AppCode).code.strip()
+        made = signing_in.confirm_app(request.session, _person(request), code, at=now())
+        request.session.cycle_key()
+        return _codes(made)
+
+    @described("account_app_remove", status=204)
+    def delete(self, request: Request) -> HttpResponse:
+        """Remove your authenticator app; with the last second factor the codes go too."""
+        signing_in.remove_factor(_person(request), kind=factors.Kind.APP, at=now())
+        request.session.cycle_key()
+        return HttpResponse(status=204)
+
+
+class BeginPasskey(ByHand):
+    @described("account_passkeys_begin", returns=PasskeyOptions)
+    def post(self, request: Request) -> HttpResponse:
+        """Get what a browser needs to make a passkey."""
+        return json_response(PasskeyOptions(options=factors.begin_passkey(_person(request))))
+
+
+class Passkeys(ByHand):
+    @described("account_passkeys_add", takes=NewPasskey, returns=RecoveryCodes, status=201)
+    def post(self, request: Request) -> HttpResponse:
+        """Keep a passkey that your browser made."""
+        asked = read_body(request, NewPasskey)
+        made = signing_in.add_passkey(_person(request), asked.name, asked.credential, at=now())
+        request.session.cycle_key()
+        return _codes(made)
+
+
+class OnePasskey(ByHand):
+    @described("account_passkeys_remove", status=204)
+    def delete(self, request: Request, passkey_id: int) -> HttpResponse:
+        """Remove one of your passkeys."""
+        kind = factors.Kind.PASSKEY
+        signing_in.remove_factor(_person(request), kind=kind, pk=passkey_id, at=now())
+        request.session.cycle_key()
+        return HttpResponse(status=204)
+
+
+class Recovery(ByHand):
+    @described("account_recovery_codes_make", returns=RecoveryCodes, status=201)
+    def post(self, request: Request) -> HttpResponse:
+        """Make new recovery codes; the old ones are void."""
+        return _codes(signing_in.renew_recovery_codes(_person(request), at=now()))
+
+
+class IdentityElsewhere(ByHand):
+    @described("account_identity_disconnect", status=204)
+    def delete(self, request: Request) -> HttpResponse:
+        """Sign in by the identity provider no more."""
+        signing_in.disconnect(_person(request), at=now())
+        return HttpResponse(status=204)
+
+
+class BeginAgain(ByHand):
+    needs_proof = False
+
+    @described("account_again_begin", returns=PasskeyOptions)
+    def post(self, request: Request) -> HttpResponse:
+        """Get what a passkey of yours is to answer, to prove that it is you."""
+        return json_response(PasskeyOptions(options=factors.ask_for_passkey(_person(request))))
+
+
+class Again(ByHand):
+    needs_proof = False
+
+    @described("account_again", takes=Proof, status=204)
+    def post(self, request: Request) -> HttpResponse:
+        """Prove that it is still you; for some minutes keys and members may be changed."""
+        user, proof = _person(request), read_body(request, Proof)
+        account, here = str(user.pk), peers.asked_from(request)
+        PROOFS.begin(account, here)
+        if not _is_proved(user, proof):
+            raise Forbidden("That does not show that it is you.")
+        PROOFS.succeeded(account, here)
+        request.session.cycle_key()
+        ways.note_proof(request.session, at=now())
+        return HttpResponse(status=204)
+
+
+def _is_proved(user: User, proof: Proof) -> bool:
+    if proof.credential is not None:
+        return factors.check_passkey(proof.credential, user=user) is not None
+    if proof.code is not None:
+        return factors.check_code(user, proof.code.strip()) is not None
+    is_on = "password" in settings.SIGN_IN
+    return is_on and proof.password is not None and user.check_password(proof.password)
+
+
+def _passkey(row: Any) -> PasskeyRow:
+    return PasskeyRow(
+        id=row.pk, name=str(row), created_at=row.created_at, last_used_at=row.last_used_at
+    )
+
+
+def _codes(codes: list[str]) -> HttpResponse:
+    return json_response(RecoveryCodes(codes=tuple(codes)), status=201)
+
+
+def _person(request: Request) -> User:
+    return cast(User, request.user)

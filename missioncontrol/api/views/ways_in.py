@@ -1,0 +1,374 @@
+"""Sign in by a password, a passkey or an identity provider, with a second factor for who has one.
+
+Nothing of this is there unless `MISSIONCONTROL_SIGN_IN` names it.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Mapping
+from functools import wraps
+from http import HTTPStatus
+from types import MappingProxyType
+from typing import Any
+from urllib.parse import urlsplit
+
+from django.conf import settings
+from django.contrib.auth.hashers import make_password
+from django.contrib.auth.models import User
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect, JsonResponse
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_http_methods, require_POST
+
+from missioncontrol import clock
+from missioncontrol.accounts import factors, oidc, people, ways
+from missioncontrol.accounts.lockout import FREE, Lockout
+from missioncontrol.accounts.pace import Pace
+from missioncontrol.accounts.sign_in_texts import SIGN_IN_TEXTS, SignInTexts
+from missioncontrol.api import peers
+from missioncontrol.api.endpoint import read_json_object
+from missioncontrol.api.views import signing_in
+from missioncontrol.env import IdentityProvider
+from missioncontrol.errors import Forbidden, MissionControlError, TooManyRequests
+from missioncontrol.notify.texts import language_of
+from missioncontrol.projects import access
+from missioncontrol.projects import signing_in as deeds
+
+logger = logging.getLogger(__name__)
+
+LOCKOUT = Lockout()
+# Of one address, whatever accounts it tries; all together far above what a machine hashes.
+TRIES = Pace(most=60, in_all=6_000)
+NOTED = Pace(most=1, in_all=10)
+"""Tries that failed are put on record, so that a flood of them does not flood it."""
+HALF_WAY = "half_way_in"
+HALF_WAY_S = 600
+OIDC_KEPT = "oidc"
+BACK = "/login/by/oidc/back"
+ACCOUNT = "/settings/account"
+
+View = Callable[[HttpRequest], HttpResponse]
+
+
+def _where_on(*wanted: str) -> Callable[[View], View]:
+    """Answer only where one of these ways is on: what is off does not exist."""
+
+    def decorate(view: View) -> View:
+        @never_cache
+        @wraps(view)
+        def wrapped(request: HttpRequest) -> HttpResponse:
+            if not settings.SIGN_IN & set(wanted or settings.SIGN_IN):
+                return signing_in.how_to_sign_in(request)
+            return view(request)
+
+        return wrapped
+
+    return decorate
+
+
+@_where_on()
+@require_http_methods(["GET", "HEAD"])
+def sign_in(request: HttpRequest) -> HttpResponse:
+    """Show the ways that are on to who is not signed in."""
+    if request.user.is_authenticated:
+        return HttpResponseRedirect(signing_in.HOME)
+    request.session.pop(HALF_WAY, None)
+    return _page(request)
+
+
+@_where_on("password")
+@require_POST
+def by_password(request: HttpRequest) -> HttpResponse:
+    """Take a name and a password; how long that takes tells nobody which was wrong."""
+    name, password = request.POST.get("name", "").strip(), request.POST.get("password", "")
+    try:
+        tries = _count(request, name)
+    except TooManyRequests as error:
+        return _too_many(request, error, name=name)
+    user = people.find(name) if name else None
+    if user is None or "\0" in password:
+        make_password(password)
+        return _page(request, _texts(request).wrong, name=name, status=HTTPStatus.FORBIDDEN)
+    if not (user.check_password(password) and user.is_active):
+        _note_failure(request, user, tries)
+        return _page(request, _texts(request).wrong, name=name, status=HTTPStatus.FORBIDDEN)
+    LOCKOUT.succeeded(name, peers.asked_from(request))
+    return _go_on(request, user, "a password")
+
+
+@_where_on()
+@require_http_methods(["GET", "HEAD", "POST"])
+def by_second_factor(request: HttpRequest) -> HttpResponse:
+    """Take a code of the app, or a recovery code, of who came half-way."""
+    user, way = _half_way(request)
+    if user is None:
+        return HttpResponseRedirect("/login/")
+    if request.method != "POST":
+        return _second_page(request, user)
+    account = _account_of(user)
+    try:
+        tries = _count(request, account)
+    except TooManyRequests as error:
+        return _second_page(request, user, _waits(request, error), wait=error)
+    kind = factors.check_code(user, request.POST.get("code", "").strip())
+    if kind is None:
+        _note_failure(request, user, tries)
+        return _second_page(request, user, _texts(request).wrong_code)
+    LOCKOUT.succeeded(account, peers.asked_from(request))
+    code = "a code" if kind == factors.Kind.APP else "a recovery code"
+    return _enter(request, user, f"{way} and {code}")
+
+
+@_where_on()
+@require_POST
+def begin_passkey(request: HttpRequest) -> HttpResponse:
+    """Say what a passkey is to answer."""
+    user, _ = _half_way(request)
+    if user is None and "passkey" not in settings.SIGN_IN:
+        return _refused("no_passkey")
+    return JsonResponse(factors.ask_for_passkey(user))
+
+
+@_where_on()
+@require_POST
+def by_passkey(request: HttpRequest) -> HttpResponse:
+    """Take what a passkey answered; it is both factors, or the second of who came half-way."""
+    half_way, way = _half_way(request)
+    if not TRIES.may(peers.asked_from(request)):
+        return _refused("too_many_requests", status=HTTPStatus.TOO_MANY_REQUESTS)
+    if half_way is None and "passkey" not in settings.SIGN_IN:
+        return _refused("no_passkey")
+    try:
+        credential = read_json_object(request.body)
+    except MissionControlError:
+        return _refused("no_passkey", status=HTTPStatus.BAD_REQUEST)
+    user = factors.check_passkey(credential, user=half_way)
+    if user is None:
+        return _refused("no_passkey")
+    entered = _enter(request, user, f"{way} and a passkey" if half_way else "a passkey")
+    response = JsonResponse({"to": entered["Location"]})
+    response.cookies = entered.cookies
+    return response
+
+
+@_where_on("oidc")
+@require_http_methods(["GET"])
+def to_provider(request: HttpRequest) -> HttpResponse:
+    """Send a browser to the identity provider: to sign in, to connect, or to prove it is them."""
+    purpose = request.GET.get("for", "") if request.user.is_authenticated else ""
+    if request.user.is_authenticated and purpose not in {"connect", "again"}:
+        return HttpResponseRedirect(signing_in.HOME)
+    if not TRIES.may(peers.asked_from(request)):
+        return _too_many(request, TooManyRequests(wait_s=TRIES.wait_s(peers.asked_from(request))))
+    try:
+        begun = oidc.begin(
+            _provider(),
+            redirect_uri=_back(request),
+            is_again=purpose == "again",
+            at=clock.now(),
+        )
+    except oidc.IdentityRefused as error:
+        return _provider_failed(request, str(error))
+    to = request.GET.get("to", ACCOUNT)
+    request.session[OIDC_KEPT] = {**begun.kept, "for": purpose, "to": _own_path(to)}
+    return HttpResponseRedirect(begun.url)
+
+
+@_where_on("oidc")
+@require_http_methods(["GET"])
+def from_provider(request: HttpRequest) -> HttpResponse:
+    """Take what the identity provider says of the browser that was sent there."""
+    kept = request.session.pop(OIDC_KEPT, None)
+    if kept is None:
+        return HttpResponseRedirect("/login/")
+    purpose, came = kept["for"], request.GET.dict()
+    try:
+        known = oidc.finish(
+            _provider(),
+            kept,
+            came,
+            redirect_uri=_back(request),
+            is_again=purpose == "again",
+            at=clock.now(),
+        )
+    except oidc.IdentityRefused as error:
+        return _provider_failed(request, str(error))
+    if purpose:
+        return _known_again(request, known, purpose, kept["to"])
+    try:
+        user = deeds.enter_by_identity(known, at=clock.now())
+    except Forbidden as error:
+        logger.warning("a sign-in by OpenID Connect was refused: %s", error)
+        said = _texts(request).not_let_in.format(provider=_provider().name)
+        return _page(request, said, status=HTTPStatus.FORBIDDEN)
+    return _go_on(request, user, "the identity provider")
+
+
+def _known_again(request: HttpRequest, known: oidc.Known, purpose: str, to: str) -> HttpResponse:
+    """Connect an account to who is signed in, or have them proved to be who they are."""
+    said = _texts(request).not_yours.format(provider=_provider().name)
+    if not request.user.is_authenticated:
+        return HttpResponseRedirect("/login/")
+    if purpose == "again":
+        mine = ways.identity_of(request.user)
+        if mine is None or mine.subject != known.subject:
+            return _page(request, said, status=HTTPStatus.FORBIDDEN)
+        ways.note_proof(request.session, at=clock.now())
+        return HttpResponseRedirect(to)
+    if ways.to_prove(request.user, request.session, at=clock.now()):
+        return HttpResponseRedirect(to)
+    try:
+        deeds.connect(request.user, known, at=clock.now())
+    except Forbidden:
+        return _page(request, said, status=HTTPStatus.FORBIDDEN)
+    return HttpResponseRedirect(to)
+
+
+def _go_on(request: HttpRequest, user: User, way: str) -> HttpResponse:
+    """Sign in who has one factor; who has two is asked for the other."""
+    if not factors.has_one(user):
+        return _enter(request, user, way)
+    request.session.cycle_key()
+    until = clock.now().timestamp() + HALF_WAY_S
+    request.session[HALF_WAY] = {"user": user.pk, "way": way, "until": until}
+    return HttpResponseRedirect("/login/by/second")
+
+
+def _half_way(request: HttpRequest) -> tuple[User | None, str]:
+    """Return who has shown one factor of two here within ten minutes, and which."""
+    half = request.session.get(HALF_WAY)
+    if half is None or half["until"] < clock.now().timestamp():
+        return None, ""
+    return User.objects.filter(pk=half["user"], is_active=True).first(), half["way"]
+
+
+def _enter(request: HttpRequest, user: User, way: str) -> HttpResponse:
+    request.session.pop(HALF_WAY, None)
+    browser = signing_in.begin_session(request, user)
+    access.record_entry(browser, way=way, at=clock.now())
+    response = HttpResponseRedirect(signing_in.HOME)
+    signing_in.keep_browser(response, browser)
+    return response
+
+
+def _count(request: HttpRequest, account: str) -> int:
+    """Count a try; return how many in a row it is.
+
+    Raises:
+        TooManyRequests: one too many, of this account from here or of this address.
+    """
+    here = peers.asked_from(request)
+    TRIES.check(here)
+    return LOCKOUT.begin(account, here)
+
+
+def _account_of(user: User) -> str:
+    """Name an account whose codes are tried, apart from what somebody types as a name."""
+    return f"\0{user.pk}"
+
+
+def _note_failure(request: HttpRequest, user: User, tries: int) -> None:
+    """Put it on record once somebody has to wait; a typing error is nobody's business."""
+    if tries >= FREE and NOTED.may(str(user.pk)):
+        what = f"somebody at {peers.asked_from(request)} failed to sign in {tries} times in a row"
+        access.record_of_person(user, what, at=clock.now(), by="guard")
+
+
+def _second_page(
+    request: HttpRequest, user: User, problem: str = "", *, wait: TooManyRequests | None = None
+) -> HttpResponse:
+    kinds = {row.type for row in factors.of(user)}
+    status = HTTPStatus.FORBIDDEN if problem else HTTPStatus.OK
+    asks_code = bool(kinds - {factors.Kind.PASSKEY})
+    asks_passkey = factors.Kind.PASSKEY in kinds
+    told = {"is_second": True, "asks_code": asks_code, "asks_passkey": asks_passkey}
+    return _page(request, problem, status=status, wait=wait, **told)
+
+
+def _too_many(request: HttpRequest, error: TooManyRequests, **told: Any) -> HttpResponse:
+    return _page(request, _waits(request, error), wait=error, **told)
+
+
+def _waits(request: HttpRequest, error: TooManyRequests) -> str:
+    t, minutes = _texts(request), -(-error.wait_s // 60)
+    is_long = error.wait_s > 90  # noqa: PLR2004 - seconds that nobody counts
+    counted = t.minutes.format(count=minutes) if is_long else t.seconds.format(count=error.wait_s)
+    return t.too_many.format(wait=counted)
+
+
+def _provider_failed(request: HttpRequest, why: str) -> HttpResponse:
+    logger.warning("the identity provider's answer was refused: %s", why)
+    said = _texts(request).provider_failed.format(provider=_provider().name)
+    return _page(request, said, status=HTTPStatus.FORBIDDEN)
+
+
+def _refused(code: str, *, status: HTTPStatus = HTTPStatus.FORBIDDEN) -> HttpResponse:
+    return JsonResponse({"code": code}, status=status)
+
+
+def _page(
+    request: HttpRequest,
+    problem: str = "",
+    *,
+    status: HTTPStatus = HTTPStatus.OK,
+    wait: TooManyRequests | None = None,
+    **told: Any,
+) -> HttpResponse:
+    t = _texts(request)
+    said = {
+        "t": t,
+        "language": _language(request),
+        "problem": problem,
+        "ways": settings.SIGN_IN,
+        "asks_passkey": "passkey" in settings.SIGN_IN,
+        "provider": t.with_provider.format(provider=settings.OIDC.name) if settings.OIDC else "",
+        **signing_in.PAIR,
+        **told,
+    }
+    status = HTTPStatus.TOO_MANY_REQUESTS if wait else status
+    response = signing_in.page(request, "accounts/ways.html", said, status=status, calls=True)
+    if wait:
+        response["Retry-After"] = str(wait.wait_s)
+    return response
+
+
+def _provider() -> IdentityProvider:
+    if settings.OIDC is None:
+        raise Http404
+    return settings.OIDC
+
+
+def _back(request: HttpRequest) -> str:
+    """Return where the provider sends browsers back to; it knows this address by heart."""
+    base = settings.PUBLIC_URL.rstrip("/") or request.build_absolute_uri("/").rstrip("/")
+    return f"{base}{BACK}"
+
+
+def _own_path(path: str) -> str:
+    """Return a path of ours, whatever was asked for."""
+    parts = urlsplit(path)
+    is_ours = path.startswith("/") and not path.startswith(("//", "/\\"))
+    return path if is_ours and not parts.scheme and not parts.netloc else signing_in.HOME
+
+
+def _texts(request: HttpRequest) -> SignInTexts:
+    return SIGN_IN_TEXTS[_language(request)]
+
+
+def _language(request: HttpRequest) -> str:
+    """Return the language this browser asks for first."""
+    first = request.headers.get("Accept-Language", "").partition(",")[0]
+    return language_of(first.partition(";")[0])
+
+
+PAGES: Mapping[str, View] = MappingProxyType(
+    {
+        "password": by_password,
+        "second": by_second_factor,
+        "passkey/begin": begin_passkey,
+        "passkey": by_passkey,
+        "oidc": to_provider,
+        "oidc/back": from_provider,
+    }
+)
+"""What each is called behind `/login/by/`."""

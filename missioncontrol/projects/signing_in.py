@@ -1,0 +1,267 @@
+"""How people sign in and prove who they are: changed on the record of their projects.
+
+Who is told by an identity provider joins the projects whose rules they fulfil.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from django.contrib.auth.models import User
+from django.contrib.auth.password_validation import validate_password
+from django.core.exceptions import ValidationError
+from django.db import transaction
+from django.db.models import Q
+
+from missioncontrol import broadcast
+from missioncontrol.accounts import factors, people
+from missioncontrol.accounts.models import Identity, JoiningBy, JoiningRule, Membership, Role
+from missioncontrol.accounts.oidc import Known
+from missioncontrol.errors import Forbidden, InvalidRequest, NotFound
+from missioncontrol.projects.access import record_of_person
+from missioncontrol.runs import journal
+from missioncontrol.wire.events import AccessChanged
+
+LONGEST_PASSWORD = 200
+MOST_RULES = 50
+LONGEST_VALUE = 255
+_STRENGTH = {Role.VIEWER: 0, Role.OPERATOR: 1}
+"""What a rule may give: owners are made by owners."""
+
+
+@transaction.atomic
+def set_password(user: User, password: str, *, at: datetime) -> None:
+    """Give a person a password; their other sessions end.
+
+    Raises:
+        InvalidRequest: it is too long, or too easy to guess; `why` says how.
+    """
+    if len(password) > LONGEST_PASSWORD or "\0" in password:
+        raise InvalidRequest("password: too long.", field="password", why=["password_too_long"])
+    try:
+        validate_password(password, user)
+    except ValidationError as error:
+        why = [str(one.code) for one in error.error_list]
+        raise InvalidRequest(" ".join(error.messages), field="password", why=why) from None
+    had_one = user.has_usable_password()
+    user.set_password(password)
+    user.save(update_fields=["password"])
+    what = "changed their password" if had_one else "set a password"
+    _changed(user, f"{what}; their other sessions ended", at=at)
+
+
+@transaction.atomic
+def drop_password(user: User, *, at: datetime) -> None:
+    """Take a person's password away; they sign in by their other ways, or by a link."""
+    if user.has_usable_password():
+        user.set_unusable_password()
+        user.save(update_fields=["password"])
+        _changed(user, "removed their password; their other sessions ended", at=at)
+
+
+@transaction.atomic
+def confirm_app(session: Any, user: User, code: str, *, at: datetime) -> list[str]:
+    """Keep an authenticator app; with the first factor come the recovery codes.
+
+    Raises:
+        InvalidRequest: the code is not the app's.
+    """
+    had_one = factors.has_one(user)
+    if not factors.confirm_app(session, user, code):
+        raise InvalidRequest("code: it is not the one that the app shows now.", field="code")
+    _changed(user, "set up an authenticator app", at=at)
+    return [] if had_one else factors.renew_recovery_codes(user)
+
+
+@transaction.atomic
+def add_passkey(user: User, name: str, credential: Mapping[str, Any], *, at: datetime) -> list[str]:
+    """Keep a passkey; with the first factor come the recovery codes.
+
+    Raises:
+        InvalidRequest: it could not be verified.
+    """
+    had_one = factors.has_one(user)
+    kept = factors.add_passkey(user, name, credential)
+    _changed(user, f"added the passkey “{kept}”", at=at)
+    return [] if had_one else factors.renew_recovery_codes(user)
+
+
+@transaction.atomic
+def renew_recovery_codes(user: User, *, at: datetime) -> list[str]:
+    """Make new recovery codes; the old ones are void.
+
+    Raises:
+        Forbidden: there is no second factor that they could stand in for.
+    """
+    if not factors.has_one(user):
+        raise Forbidden("Set up an authenticator app or a passkey first.")
+    made = factors.renew_recovery_codes(user)
+    _changed(user, "made new recovery codes", at=at)
+    return made
+
+
+@transaction.atomic
+def remove_factor(user: User, *, kind: factors.Kind, at: datetime, pk: int | None = None) -> None:
+    """Forget an app or a passkey.
+
+    Raises:
+        NotFound: this person has none such.
+    """
+    row = factors.remove(user, kind=kind, pk=pk)
+    if row is None:
+        raise NotFound("The second factor")
+    is_app = kind == factors.Kind.APP
+    what = "the authenticator app" if is_app else f"the passkey “{row}”"
+    _changed(user, f"removed {what}", at=at)
+
+
+@transaction.atomic
+def enter_by_identity(known: Known, *, at: datetime) -> User:
+    """Return whom a provider's word signs in; let them into the projects whose rules they fulfil.
+
+    An account is made for who fulfils a rule and has none; never is one found by its e-mail.
+
+    Raises:
+        Forbidden: nobody here knows them, or they have left.
+    """
+    rules = _fulfilled(known)
+    found = Identity.objects.select_related("user").select_for_update(of=("self",))
+    identity = found.filter(issuer=known.issuer, subject=known.subject).first()
+    if identity is None:
+        if not rules:
+            raise Forbidden("Nobody here knows this account, and no project lets it in.")
+        user = people.make_person(people.free_name(known.name))
+        identity = _keep(user, known, at=at)
+    if not identity.user.is_active:
+        raise Forbidden("This account may not sign in here any more.")
+    _note_use(identity, known, at=at)
+    for rule in rules:
+        _join(identity.user, rule, at=at)
+    return identity.user
+
+
+@transaction.atomic
+def connect(user: User, known: Known, *, at: datetime) -> None:
+    """Have a provider's word sign a person in who is signed in already.
+
+    Raises:
+        Forbidden: it signs somebody else in, or another one signs them in.
+    """
+    found = Identity.objects.filter(Q(subject=known.subject) | Q(user=user), issuer=known.issuer)
+    if any(one.user_id != user.pk or one.subject != known.subject for one in found):
+        raise Forbidden("This account belongs to somebody else here, or you have another.")
+    if not found:
+        _keep(user, known, at=at)
+        _changed(user, f"connected their account at {known.issuer}", at=at)
+
+
+@transaction.atomic
+def disconnect(user: User, *, at: datetime) -> None:
+    """Have no provider's word sign a person in any more."""
+    if Identity.objects.filter(user=user).delete()[0]:
+        _changed(user, "disconnected their account at the identity provider", at=at)
+
+
+@transaction.atomic
+def add_rule(
+    project_id: UUID, *, by: JoiningBy, value: str, role: Role, owner: User, at: datetime
+) -> JoiningRule:
+    """Let in who signs in at the provider with an e-mail address of a domain, or in a group.
+
+    Raises:
+        InvalidRequest: it names no domain or group, gives too much, is there, or one too many.
+    """
+    value = _checked(by, value)
+    if role not in _STRENGTH:
+        raise InvalidRequest("role: a rule makes nobody an owner.", field="role")
+    with journal.holding_project(project_id):
+        rules = JoiningRule.objects.filter(project_id=project_id)
+        if rules.count() >= MOST_RULES:
+            raise InvalidRequest(f"At most {MOST_RULES} rules; remove one first.")
+        if rules.filter(by=by, value=value).exists():
+            raise InvalidRequest("value: there is a rule for it already.", field="value")
+        rule = rules.create(
+            project_id=project_id,
+            by=by,
+            value=value,
+            role=role,
+            created_at=at,
+            created_by=people.name_of(owner),
+        )
+        _record(project_id, f"lets in {_told(rule)}", by=people.name_of(owner), at=at)
+    return rule
+
+
+@transaction.atomic
+def remove_rule(project_id: UUID, rule_id: UUID, *, by: str, at: datetime) -> None:
+    """Let nobody more in by a rule; who came by it stays.
+
+    Raises:
+        NotFound: the project has no such rule.
+    """
+    rule = JoiningRule.objects.filter(pk=rule_id, project_id=project_id).first()
+    if rule is None:
+        raise NotFound("The rule")
+    rule.delete()
+    _record(project_id, f"no longer lets in {_told(rule)}", by=by, at=at)
+
+
+def _fulfilled(known: Known) -> list[JoiningRule]:
+    """Return the rules of live projects that somebody fulfils, the stronger role last."""
+    domain = known.email.rpartition("@")[2]
+    by_domain = Q(by=JoiningBy.DOMAIN, value=domain) if domain else Q(pk=None)
+    by_group = Q(by=JoiningBy.GROUP, value__in=known.groups)
+    found = JoiningRule.objects.filter(by_domain | by_group, project__archived_at=None)
+    return sorted(found, key=lambda rule: (str(rule.project_id), -_STRENGTH[Role(rule.role)]))
+
+
+def _join(user: User, rule: JoiningRule, *, at: datetime) -> None:
+    """Make a person a member, unless they are one or an owner removed them."""
+    with journal.holding_project(rule.project_id) as project:
+        is_member = Membership.objects.filter(project=project, user=user).exists()
+        if is_member or project.kept_out.filter(pk=user.pk).exists():
+            return
+        Membership.objects.create(project=project, user=user, role=rule.role, joined_at=at)
+        name = people.name_of(user)
+        _record(project.id, f"joined as {rule.role} by {_told(rule)}", by=name, at=at)
+
+
+def _checked(by: JoiningBy, value: str) -> str:
+    value = value.strip()
+    if by == JoiningBy.DOMAIN:
+        value = value.lower().removeprefix("@")
+    is_domain = "." in value.strip(".") and not set(value) & set("@/ :")
+    if not 0 < len(value) <= LONGEST_VALUE or not value.isprintable():
+        raise InvalidRequest(f"value: expected 1 to {LONGEST_VALUE} characters.", field="value")
+    if by == JoiningBy.DOMAIN and not is_domain:
+        raise InvalidRequest("value: expected a domain such as example.com.", field="value")
+    return value
+
+
+def _told(rule: JoiningRule) -> str:
+    whom = "e-mail addresses at" if rule.by == JoiningBy.DOMAIN else "the group"
+    return f"{whom} “{rule.value}” as {rule.role}"
+
+
+def _keep(user: User, known: Known, *, at: datetime) -> Identity:
+    return Identity.objects.create(
+        user=user, issuer=known.issuer, subject=known.subject, created_at=at, used_at=at
+    )
+
+
+def _note_use(identity: Identity, known: Known, *, at: datetime) -> None:
+    identity.label, identity.used_at = (known.email or known.name)[:254], at
+    identity.save(update_fields=["label", "used_at"])
+
+
+def _changed(user: User, what: str, *, at: datetime) -> None:
+    """Put it on record, and have this person's sockets look again."""
+    record_of_person(user, what, at=at)
+    transaction.on_commit(lambda: broadcast.check_access(user.pk))
+
+
+def _record(project_id: UUID, what: str, *, by: str, at: datetime) -> None:
+    journal.record_for_project(project_id, AccessChanged, by=by, at=at, what=what)
