@@ -11,6 +11,7 @@ from django.db.models import Q, QuerySet
 
 from missioncontrol.accounts import factors
 from missioncontrol.accounts.models import Identity, Membership
+from missioncontrol.accounts.selectors import memberships_of
 
 PROVED_AT = "proved_at"
 
@@ -57,14 +58,21 @@ def to_prove(user: User, session: Any, *, at: datetime) -> tuple[str, ...]:
 
 def open_memberships() -> QuerySet[Membership]:
     """Return the memberships that let somebody in: where a second factor is asked, with one."""
-    if not settings.SIGN_IN:  # nobody can set one up
-        return Membership.objects.all()
-    return Membership.objects.filter(
-        Q(project__second_factor=False) | Q(user__in=factors.holders())
-    )
+    return Membership.objects.filter(_is_open())
+
+
+def open_memberships_of(user: User, *, token: object = None) -> QuerySet[Membership]:
+    """Return one person's, with their projects; `token`: what they proved who they are by."""
+    return memberships_of(user, token=token).filter(_is_open())
 
 
 def closed_memberships(user: User) -> QuerySet[Membership]:
     """Return a person's memberships that stay closed until they have a second factor."""
     mine = Membership.objects.filter(user=user)
-    return mine.exclude(pk__in=open_memberships().filter(user=user).values("pk"))
+    return mine.exclude(pk__in=mine.filter(_is_open()).values("pk"))
+
+
+def _is_open() -> Q:
+    if not settings.SIGN_IN:  # nobody can set one up
+        return Q()
+    return Q(project__second_factor=False) | Q(user__in=factors.holders())

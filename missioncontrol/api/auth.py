@@ -15,7 +15,7 @@ from rest_framework.request import Request
 from missioncontrol.accounts import people, ways
 from missioncontrol.accounts.models import AgentKey, Membership, PersonalToken, Role, Scope
 from missioncontrol.accounts.reach import KeyHolder
-from missioncontrol.accounts.selectors import find_personal_token, memberships_of
+from missioncontrol.accounts.selectors import find_personal_token
 from missioncontrol.accounts.services import note_use
 from missioncontrol.accounts.tokens import AGENT_PREFIX, PERSON_PREFIX, digest
 from missioncontrol.api import uses
@@ -283,7 +283,7 @@ def name_of(request: Request | HttpRequest) -> str:
 def _membership(request: Request, project: UUID) -> Membership:
     """Return what lets the caller into a project."""
     user = cast(User, request.user)
-    mine = memberships_of(user, token=request.auth).filter(project=project).first()
+    mine = ways.open_memberships_of(user, token=request.auth).filter(project=project).first()
     if mine is None:
         if ways.closed_memberships(user).filter(project=project).exists():
             raise SecondFactorNeeded
@@ -294,7 +294,9 @@ def _membership(request: Request, project: UUID) -> Membership:
 def _memberships(
     request: Request, roles: frozenset[Role] = frozenset(Role), *, even_archived: bool = True
 ) -> list[UUID]:
-    found = memberships_of(cast(User, request.user), token=request.auth).filter(role__in=roles)
+    found = ways.open_memberships_of(cast(User, request.user), token=request.auth).filter(
+        role__in=roles
+    )
     if not even_archived:
         found = found.filter(project__archived_at=None)
     return list(found.values_list("project_id", flat=True))

@@ -13,7 +13,7 @@ from channels.generic.websocket import AsyncWebsocketConsumer
 from pydantic import TypeAdapter
 
 from missioncontrol import broadcast
-from missioncontrol.accounts.selectors import memberships_of
+from missioncontrol.accounts import ways
 from missioncontrol.clock import now
 from missioncontrol.decisions import selectors
 from missioncontrol.errors import NotFound
@@ -184,5 +184,5 @@ class RunConsumer(LiveConsumer):
 
 
 def _projects_of(opener: Opener) -> list[UUID]:
-    mine = memberships_of(opener.user, token=opener.token)
+    mine = ways.open_memberships_of(opener.user, token=opener.token)
     return list(mine.values_list("project_id", flat=True))

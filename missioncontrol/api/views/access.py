@@ -150,6 +150,7 @@ class RotatedAgentKey(APIView):
     def post(self, request: Request, key_id: UUID) -> HttpResponse:
         """Make the key that takes this one's place; owners only. Both live for a while."""
         auth.check_by_hand(request)
+        auth.check_recent(request)
         hours = read_body(request, Rotation).overlap_hours
         made = access.rotate_agent_key(
             key_id,

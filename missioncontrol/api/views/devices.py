@@ -15,10 +15,9 @@ from rest_framework.request import Request
 from rest_framework.views import APIView
 
 from missioncontrol import extras
-from missioncontrol.accounts import browsers, certificates, pairing
+from missioncontrol.accounts import browsers, certificates, pairing, ways
 from missioncontrol.accounts.models import Browser, LoginLink
 from missioncontrol.accounts.pace import Pace
-from missioncontrol.accounts.selectors import memberships_of
 from missioncontrol.api import auth
 from missioncontrol.api.rest import json_response, list_response, read_body
 from missioncontrol.api.schema import described
@@ -192,7 +191,7 @@ class TryDevice(APIView):
     def post(self, request: Request, device_id: UUID) -> HttpResponse:
         """Send a browser a test notification, quiet hours or not."""
         device = _push_of(_find(request, device_id))
-        project = memberships_of(_person(request)).first()
+        project = ways.open_memberships_of(_person(request)).first()
         if device is None or project is None:
             raise NotFound("A browser that takes pushes")
         TESTS.check(str(request.user.pk))

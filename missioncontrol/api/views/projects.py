@@ -21,7 +21,6 @@ from guard.wire import Mode
 from missioncontrol.accounts import factors, ways
 from missioncontrol.accounts.models import Membership
 from missioncontrol.accounts.pace import Pace
-from missioncontrol.accounts.selectors import memberships_of
 from missioncontrol.api import auth
 from missioncontrol.api.rest import json_response, list_response, read_body
 from missioncontrol.api.schema import described
@@ -186,7 +185,7 @@ def _agent_url(request: Request) -> str:
 
 def project_rows(request: Request) -> list[ProjectRow]:
     """Return the caller's projects, oldest first."""
-    mine = memberships_of(cast(Person, request.user), token=request.auth)
+    mine = ways.open_memberships_of(cast(Person, request.user), token=request.auth)
     return [_row(membership) for membership in mine.order_by("project_id")]
 
 

@@ -1,9 +1,19 @@
 """What tests of signing in need: every way on, an app's codes, people with passwords."""
 
-from urllib.parse import parse_qs, urlsplit
+import os
+from hashlib import sha256
 
 from allauth.mfa.totp.internal import auth as totp
-from django.test import Client
+from cryptography.hazmat.primitives.asymmetric import ec
+from fido2.cose import ES256
+from fido2.utils import websafe_encode
+from fido2.webauthn import (
+    Aaguid,
+    AttestationObject,
+    AttestedCredentialData,
+    AuthenticatorData,
+    CollectedClientData,
+)
 
 from missioncontrol.accounts import factors
 from missioncontrol.clock import now
@@ -32,8 +42,23 @@ def with_app(user):
     return secret
 
 
-def secret_in(url):
-    return parse_qs(urlsplit(url).query)["secret"][0]
+def a_credential():
+    """Return what a browser says of a passkey that it has just made, in its JSON form."""
+    key = ES256.from_cryptography_key(ec.generate_private_key(ec.SECP256R1()).public_key())
+    made = AttestedCredentialData.create(Aaguid.NONE, os.urandom(16), key)
+    flags = AuthenticatorData.FLAG.UP | AuthenticatorData.FLAG.UV | AuthenticatorData.FLAG.AT
+    told = AuthenticatorData.create(sha256(b"testserver").digest(), flags, 1, made)
+    client = CollectedClientData.create("webauthn.create", os.urandom(32), "https://testserver")
+    return {
+        "id": websafe_encode(made.credential_id),
+        "rawId": websafe_encode(made.credential_id),
+        "type": "public-key",
+        "response": {
+            "clientDataJSON": websafe_encode(client),
+            "attestationObject": websafe_encode(AttestationObject.create("none", told, {})),
+        },
+        "clientExtensionResults": {"credProps": {"rk": True}},
+    }
 
 
 def type_password(client, name, password=A_PASSWORD, **headers):
@@ -46,10 +71,6 @@ def type_code(client, code):
 
 def is_signed_in(client):
     return "_auth_user_id" in client.session
-
-
-def a_browser(**options):
-    return Client(**options)
 
 
 def signed_in_long_ago(client):

@@ -14,12 +14,20 @@ from channels.testing import WebsocketCommunicator
 from missioncontrol import asgi
 from missioncontrol.accounts import services as accounts
 from missioncontrol.accounts.models import Project
+from missioncontrol.api.views import ways_in
 from missioncontrol.live import routing
 from missioncontrol.urls import urlpatterns
 from tests.build import NOON, a_run
-from tests.missioncontrol.api.test_every_address import EVERY, WRITES, ask, house, text_of
+from tests.missioncontrol.api.test_every_address import (
+    EVERY,
+    WRITES,
+    ask,
+    every_way,
+    house,
+    text_of,
+)
 
-__all__ = ["ask", "house"]
+__all__ = ["ask", "every_way", "house"]
 
 pytestmark = pytest.mark.django_db
 
@@ -30,6 +38,14 @@ ANYBODYS = {
     ("post", "pairings/"),
     ("post", "devices/this/push/"),
     ("delete", "devices/this/push/"),
+    ("post", "account/password/"),
+    ("delete", "account/password/"),
+    ("post", "account/app/begin/"),
+    ("post", "account/passkeys/begin/"),
+    ("post", "account/passkeys/"),
+    ("delete", "account/identity/"),
+    ("post", "account/again/begin/"),
+    ("post", "account/app/"),
 }
 """Of whoever is signed in: there is no project in it."""
 ONES_OWN = {
@@ -38,6 +54,8 @@ ONES_OWN = {
     ("patch", "devices/<uuid:device_id>/"),
     ("delete", "devices/<uuid:device_id>/"),
     ("post", "devices/<uuid:device_id>/test/"),
+    ("delete", "account/passkeys/<int:passkey_id>/"),
+    ("post", "account/recovery-codes/"),
 }
 """Of the one person who made it; to the others of the project there is none."""
 MEMBERS = {("post", "views/"), ("post", "projects/<uuid:project_id>/policies/check/")}
@@ -58,6 +76,8 @@ OWNERS = {
     ("delete", "projects/<uuid:project_id>/members/<int:user_id>/"),
     ("post", "projects/<uuid:project_id>/invitations/"),
     ("delete", "projects/<uuid:project_id>/invitations/<uuid:invitation_id>/"),
+    ("post", "projects/<uuid:project_id>/joining-rules/"),
+    ("delete", "projects/<uuid:project_id>/joining-rules/<uuid:rule_id>/"),
     ("post", "projects/<uuid:project_id>/prices/"),
     ("delete", "projects/<uuid:project_id>/prices/"),
     ("post", "projects/<uuid:project_id>/keys/"),
@@ -76,11 +96,16 @@ AGENTS = {
     ("post", "runs/<uuid:run_id>/choices/"),
     ("post", "runs/<uuid:run_id>/messages/<uuid:message_id>/delivered/"),
 }
-BEARERS = {("post", "setup-codes/exchange/")}
-"""Of whoever brings a code."""
+BEARERS = {
+    ("post", "setup-codes/exchange/"),
+    ("post", "account/again/"),
+    ("delete", "account/app/"),
+}
+"""Of whoever brings a code, a proof, or has an app: nobody here does."""
 OWNERS_READ = {
     "projects/<uuid:project_id>/export/",
     "projects/<uuid:project_id>/invitations/",
+    "projects/<uuid:project_id>/joining-rules/",
     "projects/<uuid:project_id>/controller-secret/",
     "keys/<uuid:key_id>/uses/",
     "instance/",
@@ -91,6 +116,7 @@ MACHINES_READ = {"devices/certificate/"}
 """Of whoever is signed in; a machine without HTTPS of its own has none."""
 MEMBERS_READ = {
     "me/",
+    "account/",
     "projects/",
     "projects/<uuid:project_id>/",
     "projects/<uuid:project_id>/members/",
@@ -152,6 +178,7 @@ STAY_IN_AN_ARCHIVE = {
     ("delete", "projects/<uuid:project_id>/members/<int:user_id>/"),
     ("delete", "projects/<uuid:project_id>/invitations/<uuid:invitation_id>/"),
     ("delete", "keys/<uuid:key_id>/"),
+    ("delete", "projects/<uuid:project_id>/joining-rules/<uuid:rule_id>/"),
 }
 """Writes that an archived project still takes: who came in can always be put out."""
 
@@ -162,6 +189,7 @@ PAGES = {
     "readyz": "public",
     "^metrics/?$": "the operator's token",
     "^login/?$": "public",
+    **{f"^login/by/{way}/?$": "what proves who somebody is" for way in ways_in.PAGES},
     "login/<str:secret>/": "its secret",
     "^pair/?$": "its code",
     "^join/?$": "its secret",

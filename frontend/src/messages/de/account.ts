@@ -5,6 +5,9 @@ const texts: typeof en = {
   offNow: "Hier melden nur Einmal-Links an",
   offHint:
     "Wer Mission Control betreibt, kann für ein Team Passwörter, Passkeys oder einen Identitätsanbieter einschalten (MISSIONCONTROL_SIGN_IN).",
+  closedTitle: (projects) => `${projects}: ein zweiter Faktor ist nötig`,
+  closedHint: "Mit einer Authenticator-App oder einem Passkey öffnet es sich.",
+  toSetUp: "Einrichten",
   password: "Passwort",
   passwordHint: "Mindestens 12 Zeichen. Ein neues meldet die anderen Browser ab.",
   passwordIs: "Ein Passwort ist gesetzt.",

@@ -57,9 +57,6 @@ const texts: typeof en = {
   signInAgain: "Er gilt einmal, zehn Minuten lang. Ein neuer, auf dem Rechner von Mission Control:",
   signInCode: "Auf einem anderen Gerät angemeldet? Dort zeigt Einstellungen, Geräte einen Code.",
   signInWays: "Andere Wege der Anmeldung",
-  closedTitle: (projects) => `${projects}: ein zweiter Faktor ist nötig`,
-  closedHint: "Mit einer Authenticator-App oder einem Passkey öffnet es sich.",
-  toSetUp: "Einrichten",
   signInType: "Code eingeben",
   find: "Suchen",
   money: {

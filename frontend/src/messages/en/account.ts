@@ -5,6 +5,9 @@ const texts = {
   offNow: "Only one-time links sign in here",
   offHint:
     "Whoever runs Mission Control can turn on passwords, passkeys or an identity provider for a team (MISSIONCONTROL_SIGN_IN).",
+  closedTitle: (projects: string) => `${projects}: a second factor is required`,
+  closedHint: "Set up an authenticator app or a passkey to open it.",
+  toSetUp: "Set up",
   password: "Password",
   passwordHint: "At least 12 characters. Setting one signs your other browsers out.",
   passwordIs: "A password is set.",

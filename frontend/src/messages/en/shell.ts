@@ -56,9 +56,6 @@ const texts = {
     "It works once, for ten minutes. On the machine that runs Mission Control, this prints a new one:",
   signInCode: "Signed in on another device? Its Settings, Devices shows a code.",
   signInWays: "More ways to sign in",
-  closedTitle: (projects: string) => `${projects}: a second factor is required`,
-  closedHint: "Set up an authenticator app or a passkey to open it.",
-  toSetUp: "Set up",
   signInType: "Enter the code",
   find: "Search",
   money: {

@@ -36,6 +36,7 @@ export const PARTS = {
   connect: screen(["connect"], () => import("../now/Connect.svelte")),
   demo: screen(["connect"], () => import("../shell/DemoRunning.svelte")),
   conversation: screen(["talk"], () => import("../run/Conversation.svelte")),
+  closedBand: screen(["account"], () => import("../shell/ClosedBand.svelte")),
   proveAgain: screen(["account"], () => import("../shell/ProveAgain.svelte")),
   palette: screen(["palette", "settings"], () => import("../shell/Palette.svelte")),
   runSummary: screen(["history", "summary"], () => import("../run/RunSummary.svelte")),

@@ -9,7 +9,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('accounts', '0012_teams'),
+        ('accounts', '0013_secret_uses'),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
 
