@@ -279,13 +279,23 @@ class AppState {
     return {
       shown: (state: LiveState) => lookOnly(state, this.#looksAt, words.looksOnly),
       arrived: () => this.#sendKept(),
-      refused: (code: number) => (code === 4401 ? this.#leave() : onForbidden()),
+      refused: (code: number) => (code === 4401 ? void this.#comeBack() : onForbidden()),
     };
   }
 
   /** The session may be somebody else's by now: what was kept leaves once it is known who is here. */
   #sendKept(): void {
     if (this.taps.hasKept) void this.enter();
+  }
+
+  /** The session is over, or goes on under another key: sockets are opened anew by who is here. */
+  async #comeBack(): Promise<void> {
+    const run = this.#runFeed?.id;
+    this.unwatch();
+    for (const feed of this.#feeds.values()) feed.close();
+    this.#feeds = new Map();
+    await this.enter();
+    if (run !== undefined && this.#access === "in") this.watch(run);
   }
 
   #leave(): void {
