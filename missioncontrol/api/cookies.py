@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from django.contrib.sessions.middleware import SessionMiddleware
+from django.http import HttpRequest, HttpResponse
+
 from missioncontrol import origin
 
 
@@ -42,3 +45,16 @@ def _keep_to_this_host(cookies: Any, name: str, scheme: str) -> None:
     for attribute, value in told.items():
         cookies[renamed][attribute] = value
     cookies[renamed]["secure"] = True
+
+
+class KeptSession(SessionMiddleware):
+    """Django's, but a key that is not known (any more) is left to the browser.
+
+    A request that was under way while the session took another key would else take the new
+    one out of the browser with its late answer.
+    """
+
+    def process_response(self, request: HttpRequest, response: HttpResponse) -> Any:
+        if request.session.is_empty() and not request.session.modified:
+            return response
+        return super().process_response(request, response)

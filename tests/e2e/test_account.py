@@ -48,12 +48,9 @@ def installation(tmp_path_factory, provider):
 def picture(page, name):
     if not PICTURES:
         return
-    for width, height in ((1440, 900), (390, 844)):
-        for scheme in ("dark", "light"):
-            page.set_viewport_size({"width": width, "height": height})
-            page.emulate_media(color_scheme=scheme)
-            page.screenshot(path=Path(PICTURES) / f"{name}-{width}-{scheme}.png", full_page=True)
-    page.set_viewport_size({"width": 1440, "height": 900})
+    for scheme in ("dark", "light"):
+        page.emulate_media(color_scheme=scheme)
+        page.screenshot(path=Path(PICTURES) / f"{name}-{scheme}.png", full_page=True)
 
 
 def faults(page):

@@ -4,7 +4,7 @@
  * One board socket a project, and one more for the run that is being looked at.
  */
 import { clearScreen, handOver, hush } from "../push/handover";
-import { csrfToken, ProblemError, read, signOut, write } from "../wire/api";
+import { csrfToken, ProblemError, read, signOut, write, settled } from "../wire/api";
 import type {
   AutofixRow,
   DecisionRow,
@@ -187,6 +187,7 @@ class AppState {
   async enter(): Promise<void> {
     const late = setTimeout(() => void this.#recall(), RECALL_MS);
     try {
+      await settled();
       this.#me = await read<Me>("me/");
       this.#access = "in";
       if (await this.#memory.enter(this.#me)) this.taps.forgetAll();

@@ -95,8 +95,17 @@ async function call<T>(path: string, init: RequestInit): Promise<T> {
   }
 }
 
+const underWay = new Set<Promise<Response>>();
+
+/** Wait for writes that are under way: their answers may bring the session's new key. */
+export async function settled(): Promise<void> {
+  await Promise.allSettled(underWay);
+}
+
 async function send<T>(path: string, init: RequestInit): Promise<T> {
-  const response = await reach(ROOT + path, init);
+  const answer = reach(ROOT + path, init);
+  if (init.method !== undefined) underWay.add(answer);
+  const response = await answer.finally(() => underWay.delete(answer));
   const body: T = await bodyOf(response);
   if (response.ok) return body;
   throw new ProblemError(response.status, recordOf(body));

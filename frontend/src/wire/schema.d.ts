@@ -20,6 +20,195 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/account/": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** @description Show your ways in. */
+        get: operations["account_read"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/account/again/": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** @description Prove that it is still you; for some minutes keys and members may be changed. */
+        post: operations["account_again"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/account/again/begin/": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** @description Get what a passkey of yours is to answer, to prove that it is you. */
+        post: operations["account_again_begin"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/account/app/": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** @description Set an authenticator app up by its first code; it takes the place of another. */
+        post: operations["account_app_confirm"];
+        /** @description Remove your authenticator app; with the last second factor the codes go too. */
+        delete: operations["account_app_remove"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/account/app/begin/": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** @description Get what an authenticator app needs; it counts once its first code is sent. */
+        post: operations["account_app_begin"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/account/identity/": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /** @description Sign in by the identity provider no more. */
+        delete: operations["account_identity_disconnect"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/account/passkeys/": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** @description Keep a passkey that your browser made. */
+        post: operations["account_passkeys_add"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/account/passkeys/begin/": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** @description Get what a browser needs to make a passkey. */
+        post: operations["account_passkeys_begin"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/account/passkeys/{passkey_id}/": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /** @description Remove one of your passkeys. */
+        delete: operations["account_passkeys_remove"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/account/password/": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** @description Give yourself a password, or another; your other sessions end. */
+        post: operations["account_password_set"];
+        /** @description Take your password away; your other sessions end. */
+        delete: operations["account_password_remove"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/account/recovery-codes/": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** @description Make new recovery codes; the old ones are void. */
+        post: operations["account_recovery_codes_make"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/allowlist/": {
         parameters: {
             query?: never;
@@ -828,6 +1017,41 @@ export interface paths {
         post?: never;
         /** @description Take an invitation back; owners only. */
         delete: operations["invitations_revoke"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/projects/{project_id}/joining-rules/": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** @description List whom the identity provider's word lets in; owners only. */
+        get: operations["joining_rules_list"];
+        put?: never;
+        /** @description Let in who signs in there and fulfils a rule; owners only. */
+        post: operations["joining_rules_add"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/projects/{project_id}/joining-rules/{rule_id}/": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /** @description Let nobody more in by a rule; owners only. Who came by it stays. */
+        delete: operations["joining_rules_remove"];
         options?: never;
         head?: never;
         patch?: never;
@@ -1697,6 +1921,30 @@ export interface components {
             what: string;
         };
         /**
+         * AccountRow
+         * @description Your ways in, and which may be set up here.
+         */
+        AccountRow: {
+            /** Closed */
+            closed: string[];
+            /** Has App */
+            has_app: boolean;
+            /** Has Password */
+            has_password: boolean;
+            /** Identity */
+            identity: string | null;
+            /** Offered */
+            offered: ("password" | "passkey" | "oidc")[];
+            /** Passkeys */
+            passkeys: components["schemas"]["PasskeyRow"][];
+            /** Provider */
+            provider: string;
+            /** Recovery Codes */
+            recovery_codes: number;
+            /** Ways */
+            ways: ("password" | "passkey" | "code" | "oidc")[];
+        };
+        /**
          * AgentKeyRow
          * @description A key of a project's agents; the secret itself was shown once.
          */
@@ -1939,6 +2187,14 @@ export interface components {
              * @default null
              */
             usd: number | string | null;
+        };
+        /**
+         * AppCode
+         * @description The code that the app shows now.
+         */
+        AppCode: {
+            /** Code */
+            code: string;
         };
         /**
          * AskedCall
@@ -2367,6 +2623,18 @@ export interface components {
              * @constant
              */
             type: "batch";
+        };
+        /**
+         * BegunApp
+         * @description What an authenticator app needs, readable in this answer and never again.
+         */
+        BegunApp: {
+            /** Qr */
+            qr: string;
+            /** Secret */
+            secret: string;
+            /** Url */
+            url: string;
         };
         /**
          * BudgetCrossed
@@ -3916,6 +4184,46 @@ export interface components {
             /** Used By */
             used_by: string;
         };
+        /**
+         * JoiningBy
+         * @enum {string}
+         */
+        JoiningBy: "domain" | "group";
+        /**
+         * JoiningRuleRow
+         * @description Who signs in at the identity provider and fulfils it joins its project.
+         */
+        JoiningRuleRow: {
+            /**
+             * By
+             * @enum {string}
+             */
+            by: "domain" | "group";
+            /**
+             * Created At
+             * Format: date-time
+             */
+            created_at: string;
+            /** Created By */
+            created_by: string;
+            /**
+             * Id
+             * Format: uuid
+             */
+            id: string;
+            /**
+             * Project
+             * Format: uuid
+             */
+            project: string;
+            /**
+             * Role
+             * @enum {string}
+             */
+            role: "operator" | "viewer";
+            /** Value */
+            value: string;
+        };
         /** JudgeAsked */
         JudgeAsked: {
             /**
@@ -4258,6 +4566,11 @@ export interface components {
         Me: {
             /** Agent Url */
             agent_url: string;
+            /**
+             * Closed
+             * @default []
+             */
+            closed: string[];
             /**
              * Demo
              * @default null
@@ -4686,6 +4999,34 @@ export interface components {
             role: components["schemas"]["missioncontrol__accounts__models__Role"];
         };
         /**
+         * NewJoiningRule
+         * @description Who is to be let in: a domain of verified e-mail addresses, or a group; never as owner.
+         */
+        NewJoiningRule: {
+            by: components["schemas"]["JoiningBy"];
+            /** @default viewer */
+            role: components["schemas"]["missioncontrol__accounts__models__Role"];
+            /** Value */
+            value: string;
+        };
+        /**
+         * NewPasskey
+         * @description What the browser made, in its JSON form.
+         */
+        NewPasskey: {
+            /** Credential */
+            credential: {
+                [key: string]: unknown;
+            };
+            /** Name */
+            name: string;
+        };
+        /** NewPassword */
+        NewPassword: {
+            /** Password */
+            password: string;
+        };
+        /**
          * NewPrice
          * @description Dollars for a million tokens; what is absent of the cache costs as input does.
          */
@@ -4990,6 +5331,33 @@ export interface components {
             place: string;
             /** What */
             what: string;
+        };
+        /**
+         * PasskeyOptions
+         * @description What the browser's `navigator.credentials` is called with, in its JSON form.
+         */
+        PasskeyOptions: {
+            /** Options */
+            options: {
+                [key: string]: unknown;
+            };
+        };
+        /**
+         * PasskeyRow
+         * @description A passkey; what it is worth knowing without it.
+         */
+        PasskeyRow: {
+            /**
+             * Created At
+             * Format: date-time
+             */
+            created_at: string;
+            /** Id */
+            id: number;
+            /** Last Used At */
+            last_used_at: string | null;
+            /** Name */
+            name: string;
         };
         /**
          * PermissionRow
@@ -5328,6 +5696,11 @@ export interface components {
              */
             policy_version: number | null;
             /**
+             * Second Factor
+             * @default null
+             */
+            second_factor: boolean | null;
+            /**
              * Time Zone
              * @default null
              */
@@ -5389,6 +5762,11 @@ export interface components {
              * @enum {string}
              */
             role: "owner" | "operator" | "viewer";
+            /**
+             * Second Factor
+             * @default false
+             */
+            second_factor: boolean;
             /** Time Zone */
             time_zone: string;
             /**
@@ -5396,6 +5774,29 @@ export interface components {
              * @enum {string}
              */
             unanswered: "proceed" | "stop";
+        };
+        /**
+         * Proof
+         * @description That it is you, by one of your ways.
+         */
+        Proof: {
+            /**
+             * Code
+             * @default null
+             */
+            code: string | null;
+            /**
+             * Credential
+             * @default null
+             */
+            credential: {
+                [key: string]: unknown;
+            } | null;
+            /**
+             * Password
+             * @default null
+             */
+            password: string | null;
         };
         /**
          * PushKeys
@@ -5493,6 +5894,14 @@ export interface components {
         ReachPatch: {
             /** Is Open */
             is_open: boolean;
+        };
+        /**
+         * RecoveryCodes
+         * @description Each stands in for a second factor once; readable in this answer and never again.
+         */
+        RecoveryCodes: {
+            /** Codes */
+            codes: string[];
         };
         /**
          * Refusal
@@ -7070,6 +7479,369 @@ export interface operations {
                     "application/vnd.oai.openapi": Record<string, never>;
                     "application/vnd.oai.openapi+json": Record<string, never>;
                     "application/yaml": Record<string, never>;
+                };
+            };
+        };
+    };
+    account_read: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AccountRow"];
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    account_again: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["Proof"];
+            };
+        };
+        responses: {
+            /** @description No response body */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    account_again_begin: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PasskeyOptions"];
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    account_app_confirm: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["AppCode"];
+            };
+        };
+        responses: {
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RecoveryCodes"];
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    account_app_remove: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description No response body */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    account_app_begin: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["BegunApp"];
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    account_identity_disconnect: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description No response body */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    account_passkeys_add: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["NewPasskey"];
+            };
+        };
+        responses: {
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RecoveryCodes"];
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    account_passkeys_begin: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PasskeyOptions"];
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    account_passkeys_remove: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                passkey_id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description No response body */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    account_password_set: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["NewPassword"];
+            };
+        };
+        responses: {
+            /** @description No response body */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    account_password_remove: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description No response body */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    account_recovery_codes_make: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RecoveryCodes"];
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
         };
@@ -8917,6 +9689,100 @@ export interface operations {
             path: {
                 invitation_id: string;
                 project_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description No response body */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    joining_rules_list: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                project_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        next: string | null;
+                        results: components["schemas"]["JoiningRuleRow"][];
+                    };
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    joining_rules_add: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                project_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["NewJoiningRule"];
+            };
+        };
+        responses: {
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["JoiningRuleRow"];
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    joining_rules_remove: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                project_id: string;
+                rule_id: string;
             };
             cookie?: never;
         };
