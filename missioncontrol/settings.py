@@ -283,7 +283,7 @@ SILENCED_SYSTEM_CHECKS = [
     "security.W004",  # HSTS is the proxy's: a name in a local network may serve something else
     "security.W008",  # so is leading HTTP to HTTPS; without a proxy, loopback is plain
     # Secure where --public-url says https; `SecurityHeaders` adds it to what https asked for.
-    *(["security.W012", "security.W016"] if not _SECURE else []),
+    *(["security.W010", "security.W016"] if not _SECURE else []),
 ]
 SECURE_REFERRER_POLICY = "same-origin"
 SECURE_CONTENT_TYPE_NOSNIFF = True
