@@ -18,7 +18,7 @@ from django.db import DatabaseError, connection, transaction
 
 from missioncontrol.accounts import people
 from missioncontrol.accounts.models import Membership, Project, Role
-from missioncontrol.audit import anchors, heads, signing
+from missioncontrol.audit import anchors, earlier_exports, heads, signing
 from missioncontrol.audit.amendments import amend
 from missioncontrol.audit.project_tables import FORMAT, TABLES, columns_of
 from missioncontrol.errors import InvalidRequest
@@ -126,21 +126,29 @@ def _insert(lines: Iterator[Any], project_id: UUID) -> Counter[str]:
     batch: list[Any] = []
     counts: Counter[str] = Counter()
     kind = ""
+    for now, row in earlier_exports.as_now(_told(lines, project_id)):
+        if now != kind or len(batch) == ROWS_AT_ONCE:
+            _flush(batch, kind)
+            batch, kind = [], now
+        batch.append(_row(kind, row))
+        counts[kind] += 1
+    _flush(batch, kind)
+    return counts
+
+
+def _told(lines: Iterator[Any], project_id: UUID) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield each row and its kind; raise unless they are all there."""
+    count = 0
     for line in lines:
         if line["kind"] == "head":
             heads.adopt(project_id, line["line"])
-            continue
-        if line["kind"] != kind or len(batch) == ROWS_AT_ONCE:
-            _flush(batch, kind)
-            batch, kind = [], line["kind"]
-        if kind == "end":
-            if line["rows"] != counts.total():
-                raise InvalidRequest(
-                    f"The export tells of {line['rows']} rows and has {counts.total()}."
-                )
-            return counts
-        batch.append(_row(kind, line["row"]))
-        counts[kind] += 1
+        elif line["kind"] != "end":
+            count += 1
+            yield line["kind"], line["row"]
+        elif line["rows"] != count:
+            raise InvalidRequest(f"The export tells of {line['rows']} rows and has {count}.")
+        else:
+            return
     raise InvalidRequest("The export is not whole: its last line is missing.")
 
 

@@ -147,7 +147,7 @@ def spent_by(run: Run, *, at: datetime, below: Spent = NOTHING) -> Spent:
 
 def _running_s(run: Run, at: datetime) -> float:
     """Seconds since the start, less those in which it was asked to wait."""
-    held = (at - run.held_since).total_seconds() if run.held_since else 0.0
+    held = (at - run.hold.since).total_seconds() if run.hold else 0.0
     return max(0.0, (at - run.started_at).total_seconds() - run.held_seconds - held)
 
 

@@ -55,17 +55,24 @@ def resume_hold(tx: RunTransaction, run: Run) -> None:
 
     Its limit counts from its return; the card that closed with the session opens again.
     """
-    if not (run.hold_stands and run.status in ON_HOLD):
+    hold = run.hold
+    if hold is None or not hold.stands or run.status not in ON_HOLD:
         return
-    run.hold_stands = False
+    hold.stands = False
     closed = run.decisions.exclude(kind=PERMISSION).order_by("-id").first()
     if closed is not None and closed.holds and closed.resolution == "ended":
         signal = rows.signals.validate_python(closed.signal)
         open_card(
-            tx, run, signal, holds=True, from_seq=run.hold_seq, judged=False, verdict=closed.verdict
+            tx,
+            run,
+            signal,
+            holds=True,
+            from_seq=hold.from_seq,
+            judged=False,
+            verdict=closed.verdict,
         )
     else:
-        holding.hold(tx, run, by="guard", reason=run.reason, from_seq=run.hold_seq)
+        holding.hold(tx, run, by="guard", reason=run.reason, from_seq=hold.from_seq)
 
 
 def is_paused(run: Run, decision: Decision) -> bool:

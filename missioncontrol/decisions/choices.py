@@ -24,7 +24,7 @@ from missioncontrol.proof import canonical
 from missioncontrol.runs import journal
 from missioncontrol.runs.cleaning import masked_text
 from missioncontrol.runs.journal import RunTransaction
-from missioncontrol.runs.lifecycle import ON_HOLD, Status
+from missioncontrol.runs.lifecycle import Status
 from missioncontrol.runs.models import Run, Turn
 from missioncontrol.wire.decisions import InterventionRow
 from missioncontrol.wire.events import InterventionMade
@@ -124,14 +124,15 @@ def _card_of(run: Run, choice: LateChoice) -> Decision | None:
 
 def _waited_for_people(run: Run) -> bool:
     """A hold that the agent waited in is people's to end, also once it gave up."""
-    return run.status == Status.HELD or run.gave_up_at is not None or run.parked
+    gave_up = run.hold is not None and run.hold.gave_up_at is not None
+    return run.status == Status.HELD or gave_up or run.parked
 
 
 def _is_paused(run: Run) -> bool:
     """Tell whether a person asked for this hold, before or after the card opened."""
-    if run.status not in ON_HOLD or run.held_since is None:
+    if run.hold is None:
         return False
-    return run.interventions.filter(action="pause", at__gte=run.held_since).exists()
+    return run.interventions.filter(action="pause", at__gte=run.hold.since).exists()
 
 
 def _outlived_an_end(run: Run) -> bool:

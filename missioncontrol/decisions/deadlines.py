@@ -26,21 +26,21 @@ JUDGE_LATE = timedelta(seconds=5)
 
 def give_up_abandoned(*, at: datetime) -> None:
     """Tell of holds whose agent has had no request open for ten seconds."""
-    gone = Q(waiting_at__lt=at - STILL_WAITING) | Q(waiting_at__isnull=True)
+    gone = Q(hold__waiting_at__lt=at - STILL_WAITING) | Q(hold__waiting_at__isnull=True)
     for run_id in _ids(Q(status=Status.HELD) & gone):
         with journal.writing([run_id], at=at) as tx:
-            run = tx.run(run_id)
-            if run.waiting_at is None or run.waiting_at < at - STILL_WAITING:
-                holding.give_up(tx, run)
+            hold = tx.run(run_id).hold
+            if hold and (hold.waiting_at is None or hold.waiting_at < at - STILL_WAITING):
+                holding.give_up(tx, tx.run(run_id))
 
 
 def expire_unanswered(*, at: datetime) -> None:
     """Do what each project says of the holds nobody answered in time."""
-    for run_id in _ids(Q(status__in=ON_HOLD, hold_expires_at__lte=at)):
+    for run_id in _ids(Q(status__in=ON_HOLD, hold__expires_at__lte=at)):
         with journal.writing([run_id], at=at) as tx:
-            run = tx.run(run_id)
-            if run.status in ON_HOLD and run.hold_expires_at and run.hold_expires_at <= at:
-                endings.expire(tx, run)
+            hold = tx.run(run_id).hold
+            if hold and hold.expires_at and hold.expires_at <= at:
+                endings.expire(tx, tx.run(run_id))
 
 
 def miss_unheard(*, at: datetime) -> None:
@@ -72,7 +72,7 @@ def lose_silent(*, at: datetime) -> None:
     quiet = Q(last_turn_at__lt=at - SILENCE) | Q(
         last_turn_at__isnull=True, started_at__lt=at - SILENCE
     )
-    awaited = Q(waiting_at__gte=at - STILL_WAITING) | Q(status=Status.HOLDING, parked=True)
+    awaited = Q(hold__waiting_at__gte=at - STILL_WAITING) | Q(status=Status.HOLDING, parked=True)
     for run_id in _ids(Q(status__in=EXPECTED, expected_by__isnull=True) & quiet & ~awaited):
         with journal.writing([run_id], at=at) as tx:
             run = tx.run(run_id)

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
-from django.db.models import QuerySet
+from django.db.models import Q, QuerySet
 
 from guard.wire import CallAction, Directive, DirectiveAction, Escalation
 from guard.wire import Message as WireMessage
 from missioncontrol.decisions.models import Message
-from missioncontrol.runs.lifecycle import FORBIDDEN, ON_HOLD, Status
+from missioncontrol.runs.lifecycle import FORBIDDEN, Status
 from missioncontrol.runs.models import Run
 
 
@@ -30,12 +30,8 @@ class ControlState:
     last_obs: int
     detected_obs: int
     unconfirmed: str | None
-    hold_stands: bool
-
-    @property
-    def on_hold(self) -> bool:
-        """The agent is asked to wait; a hold outlives the end of its session."""
-        return self.status in ON_HOLD or (self.hold_stands and not self.forbidden)
+    on_hold: bool
+    """The agent is asked to wait; a hold outlives the end of its session."""
 
     @property
     def forbidden(self) -> bool:
@@ -43,12 +39,13 @@ class ControlState:
         return self.status in FORBIDDEN
 
 
-CONTROL_STATE_COLUMNS = tuple(ControlState.__dataclass_fields__)
+CONTROL_STATE_COLUMNS = tuple(name for name in ControlState.__slots__ if name != "on_hold")
 
 
 def control_state_of(run: Run) -> ControlState:
     """Return a run's control state."""
-    return control_state_from({name: getattr(run, name) for name in CONTROL_STATE_COLUMNS})
+    columns = {name: getattr(run, name) for name in CONTROL_STATE_COLUMNS}
+    return control_state_from({**columns, "on_hold": run.hold is not None})
 
 
 def control_state_from(values: dict[str, Any]) -> ControlState:
@@ -58,7 +55,8 @@ def control_state_from(values: dict[str, Any]) -> ControlState:
 
 def read_control_state(run_id: UUID) -> ControlState | None:
     """Read a run's control state as it is now; None: there is no such run."""
-    values = Run.objects.filter(pk=run_id).values(*CONTROL_STATE_COLUMNS).first()
+    found = Run.objects.filter(pk=run_id)
+    values = found.values(*CONTROL_STATE_COLUMNS, on_hold=Q(hold__isnull=False)).first()
     return control_state_from(values) if values else None
 
 

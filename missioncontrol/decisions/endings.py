@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from missioncontrol.decisions import cards, holding, messages, permission_cards, receipts
 from missioncontrol.runs.journal import RunTransaction
-from missioncontrol.runs.lifecycle import ENDED, FORBIDDEN, ON_HOLD, Move, Status
+from missioncontrol.runs.lifecycle import ENDED, FORBIDDEN, Move, Status
 from missioncontrol.runs.models import Run
 from missioncontrol.wire.events import (
     SessionTerminated,
@@ -32,7 +32,6 @@ def stop(tx: RunTransaction, run: Run, *, by: str, reason: str) -> None:
     """Ask the agent to end; a run that had ended is never let on."""
     tx.bump(run)
     run.reason = reason
-    run.hold_expires_at = None
     permission_cards.close_all(tx, run, resolution="terminate", by=by)
     before = run.status
     moved = tx.move(run, Move.STOP, by=by, reason=reason)
@@ -55,7 +54,6 @@ def stop_by_policy(tx: RunTransaction, run: Run, *, reason: str) -> None:
 def end(tx: RunTransaction, run: Run, move: Move, *, by: str, reason: str) -> None:
     """Take a run to its end and settle what was open about it."""
     was_stopping, why = run.status == Status.STOPPING, run.reason
-    run.hold_stands = run.hold_stands or run.status in ON_HOLD
     if not tx.move(run, move, by=by, reason=reason):
         return
     run.expected_by = None
@@ -63,7 +61,6 @@ def end(tx: RunTransaction, run: Run, move: Move, *, by: str, reason: str) -> No
         run.presence = "gone"
     cards.close_card(tx, run, resolution="ended", by=by)
     permission_cards.close_all(tx, run, resolution="ended", by=by)
-    run.waiting_since = run.waiting_at = run.gave_up_at = run.hold_expires_at = None
     receipts.confirm(tx, run, reached=move is not Move.FALL_SILENT or was_stopping)
     cards.judge_autofix(tx, run)
     if run.status == Status.TERMINATED and not _was_terminated(run):

@@ -10,7 +10,7 @@ from missioncontrol.decisions import receipts
 from missioncontrol.runs import lineage
 from missioncontrol.runs.journal import RunTransaction
 from missioncontrol.runs.lifecycle import FORBIDDEN, ON_HOLD, Move, Status
-from missioncontrol.runs.models import Run, Turn
+from missioncontrol.runs.models import Hold, Run, Turn
 from missioncontrol.runs.rows import capabilities_of, outlives_session
 from missioncontrol.wire.events import (
     HoldAbandoned,
@@ -28,10 +28,9 @@ def hold(tx: RunTransaction, run: Run, *, by: str, reason: str, from_seq: int) -
     if run.status in FORBIDDEN:
         return
     run.reason = reason
-    run.hold_seq = from_seq
-    run.hold_expires_at = expiry_of(run, at=tx.at)
-    run.gave_up_at = None
-    run.held_since = run.held_since or tx.at
+    hold = run.hold or Hold(run=run, since=tx.at)
+    hold.from_seq, hold.expires_at, hold.gave_up_at = from_seq, expiry_of(run, at=tx.at), None
+    run.hold = hold
     tx.move(run, Move.HOLD, by=by, reason=reason)
 
 
@@ -52,10 +51,8 @@ def release(tx: RunTransaction, run: Run, *, by: str, reason: str) -> None:
     if run.status in FORBIDDEN:
         return
     stood = outlives_session(run)
-    run.reason, run.hold_stands = "", False
-    run.hold_expires_at = run.waiting_since = run.waiting_at = run.gave_up_at = None
-    run.finish_seq = None
-    _end_wait(tx, run)
+    run.reason, run.finish_seq = "", None
+    tx.lift(run)
     tx.move(run, Move.RELEASE, by=by, reason=reason)
     if stood:
         tx.moved(run, by=by, reason=reason)
@@ -77,29 +74,31 @@ def finish(tx: RunTransaction, run: Run, *, by: str) -> None:
 
 def wait(tx: RunTransaction, run: Run) -> None:
     """Note that the agent is known to be waiting."""
-    if run.status not in ON_HOLD:
+    hold = run.hold
+    if hold is None or run.status not in ON_HOLD:
         return
-    run.waiting_at = tx.at
+    hold.waiting_at = tx.at
     if run.status == Status.HOLDING:
-        run.waiting_since, run.gave_up_at, run.parked = tx.at, None, False
+        hold.waiting_since, hold.gave_up_at, run.parked = tx.at, None, False
         tx.move(run, Move.WAIT, by="agent", reason="the agent waits")
         receipts.confirm(tx, run)  # a person's pause has been obeyed
 
 
 def give_up(tx: RunTransaction, run: Run) -> None:
     """Note that no request of the agent has been open for a while."""
-    if run.status != Status.HELD:
+    if run.hold is None or run.status != Status.HELD:
         return
-    run.waiting_since, run.gave_up_at = None, tx.at
+    run.hold.waiting_since, run.hold.gave_up_at = None, tx.at
     tx.move(run, Move.GIVE_UP, by="agent", reason="the agent gave up waiting")
     tx.record(run, HoldAbandoned, by="agent", decision=run.open_decision)
 
 
 def park(tx: RunTransaction, run: Run) -> None:
     """Note that the agent's process ends in its hold, to be resumed later."""
-    if run.status not in ON_HOLD:
+    hold = run.hold
+    if hold is None or run.status not in ON_HOLD:
         return
-    run.parked, run.waiting_since, run.gave_up_at = True, None, tx.at
+    run.parked, hold.waiting_since, hold.gave_up_at = True, None, tx.at
     if run.status == Status.HELD:
         tx.move(run, Move.GIVE_UP, by="agent", reason="the session is parked")
     tx.record(run, HoldAbandoned, by="agent", decision=run.open_decision, parked=True)
@@ -112,30 +111,25 @@ def correct(tx: RunTransaction, run: Run, *, by: str, reason: str, about: Sequen
     What was corrected is held again at its first reappearance.
     """
     was_held = run.status in ON_HOLD
-    skip_held_calls(run)
-    skipped = Turn.objects.filter(run=run, seq__gte=run.hold_seq, skipped=True)
-    corrected = [list(about)] if about else [[seq] for seq in skipped.values_list("seq", flat=True)]
+    skipped = skip_held_calls(run)
     release(tx, run, by=by, reason=reason)
+    corrected = [list(about)] if about else [[seq] for seq in skipped]
     run.corrected = corrected if was_held else []
 
 
-def skip_held_calls(run: Run) -> None:
-    """Answer the calls that are being held with `skip`: they will not run."""
-    if run.status not in ON_HOLD:
-        return
-    run.skip_from_seq, run.skip_through_seq = run.hold_seq, run.last_seq
-    held = Turn.objects.filter(run=run, seq__gte=run.hold_seq, phase="proposed")
+def skip_held_calls(run: Run) -> list[int]:
+    """Answer the calls that are being held with `skip`: they will not run. Return their turns."""
+    if run.hold is None or run.status not in ON_HOLD:
+        return []
+    run.skip_from_seq, run.skip_through_seq = run.hold.from_seq, run.last_seq
+    held = Turn.objects.filter(run=run, seq__gte=run.hold.from_seq, phase="proposed")
+    skipped = list(held.values_list("seq", flat=True))
     held.update(skipped=True)
+    return skipped
 
 
-def take_held_calls_back(run: Run) -> None:
+def take_held_calls_back(run: Run, *, from_seq: int) -> None:
     """Let the calls that were answered with `skip` wait again: no answer has left."""
-    if run.skip_from_seq == run.hold_seq:
-        run.skip_through_seq = run.hold_seq - 1
-    Turn.objects.filter(run=run, seq__gte=run.hold_seq, skipped=True).update(skipped=False)
-
-
-def _end_wait(tx: RunTransaction, run: Run) -> None:
-    if run.held_since is not None:
-        run.held_seconds += (tx.at - run.held_since).total_seconds()
-        run.held_since = None
+    if run.skip_from_seq == from_seq:
+        run.skip_through_seq = from_seq - 1
+    Turn.objects.filter(run=run, seq__gte=from_seq, skipped=True).update(skipped=False)

@@ -196,8 +196,8 @@ def _what_changed(run: Run, seen: Decision | None) -> str:
 def _perform(
     tx: RunTransaction, run: Run, tap: Tap, decision: Decision | None, *, by: str
 ) -> InterventionRow:
-    lifts = run.hold_stands and tap.action == "continue"
-    lifted = lifts or run.status in ON_HOLD
+    hold = run.hold
+    lifts = hold is not None and hold.stands and tap.action == "continue"
     if run.status in ENDED and not lifts and tap.action not in AFTER_THE_END:
         raise NoSuchMove(run.status, tap.action)
     tx.bump(run)
@@ -213,10 +213,10 @@ def _perform(
         by=by,
         version=run.version,
         at=tx.at,
-        lifted=lifted,
+        held_from=hold.from_seq if hold and (lifts or run.status in ON_HOLD) else None,
     )
     made.save(force_insert=True)
-    is_heard = run.gave_up_at is None or run.parked
+    is_heard = hold is None or hold.gave_up_at is None or run.parked
     if decision is not None and decision.kind == PERMISSION:
         permission_cards.close_card(tx, run, decision, resolution=tap.action, by=by)
     elif tap.action not in {"pause", "undo"}:
@@ -224,8 +224,8 @@ def _perform(
     raised = ACTS[tap.action](tx, run, tap, made)
     _follow(run, made, is_heard=is_heard, lifts=lifts)
     row = rows.intervention_row(made, run)
-    held = tap.action == "pause" and run.open_decision is not None
-    expires_at = run.hold_expires_at if held else None
+    asks = tap.action == "pause" and run.open_decision is not None
+    expires_at = run.hold.expires_at if asks and run.hold else None
     tx.record(run, InterventionMade, by=by, row=row, expires_at=expires_at, raised=raised)
     return row
 
@@ -255,9 +255,9 @@ def _pause(tx: RunTransaction, run: Run, tap: Tap, made: Intervention) -> None:
     if refusal:
         raise ActionUnavailable(refusal)
     holding.hold(tx, run, by=made.by, reason=f"Paused by {made.by}.", from_seq=run.last_seq + 1)
-    if run.open_decision is not None:  # flagged so far: its agent is now asked to wait
+    if run.open_decision is not None and run.hold:  # flagged so far: it is now asked to wait
         shown = run.decisions.filter(pk=run.open_decision)
-        shown.update(holds=True, expires_at=run.hold_expires_at)
+        shown.update(holds=True, expires_at=run.hold.expires_at)
 
 
 def _continue(tx: RunTransaction, run: Run, tap: Tap, made: Intervention) -> None:

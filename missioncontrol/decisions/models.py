@@ -76,7 +76,9 @@ class Intervention(models.Model):
     acknowledged_at = models.DateTimeField(null=True)
     new_run = models.ForeignKey(Run, null=True, on_delete=models.SET_NULL, related_name="+")
     ceilings = models.JSONField(null=True, help_text="before and after it raised them")
-    lifted = models.BooleanField(default=True, help_text="it let an agent go on that was held")
+    held_from = models.IntegerField(
+        null=True, help_text="first turn of the hold that it ended; null: nobody was held"
+    )
 
     class Meta:
         db_table = "oversight_intervention"

@@ -52,6 +52,7 @@ def unavailable(run: Run) -> dict[str, str]:
 def decision_row(decision: Decision, run: Run, *, answer: str | None = None) -> DecisionRow:
     """Show a card; `answer` is where the intervention that closed it stands."""
     is_open = decision.status in OPEN
+    hold = run.hold if is_open else None
     return DecisionRow(
         id=decision.id,
         project=run.project_id,
@@ -71,8 +72,8 @@ def decision_row(decision: Decision, run: Run, *, answer: str | None = None) -> 
         opened_at=decision.opened_at,
         expires_at=decision.expires_at,
         unanswered=cast(Any, run.project.unanswered),
-        waiting_since=run.waiting_since if is_open else None,
-        gave_up_at=run.gave_up_at if is_open else None,
+        waiting_since=hold.waiting_since if hold else None,
+        gave_up_at=hold.gave_up_at if hold else None,
         parked=is_open and run.parked,
         resolution=cast(Any, decision.resolution),
         resolved_by=decision.resolved_by,

@@ -13,7 +13,7 @@ from missioncontrol.decisions.models import Decision, Message
 from missioncontrol.errors import NotFound
 from missioncontrol.runs import journal
 from missioncontrol.runs.lifecycle import ON_HOLD, Move
-from missioncontrol.runs.models import Run
+from missioncontrol.runs.models import Hold, Run
 from missioncontrol.wire.decisions import InterventionAction
 from missioncontrol.wire.events import MessageDelivered
 
@@ -27,7 +27,7 @@ def note_waiting(run_ids: Iterable[UUID], *, at: datetime) -> None:
 
 def note_still_waiting(run_ids: Collection[UUID], *, at: datetime) -> None:
     """Refresh the sign of life of open requests; no event, no lock."""
-    Run.objects.filter(pk__in=run_ids, status__in=ON_HOLD).update(waiting_at=at)
+    Hold.objects.filter(run__in=run_ids, run__status__in=ON_HOLD).update(waiting_at=at)
 
 
 def note_answered(run_id: UUID, *, at: datetime) -> None:

@@ -13,7 +13,7 @@ from missioncontrol.errors import ActionUnavailable
 from missioncontrol.runs import journal
 from missioncontrol.runs.journal import RunTransaction
 from missioncontrol.runs.lifecycle import ENDED, FORBIDDEN
-from missioncontrol.runs.models import Run
+from missioncontrol.runs.models import Hold, Run
 from missioncontrol.runs.rows import ceilings_of
 
 TEXTS = frozenset({"inject", "finish"})
@@ -91,9 +91,10 @@ def _hold_again(tx: RunTransaction, run: Run, undone: Intervention, *, by: str) 
         _stand_again(tx, run, undone, by=by)
         return
     is_unheard = undone.status in {"asked", "unreachable"}
-    first = run.hold_seq if undone.lifted and is_unheard else run.last_seq + 1
-    if undone.action in TEXTS and undone.lifted:
-        holding.take_held_calls_back(run)
+    held_from = undone.held_from
+    first = held_from if held_from is not None and is_unheard else run.last_seq + 1
+    if undone.action in TEXTS and held_from is not None:
+        holding.take_held_calls_back(run, from_seq=held_from)
     if undone.action in TEXTS:
         run.corrected, run.finish_seq = [], None
     card = undone.decision
@@ -102,12 +103,14 @@ def _hold_again(tx: RunTransaction, run: Run, undone: Intervention, *, by: str) 
         cards.open_card(
             tx, run, signal, holds=card.holds, from_seq=first, judged=False, verdict=card.verdict
         )
-    elif undone.lifted and "pause" not in rows.unavailable(run):
+    elif held_from is not None and "pause" not in rows.unavailable(run):
         holding.hold(tx, run, by=by, reason=f"Paused by {by}.", from_seq=first)
 
 
 def _stand_again(tx: RunTransaction, run: Run, undone: Intervention, *, by: str) -> None:
     """Let a hold that was lifted after its session's end stand again until it comes back."""
-    if undone.action == "continue" and undone.lifted and undone.at >= (run.ended_at or tx.at):
-        run.hold_stands, run.reason = True, f"Paused by {by}."
+    lifted = undone.action == "continue" and undone.held_from is not None
+    if lifted and undone.at >= (run.ended_at or tx.at):
+        run.hold = Hold(run=run, since=tx.at, from_seq=run.last_seq + 1, stands=True)
+        run.reason = f"Paused by {by}."
         tx.moved(run, by=by, reason="undo")

@@ -152,8 +152,8 @@ class _Batch:
         if not is_news:  # a repeat that an outbox sends late must not revive an ended run
             return
         run.presence = "working"
-        if run.hold_stands and run.status in ENDED:
-            run.hold_seq = first_seq
+        if run.status in ENDED and run.hold is not None:
+            run.hold.from_seq = first_seq
         # Held before detection looks: the answer to this very request says so.
         self._tx.come_back(run, reason="the agent spoke again")
 

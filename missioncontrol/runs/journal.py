@@ -31,8 +31,8 @@ from missioncontrol.compiled import CompiledQuery
 from missioncontrol.errors import NotFound
 from missioncontrol.proof import canonical, payload_digest, row_hash
 from missioncontrol.runs import lifecycle, rows
-from missioncontrol.runs.lifecycle import ENDED, Move
-from missioncontrol.runs.models import JournalRow, Run
+from missioncontrol.runs.lifecycle import ENDED, NEVER_HELD, Move
+from missioncontrol.runs.models import Hold, JournalRow, Run
 from missioncontrol.sqlite.write_lock import going_ahead
 from missioncontrol.wire.events import (
     EventHead,
@@ -94,6 +94,7 @@ LIST_NAMES = tuple(
     for field in Run._meta.concrete_fields
     if field.attname in STATE_NAMES and isinstance(field.get_default(), list)
 )
+HOLD_NAMES = tuple(field.attname for field in Hold._meta.concrete_fields)
 LONG_COLUMNS = ("goal", "metadata", "workspace")
 
 
@@ -104,6 +105,7 @@ class RunTransaction:
         self.runs = runs
         self.at = at
         self._before = {run.id: _columns(run) for run in runs.values()}
+        self._holds = {run.id: vars(run.hold).copy() for run in runs.values() if run.hold}
         self._bumped: set[UUID] = set()
         self._rows: list[JournalRow] = []
         self._events: dict[UUID, list[EventHead]] = defaultdict(list)
@@ -137,7 +139,13 @@ class RunTransaction:
         before, now = run.life, lifecycle.after(run.life, move)
         if before is now:
             return False
+        if now in NEVER_HELD:
+            self.lift(run)
         run.status = now
+        if now in ENDED and run.hold is not None:
+            run.hold.stands = True
+            run.hold.waiting_since = run.hold.waiting_at = None
+            run.hold.gave_up_at = run.hold.expires_at = None
         run.ended_at = self.at if now in ENDED else None
         if now not in ENDED:
             run.final_ceilings = None
@@ -148,9 +156,15 @@ class RunTransaction:
         self.moved(run, by=by, reason=reason or move)
         return True
 
+    def lift(self, run: Run) -> None:
+        """End its hold, if it is held; the time in it was no run time."""
+        if run.hold is not None:
+            run.held_seconds += (self.at - run.hold.since).total_seconds()
+            run.hold = None
+
     def come_back(self, run: Run, *, reason: str) -> None:
         """Take an ended run as heard of again: back into the hold that outlived it, if one did."""
-        if run.hold_stands and run.status in ENDED:
+        if run.status in ENDED and run.hold is not None:
             self.move(run, Move.RETURN, by="agent", reason="the agent is back in its hold")
         else:
             self.move(run, Move.SPEAK, by="agent", reason=reason)
@@ -224,9 +238,21 @@ class RunTransaction:
                 metered.append(run)
         for columns, changed_runs in batches.items():  # one statement for the same columns
             update_columns(Run, columns, changed_runs)
+        self._write_holds()
         insert_rows(JournalRow, self._rows)
         if metered or woken or self._rows:
             transaction.on_commit(lambda: self._publish(metered, woken))
+
+    def _write_holds(self) -> None:
+        held = {run.id: run.hold for run in self.runs.values() if run.hold}
+        if lifted := self._holds.keys() - held.keys():
+            Hold.objects.filter(pk__in=lifted).delete()
+        insert_rows(Hold, [hold for run_id, hold in held.items() if run_id not in self._holds])
+        for run_id, before in self._holds.items():
+            if hold := held.get(run_id):
+                changed = tuple(name for name in HOLD_NAMES if vars(hold)[name] != before[name])
+                if changed:
+                    update_columns(Hold, changed, [hold])
 
     def _publish(self, metered: list[Run], woken: list[UUID]) -> None:
         """Wake who waits, then tell the screens; their frames are built by the publisher."""
@@ -282,6 +308,11 @@ def writing(
     """
     with going_ahead(ahead), transaction.atomic():
         locked = _LOCKED.rows(set(run_ids))
+        # Read under the lock: joined to it, rows could be those of before the wait for it.
+        may_be_held = {run.id for run in locked if run.status not in NEVER_HELD}
+        holds = {hold.run_id: hold for hold in _HOLDS.rows(may_be_held)}
+        for run in locked:
+            run.hold = holds.get(run.id)
         if with_projects:
             wanted = {run.project_id for run in locked}
             projects = {project.id: project for project in _PROJECTS.rows(wanted)}
@@ -300,6 +331,7 @@ _LOCKED = CompiledQuery(
         .order_by("pk")
     )
 )
+_HOLDS = CompiledQuery(lambda ids: Hold.objects.filter(run_id__in=ids))
 _PROJECTS = CompiledQuery(lambda ids: Project.objects.filter(pk__in=ids))
 
 

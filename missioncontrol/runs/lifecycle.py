@@ -43,6 +43,8 @@ ENDED = frozenset({S.COMPLETED, S.FAILED, S.TERMINATED, S.LOST})
 ON_HOLD = frozenset({S.HOLDING, S.HELD})
 FORBIDDEN = frozenset({S.STOPPING, S.TERMINATED})
 """The directive is `stop`, whatever else is true."""
+NEVER_HELD = FORBIDDEN | {S.RUNNING}
+"""In any other status a run is held or, ended, may be held when it comes back."""
 
 TABLE: dict[tuple[Status, Move], Status] = {
     (S.RUNNING, M.HOLD): S.HOLDING,

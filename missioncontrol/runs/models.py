@@ -10,7 +10,7 @@ from django.db.models import Q
 from guard.wire import Mode
 from missioncontrol.accounts.models import Project
 from missioncontrol.ids import new_id
-from missioncontrol.runs.lifecycle import Status
+from missioncontrol.runs.lifecycle import NEVER_HELD, Status
 
 GENESIS = "0" * 64
 TAPE_POINTS = 44
@@ -70,17 +70,9 @@ class Run(models.Model):
     queued_messages = models.IntegerField(default=0)
     ended_at = models.DateTimeField(null=True)
     last_turn_at = models.DateTimeField(null=True)
-    waiting_at = models.DateTimeField(null=True, help_text="last known open request")
-    waiting_since = models.DateTimeField(null=True)
-    gave_up_at = models.DateTimeField(null=True)
     parked = models.BooleanField(
         default=False, help_text="its process ended in a hold; it goes on when it is resumed"
     )
-    hold_expires_at = models.DateTimeField(null=True)
-    hold_stands = models.BooleanField(
-        default=False, help_text="its session ended in a hold: it is held when it comes back"
-    )
-    held_since = models.DateTimeField(null=True, help_text="when it was asked to wait")
     held_seconds = models.FloatField(default=0, help_text="of earlier holds: no run time")
     finish_seq = models.IntegerField(
         null=True, help_text="last turn that is let through: it was asked to finish"
@@ -106,7 +98,6 @@ class Run(models.Model):
         default=list,
         help_text="calls answered with a correction, each as the turns it repeats, itself last",
     )
-    hold_seq = models.IntegerField(default=0, help_text="first turn that is being held")
     kin_forgotten = models.JSONField(
         default=dict, help_text="by run of its tree, the observations a reset here forgot"
     )
@@ -174,6 +165,40 @@ class Run(models.Model):
     def life(self) -> Status:
         """The status as a member of the table."""
         return Status(self.status)
+
+    @property
+    def hold(self) -> Hold | None:
+        """Its hold, while and because it is held."""
+        return None if self.status in NEVER_HELD else getattr(self, "hold_row", None)
+
+    @hold.setter
+    def hold(self, hold: Hold | None) -> None:
+        self._state.fields_cache["hold_row"] = hold
+
+
+class Hold(models.Model):
+    """An agent is asked to wait: the row is there while and because its run is held.
+
+    It outlives the end of the session, if not the run's: who comes back is held again.
+    Only `runs.journal` makes, changes and deletes it; `waiting_at` is refreshed beside.
+    """
+
+    run = models.OneToOneField(
+        Run,
+        on_delete=models.CASCADE,
+        primary_key=True,
+        related_name="hold_row",
+        related_query_name="hold",
+    )
+    since = models.DateTimeField(help_text="when it was asked to wait")
+    from_seq = models.IntegerField(default=0, help_text="first turn that is being held")
+    expires_at = models.DateTimeField(null=True)
+    waiting_at = models.DateTimeField(null=True, help_text="last known open request")
+    waiting_since = models.DateTimeField(null=True)
+    gave_up_at = models.DateTimeField(null=True)
+    stands = models.BooleanField(
+        default=False, help_text="its session ended in it; it is asked to wait when it comes back"
+    )
 
 
 class Turn(models.Model):

@@ -18,7 +18,7 @@ from guard.turn import Phase, Role, Usage
 from guard.turn import Turn as GuardTurn
 from guard.wire import Mode
 from missioncontrol.runs.brief import brief_args, brief_text, is_long
-from missioncontrol.runs.lifecycle import ENDED, FORBIDDEN
+from missioncontrol.runs.lifecycle import ENDED
 from missioncontrol.runs.models import JournalRow, Run, Turn
 from missioncontrol.wire.budgets import BudgetState
 from missioncontrol.wire.runs import Meters, Presence, RunRow, RunStatus, TapePoint
@@ -47,7 +47,7 @@ def capabilities_of(run: Run) -> Capabilities:
 
 def outlives_session(run: Run) -> bool:
     """Tell whether an ended run is held again when it comes back."""
-    return run.hold_stands and run.status in ENDED - FORBIDDEN
+    return run.status in ENDED and run.hold is not None
 
 
 def rules_of(run: Run) -> dict[str, Any]:

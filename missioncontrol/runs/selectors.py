@@ -30,7 +30,11 @@ def find_run(run_id: UUID, *, projects: Collection[UUID]) -> Run:
     Raises:
         NotFound: no such run in these projects.
     """
-    run = Run.objects.select_related("project").filter(pk=run_id, project_id__in=projects).first()
+    run = (
+        Run.objects.select_related("project", "hold")
+        .filter(pk=run_id, project_id__in=projects)
+        .first()
+    )
     if run is None:
         raise NotFound("The run")
     return run
@@ -90,7 +94,8 @@ def list_runs(
     tree: UUID | None = None,
 ) -> QuerySet[Run]:
     """Find runs, newest first; `tree` names any run of a tree's."""
-    found = Run.objects.select_related("project").filter(project_id__in=projects).order_by("-id")
+    found = Run.objects.select_related("project", "hold").filter(project_id__in=projects)
+    found = found.order_by("-id")
     if status:
         found = found.filter(status__in=status)
     if agent:
@@ -111,7 +116,9 @@ def list_runs(
 
 def show_tree(run: Run, *, at: datetime) -> TreeRow:
     """Show a run with all that belong together with it: the newest, and the sums."""
-    relatives = Run.objects.filter(_of_tree(run.id, [run.project_id])).select_related("project")
+    relatives = Run.objects.filter(_of_tree(run.id, [run.project_id])).select_related(
+        "project", "hold"
+    )
     sums = relatives.aggregate(**{name: Sum(name) for name in SUMMED}, runs=Count("id"))
     shown = sorted(relatives.order_by("-id")[:TREE_SHOWN], key=lambda one: one.id)
     rows_ = tuple(rows.run_row(one, at=at) for one in shown)

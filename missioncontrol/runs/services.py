@@ -24,9 +24,9 @@ from missioncontrol.ids import new_id
 from missioncontrol.runs import journal, lineage, rows
 from missioncontrol.runs.cleaning import masked_json, masked_name, masked_text
 from missioncontrol.runs.journal import RunTransaction
-from missioncontrol.runs.lifecycle import ENDED, ON_HOLD, Move, Status
+from missioncontrol.runs.lifecycle import ENDED, Move, Status
 from missioncontrol.runs.lineage import Relation
-from missioncontrol.runs.models import Run
+from missioncontrol.runs.models import Hold, Run
 from missioncontrol.wire.events import RunLinked, RunOpened
 
 WORKSPACE_LIMIT = 2000
@@ -253,9 +253,9 @@ def _create(
 
 def _inherit_hold(tx: RunTransaction, run: Run, parent: Run) -> None:
     """Hold what goes on from a session that was held: a new name lifts nothing."""
-    is_held = parent.status in ON_HOLD or (parent.hold_stands and parent.status in ENDED)
-    if is_held and rows.capabilities_of(run).hold:
-        run.hold_stands, run.held_since, run.reason = True, tx.at, parent.reason
+    if parent.hold is not None and rows.capabilities_of(run).hold:
+        run.reason = parent.reason
+        run.hold = Hold(run=run, since=tx.at, stands=True)
         tx.move(run, Move.HOLD, by="guard", reason=parent.reason)
 
 

@@ -4,6 +4,13 @@ import io
 
 import pytest
 from django.core.management import call_command
+from django.db import connection
+from django.db.migrations.executor import MigrationExecutor
+
+from missioncontrol.audit.anchors import anchor_heads, verify
+from missioncontrol.decisions import sessions
+from missioncontrol.runs.models import Hold, Run
+from tests.build import NOON, a_run, a_stuck_run, after
 
 
 @pytest.mark.django_db(transaction=True)
@@ -24,3 +31,39 @@ def test_models_change_rooms_without_a_statement_to_the_database(migration):
 
     statements = [line for line in said.getvalue().splitlines() if not line.startswith("--")]
     assert [line for line in statements if line not in {"BEGIN;", "COMMIT;"}] == []
+
+
+def migrate(*to):
+    """Bring the tables where these migrations leave them; return the models as they are there."""
+    executor = MigrationExecutor(connection)
+    executor.migrate(list(to))
+    return MigrationExecutor(connection).loader.project_state(list(to)).apps
+
+
+@pytest.fixture
+def newest():
+    """Whatever a test left the tables at, the next one finds them as they are now."""
+    targets = MigrationExecutor(connection).loader.graph.leaf_nodes()
+    yield targets
+    migrate(*targets)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_run_that_was_held_before_holds_were_rows_is_held_as_it_was(project, newest):
+    waiting, over, free = a_stuck_run(project), a_stuck_run(project), a_run(project)
+    sessions.note_waiting([waiting.id], at=after(5))
+    sessions.end_session(over.id, at=after(60))
+    anchor_heads(at=after(70))
+    before = list(Hold.objects.order_by("pk").values())
+
+    earlier = migrate(("runs", "0017_erased_turns"), ("decisions", "0001_initial"))
+    was = {run.pk: run for run in earlier.get_model("runs", "Run").objects.all()}
+    assert (was[waiting.pk].waiting_since, was[waiting.pk].hold_seq) == (after(5), 2)
+    assert (was[over.pk].hold_stands, was[over.pk].held_since) == (True, NOON)
+    assert was[free.pk].held_since is None
+    migrate(*newest)
+
+    assert list(Hold.objects.order_by("pk").values()) == before
+    assert [one["run_id"] for one in before] == sorted([waiting.pk, over.pk])
+    assert Run.objects.get(pk=free.pk).hold is None
+    assert verify(projects=[project.id]).ok

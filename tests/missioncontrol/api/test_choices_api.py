@@ -222,7 +222,7 @@ def test_an_agent_that_gave_up_waiting_cannot_let_itself_go(run, as_agent):
     sessions.note_waiting([run.id], at=NOON)
     deadlines.give_up_abandoned(at=after(600))
     run.refresh_from_db()
-    assert (run.status, run.gave_up_at) == ("holding", after(600))
+    assert (run.status, run.hold.gave_up_at) == ("holding", after(600))
 
     assert is_journalled_only(run, tell(as_agent, run, of_its_call(run)))
 

@@ -178,7 +178,7 @@ def test_a_flagged_card_that_a_person_turns_into_a_hold_says_when_it_expires():
 
     tap(run, "pause", at=after(10))
 
-    assert card(run).expires_at == run.hold_expires_at == after(10 + 3600)
+    assert card(run).expires_at == run.hold.expires_at == after(10 + 3600)
     assert told(run, "intervention.made")[0]["expires_at"] == "2026-11-21T13:00:10Z"
 
 

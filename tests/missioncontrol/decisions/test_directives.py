@@ -18,7 +18,7 @@ def control_state(**said):
         "last_obs": 9,
         "detected_obs": 9,
         "unconfirmed": None,
-        "hold_stands": False,
+        "on_hold": False,
     }
     return ControlState(**{**told, **said})
 
@@ -41,25 +41,25 @@ def test_the_calls_that_a_correction_answered_are_skipped_from_first_to_last(seq
 
 
 @pytest.mark.parametrize("status", ["stopping", "terminated"])
-@pytest.mark.parametrize("hold_stands", [True, False])
-def test_a_stop_wins_over_a_hold_that_stands_and_no_call_runs(status, hold_stands):
-    told = directive(control_state(status=status, hold_stands=hold_stands), asked_seq=4)
+@pytest.mark.parametrize("on_hold", [True, False])
+def test_a_stop_wins_over_a_hold_and_no_call_runs(status, on_hold):
+    told = directive(control_state(status=status, on_hold=on_hold), asked_seq=4)
 
     assert (told.action, told.call) == (DirectiveAction.STOP, CallAction.SKIP)
 
 
 @pytest.mark.parametrize(
-    ("status", "hold_stands", "action"),
+    ("status", "on_hold", "action"),
     [
         ("running", False, DirectiveAction.PROCEED),
-        ("holding", False, DirectiveAction.HOLD),
-        ("held", False, DirectiveAction.HOLD),
+        ("holding", True, DirectiveAction.HOLD),
+        ("held", True, DirectiveAction.HOLD),
         ("completed", True, DirectiveAction.HOLD),
         ("lost", False, DirectiveAction.PROCEED),
     ],
 )
-def test_a_hold_outlives_the_session_that_it_held(status, hold_stands, action):
-    told = directive(control_state(status=status, hold_stands=hold_stands), asked_seq=None)
+def test_a_hold_outlives_the_session_that_it_held(status, on_hold, action):
+    told = directive(control_state(status=status, on_hold=on_hold), asked_seq=None)
 
     assert told.action is action
 

@@ -64,8 +64,8 @@ def test_a_hold_ends_before_the_hook_that_waits_for_it(project):
 
     run = held(project=project, capabilities={"patience_s": 3840})
 
-    assert run.hold_expires_at == NOON + timedelta(seconds=3840)
-    assert Decision.objects.get().expires_at == run.hold_expires_at
+    assert run.hold.expires_at == NOON + timedelta(seconds=3840)
+    assert Decision.objects.get().expires_at == run.hold.expires_at
 
 
 def test_a_hold_that_is_asked_for_twice_is_counted_from_the_first():
@@ -100,14 +100,14 @@ def test_the_journal_says_why_a_run_was_ended_whatever_it_says_at_its_end(projec
 
 
 def test_an_agent_that_waits_as_long_as_it_takes_is_held_for_the_projects_limit():
-    assert held().hold_expires_at == NOON + timedelta(seconds=3600)
+    assert held().hold.expires_at == NOON + timedelta(seconds=3600)
 
 
 def test_an_agent_cannot_have_its_hold_expire_at_once():
     run = held(capabilities={"patience_s": 0.001})
 
-    assert run.hold_expires_at == NOON + timedelta(seconds=60)
-    assert Decision.objects.get().expires_at == run.hold_expires_at
+    assert run.hold.expires_at == NOON + timedelta(seconds=60)
+    assert Decision.objects.get().expires_at == run.hold.expires_at
 
 
 def test_a_project_may_hold_for_less_than_an_agent_may(project):
@@ -116,7 +116,7 @@ def test_a_project_may_hold_for_less_than_an_agent_may(project):
 
     run = held(project=project, capabilities={"patience_s": 1})
 
-    assert run.hold_expires_at == NOON + timedelta(seconds=30)
+    assert run.hold.expires_at == NOON + timedelta(seconds=30)
 
 
 # --- nobody there to take the answer ---------------------------------------------
@@ -243,7 +243,7 @@ def test_a_parked_session_that_is_resumed_unanswered_waits_again():
     sessions.note_waiting([run.id], at=after(41))
 
     run.refresh_from_db()
-    assert (run.status, run.parked, run.gave_up_at) == ("held", False, None)
+    assert (run.status, run.parked, run.hold.gave_up_at) == ("held", False, None)
 
 
 def test_a_parked_session_resumed_after_its_answer_ends_like_any_other():

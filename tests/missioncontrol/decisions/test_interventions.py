@@ -382,7 +382,7 @@ def test_a_pause_that_crosses_a_stop_does_not_change_its_reason():
     tap(run, "pause", version=None)
 
     assert (run.status, asked(run).reason) == ("stopping", "Wrong branch.")
-    assert run.hold_expires_at is None
+    assert run.hold is None
 
 
 def test_a_termination_is_acknowledged_though_a_pause_crossed_it():

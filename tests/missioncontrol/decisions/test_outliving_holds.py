@@ -103,7 +103,7 @@ def test_a_session_that_was_held_is_held_at_its_next_call(project, hold, end, co
     pipeline.detect([back.id], at=LATER)
     back.refresh_from_db()
     assert (asked(back), back.status) == ("hold", "holding")
-    assert back.hold_expires_at == LATER + timedelta(hours=1)
+    assert back.hold.expires_at == LATER + timedelta(hours=1)
 
 
 @pytest.mark.parametrize("hold", HOLDERS)
@@ -128,7 +128,7 @@ def test_its_card_opens_again_on_the_same_trouble(project, hold):
     card = Decision.objects.get(pk=run.open_decision)
     assert (card.kind, card.signal, card.holds) == (before.kind, before.signal, True)
     assert (card.verdict, card.status) == (before.verdict, "open")
-    assert card.expires_at == run.hold_expires_at
+    assert card.expires_at == run.hold.expires_at
 
 
 def test_the_limit_lets_it_go_counted_from_its_return(project):
@@ -252,8 +252,8 @@ def test_what_its_agent_starts_is_not_held_with_it(project):
 
 def test_whatever_a_held_agent_still_reports_its_hold_lasts_no_longer():
     run = a_stuck_run()
-    limit = run.hold_expires_at
+    limit = run.hold.expires_at
 
     run = report(run, a_proposal("ls"), at=after(60))
 
-    assert (run.status, run.hold_expires_at) == ("holding", limit)
+    assert (run.status, run.hold.expires_at) == ("holding", limit)

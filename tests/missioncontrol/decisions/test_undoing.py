@@ -217,7 +217,7 @@ def test_a_pause_that_a_message_ended_is_there_again_with_its_call():
     undo(run, made)
 
     assert (asked(run).action, asked(run).call) == ("hold", "run")
-    assert (run.hold_seq, call_of(run).skipped) == (run.last_seq, False)
+    assert (run.hold.from_seq, call_of(run).skipped) == (run.last_seq, False)
 
 
 def test_calls_that_an_earlier_correction_answered_stay_so():
@@ -299,7 +299,11 @@ def test_a_pause_that_was_lifted_holds_from_the_next_call_once_the_agent_has_mov
 
     undo(run, made)
 
-    assert (run.status, run.reason, run.hold_seq) == ("holding", "Paused by ana.", run.last_seq + 1)
+    assert (run.status, run.reason, run.hold.from_seq) == (
+        "holding",
+        "Paused by ana.",
+        run.last_seq + 1,
+    )
 
 
 def test_an_agent_that_cannot_be_paused_is_not():

@@ -6,6 +6,7 @@ import pytest
 
 from missioncontrol import broadcast, proof
 from missioncontrol.audit.anchors import anchor_heads, verify
+from missioncontrol.decisions import holding
 from missioncontrol.runs import rows
 from missioncontrol.runs.journal import writing
 from missioncontrol.runs.lifecycle import Move
@@ -72,13 +73,16 @@ def test_a_version_that_moved_wakes_who_waits_for_that_run_alone(
         ("version", True),
         ("doing", True),
         ("an event", True),
-        ("waiting_at", False),
+        ("a request", False),
         ("", False),
     ],
 )
 def test_what_shows_is_told_and_nothing_else(
     told_run, django_capture_on_commit_callbacks, change, is_told
 ):
+    with writing([told_run.id], at=NOON) as tx:
+        holding.hold(tx, tx.run(told_run.id), by="ana", reason="Paused.", from_seq=3)
+
     with (
         django_capture_on_commit_callbacks() as published,
         writing([told_run.id], at=NOON) as tx,
@@ -88,6 +92,8 @@ def test_what_shows_is_told_and_nothing_else(
             tx.bump(run)
         elif change == "an event":
             tx.moved(run, by="ana", reason="it was told")
+        elif change == "a request":
+            run.hold.waiting_at = NOON
         elif change:
             setattr(run, change, {"doing": "ls -l"}.get(change, NOON))
 
