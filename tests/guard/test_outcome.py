@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from collections.abc import Hashable
 from dataclasses import replace
 
 import pytest
@@ -8,7 +9,7 @@ from guard.reading.outcome import Outcome, is_transient, outcome_of
 from tests.guard.build import a_call, a_message, a_proposal
 
 
-def key(text: str) -> str:
+def key(text: str) -> Hashable:
     outcome = outcome_of(a_call("x", text))
     assert outcome is not None
     return outcome.key
