@@ -14,7 +14,9 @@ FEWEST_WORDS = 2
 """One word in common is chance."""
 _SHARE = 1 / 3
 _PHRASE = re.compile(r"`([^`\n]{2,200})`|\"([^\"\n]{3,200})\"|“([^”\n]{3,200})”|„([^“\n]{3,200})“")
-_NAME = re.compile(r"[\w@~.+-]*(?:/[\w@~.+-]+)+|\b[\w-]+\.[A-Za-z]\w{0,7}\b|\b\w+(?:_\w+|::\w+)+\b")
+# One class of signs and what it holds: alternatives that begin alike took quadratic time.
+_TOKEN = re.compile(r"[\w@~.+/-]+(?:::\w+)*")
+_LONGEST_EXTENSION = 8
 _WORD = re.compile(r"[^\W_]{4,}")
 # What any message may hold and any answer repeat.
 _COMMON = frozenset(
@@ -44,7 +46,8 @@ def read_asked(text: str) -> Asked:
     ['docs/billing.md']
     """
     phrases = ("".join(found) for found in _PHRASE.findall(text))
-    names = [*phrases, *(name.rstrip(".") for name in _NAME.findall(text))]
+    tokens = (token.rstrip(".") for token in _TOKEN.findall(text))
+    names = [*phrases, *filter(_is_name, tokens)]
     return Asked(frozenset(" ".join(name.lower().split()) for name in names), _words_of(text))
 
 
@@ -67,6 +70,14 @@ def find_acting(
         if any(name in told for name in names) or len(words & _words_of(told)) >= enough:
             return number
     return None
+
+
+def _is_name(token: str) -> bool:
+    """Tell a path, a file or an identifier of several words from a word."""
+    if "/" in token.rstrip("/") or "_" in token.strip("_") or "::" in token:
+        return True
+    stem, _, extension = token.rpartition(".")
+    return bool(stem) and extension[:1].isalpha() and len(extension) <= _LONGEST_EXTENSION
 
 
 def _words_of(text: str) -> frozenset[str]:
