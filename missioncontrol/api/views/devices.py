@@ -105,6 +105,8 @@ class ReachView(APIView):
             raise Forbidden("Only who owns a project opens this machine to its network.")
         if not _has_door():
             raise Unavailable("How phones reach this installation was decided when it was started.")
+        if asked.is_open:
+            auth.check_recent(request)
         DOORS.check(str(request.user.pk))
         extras.ask_for_phone(settings.DATA_DIR, on=asked.is_open)
         access.record_phones(_person(request), on=asked.is_open, by=auth.name_of(request), at=now())

@@ -196,11 +196,13 @@ def test_a_token_changes_nothing_about_how_its_person_signs_in(owner):
         ("DELETE", "account/app/", {}),
         ("POST", "account/passkeys/begin/", {}),
         ("POST", "account/recovery-codes/", {}),
+        ("PATCH", "devices/reach/", {"is_open": True}),
     ],
 )
 def test_who_signed_in_a_while_ago_proves_it_is_them_first(
-    verb, path, body, ana, owner, operator, project
+    verb, path, body, ana, owner, operator, project, settings, tmp_path
 ):
+    settings.IS_SUPERVISED, settings.PHONE_URL, settings.DATA_DIR = True, "", tmp_path
     with_password(owner)
     type_password(ana, "ana")
     with_app(owner)
