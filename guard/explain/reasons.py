@@ -202,7 +202,9 @@ def _explain(moment: _Moment, recording: Recording) -> Explanation:
     if view is None or moment.result is Result.HEARD:
         return bare
     history = view.history
-    step = next(step for step in history.steps if step.seq == moment.assessment.seq)
+    step = next((step for step in history.steps if step.seq == moment.assessment.seq), None)
+    if step is None:  # an answer, a person's words, a notice: it is no attempt of its own
+        return bare
     return replace(
         bare,
         step=step,

@@ -9,7 +9,7 @@ from guard.explain.reasons import Result, explain, find_telling
 from guard.formats import Recording
 from guard.policy import Policy
 from guard.replay import replay
-from guard.turn import Turn
+from guard.turn import Role, Turn
 from tests.guard import transcripts
 from tests.guard.build import a_call, a_proposal, a_user
 from tests.guard.scenes import HEALTHY, LOOPS
@@ -44,6 +44,16 @@ def test_by_default_it_explains_the_first_alarm(scene):
     assert (found.place, found.result) == (replay(a_recording(*turns)).first_alarm, Result.ALARM)
     assert found.assessment.trip is not None
     assert found.assessment.trip.detector == detector
+
+
+@pytest.mark.parametrize("at", [1, 2])
+def test_what_is_no_attempt_of_its_own_is_explained_without_a_step(at):
+    call = Turn(role=Role.ASSISTANT, tool="Bash", args={"command": "make"}, key="c1")
+    answer = Turn(role=Role.TOOL, content="boom: no rule to make target")
+
+    found = explained(call, answer, a_user("now look at the tests"), a_call("ls"), at=at)
+
+    assert (found.place, found.step) == (at, None)
 
 
 @pytest.mark.parametrize("scene", sorted(HEALTHY))
