@@ -94,9 +94,7 @@ def _first_after(run: Run, message: Message, left: int, counted_at: datetime | N
 def _acted_on(run: Run, message: Message, read: Turn) -> int | None:
     around = Q(seq__gte=read.seq - BEFORE, seq__lt=read.seq + LOOKED_AT)
     turns = Turn.objects.filter(around, run=run).exclude(role=Role.USER).order_by("seq")
-    told = Left(
-        Concat(Coalesce(Cast("args", TextField()), Value("")), Value(" "), _CONTENT), LONGEST
-    )
+    told = Left(Concat(_ARGS, Value(" "), _CONTENT, output_field=TextField()), LONGEST)
     texts = [
         (seq, text.replace("\\n", " "))
         for seq, text in turns.annotate(told=told).values_list("seq", "told")
@@ -105,7 +103,8 @@ def _acted_on(run: Run, message: Message, read: Turn) -> int | None:
     return find_acting(message.text, before, [one for one in texts if one[0] >= read.seq])
 
 
-_CONTENT = Coalesce("content", Value(""))
+_ARGS = Coalesce(Cast("args", TextField()), Value(""), output_field=TextField())
+_CONTENT = Coalesce("content", Value(""), output_field=TextField())
 
 
 def _row(message: Message, read: Turn | None, acted: int | None) -> MessageRow:
