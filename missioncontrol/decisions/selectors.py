@@ -18,6 +18,8 @@ from missioncontrol.wire.frames import Snapshot
 from missioncontrol.wire.runs import RunRow
 
 RECENT = timedelta(days=1)
+JUST_MADE = timedelta(hours=1)
+"""How long a board tells of an answer: a screen follows it until the agent acted on it."""
 BOARD_RUNS = 1000
 
 
@@ -64,7 +66,10 @@ def board(project: UUID, *, at: datetime) -> Snapshot:
     runs = found.order_by("-id")[:BOARD_RUNS]
     recent = Q(status__in=rows.OPEN) | Q(resolved_at__gte=at - RECENT)
     shown = [show_decision(card) for card in decisions(projects=[project]).filter(recent)]
-    return _snapshot([run_row(run, at=at) for run in runs], shown, (), at=at)
+    # Who just answered sees where the answer is, though the socket had to read anew meanwhile.
+    made = Intervention.objects.filter(run__project_id=project, at__gte=at - JUST_MADE)
+    answers = tuple(rows.intervention_row(one, one.run) for one in made.select_related("run"))
+    return _snapshot([run_row(run, at=at) for run in runs], shown, answers, at=at)
 
 
 def page(run: Run, *, at: datetime) -> Snapshot:
