@@ -63,11 +63,12 @@ def board(project: UUID, *, at: datetime) -> Snapshot:
     """Return what a project's board shows: live runs, and those of the last day."""
     fresh = Q(ended_at__isnull=True) | Q(ended_at__gte=at - RECENT)
     found = Run.objects.select_related("project", "hold").filter(fresh, project_id=project)
-    runs = found.order_by("-id")[:BOARD_RUNS]
+    # First: what a row lacks that is read before its run is told by no event to come.
+    runs = list(found.order_by("-id")[:BOARD_RUNS])
     recent = Q(status__in=rows.OPEN) | Q(resolved_at__gte=at - RECENT)
     shown = [show_decision(card) for card in decisions(projects=[project]).filter(recent)]
     # Who just answered sees where the answer is, though the socket had to read anew meanwhile.
-    made = Intervention.objects.filter(run__project_id=project, at__gte=at - JUST_MADE)
+    made = Intervention.objects.filter(run__in=runs, at__gte=at - JUST_MADE)
     answers = tuple(rows.intervention_row(one, one.run) for one in made.select_related("run"))
     return _snapshot([run_row(run, at=at) for run in runs], shown, answers, at=at)
 

@@ -1,0 +1,45 @@
+"""What a board is told when its socket begins, or begins anew."""
+
+from contextlib import contextmanager
+
+import pytest
+from django.db import connection
+
+from missioncontrol.decisions import interventions, selectors
+from missioncontrol.decisions.taps import Tap
+from missioncontrol.runs.models import JournalRow
+from tests.build import NOON, a_stuck_run
+
+pytestmark = pytest.mark.django_db
+
+
+@contextmanager
+def after_the_first_statement(deed):
+    """Do something as another process would, once the reading has begun."""
+    begun = []
+
+    def execute(run, *args):
+        result = run(*args)
+        if not begun:
+            begun.append(True)
+            deed()
+        return result
+
+    with connection.execute_wrapper(execute):
+        yield
+
+
+def test_what_happens_while_it_is_read_is_shown_or_told_by_an_event_to_come():
+    run = a_stuck_run()
+    answer = Tap(key="k", action="continue", version=run.version, decision=run.open_decision)
+
+    with after_the_first_statement(
+        lambda: interventions.intervene(
+            run.id, answer, projects=[run.project_id], by="ana", at=NOON
+        )
+    ):
+        board = selectors.board(run.project_id, at=NOON)
+
+    resolved = JournalRow.objects.get(run=run, type="decision.resolved")
+    (shown,) = board.decisions
+    assert shown.status == "resolved" or board.seq[str(run.id)] < resolved.seq
