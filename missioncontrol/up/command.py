@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from missioncontrol import clock, env
+from missioncontrol import clock, env, extras
 from missioncontrol.up import addresses, frontend, options, processes, schema_stamp, valkey
 from missioncontrol.up.banner import Banner
 from missioncontrol.up.data_dir import DataDir, runtime_dir, write_private
@@ -67,6 +67,8 @@ class Start:
         frontend.ensure_built(cache=self.data.path / "cache", say=say)
         os.umask(0o077)
         self._set_environment()
+        if extras.phone_asked(self.data.path):  # it was open before this start, and is not yet
+            extras.note_phone(self.data.path, extras.PhoneStatus())
         with self._supervised() as supervisor:
             self._start_broker(supervisor)
             if schema_stamp.is_current(self.data.path):

@@ -320,13 +320,14 @@ def _pairing_row(link: LoginLink, this: Browser | None) -> PairingRow:
 
 
 def _reach(request: Request) -> Reach:
-    url = address_for_phones(request)
+    door = _door() if auth.owned_projects(request) else None
+    url = address_for_phones(request)  # read later: whoever hears that it is open hears where
     return Reach(
         url=url,
         is_secure=url.startswith("https://"),
         certificate=certificates.fingerprint(settings.DATA_DIR) if _is_own(url) else None,
         push_key=_push_key(),
-        door=_door() if auth.owned_projects(request) else None,
+        door=door,
         door_port=settings.HTTPS_PORT,
         door_problem=extras.phone_status(settings.DATA_DIR).problem,
     )
