@@ -6,12 +6,14 @@ on a busy machine can hold nobody to them.
 
 import json
 import os
+import re
 from pathlib import Path
 
 import pytest
 from playwright.sync_api import expect
 
-from tests.installations import ROOT
+from tests.e2e.stuck import several_stuck
+from tests.installations import ROOT, an_installation
 
 pytestmark = pytest.mark.screens
 
@@ -43,9 +45,28 @@ WEIGH = """() => {
 RESULTS = Path(os.environ.get("CI_RESULTS") or ROOT / "test-results")
 
 
+@pytest.fixture(scope="module")
+def blank_installation(tmp_path_factory):
+    """One that no agent has spoken to: its board walks through the first connection."""
+    with an_installation(tmp_path_factory.mktemp("blank")) as running:
+        yield running
+
+
+@pytest.fixture(params=["blank", "with a card"])
+def board(request):
+    """Give an installation whose board stands as named, and what to see on it then."""
+    if request.param == "blank":
+        yield request.getfixturevalue("blank_installation"), "Listening since|Wartet seit"
+        return
+    installation = request.getfixturevalue("installation")
+    with several_stuck(installation, "first-load", count=2):
+        yield installation, "first-load"
+
+
 @pytest.mark.parametrize("phone", [False, True], ids=["desktop", "phone"])
 @pytest.mark.parametrize("language", ["en-GB", "de-DE"])
-def test_the_first_load_stays_within_its_budget(browser, installation, phone, language):
+def test_the_first_load_stays_within_its_budget(browser, board, phone, language):
+    installation, seen = board
     context = browser.new_context(
         viewport={"width": 390, "height": 844} if phone else {"width": 1440, "height": 900},
         locale=language,
@@ -58,6 +79,8 @@ def test_the_first_load_stays_within_its_budget(browser, installation, phone, la
     page.goto(installation.url)
     page.locator("h1").first.wait_for()
     expect(page.get_by_role("status").filter(has_text="Live")).to_be_visible()
+    expect(page.get_by_text(re.compile(seen)).first).to_be_visible()
+    page.wait_for_load_state("networkidle")
 
     weight = page.evaluate(WEIGH)
     context.close()

@@ -11,8 +11,9 @@ from tests.e2e.stuck import several_stuck
 pytestmark = pytest.mark.screens
 
 NAMES = list(screens(run="", decision=""))
-# What agents, judges and machines wrote is a record and stays as it is; so do names and codes.
-RECORDS = "code, kbd, pre, .well, textarea"
+# What agents, judges and machines wrote is a record and stays as it is; so do names and codes,
+# which a screen sets apart by <bdi>, whoever's test told of them on the shared board.
+RECORDS = "bdi, code, kbd, pre, .well, textarea"
 ENGLISH = re.compile(
     r"\b(the|and|of|with|this|that|is|are|not|none|open|held|run|runs|turn|turns|cost|costs|"
     r"last|by|from|to|for|it|spent|burning|nothing|search|settings|save|close|more)\b",

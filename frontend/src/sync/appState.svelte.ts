@@ -132,9 +132,10 @@ class AppState {
   /** No snapshot has come yet: there is nothing to show, not even "nothing". */
   get isBlank(): boolean {
     if (this.#runs.length > 0 || this.#decisions.length > 0) return false;
-    return [...this.#feeds.values()].some(
-      ({ state, link }) => state.at === null && link.kind !== "refused",
-    );
+    return this.#live.some(({ id }) => {
+      const feed = this.#feeds.get(id);
+      return feed?.link.kind !== "refused" && (feed?.state.at ?? null) === null;
+    });
   }
   /** The worst of the connections in use. */
   get link(): Link {
