@@ -46,8 +46,12 @@ def screens(*, run: str, decision: str) -> dict[str, str]:
 
 
 def stands(page: Page, name: str, *, loading: str = "Loading") -> Page:
-    """Wait until a screen stands: its title, its cards, nothing that is still `loading`."""
+    """Wait until a screen stands: its title, its cards, nothing that is still `loading`.
+
+    Parts that are fetched after the screen itself (a run's summary) push down what is below.
+    """
     page.locator("h1").first.wait_for()
+    page.wait_for_load_state("networkidle")
     if name in WITH_CARDS:
         page.get_by_role("article").first.wait_for()
     expect(page.get_by_role("status", name=loading)).to_have_count(0)

@@ -190,11 +190,12 @@ def test_a_hundred_thousand_turns_are_walked_by_key_with_few_rows(open_page, lon
 def test_a_hundred_thousand_turns_scroll_by_wheel_to_the_right_ones(open_page, long_run):
     page = open_page(f"/runs/{long_run}")
     in_sight(page, 0)
+    page.wait_for_load_state("networkidle")  # the summary above pushes the list down
     list_ = record(page)
-    list_.hover()
 
     for share in (0.5, 1, 0.25):
         list_.evaluate("(list, share) => { list.scrollTop = list.scrollHeight * share; }", share)
+        list_.hover()
         for _ in range(5):
             page.mouse.wheel(0, -300)
             page.wait_for_timeout(50)
