@@ -10,7 +10,7 @@ from guard.detectors import PolicyDetectors, View
 from guard.detectors.corrections import Correction, Corrections
 from guard.detectors.history import History
 from guard.detectors.score import evidence_limit, stuck_score
-from guard.detectors.suspicion import Suspicion
+from guard.detectors.stall import Suspicion
 from guard.events import Emit, Emitter, Reset, events_of
 from guard.policy import DEFAULT_POLICY, Policy
 from guard.reading.action import Action, read_action

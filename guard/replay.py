@@ -17,6 +17,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
+from guard.contrib.embedding import check_installed
 from guard.engine import Engine
 from guard.errors import GuardError, PolicyInvalid
 from guard.formats import Recording, read_recording
@@ -26,7 +27,6 @@ from guard.policy import DEFAULT_POLICY, Action, Card, Control, Policy, RunState
 from guard.policy.presets import PRESETS, find_preset
 from guard.pricing import price_turns
 from guard.printing import table
-from guard.reading.embedding import check_installed
 from guard.signals import Assessment, Signal
 from guard.turn import Turn
 from guard.wire import Mode

@@ -26,7 +26,7 @@ from guard.detectors.score import (
     fitted_weights,
     weight_of,
 )
-from guard.detectors.suspicion import moves_on
+from guard.detectors.stall import moves_on
 from guard.engine import SPAN, Engine
 from guard.errors import GuardError
 from guard.formats import Recording, read_recording

@@ -81,7 +81,7 @@ def foresee(run: Read, choice: Choice, policy: Policy, *, careful: bool = False)
 
 
 class _Doubt:
-    """What adds up over attempts (`guard.detectors.suspicion`), one at a time."""
+    """What adds up over attempts (`guard.detectors.stall`), one at a time."""
 
     def __init__(self, choice: Choice, limit: float) -> None:
         self._choice = choice

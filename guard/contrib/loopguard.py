@@ -14,10 +14,10 @@ from typing import Annotated, ClassVar
 from zlib import crc32
 
 from guard.contrib import read_rule
+from guard.contrib.embedding import Vector, cosine
 from guard.detectors.base import Detector, View, once_each, turns_of
 from guard.policy import Policy
 from guard.policy.fields import Section, Within
-from guard.reading.embedding import Vector, cosine
 from guard.reading.step import Step
 from guard.signals import Evidence, Kind, Signal
 

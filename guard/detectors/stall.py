@@ -1,17 +1,33 @@
-"""Nothing moves: a mixture of repeats, none of which would be enough alone."""
+"""Nothing moves: a mixture of repeats, none of which would be enough alone.
+
+The stuck score's evidence is held against two heights. At the policy's sensitivity a
+person is asked (`Stall`). Below it there is a suspicion, and never an alarm: news that
+do not serve the goal, the same verification in new words, real edits on a wrong guess can
+only be told from work by reading, so a judge is asked (`Suspicion`).
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from typing import ClassVar
 
-from guard.detectors.base import Detector, View
-from guard.detectors.score import evidence_limit
+from guard.detectors.base import Detector, View, once_each, turns_of
+from guard.detectors.score import Weight, add_up, evidence_limit
 from guard.policy import Policy
-from guard.signals import Kind, Signal
+from guard.reading.step import Step
+from guard.signals import Evidence, Kind, Signal
 
+SHARE = 0.4
+"""The share of a card's evidence that is worth a question where every attempt brings
+something. With `judge.drought` the only number fitted for questions: what reaches most
+stuck stretches for at most 15 questions in 1,000 healthy turns of recorded runs; `guard
+bench --oracle` chooses it anew without each source and tells what it reaches on that one.
+"""
 _LIKELY = 0.5
 _OFTEN = 3
 _SHOWN = 12
+_ROUNDING = 1e-9
+_BRINGS = frozenset({"news", "better"})
 
 
 class Stall(Detector):
@@ -39,3 +55,90 @@ class Stall(Detector):
             return None  # one call with one answer: `repeat` names it
         summary = f"Nothing new has come of its last {len(vain)} attempts."
         return self.signal(Kind.STALL, vain, summary, limit=_OFTEN, score=min(1.0, score))
+
+
+class Suspicion:
+    """Looks at the history for what a judge should read though no rule trips.
+
+    Beside the evidence it counts, slower, how many attempts have gone by since one that
+    brought something.
+    """
+
+    def __init__(self, policy: Policy) -> None:
+        self._drought = policy.judge.drought
+        self._evidence = SHARE * evidence_limit(policy)
+        self._is_on = policy.judged and policy.judge.suspicions
+        self._every = policy.judge.every
+        self._reached = 0
+        self._asked_at: int | None = None
+
+    def examine(self, view: View, signals: Sequence[Signal] = ()) -> Signal | None:
+        """Give a signal below 1.0 that asks for a question; None: nothing new to ask.
+
+        It asks when the doubt is worth a question, and again with each that is added, at
+        most once in `judge.every` turns. Where one of the turn's `signals` trips, there is
+        nothing left to suspect.
+        """
+        if not self._is_on:
+            return None
+        steps, weights = view.history.steps, view.history.weights
+        worth = question_worth(steps, weights, evidence=self._evidence, drought=self._drought)
+        if int(worth) <= self._reached:
+            self._reached = int(worth)
+            return None
+        is_early = self._asked_at is not None and view.seq - self._asked_at < self._every
+        if is_early or any(signal.trips for signal in signals):
+            return None
+        self._reached, self._asked_at = int(worth), view.seq
+        return _suspect(steps, weights)
+
+
+def question_worth(
+    steps: Sequence[Step], weights: Sequence[Weight], *, evidence: float, drought: int
+) -> float:
+    """Say how many questions' worth of doubt there is after these steps, from 0.
+
+    Args:
+        steps: Since a person spoke, oldest first.
+        weights: What each of them does to the stuck score.
+        evidence: How much of the score's evidence is worth one question.
+        drought: How many attempts that brought little are.
+    """
+    in_vain = len(list(_in_vain(steps, weights)))
+    return add_up(weights) / evidence + in_vain / drought + _ROUNDING
+
+
+def moves_on(step: Step, weight: Weight) -> bool:
+    """Tell an attempt that brought or changed something from one in vain."""
+    return weight.brings in _BRINGS or step.acted
+
+
+def _in_vain(steps: Sequence[Step], weights: Sequence[Weight]) -> Iterator[Step]:
+    """Give the attempts since the last that brought something, the newest first."""
+    for step, weight in zip(reversed(steps), reversed(weights), strict=True):
+        if moves_on(step, weight):
+            return
+        if not step.thinks and not step.proposed:
+            yield step
+
+
+def _suspect(steps: Sequence[Step], weights: Sequence[Weight]) -> Signal:
+    in_vain = set(_in_vain(steps, weights))
+    pairs = zip(steps, weights, strict=True)
+    rests_on = [step for step, weight in pairs if weight.gain > 0 or step in in_vain]
+    repeats = sum(weight.gain > 0 for weight in weights)
+    told = [
+        f"{len(in_vain)} attempts have brought little" if in_vain else "",
+        f"{repeats} of its last {len(steps)} steps repeat an earlier one" if repeats else "",
+    ]
+    return Signal(
+        detector="suspicion",
+        kind=Kind.SUSPICION,
+        score=_LIKELY,
+        turns=turns_of(rests_on[-_SHOWN:]),
+        evidence=Evidence(
+            summary=", ".join(filter(None, told)) + ".",
+            calls=once_each(rests_on[-_SHOWN:]),
+            repeats=len(rests_on),
+        ),
+    )

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from importlib import import_module
 from itertools import combinations
 from typing import ClassVar
 
 from guard.detectors.base import Detector, View, surest, tail_of
 from guard.detectors.history import History
 from guard.policy import Policy
-from guard.reading.embedding import ALIKE, likeness_by
 from guard.reading.messages import count_on, empty_tail, last_talk, only_announces
 from guard.reading.quoting import named, quoted
 from guard.reading.step import TOOL, Step
 from guard.signals import Kind, Signal
 
+Likeness = Callable[[str, str], float]
+"""Gives the cosine of two texts, in [0, 1]; the same texts, the same figure."""
+_ALIKE = 0.86
+"""The cosine from which two messages say the same in other words: LoopGuard's threshold."""
 _MORE = 3
 _MANY = 3
 _MACHINE = 4
@@ -39,7 +43,8 @@ class Talk(Detector):
 
     def __init__(self, policy: Policy) -> None:
         self._rule = policy.talk
-        self._likeness = likeness_by(policy.talk.embedding)
+        vectors = import_module("guard.contrib.embedding")
+        self._likeness: Likeness = vectors.likeness_by(policy.talk.embedding)
 
     def examine(self, view: View) -> Signal | None:
         """Look at what was said last."""
@@ -96,7 +101,7 @@ class Talk(Detector):
             return None
         pairs = combinations(last, 2)
         likeness = min(self._likeness(one.meaning, other.meaning) for one, other in pairs)
-        if likeness < ALIKE:
+        if likeness < _ALIKE:
             return None
         return self.signal(
             Kind.MONOLOGUE,
@@ -104,7 +109,7 @@ class Talk(Detector):
             f"It said the same {count} times in other words.",
             limit=count,
             similarity=round(likeness, 3),
-            threshold=ALIKE,
+            threshold=_ALIKE,
         )
 
     # --- several ----------------------------------------------------------------------

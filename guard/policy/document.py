@@ -22,6 +22,7 @@ from guard.errors import PolicyInvalid
 from guard.nature import ToolNature
 from guard.policy.fields import (
     TABLE,
+    Like,
     Problems,
     Section,
     Within,
@@ -31,7 +32,6 @@ from guard.policy.fields import (
     schema_of,
 )
 from guard.policy.renamed import CONTRIB, DEFAULT_DETECTORS, FITTED_AT, SCOPES, renewed
-from guard.reading.embedding import FORMS, HASHING, is_embedding
 from guard.signals import Severity, Signal
 
 DETECTOR_NAMES = (*DEFAULT_DETECTORS, *CONTRIB)
@@ -43,6 +43,9 @@ NUDGE_AT = 0.6
 """The second of three repeats."""
 MOST_TABLES = 200
 """Of one scope: each new tool is held against all of their names."""
+EMBEDDINGS = Like(
+    '"hashing", "wordllama" or "model2vec:PATH"', r"hashing|wordllama|model2vec:\s*\S.*"
+)
 _BASES = ("extends", "preset")
 """Either names the policy that the rest of the document is read over."""
 _OF_A_CALL = ("detectors", "ladder", "contrib", *RULES[:-1])
@@ -94,12 +97,7 @@ class Talk(Section):
     new_terms: Annotated[
         float, Within(0, 1, above=True), "share of new terms among all that still is nothing"
     ] = 0.35
-    embedding: Annotated[str, "what tells messages alike: " + FORMS] = HASHING
-
-    def __post_init__(self) -> None:
-        Section.__post_init__(self)
-        if not is_embedding(self.embedding):
-            raise PolicyInvalid("embedding", FORMS, self.embedding)
+    embedding: Annotated[str, EMBEDDINGS, "what tells messages alike"] = "hashing"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,6 +7,7 @@ From them follow the checks, the reader, the errors, the JSON schema, a form and
 from __future__ import annotations
 
 import functools
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, fields, is_dataclass, replace
@@ -41,6 +42,20 @@ class Within:
     def __str__(self) -> str:
         words = "above {:g}, at most {:g}" if self.above else "from {:g} to {:g}"
         return words.format(self.low, self.high)
+
+
+@dataclass(frozen=True, slots=True)
+class Like:
+    """The shape of a text: told to people in words, held against a regular expression."""
+
+    words: str
+    pattern: str
+
+    def __contains__(self, value: str) -> bool:
+        return re.fullmatch(self.pattern, value) is not None
+
+    def __str__(self) -> str:
+        return f"that is {self.words}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,6 +128,8 @@ class Field:
         if isinstance(self.allowed, Within):
             low = "exclusiveMinimum" if self.allowed.above else "minimum"
             found |= {low: self.allowed.low, "maximum": self.allowed.high}
+        if isinstance(self.allowed, Like):
+            found["pattern"] = f"^(?:{self.allowed.pattern})$"
         if self.default is not None:
             found["default"] = list(self.default) if self.is_list else self.default
         return {**found, "description": self.says} if self.says else found
@@ -150,7 +167,7 @@ def _field(one: Any, hint: Any) -> Field:
         hint, *others = get_args(hint)
         notes |= {type(note): note for note in others}
     words = tuple(hint) if isinstance(hint, type) and issubclass(hint, StrEnum) else None
-    allowed = notes.get(Within) or notes.get(tuple) or words
+    allowed = notes.get(Within) or notes.get(Like) or notes.get(tuple) or words
     return Field(one.name, hint, one.default, allowed, notes.get(str, ""))
 
 

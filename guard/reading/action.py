@@ -11,7 +11,6 @@ from typing import Any
 
 from guard.reading.arguments import Arguments, read_arguments
 from guard.reading.classify import asks, classify, hands_over, moves, thinks, verb_of, waits_by_call
-from guard.reading.memo import Memo
 from guard.reading.messages import find_chant, shows_work, terms_of
 from guard.reading.normalize import (
     call_text,
@@ -21,7 +20,7 @@ from guard.reading.normalize import (
     meant_args,
     write_call,
 )
-from guard.reading.terms import bounded, words_in
+from guard.reading.terms import Memo, bounded, words_in
 from guard.turn import ActionClass, Turn
 
 _REMEMBERED = 256

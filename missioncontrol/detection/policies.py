@@ -11,11 +11,11 @@ from uuid import UUID
 
 from django.db.models import QuerySet
 
+from guard.contrib.embedding import check_installed
 from guard.detectors.score import evidence_limit, stuck_score
 from guard.errors import PolicyInvalid
 from guard.policy import DEFAULT_POLICY, DETECTOR_NAMES, Policy
 from guard.policy.document import RULES, parse
-from guard.reading.embedding import check_installed
 from missioncontrol.accounts.models import Project
 from missioncontrol.detection.models import PolicyVersion
 from missioncontrol.errors import InvalidRequest, NotFound, StalePolicy

@@ -28,10 +28,10 @@ from typing import Any
 from guard.bench.labels import Labelled, read_corpus
 from guard.bench.scores import SLACK, score
 from guard.bench.trials import try_policies
+from guard.contrib.embedding import load_likeness
 from guard.errors import EmbeddingMissing
 from guard.formats import Recording, read_recording
 from guard.policy import DEFAULT_POLICY, Policy, Talk
-from guard.reading.embedding import load_likeness
 from guard.reading.normalize import call_text
 from guard.replay import replay
 from tests.guard.drawings.gallery import open_drawings, sealed_drawings

@@ -6,7 +6,7 @@ import functools
 import sys
 
 from guard.reading import volatile
-from guard.reading.memo import Memo
+from guard.reading.terms import Memo
 
 
 def empty_our_caches() -> None:

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from guard.reading.action import read_action
-from guard.reading.memo import Memo
+from guard.reading.terms import Memo
 from guard.turn import Role, Turn
 
 

@@ -13,7 +13,7 @@ from guard.bench.oracle import Reach, ask_about, find_attempts, find_spans
 from guard.bench.questions import Choice, Read, choose, foresee
 from guard.bench.questions import Foreseen as Told
 from guard.cli import main
-from guard.detectors.suspicion import SHARE
+from guard.detectors.stall import SHARE
 from guard.formats import Recording
 from guard.policy import DEFAULT_POLICY
 from guard.turn import Role, Turn

@@ -5,10 +5,10 @@ from __future__ import annotations
 import string
 from decimal import Decimal
 
+from guard.contrib.embedding import cosine
 from guard.contrib.loopguard import embed
 from guard.formats import Recording
 from guard.policy.presets import PRESETS
-from guard.reading.embedding import cosine
 from guard.replay import replay
 from guard.signals import Kind, Severity
 from guard.turn import Turn

@@ -13,8 +13,8 @@ from rest_framework.request import Request
 from rest_framework.views import APIView
 
 from guard.budget import Budget
+from guard.contrib.embedding import check_installed
 from guard.policy import Policy
-from guard.reading.embedding import check_installed
 from guard.wire import Mode
 from missioncontrol.accounts.models import Project
 from missioncontrol.api import auth

@@ -19,26 +19,22 @@ from pathlib import Path
 from typing import Any
 from zlib import crc32
 
+from guard.detectors.talk import Likeness
 from guard.errors import EmbeddingMissing, PolicyInvalid
+from guard.policy.document import EMBEDDINGS
 from guard.reading.terms import bounded
 
 logger = logging.getLogger(__name__)
 
-Likeness = Callable[[str, str], float]
-"""Gives the cosine of two texts, in [0, 1]; the same texts, the same figure."""
-
 HASHING = "hashing"
 WORDLLAMA = "wordllama"
 MODEL2VEC = "model2vec:"
-FORMS = f'"{HASHING}", "{WORDLLAMA}" or "{MODEL2VEC}PATH"'
 _LONGEST = 2_000
 _VECTORS_KEPT = 512
 _WORD = re.compile(r"\w+|[^\w\s]{2,}")
 _BUCKETS = (1 << 20) - 1
 _PAIR_WEIGHT, _GRAM_WEIGHT = 0.3, 0.35
 _GRAM, _LONGEST_WORD = 4, 40
-ALIKE = 0.86
-"""The cosine from which two messages say the same in other words: LoopGuard's threshold."""
 
 Vector = dict[int, float]
 _FILES = ("config.json", "model.safetensors", "tokenizer.json")
@@ -88,17 +84,6 @@ def _features(word: str) -> tuple[int, tuple[int, ...]]:
 
 def _bucket(feature: str) -> int:
     return crc32(feature.encode("utf-8", "surrogatepass")) & _BUCKETS
-
-
-def is_embedding(name: str) -> bool:
-    """Tell whether a setting names a vectoriser, installed or not.
-
-    >>> is_embedding("hashing"), is_embedding("model2vec:"), is_embedding("gpt")
-    (True, False, False)
-    """
-    if name.startswith(MODEL2VEC):
-        return bool(name.removeprefix(MODEL2VEC).strip())
-    return name in {HASHING, WORDLLAMA}
 
 
 def check_installed(rules: Mapping[str, Any], path: str = "") -> None:
@@ -172,9 +157,9 @@ def load_likeness(name: str) -> Likeness:
         return _hashed
     if name == WORDLLAMA:
         return _by_vectors(_load_wordllama())
-    if is_embedding(name):
+    if name.startswith(MODEL2VEC):
         return _by_vectors(_load_model2vec(_directory_of(name)))
-    raise EmbeddingMissing(f"there is no embedding {name!r}; known: {FORMS}")
+    raise EmbeddingMissing(f"there is no embedding {name!r}; known: {EMBEDDINGS}")
 
 
 def _hashed(one: str, other: str) -> float:
