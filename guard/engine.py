@@ -13,10 +13,9 @@ from guard.detectors.score import evidence_limit, stuck_score
 from guard.detectors.stall import Suspicion
 from guard.events import Emit, Emitter, Reset, events_of
 from guard.policy import DEFAULT_POLICY, Policy
-from guard.reading.action import Action, read_action
 from guard.reading.attempts import Kind, ReadTurn, TurnReader
 from guard.reading.outcome import outcome_of
-from guard.reading.step import Step, read_step
+from guard.reading.step import Action, Step, read_action, read_step
 from guard.reading.terms import NEWS, TermMemory, texts_in, words_in
 from guard.reading.written import as_call
 from guard.signals import Assessment, Signal

@@ -1,25 +1,156 @@
-"""A turn, read once: what every detector needs of it."""
+"""A turn, read once: what every detector needs of it.
+
+What it asks for or says hangs on its wording alone, and is read once for each (`Action`):
+a call that is made again, or is proposed and then done, is not read again. A `Step` is that
+beside the turns before it, with what came back.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
+from operator import attrgetter
 from typing import Any, NamedTuple
 
 from guard.nature import Retry, ToolNature, pick_args, progress_in
-from guard.reading.action import Action, read_action
 from guard.reading.arguments import Arguments, nearness, read_arguments
-from guard.reading.classify import PATH_ARGUMENTS, tells_to_wait
-from guard.reading.messages import terms_of
-from guard.reading.normalize import mask_request, meant_args, one_line, write_call
+from guard.reading.classify import (
+    PATH_ARGUMENTS,
+    asks,
+    classify,
+    hands_over,
+    moves,
+    tells_to_wait,
+    thinks,
+    verb_of,
+    waits_by_call,
+)
+from guard.reading.messages import find_chant, shows_work, terms_of
+from guard.reading.normalize import (
+    call_text,
+    command_in,
+    lasting_args,
+    mask_request,
+    meant_args,
+    one_line,
+    write_call,
+)
 from guard.reading.outcome import Outcome, has_timed_out, is_transient
-from guard.reading.terms import NEWS, bounded, words_in
-from guard.turn import Role, Turn
+from guard.reading.terms import NEWS, Memo, bounded, words_in
+from guard.turn import ActionClass, Role, Turn
 
 # So many new terms are found in any rewording.
 FEW_TERMS = 3
 TOOL = "tool"
 """Who speaks where a tool's turn names no agent."""
+_REMEMBERED = 256
+
+
+@dataclass(slots=True, eq=False, kw_only=True)
+class Action:
+    """What a turn asks for or says; it does not change, and steps share it.
+
+    Attributes:
+        verb: What is done, without to what: the tool and the command's name.
+        action_class: What kind of action it is (`guard.reading.classify.classify`).
+        is_call: A tool call; else a message.
+        call: Canonical text for people and allowlists.
+        request: What is compared: equal requests ask for the same.
+        arguments: To what: the arguments, ready to be compared.
+        command: The command line it runs, "" where it runs none.
+        asks: The call only asks; else it acts.
+        waits: It waits for something: its name, arguments or command say so.
+        moves: It moves by one step: repeating it is how it is used.
+        edits: It changes files.
+        thinks: It only thinks aloud.
+        hands_over: It passes the matter to another agent.
+        shows: A message that holds an action or what came of one, not talk alone.
+        meaning: The text whose likeness counts: the request, or the message.
+        words: The words of `meaning`.
+        terms: What a message tells (`guard.reading.messages.terms_of`); a call's only where it
+            hands over, or thinks.
+        chant: What a message says over and over within itself, or None.
+    """
+
+    verb: str
+    action_class: str
+    is_call: bool
+    call: str
+    request: str
+    meaning: str
+    words: frozenset[str]
+    arguments: Arguments = field(default_factory=Arguments)
+    command: str = ""
+    asks: bool = False
+    waits: bool = False
+    moves: bool = False
+    edits: bool = False
+    thinks: bool = False
+    hands_over: bool = False
+    shows: bool = False
+    terms: frozenset[str] = frozenset()
+    chant: str | None = None
+
+
+_calls = Memo[tuple[str, str | None], Action](_REMEMBERED)
+_messages = Memo[tuple[str, str | None], Action](_REMEMBERED)
+
+
+def read_action(turn: Turn) -> Action:
+    """Read what a turn asks for or says."""
+    if turn.tool is None:
+        return _read_message(turn)
+    args = meant_args(turn.args)
+    call = write_call(turn.tool, args)
+    known = _calls.find((call, turn.action_class))
+    return known or _calls.keep((call, turn.action_class), _read_call(turn, turn.tool, call, args))
+
+
+def _read_call(turn: Turn, tool: str, call: str, args: Mapping[str, Any]) -> Action:
+    command = command_in(args)
+    action_class = turn.action_class or classify(tool, command, args).value
+    request = mask_request(turn, call, args)
+    passes_on, is_thought = hands_over(tool), thinks(tool)
+    return Action(
+        verb=verb_of(tool, command),
+        action_class=action_class,
+        is_call=True,
+        call=call,
+        request=request,
+        meaning=request,
+        words=words_in(request),
+        arguments=read_arguments(lasting_args(args)),
+        command=command,
+        asks=asks(action_class, tool, command),
+        waits=waits_by_call(tool, command, args),
+        moves=moves(tool, args),
+        edits=action_class == ActionClass.FILE_EDIT,
+        thinks=is_thought,
+        hands_over=passes_on,
+        terms=terms_of(request) if passes_on or is_thought else frozenset(),
+    )
+
+
+def _read_message(turn: Turn) -> Action:
+    said = turn.content or ""
+    known = _messages.find((said, turn.action_class))
+    if known is not None:
+        return known
+    call, meaning = call_text(turn), bounded(said)
+    message = Action(
+        verb="",
+        action_class=turn.action_class or ActionClass.MESSAGE.value,
+        is_call=False,
+        call=call,
+        request=call,
+        meaning=meaning,
+        words=words_in(meaning),
+        asks=asks(turn.action_class or ActionClass.MESSAGE, None, ""),
+        shows=shows_work(said),
+        terms=terms_of(meaning),
+        chant=find_chant(said) if said else None,
+    )
+    return _messages.keep((said, turn.action_class), message) if meaning is said else message
 
 
 class Verbatim(NamedTuple):
@@ -52,42 +183,27 @@ UNSAID = Verbatim(content="", result="", error="", files=(), state="")
 
 
 @dataclass(slots=True, eq=False, kw_only=True)
-class Step:
-    """One turn, read once: what every detector needs of it.
+class Step(Action):
+    """What a turn asks for or says, beside the turns before it, and what came back.
+
+    Where something is said of its tool, `request`, `arguments` and `moves` are as that has it.
 
     Attributes:
         seq: The turn's number.
         key: The client's id of the turn, by which a completion finds it.
         agent: Who acted; "" where unnamed.
         refusals: How often what was handed in was refused in these words; 0: it was not.
-        verb: What is done, without to what: the tool and the command's name.
-        arguments: To what: the arguments, ready to be compared.
-        action_class: What kind of action it is (`guard.reading.classify.classify`).
-        is_call: A tool call; else a message.
         proposed: The call has not run yet: no outcome.
-        call: Canonical text for people and allowlists.
-        request: What is compared: equal requests ask for the same.
         outcome: What came back; None: unknown.
         news: Share of its terms never seen before, in [0, 1]; 0 where unknown.
-        asks: The call only asks; else it acts.
         patient: It waits for something, or failed for a reason that may pass.
-        moves: It moves by one step: repeating it is how it is used.
         nudged: It answers a message that was sent again, by a machine or out of patience.
-        shows: A message that holds an action or what came of one, not talk alone.
-        edits: It changes files.
-        thinks: It only thinks aloud.
-        runs: It runs a command or code, told in its arguments.
         fresh: The request was not seen before among the remembered steps.
         untried: It never succeeded before among them.
         improved: Fewer failures than the last time it was asked.
-        meaning: The text whose likeness counts: the request, or the message.
-        words: The words of `meaning`.
-        terms: What a message tells (`guard.reading.messages.terms_of`); a call's only where it
-            hands over.
-        new_terms: How many of them no message before had.
-        hands_over: It passes the matter to another agent.
-        chant: What a message says over and over within itself, or None.
+        new_terms: How many of a message's terms no message before had.
         verbatim: The turn's own words, for rules that read the raw text; else empty.
+        runs: It runs a command or code, told in its arguments.
         failed: It is known to have failed.
         failure: What failed, None where nothing is known to have.
         outcome_key: The identity of what came back, None where unknown.
@@ -102,32 +218,17 @@ class Step:
     seq: int
     key: str | None
     agent: str
-    action: Action
-    arguments: Arguments
     proposed: bool
-    request: str
-    meaning: str
     outcome: Outcome | None
     news: float
-    asks: bool
     patient: bool
-    moves: bool
     nudged: bool
     fresh: bool
     untried: bool
     improved: bool
-    terms: frozenset[str]
     new_terms: int
     verbatim: Verbatim
     refusals: int = 0
-    verb: str = field(init=False)
-    action_class: str = field(init=False)
-    is_call: bool = field(init=False)
-    call: str = field(init=False)
-    words: frozenset[str] = field(init=False)
-    edits: bool = field(init=False)
-    thinks: bool = field(init=False)
-    hands_over: bool = field(init=False)
     runs: bool = field(init=False)
     failed: bool = field(init=False)
     failure: str | None = field(init=False)
@@ -141,11 +242,8 @@ class Step:
 
     def __post_init__(self) -> None:
         # Laid out once: later turns look at each step hundreds of times.
-        action, outcome = self.action, self.outcome
-        self.verb, self.action_class, self.call = action.verb, action.action_class, action.call
-        self.is_call, self.edits, self.runs = action.is_call, action.edits, bool(action.command)
-        self.thinks, self.hands_over = action.thinks, action.hands_over
-        self.words = action.words if self.meaning is action.meaning else words_in(self.meaning)
+        outcome = self.outcome
+        self.runs = bool(self.command)
         self.failed = outcome is not None and outcome.failed
         self.failure = outcome.failure if outcome else None
         self.outcome_key = outcome.key if outcome else None
@@ -160,16 +258,6 @@ class Step:
         if not self.is_call or self.proposed or self.failed or not self.untried:
             return False
         return not self.asks if self.outcome else self.edits
-
-    @property
-    def shows(self) -> bool:
-        """A message that holds an action or what came of one, not talk alone."""
-        return self.action.shows
-
-    @property
-    def chant(self) -> str | None:
-        """What a message says over and over within itself, or None."""
-        return self.action.chant
 
     @property
     def looks_around(self) -> bool:
@@ -210,6 +298,10 @@ class Step:
         return nearness(self.arguments, other.arguments, acts=not self.asks)
 
 
+_OF_ACTION = tuple(one.name for one in fields(Action))
+_read_off = attrgetter(*_OF_ACTION)
+
+
 def read_step(
     turn: Turn,
     *,
@@ -231,48 +323,49 @@ def read_step(
     not kept.
     """
     action = action or read_action(turn)
-    arguments, request = _ask(turn, action, outcome, nature)
+    asked: dict[str, Any] = dict(zip(_OF_ACTION, _read_off(action), strict=True))
+    asked |= _ask_anew(turn, action, outcome, nature)
+    request, terms = asked["request"], asked["terms"]
     earlier = [step for step in before if step.request == request and step.is_call]
     outcome, news, improved = _weigh(turn, outcome, nature, news, earlier, before)
-    meaning = request if action.is_call else action.meaning
-    terms = _terms(action, meaning)
     return Step(
+        **asked,
         seq=seq,
         key=turn.key,
         agent=speaker(turn),
-        action=action,
-        arguments=arguments,
         proposed=turn.is_proposed,
-        request=request,
-        meaning=meaning,
         outcome=outcome,
         news=news,
-        asks=action.asks,
         patient=_is_patient(turn.tool, action, outcome, nature),
-        moves=action.moves and not (nature and nature.retry is Retry.NONE),
         nudged=nudged,
         fresh=not earlier,
         untried=not earlier or all(step.failed for step in earlier),
         improved=improved,
-        terms=terms,
         new_terms=_count_new(terms, before) if terms else 0,
         verbatim=verbatim_of(turn) if keep_verbatim else UNSAID,
         refusals=refusals,
     )
 
 
-def _ask(
+def _ask_anew(
     turn: Turn, action: Action, outcome: Outcome | None, nature: ToolNature | None
-) -> tuple[Arguments, str]:
-    """Give what is compared of a turn: its meant arguments, and the request as text."""
-    arguments, request = action.arguments, action.request
+) -> dict[str, Any]:
+    """Give what this turn asks for otherwise than its wording has it."""
+    anew: dict[str, Any] = {}
+    request = action.request
+    if nature and nature.retry is Retry.NONE:
+        anew["moves"] = False
     if nature and nature.loop_key is not None and turn.tool is not None:
         args = meant_args(pick_args(turn.args, nature.loop_key))
         request = mask_request(turn, write_call(turn.tool, args), args)
-        arguments = read_arguments(args)
+        anew["arguments"] = read_arguments(args)
     if _is_told_by_its_text(turn, outcome):
         request = f"{request} {one_line(turn.content or '')}"
-    return arguments, request
+    if request is not action.request:
+        anew |= {"request": request, "meaning": request, "words": words_in(request)}
+        if action.hands_over or action.thinks:
+            anew["terms"] = terms_of(request)
+    return anew
 
 
 def _weigh(
@@ -293,12 +386,6 @@ def _weigh(
         last = next((step.outcome_key for step in reversed(earlier) if step.outcome_key), None)
         return outcome._replace(key=told), float(told != last), last is not None and told != last
     return outcome, news, improved
-
-
-def _terms(action: Action, meaning: str) -> frozenset[str]:
-    if meaning is action.meaning:
-        return action.terms
-    return terms_of(meaning) if action.hands_over or action.thinks else frozenset()
 
 
 def _count_new(terms: frozenset[str], before: Sequence[Step]) -> int:

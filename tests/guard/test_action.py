@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from guard.reading.action import read_action
+from guard.reading.step import read_action
 from guard.reading.terms import Memo
 from guard.turn import Role, Turn
 

@@ -6,7 +6,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from guard.reading.action import read_action
 from guard.reading.classify import classify
 from guard.reading.normalize import (
     action_class,
@@ -15,6 +14,7 @@ from guard.reading.normalize import (
     command_of,
     headline,
 )
+from guard.reading.step import read_action
 from guard.turn import Role, Turn
 from tests.guard.build import a_call, a_message
 
