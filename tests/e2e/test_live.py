@@ -76,6 +76,32 @@ def test_a_card_answered_while_the_line_was_lost_is_closed(on_line, stuck):
     expect(run.on(page)).to_have_count(0)
 
 
+def test_turns_of_many_runs_reach_a_board_without_reading_it_anew(open_page, agent):
+    page, snapshots = open_page("/"), []
+    page.on("websocket", lambda socket: socket.on("framereceived", note_snapshot(snapshots)))
+    page.reload()
+    expect(link_of(page)).to_have_text("Live")
+    known = len(snapshots)
+
+    runs = [agent.open_run(name=f"fleet {number}") for number in range(20)]
+    for said in ("ls", "pwd", "id"):
+        for run in runs:
+            agent.post_turns(run, a_turn(said))
+    agent.post_turns(agent.open_run(name="the last to come"), a_turn("make last"))
+
+    expect(page.get_by_text("the last to come").first).to_be_visible()
+    page.wait_for_timeout(3_000)  # a page reads anew at most every two seconds
+    assert len(snapshots) == known
+
+
+def note_snapshot(snapshots):
+    def note(frame):
+        if '"type":"snapshot"' in str(frame)[:60]:
+            snapshots.append(frame)
+
+    return note
+
+
 def test_a_reload_shows_the_same_card(open_page, stuck):
     run = stuck()
     page = open_page(f"/runs/{run.id}")

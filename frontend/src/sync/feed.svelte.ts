@@ -5,6 +5,7 @@
  * last known state stays and is marked with the time it was true.
  */
 import { waitBefore } from "./backoff";
+import { GAP_MS, Gaps } from "./gaps";
 import { canWait, GATHER_MS } from "./gather";
 import { EMPTY, reduce, type Frame, type LiveState } from "./reduce";
 
@@ -44,6 +45,8 @@ export class Feed {
   #heardAt = Date.now();
   #gathered: Frame[] = [];
   #gathering: ReturnType<typeof setTimeout> | undefined;
+  readonly #gaps = new Gaps();
+  #waiting: ReturnType<typeof setTimeout> | undefined;
   #resyncedAt = 0;
   #closed = false;
   #askedFor = new Set<string>();
@@ -97,6 +100,7 @@ export class Feed {
     this.#closed = true;
     clearTimeout(this.#timer);
     clearTimeout(this.#gathering);
+    clearTimeout(this.#waiting);
     removeEventListener("online", this.#wake);
     document.removeEventListener("visibilitychange", this.#wake);
     this.#drop();
@@ -136,7 +140,15 @@ export class Feed {
     this.#gathering = undefined;
     this.#state = this.#gathered.reduce(reduce, this.#state);
     this.#gathered = [];
+    this.#giveUpGaps();
     this.#mendGaps();
+  }
+
+  #giveUpGaps(): void {
+    const runs = this.#gaps.overdue(this.#state, Date.now());
+    if (runs.length > 0) this.#state = reduce(this.#state, { type: "gap.given_up", runs });
+    clearTimeout(this.#waiting);
+    if (this.#state.early.size > 0) this.#waiting = setTimeout(() => this.#show(), GAP_MS);
   }
 
   #arrive(): void {

@@ -126,17 +126,60 @@ describe("the order of events", () => {
     expect(reduce(state, moved(1, { mode: "auto" }))).toBe(state);
   });
 
-  it("marks a run stale when one is missing, and applies what came", () => {
-    const state = reduce(start(), moved(3, { mode: "auto" }));
+  it("waits for one that a later one overtook, and then takes both in order", () => {
+    const early = reduce(start(), moved(3, { mode: "auto" }));
+    expect([run(early)?.mode, early.seq.get("run-1"), early.stale.size]).toEqual(["pause", 1, 0]);
 
-    expect([...state.stale]).toEqual(["run-1"]);
-    expect(run(state)?.mode).toBe("auto");
+    const state = reduce(early, moved(2, { mode: "flag" }));
+
+    expect([run(state)?.mode, run(state)?.seq]).toEqual(["auto", 3]);
+    expect([state.stale.size, state.early.size]).toEqual([0, 0]);
   });
 
-  it("marks a run stale that nobody has heard of", () => {
-    const state = reduce(EMPTY, moved(7));
+  it("waits on for what is still missing", () => {
+    const state = after(start(), moved(5), moved(3, { mode: "flag" }), moved(2));
 
-    expect([[...state.stale], state.runs.size, state.seq.get("run-1")]).toEqual([["run-1"], 0, 7]);
+    expect([run(state)?.mode, state.seq.get("run-1")]).toEqual(["flag", 3]);
+    expect(state.early.get("run-1")?.events.map(({ seq }) => seq)).toEqual([5]);
+  });
+
+  it("lets a run open after its first turn was told, with the meters that came before", () => {
+    const row = aRun({ seq: 1, turns: 0, judged_turns: 0, tape: [] });
+    const told: Frame = { type: "meters", runs: { "run-1": meters() } };
+
+    const state = after(EMPTY, moved(2, { mode: "auto" }), told, {
+      type: "run.opened",
+      ...head(1),
+      row,
+      chosen_by_agent: [],
+    });
+
+    expect([run(state)?.mode, run(state)?.judged_turns]).toEqual(["auto", 4]);
+    expect([state.stale.size, state.early.size]).toEqual([0, 0]);
+  });
+
+  it("applies what waits and marks the run stale when one does not come", () => {
+    const state = after(start(), moved(4), moved(3, { mode: "auto" }), {
+      type: "gap.given_up",
+      runs: ["run-1", "gone-on-meanwhile"],
+    });
+
+    expect([[...state.stale], state.early.size]).toEqual([["run-1"], 0]);
+    expect([run(state)?.mode, state.seq.get("run-1")]).toEqual(["pause", 4]);
+  });
+
+  it("marks a run stale that nobody has heard of, but not for its meters alone", () => {
+    const told: Frame = { type: "meters", runs: { "run-2": meters() } };
+
+    const state = after(EMPTY, moved(7), told, { type: "gap.given_up", runs: ["run-1", "run-2"] });
+
+    expect([[...state.stale], state.runs.size, state.early.size]).toEqual([["run-1"], 0, 0]);
+  });
+
+  it("forgets what waited when a snapshot has it", () => {
+    const state = reduce(reduce(start(), moved(3)), snapshot({ seq: { "run-1": 3 } }));
+
+    expect([state.early.size, state.seq.get("run-1")]).toEqual([0, 3]);
   });
 
   it("takes a run that opens as it is", () => {

@@ -5,8 +5,10 @@
  *
  * - Every event of a run says the run's `version` and `status` after it; open
  *   decisions share that version. An event at or below the known `seq` is old
- *   and ignored; one beyond the next marks the run `stale`: it is applied as
- *   far as it goes, and the sync layer asks for a new snapshot.
+ *   and ignored. Processes publish apart, and one's events overtake another's: one
+ *   beyond the next waits for those before it (`early`), and so do meters of a run
+ *   that has yet to be opened. Where they do not come, the sync layer gives them up:
+ *   what waits is applied as far as it goes, and the run is `stale` until a new snapshot.
  * - `agent_waiting` of a run's open decisions is "the run is held"; the wait
  *   starts at the event that entered `held`. A person's `pause` makes a flagged
  *   card hold; a closed card offers nothing and nobody waits at it.
@@ -58,8 +60,27 @@ export interface TurnsForgotten {
   seqs: readonly number[];
 }
 
+/** Runs whose next event was waited for long enough. */
+export interface GapGivenUp {
+  type: "gap.given_up";
+  runs: readonly string[];
+}
+
 export type Frame =
-  Snapshot | BatchFrame | MetersFrame | Event | TurnsFetched | TurnsForgotten | AutofixesFetched;
+  | Snapshot
+  | BatchFrame
+  | MetersFrame
+  | Event
+  | TurnsFetched
+  | TurnsForgotten
+  | AutofixesFetched
+  | GapGivenUp;
+
+/** What came of a run before its time: events in order, and the newest meters. */
+interface Early {
+  readonly events: readonly Event[];
+  readonly meters: Meters | null;
+}
 
 export interface LiveState {
   readonly at: string | null;
@@ -70,6 +91,7 @@ export interface LiveState {
   /** Of one run's socket; empty on a board. By the turn's `seq`. */
   readonly turns: ReadonlyMap<number, TurnRow>;
   readonly seq: ReadonlyMap<string, number>;
+  readonly early: ReadonlyMap<string, Early>;
   readonly stale: ReadonlySet<string>;
 }
 
@@ -83,6 +105,7 @@ export const EMPTY: LiveState = {
   autofixes: new Map(),
   turns: new Map(),
   seq: new Map(),
+  early: new Map(),
   stale: new Set(),
 };
 
@@ -112,7 +135,9 @@ export function reduce(state: LiveState, frame: Frame): LiveState {
     case "turns.fetched":
       return { ...state, turns: withTurns(state.turns, frame.rows) };
     case "turns.forgotten":
-      return { ...state, turns: withoutTurns(state.turns, frame.seqs) };
+      return { ...state, turns: without(state.turns, frame.seqs) };
+    case "gap.given_up":
+      return frame.runs.reduce(giveUpWaiting, state);
     default:
       return takeEvent(state, frame);
   }
@@ -131,6 +156,7 @@ function startOver(state: LiveState, frame: Snapshot): LiveState {
     autofixes: state.autofixes,
     turns: state.turns,
     seq: new Map(frame.runs.map((run) => [run.id, frame.seq[run.id] ?? run.seq])),
+    early: new Map(), // committed before they were sent: the snapshot has them
     stale: new Set(),
   };
 }
@@ -161,13 +187,45 @@ function takeEvent(state: LiveState, event: Event): LiveState {
   if (event.run === null) return state;
   const known = state.seq.get(event.run);
   if (known !== undefined && event.seq <= known) return state;
-  const expected = known === undefined ? event.type === "run.opened" : event.seq === known + 1;
-  const next = {
-    ...state,
-    seq: put(state.seq, event.run, event.seq),
-    stale: expected ? state.stale : new Set(state.stale).add(event.run),
+  const isNext = known === undefined ? event.type === "run.opened" : event.seq === known + 1;
+  return isNext
+    ? takeWaiting(follow(state, event.run, event), event.run)
+    : wait(state, event.run, { event });
+}
+
+function follow(state: LiveState, runId: string, event: Event): LiveState {
+  const next = { ...state, seq: put(state.seq, runId, event.seq) };
+  return applyEvent(followHead(next, runId, event), runId, event);
+}
+
+function wait(
+  state: LiveState,
+  runId: string,
+  came: { event?: Event; meters?: Meters },
+): LiveState {
+  const { events, meters } = state.early.get(runId) ?? { events: [], meters: null };
+  const waiting = {
+    events: came.event ? [...events, came.event].sort((a, b) => a.seq - b.seq) : events,
+    meters: came.meters ?? meters,
   };
-  return applyEvent(followHead(next, event.run, event), event.run, event);
+  return { ...state, early: put(state.early, runId, waiting) };
+}
+
+/** A run went on: take what waited for it; what is still early waits again. */
+function takeWaiting(state: LiveState, runId: string): LiveState {
+  const waiting = state.early.get(runId);
+  if (!waiting) return state;
+  const { events, meters } = waiting;
+  const next = events.reduce(takeEvent, { ...state, early: without(state.early, [runId]) });
+  return meters ? takeMeters(next, { type: "meters", runs: { [runId]: meters } }) : next;
+}
+
+/** Meters alone leave no gap: they are of a run that is not shown. */
+function giveUpWaiting(state: LiveState, runId: string): LiveState {
+  const events = state.early.get(runId)?.events ?? [];
+  const stale = events.length > 0 ? new Set(state.stale).add(runId) : state.stale;
+  const early = without(state.early, [runId]);
+  return events.reduce((next, event) => follow(next, runId, event), { ...state, early, stale });
 }
 
 /** Take over what every event's head says of the run and its open decisions. */
@@ -457,14 +515,16 @@ function markTurn(state: LiveState, seq: number, detector: string): LiveState {
 }
 
 function takeMeters(state: LiveState, frame: MetersFrame): LiveState {
+  let next = state;
   const runs = new Map(state.runs);
   for (const [id, meters] of Object.entries(frame.runs)) {
     const row = runs.get(id);
+    if (!row) next = wait(next, id, { meters });
     if (!row || isOlder(meters, row)) continue;
     const last_turn_at = later(row.last_turn_at, meters.last_turn_at);
     runs.set(id, { ...row, ...meters, last_turn_at, tape: redraw(row, meters) });
   }
-  return { ...state, runs };
+  return { ...next, runs };
 }
 
 /** The socket joins before it reads: meters from before the snapshot may follow it. */
@@ -494,9 +554,9 @@ function withTurns(turns: LiveState["turns"], rows: readonly TurnRow[]): LiveSta
   return next;
 }
 
-function withoutTurns(turns: LiveState["turns"], seqs: readonly number[]): LiveState["turns"] {
-  const next = new Map(turns);
-  for (const seq of seqs) next.delete(seq);
+function without<K, V>(map: ReadonlyMap<K, V>, keys: readonly K[]): ReadonlyMap<K, V> {
+  const next = new Map(map);
+  for (const key of keys) next.delete(key);
   return next;
 }
 

@@ -25,6 +25,18 @@ describe("state fetched before, with its events applied, is the state fetched af
     expect(normal(lived)).toEqual(normal(reduce(EMPTY, after)));
   });
 
+  it.each(recorded)(
+    "whichever of two events comes first, in %s",
+    (_, { before, frames, after }) => {
+      const events = frames.flatMap((frame) => (frame.type === "batch" ? frame.events : [frame]));
+      const swapped = events.flatMap((_, i) => (i % 2 ? [] : events.slice(i, i + 2).reverse()));
+
+      const lived = swapped.reduce(reduce, reduce(EMPTY, before));
+
+      expect(normal(lived)).toEqual(normal(reduce(EMPTY, after)));
+    },
+  );
+
   it.skipIf(recorded.length > 0)("once the server's tests have recorded streams", () => {
     expect(recorded).toEqual([]);
   });

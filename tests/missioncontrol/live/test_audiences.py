@@ -63,6 +63,19 @@ async def test_the_first_is_told_at_once_and_what_comes_in_the_pause_together():
     assert it.pauses == [0.25, 0.25]
 
 
+async def test_meters_of_an_earlier_commit_that_come_later_take_nothing_back():
+    it = Clockwork()
+    await it.take(meters=of_turn(1))
+    stored = {"turns": 3, "judged_turns": 1, "tape": []}
+    judged = {"turns": 3, "judged_turns": 2, "tape": [[2, True]]}
+
+    await it.take(meters={"a": judged})
+    await it.take(meters={"a": stored})
+    await it.go_on()
+
+    assert json.loads(it.told[0][-1])["runs"] == {"a": judged}
+
+
 async def test_all_hear_the_same_text():
     it = Clockwork(sockets=3)
 

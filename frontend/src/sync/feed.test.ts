@@ -1,0 +1,83 @@
+/** A socket that tells what it is given: the feed asks for a snapshot only where something is lost. */
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { aRun, NOON, PROJECT } from "../fixtures/rows";
+import { Feed } from "./feed.svelte";
+import { GAP_MS } from "./gaps";
+
+class Socket {
+  static opened: Socket[] = [];
+  onmessage: (message: { data: string }) => void = () => undefined;
+  onclose: (event: { code: number }) => void = () => undefined;
+  constructor() {
+    Socket.opened.push(this);
+    queueMicrotask(() =>
+      this.tell({ type: "snapshot", at: NOON, runs: [aRun()], decisions: [], interventions: [] }),
+    );
+  }
+  tell(frame: object) {
+    this.onmessage({ data: JSON.stringify({ seq: {}, ...frame }) });
+  }
+  close() {
+    this.onmessage = () => undefined;
+  }
+}
+
+const turn = (seq: number) => ({
+  type: "turn.recorded",
+  run: "run-1",
+  project: PROJECT,
+  seq,
+  at: NOON,
+  by: "agent",
+  version: 1,
+  status: null,
+  turn_id: `${seq}`,
+  turn_seq: seq,
+  digest: "",
+  turn: null,
+});
+
+beforeEach(() => {
+  vi.useFakeTimers();
+  Socket.opened = [];
+  vi.stubGlobal("WebSocket", Socket);
+  vi.stubGlobal("location", { protocol: "http:", host: "here" });
+  vi.stubGlobal("document", { hidden: false, addEventListener() {}, removeEventListener() {} });
+  vi.stubGlobal("addEventListener", () => undefined);
+  vi.stubGlobal("removeEventListener", () => undefined);
+});
+afterEach(() => {
+  vi.useRealTimers();
+  vi.unstubAllGlobals();
+});
+
+async function opened() {
+  const feed = new Feed("/ws/projects/p/", { arrived() {}, refused() {} });
+  await vi.advanceTimersByTimeAsync(5_000);
+  const [socket] = Socket.opened;
+  if (!socket) throw new Error("no socket was opened");
+  return { feed, socket };
+}
+
+test("turns that overtook each other cost no snapshot", async () => {
+  const { feed, socket } = await opened();
+
+  for (const seq of [3, 2, 5, 6, 4]) {
+    socket.tell(turn(seq));
+    await vi.advanceTimersByTimeAsync(GAP_MS / 2);
+  }
+  await vi.advanceTimersByTimeAsync(10_000);
+
+  expect([feed.state.seq.get("run-1"), Socket.opened.length]).toEqual([6, 1]);
+});
+
+test("a turn that was lost costs one", async () => {
+  const { socket } = await opened();
+
+  socket.tell(turn(3));
+  await vi.advanceTimersByTimeAsync(GAP_MS / 2);
+  expect(Socket.opened.length).toBe(1);
+  await vi.advanceTimersByTimeAsync(10_000);
+
+  expect(Socket.opened.length).toBe(2);
+});
