@@ -85,7 +85,8 @@ class Repeat(Detector):
 
     def _series(self, history: History) -> Iterator[Signal]:
         """Find the shortest period among the calls, and among all turns."""
-        for steps in (history.calls, history.steps) if history.last.is_call else (history.steps,):
+        mixed = history.last.is_call and len(history.calls) < len(history.steps)
+        for steps in (history.calls, history.steps) if mixed else (history.steps,):
             for period in _PERIODS:
                 tail = _laps(steps, period)
                 if len(tail) < 2 * period or _is_one(tail):

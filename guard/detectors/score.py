@@ -193,9 +193,6 @@ def _find_earlier(
     between = _Between()
     # An action that shows another page moved something; an order in words asks.
     moves = not (step.failed or step.asks or step.runs) and bool(_targets(step))
-    is_new = step.looks_around and (
-        sum(old.agent == step.agent and old.is_call for old in before) <= _NEWCOMER
-    )
     for place in range(len(before) - 1, -1, -1):
         old = before[place]
         if not old.is_answered:
@@ -205,7 +202,7 @@ def _find_earlier(
             found = _relate(step, old)
             if found == "same":
                 found = between.same(step, was_repeated=bool(done[place].repeats))
-            if found and old.agent != step.agent and is_new:
+            if found and old.agent != step.agent and _is_newcomer(step, before):
                 found = _ELSEWHERE[found]
             if found and (not best[0] or GAINS.index(found) < GAINS.index(best[0])):
                 best = found, place
@@ -215,6 +212,11 @@ def _find_earlier(
             break  # it worked meanwhile
         between.take(old, is_again=is_again)
     return best
+
+
+def _is_newcomer(step: Step, before: Sequence[Step]) -> bool:
+    own = sum(old.agent == step.agent and old.is_call for old in before)
+    return step.looks_around and own <= _NEWCOMER
 
 
 def _can_repeat(step: Step) -> bool:

@@ -74,6 +74,21 @@ _TELLS_WHY = re.compile(
     r"|[Cc]annot |[Nn]ot found|[Nn]o such|does not exist|[Uu]nknown |[Ii]nvalid |[Dd]enied"
     r"|[Rr]efused"
 )
+_WHY_HINTS = (
+    "rror",
+    "ERROR",
+    "xception",
+    "ail",
+    "FAIL",
+    "annot ",
+    "ot found",
+    "o such",
+    "not exist",
+    "nknown ",
+    "nvalid ",
+    "enied",
+    "efused",
+)
 _NAMES_AND_NUMBERS = re.compile(
     r"'[^'\n]{0,80}'|\"[^\"\n]{0,80}\"|`[^`\n]{0,80}`|[^\s/\d_.\\]{0,100}+[/\d_.\\]\S*+|\b[a-z]+[A-Z]\w*"
 )
@@ -235,8 +250,11 @@ def _template(failure: str) -> str:
 
 def _tell_failure(text: str) -> str:
     lines = masked_lines(text)
+    hints = [hint for hint in _WHY_HINTS if hint in text]
     chosen: list[str] = []
     for line in lines:
+        if not any(map(line.__contains__, hints)):
+            continue
         if _TELLS_WHY.search(line) and not _looks_like_source(line) and line not in chosen:
             chosen.append(line)
             if len(chosen) == _ESSENTIAL_LINES:

@@ -59,6 +59,7 @@ _EXIT = re.compile(r"\s{0,4}<returncode>(-?\d{1,9})</returncode>\s*(?:<output>)?
 _PROMPT = re.compile(
     r"(?:\n?\(Open file: [^\n]*\))?\n?\(Current directory: [^\n]*\)(?:\n\S{0,40}[$#])?\s*\Z"
 )
+_PROMPT_HINT = "(Current directory: "
 # A reply without a command, sent back by the harness itself.
 _SENT_BACK = re.compile(
     r"\s{0,4}(?:\[ERROR\] You did not use a tool|Please always provide EXACTLY ONE action"
@@ -142,7 +143,9 @@ def reported(text: str) -> str:
     >>> reported("<returncode>2</returncode>\n<output>\nno such option\n</output>")
     'exit code 2\nno such option'
     """
-    text = _CLOSED.sub("", _PROMPT.sub("", text.partition(_SURROUNDINGS)[0]).rstrip()).rstrip()
+    text = text.partition(_SURROUNDINGS)[0]
+    text = _PROMPT.sub("", text) if _PROMPT_HINT in text else text
+    text = _CLOSED.sub("", text.rstrip()).rstrip()
     if ended := _EXIT.match(text):
         rest = text[ended.end() :].rpartition("</output>")[0] or text[ended.end() :]
         rest = rest.strip()
@@ -155,7 +158,9 @@ def _is_report(text: str) -> bool:
     if _ANSWERED.search(text[:_HEAD]):
         return False
     starts = _REPORTS.match(text) or _EXIT.match(text) or _SENT_BACK.match(text)
-    return starts is not None or _PROMPT.search(text[-_HEAD:]) is not None
+    return starts is not None or (
+        _PROMPT_HINT in text and _PROMPT.search(text[-_HEAD:]) is not None
+    )
 
 
 def _told(turn: Turn, call: _Call) -> Turn:
