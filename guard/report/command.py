@@ -6,7 +6,6 @@ import argparse
 import json
 import sys
 from collections.abc import Iterator
-from decimal import Decimal
 from pathlib import Path
 
 from guard.errors import GuardError
@@ -15,8 +14,9 @@ from guard.policy import DEFAULT_POLICY, Policy
 from guard.printing import printable, progress
 from guard.replay import choose_policy
 from guard.report.loops import Told, look_through
+from guard.report.page import as_page
 from guard.report.sessions import PLACES, find_sessions, usual_places
-from guard.report.totals import Found, Totals
+from guard.report.totals import Found, Totals, counted, dollars
 
 _USUAL_PLACES = ", ".join(f"~/{place}" for place in PLACES.values())
 
@@ -33,7 +33,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     which = parser.add_mutually_exclusive_group()
     which.add_argument("--preset", metavar="NAME", help="a preset of `guard replay`")
     which.add_argument("--policy", type=Path, metavar="FILE", help="a policy, JSON or TOML")
-    parser.add_argument("--json", action="store_true", help="one JSON object")
+    form = parser.add_mutually_exclusive_group()
+    form.add_argument("--json", action="store_true", help="one JSON object")
+    form.add_argument("--html", type=Path, metavar="FILE", help="a page with charts, in one file")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -49,7 +51,14 @@ def run(args: argparse.Namespace) -> int:
             return 2
     paths = args.paths or usual_places(Path.home())
     totals = add_up(paths, policy)
-    if args.json:
+    if args.html:
+        try:
+            args.html.write_text(as_page(totals), encoding="utf-8")
+        except OSError as error:
+            sys.stderr.write(f"guard report: {printable(str(args.html))}: {error.strerror}\n")
+            return 2
+        sys.stdout.write(f"Written to {printable(str(args.html))}\n")
+    elif args.json:
         sys.stdout.write(json.dumps(totals.as_mapping(), indent=1) + "\n")
     else:
         sys.stdout.write(as_text(totals))
@@ -90,43 +99,26 @@ def as_text(totals: Totals) -> str:
 
 
 def _headline(totals: Totals) -> str:
-    share = 100 * totals.wasted_turns / max(1, totals.turns)
-    lines = f"{_counted(totals.sessions, 'session')}, {_counted(totals.turns, 'turn')}"
-    lines += f", {_dollars(totals.usd)}\n" if totals.priced else "\n"
+    lines = f"{counted(totals.sessions, 'session')}, {counted(totals.turns, 'turn')}"
+    lines += f", {dollars(totals.usd)}\n" if totals.priced else "\n"
     if not totals.loops:
         return lines + "No loops found.\n"
-    where = f"{_counted(totals.loops, 'loop')} in {_counted(totals.looping, 'session')}"
-    lines += f"{where}: {_counted(totals.wasted_turns, 'turn')} wasted ({share:.1f} %)"
-    return lines + (f", {_dollars(totals.wasted_usd)}\n" if totals.priced else "\n")
+    where = f"{counted(totals.loops, 'loop')} in {counted(totals.looping, 'session')}"
+    lines += f"{where}: {counted(totals.wasted_turns, 'turn')} wasted ({totals.wasted_share:.1%})"
+    return lines + (f", {dollars(totals.wasted_usd)}\n" if totals.priced else "\n")
 
 
 def _not_counted(totals: Totals) -> str:
-    """Say what the figures leave out; nothing where they leave out nothing."""
-    whose = "its" if totals.unpriced == 1 else "their"
-    lines = [
-        (totals.unpriced, "session", f" without a known price: {whose} dollars are not counted"),
-        (totals.unpriced_calls, "model call", " of unknown price, not counted"),
-        (totals.malformed, "line", " that could not be read"),
-        (totals.skipped, "file", " without a session in a known form"),
-    ]
-    return "".join(f"  {_counted(n, what)}{how}\n" for n, what, how in lines if n)
-
-
-def _counted(number: int, what: str) -> str:
-    return f"{number:,} {what}" if number == 1 else f"{number:,} {what}s"
+    return "".join(f"  {line}\n" for line in totals.left_out())
 
 
 def _loop(number: int, found: Found) -> str:
     loop = found.loop
-    cost = "" if loop.usd is None else f", {_dollars(loop.usd)}"
+    cost = "" if loop.usd is None else f", {dollars(loop.usd)}"
     when = "" if loop.at is None else f" on {loop.at:%Y-%m-%d %H:%M}"
     call = f"     {printable(loop.call)}\n" if loop.call else ""
     path = printable(str(found.path), longest=400)
     return (
-        f"{number:3}. {_counted(loop.turns, 'turn')}{cost}: {printable(loop.summary)}\n{call}"
+        f"{number:3}. {counted(loop.turns, 'turn')}{cost}: {printable(loop.summary)}\n{call}"
         f"     turns {loop.first} to {loop.alarm}{when}: {path}\n"
     )
-
-
-def _dollars(amount: Decimal) -> str:
-    return f"${amount:.2f}" if amount >= 1 or not amount else f"${amount:.4f}"

@@ -52,6 +52,7 @@ class Session:
         usd: What they cost; None: not one model call could be priced.
         unpriced_calls: Model calls with tokens and no known price.
         malformed: Lines that could not be read.
+        began: When its first turn was; None: it tells no time.
     """
 
     run: str
@@ -60,6 +61,7 @@ class Session:
     unpriced_calls: int
     malformed: int
     loops: tuple[Loop, ...]
+    began: datetime | None = None
 
 
 @dataclass(slots=True)
@@ -98,6 +100,7 @@ def look_through(
         unpriced_calls=sum(map(_is_unpriced, costs, recording.turns)),
         malformed=recording.malformed,
         loops=tuple(loops),
+        began=next((t.ts for t in recording.turns if t and t.ts), None),
     )
 
 

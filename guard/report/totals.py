@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import heapq
 from dataclasses import dataclass, field
+from datetime import UTC, date, datetime
 from decimal import Decimal
 from itertools import count
 from pathlib import Path
@@ -40,6 +41,16 @@ class Found:
 
 
 @dataclass(slots=True)
+class Day:
+    """What the sessions that began on a day come to; a loop counts where it began."""
+
+    turns: int = 0
+    wasted_turns: int = 0
+    usd: Decimal = field(default_factory=Decimal)
+    wasted_usd: Decimal = field(default_factory=Decimal)
+
+
+@dataclass(slots=True)
 class Totals:
     """What all sessions come to.
 
@@ -48,6 +59,7 @@ class Totals:
         unpriced: Sessions without one: their dollars are in no figure here.
         unpriced_calls: Model calls with tokens and no known price, in any session.
         skipped: Files that hold no session in a known form, or cannot be read.
+        days: By the day in UTC; sessions that tell no time are in none.
     """
 
     sessions: int = 0
@@ -64,6 +76,7 @@ class Totals:
     malformed: int = 0
     skipped: int = 0
     by_detector: dict[str, int] = field(default_factory=dict)
+    days: dict[date, Day] = field(default_factory=dict)
     _worst: list[tuple[Decimal, int, int, Found]] = field(default_factory=list)
     _order: count[int] = field(default_factory=lambda: count(0, -1))
 
@@ -77,8 +90,26 @@ class Totals:
         self.unpriced += session.usd is None
         self.usd += session.usd or 0
         self.looping += bool(session.loops)
+        if session.began is not None:
+            self._add_day(session, session.began)
         for loop in session.loops:
             self._add_loop(loop, Found(loop=loop, path=path, run=session.run))
+
+    @property
+    def wasted_share(self) -> float:
+        """The part of all turns that was wasted, 0 to 1."""
+        return self.wasted_turns / max(1, self.turns)
+
+    def left_out(self) -> list[str]:
+        """Say what the figures leave out, a line each."""
+        whose = "its" if self.unpriced == 1 else "their"
+        lines = [
+            (self.unpriced, "session", f" without a known price: {whose} dollars are not counted"),
+            (self.unpriced_calls, "model call", " of unknown price, not counted"),
+            (self.malformed, "line", " that could not be read"),
+            (self.skipped, "file", " without a session in a known form"),
+        ]
+        return [f"{counted(n, what)}{how}" for n, what, how in lines if n]
 
     @property
     def worst(self) -> list[Found]:
@@ -104,6 +135,15 @@ class Totals:
             "worst": [found.as_row() for found in self.worst],
         }
 
+    def _add_day(self, session: Session, began: datetime) -> None:
+        day = self.days.setdefault(_day_of(began), Day())
+        day.turns += session.turns
+        day.usd += session.usd or 0
+        for loop in session.loops:
+            day = self.days.setdefault(_day_of(loop.at or began), Day())
+            day.wasted_turns += loop.turns
+            day.wasted_usd += loop.usd or 0
+
     def _add_loop(self, loop: Loop, found: Found) -> None:
         self.loops += 1
         self.wasted_turns += loop.turns
@@ -116,6 +156,24 @@ class Totals:
             heapq.heappush(self._worst, rank)
         else:
             heapq.heappushpop(self._worst, rank)
+
+
+def _day_of(moment: datetime) -> date:
+    return moment.astimezone(UTC).date()
+
+
+def counted(number: int, what: str) -> str:
+    """Write a number of things.
+
+    >>> counted(1, "turn"), counted(1200, "turn")
+    ('1 turn', '1,200 turns')
+    """
+    return f"{number:,} {what}" if number == 1 else f"{number:,} {what}s"
+
+
+def dollars(amount: Decimal) -> str:
+    """Write dollars to the cent, less than one to a hundredth of it."""
+    return f"${amount:,.2f}" if amount >= 1 or not amount else f"${amount:.4f}"
 
 
 def money(amount: Decimal | None) -> str | None:

@@ -3,7 +3,10 @@ from __future__ import annotations
 import io
 import json
 import os
+import re
+from datetime import UTC, datetime, timedelta
 from decimal import Decimal
+from html import escape
 from pathlib import Path
 from typing import Any
 
@@ -12,13 +15,16 @@ import pytest
 from guard.cli import main
 from guard.formats import Recording
 from guard.printing import printable, progress
-from guard.report.loops import Told, look_through
+from guard.report.loops import Loop, Session, Told, look_through
+from guard.report.page import as_page
 from guard.report.sessions import usual_places
+from guard.report.totals import Totals
 from guard.turn import Turn, Usage
 from tests.guard import transcripts
 from tests.guard.build import a_call, a_message, a_user
 from tests.guard.transcripts import write_lines
 
+NOON = datetime(2026, 9, 21, 12, tzinfo=UTC)
 FAILING = a_call("Bash", error="boom", command="make")
 
 
@@ -289,3 +295,100 @@ def test_a_pipe_sees_no_bar():
 
     assert list(progress("abc", total=3, what="sessions", out=out)) == ["a", "b", "c"]
     assert out.getvalue() == ""
+
+
+# --- as a page -------------------------------------------------------------------
+
+
+def a_session(*loops: Loop, turns: int = 10, usd: str | None = "2", began: datetime | None = NOON):
+    return Session(
+        run="r",
+        turns=turns,
+        usd=None if usd is None else Decimal(usd),
+        unpriced_calls=0,
+        malformed=0,
+        loops=loops,
+        began=began,
+    )
+
+
+def a_loop(*, turns: int = 3, usd: str | None = "0.5", at: datetime | None = NOON, **fields: str):
+    said = {"detector": "repeat", "summary": "Identical output 3 times", "call": "make", **fields}
+    cost = None if usd is None else Decimal(usd)
+    return Loop(first=1, alarm=3, turns=turns, usd=cost, at=at, **said)
+
+
+def page_of(*sessions: Session) -> str:
+    totals = Totals()
+    for session in sessions:
+        totals.add(session, Path("one.jsonl"))
+    return as_page(totals)
+
+
+def test_a_page_says_what_the_text_says(sessions, tmp_path, capsys):
+    page = tmp_path / "loops.html"
+    assert report(sessions, "--html", page) == 0
+    assert capsys.readouterr().out == f"Written to {page}\n"
+    told = as_json(capsys, sessions)
+
+    shown = page.read_text()
+    for loop in told["worst"]:
+        assert escape(loop["summary"]) in shown
+    assert f"<dd>{told['loops']:,}</dd>" in shown
+
+
+def test_a_page_loads_nothing_and_runs_nothing(sessions, tmp_path):
+    report(sessions, "--html", tmp_path / "loops.html")
+    shown = (tmp_path / "loops.html").read_text()
+
+    assert not re.search(r"<script|src=|href=|url\(|@import|https?:", shown)
+
+
+def test_what_an_agent_wrote_is_text_on_the_page_never_markup():
+    hostile = "<script>alert(1)</script><img src=x onerror=alert(1)>"
+
+    shown = page_of(a_session(a_loop(call=hostile, summary=hostile)))
+
+    assert "<script" not in shown
+    assert "<img" not in shown
+    assert escape(hostile) in shown
+
+
+def test_a_bar_is_a_day_with_its_wasted_part():
+    shown = page_of(a_session(a_loop()), a_session(began=NOON + timedelta(days=2)))
+
+    assert re.findall(r"<title>(\d.*?)</title>", shown) == [
+        "21 Sep: $0.5000 wasted of $2.00",
+        "22 Sep: $0.00 wasted of $0.00",
+        "23 Sep: $0.00 wasted of $2.00",
+    ]
+
+
+def test_bars_become_weeks_and_months_before_they_become_hairs():
+    def headings(days):
+        return re.search(r"<h2>Dollars a (\w+)</h2>", page_of(a_session(), a_session(began=days)))
+
+    assert headings(NOON + timedelta(days=60))[1] == "day"
+    assert headings(NOON + timedelta(days=100))[1] == "week"
+    assert headings(NOON + timedelta(days=1000))[1] == "month"
+
+
+def test_where_most_sessions_have_no_price_turns_are_drawn():
+    shown = page_of(a_session(a_loop(usd=None), usd=None), a_session(a_loop(usd=None), usd=None))
+
+    assert "<h2>Turns a day</h2>" in shown
+    assert "3 turns wasted of 10 turns" not in shown  # both of one day
+    assert "6 turns wasted of 20 turns" in shown
+    assert "Wasted dollars" not in shown
+
+
+def test_sessions_that_tell_no_time_have_figures_and_no_chart():
+    shown = page_of(a_session(a_loop(at=None), began=None))
+
+    assert "<h2>Dollars a" not in shown
+    assert "Wasted turns" in shown
+
+
+def test_a_page_that_cannot_be_written_is_said_to_be_one(sessions, tmp_path, capsys):
+    assert report(sessions, "--html", tmp_path / "nowhere" / "loops.html") == 2
+    assert "No such file or directory" in capsys.readouterr().err

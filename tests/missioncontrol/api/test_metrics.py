@@ -1,5 +1,7 @@
 """What Prometheus scrapes, and who may."""
 
+import json
+import re
 from datetime import timedelta
 
 import pytest
@@ -8,6 +10,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from missioncontrol.clock import now
 from missioncontrol.runs.lifecycle import Status
 from tests.build import a_run, a_stuck_run
+from tests.installations import ROOT
 from tests.missioncontrol.notify.build import a_channel
 
 TOKEN = "only for tests"
@@ -78,3 +81,16 @@ def test_it_tells_how_people_are_reached(client, project):
     assert found["missioncontrol_deliveries", "failed"] == 0
     assert found["missioncontrol_channels_disabled",] == 1
     assert found["missioncontrol_delivery_oldest_due_seconds",] >= 300
+
+
+def test_the_dashboard_of_the_docs_asks_for_what_there_is_and_shows_all_of_it(client, project):
+    there = {name for name, *_ in read(scrape(client)) if name.startswith("missioncontrol_")}
+
+    asked = set()
+    for panel in json.loads((ROOT / "docs/grafana.json").read_text())["panels"]:
+        for target in panel["targets"]:
+            asked.update(re.findall(r"missioncontrol_\w+", target["expr"]))
+            for words in re.findall(r'status=~?"([\w|]+)"', target["expr"]):
+                assert set(words.split("|")) <= {*Status}
+
+    assert asked == there

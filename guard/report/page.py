@@ -1,0 +1,269 @@
+"""The report as one HTML file: its charts are drawn in it, and it loads nothing. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import date, timedelta
+from decimal import Decimal
+from html import escape
+
+from guard.report.totals import Day, Found, Totals, counted, dollars
+
+MOST_BARS = 62
+WIDTH, HEIGHT = 880, 130
+SEEN_AS = {
+    "budget": "Budget used up",
+    "repeat": "The same calls again",
+    "errors": "The same failure again",
+    "stagnation": "Questions that taught nothing",
+    "talk": "Messages without anything new",
+    "stall": "No progress, by the stuck score",
+}
+STYLE = """
+:root {
+  color-scheme: light dark;
+  --bg: #fff; --panel: #f6f7f8; --line: #dfe2e6; --ink: #16181c; --ink-2: #575d68;
+  --bar: #b9c0ca; --wasted: #a35400;
+}
+@media (prefers-color-scheme: dark) {
+  :root {
+    --bg: #0c0d0f; --panel: #131417; --line: #24262b; --ink: #f2f3f5; --ink-2: #b0b4bd;
+    --bar: #4a505b; --wasted: #ffad33;
+  }
+}
+* { box-sizing: border-box; }
+body {
+  margin: 0 auto; padding: 2rem 1.25rem 4rem; max-width: 60rem;
+  background: var(--bg); color: var(--ink);
+  font: 0.9375rem/1.5 system-ui, sans-serif; font-variant-numeric: tabular-nums;
+}
+h1 { font-size: 1.375rem; margin: 0 0 0.25rem; }
+h2 { font-size: 1.0625rem; margin: 2.5rem 0 0.75rem; }
+p { margin: 0.25rem 0; }
+.quiet { color: var(--ink-2); font-size: 0.8125rem; }
+dl {
+  display: grid; grid-template-columns: repeat(auto-fit, minmax(10rem, 1fr));
+  gap: 0.75rem; margin: 1.5rem 0 0;
+}
+dl div {
+  padding: 0.75rem 1rem; background: var(--panel);
+  border: 1px solid var(--line); border-radius: 0.625rem;
+}
+dt { color: var(--ink-2); font-size: 0.8125rem; }
+dd { margin: 0; font-size: 1.75rem; font-weight: 600; line-height: 1.3; }
+svg { display: block; width: 100%; }
+.axes { position: relative; display: flex; justify-content: space-between; }
+.all { fill: var(--bar); } .wasted { fill: var(--wasted); } .axis { stroke: var(--line); }
+.key { display: inline-block; width: 0.75rem; height: 0.75rem; margin: 0 0.375rem 0 0; }
+.key.all { background: var(--bar); margin-left: 0.75rem; }
+.key.wasted { background: var(--wasted); }
+.scroll { overflow-x: auto; }
+table { border-collapse: collapse; width: 100%; }
+th { text-align: left; color: var(--ink-2); font-size: 0.75rem; font-weight: 500; }
+th, td { padding: 0.5rem 0.75rem 0.5rem 0; border-bottom: 1px solid var(--line); }
+td { vertical-align: top; }
+td.n, th.n { text-align: right; white-space: nowrap; padding-right: 0; padding-left: 0.75rem; }
+td.part { width: 45%; vertical-align: middle; }
+code {
+  color: var(--ink-2); font: 0.8125rem/1.5 ui-monospace, monospace; overflow-wrap: anywhere;
+}
+"""
+
+
+def as_page(totals: Totals) -> str:
+    """Draw what all sessions come to."""
+    body = [
+        "<h1>Loops in recorded sessions</h1>",
+        f'<p class="quiet">{_scope(totals)}</p>',
+        _figures(totals),
+        _over_time(totals),
+        _by_detector(totals),
+        _worst(totals),
+        _left_out(totals.left_out()),
+    ]
+    return (
+        '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+        f"<title>Loops in recorded sessions</title>\n<style>{STYLE}</style>\n</head>\n<body>\n"
+        + "\n".join(part for part in body if part)
+        + "\n</body>\n</html>\n"
+    )
+
+
+def _scope(totals: Totals) -> str:
+    days = sorted(totals.days)
+    if not days:
+        return ""
+    first, last = (f"{day.day} {day:%B %Y}" for day in (days[0], days[-1]))
+    return f"Sessions from {first} to {last}." if first != last else f"Sessions of {first}."
+
+
+def _figures(totals: Totals) -> str:
+    share = f"{totals.wasted_share:.1%} of all turns"
+    figures = [
+        ("Sessions", f"{totals.sessions:,}", f"{counted(totals.turns, 'turn')}"),
+        ("Loops", f"{totals.loops:,}", f"in {counted(totals.looping, 'session')}"),
+        ("Wasted turns", f"{totals.wasted_turns:,}", share),
+    ]
+    if totals.priced:
+        spent = f"of {dollars(totals.usd)}"
+        figures.append(("Wasted dollars", dollars(totals.wasted_usd), spent))
+    shown = "".join(
+        f"<div><dt>{name}</dt><dd>{figure}</dd><small class=quiet>{beside}</small></div>"
+        for name, figure, beside in figures
+    )
+    return f"<dl>{shown}</dl>"
+
+
+# --- over time -------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class _Bar:
+    label: str
+    all: Decimal
+    wasted: Decimal
+
+
+def _over_time(totals: Totals) -> str:
+    if not totals.days:
+        return ""
+    in_dollars = totals.priced > totals.unpriced
+    unit = "Dollars" if in_dollars else "Turns"
+    step, bars = _bars(totals.days, in_dollars=in_dollars)
+    key = (
+        '<p class="quiet"><span class="key wasted"></span>wasted in loops'
+        '<span class="key all"></span>everything else</p>'
+    )
+    return f"<h2>{unit} a {step}</h2>{key}{_columns(bars, in_dollars=in_dollars)}"
+
+
+def _bars(days: dict[date, Day], *, in_dollars: bool) -> tuple[str, list[_Bar]]:
+    """Add days up until they can be told apart: to weeks, then to months."""
+    first, last = min(days), max(days)
+    for step, begins in (("day", _the_day), ("week", _its_week), ("month", _its_month)):
+        every = sorted({begins(first + timedelta(n)) for n in range((last - first).days + 1)})
+        if len(every) <= MOST_BARS or step == "month":
+            break
+    added = {moment: [Decimal(0), Decimal(0)] for moment in every}
+    for moment, day in days.items():
+        of_it = added[begins(moment)]
+        of_it[0] += day.usd if in_dollars else day.turns
+        of_it[1] += day.wasted_usd if in_dollars else day.wasted_turns
+    return step, [_Bar(_label(moment, step), *sums) for moment, sums in added.items()]
+
+
+def _label(moment: date, step: str) -> str:
+    return f"{moment:%b %Y}" if step == "month" else f"{moment.day} {moment:%b}"
+
+
+def _the_day(moment: date) -> date:
+    return moment
+
+
+def _its_week(moment: date) -> date:
+    return moment - timedelta(moment.weekday())
+
+
+def _its_month(moment: date) -> date:
+    return moment.replace(day=1)
+
+
+def _columns(bars: Sequence[_Bar], *, in_dollars: bool) -> str:
+    most = max((bar.all for bar in bars), default=Decimal(0)) or Decimal(1)
+    pitch = WIDTH / len(bars)
+    wide = min(pitch * 0.75, 40)
+    drawn = []
+    for place, bar in enumerate(bars):
+        left = place * pitch + (pitch - wide) / 2
+        whole, wasted = (float(part / most) * HEIGHT for part in (bar.all, bar.wasted))
+        amounts = [_amount(part, in_dollars) for part in (bar.wasted, bar.all)]
+        drawn.append(
+            f"<g><title>{bar.label}: {amounts[0]} wasted of {amounts[1]}</title>"
+            + _column("all", left, HEIGHT - whole, wide, whole - wasted)
+            + _column("wasted", left, HEIGHT - wasted, wide, wasted)
+            + "</g>"
+        )
+    labels = [f"<span>{bars[place].label}</span>" for place in _spread(len(bars), most=7)]
+    return (
+        f'<p class="quiet">{_amount(most, in_dollars)}</p>'
+        f'<svg viewBox="0 0 {WIDTH} {HEIGHT}" height="{HEIGHT}" preserveAspectRatio="none" '
+        'role="img" aria-label="Wasted, and the rest">'
+        f'<line class="axis" x1="0" x2="{WIDTH}" y1="{HEIGHT}" y2="{HEIGHT}"/>'
+        f'{"".join(drawn)}</svg><p class="quiet axes">{"".join(labels)}</p>'
+    )
+
+
+def _column(kind: str, x: float, y: float, width: float, height: float) -> str:
+    return (
+        f'<rect class="{kind}" x="{x:.1f}" y="{y:.1f}" '
+        f'width="{width:.1f}" height="{max(0.0, height):.1f}"/>'
+    )
+
+
+def _spread(number: int, *, most: int) -> list[int]:
+    """Give places from the first to the last, so far apart that labels do not touch."""
+    shown = min(number, most)
+    return [round(one * (number - 1) / max(1, shown - 1)) for one in range(shown)]
+
+
+def _amount(amount: Decimal, in_dollars: bool) -> str:
+    return dollars(amount) if in_dollars else counted(int(amount), "turn")
+
+
+# --- what was seen ---------------------------------------------------------------
+
+
+def _by_detector(totals: Totals) -> str:
+    if not totals.by_detector:
+        return "<h2>No loops found</h2>" if totals.sessions else ""
+    ranked = sorted(totals.by_detector.items(), key=lambda one: (-one[1], one[0]))
+    most = ranked[0][1]
+    rows = "".join(
+        f"<tr><td>{escape(SEEN_AS.get(name, name))}</td>"
+        f'<td class="part">{_share(number / most)}'
+        f'</td><td class="n">{number:,}</td></tr>'
+        for name, number in ranked
+    )
+    return f"<h2>How they were noticed</h2><table>{rows}</table>"
+
+
+def _share(part: float) -> str:
+    return (
+        '<svg viewBox="0 0 100 8" preserveAspectRatio="none" height="8" aria-hidden="true">'
+        f"{_column('wasted', 0, 0, 100 * part, 8)}</svg>"
+    )
+
+
+def _worst(totals: Totals) -> str:
+    if not totals.worst:
+        return ""
+    cost = '<th class="n">Dollars</th>' if totals.priced else ""
+    rows = "".join(_row(found, with_cost=bool(totals.priced)) for found in totals.worst)
+    return (
+        "<h2>What wasted most</h2><div class=scroll><table><thead><tr><th>What repeated</th>"
+        f'<th>Where</th><th class="n">Turns</th>{cost}</tr></thead>{rows}</table></div>'
+    )
+
+
+def _row(found: Found, *, with_cost: bool) -> str:
+    loop = found.loop
+    call = f"<br><code>{escape(loop.call[:400])}</code>" if loop.call else ""
+    when = f"{loop.at.day} {loop.at:%b %Y, %H:%M}, " if loop.at else ""
+    cost = "unpriced" if loop.usd is None else dollars(loop.usd)
+    return (
+        f"<tr><td>{escape(loop.summary)}{call}</td>"
+        f"<td><code>{escape(found.path.name)}</code><br>"
+        f'<span class="quiet">{when}turns {loop.first} to {loop.alarm}</span></td>'
+        f'<td class="n">{loop.turns:,}</td>'
+        + (f'<td class="n">{cost}</td>' if with_cost else "")
+        + "</tr>"
+    )
+
+
+def _left_out(lines: Sequence[str]) -> str:
+    if not lines:
+        return ""
+    items = "".join(f"<li>{escape(line)}</li>" for line in lines)
+    return f'<h2>Left out</h2><ul class="quiet">{items}</ul>'
