@@ -102,6 +102,8 @@ class Engine:
             self._turns += 1
             seq = self._number(turn)
             read = self._reader.take(turn, seq)
+            if read.earlier:
+                self._reread(read.earlier)
             if read.kind in _WORDS:
                 return self._assessed(turn, self._take_words(read))
             shown = read.turn
@@ -176,6 +178,12 @@ class Engine:
             self._emit(Reset(why="user"))
         self._terms.note(words_in(turn.content or ""), self._turns)
         return Assessment(seq=self._number(turn), score=0.0, changed=read.kind is Kind.PERSON)
+
+    def _reread(self, attempts: Sequence[Turn]) -> None:
+        """Remember attempts in the place of the words they were taken for."""
+        self._history.clear()
+        for attempt in attempts:
+            self._remember(self._read(attempt, None, 0)[0], None)
 
     def _number(self, turn: Turn) -> int:
         return turn.seq if turn.seq is not None else self._turns - 1

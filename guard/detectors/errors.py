@@ -17,7 +17,7 @@ from guard.detectors.base import (
 from guard.policy import Policy
 from guard.reading.arguments import ALIKE, NEAR
 from guard.reading.step import Step
-from guard.reading.terms import NEWS
+from guard.reading.terms import NEWS, same_but_quoted, words_in
 from guard.signals import Kind, Signal
 
 _PATIENCE = 3
@@ -117,11 +117,21 @@ def _near(same: Sequence[Step]) -> list[Step]:
 
 def _refusals(row: Sequence[Step]) -> list[Step]:
     """The same short refusal, whatever is asked."""
-    template = row[-1].template
-    if not template or _is_one_request(row):
+    newest = row[-1]
+    if not newest.template or _is_one_request(row):
         return []
-    same = tail_of(row, lambda step: step.template == template)
+    same = tail_of(row, lambda step: _is_of_one_sort(step, newest))
     return same if len({step.verb for step in same}) > 1 else []
+
+
+def _is_of_one_sort(step: Step, newest: Step) -> bool:
+    """The same failure, without names and what each quotes of its own request."""
+    if step.template is None or newest.template is None:
+        return False
+    if step.template == newest.template:
+        return True
+    told, again = words_in(step.template), words_in(newest.template)
+    return told != again and same_but_quoted(told, step.words, again, newest.words)
 
 
 def _variants(calls: Sequence[Step]) -> list[Step]:

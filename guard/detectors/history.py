@@ -47,6 +47,7 @@ class History:
         steps: Every remembered step.
         calls: The tool calls among them.
         weights: What each step does to the stuck score.
+        can_act: A call was made, since whenever.
         evidence: What adds up that the newest step's agent is stuck (`add_up`).
         last: The newest step; there is none before the first.
     """
@@ -59,6 +60,7 @@ class History:
         self.calls: list[Step] = []
         self.weights: list[Weight] = []
         self.evidence = 0.0
+        self.can_act = False
         self._own: dict[str, Own] = {}
         self._proposed = 0
 
@@ -101,6 +103,7 @@ class History:
         self._own.setdefault(step.agent, own).take(step)
         if step.is_call:
             self.calls.append(step)
+            self.can_act = True
         if len(self.steps) > self._span:
             self._drop_oldest()
         self.evidence = self._weigh_all()
@@ -124,13 +127,13 @@ class History:
         return next((place for place in places if self.steps[place].seq == seq), None)
 
     def put(self, index: int, step: Step) -> None:
-        """Replace a proposed step by its completion, which has its number."""
+        """Replace a step by its completion, which has its number."""
         old = self.steps[index]
         self._proposed += step.proposed - old.proposed
         self.steps[index] = step
         self.last = self.steps[-1]
         self.weights[index] = weigh(step, self.steps[:index], self.weights)
-        if step is self.last and step.is_call and old.agent == step.agent:
+        if step is self.last and step.is_call and old.is_call and old.agent == step.agent:
             self.calls[-1] = step
             self._own[step.agent].complete(step)
         else:

@@ -55,7 +55,12 @@ class Talk(Detector):
             return self._chants(newest, newest.chant)
         talk = last_talk(history.steps)
         return surest(
-            (self._talks(history, talk), self._reworded(history), self._passed(history, talk))
+            (
+                self._talks(history, talk),
+                self._idles(history, talk),
+                self._reworded(history),
+                self._passed(history, talk),
+            )
         )
 
     def _chants(self, step: Step, chant: str) -> Signal:
@@ -75,6 +80,15 @@ class Talk(Detector):
             return None
         summary = f"It sent {empty} messages in a row and said nothing new in them."
         return self.signal(Kind.MONOLOGUE, own[-empty:], summary, limit=messages)
+
+    def _idles(self, history: History, talk: Sequence[Step]) -> Signal | None:
+        """Look for an agent that can act, is told to go on again and again, and only talks."""
+        newest = history.last
+        own = tail_of(talk, lambda step: step.nudged and step.agent == newest.agent)
+        if not own or not history.can_act or count_on(own):
+            return None
+        summary = f"It was told to go on {len(own)} times and did nothing but talk."
+        return self.signal(Kind.MONOLOGUE, own, summary, limit=_MACHINE)
 
     def _limits(self, history: History, talk: Sequence[Step]) -> tuple[float, float, int]:
         """Give what still counts as nothing new, and in how many messages."""

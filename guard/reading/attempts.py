@@ -18,8 +18,8 @@ from typing import NamedTuple
 
 from guard.reading.messages import terms_of
 from guard.reading.outcome import looks_failed
-from guard.reading.terms import texts_in
-from guard.reading.written import as_call, is_report, reported, shown_call
+from guard.reading.terms import same_but_quoted, texts_in, words_in
+from guard.reading.written import ACT, as_call, is_report, reported, shown_call
 from guard.turn import Role, Turn
 
 SUBMISSION = "hand in"
@@ -31,6 +31,8 @@ _MOST_NAMES = 1000
 _LONGEST_CALL = 100_000
 _LONGEST_ROUTE = 160
 _REMEMBERED = 8
+_SAME_REPLIES = 3
+"""Who says the same to so many different messages is a machine."""
 _LONG_AGO = 1000
 _LONGEST = 4000
 _SHORT = 200
@@ -82,12 +84,15 @@ class ReadTurn(NamedTuple):
         turn: The turn; of an answer, the call it answers with what came of it.
         call: Of an answer, the number of the call's turn.
         times: Of a refusal, how often it was message, this time included.
+        earlier: Attempts that were taken for words so far, oldest first: only now it
+            is clear that a machine answers what is said.
     """
 
     kind: Kind
     turn: Turn
     call: int | None = None
     times: int = 0
+    earlier: tuple[Turn, ...] = ()
 
 
 class TurnReader:
@@ -114,11 +119,16 @@ class TurnReader:
         self._blanks = 0
         # A message showed a command; and the harness carries out what is shown.
         self._shows, self._carries_out = False, False
+        # What was said last, what was answered to each message, and whether by a machine.
+        self._said: Turn | None = None
+        self._replies: deque[_Reply] = deque(maxlen=_REMEMBERED)
+        self._is_machine = False
 
     def clear(self, *, messages: bool = False) -> None:
         """Forget the open calls: a person stepped in; and the user's `messages`."""
         if messages:
             self._messages.clear()
+            self._replies.clear()
         self._open.clear()
         self._was_answered = False
 
@@ -139,10 +149,12 @@ class TurnReader:
         answered = self._answer(turn)
         if answered is not None:
             return answered
-        if self._carries_out_first(turn) or self._is_route(turn) or _is_to_do_list(turn):
+        if self._is_route(turn) or _is_to_do_list(turn):
             return ReadTurn(Kind.NOISE, turn)
         self._last_agent = turn.agent
         self._note(turn, seq)
+        is_said = turn.role is Role.ASSISTANT and turn.tool is None
+        self._said = replace(turn, seq=seq) if is_said and not self._open else None
         return ReadTurn(Kind.ACTION, turn)
 
     # --- calls and their answers ------------------------------------------------
@@ -154,13 +166,6 @@ class TurnReader:
         call = shown_call(turn)
         self._shows = call is not None
         return call if call is not None and self._carries_out else turn
-
-    def _carries_out_first(self, turn: Turn) -> bool:
-        """Tell the first report on a command that was read as a message."""
-        if not self._shows or self._carries_out:
-            return False
-        self._carries_out = is_report(turn) or (turn.role is Role.TOOL and turn.tool is None)
-        return self._carries_out
 
     def _note(self, turn: Turn, seq: int) -> None:
         """Remember a call without a result, by its number."""
@@ -179,8 +184,11 @@ class TurnReader:
 
     def _answer(self, turn: Turn) -> ReadTurn | None:
         """Read a tool's or another agent's turn as what came of an open call."""
-        if not self._open or turn.is_proposed or turn.args:
+        if turn.is_proposed or turn.args:
             return None
+        if not self._open:
+            is_told = self._shows if is_report(turn) else turn.role is Role.TOOL and not turn.tool
+            return self._reply(turn) if is_told else None
         if turn.role is Role.TOOL or is_report(turn):
             place = next((at for at, call in enumerate(self._open) if _fits(turn, call)), None)
         else:
@@ -203,6 +211,34 @@ class TurnReader:
         told = replace(call, result=result and reported(result), error=answer.error)
         return ReadTurn(Kind.ANSWER, told, call.seq)
 
+    def _reply(self, turn: Turn) -> ReadTurn | None:
+        """Read what a machine says to a message as what came of the message: it was an act.
+
+        A game or a harness answers what an agent writes, without any tool. In the user's
+        name it is known by its words: the same said to different messages, but for what
+        it quotes of each. One and the same request to go on is no answer.
+        """
+        said, self._said = self._said, None
+        if said is None or not turn.content:
+            return None
+        reply = _Reply.of(said, turn.content)
+        alike = [one for one in self._replies if reply.is_like(one)]
+        is_fixed = any(one.attempt.result == reply.attempt.result for one in alike)
+        self._replies.append(reply)
+        if is_complaint := bool(alike) and _complains(turn.content):
+            for one in (*alike, reply):  # the same complaint: nothing came of these
+                one.attempt = replace(one.attempt, error=one.attempt.result)
+        if turn.role is not Role.USER or is_report(turn):
+            self._carries_out = self._carries_out or self._shows
+        elif not self._is_machine:
+            told = {str(one.attempt.args) for one in (*alike, reply)}
+            if len(told) < _SAME_REPLIES or (is_fixed and not is_complaint):
+                return None
+            self._is_machine = True
+            earlier = tuple([one.attempt for one in self._replies][:-1])
+            return ReadTurn(Kind.ANSWER, reply.attempt, said.seq, earlier=earlier)
+        return ReadTurn(Kind.ANSWER, reply.attempt, said.seq)
+
     def _is_route(self, turn: Turn) -> bool:
         """Tell a line that only names who is next."""
         if turn.tool is not None or turn.result or len(turn.content or "") > _LONGEST_ROUTE:
@@ -216,7 +252,9 @@ class TurnReader:
         said = turn.content or ""
         if not said.strip() or _NOTICE.match(said):
             return ReadTurn(Kind.NOISE, turn)
-        message = _UserMessage.of(said, seq)
+        if not self._action and (replied := self._reply(turn)) is not None:
+            return replied
+        message = _UserMessage.of(said, seq, self._last_agent)
         before = [one for one in self._messages if seq - one.at <= _LONG_AGO]
         again = [one for one in before if message.repeats(one)]
         if not again and self._is_awaited():
@@ -224,13 +262,22 @@ class TurnReader:
             return self._close(len(self._open) - 1, turn)
         self._messages.append(message)
         action, self._action = self._action, False
-        if again and not action:
+        if again and not (action and message.terms):
             return ReadTurn(Kind.NUDGE, turn)
         if message.complains and again:
-            return ReadTurn(Kind.REFUSAL, self._as_submission(turn), times=len(again) + 1)
-        if message.complains and any(message.insists(one) for one in before):
-            return ReadTurn(Kind.NOISE, turn)  # still about the same: nothing starts afresh
-        return ReadTurn(Kind.PERSON, turn)
+            times = sum(one.to == message.to for one in again) + 1
+            return ReadTurn(Kind.REFUSAL, self._as_submission(turn), times=times)
+        insists = message.complains and any(message.insists(one) for one in before)
+        is_unheard = not action and self._says_the_same()
+        # Still about the same, or to one who says the same: nothing starts afresh.
+        return ReadTurn(Kind.NOISE if insists or is_unheard else Kind.PERSON, turn)
+
+    def _says_the_same(self) -> bool:
+        """Its last two messages are one, whatever a person said between them."""
+        if len(self._replies) < 2:  # noqa: PLR2004 - two messages
+            return False
+        before, last = self._replies[-2].attempt, self._replies[-1].attempt
+        return before.args == last.args and bool(terms_of(str(last.args)) - terms_of("input"))
 
     def _is_awaited(self) -> bool:
         """A call waits for an answer, and this log gives answers in the user's name.
@@ -254,24 +301,44 @@ class TurnReader:
         )
 
 
+@dataclass(slots=True)
+class _Reply:
+    """A message with what was answered to it, as an attempt, and the words of both."""
+
+    attempt: Turn
+    asked: frozenset[str]
+    told: frozenset[str]
+
+    @classmethod
+    def of(cls, said: Turn, answer: str) -> _Reply:
+        message = said.content or ""
+        acted = shown_call(said) or replace(said, tool=ACT, args={"input": message}, content=None)
+        told = words_in(answer) if terms_of(answer[:_LONGEST]) else frozenset[str]()
+        return cls(replace(acted, result=reported(answer)), words_in(message), told)
+
+    def is_like(self, other: _Reply) -> bool:
+        """The same answer, but for what it quotes of the message."""
+        return same_but_quoted(self.told, self.asked, other.told, other.asked)
+
+
 @dataclass(frozen=True, slots=True)
 class _UserMessage:
     """What was said in the user's name."""
 
     at: int
+    to: str | None
     plain: str
     terms: frozenset[str]
     complains: bool
 
     @classmethod
-    def of(cls, said: str, at: int) -> _UserMessage:
+    def of(cls, said: str, at: int, to: str | None) -> _UserMessage:
         plain = " ".join(said[:_LONGEST].lower().split()).rstrip(".!? ")
-        complains = looks_failed(said) or _COMPLAINS.search(said[:_SHORT]) is not None
-        return cls(at, plain, terms_of(plain), complains)
+        return cls(at, to, plain, terms_of(plain), _complains(said))
 
     def repeats(self, other: _UserMessage) -> bool:
-        """The same words, or other words for the same few things."""
-        if self.plain == other.plain:
+        """The same words, or other words for the same few things, or for none: "go on"."""
+        if self.plain == other.plain or not (self.terms or other.terms):
             return True
         is_short = max(len(self.plain), len(other.plain)) <= _SHORT
         return is_short and len(self.terms) > 1 and self.terms <= other.terms
@@ -281,6 +348,10 @@ class _UserMessage:
         if not other.complains or len(self.terms) < _FEW_TERMS:
             return False
         return len(self.terms & other.terms) >= _SAME_MATTER * len(self.terms)
+
+
+def _complains(said: str) -> bool:
+    return looks_failed(said) or _COMPLAINS.search(said[:_SHORT]) is not None
 
 
 def _is_blank(turn: Turn) -> bool:

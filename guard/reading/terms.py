@@ -43,6 +43,8 @@ MANY = 0.25
 """From this share of new terms on it brings much."""
 SAME_WORDS = 0.75
 """From this share of common words on two messages say the same."""
+_TOLD = 2
+"""So many words say something."""
 BRIEF = 12
 """An answer of fewer terms is told apart by each of them."""
 
@@ -145,6 +147,26 @@ def terms_in(text: str) -> frozenset[str]:
     """
     words = _words("\n".join(masked_lines(text)))
     return frozenset(words[:_MOST] + words[-_MOST:] if len(words) > 2 * _MOST else words)
+
+
+def same_but_quoted(
+    told: frozenset[str], asked: frozenset[str], again: frozenset[str], anew: frozenset[str]
+) -> bool:
+    """Tell answers that differ only by what each quotes of its own request.
+
+    Args:
+        told: The words of an answer.
+        asked: The words of its request.
+        again: The words of another answer.
+        anew: The words of that one's request.
+
+    >>> told, again = words_in("unknown command: sing"), words_in("unknown command: dance")
+    >>> same_but_quoted(told, words_in("sing a song"), again, words_in("dance"))
+    True
+    """
+    if len(told & again) < _TOLD:
+        return False
+    return told == again or (told - again <= asked and again - told <= anew)
 
 
 def likeness(one: frozenset[str], other: frozenset[str]) -> float:

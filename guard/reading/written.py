@@ -25,7 +25,8 @@ _ACTION = re.compile(r"(?:^|[\s.])Action(?: \d{1,4})?:")
 _INPUT = re.compile(r"Action Input(?: \d{1,4})?:")
 _NAMED = re.compile(r"([^\W\d]\w{0,60}) ?[\[(](.*)[\])]$", re.DOTALL)
 _NAME = re.compile(r"[^\W\d]\w{0,60}$")
-_ANONYMOUS = "act"
+ACT = "act"
+"""The tool's name where an action is told in free words."""
 # `Bash {"command": "ls"}` as the last line, and `{"name": "Bash", "arguments": {…}}`.
 _WRITTEN = re.compile(r"([A-Za-z_][\w.:-]{0,60}) ?\(?(\{.*\})\)?", re.DOTALL)
 _TOOL_KEYS = ("name", "tool", "tool_name", "action", "function")
@@ -105,7 +106,7 @@ def as_call(turn: Turn) -> Turn:
     bounded = said.rstrip()[-_LONGEST_ACTION:]
     action = _ACTION.search(bounded)
     tool, argument = _read_action(bounded[action.end() :] if action else bounded)
-    if not seen and (action is None or tool == _ANONYMOUS):
+    if not seen and (action is None or tool == ACT):
         return turn
     came = result.strip() if seen else None
     return replace(turn, tool=tool, args={"input": argument}, result=came, content=None)
@@ -290,7 +291,7 @@ def _in_words(text: str) -> _Call | None:
     words = text[found.end() :].strip() if found else ""
     if found is None or not words or len(words) > _LONGEST_WORDS:
         return None
-    return _Call(text[: found.start()], _ANONYMOUS, {"input": words})
+    return _Call(text[: found.start()], ACT, {"input": words})
 
 
 def _read_action(text: str) -> tuple[str, str]:
@@ -300,4 +301,4 @@ def _read_action(text: str) -> tuple[str, str]:
         return named, arguments[0].strip()
     if match := _NAMED.match(named):
         return match[1], match[2]
-    return _ANONYMOUS, named
+    return ACT, named

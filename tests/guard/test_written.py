@@ -70,10 +70,6 @@ FORMS = {
         "SAID\n```python\nprint(run('COMMAND'))\n```", "Output:\n```\nANSWER\n```"
     ),
 }
-# A message is known for a call only when its answer has come.
-LEARNS = {"mini-swe-agent", "SWE-agent", "a Python fence", "a text world"} | {
-    name for name in FORMS if name.startswith("a fence")
-}
 
 
 def told(form: Form, said: str, command: str, answer: str, number: int) -> list[Turn]:
@@ -113,7 +109,7 @@ def a_run_that_gets_on(form: Form) -> list[Turn]:
 def test_the_same_failure_is_seen_at_the_third_time_in_each_form(name):
     trip = first_trip(a_vain_run(FORMS[name], 6))
 
-    assert trip == (8 if name in LEARNS else 6)
+    assert trip == 6
 
 
 @pytest.mark.parametrize("name", FORMS)

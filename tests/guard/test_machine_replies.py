@@ -1,0 +1,142 @@
+"""A machine that answers what an agent writes, in the user's name or as a tool.
+
+No tool is told of in such a log: what is written is what is done.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from guard import Engine
+from guard.reading.attempts import Kind, TurnReader
+from guard.turn import Role, Turn
+from tests.guard.build import a_call, a_message, a_user
+
+FAREWELLS = ["I will tidy that up.", "All is set now.", "The list is complete."]
+
+
+def an_answer(text: str) -> Turn:
+    return Turn(role=Role.TOOL, content=text)
+
+
+def first_trip(turns: list[Turn]) -> int | None:
+    engine = Engine()
+    return next((at for at, turn in enumerate(turns) if engine.observe(turn).trip), None)
+
+
+def a_talk(
+    *pairs: tuple[str, str], order: str = "Find the lantern and leave the mill."
+) -> list[Turn]:
+    said = [turn for words, reply in pairs for turn in (a_message(words), a_user(reply))]
+    return [a_user(order), *said]
+
+
+TALKS = [
+    ("Perhaps I may look around first?", "There is no verb Perhaps"),
+    ("Kindly tell me what the mill is like.", "There is no verb Kindly"),
+    ("Maybe a door could be opened.", "There is no verb Maybe"),
+    ("Surely there is a lantern somewhere.", "There is no verb Surely"),
+    ("Then the wheel should be turned.", "There is no verb Then"),
+    ("Very well, the ladder it is.", "There is no verb Very"),
+]
+
+
+def test_who_talks_to_a_game_that_wants_commands_is_stuck():
+    assert first_trip(a_talk(*TALKS)) in {6, 8, 10}
+
+
+def test_three_like_replies_tell_a_machine_and_make_what_was_said_attempts():
+    engine = Engine()
+    for turn in a_talk(*TALKS[:3]):
+        engine.observe(turn)
+
+    steps = engine.history.steps
+    assert [step.is_call for step in steps] == [True, True, True]
+    assert all(step.failed for step in steps)
+
+
+def test_a_game_whose_moves_get_on_is_left_alone():
+    played = [
+        ("look", "A hall with a lantern on a hook."),
+        ("read lantern", "There is no verb read"),
+        ("grab lantern", "There is no verb grab"),
+        ("eat lantern", "There is no verb eat"),
+        ("take lantern", "Taken."),
+        ("north", "A stair leads up beside the wheel."),
+        ("up", "The loft. Flour sacks, and a hatch."),
+        ("open hatch", "It opens. Moonlight falls in."),
+    ]
+
+    assert first_trip(a_talk(*played)) is None
+
+
+@pytest.mark.parametrize("reply", ["Yes, do that.", "Continue."])
+def test_a_person_who_agrees_each_time_is_no_machine(reply):
+    reader = TurnReader()
+    turns = a_talk(*[(f"Shall I rename module {n}?", reply) for n in ("orders", "prices", "tax")])
+
+    kinds = [reader.take(turn, at).kind for at, turn in enumerate(turns)]
+
+    assert Kind.ANSWER not in kinds
+
+
+def test_a_tools_turn_after_a_message_says_what_came_of_it():
+    reader = TurnReader()
+    reader.take(a_message("open the sluice"), 3)
+
+    read = reader.take(an_answer("It is rusted shut."), 4)
+
+    assert (read.kind, read.call) == (Kind.ANSWER, 3)
+    assert (read.turn.args, read.turn.result) == (
+        {"input": "open the sluice"},
+        "It is rusted shut.",
+    )
+
+
+def test_who_is_told_to_go_on_and_only_says_that_all_is_done_is_stuck():
+    turns = [a_user("Tidy the shed."), a_call("sweep", "swept", n=1)]
+    for words in (*FAREWELLS, "Everything has its place.", "Nothing is left over.", "It shines."):
+        turns += [a_message(words), a_user("Please go on.")]
+
+    assert first_trip(turns) is not None
+
+
+def test_who_is_told_to_go_on_and_goes_on_is_left_alone():
+    turns = [a_user("Tidy the shed.")]
+    for n, tool in enumerate(["sweep", "paint", "stack", "oil", "label", "lock"]):
+        turns += [a_call(tool, f"{tool}: corner {n} looks new", corner=n)]
+        turns += [a_message(f"I saw to corner {n}: {tool}."), a_user("Please go on.")]
+
+    assert first_trip(turns) is None
+
+
+def test_a_bare_word_to_go_on_that_is_said_again_starts_nothing_afresh():
+    turns = [a_user("Start the pump.")]
+    for words in ("Try again.", "And again, please.", "Go on.", "Again.", "Again!", "Continue."):
+        turns += [a_call("start_pump", error="valve 7 is shut"), a_user(words)]
+
+    assert first_trip(turns) is not None
+
+
+def test_the_same_refusal_that_quotes_each_tool_is_one_refusal():
+    tools = ("mail_report", "post_report", "fax_report", "ship_report")
+    refusal = "No tool of the name {} is known here"
+
+    calls = [a_call(tool, error=refusal.format(tool), to="Ada") for tool in tools]
+
+    assert first_trip([a_user("Send the report."), *calls]) == 4
+
+
+def test_what_an_agent_says_again_to_new_words_is_counted_on():
+    words = "I cannot reach the ledger service at the moment, please bear with me."
+    asked = [
+        "What do I owe?",
+        "Is the May bill paid?",
+        "Who signed it?",
+        "And June?",
+        "Hello there?",
+    ]
+
+    turns = [turn for question in asked for turn in (a_user(question), a_message(words))]
+
+    assert first_trip(turns) is not None
