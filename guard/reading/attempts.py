@@ -19,7 +19,7 @@ from typing import NamedTuple
 from guard.reading.messages import terms_of
 from guard.reading.outcome import looks_failed
 from guard.reading.terms import same_but_quoted, texts_in, words_in
-from guard.reading.written import ACT, as_call, is_report, reported, shown_call
+from guard.reading.written import as_call, is_report, reported, shown_call, spoken_call
 from guard.turn import Role, Turn
 
 SUBMISSION = "hand in"
@@ -312,7 +312,7 @@ class _Reply:
     @classmethod
     def of(cls, said: Turn, answer: str) -> _Reply:
         message = said.content or ""
-        acted = shown_call(said) or replace(said, tool=ACT, args={"input": message}, content=None)
+        acted = shown_call(said) or spoken_call(said)
         told = words_in(answer) if terms_of(answer[:_LONGEST]) else frozenset[str]()
         return cls(replace(acted, result=reported(answer)), words_in(message), told)
 

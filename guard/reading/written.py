@@ -131,6 +131,19 @@ def shown_call(turn: Turn) -> Turn | None:
     return _told(turn, call) if call else None
 
 
+def spoken_call(turn: Turn) -> Turn:
+    """Give a message as the call that it is where what is said is done.
+
+    >>> call = spoken_call(Turn(role=Role.ASSISTANT, content="open the sluice"))
+    >>> call.tool, call.args
+    ('open', {'input': 'the sluice'})
+    """
+    text = (turn.content or "").strip()
+    verb, _, rest = text.partition(" ")
+    tool, argument = (verb, rest) if _NAME.match(verb) else (ACT, text)
+    return replace(turn, tool=tool, args={"input": argument.strip()}, content=None)
+
+
 def is_report(turn: Turn) -> bool:
     """Tell a tool's report, sent in the user's name as some loops do, from a person."""
     return turn.role is Role.USER and turn.content is not None and _is_report(turn.content)

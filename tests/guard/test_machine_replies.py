@@ -87,10 +87,8 @@ def test_a_tools_turn_after_a_message_says_what_came_of_it():
     read = reader.take(an_answer("It is rusted shut."), 4)
 
     assert (read.kind, read.call) == (Kind.ANSWER, 3)
-    assert (read.turn.args, read.turn.result) == (
-        {"input": "open the sluice"},
-        "It is rusted shut.",
-    )
+    assert (read.turn.tool, read.turn.args) == ("open", {"input": "the sluice"})
+    assert read.turn.result == "It is rusted shut."
 
 
 def test_who_is_told_to_go_on_and_only_says_that_all_is_done_is_stuck():
