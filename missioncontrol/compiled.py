@@ -40,7 +40,7 @@ class _Statement:
 
 
 class CompiledQuery(Generic[M]):
-    """A queryset of rows of one model, as a function of lists of ids or texts.
+    """A queryset of rows of one model, annotated or not, as a function of lists of ids or texts.
 
     `build` gets lists of other values than those asked for, and may only hand them
     to `__in` lookups. Values given twice are harmless; their order says nothing.
@@ -73,8 +73,12 @@ class CompiledQuery(Generic[M]):
         }
         selected = [column for column, _, _ in compiler.select]
         wanted = compiler.get_converters(selected)
-        known = ((place, reader(selected[place].target, connection.vendor)) for place in wanted)
-        readers = {place: read for place, read in known if read is not None}
+        annotated = {place: name for name, place in compiler.annotation_col_map.items()}
+        readers = {
+            place: read
+            for place in wanted.keys() - annotated.keys()
+            if (read := reader(selected[place].target, connection.vendor)) is not None
+        }
         return _Statement(
             sql=sql,
             params=tuple(params),
@@ -82,7 +86,10 @@ class CompiledQuery(Generic[M]):
                 (place, *places[param]) for place, param in enumerate(params) if param in places
             ),
             model=compiler.klass_info["model"],
-            columns=tuple(column.target.attname for column in selected),
+            columns=tuple(
+                annotated.get(place) or column.target.attname
+                for place, column in enumerate(selected)
+            ),
             readers=tuple(readers.items()),
             converters=tuple(
                 (place, *how) for place, how in wanted.items() if place not in readers

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from datetime import datetime
 from decimal import Decimal
-from typing import Any
-from uuid import UUID
+from typing import Any, cast
+
+from django.db.models import Exists, OuterRef, QuerySet, Value
+from django.db.models.functions import Coalesce, NullIf
 
 from guard.budget import Budget, Spent
 from guard.turn import Role, Turn, Usage
-from missioncontrol.compiled import CompiledQuery
 from missioncontrol.costs.ledger import (
     HIGHEST_SUM,
     JUDGE,
@@ -36,27 +37,28 @@ AGENTS_REMEMBERED = 256
 """Agents of one run that are counted apart without being named in its ceilings."""
 NOTHING = Spent()
 
-_COUNTED = CompiledQuery(
-    lambda runs, calls: ModelCall.objects.filter(run_id__in=runs, call_id__in=calls).only(
-        "run_id", "call_id"
+
+def with_counted(turns: QuerySet[TurnModel]) -> QuerySet[TurnModel]:
+    """Have each turn say whether its model call is in the ledger: `is_counted`."""
+    name = Coalesce(NullIf(OuterRef("call_id"), Value("")), OuterRef("key"))
+    return turns.annotate(
+        is_counted=Exists(ModelCall.objects.filter(run_id=OuterRef("run_id"), call_id=name))
     )
-)
 
 
 class CostTotals:
     """What one transaction counts: model calls, and what they add to shared sums.
 
-    The runs' row locks are held; `write` comes last.
+    The runs' row locks are held.
     """
 
-    def __init__(
-        self, turns: Iterable[tuple[UUID, Turn]], runs: Iterable[Run], *, at: datetime
-    ) -> None:
+    def __init__(self, turns: Iterable[TurnModel], runs: Iterable[Run], *, at: datetime) -> None:
+        """`turns` are rows `with_counted`."""
         seen = list(turns)
-        named = {(run, name) for run, turn in seen if _is_paid(turn) and (name := _name(turn))}
-        found = _COUNTED.rows({run for run, _ in named}, {call for _, call in named})
-        self.spending = Spending(runs, agents={turn.agent or "" for _, turn in seen}, at=at)
-        self._counted = {(call.run_id, call.call_id) for call in found}
+        self.spending = Spending(runs, agents={turn.agent for turn in seen}, at=at)
+        self._counted = {
+            (turn.run_id, turn.call_id or turn.key) for turn in seen if cast(Any, turn).is_counted
+        }
         self._new: list[ModelCall] = []
 
     def claims(self, run: Run, turn: Turn) -> bool:
@@ -72,10 +74,10 @@ class CostTotals:
         """Enter a call that was counted now."""
         self._new.append(call)
 
-    def write(self) -> None:
-        """Keep the calls that were counted, then add to the shared sums."""
+    def write(self, tx: RunTransaction) -> None:
+        """Keep the calls that were counted; add to the shared sums at its very end."""
         insert_rows(ModelCall, self._new)
-        self.spending.write()
+        tx.write_last(self.spending.write)
 
 
 def count(
@@ -103,8 +105,7 @@ def charge_judge(
 ) -> None:
     """Add a judge's model call to its run, under the run's lock; once per `call_id`.
 
-    `agent` is whose card it ruled on. Shared sums are added to at once: call it as
-    the last deed of its transaction that takes a lock.
+    `agent` is whose card it ruled on.
     """
     if ModelCall.objects.filter(run=run, call_id=call_id).exists():
         return
@@ -129,7 +130,7 @@ def charge_judge(
         usage=usage,
         priced_by=pricer,
     )
-    spending.write()
+    tx.write_last(spending.write)
 
 
 def spent_by(run: Run, *, at: datetime, below: Spent = NOTHING) -> Spent:

@@ -38,7 +38,7 @@ def count_calls(told: Mapping[UUID, Sequence[Call]], *, at: datetime) -> int:
             row for run in tx.runs.values() for row in _enter_new(tx, run, told[run.id], spending)
         ]
         ModelCall.objects.bulk_create(new)
-        spending.write()
+        tx.write_last(spending.write)
     return len(new)
 
 

@@ -24,6 +24,7 @@ from guard.policy import DEFAULT_POLICY, Policy
 from guard.turn import Turn
 from missioncontrol import memory
 from missioncontrol.compiled import CompiledQuery
+from missioncontrol.costs.counting import with_counted
 from missioncontrol.runs import rows
 from missioncontrol.runs.models import Run
 from missioncontrol.runs.models import Turn as TurnModel
@@ -111,7 +112,9 @@ def unseen(runs: list[Run]) -> dict[UUID, list[Observation]]:
     found: dict[UUID, list[Observation]] = {run.id: [] for run in runs}
     is_new_all = all(floors[run.id] == run.detected_obs for run in runs)
     unread = (
-        _NEW.rows(found.keys()) if is_new_all else TurnModel.objects.filter(_wanted(runs, floors))
+        _NEW.rows(found.keys())
+        if is_new_all
+        else with_counted(TurnModel.objects.filter(_wanted(runs, floors)))
     )
     for row in unread:
         found[row.run_id] += [seen for seen in _unfold(row) if seen.obs > floors[row.run_id]]
@@ -121,7 +124,9 @@ def unseen(runs: list[Run]) -> dict[UUID, list[Observation]]:
 
 
 _NEW = CompiledQuery(
-    lambda runs: TurnModel.objects.filter(run_id__in=runs, obs__gt=F("run__detected_obs"))
+    lambda runs: with_counted(
+        TurnModel.objects.filter(run_id__in=runs, obs__gt=F("run__detected_obs"))
+    )
 )
 """What no process has seen: all there is to read where this one judged the runs last."""
 

@@ -74,7 +74,7 @@ def detect(run_ids: Iterable[UUID], *, at: datetime) -> Detected:
         with journal.writing(wanted, at=at) as tx:
             cards_before = {run.id: run.open_decision for run in tx.runs.values()}
             observations = engine_cache.unseen(list(tx.runs.values()))
-            seen = [(run, one.turn) for run, found in observations.items() for one in found]
+            seen = [one.row for found in observations.values() for one in found]
             runs = tx.runs.values()
             batch = DetectionBatch(
                 CostTotals(seen, runs, at=at), allowlist.HitTotals(), Ancestors(runs)
@@ -85,7 +85,7 @@ def detect(run_ids: Iterable[UUID], *, at: datetime) -> Detected:
                 across.look(observations)
             journal.update_columns(TurnModel, ("score", "changed", "detector", "cost_usd"), judged)
             batch.hit_totals.write(at=at)
-            batch.cost_totals.write()  # no lock is taken after these
+            batch.cost_totals.write(tx)
             control_states = {run.id: control_state_of(run) for run in runs if run.id not in left}
     except BaseException:
         engine_cache.forget(wanted)

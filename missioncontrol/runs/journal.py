@@ -11,7 +11,7 @@ from __future__ import annotations
 import itertools
 import secrets
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import fields, replace
 from datetime import datetime
@@ -110,6 +110,7 @@ class RunTransaction:
         self._rows: list[JournalRow] = []
         self._events: dict[UUID, list[EventHead]] = defaultdict(list)
         self._live: dict[UUID, list[EventHead]] = defaultdict(list)
+        self._last: list[Callable[[], None]] = []
 
     def run(self, run_id: UUID) -> Run:
         """Return a locked run.
@@ -215,6 +216,13 @@ class RunTransaction:
         self._live[run.id].append(replace(event, **live) if live else event)
         return event
 
+    def write_last(self, write: Callable[[], None]) -> None:
+        """Have rows that many transactions share written right before the commit.
+
+        Their locks are held for that long; whoever locks them locks nothing after them.
+        """
+        self._last.append(write)
+
     def close(self) -> None:
         """Write changed columns and new events; publish once it is committed."""
         woken: list[UUID] = []
@@ -240,6 +248,8 @@ class RunTransaction:
             update_columns(Run, columns, changed_runs)
         self._write_holds()
         insert_rows(JournalRow, self._rows)
+        for write in self._last:
+            write()
         if metered or woken or self._rows:
             transaction.on_commit(lambda: self._publish(metered, woken))
 

@@ -1,0 +1,69 @@
+"""A verdict asks the database for as much, however many turns it is about."""
+
+import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+
+from guard.turn import Usage
+from missioncontrol.detection import pipeline
+from missioncontrol.runs.ingest import Arrival, store
+from tests.build import NOON, a_call, a_project, a_proposal, a_run, report
+
+pytestmark = pytest.mark.django_db
+MANY = 20
+
+
+def a_paid_call(number):
+    usage = Usage(input=100 + number, output=5)
+    return a_call(f"cat {number}.py", usage=usage, model="claude-sonnet-4-5", provider="anthropic")
+
+
+@pytest.fixture
+def runs():
+    """Two agents at work: what is asked once a process was asked."""
+    project = a_project()
+    runs = [a_run(project, name=name) for name in ("tests", "docs")]
+    for run in runs:
+        report(run, a_call("ls", result="app tests"), a_paid_call(0))
+    return runs
+
+
+def statements(deed):
+    """What a deed asks of the database, in its order, less the bounds of its transaction."""
+    with CaptureQueriesContext(connection) as asked:
+        deed()
+    told = [query["sql"] for query in asked.captured_queries]
+    return [sql for sql in told if "SAVEPOINT" not in sql]
+
+
+def storing(runs, *turns):
+    arrivals = [Arrival(run=run.id, project=run.project_id, turns=turns) for run in runs]
+    return statements(lambda: store(arrivals, at=NOON))
+
+
+def judging(runs, *turns):
+    storing(runs, *turns)
+    return statements(lambda: pipeline.detect([run.id for run in runs], at=NOON))
+
+
+@pytest.mark.parametrize("number", [1, MANY])
+def test_turns_of_several_runs_are_stored_in_five(runs, number):
+    assert len(storing(runs, *[a_call(f"cat {one}") for one in range(number)])) <= 5
+
+
+def test_a_call_that_is_asked_for_is_judged_in_five(runs):
+    assert len(judging(runs, a_proposal("cat new.py"))) <= 5
+
+
+@pytest.mark.parametrize("number", [1, MANY])
+def test_calls_are_judged_in_six(runs, number):
+    assert len(judging(runs, *[a_call(f"cat {one}") for one in range(number)])) <= 6
+
+
+@pytest.mark.parametrize("number", [1, MANY])
+def test_what_models_were_paid_for_takes_two_more(runs, number):
+    assert len(judging(runs, *[a_paid_call(one) for one in range(1, 1 + number)])) <= 8
+
+
+def test_what_all_runs_share_is_locked_last(runs):
+    assert "oversight_spend" in judging(runs, a_paid_call(1))[-1]
