@@ -31,8 +31,8 @@ _MOST_NAMES = 1000
 _LONGEST_CALL = 100_000
 _LONGEST_ROUTE = 160
 _REMEMBERED = 8
-_SAME_REPLIES = 3
-"""Who says the same to so many different messages is a machine."""
+_REPEATS = 2
+"""Who so often says again what it said before is a machine."""
 _LONG_AGO = 1000
 _LONGEST = 4000
 _SHORT = 200
@@ -223,7 +223,6 @@ class TurnReader:
             return None
         reply = _Reply.of(said, turn.content)
         alike = [one for one in self._replies if reply.is_like(one)]
-        is_fixed = any(one.attempt.result == reply.attempt.result for one in alike)
         self._replies.append(reply)
         if is_complaint := bool(alike) and _complains(turn.content):
             for one in (*alike, reply):  # the same complaint: nothing came of these
@@ -231,13 +230,24 @@ class TurnReader:
         if turn.role is not Role.USER or is_report(turn):
             self._carries_out = self._carries_out or self._shows
         elif not self._is_machine:
-            told = {str(one.attempt.args) for one in (*alike, reply)}
-            if len(told) < _SAME_REPLIES or (is_fixed and not is_complaint):
+            if not self._repeats_itself(is_complaint=is_complaint):
                 return None
             self._is_machine = True
             earlier = tuple([one.attempt for one in self._replies][:-1])
             return ReadTurn(Kind.ANSWER, reply.attempt, said.seq, earlier=earlier)
         return ReadTurn(Kind.ANSWER, reply.attempt, said.seq)
+
+    def _repeats_itself(self, *, is_complaint: bool) -> bool:
+        """Who says again what it said before is a machine; one sentence may be a person's."""
+        sorts: list[tuple[_Reply, list[_Reply]]] = []
+        for reply in self._replies:
+            known = next((again for first, again in sorts if reply.is_like(first)), None)
+            if known is None:
+                sorts.append((reply, []))
+            else:
+                known.append(reply)
+        repeats = [len(again) for _, again in sorts if again]
+        return sum(repeats) >= _REPEATS and (is_complaint or len(repeats) > 1)
 
     def _is_route(self, turn: Turn) -> bool:
         """Tell a line that only names who is next."""
