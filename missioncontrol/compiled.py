@@ -7,7 +7,7 @@ values are put in. Whole rows come of it, as of the queryset.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 from uuid import UUID, uuid4
@@ -105,24 +105,22 @@ def _read(statement: _Statement, given: Sequence[Sequence[Any]]) -> list[Any]:
     with database.cursor() as cursor:
         cursor.execute(statement.sql, params)
         found = cursor.fetchall()
-    return [_row(statement, values, database) for values in found]
-
-
-def _row(statement: _Statement, values: Iterable[Any], database: Any) -> Any:
-    """Make the model's instance as `from_db` does, without calling it column by column."""
-    read = list(values)
-    for place, reads in statement.readers:
-        read[place] = reads(read[place])
-    for place, converters, column in statement.converters:
-        value = read[place]
-        for convert in converters:
-            value = convert(value, column, database)
-        read[place] = value
-    made: Model = statement.model.__new__(statement.model)
-    state = ModelState()
-    state.db, state.adding = DEFAULT_DB_ALIAS, False
-    made.__dict__.update(zip(statement.columns, read, strict=True), _state=state)
-    return made
+    rows = []
+    for values in found:  # each becomes an instance as by `from_db`, without its calls by column
+        read = list(values)
+        for place, reads in statement.readers:
+            read[place] = reads(read[place])
+        for place, converters, column in statement.converters:
+            value = read[place]
+            for convert in converters:
+                value = convert(value, column, database)
+            read[place] = value
+        made: Model = statement.model.__new__(statement.model)
+        state = ModelState()
+        state.db, state.adding = DEFAULT_DB_ALIAS, False
+        made.__dict__.update(zip(statement.columns, read, strict=True), _state=state)
+        rows.append(made)
+    return rows
 
 
 def _padded(values: Collection[Any]) -> list[Any]:

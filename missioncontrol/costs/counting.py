@@ -64,7 +64,7 @@ class CostTotals:
     def claims(self, run: Run, turn: Turn) -> bool:
         """Claim a turn's model call; several turns may carry the same one."""
         name = _name(turn)
-        if not _is_paid(turn) or (run.id, name) in self._counted or not is_heard(run, "turns"):
+        if (run.id, name) in self._counted or not is_heard(run, "turns"):
             return False
         if name:
             self._counted.add((run.id, name))
@@ -86,8 +86,16 @@ def count(
     """Add a turn's call, failure, tokens and dollars to its run and what runs share."""
     if turn.role is Role.USER:
         forgive_failures(run)
-    use = _count_outcome(run, turn)
-    if cost_totals.claims(run, turn):
+    use = Use()
+    if not turn.is_proposed:
+        use.turns = 1
+        run.done_turns += 1
+        if turn.tool:
+            use.calls = 1
+            run.tool_calls += 1
+            run.failures = run.failures + 1 if turn.error else 0
+    is_paid = turn.usage is not None or turn.cost_usd is not None
+    if is_paid and cost_totals.claims(run, turn):
         _count_price(tx, run, row, turn, cost_totals, use)
     cost_totals.spending.add(run, row.agent, use)
     count_agent(run, row.agent, use, obs=row.obs, failed=bool(turn.error))
@@ -134,44 +142,27 @@ def charge_judge(
 
 
 def spent_by(run: Run, *, at: datetime, below: Spent = NOTHING) -> Spent:
-    """Return what a run has used so far, the judge included, and the runs below it."""
+    """Return what a run has used so far, the judge included, and the runs below it.
+
+    The time in which it was asked to wait is not its own.
+    """
+    held = run.held_seconds
+    if run.hold is not None:
+        held += (at - run.hold.since).total_seconds()
     return Spent(
         usd=run.cost_usd + run.judge_cost_usd + below.usd,
         tokens=usage_of(run).total + below.tokens,
         calls=run.tool_calls + below.calls,
         turns=run.done_turns + below.turns,
-        seconds=_running_s(run, at),
+        seconds=max(0.0, (at - run.started_at).total_seconds() - held),
         failures=run.failures,
         agents={name: _spent_of(row) for name, row in run.agents_spent.items()},
     )
 
 
-def _running_s(run: Run, at: datetime) -> float:
-    """Seconds since the start, less those in which it was asked to wait."""
-    held = (at - run.hold.since).total_seconds() if run.hold else 0.0
-    return max(0.0, (at - run.started_at).total_seconds() - run.held_seconds - held)
-
-
-def _is_paid(turn: Turn) -> bool:
-    return turn.usage is not None or turn.cost_usd is not None
-
-
 def _name(turn: Turn) -> str | None:
     """A call without an id is its turn's own: the completion repeats its usage."""
     return turn.call_id or turn.key
-
-
-def _count_outcome(run: Run, turn: Turn) -> Use:
-    use = Use()
-    if turn.is_proposed:
-        return use
-    use.turns = 1
-    run.done_turns += 1
-    if turn.tool:
-        use.calls = 1
-        run.tool_calls += 1
-        run.failures = run.failures + 1 if turn.error else 0
-    return use
 
 
 def _count_price(

@@ -79,29 +79,26 @@ class Spending:
         runs = list(runs)
         concerned = {run.project_id: run.project for run in runs}
         concerned |= {project.id: project for project in projects}
-        watched = [project for project in concerned.values() if project.budgets]
-        wanted = self._shared_by(watched, agents) | _below(runs)
-        if wanted:
-            self._read(wanted)
-
-    def _shared_by(self, projects: Iterable[Project], agents: Collection[str]) -> Q:
-        wanted, always = Q(), Q(scope="project") | Q(scope="agent", name__in=agents)
-        for project in projects:
-            today = Q(scope="day", name=day_of(project, self._at))
+        always = Q(scope="project") | Q(scope="agent", name__in=agents)
+        wanted = Q()
+        for project in (one for one in concerned.values() if one.budgets):
+            today = Q(scope="day", name=day_of(project, at))
             wanted |= Q(project=project) & (always | today)
-        return wanted
-
-    def _read(self, wanted: Q) -> None:
-        for row in Spend.objects.filter(wanted):
+        if linked := [run for run in runs if run.root is not None]:
+            wanted |= _below(linked)
+        for row in Spend.objects.filter(wanted) if wanted else ():
             use = Use(row.usd, row.tokens, row.calls, row.turns)
             self._known[row.project_id, row.scope, row.name] = use
 
     def add(self, run: Run, agent: str, use: Use, *, at: datetime | None = None) -> None:
         """Count what an agent of a run used, on the day of `at`."""
+        if use.is_nothing:
+            return
         for scope in SHARED:
             name = name_in(scope, run.project, agent, at=at or self._at)
             self._added[run.project_id, scope, name].add(use)
-        self.add_to_ancestors(run, use)
+        if run.lineage:
+            self.add_to_ancestors(run, use)
 
     def add_to_ancestors(self, run: Run, use: Use) -> None:
         """Count for each run above this one."""
@@ -131,12 +128,11 @@ class Spending:
                 cursor.executemany(_statement(), [_values(key, use) for key, use in used])
 
 
-def _below(runs: Iterable[Run]) -> Q:
+def _below(linked: Collection[Run]) -> Q:
     """Ask for what was used below these runs, and below those above them."""
-    linked = [run for run in runs if run.root is not None]
     names = {str(run.id) for run in linked} | {above for run in linked for above in run.lineage}
     projects = {run.project_id for run in linked}
-    return Q(project__in=projects, scope=TREE, name__in=names) if linked else Q()
+    return Q(project__in=projects, scope=TREE, name__in=names)
 
 
 def day_of(project: Project, at: datetime) -> str:
@@ -158,7 +154,9 @@ def zone_of(name: str) -> tzinfo:
 
 def name_in(scope: str, project: Project, agent: str, *, at: datetime) -> str:
     """Name the counter of a scope that an agent's deed counts in."""
-    return {"agent": agent, "project": "", "day": day_of(project, at)}[scope]
+    if scope == "day":
+        return day_of(project, at)
+    return agent if scope == "agent" else ""
 
 
 @cache

@@ -30,7 +30,8 @@ class Ancestors:
     def __init__(self, runs: Iterable[Run]) -> None:
         """Read them once; one that is locked here is not read again."""
         self._known = {run.id: run for run in runs}
-        wanted = {one for run in self._known.values() for one in ancestors(run)}
+        linked = [run for run in self._known.values() if run.lineage]
+        wanted = {one for run in linked for one in ancestors(run)}
         missing = wanted - self._known.keys()
         if missing:
             found = Run.objects.select_related("project").filter(pk__in=missing)
@@ -65,7 +66,8 @@ def ceilings_over_tree(run: Run) -> Budget | None:
 
 def spent_by_tree(run: Run, spending: Spending, *, at: datetime) -> Spent:
     """Add up what a run and all below it used."""
-    return counting.spent_by(run, at=at, below=spending.below(run))
+    below = counting.NOTHING if run.root is None else spending.below(run)
+    return counting.spent_by(run, at=at, below=below)
 
 
 def _weigh(run: Run, spending: Spending, *, seq: int, at: datetime) -> Signal | None:

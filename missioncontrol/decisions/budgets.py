@@ -95,8 +95,6 @@ def weigh_shared(
     at: datetime,
 ) -> Assessment:
     """Add what the ceilings say that this run shares with others, its own first."""
-    if not run.project.budgets and not run.lineage:
-        return assessment
     found = [_weigh(run, scope, agent, spending, seq=assessment.seq, at=at) for scope in SHARED]
     shared = (
         *weigh_ancestors(run, ancestors, spending, seq=assessment.seq, at=at),

@@ -11,9 +11,9 @@ from missioncontrol.wire.events import (
 )
 
 
-def stop_if_finished(tx: RunTransaction, run: Run, *, seq: int) -> None:
+def stop_finished(tx: RunTransaction, run: Run) -> None:
     """Stop an agent that was asked to finish and has had its last turns."""
-    if run.finish_seq is not None and seq > run.finish_seq and run.status not in ENDED | FORBIDDEN:
+    if run.status not in ENDED | FORBIDDEN:
         stop(tx, run, by="policy", reason=f"It had {holding.LAST_TURNS} turns to finish.")
 
 

@@ -128,7 +128,10 @@ class Dispatcher:
             return await waiter.future
         finally:
             out_of_time.cancel()
-            self._forget(run_id, waiter)
+            waiters = self._judged[run_id]
+            waiters.remove(waiter)
+            if not waiters:
+                del self._judged[run_id]
 
     async def control_state(self, run_id: UUID) -> ControlState | None:
         """Read a run's control state as it is now."""
@@ -251,13 +254,6 @@ class Dispatcher:
         for waiter in list(self._judged.get(run_id, ())):
             if waiter.obs <= control.detected_obs:
                 waiter.settle(control)
-
-    def _forget(self, run_id: UUID, waiter: Waiter) -> None:
-        waiters = self._judged.get(run_id, [])
-        if waiter in waiters:
-            waiters.remove(waiter)
-        if not waiters:
-            self._judged.pop(run_id, None)
 
     async def _dispatch_again(self) -> None:
         while True:

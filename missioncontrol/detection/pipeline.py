@@ -140,32 +140,35 @@ def _judge(
     tx: RunTransaction, run: Run, cached: CachedEngine, seen: Observation, batch: DetectionBatch
 ) -> None:
     """Look at one new observation."""
-    if run.unconfirmed is not None:
-        _confirm_intervention(tx, run, seen)
+    if run.unconfirmed is not None and seen.obs > run.streak_obs and run.status == "running":
+        receipts.confirm(tx, run)  # what is new since the answer shows that the agent acted on it
     counting.count(tx, run, seen.row, seen.turn, batch.cost_totals)
-    assessment = budgets.weigh_shared(
-        run,
-        _observe(run, cached, seen, batch, at=tx.at),
-        batch.cost_totals.spending,
-        batch.ancestors,
-        agent=seen.row.agent,
-        at=tx.at,
-    )
+    assessment = _observe(run, cached, seen, batch, at=tx.at)
+    if run.project.budgets or run.lineage:
+        assessment = budgets.weigh_shared(
+            run,
+            assessment,
+            batch.cost_totals.spending,
+            batch.ancestors,
+            agent=seen.row.agent,
+            at=tx.at,
+        )
     if run.corrected and seen.obs > run.streak_obs and not cached.engine.is_correcting:
         run.corrected = []  # something new was done: it may have been the cure
     _draw_tape(run, seen, assessment)
     if run.highest_score is None or assessment.stuck > run.highest_score:
         run.highest_score, run.highest_score_seq = assessment.stuck, seen.row.seq
-    _follow_autofix(tx, run, assessment, seen)
-    endings.stop_if_finished(tx, run, seq=seen.row.seq)
-    _end_with_parent(tx, run, batch.ancestors)
+    _follow_up(tx, run, assessment, seen, batch)
     if "ralph" in cached.policy.detectors and ticks_complete(seen.turn):
         endings.end(tx, run, Move.COMPLETE, by="agent", reason="it ticked TASK_COMPLETE")
         return
     if seen.obs <= run.streak_obs:
         return
-    _follow_policy(tx, run)
-    is_news = budgets.tell(tx, run, assessment.signals)
+    version = run.project.policy_version
+    if run.policy is None and run.policy_version != version:
+        run.policy_version = version  # it follows its project's policy as that changes
+        tx.moved(run, by="policy", reason=f"policy version {version}", policy_version=version)
+    is_news = bool(assessment.signals) and budgets.tell(tx, run, assessment.signals)
     is_said = assessment.signals or assessment.suspicion
     if assessment.trip is None and (run.open_decision is not None or not is_said):
         return  # nothing is said, or people are asked already and this asks for no more
@@ -216,14 +219,6 @@ def _waits_elsewhere(tx: RunTransaction, signal: Signal) -> bool:
         return True
     elsewhere = Run.objects.filter(pk__in=others - tx.runs.keys())
     return elsewhere.filter(open_decision__isnull=False).exists()
-
-
-def _follow_policy(tx: RunTransaction, run: Run) -> None:
-    """A run follows its project's policy as it changes, and names the version."""
-    version = run.project.policy_version
-    if run.policy is None and run.policy_version != version:
-        run.policy_version = version
-        tx.moved(run, by="policy", reason=f"policy version {version}", policy_version=version)
 
 
 def _observe(
@@ -317,9 +312,24 @@ def _intervene(
         cards.open_card(tx, run, signal, holds=holds, judged=judged)
 
 
-def _end_with_parent(tx: RunTransaction, run: Run, ancestors: Ancestors) -> None:
+def _follow_up(
+    tx: RunTransaction,
+    run: Run,
+    assessment: Assessment,
+    seen: Observation,
+    batch: DetectionBatch,
+) -> None:
+    """Do what was decided earlier and depends on a further turn."""
+    if run.recovering is not None and not seen.turn.is_proposed:
+        _follow_autofix(tx, run, run.recovering, assessment)
+    if run.finish_seq is not None and seen.row.seq > run.finish_seq:
+        endings.stop_finished(tx, run)
+    if run.relation == "child" and run.parent_id:
+        _end_with_parent(tx, run, batch.ancestors.named(run.parent_id))
+
+
+def _end_with_parent(tx: RunTransaction, run: Run, parent: Run | None) -> None:
     """Stop a run whose agent was started by one that has been stopped."""
-    parent = ancestors.named(run.parent_id) if run.relation == "child" and run.parent_id else None
     if parent is None or parent.status not in FORBIDDEN:
         return
     if run.status not in ENDED | FORBIDDEN and rows.capabilities_of(run).can_end:
@@ -328,18 +338,8 @@ def _end_with_parent(tx: RunTransaction, run: Run, ancestors: Ancestors) -> None
         endings.stop(tx, run, by="guard", reason=reason)
 
 
-def _confirm_intervention(tx: RunTransaction, run: Run, seen: Observation) -> None:
-    """A turn that is new since the answer shows that the agent acted on it."""
-    if seen.obs > run.streak_obs and run.status == "running":
-        receipts.confirm(tx, run)
-
-
-def _follow_autofix(
-    tx: RunTransaction, run: Run, assessment: Assessment, seen: Observation
-) -> None:
-    if run.recovering is None or seen.turn.is_proposed:
-        return
-    fix = Autofix.objects.get(pk=run.recovering)
+def _follow_autofix(tx: RunTransaction, run: Run, fix_id: UUID, assessment: Assessment) -> None:
+    fix = Autofix.objects.get(pk=fix_id)
     fix.turns_after += 1
     fix.news = fix.news or assessment.changed
     fix.save(update_fields=["turns_after", "news"])

@@ -168,23 +168,7 @@ def meters(run: Run, *, new_points: int, at: datetime) -> Meters:
 
 def turn_row(turn: Turn, *, project: Any, brief: bool = False) -> TurnRow:
     """Show a turn; `brief`: its long texts cut, as lists and live events do."""
-    whole = _whole_turn(turn, project=project)
-    return _cut(whole) if brief else whole
-
-
-def _cut(row: TurnRow) -> TurnRow:
-    args = brief_args(row.args)
-    texts = {name: getattr(row, name) for name in ("content", "result", "error")}
-    cut = [name for name, text in texts.items() if is_long(text)]
-    cut += ["args"] if args != row.args else []
-    if not cut:
-        return row
-    short: Any = {name: brief_text(text) for name, text in texts.items()}
-    return replace(row, args=args, cut=tuple(cut), **short)
-
-
-def _whole_turn(turn: Turn, *, project: Any) -> TurnRow:
-    return TurnRow(
+    whole = TurnRow(
         id=turn.id,
         project=project,
         run=turn.run_id,
@@ -210,6 +194,18 @@ def _whole_turn(turn: Turn, *, project: Any) -> TurnRow:
         ts=turn.ts,
         done_at=turn.done_at,
     )
+    return _cut(whole) if brief else whole
+
+
+def _cut(row: TurnRow) -> TurnRow:
+    args = brief_args(row.args)
+    texts = {name: getattr(row, name) for name in ("content", "result", "error")}
+    cut = [name for name, text in texts.items() if is_long(text)]
+    cut += ["args"] if args != row.args else []
+    if not cut:
+        return row
+    short: Any = {name: brief_text(text) for name, text in texts.items()}
+    return replace(row, args=args, cut=tuple(cut), **short)
 
 
 def guard_turn(turn: Turn) -> GuardTurn:
