@@ -18,13 +18,13 @@ from typing import Any, Generic, TypeVar
 from guard.reading.volatile import mask_job, mask_lines
 
 _HEAD, _TAIL = 9_000, 3_000
-_HELD = 4_000
 _LONGEST_LINE = 300
 _MOST = 600
 _DEEPEST = 6
 _ANSWERS = 64
 _AT_ONCE = "\n"
-_PARTS = re.compile(r"(?<=[,;}\].!?])\s+|(?<=[,;}\]])(?=[\"'{\[])")
+# It begins with the sign itself: one that begins with a look back is tried at every place.
+_PART_ENDS = re.compile(r"[,;}\].!?](?:\s+|(?<![.!?])(?=[\"'{\[]))")
 # A table of bytes, at a third of an expression's cost; beyond ASCII all but a few are letters.
 _APART = [code for code in range(128) if not chr(code).isalnum() and chr(code) != "_"]
 _SIGNS = bytes(32 if code in _APART else code for code in range(256))
@@ -117,7 +117,11 @@ def _fold(line: str) -> list[str]:
     """Part a long line where its text does: JSON and prose are often written as one line."""
     if len(line) <= _LONGEST_LINE:
         return [line]
-    return [piece[:_LONGEST_LINE] for piece in _PARTS.split(line) if piece]
+    pieces, start = [], 0
+    for end in _PART_ENDS.finditer(line):
+        pieces.append(line[start : min(end.start() + 1, start + _LONGEST_LINE)])
+        start = end.end()
+    return [*pieces, line[start : start + _LONGEST_LINE]] if start < len(line) else pieces
 
 
 def words_in(text: str) -> frozenset[str]:

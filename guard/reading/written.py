@@ -221,7 +221,7 @@ def _fields(text: str, opening: re.Pattern[str], closing: str) -> dict[str, str]
 
 def _listed(text: str) -> _Call | None:
     """Read a call that an export gives as a heading and a line each argument."""
-    found = _TOOL_USE.search(text)
+    found = _TOOL_USE.search(text) if "[Tool Use: " in text else None
     if found is None:
         return None
     body = text[found.end() :]
@@ -300,7 +300,7 @@ def _fenced(text: str) -> _Call | None:
 
 
 def _in_words(text: str) -> _Call | None:
-    found = _WORDS.search(text)
+    found = _WORDS.search(text) if "Action" in text else None
     words = text[found.end() :].strip() if found else ""
     if found is None or not words or len(words) > _LONGEST_WORDS:
         return None
