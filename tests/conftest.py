@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from asgiref.sync import SyncToAsync
+from django.conf import settings as django_settings
 from django.contrib.auth.models import User
 from django.db import connection, connections
 from hypothesis import settings
@@ -72,7 +73,8 @@ NOT_SLOW = "not slow and "
 
 
 def pytest_configure(config):
-    """Run what somebody names, slow or not."""
+    """Run what somebody names, slow or not; passwords in this process cost little."""
+    django_settings.PASSWORD_HASHERS = ["tests.hashing.QuickArgon2"]
     if config.args_source is config.ArgsSource.ARGS:
         config.option.markexpr = config.option.markexpr.removeprefix(NOT_SLOW)
 
