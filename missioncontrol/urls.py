@@ -61,6 +61,10 @@ api = [
     ),
     path("projects/<uuid:project_id>/keys/", access.ProjectKeys.as_view()),
     path("projects/<uuid:project_id>/controller-secret/", projects.ControllerSecret.as_view()),
+    path(
+        "projects/<uuid:project_id>/redaction/preview/",
+        projects.RedactionPreviews.as_view(),
+    ),
     path("projects/<uuid:project_id>/prices/", prices.Prices.as_view()),
     path("projects/<uuid:project_id>/policies/", policies.PolicyVersions.as_view()),
     path("projects/<uuid:project_id>/policies/check/", policies.CheckPolicy.as_view()),

@@ -7,6 +7,7 @@ from django.db import models
 
 from guard.wire import Mode
 from missioncontrol.ids import new_id
+from missioncontrol.redaction import Redaction
 
 
 class Role(models.TextChoices):
@@ -50,6 +51,9 @@ class Project(models.Model):
     keep_words_days = models.PositiveIntegerField(
         default=0, help_text="how long turns of ended runs keep their words; 0: for ever"
     )
+    redact_rules = models.JSONField(
+        default=list, help_text="what is masked of its turns, besides secrets"
+    )
     second_factor = models.BooleanField(default=False, help_text="who lacks one stays out")
     kept_out = models.ManyToManyField(
         settings.AUTH_USER_MODEL,
@@ -60,6 +64,10 @@ class Project(models.Model):
     head = models.CharField(max_length=64, default="0" * 64)
     created_at = models.DateTimeField()
     archived_at = models.DateTimeField(null=True, help_text="since then it can only be read")
+
+    @property
+    def redaction(self) -> Redaction:
+        return Redaction(tuple(self.redact_rules))
 
 
 class Membership(models.Model):

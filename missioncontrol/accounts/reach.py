@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from uuid import UUID
 
 from missioncontrol.accounts.models import AgentKey, Reach
+from missioncontrol.redaction import NOTHING, Redaction
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -14,7 +15,7 @@ class KeyHolder:
     """Whoever sends an agent key: it has one project, and reaches some of its runs.
 
     `agent` is whose runs it reaches, where it is limited to an agent's. `line` are the keys
-    that it was rotated with: their runs are its own.
+    that it was rotated with: their runs are its own. `redaction`: what its project masks.
     """
 
     key: UUID
@@ -23,6 +24,7 @@ class KeyHolder:
     agent: str = ""
     reports_only: bool = False
     line: frozenset[UUID] = frozenset()
+    redaction: Redaction = NOTHING
 
     def reaches(self, *, opened_by: UUID | None, agent: str) -> bool:
         """Tell whether a run of the project is this key's to report on, answer and end."""
@@ -42,4 +44,5 @@ def holder_of(key: AgentKey, *, line: Iterable[UUID] = ()) -> KeyHolder:
         agent=key.agent,
         reports_only=key.reports_only,
         line=frozenset(line),
+        redaction=key.project.redaction,
     )

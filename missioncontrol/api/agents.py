@@ -38,7 +38,13 @@ async def post_turns(request: Request) -> Response:
     run_id = run_of(request)
     size = len(request.body)
     turns, refused = await beside(lambda: read_turns(request.body), size=size)
-    arrival = Arrival(run=run_id, project=request.project, turns=turns, key=request.key)
+    arrival = Arrival(
+        run=run_id,
+        project=request.project,
+        turns=turns,
+        key=request.key,
+        redaction=request.key.redaction,
+    )
     stored = await store(arrival, size=size)
     await request.note_use(run_id)
     wait_s = _preferred_wait(request)

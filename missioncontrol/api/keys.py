@@ -74,6 +74,12 @@ def find_holder(hashed: str) -> KeyHolder | None:
     return reach.holder_of(key, line=line_of(key))
 
 
+def forget_all() -> None:
+    """Look every key up anew: what its project asks of it changed."""
+    _known.clear()
+    _looking.clear()
+
+
 def forget(hashed: str) -> None:
     """Drop a key that was revoked or rotated here; other processes know it for `KEPT_S` at most."""
     _known.pop(hashed, None)

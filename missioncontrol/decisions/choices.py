@@ -93,7 +93,7 @@ def _take(tx: RunTransaction, run: Run, choice: LateChoice, *, body: str) -> Int
         key=choice.key,
         body=body,
         action=choice.action,
-        message=masked_text(choice.message),
+        message=masked_text(choice.message, run.project.redaction),
         status="acknowledged",
         by=by,
         version=run.version,
@@ -148,8 +148,9 @@ def _is_about(card: Decision, run: Run, choice: LateChoice) -> bool:
 
 def _let_go(tx: RunTransaction, run: Run, choice: LateChoice, card: Decision, *, by: str) -> None:
     if choice.action == "allowlist":
-        shown = card.evidence.get("calls") or ()
-        calls = [call for call in map(masked_text, choice.calls) if call in shown]
+        shown, own = card.evidence.get("calls") or (), run.project.redaction
+        told = (masked_text(call, own) for call in choice.calls)
+        calls = [call for call in told if call in shown]
         allowlist.allow_in_run(tx, run, filter(None, calls), reason=choice.reason, by=by)
     if choice.action == "inject":
         Turn.objects.filter(run=run, key=choice.turn, phase="proposed").update(skipped=True)

@@ -16,6 +16,7 @@ from guard.turn import Turn as GuardTurn
 from missioncontrol.decisions import permission_cards, receipts
 from missioncontrol.decisions.models import SPOKE, Decision, Intervention
 from missioncontrol.decisions.permission_cards import ANSWERS
+from missioncontrol.redaction import NOTHING, Redaction
 from missioncontrol.runs import journal
 from missioncontrol.runs.cleaning import storable_turn
 from missioncontrol.runs.lifecycle import ENDED, FORBIDDEN
@@ -43,14 +44,20 @@ class Outcome:
 
 
 def ask(
-    run_id: UUID, call: GuardTurn, *, for_s: float, at: datetime, keeps: bool = False
+    run_id: UUID,
+    call: GuardTurn,
+    *,
+    for_s: float,
+    at: datetime,
+    keeps: bool = False,
+    own: Redaction = NOTHING,
 ) -> UUID | None:
     """Open a card on a call; asked of twice, it is one card. None: people are not asked.
 
     `keeps`: the agent has no dialog, and waits for us alone. Once nobody answered it, its
-    run is not kept waiting again.
+    run is not kept waiting again. `own`: what the project masks besides secrets.
     """
-    call = storable_turn(call)
+    call = storable_turn(call, own)
     with journal.writing([run_id], at=at) as tx:
         run = tx.run(run_id)
         if run.status in ENDED | FORBIDDEN or run.open_permissions >= MOST_OPEN:

@@ -10,6 +10,7 @@ from typing import Any
 from guard.nature import ToolNature
 from guard.redact import redact, redact_json
 from guard.turn import Turn
+from missioncontrol.redaction import NOTHING, Redaction
 
 EARLIEST, LATEST = 1970, 2200
 
@@ -40,19 +41,19 @@ def storable(value: Any) -> Any:
     return value
 
 
-def masked_text(text: str | None) -> str | None:
-    """Return a storable text without secrets."""
-    return redact(storable_text(text)) if text else text
+def masked_text(text: str | None, own: Redaction = NOTHING) -> str | None:
+    """Return a storable text without secrets, nor what a project's `own` rules match."""
+    return own.text(redact(storable_text(text))) if text else text
 
 
-def masked_name(text: str | None, most: int) -> str:
+def masked_name(text: str | None, most: int, own: Redaction = NOTHING) -> str:
     """Return a storable name without secrets, at most so many characters long."""
-    return (masked_text(text) or "")[:most]
+    return (masked_text(text, own) or "")[:most]
 
 
-def masked_json(value: Any) -> Any:
-    """Return storable JSON without secrets."""
-    return redact_json(storable(value)) if value else value
+def masked_json(value: Any, own: Redaction = NOTHING) -> Any:
+    """Return storable JSON without secrets, nor what a project's `own` rules match."""
+    return own.json(redact_json(storable(value))) if value else value
 
 
 def storable_moment(moment: datetime | None) -> datetime | None:
@@ -71,17 +72,17 @@ MASKED_FIELDS = {"agent": 100, "state": 200}
 """With the length that fits the column: a mask may be longer than what it hides."""
 
 
-def storable_turn(turn: Turn) -> Turn:
+def storable_turn(turn: Turn, own: Redaction = NOTHING) -> Turn:
     """Return the turn without secrets and with short fields that fit a column.
 
     An empty short field is absent.
     """
     changes: dict[str, Any] = {
-        "content": masked_text(turn.content),
-        "result": masked_text(turn.result),
-        "error": masked_text(turn.error),
-        "args": masked_json(turn.args),
-        "files": tuple(masked_text(path) or "" for path in turn.files),
+        "content": masked_text(turn.content, own),
+        "result": masked_text(turn.result, own),
+        "error": masked_text(turn.error, own),
+        "args": masked_json(turn.args, own),
+        "files": tuple(masked_text(path, own) or "" for path in turn.files),
     }
     if turn.nature is not None:
         changes["nature"] = ToolNature.from_mapping(storable(asdict(turn.nature)))
@@ -89,7 +90,7 @@ def storable_turn(turn: Turn) -> Turn:
         if (text := getattr(turn, name)) is None:
             continue
         longest = MASKED_FIELDS.get(name)
-        fit = masked_name(text, longest) if longest else storable_text(text)
+        fit = masked_name(text, longest, own) if longest else storable_text(text)
         if fit != text or not fit:
             changes[name] = fit or None
     return replace(turn, **changes)

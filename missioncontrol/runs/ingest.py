@@ -27,6 +27,7 @@ from missioncontrol.columns import new_row
 from missioncontrol.compiled import CompiledQuery
 from missioncontrol.errors import MissionControlError, NotFound
 from missioncontrol.proof import TURN_SIGNS, turn_digest
+from missioncontrol.redaction import NOTHING, Redaction
 from missioncontrol.runs import journal, rows
 from missioncontrol.runs.cleaning import storable_moment, storable_turn
 from missioncontrol.runs.lifecycle import ENDED
@@ -54,6 +55,8 @@ class Arrival:
     """Its turns are masked and storable already."""
     key: KeyHolder | None = None
     """Whose turns they are; None: it was looked whether the key reaches the run."""
+    redaction: Redaction = NOTHING
+    """What its project masks besides secrets."""
 
     def is_for(self, run: Run) -> bool:
         """Tell whether this is a run that these turns may be told of."""
@@ -100,7 +103,8 @@ def clean(arrival: Arrival) -> Arrival:
     """Mask the turns and make them storable, once; large ones before they come to `store`."""
     if arrival.is_clean:
         return arrival
-    return replace(arrival, turns=[storable_turn(turn) for turn in arrival.turns], is_clean=True)
+    turns = [storable_turn(turn, arrival.redaction) for turn in arrival.turns]
+    return replace(arrival, turns=turns, is_clean=True)
 
 
 class _Batch:

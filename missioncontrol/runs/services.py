@@ -21,6 +21,7 @@ from missioncontrol.accounts.selectors import live_keys
 from missioncontrol.compiled import CompiledQuery
 from missioncontrol.errors import Forbidden, InvalidRequest, NotFound, TooManyOpenRuns
 from missioncontrol.ids import new_id
+from missioncontrol.redaction import NOTHING, Redaction
 from missioncontrol.runs import journal, lineage, rows
 from missioncontrol.runs.cleaning import masked_json, masked_name, masked_text
 from missioncontrol.runs.journal import RunTransaction
@@ -102,7 +103,7 @@ def open_run(
     if opener is not None and opener.reports_only:
         request = replace(request, capabilities=REPORTS_ONLY.as_mapping())
     _check_choice(project, request)
-    request = _masked(request)
+    request = _masked(request, opener.redaction if opener else NOTHING)
     with journal.holding_project(project.pk):
         known = _by_key(project, request.key)
         if known is not None:
@@ -152,21 +153,24 @@ def _join(run: Run, opener: KeyHolder | None, *, at: datetime) -> None:
     Run.objects.filter(pk=run.pk).update(opened_by=opener.key)
 
 
-def set_workspace(run_id: UUID, paths: Sequence[str]) -> None:
+def set_workspace(run_id: UUID, paths: Sequence[str], own: Redaction = NOTHING) -> None:
     """Keep the names of the files an agent works among; names only."""
-    Run.objects.filter(pk=run_id).update(workspace=masked_workspace(paths))
+    Run.objects.filter(pk=run_id).update(workspace=masked_workspace(paths, own))
 
 
-def masked_workspace(paths: Sequence[str]) -> list[str]:
+def masked_workspace(paths: Sequence[str], own: Redaction = NOTHING) -> list[str]:
     """Return the names of files as they are kept."""
-    return [masked_text(path) or "" for path in paths[:WORKSPACE_LIMIT]]
+    return [masked_text(path, own) or "" for path in paths[:WORKSPACE_LIMIT]]
 
 
-def describe_run(run_id: UUID, *, name: str, goal: str, at: datetime) -> None:
+def describe_run(
+    run_id: UUID, *, name: str, goal: str, at: datetime, own: Redaction = NOTHING
+) -> None:
     """Give a run that was opened by a hook the name its first prompt suggests."""
     with journal.writing([run_id], at=at) as tx:
         run = tx.run(run_id)
-        run.name, run.goal = masked_name(name, 200) or "run", masked_text(goal) or ""
+        run.name = masked_name(name, 200, own) or "run"
+        run.goal = masked_text(goal, own) or ""
         Run.objects.filter(pk=run_id).update(name=run.name, goal=run.goal)
         tx.moved(run, by="agent", reason="named", name=run.name, goal=run.goal)
 
@@ -188,17 +192,17 @@ def _check_choice(project: Project, request: OpenRun) -> None:
         raise Forbidden("This project does not let agents choose their mode, policy or budget.")
 
 
-def _masked(request: OpenRun) -> OpenRun:
+def _masked(request: OpenRun, own: Redaction) -> OpenRun:
     """Mask what the agent says of itself, before any lock is taken."""
     return replace(
         request,
-        name=masked_name(request.name, 200) or "run",
-        agent=masked_name(request.agent, 100),
-        goal=masked_text(request.goal) or "",
-        task_type=masked_name(request.task_type, 100),
-        metadata=masked_json(request.metadata),
+        name=masked_name(request.name, 200, own) or "run",
+        agent=masked_name(request.agent, 100, own),
+        goal=masked_text(request.goal, own) or "",
+        task_type=masked_name(request.task_type, 100, own),
+        metadata=masked_json(request.metadata, own),
         capabilities=masked_json(request.capabilities),
-        workspace=tuple(masked_workspace(request.workspace)),
+        workspace=tuple(masked_workspace(request.workspace, own)),
     )
 
 

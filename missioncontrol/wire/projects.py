@@ -44,6 +44,52 @@ class ProjectRow:
     """How many days turns keep their words after their run has ended; 0: for ever."""
     second_factor: bool = False
     """Who has no second factor stays out."""
+    redact_rules: tuple[str, ...] = ()
+    """What is masked of its turns besides secrets: `#` a digit, `?` a letter, `*` at the end
+    the rest of the word."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RedactRules:
+    """Rules to try on recorded turns; none is kept."""
+
+    rules: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RuleUse:
+    rule: str
+    times: int
+    """Places it would have masked."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RedactedPlace:
+    """A place of a recorded turn that would have been masked, with what stands around it."""
+
+    run: UUID
+    name: str
+    """Of the run."""
+    seq: int
+    before: str
+    masked: str
+    after: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RedactionPreview:
+    """What rules would have masked of what the project recorded."""
+
+    since: datetime
+    looked_at: int
+    """Turns."""
+    is_whole: bool
+    """False: there is more than was looked at."""
+    turns: int
+    """Turns in which something would have been masked."""
+    runs: int
+    rules: tuple[RuleUse, ...]
+    places: tuple[RedactedPlace, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1197,6 +1197,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/projects/{project_id}/redaction/preview/": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** @description Say what rules would have masked of recorded turns; none is kept. Owners only. */
+        post: operations["projects_redaction_preview"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/reports/": {
         parameters: {
             query?: never;
@@ -5696,6 +5713,11 @@ export interface components {
              */
             policy_version: number | null;
             /**
+             * Redact Rules
+             * @default null
+             */
+            redact_rules: string[] | null;
+            /**
              * Second Factor
              * @default null
              */
@@ -5757,6 +5779,11 @@ export interface components {
             };
             /** Policy Version */
             policy_version: number;
+            /**
+             * Redact Rules
+             * @default []
+             */
+            redact_rules: string[];
             /**
              * Role
              * @enum {string}
@@ -5904,6 +5931,58 @@ export interface components {
             codes: string[];
         };
         /**
+         * RedactRules
+         * @description Rules to try on recorded turns; none is kept.
+         */
+        RedactRules: {
+            /** Rules */
+            rules: string[];
+        };
+        /**
+         * RedactedPlace
+         * @description A place of a recorded turn that would have been masked, with what stands around it.
+         */
+        RedactedPlace: {
+            /** After */
+            after: string;
+            /** Before */
+            before: string;
+            /** Masked */
+            masked: string;
+            /** Name */
+            name: string;
+            /**
+             * Run
+             * Format: uuid
+             */
+            run: string;
+            /** Seq */
+            seq: number;
+        };
+        /**
+         * RedactionPreview
+         * @description What rules would have masked of what the project recorded.
+         */
+        RedactionPreview: {
+            /** Is Whole */
+            is_whole: boolean;
+            /** Looked At */
+            looked_at: number;
+            /** Places */
+            places: components["schemas"]["RedactedPlace"][];
+            /** Rules */
+            rules: components["schemas"]["RuleUse"][];
+            /** Runs */
+            runs: number;
+            /**
+             * Since
+             * Format: date-time
+             */
+            since: string;
+            /** Turns */
+            turns: number;
+        };
+        /**
          * Refusal
          * @description One turn of a batch that could not be taken, and why.
          */
@@ -5992,6 +6071,13 @@ export interface components {
              * @default 24
              */
             overlap_hours: number;
+        };
+        /** RuleUse */
+        RuleUse: {
+            /** Rule */
+            rule: string;
+            /** Times */
+            times: number;
         };
         /**
          * RunFacets
@@ -10175,6 +10261,39 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content?: never;
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    projects_redaction_preview: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                project_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["RedactRules"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RedactionPreview"];
+                };
             };
             default: {
                 headers: {

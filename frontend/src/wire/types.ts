@@ -20,6 +20,7 @@ export type DecisionRow = Schemas["DecisionRow"];
 export type InterventionRow = Schemas["InterventionRow"];
 export type AutofixRow = Schemas["AutofixRow"];
 export type ProjectRow = Schemas["ProjectRow"];
+export type RedactionPreview = Schemas["RedactionPreview"];
 export type Meters = Schemas["Meters"];
 export type BudgetState = Schemas["BudgetState"];
 export type Evidence = Schemas["CardEvidence"];

@@ -21,17 +21,20 @@ from missioncontrol.api.web_process import dispatcher
 from missioncontrol.clock import now
 from missioncontrol.decisions import directives, permissions
 from missioncontrol.decisions.permissions import Outcome
+from missioncontrol.redaction import Redaction
 from missioncontrol.runs.ingest import Stored
 
 
-async def ask(adapter: Adapter, event: HookEvent, run_id: UUID, *, for_s: float) -> Response:
+async def ask(
+    adapter: Adapter, event: HookEvent, run_id: UUID, *, for_s: float, own: Redaction
+) -> Response:
     """Ask people about the call, and answer what they say within some seconds."""
     card = None
     if event.asks is not None:
         call = replace(event.asks, agent=event.subagent or event.client)
         keeps = event.said.is_headless
         opening = dispatcher.run(
-            lambda: permissions.ask(run_id, call, for_s=for_s, at=now(), keeps=keeps)
+            lambda: permissions.ask(run_id, call, for_s=for_s, at=now(), keeps=keeps, own=own)
         )
         card = await _opened(run_id, opening)
     outcome = await _outcome(run_id, card, for_s=for_s) if card else None

@@ -31,6 +31,7 @@ from missioncontrol.clock import now
 from missioncontrol.decisions import allowlist, directives, sessions
 from missioncontrol.decisions.directives import ControlState
 from missioncontrol.errors import InvalidRequest, NotFound
+from missioncontrol.redaction import Redaction
 from missioncontrol.runs import services as runs
 from missioncontrol.runs.models import Run
 
@@ -53,7 +54,8 @@ async def hook(request: Request) -> Response:
     await request.note_use(run.id)
     if event.stands_by:
         return await witness.stand_by(run, request)
-    stored = await store(event, run, size=size)
+    own = request.key.redaction
+    stored = await store(event, run, size=size, own=own)
     await asking.follow(event, stored)
     if event.idles:
         return await resting.wait_for_message(run, request)
@@ -64,13 +66,13 @@ async def hook(request: Request) -> Response:
     if event.asks is not None:
         event = await dispatcher.run(lambda: _with_grant(event, run))
         if event.grant is None and (for_s := adapter.asks_for_s(event)):
-            return await asking.ask(adapter, event, run.id, for_s=for_s)
+            return await asking.ask(adapter, event, run.id, for_s=for_s, own=own)
     directive = directives.go_on(control)
     if not request.key.reports_only:
         directive = await _directive(event, run.id, control, asked_seq=stored.asked_seq)
     answer = adapter.answer(event, directive)
     if answer.get("continue") is False:  # the turn ends with it, and no hook tells so
-        await store(replace(event, turns=(), calls=(), presence="idle"), run, size=0)
+        await store(replace(event, turns=(), calls=(), presence="idle"), run, size=0, own=own)
     sent = None if request.key.reports_only else told(run.id, control)
     return Response(200, json.dumps(answer).encode(), sent=sent)
 
@@ -182,11 +184,11 @@ def _run_of(adapter: Adapter, event: HookEvent, key: KeyHolder) -> Run:
     )
     run, is_new = runs.open_run(project, request, by="agent", at=now(), opener=key)
     if not is_new and not event.stands_by and not key.reports_only:
-        _learn(run, adapter, event)
+        _learn(run, adapter, event, key.redaction)
     return run
 
 
-def _learn(run: Run, adapter: Adapter, event: HookEvent) -> None:
+def _learn(run: Run, adapter: Adapter, event: HookEvent, own: Redaction) -> None:
     """Take in what a later hook tells of the session."""
     told = adapter.capabilities(event)
     learned = told if run.observed_only else _news(told, run.capabilities)
@@ -194,10 +196,10 @@ def _learn(run: Run, adapter: Adapter, event: HookEvent) -> None:
         sessions.learn_capabilities(run.id, learned, at=now())
     if run.parked and not event.ends:
         sessions.unpark(run.id, at=now())
-    if event.workspace and runs.masked_workspace(event.workspace) != run.workspace:
-        runs.set_workspace(run.id, event.workspace)
+    if event.workspace and runs.masked_workspace(event.workspace, own) != run.workspace:
+        runs.set_workspace(run.id, event.workspace, own)
     if event.prompt and not run.goal:
-        runs.describe_run(run.id, name=event.run_name, goal=event.prompt, at=now())
+        runs.describe_run(run.id, name=event.run_name, goal=event.prompt, own=own, at=now())
 
 
 def _news(told: Mapping[str, Any], known: Mapping[str, Any]) -> dict[str, Any]:

@@ -15,6 +15,7 @@ from missioncontrol.api.web_process import store as put
 from missioncontrol.clock import now
 from missioncontrol.costs import telemetry
 from missioncontrol.costs.ledger import Call
+from missioncontrol.redaction import Redaction
 from missioncontrol.runs import selectors
 from missioncontrol.runs.ingest import Arrival, Stored
 from missioncontrol.runs.models import Run
@@ -25,17 +26,18 @@ MOST_ALIKE = 16
 """Equal calls at once whose outcomes may race for their proposals."""
 
 
-async def store(event: HookEvent, run: Run, *, size: int) -> Stored:
+async def store(event: HookEvent, run: Run, *, size: int, own: Redaction) -> Stored:
     """Store an event's turns; one that cannot be stored is left out. `size`: its body's.
 
-    What was used is counted first, so that a budget sees it with the turn.
+    What was used is counted first, so that a budget sees it with the turn. `own`: what the
+    project masks besides secrets.
     """
     if event.calls:
         await dispatcher.run(lambda: _count(event, run))
     turns = tuple(turn for turn in event.turns if fault_of(turn) is None)
     if event.outcome_of and turns:
-        return await _complete(event, run, turns[0], size=size)
-    return await _put(run, turns, size=size, presence=event.presence)
+        return await _complete(event, run, turns[0], size=size, own=own)
+    return await _put(run, turns, size=size, own=own, presence=event.presence)
 
 
 def _count(event: HookEvent, run: Run) -> None:
@@ -70,7 +72,9 @@ def _call(event: HookEvent, told: ModelCall) -> Call:
     )
 
 
-async def _complete(event: HookEvent, run: Run, outcome: Turn, *, size: int) -> Stored:
+async def _complete(
+    event: HookEvent, run: Run, outcome: Turn, *, size: int, own: Redaction
+) -> Stored:
     """Complete the last open call like it; without one, the outcome is a turn by itself.
 
     Outcomes of equal calls that ran at once may find the same proposal: who comes
@@ -78,14 +82,22 @@ async def _complete(event: HookEvent, run: Run, outcome: Turn, *, size: int) -> 
     """
     for _ in range(MOST_ALIKE):
         key = await dispatcher.run(lambda: selectors.open_call(run.id, event.outcome_of))
-        stored = await _put(run, (replace(outcome, key=key or outcome.key),), size=size)
+        told = replace(outcome, key=key or outcome.key)
+        stored = await _put(run, (told,), size=size, own=own)
         if stored.accepted or key is None:
             break
     return stored
 
 
 async def _put(
-    run: Run, turns: tuple[Turn, ...], *, size: int, presence: Presence | None = None
+    run: Run,
+    turns: tuple[Turn, ...],
+    *,
+    size: int,
+    own: Redaction,
+    presence: Presence | None = None,
 ) -> Stored:
-    told = Arrival(run=run.id, project=run.project_id, turns=turns, presence=presence)
+    told = Arrival(
+        run=run.id, project=run.project_id, turns=turns, presence=presence, redaction=own
+    )
     return await put(told, size=size)

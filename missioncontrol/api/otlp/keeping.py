@@ -9,6 +9,7 @@ from typing import Any
 from uuid import UUID
 
 from missioncontrol.api.otlp.reading import Telling
+from missioncontrol.redaction import Redaction
 from missioncontrol.runs.cleaning import masked_json, masked_name, storable_moment
 from missioncontrol.runs.models import TelemetryRecord
 
@@ -29,29 +30,29 @@ NOT_KEPT = (
 """Conversations are turns, and instructions are long: with every model call again."""
 
 
-def kept_record(run: UUID, telling: Telling, *, at: datetime) -> TelemetryRecord:
+def kept_record(run: UUID, telling: Telling, *, at: datetime, own: Redaction) -> TelemetryRecord:
     """Return the row that keeps a record."""
     record, told = telling.record, telling.told
     return TelemetryRecord(
         run_id=run,
         key=record.key,
-        name=masked_name(record.name, 200),
+        name=masked_name(record.name, 200, own),
         agent=told.agent,
-        attributes=kept(record.attributes),
+        attributes=kept(record.attributes, own),
         turn_key=told.tool_key,
         began_at=storable_moment(record.began_at),
         at=at,
     )
 
 
-def kept(attributes: Mapping[str, Any]) -> dict[str, Any]:
+def kept(attributes: Mapping[str, Any], own: Redaction) -> dict[str, Any]:
     """Return attributes as they are stored: no conversations, no secrets, not too long."""
     chosen = [
         (name[:200], _short(value))
         for name, value in attributes.items()
         if not name.startswith(NOT_KEPT)
     ]
-    masked: dict[str, Any] = masked_json(dict(chosen[:MOST_ATTRIBUTES])) or {}
+    masked: dict[str, Any] = masked_json(dict(chosen[:MOST_ATTRIBUTES]), own) or {}
     return masked
 
 

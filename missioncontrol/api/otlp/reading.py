@@ -17,6 +17,7 @@ from missioncontrol.api.otlp.dialects import claude_code, codex, gemini, genai, 
 from missioncontrol.api.otlp.record import Record
 from missioncontrol.api.otlp.told import CLIENTS, Told
 from missioncontrol.api.reading import fault_of
+from missioncontrol.redaction import NOTHING, Redaction
 from missioncontrol.runs.cleaning import masked_text
 
 logger = logging.getLogger(__name__)
@@ -68,8 +69,13 @@ class Sessions:
             return told.session or self._known.get((project, record.trace), "")
 
 
-def understood(batch: Batch, *, project: UUID, sessions: Sessions) -> list[Telling]:
-    """Return what the records tell, oldest first; a fault refuses its record alone."""
+def understood(
+    batch: Batch, *, project: UUID, sessions: Sessions, own: Redaction = NOTHING
+) -> list[Telling]:
+    """Return what the records tell, oldest first; a fault refuses its record alone.
+
+    `own` is what the project masks besides secrets.
+    """
     read = [(record, told) for record in batch.records if (told := _read(batch, record))]
     sessions.learn(project, read)
     agents = _agents(read)
@@ -81,7 +87,7 @@ def understood(batch: Batch, *, project: UUID, sessions: Sessions) -> list[Telli
         if len(session) > LONGEST_SESSION:
             batch.refuse(record.place, f"a session's id has at most {LONGEST_SESSION} characters")
             continue
-        agent = masked_text(told.agent or agents.get(record.span, "")) or ""
+        agent = masked_text(told.agent or agents.get(record.span, ""), own) or ""
         turns = tuple(replace(turn, agent=turn.agent or agent or None) for turn in told.turns)
         whole = replace(told, session=session, agent=agent, turns=turns)
         found.append(Telling(record=record, told=_closed(record, whole)))

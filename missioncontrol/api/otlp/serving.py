@@ -8,7 +8,6 @@ import logging
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar
-from uuid import UUID
 
 from django.db import close_old_connections
 from opentelemetry.proto.collector.logs.v1.logs_service_pb2 import ExportLogsServiceResponse
@@ -103,19 +102,25 @@ async def _store(batch: Batch, request: Request) -> None:
     for visit in found:
         await request.note_use(visit.run.id)
     await asyncio.gather(*(writer.put(arrival) for arrival in arrivals))
-    await _aside(lambda: storing.settle(found, at=now()))
+    await _aside(lambda: storing.settle(found, at=now(), own=key.redaction))
     for visit in (one for one in found if one.turns):
         dispatcher.dispatch(visit.run.id, root=visit.run.root)
 
 
-def _arrival(visit: storing.Visit, project: UUID) -> Arrival:
-    return clean(Arrival(run=visit.run.id, project=project, turns=tuple(visit.turns)))
+def _arrival(visit: storing.Visit, key: KeyHolder) -> Arrival:
+    told = Arrival(
+        run=visit.run.id,
+        project=key.project,
+        turns=tuple(visit.turns),
+        redaction=key.redaction,
+    )
+    return clean(told)
 
 
 def _visits(batch: Batch, key: KeyHolder) -> tuple[list[storing.Visit], list[Arrival]]:
-    tellings = understood(batch, project=key.project, sessions=sessions)
+    tellings = understood(batch, project=key.project, sessions=sessions, own=key.redaction)
     found = storing.visits(batch, tellings, project=key.project, key=key, at=now())
-    return found, [_arrival(visit, key.project) for visit in found if visit.turns]
+    return found, [_arrival(visit, key) for visit in found if visit.turns]
 
 
 def _respond(batch: Batch, kind: str) -> Response:

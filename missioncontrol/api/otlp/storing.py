@@ -27,6 +27,7 @@ from missioncontrol.costs import telemetry
 from missioncontrol.costs.ledger import Call
 from missioncontrol.decisions import sessions
 from missioncontrol.errors import Forbidden, MissionControlError
+from missioncontrol.redaction import NOTHING, Redaction
 from missioncontrol.runs import services as runs
 from missioncontrol.runs.cleaning import masked_json
 from missioncontrol.runs.journal import insert_rows
@@ -92,7 +93,7 @@ def visits(
     return found
 
 
-def settle(found: Iterable[Visit], *, at: datetime) -> None:
+def settle(found: Iterable[Visit], *, at: datetime, own: Redaction = NOTHING) -> None:
     """Count the calls, end what is over, keep the records; once turns are stored.
 
     A record that was kept is never looked at again, so what it tells is counted first;
@@ -104,7 +105,9 @@ def settle(found: Iterable[Visit], *, at: datetime) -> None:
     for visit in found:
         if visit.run.observed_only and (last := visit.goodbye):
             sessions.end_session(visit.run.id, at=at, failed=last.told.failed)
-    records = [kept_record(visit.run.id, one, at=at) for visit in found for one in visit.tellings]
+    records = [
+        kept_record(visit.run.id, one, at=at, own=own) for visit in found for one in visit.tellings
+    ]
     if records:
         with transaction.atomic():
             insert_rows(TelemetryRecord, records, leave_known=True)
@@ -126,17 +129,18 @@ def _visit(
     project: Project, key: str, told: list[Telling], *, at: datetime, opener: KeyHolder | None
 ) -> Visit:
     run = _run_of(project, key, told, at=at, opener=opener)
+    own = opener.redaction if opener else NOTHING
     new = _unknown(run, told)
     visit = Visit(run, new)
     if run.observed_only:  # hooks and SDK tell of the turns themselves, and tell more
-        visit.turns = _paired(run, new)
+        visit.turns = _paired(run, new, own)
     return visit
 
 
 def _run_of(
     project: Project, key: str, told: list[Telling], *, at: datetime, opener: KeyHolder | None
 ) -> Run:
-    first = told[0]
+    first, own = told[0], opener.redaction if opener else NOTHING
     prompt = next((one.told.prompt for one in told if one.told.prompt), "")
     name = f"{first.told.client}: {prompt[:PROMPT_LENGTH]}" if prompt else first.told.client
     agent = next((one.told.agent for one in told if one.told.agent), first.told.client)
@@ -148,7 +152,7 @@ def _run_of(
             agent=agent,
             goal=prompt,
             capabilities=CAPABILITIES,
-            metadata={"otel": kept(first.record.resource)},
+            metadata={"otel": kept(first.record.resource, own)},
         ),
         by="agent",
         at=at,
@@ -156,7 +160,7 @@ def _run_of(
         opener=opener,
     )
     if not is_new and run.observed_only and prompt and not run.goal:
-        runs.describe_run(run.id, name=name, goal=prompt, at=at)
+        runs.describe_run(run.id, name=name, goal=prompt, own=own, at=at)
     return run
 
 
@@ -168,15 +172,15 @@ def _unknown(run: Run, told: list[Telling]) -> list[Telling]:
     return [one for one in told if by_key.get(one.record.key) is one]
 
 
-def _paired(run: Run, told: list[Telling]) -> list[Turn]:
+def _paired(run: Run, told: list[Telling], own: Redaction) -> list[Turn]:
     """Give a tool call that came without its id the proposal it completes."""
     waiting = _proposals(run) if any(one.told.unpaired for one in told) else []
     turns: list[Turn] = []
     for one in told:
         for turn in one.told.turns:
             if turn.is_proposed:
-                waiting.append((turn.key, turn.tool, masked_json(turn.args)))
-            turns.append(_completing(waiting, turn) if one.told.unpaired else turn)
+                waiting.append((turn.key, turn.tool, masked_json(turn.args, own)))
+            turns.append(_completing(waiting, turn, own) if one.told.unpaired else turn)
     return turns
 
 
@@ -188,8 +192,8 @@ def _proposals(run: Run) -> list[Proposal]:
     return list(open_.order_by("seq").values_list("key", "tool", "args"))
 
 
-def _completing(waiting: list[Proposal], turn: Turn) -> Turn:
-    given = masked_json(turn.args)  # as proposals are stored
+def _completing(waiting: list[Proposal], turn: Turn, own: Redaction) -> Turn:
+    given = masked_json(turn.args, own)  # as proposals are stored
     for proposal in waiting:
         key, tool, args = proposal
         if tool == turn.tool and args == given:

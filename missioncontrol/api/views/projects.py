@@ -21,7 +21,7 @@ from guard.wire import Mode
 from missioncontrol.accounts import factors, ways
 from missioncontrol.accounts.models import Membership
 from missioncontrol.accounts.pace import Pace
-from missioncontrol.api import auth
+from missioncontrol.api import auth, keys
 from missioncontrol.api.rest import json_response, list_response, read_body
 from missioncontrol.api.schema import described
 from missioncontrol.api.views.demo import demo_state
@@ -32,8 +32,17 @@ from missioncontrol.env import LONGEST_DAYS
 from missioncontrol.errors import Forbidden, InvalidRequest, NotFound
 from missioncontrol.notify import signing
 from missioncontrol.projects import members, rules
+from missioncontrol.redaction import read_rules
+from missioncontrol.runs.redaction_preview import preview
 from missioncontrol.wire.notices import Secret
-from missioncontrol.wire.projects import Me, ProjectRow, RoleWord, User
+from missioncontrol.wire.projects import (
+    Me,
+    ProjectRow,
+    RedactionPreview,
+    RedactRules,
+    RoleWord,
+    User,
+)
 
 LONGEST_HOLD_S = 24 * 3600
 MADE = Pace(most=10, in_all=60)
@@ -66,6 +75,8 @@ class ProjectPatch:
     """0: for ever."""
     second_factor: bool | None = None
     """Whether who has no second factor stays out; true takes one of your own."""
+    redact_rules: tuple[str, ...] | None = None
+    """What is masked of turns that arrive from now on, besides secrets; all the rules there are."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -127,7 +138,20 @@ class OneProject(APIView):
         if changes.get("second_factor") and not factors.has_one(cast(Person, request.user)):
             raise Forbidden("Set up a second factor of your own first: it would shut you out.")
         rules.change_project(project_id, changes, by=auth.name_of(request), at=now())
+        if "redact_rules" in changes:
+            keys.forget_all()
         return json_response(find_project(request, project_id))
+
+
+class RedactionPreviews(APIView):
+    permission_classes = [auth.IsPerson]
+
+    @described("projects_redaction_preview", takes=RedactRules, returns=RedactionPreview)
+    def post(self, request: Request, project_id: UUID) -> HttpResponse:
+        """Say what rules would have masked of recorded turns; none is kept. Owners only."""
+        asked = read_body(request, RedactRules)
+        auth.check_owns(request, project_id, "Only an owner changes a project's rules.")
+        return json_response(preview(project_id, read_rules(asked.rules), at=now()))
 
 
 class ControllerSecret(APIView):
@@ -209,6 +233,7 @@ def _row(membership: Membership) -> ProjectRow:
         daily_report=project.daily_report,
         keep_words_days=project.keep_words_days,
         second_factor=project.second_factor,
+        redact_rules=tuple(project.redact_rules),
         archived_at=project.archived_at,
     )
 
@@ -241,6 +266,8 @@ def _checked(asked: ProjectPatch) -> dict[str, Any]:
         Budget.from_mapping(changes["budget"])
     if "time_zone" in changes:
         _check_zone(changes["time_zone"])
+    if "redact_rules" in changes:
+        changes["redact_rules"] = list(read_rules(changes["redact_rules"]).rules)
     if not 0 <= changes.get("keep_words_days", 0) <= LONGEST_DAYS:
         raise InvalidRequest(f"keep_words_days: expected 0 (for ever) to {LONGEST_DAYS} days.")
     if not 1 <= changes.get("hold_limit", 1) <= LONGEST_HOLD_S:

@@ -72,6 +72,7 @@ BODIES = {
     "projects/": {"name": "mine"},
     "projects/<uuid:project_id>/members/<int:user_id>/": {"role": "viewer"},
     "projects/<uuid:project_id>/invitations/": {"role": "viewer"},
+    "projects/<uuid:project_id>/redaction/preview/": {"rules": ["K-######"]},
     "projects/<uuid:project_id>/keys/": {"name": "k"},
     "tokens/": {"name": "t"},
     "setup-codes/": {"project": "{project_id}"},

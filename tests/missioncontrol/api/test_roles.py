@@ -75,6 +75,7 @@ OWNERS = {
     ("patch", "projects/<uuid:project_id>/members/<int:user_id>/"),
     ("delete", "projects/<uuid:project_id>/members/<int:user_id>/"),
     ("post", "projects/<uuid:project_id>/invitations/"),
+    ("post", "projects/<uuid:project_id>/redaction/preview/"),
     ("delete", "projects/<uuid:project_id>/invitations/<uuid:invitation_id>/"),
     ("post", "projects/<uuid:project_id>/joining-rules/"),
     ("delete", "projects/<uuid:project_id>/joining-rules/<uuid:rule_id>/"),

@@ -61,6 +61,21 @@ const texts: typeof en = {
   keepWordsHint:
     "In Tagen nach dem Ende eines Laufs. Danach werden Argumente, Texte, Ergebnisse und Telemetrie gelöscht; Ereignisse und Zahlen bleiben.",
   forEver: "für immer",
+  redact: {
+    title: "Mehr schwärzen",
+    hint: "Geheimnisse werden immer maskiert. Was diese Regeln treffen, wird ebenfalls maskiert: in allem, was Agenten ab jetzt melden, bevor es gespeichert wird; was schon aufgezeichnet ist, bleibt. Eine Regel pro Zeile: # ist eine Ziffer, ? ein Buchstabe, * am Ende der Rest des Wortes. Groß- und Kleinschreibung ist egal. Alle im Projekt können die Regeln lesen.",
+    label: "Regeln",
+    example: "K-######",
+    would: (turns: number, runs: number) =>
+      `Hätte in ${turns} ${turns === 1 ? "Schritt" : "Schritten"} aus ${runs} ${runs === 1 ? "Lauf" : "Läufen"} etwas maskiert.`,
+    looked: (turns: number) => `Geprüft: alle Schritte der letzten 30 Tage (${turns}).`,
+    cut: (turns: number) =>
+      `Geprüft: die neuesten ${turns} Schritte; es gibt weitere oder längere.`,
+    times: (times: number) => `${times} Treffer`,
+    places: "Zum Beispiel",
+    notLooked: "Der Server ist nicht erreichbar: keine Vorschau.",
+    save: "Regeln speichern",
+  },
   save: "Speichern",
   takeBack: "Verwerfen",
   saved: "Gespeichert. Das Protokoll nennt, wer es war.",

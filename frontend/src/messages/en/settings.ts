@@ -61,6 +61,20 @@ const texts = {
   keepWordsHint:
     "In days after a run has ended. Then arguments, texts, results and telemetry are erased; events and figures stay.",
   forEver: "for ever",
+  redact: {
+    title: "Redact more",
+    hint: "Secrets are always masked. What these rules match is masked too, in everything agents report from now on, before it is stored; what is recorded stays as it is. One rule per line: # is a digit, ? a letter, * at the end the rest of the word. Case does not matter. Everyone in the project can read the rules.",
+    label: "Rules",
+    example: "K-######",
+    would: (turns: number, runs: number) =>
+      `Would have masked something in ${turns} ${turns === 1 ? "turn" : "turns"} of ${runs} ${runs === 1 ? "run" : "runs"}.`,
+    looked: (turns: number) => `Checked all ${turns} turns of the last 30 days.`,
+    cut: (turns: number) => `Checked ${turns} of the newest turns; there are more, or longer ones.`,
+    times: (times: number) => (times === 1 ? "1 match" : `${times} matches`),
+    places: "For example",
+    notLooked: "The server could not be reached: no preview.",
+    save: "Save rules",
+  },
   save: "Save",
   takeBack: "Discard",
   saved: "Saved. The audit log records who changed it.",

@@ -1,0 +1,97 @@
+"""What a project's rules would have masked of its own recorded turns.
+
+Asked for while a person types, so bounded: the newest runs, so many turns, so long a time, and
+the beginning of a long text. The answer says how many turns it looked at.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from datetime import datetime, timedelta
+from time import monotonic
+from typing import Any
+from uuid import UUID
+
+from missioncontrol.redaction import Redaction
+from missioncontrol.runs.models import Run, Turn
+from missioncontrol.wire.projects import RedactedPlace, RedactionPreview, RuleUse
+
+LOOKED_BACK = timedelta(days=30)
+MOST_RUNS = 500
+MOST_TURNS = 5_000
+LONGEST_TEXT = 20_000
+LONGEST_S = 0.4
+SHOWN = 6
+EXAMPLES_OF_A_RULE = 2
+AROUND = 40
+"""Characters shown on each side of what is masked."""
+WORDS = ("content", "result", "error", "args", "files")
+
+
+def preview(project: UUID, own: Redaction, *, at: datetime) -> RedactionPreview:
+    """Hold rules against what a project recorded in the last 30 days."""
+    since, ends = at - LOOKED_BACK, monotonic() + LONGEST_S
+    runs = Run.objects.filter(project_id=project, last_turn_at__gt=since).order_by("-last_turn_at")
+    names = dict(runs.values_list("pk", "name")[: MOST_RUNS + 1])
+    is_whole, looked_at, turns, met = len(names) <= MOST_RUNS, 0, 0, set[UUID]()
+    uses: Counter[str] = Counter()
+    places: list[RedactedPlace] = []
+    for turn in _turns(list(names)[:MOST_RUNS]):
+        if looked_at == MOST_TURNS or monotonic() > ends:
+            is_whole = False
+            break
+        looked_at += 1
+        found = 0
+        for text in _texts([getattr(turn, name) for name in WORDS]):
+            is_whole = is_whole and len(text) <= LONGEST_TEXT
+            for rule, start, end in own.found(text[:LONGEST_TEXT]):
+                found += 1
+                uses[rule] += 1
+                if uses[rule] <= EXAMPLES_OF_A_RULE and len(places) < SHOWN:
+                    places.append(_place(turn, names[turn.run_id], text, start, end))
+        if found:
+            turns += 1
+            met.add(turn.run_id)
+    return RedactionPreview(
+        since=since,
+        looked_at=looked_at,
+        is_whole=is_whole,
+        turns=turns,
+        runs=len(met),
+        rules=tuple(RuleUse(rule=rule, times=uses[rule]) for rule in own.rules),
+        places=tuple(places),
+    )
+
+
+def _turns(runs: list[UUID]) -> Iterator[Turn]:
+    """Give the turns of the newest runs first."""
+    for run in runs:
+        found = Turn.objects.filter(run_id=run).only("run_id", "seq", *WORDS).order_by("-seq")
+        yield from found[: MOST_TURNS + 1].iterator(chunk_size=500)
+
+
+def _texts(value: Any) -> Iterator[str]:
+    """Give each text of a turn's words, names of fields and numbers too."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict):
+        for name, part in value.items():
+            yield name
+            yield from _texts(part)
+    elif isinstance(value, list):
+        for part in value:
+            yield from _texts(part)
+    elif isinstance(value, int | float) and not isinstance(value, bool):
+        yield str(value)
+
+
+def _place(turn: Turn, name: str, text: str, start: int, end: int) -> RedactedPlace:
+    return RedactedPlace(
+        run=turn.run_id,
+        name=name,
+        seq=turn.seq,
+        before=text[max(start - AROUND, 0) : start],
+        masked=text[start:end],
+        after=text[end : end + AROUND],
+    )

@@ -1,0 +1,76 @@
+"""What a project's own rules match is stored nowhere, by whichever way an agent tells it."""
+
+from uuid import uuid4
+
+import pytest
+
+from tests.contract.test_otlp import a_tool_span, run_of, spans
+
+CUSTOMER = "Zwiebelfisch-4711"
+
+
+@pytest.fixture
+def ruled(person):
+    project = person.get("/api/v1/projects/")["results"][0]["id"]
+    address = f"/api/v1/projects/{project}/"
+    assert person.ask("PATCH", address, {"redact_rules": ["Zwiebelfisch-####"]}).status == 200
+    yield project
+    assert person.ask("PATCH", address, {"redact_rules": []}).status == 200
+
+
+def told(person, run):
+    return str(
+        [
+            person.get(f"/api/v1/runs/{run}/"),
+            *person.each(f"/api/v1/runs/{run}/turns/"),
+            *person.each(f"/api/v1/runs/{run}/telemetry/"),
+        ]
+    )
+
+
+def test_turns_are_masked(agent, person, ruled):
+    run = agent.open_run(name=f"for {CUSTOMER}", metadata={"who": CUSTOMER})
+    agent.post_turns(
+        run,
+        {
+            "role": "assistant",
+            "tool": "Bash",
+            "args": {"command": f"grep {CUSTOMER} log"},
+            "result": f"1: {CUSTOMER}",
+            "files": [f"{CUSTOMER}.txt"],
+        },
+    )
+
+    said = told(person, run)
+
+    assert CUSTOMER not in said
+    assert "grep [masked] log" in said
+
+
+def test_hooks_are_masked(agent, person, ruled):
+    hook = {
+        "session_id": "redacted-by-a-rule",
+        "hook_event_name": "PreToolUse",
+        "tool_name": "Bash",
+        "tool_input": {"command": f"grep {CUSTOMER} log"},
+        "cwd": "/work",
+    }
+    assert agent.ask("POST", "/api/v1/hooks/claude-code/", hook).status == 200
+    run = agent.open_run(key="claude-code:redacted-by-a-rule")
+
+    said = told(person, run)
+
+    assert CUSTOMER not in said
+    assert "grep [masked] log" in said
+
+
+def test_telemetry_is_masked(agent, person, ruled):
+    session = uuid4().hex
+    span = a_tool_span(session, **{"acme.who": f"at {CUSTOMER}"})
+    assert agent.ask("POST", "/v1/traces", spans(span)).status == 200
+    run = run_of(person, f"my-agent:{session}")["id"]
+
+    said = told(person, run)
+
+    assert CUSTOMER not in said
+    assert "at [masked]" in said

@@ -1,0 +1,79 @@
+"""A project's own rules mask what arrives by every way, and are tried on its own turns first."""
+
+import pytest
+
+from missioncontrol.api import keys
+from missioncontrol.runs.models import JournalRow, Run, Turn
+from tests.build import a_call, a_project, a_run, after, put
+
+pytestmark = pytest.mark.django_db
+CUSTOMER = "K-123456"
+
+
+def ruled(project, *rules):
+    project.redact_rules = list(rules or ["K-######"])
+    project.save(update_fields=["redact_rules"])
+    keys.forget_all()
+    return project
+
+
+def change(client, project, rules):
+    said = {"redact_rules": rules}
+    return client.patch(f"/api/v1/projects/{project.id}/", said, format="json")
+
+
+def look(client, project, *rules):
+    address = f"/api/v1/projects/{project.id}/redaction/preview/"
+    return client.post(address, {"rules": rules}, format="json")
+
+
+def test_an_owner_sets_rules_and_the_audit_log_says_so(project, as_person, owner):
+    answer = change(as_person(owner), project, ["K-######", "K-######", " "])
+
+    assert answer.json()["redact_rules"] == ["K-######"]
+    said = JournalRow.objects.get(project=project, type="policy.changed").payload
+    assert '"what":"redact_rules"' in said
+
+
+def test_a_rule_that_cannot_be_meant_changes_nothing(project, as_person, owner):
+    answer = change(as_person(owner), project, ["K-######", "a*b*"])
+
+    assert (answer.status_code, answer.json()["field"]) == (400, "redact_rules")
+    project.refresh_from_db()
+    assert project.redact_rules == []
+
+
+def test_only_an_owner_tries_rules(project, as_person, operator, stranger):
+    assert look(as_person(operator), project, "K-######").status_code == 403
+    assert look(as_person(stranger), project, "K-######").status_code == 404
+
+
+def test_a_preview_shows_the_places_of_recorded_turns(project, as_person, owner, monkeypatch):
+    monkeypatch.setattr("missioncontrol.api.views.projects.now", lambda: after(60))
+    run = a_run(project)
+    put(run, a_call(f"grep {CUSTOMER} log"), a_call("ls"))
+    put(a_run(a_project("other")), a_call(f"grep {CUSTOMER} log"))
+
+    told = look(as_person(owner), project, "K-######", "Muster*").json()
+
+    assert (told["looked_at"], told["turns"], told["runs"], told["is_whole"]) == (2, 1, 1, True)
+    assert [(one["rule"], one["times"]) for one in told["rules"]] == [
+        ("K-######", 1),
+        ("Muster*", 0),
+    ]
+    [place] = told["places"]
+    assert (place["before"], place["masked"], place["after"]) == ("grep ", CUSTOMER, " log")
+    assert CUSTOMER in Turn.objects.get(run=run, seq=0).args["command"]
+
+
+def test_turns_and_the_runs_own_words_are_masked_before_they_are_stored(project, as_agent):
+    ruled(project)
+    opened = as_agent.post(
+        "/api/v1/runs/",
+        {"name": f"for {CUSTOMER}", "goal": f"help {CUSTOMER}", "metadata": {"of": CUSTOMER}},
+        format="json",
+    )
+
+    run = Run.objects.get(pk=opened.json()["id"])
+    assert (run.name, run.goal) == ("for [masked]", "help [masked]")
+    assert run.metadata == {"of": "[masked]"}

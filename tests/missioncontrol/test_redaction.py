@@ -1,0 +1,86 @@
+"""A project masks more than secrets: by rules of its own, in linear time."""
+
+from time import perf_counter
+
+import pytest
+
+from missioncontrol.errors import InvalidRequest
+from missioncontrol.redaction import LONGEST_RULE, MOST_RULES, Redaction, read_rules
+
+
+def masked(text, *rules):
+    return read_rules(rules).text(text)
+
+
+@pytest.mark.parametrize(
+    ("rule", "text", "kept"),
+    [
+        ("K-######", "order K-123456.", "order [masked]."),
+        ("K-######", "order K-12345", "order K-12345"),
+        ("K-######", "order K-1234567", "order K-1234567"),
+        ("K-######*", "order K-1234567a-b", "order [masked]-b"),
+        ("Erika Muster*", "erika\nMUSTERMANN rang", "[masked] rang"),
+        ("Muster", "Mustermann", "Mustermann"),
+        ("??-####", "HH-1234 and 11-1234", "[masked] and 11-1234"),
+        ("(AB)##", "f(AB)12g", "f(AB)12g"),
+        ("(AB)##", "f(AB)12)", "f[masked])"),
+        ("müller", "Frau MÜLLER", "Frau [masked]"),
+        (r"a.b\d", r"a.b\d axb1", "[masked] axb1"),
+    ],
+)
+def test_a_rule_masks_whole_words_and_nothing_else(rule, text, kept):
+    assert masked(text, rule) == kept
+
+
+@pytest.mark.parametrize(
+    ("rule", "why"),
+    [
+        ("K-*-1", "at the end only"),
+        ("K-", "at least 3"),
+        ("*", "at least 3"),
+        ("????*", "every word"),
+        ("masked", "stands where"),
+        ("x" * (LONGEST_RULE + 1), "at most"),
+        ("abc\u200bdef", "can be seen"),
+    ],
+)
+def test_a_rule_that_cannot_be_meant_is_refused_with_why(rule, why):
+    with pytest.raises(InvalidRequest, match=why):
+        read_rules([rule])
+
+
+def test_more_rules_than_a_person_overlooks_are_refused():
+    with pytest.raises(InvalidRequest, match="At most"):
+        read_rules([f"K-{number:05}" for number in range(MOST_RULES + 1)])
+
+
+def test_empty_lines_and_repeats_are_left_out():
+    assert read_rules([" K-##  x ", "", "K-## x"]).rules == ("K-## x",)
+
+
+def test_json_is_masked_in_names_texts_and_numbers():
+    own = Redaction(("K-##", "471100"))
+
+    told = own.json({"K-12": [471100, 4711, True, None, "to K-34"]})
+
+    assert told == {"[masked]": ["[masked]", 4711, True, None, "to [masked]"]}
+
+
+def test_what_was_masked_is_masked_to_the_same():
+    own = read_rules(["K-##*", "Muster*"])
+    once = own.text("K-12345 Mustermann")
+
+    assert own.text(once) == once
+
+
+def test_no_text_takes_more_than_in_proportion_to_its_length():
+    own = read_rules([f"{'#' * 50}-{number:02}" for number in range(MOST_RULES)])
+
+    def took(text):
+        began = perf_counter()
+        own.text(text)
+        return perf_counter() - began
+
+    short, long = "1" * 50 + "-x ", ("1" * 50 + "-x ") * 8
+    own.text(short)
+    assert min(took(long * 200) for _ in range(3)) < 24 * min(took(short * 200) for _ in range(3))
