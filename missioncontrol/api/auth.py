@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Container, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, cast
 from uuid import UUID
 
@@ -30,6 +33,7 @@ from missioncontrol.errors import (
     SecondFactorNeeded,
     SignInAgain,
 )
+from missioncontrol.runs import journal
 from missioncontrol.runs import selectors as runs
 
 WRITERS = frozenset({Role.OWNER, Role.OPERATOR})
@@ -219,6 +223,52 @@ def _check_role(
         raise Forbidden(refusal)
     if mine.project.archived_at is not None and not even_archived:
         raise ProjectArchived
+
+
+@contextmanager
+def owning(
+    request: Request, project: UUID, refusal: str, *, even_archived: bool = False
+) -> Iterator[None]:
+    """Hold a project's row while its owner changes it; who was lowered meanwhile does not.
+
+    Raises:
+        NotFound: the project is not theirs at all.
+        Forbidden: they do not own it.
+        ProjectArchived: nothing in it changes; unless `even_archived`.
+    """
+    # Looked at first too: nobody holds the row of a project that is not theirs.
+    check_owns(request, project, refusal, even_archived=even_archived)
+    with journal.holding_project(project):
+        check_owns(request, project, refusal, even_archived=even_archived)
+        yield
+
+
+class LookedUp(Container[UUID]):
+    """Projects that are looked up when one is asked for: under the lock of who asks.
+
+    So who lost their role while waiting for it does nothing. A refusal is raised as it is.
+    """
+
+    def __init__(self, check: Callable[[UUID], None]) -> None:
+        self._check = check
+
+    def __contains__(self, project: object) -> bool:
+        try:
+            self._check(cast(UUID, project))
+        except NotFound:
+            return False
+        return True
+
+
+def acting_in(request: Request) -> Container[UUID]:
+    """Return the projects that the caller may act in."""
+    return LookedUp(partial(check_may_act, request))
+
+
+def owned_with_keys(request: Request) -> Container[UUID]:
+    """Return the projects whose keys the caller may end, archived ones too."""
+    refusal = "Only an owner makes and revokes keys."
+    return LookedUp(partial(check_owns, request, refusal=refusal, even_archived=True))
 
 
 def check_by_hand(request: Request) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Container, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
 from datetime import datetime
@@ -58,7 +58,7 @@ AFTER_THE_END = frozenset({"terminate", "allow_budget", "restart", "undo"})
 
 
 def intervene(
-    run_id: UUID, tap: Tap, *, projects: Collection[UUID], by: str, at: datetime
+    run_id: UUID, tap: Tap, *, projects: Container[UUID], by: str, at: datetime
 ) -> tuple[InterventionRow, bool]:
     """Do what a person tapped; True: it is new, False: the first answer again.
 
@@ -386,7 +386,7 @@ ACTS: dict[str, Callable[[RunTransaction, Run, Tap, Intervention], budgets.Raise
 moved before the deed."""
 
 
-def set_mode(run_id: UUID, mode: str, *, projects: Collection[UUID], by: str, at: datetime) -> Run:
+def set_mode(run_id: UUID, mode: str, *, projects: Container[UUID], by: str, at: datetime) -> Run:
     """Change what the server does when this run loops."""
     with journal.writing([run_id], at=at) as tx:
         run = _own(tx, run_id, projects)
@@ -398,7 +398,7 @@ def set_mode(run_id: UUID, mode: str, *, projects: Collection[UUID], by: str, at
 
 
 def report_end(
-    run_id: UUID, status: str, *, projects: Collection[UUID], by: str, at: datetime
+    run_id: UUID, status: str, *, projects: Container[UUID], by: str, at: datetime
 ) -> Run:
     """Take the agent's word that its run has completed or failed."""
     move = Move.COMPLETE if status == "completed" else Move.FAIL
@@ -408,7 +408,7 @@ def report_end(
     return run
 
 
-def _own(tx: RunTransaction, run_id: UUID, projects: Collection[UUID]) -> Run:
+def _own(tx: RunTransaction, run_id: UUID, projects: Container[UUID]) -> Run:
     run = tx.run(run_id)
     if run.project_id not in projects:
         raise NotFound("The run")

@@ -6,7 +6,7 @@ its person belongs to, for it opens all of them.
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Container
 from datetime import datetime, time, timedelta
 from typing import Any
 from uuid import UUID
@@ -79,7 +79,7 @@ def make_agent_key(
 
 @transaction.atomic
 def rotate_agent_key(
-    key_id: UUID, *, projects: Collection[UUID], overlap: timedelta, by: str, at: datetime
+    key_id: UUID, *, projects: Container[UUID], overlap: timedelta, by: str, at: datetime
 ) -> Minted[AgentKey]:
     """Make the key that takes another's place: it reaches what that one reaches, and its runs.
 
@@ -121,9 +121,7 @@ def rotate_agent_key(
 
 
 @transaction.atomic
-def revoke_agent_key(
-    key_id: UUID, *, projects: Collection[UUID], by: str, at: datetime
-) -> AgentKey:
+def revoke_agent_key(key_id: UUID, *, projects: Container[UUID], by: str, at: datetime) -> AgentKey:
     """Switch a key off for good; a second time changes nothing.
 
     Raises:
@@ -320,11 +318,11 @@ def set_active(user: User, is_active: bool, *, by: str, at: datetime) -> None:
     _close_sockets(user)
 
 
-def _held_key(key_id: UUID, projects: Collection[UUID]) -> AgentKey:
+def _held_key(key_id: UUID, projects: Container[UUID]) -> AgentKey:
     """Return a key of these projects, its row held: of two that rotate it, one finds it over."""
     found = AgentKey.objects.select_for_update(no_key=True, of=("self",))
-    key = found.select_related("project").filter(pk=key_id, project_id__in=projects).first()
-    if key is None:
+    key = found.select_related("project").filter(pk=key_id).first()
+    if key is None or key.project_id not in projects:
         raise NotFound("The key")
     return key
 

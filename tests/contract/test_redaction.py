@@ -4,7 +4,8 @@ from uuid import uuid4
 
 import pytest
 
-from tests.contract.test_otlp import a_tool_span, run_of, spans
+from tests.contract.test_otlp import a_tool_span, run_of
+from tests.otlp.build import spans
 
 CUSTOMER = "Zwiebelfisch-4711"
 

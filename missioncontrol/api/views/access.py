@@ -135,7 +135,7 @@ class OneAgentKey(APIView):
         """Revoke an agent key; owners only."""
         key = access.revoke_agent_key(
             key_id,
-            projects=auth.owned_projects(request, key_id=key_id),
+            projects=auth.owned_with_keys(request),
             by=auth.name_of(request),
             at=now(),
         )
@@ -154,7 +154,7 @@ class RotatedAgentKey(APIView):
         hours = read_body(request, Rotation).overlap_hours
         made = access.rotate_agent_key(
             key_id,
-            projects=auth.owned_projects(request, key_id=key_id),
+            projects=auth.owned_with_keys(request),
             overlap=timedelta(hours=hours),
             by=auth.name_of(request),
             at=now(),
@@ -244,16 +244,17 @@ class Sessions(APIView):
 def _make_key(request: Request, project: UUID, asked: NewAgentKey) -> HttpResponse:
     auth.check_by_hand(request)
     auth.check_recent(request)
-    made = access.make_agent_key(
-        project,
-        name=asked.name,
-        by=auth.name_of(request),
-        at=now(),
-        reach=asked.reach,
-        agent=asked.agent,
-        reports_only=asked.reports_only,
-        expires_at=asked.expires_at,
-    )
+    with auth.owning(request, project, "Only an owner makes and revokes keys."):
+        made = access.make_agent_key(
+            project,
+            name=asked.name,
+            by=auth.name_of(request),
+            at=now(),
+            reach=asked.reach,
+            agent=asked.agent,
+            reports_only=asked.reports_only,
+            expires_at=asked.expires_at,
+        )
     return json_response(MadeAgentKey(**_key(made.row), secret=made.secret), status=201)
 
 

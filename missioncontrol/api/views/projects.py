@@ -45,6 +45,7 @@ from missioncontrol.wire.projects import (
 )
 
 LONGEST_HOLD_S = 24 * 3600
+NOT_AN_OWNER = "Only an owner changes a project's rules."
 MADE = Pace(most=10, in_all=60)
 
 
@@ -125,19 +126,16 @@ class OneProject(APIView):
     def patch(self, request: Request, project_id: UUID) -> HttpResponse:
         """Change a project's rules, or put it away; owners only."""
         asked = read_body(request, ProjectPatch)
-        auth.check_owns(
-            request,
-            project_id,
-            "Only an owner changes a project's rules.",
-            even_archived=asked.archived is False,
-        )
+        even_archived = asked.archived is False
+        auth.check_owns(request, project_id, NOT_AN_OWNER, even_archived=even_archived)
         changes = _checked(asked)
         if changes.get("second_factor") is not None:
             auth.check_by_hand(request)
             auth.check_recent(request)
         if changes.get("second_factor") and not factors.has_one(cast(Person, request.user)):
             raise Forbidden("Set up a second factor of your own first: it would shut you out.")
-        rules.change_project(project_id, changes, by=auth.name_of(request), at=now())
+        with auth.owning(request, project_id, NOT_AN_OWNER, even_archived=even_archived):
+            rules.change_project(project_id, changes, by=auth.name_of(request), at=now())
         if "redact_rules" in changes:
             keys.forget_all()
         return json_response(find_project(request, project_id))
@@ -150,7 +148,7 @@ class RedactionPreviews(APIView):
     def post(self, request: Request, project_id: UUID) -> HttpResponse:
         """Say what rules would have masked of recorded turns; none is kept. Owners only."""
         asked = read_body(request, RedactRules)
-        auth.check_owns(request, project_id, "Only an owner changes a project's rules.")
+        auth.check_owns(request, project_id, NOT_AN_OWNER)
         return json_response(preview(project_id, read_rules(asked.rules), at=now()))
 
 

@@ -139,7 +139,7 @@ class OneRun(APIView):
         projects = auth.projects_of(request)
         auth.check_may_act(request, selectors.find_run(run_id, projects=projects).project_id)
         return interventions.set_mode(
-            run_id, asked.mode, projects=projects, by=auth.name_of(request), at=now()
+            run_id, asked.mode, projects=auth.acting_in(request), by=auth.name_of(request), at=now()
         )
 
 
@@ -177,7 +177,7 @@ class Interventions(APIView):
         projects = auth.projects_of(request)
         auth.check_may_act(request, selectors.project_of(run_id, projects=projects))
         made, is_new = interventions.intervene(
-            run_id, tap, projects=projects, by=auth.name_of(request), at=now()
+            run_id, tap, projects=auth.acting_in(request), by=auth.name_of(request), at=now()
         )
         return json_response(made, status=201 if is_new else 200)
 

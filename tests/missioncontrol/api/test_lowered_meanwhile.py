@@ -1,0 +1,97 @@
+"""Who lost their role while their request waited for a lock does nothing."""
+
+from contextlib import contextmanager
+from types import SimpleNamespace
+
+import pytest
+
+from missioncontrol.accounts.models import AgentKey, Membership
+from missioncontrol.api import auth
+from missioncontrol.decisions import interventions
+from missioncontrol.errors import Forbidden, NotFound
+from missioncontrol.projects import access
+from missioncontrol.runs import journal
+from tests.build import NOON, a_run
+
+pytestmark = pytest.mark.django_db
+
+
+def asks(person):
+    return SimpleNamespace(user=person, auth=None)
+
+
+def lower(project, person, role="viewer"):
+    Membership.objects.filter(project=project, user=person).update(role=role)
+
+
+@pytest.fixture
+def lowered_at_the_lock(project, owner, monkeypatch):
+    """The other owner's deed was first at the project's row."""
+    real = journal.going_ahead
+
+    @contextmanager
+    def waiting(ahead):
+        lower(project, owner)
+        with real(ahead):
+            yield
+
+    monkeypatch.setattr(journal, "going_ahead", waiting)
+
+
+def test_a_tap_is_refused(project, operator):
+    run, may = a_run(project), auth.acting_in(asks(operator))
+    tap = interventions.Tap(key="k", action="pause")
+    lower(project, operator)
+
+    with pytest.raises(Forbidden):
+        interventions.intervene(run.id, tap, projects=may, by="olu", at=NOON)
+
+    run.refresh_from_db()
+    assert run.status == "running"
+
+
+def test_a_mode_is_not_set(project, operator):
+    run, may = a_run(project), auth.acting_in(asks(operator))
+    lower(project, operator)
+
+    with pytest.raises(Forbidden):
+        interventions.set_mode(run.id, "warn", projects=may, by="olu", at=NOON)
+
+
+@pytest.mark.parametrize("deed", [access.revoke_agent_key, access.rotate_agent_key])
+def test_a_key_is_neither_revoked_nor_rotated(project, owner, deed):
+    key = access.make_agent_key(project.id, name="k", by="ana", at=NOON).row
+    may = auth.owned_with_keys(asks(owner))
+    lower(project, owner, "operator")
+    more = {"overlap": access.OVERLAP} if deed is access.rotate_agent_key else {}
+
+    with pytest.raises(Forbidden):
+        deed(key.id, projects=may, by="ana", at=NOON, **more)
+
+    assert AgentKey.objects.get().revoked_at is None
+
+
+def test_a_strangers_key_is_not_there(project, stranger):
+    key = access.make_agent_key(project.id, name="k", by="ana", at=NOON).row
+
+    with pytest.raises(NotFound, match="The key"):
+        access.revoke_agent_key(
+            key.id, projects=auth.owned_with_keys(asks(stranger)), by="s", at=NOON
+        )
+
+
+def test_no_key_is_made(project, owner, as_person, lowered_at_the_lock):
+    made = as_person(owner).post(
+        f"/api/v1/projects/{project.id}/keys/", {"name": "k"}, format="json"
+    )
+
+    assert (made.status_code, AgentKey.objects.count()) == (403, 0)
+
+
+def test_no_rule_is_changed(project, owner, as_person, lowered_at_the_lock):
+    said = as_person(owner).patch(
+        f"/api/v1/projects/{project.id}/", {"mode": "warn"}, format="json"
+    )
+
+    project.refresh_from_db()
+    assert (said.status_code, project.mode) == (403, "pause")
