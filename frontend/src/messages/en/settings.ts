@@ -68,8 +68,8 @@ const texts = {
     example: "K-######",
     would: (turns: number, runs: number) =>
       `Would have masked something in ${turns} ${turns === 1 ? "turn" : "turns"} of ${runs} ${runs === 1 ? "run" : "runs"}.`,
-    looked: (turns: number) => `Checked all ${turns} turns of the last 30 days.`,
-    cut: (turns: number) => `Checked ${turns} of the newest turns; there are more, or longer ones.`,
+    looked: (turns: number) => `Checked: every turn of the last 30 days (${turns}).`,
+    cut: (turns: number) => `Checked: the newest turns (${turns}); there are more, or longer ones.`,
     times: (times: number) => (times === 1 ? "1 match" : `${times} matches`),
     places: "For example",
     notLooked: "The server could not be reached: no preview.",

@@ -1,0 +1,34 @@
+"""An owner sees what a rule would have masked, and saves it; from then on it is masked."""
+
+from uuid import uuid4
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.e2e.screens import FITS
+
+
+@pytest.mark.screens
+@pytest.mark.parametrize("phone", [False, True])
+def test_a_rule_is_tried_saved_and_kept(open_page, agent, person, phone):
+    word = f"zwiebel{uuid4().hex[:8]}"
+    call = {"role": "assistant", "tool": "Bash", "args": {"command": f"grep {word} log"}}
+    agent.post_turns(agent.open_run(name="looks for a customer"), call, wait=60)
+    page = open_page("/settings", phone=phone)
+    rules = page.get_by_label("Rules", exact=True)
+
+    rules.fill("K-*-1")
+    expect(page.get_by_role("alert").filter(has_text="at the end only")).to_be_visible()
+    rules.fill(word)
+    expect(page.get_by_text("Would have masked something in 1 turn of 1 run.")).to_be_visible()
+    expect(page.locator("mark", has_text=word)).to_be_visible()
+    assert page.evaluate(FITS)
+
+    page.get_by_role("button", name="Save rules").click()
+    expect(page.get_by_text("Saved. The audit log")).to_be_visible()
+    run = agent.open_run(name=f"for {word}")
+    assert person.get(f"/api/v1/runs/{run}/")["name"] == "for [masked]"
+
+    rules.fill("")
+    with page.expect_response(lambda answer: answer.request.method == "PATCH"):
+        page.get_by_role("button", name="Save rules").click()
