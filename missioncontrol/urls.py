@@ -79,6 +79,7 @@ api = [
     path("views/<uuid:view_id>/", history.OneSavedView.as_view()),
     path("runs/<uuid:run_id>/", runs.OneRun.as_view()),
     path("runs/<uuid:run_id>/summary/", history.Summary.as_view()),
+    path("runs/<uuid:run_id>/compare/", history.Compare.as_view()),
     path("runs/<uuid:run_id>/tree/", runs.Tree.as_view()),
     path("runs/<uuid:run_id>/turns/", timeline.Turns.as_view()),
     path("runs/<uuid:run_id>/turns/found/", timeline.Found.as_view()),

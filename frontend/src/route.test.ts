@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { decisionPath, reportPath, routeOf, runPath, turnPath } from "./route";
+import { comparePath, decisionPath, reportPath, routeOf, runPath, turnPath } from "./route";
 
 it.each([
   ["/", { name: "now" }],
@@ -9,6 +9,7 @@ it.each([
   ["/runs/r%201/turns/770", { name: "run", id: "r 1", turn: 770 }],
   ["/runs/r/turns/x", { name: "lost", path: "/runs/r/turns/x" }],
   ["/history", { name: "history" }],
+  ["/compare", { name: "compare" }],
   ["/policies", { name: "policies" }],
   ["/audit", { name: "audit" }],
   ["/reports", { name: "reports", id: null }],
@@ -30,4 +31,9 @@ it("writes addresses that it reads back", () => {
   expect(routeOf(turnPath("a/b", 7))).toEqual({ name: "run", id: "a/b", turn: 7 });
   expect(routeOf(reportPath("r 1"))).toEqual({ name: "reports", id: "r 1" });
   expect(routeOf(decisionPath("d 1"))).toEqual({ name: "decisions", id: "d 1" });
+});
+
+it("names both runs of a comparison, or one", () => {
+  expect(comparePath("1", "2")).toBe("/compare?a=1&b=2");
+  expect(comparePath("a&b")).toBe("/compare?a=a%26b");
 });

@@ -1,7 +1,16 @@
 /** Addresses of the screens. Pure; `router.svelte.ts` moves between them. */
 
 /** Screens with an address of one word. */
-const FLAT = ["history", "costs", "policies", "allowlist", "autofixes", "audit", "kit"] as const;
+const FLAT = [
+  "history",
+  "compare",
+  "costs",
+  "policies",
+  "allowlist",
+  "autofixes",
+  "audit",
+  "kit",
+] as const;
 type Flat = (typeof FLAT)[number];
 
 export type Route =
@@ -41,6 +50,12 @@ export function reportPath(id: string): string {
 
 export function turnPath(id: string, seq: number): string {
   return `${runPath(id)}/turns/${String(seq)}`;
+}
+
+/** Two runs side by side; without `b` the screen asks for the other one. */
+export function comparePath(a: string, b?: string): string {
+  const other = b === undefined ? "" : `&b=${encodeURIComponent(b)}`;
+  return `/compare?a=${encodeURIComponent(a)}${other}`;
 }
 
 export function decisionPath(id: string): string {

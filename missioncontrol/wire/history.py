@@ -172,3 +172,43 @@ class RunSummary:
     last_hour: Work | None
     """Up to its last turn; None: the run is younger."""
     why: WhyRow
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ComparedStep:
+    """One turn of a run that is set beside another."""
+
+    seq: int
+    text: str
+    """In one line: "Bash pytest -q"."""
+    role: str
+    failed: bool
+    """It told an error of its own."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stretch:
+    """Turns in a row that both runs have, or that only one of them has."""
+
+    same: bool
+    a: tuple[ComparedStep, ...]
+    b: tuple[ComparedStep, ...]
+    """As many as `a` where they are the same."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunComparison:
+    """The turns of two runs side by side, in their order."""
+
+    a: UUID
+    b: UUID
+    same: int
+    """Steps that both made in the same order."""
+    same_from_start: int
+    """Steps before they part for the first time."""
+    stretches: tuple[Stretch, ...]
+    read_a: int
+    """How many turns of it were compared, from its first."""
+    read_b: int
+    more: bool
+    """One of them has turns beyond those."""

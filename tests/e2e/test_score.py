@@ -74,6 +74,16 @@ def test_a_finger_on_the_line_says_why_and_stays_on_the_page(open_page, climbing
     expect(page).to_have_url(f"{page.url.split('/runs/')[0]}/runs/{climbing}")
 
 
+def test_a_phone_with_an_open_card_has_the_line_below_it(open_page, stuck):
+    run = stuck("climbs")
+    page = open_page(f"/runs/{run.id}", phone=True)
+
+    expect(run.on(page)).to_be_visible()
+    expect(story(page).get_by_text("asks you at 0.80")).to_be_visible()
+    expect(why(page)).to_contain_text("Turn")
+    assert page.evaluate(FITS)
+
+
 @pytest.mark.parametrize("phone", [False, True], ids=["desktop", "phone"])
 @pytest.mark.parametrize("locale", ["en-GB", "de-DE"])
 def test_it_fits_and_is_accessible(open_page, climbing, phone, locale):

@@ -9,6 +9,7 @@ export const audit = view<(typeof import("./en/audit"))["default"]>("audit");
 export const autofixes = view<(typeof import("./en/autofixes"))["default"]>("autofixes");
 export const card = view<(typeof import("./en/card"))["default"]>("card");
 export const channels = view<(typeof import("./en/channels"))["default"]>("channels");
+export const compare = view<(typeof import("./en/compare"))["default"]>("compare");
 export const connect = view<(typeof import("./en/connect"))["default"]>("connect");
 export const costs = view<(typeof import("./en/costs"))["default"]>("costs");
 export const decisions = view<(typeof import("./en/decisions"))["default"]>("decisions");

@@ -1355,6 +1355,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/runs/{run_id}/compare/": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** @description Align a run's turns with those of another run (`with`) of the same project. */
+        get: operations["runs_compare"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/runs/{run_id}/conversation/": {
         parameters: {
             query?: never;
@@ -2967,6 +2984,20 @@ export interface components {
         CommitRow: {
             /** Hash */
             hash: string;
+            /** Seq */
+            seq: number;
+            /** Text */
+            text: string;
+        };
+        /**
+         * ComparedStep
+         * @description One turn of a run that is set beside another.
+         */
+        ComparedStep: {
+            /** Failed */
+            failed: boolean;
+            /** Role */
+            role: string;
             /** Seq */
             seq: number;
             /** Text */
@@ -6080,6 +6111,34 @@ export interface components {
             times: number;
         };
         /**
+         * RunComparison
+         * @description The turns of two runs side by side, in their order.
+         */
+        RunComparison: {
+            /**
+             * A
+             * Format: uuid
+             */
+            a: string;
+            /**
+             * B
+             * Format: uuid
+             */
+            b: string;
+            /** More */
+            more: boolean;
+            /** Read A */
+            read_a: number;
+            /** Read B */
+            read_b: number;
+            /** Same */
+            same: number;
+            /** Same From Start */
+            same_from_start: number;
+            /** Stretches */
+            stretches: components["schemas"]["Stretch"][];
+        };
+        /**
          * RunFacets
          * @description How many turns of a run there are of each kind, most first.
          */
@@ -6800,6 +6859,18 @@ export interface components {
             title: string;
             /** Type */
             type: string;
+        };
+        /**
+         * Stretch
+         * @description Turns in a row that both runs have, or that only one of them has.
+         */
+        Stretch: {
+            /** A */
+            a: components["schemas"]["ComparedStep"][];
+            /** B */
+            b: components["schemas"]["ComparedStep"][];
+            /** Same */
+            same: boolean;
         };
         /**
          * Tap
@@ -10643,6 +10714,37 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["InterventionRow"];
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    runs_compare: {
+        parameters: {
+            query?: {
+                with?: string;
+            };
+            header?: never;
+            path: {
+                run_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RunComparison"];
                 };
             };
             default: {

@@ -30,13 +30,19 @@ from missioncontrol.api.rest import (
 from missioncontrol.api.schema import described
 from missioncontrol.api.streaming import pages_of, stream
 from missioncontrol.clock import now
-from missioncontrol.errors import InvalidRequest
-from missioncontrol.history import exporting, finding, saved_views, sorting
+from missioncontrol.errors import InvalidRequest, NotFound
+from missioncontrol.history import comparing, exporting, finding, saved_views, sorting
 from missioncontrol.history.language import Query, read_query
 from missioncontrol.history.summary import summarize
 from missioncontrol.runs.models import Run
 from missioncontrol.runs.selectors import find_run, list_runs
-from missioncontrol.wire.history import HistoryRow, HistoryTotals, RunSummary, SavedViewRow
+from missioncontrol.wire.history import (
+    HistoryRow,
+    HistoryTotals,
+    RunComparison,
+    RunSummary,
+    SavedViewRow,
+)
 
 FILTERS = ("q", "status", "agent", "since", "until", "parent", "tree", "project", "zone")
 FORMATS = {"csv": exporting.csv_lines, "jsonl": exporting.jsonl}
@@ -69,6 +75,23 @@ class Summary(APIView):
         """Say what a run was asked, did, changed, tested and spent, made without a model."""
         run = find_run(run_id, projects=auth.projects_of(request))
         return json_response(summarize(run))
+
+
+class Compare(APIView):
+    permission_classes = [auth.IsPerson]
+
+    @described("runs_compare", returns=RunComparison, query=("with",))
+    def get(self, request: Request, run_id: UUID) -> HttpResponse:
+        """Align a run's turns with those of another run (`with`) of the same project."""
+        projects = auth.projects_of(request)
+        run = find_run(run_id, projects=projects)
+        other_id = identity(request, "with")
+        if other_id is None:
+            raise InvalidRequest("with: expected the id of another run.", field="with")
+        other = find_run(other_id, projects=projects)
+        if run.project_id != other.project_id:
+            raise NotFound("The run")
+        return json_response(comparing.compare(run, other))
 
 
 class Export(APIView):

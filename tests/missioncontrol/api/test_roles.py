@@ -135,6 +135,7 @@ MEMBERS_READ = {
     "runs/<uuid:run_id>/",
     "runs/<uuid:run_id>/conversation/",
     "runs/<uuid:run_id>/summary/",
+    "runs/<uuid:run_id>/compare/",
     "runs/<uuid:run_id>/tree/",
     "runs/<uuid:run_id>/turns/",
     "runs/<uuid:run_id>/turns/found/",

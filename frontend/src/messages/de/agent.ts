@@ -52,7 +52,7 @@ const texts: typeof en = {
   where: {
     asked: "gesendet, noch nicht bestätigt",
     delivered: (at) => `zugestellt ${at}`.trim(),
-    acknowledged: "zugestellt und befolgt",
+    acknowledged: "vom Agenten bestätigt",
     unreachable: "Agent nicht erreichbar",
   },
   did: (who, deed) => `${who}: ${deed}`,

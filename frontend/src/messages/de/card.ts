@@ -155,7 +155,7 @@ const texts: typeof en = {
     sent: "Antwort gesendet",
     answered: "Antwort",
     delivered: "zugestellt",
-    actedOn: "zugestellt und befolgt",
+    actedOn: "vom Agenten bestätigt",
     unreachable: "Agent nicht erreichbar",
     away: (words) => `Falls Mission Control inzwischen ausfällt: ${words}.`,
   },

@@ -10,6 +10,7 @@ const texts: typeof en = {
     now: "Jetzt",
     decisions: "Entscheidungen",
     history: "Verlauf",
+    compare: "Vergleich",
     costs: "Kosten",
     reports: "Tagesberichte",
     policies: "Richtlinien",

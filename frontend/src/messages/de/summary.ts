@@ -12,6 +12,7 @@ const texts: typeof en = {
   },
   more: "Alles zeigen",
   less: "Weniger zeigen",
+  compare: "Mit einem anderen Lauf vergleichen",
   then: (text) => `danach: ${text}`,
   working: (what) => `arbeitet an ${what}`,
   calls: (n) => counted(n, { one: "Aufruf", other: "Aufrufe" }),

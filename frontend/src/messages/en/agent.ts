@@ -52,7 +52,7 @@ const texts = {
   where: {
     asked: "sent, not confirmed yet",
     delivered: (at: string) => `delivered ${at}`.trim(),
-    acknowledged: "delivered and acted on",
+    acknowledged: "confirmed by the agent",
     unreachable: "agent unreachable",
   },
   did: (who: string, deed: string) => `${who} ${deed}`,

@@ -155,7 +155,7 @@ const texts = {
     sent: "answer sent",
     answered: "answered",
     delivered: "delivered",
-    actedOn: "delivered and acted on",
+    actedOn: "confirmed by the agent",
     unreachable: "agent unreachable",
     away: (words: string) => `If Mission Control goes down meanwhile: ${words}.`,
   },

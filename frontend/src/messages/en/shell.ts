@@ -10,6 +10,7 @@ const texts = {
     now: "Now",
     decisions: "Decisions",
     history: "History",
+    compare: "Compare",
     costs: "Costs",
     reports: "Daily reports",
     policies: "Policies",

@@ -6,6 +6,7 @@ const texts = {
   rows: { status: "Status", asked: "Asked", whole: "In all", hour: "Last hour", cost: "Cost" },
   more: "Show all",
   less: "Show less",
+  compare: "Compare with another run",
   then: (text: string) => `then: ${text}`,
   working: (what: string) => `working on ${what}`,
   calls: (n: number) => counted(n, { one: "call", other: "calls" }),

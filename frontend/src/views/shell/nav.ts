@@ -36,11 +36,12 @@ export const PLACES: readonly Place[] = [
 export const TABS = PLACES.filter(({ inMenu }) => !inMenu);
 export const MENU = PLACES.filter(({ inMenu }) => inMenu);
 
-/** A run's page belongs to Now, a daily report to Costs. */
+/** A run's page belongs to Now, a comparison to History, a daily report to Costs. */
 export function isHere(place: Place, route: Route): boolean {
   return (
     route.name === place.name ||
     (place.name === "now" && route.name === "run") ||
+    (place.name === "history" && route.name === "compare") ||
     (place.name === "costs" && route.name === "reports")
   );
 }

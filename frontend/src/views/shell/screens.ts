@@ -18,6 +18,7 @@ export const SCREENS = {
   run: screen(["agent", "autofixes", "run"], () => import("../run/Run.svelte")),
   runPhone: screen(["agent", "autofixes", "run"], () => import("../run/RunOnPhone.svelte")),
   history: screen(["history"], () => import("../history/History.svelte")),
+  compare: screen(["compare"], () => import("../compare/Compare.svelte")),
   costs: screen(["costs", "prices"], () => import("../costs/Costs.svelte")),
   reports: screen(["costs", "reports"], () => import("../costs/Reports.svelte")),
   report: screen(["costs", "reports"], () => import("../costs/Report.svelte")),

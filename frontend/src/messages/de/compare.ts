@@ -1,0 +1,56 @@
+import type en from "../en/compare";
+import { counted } from "../plural";
+
+const turns = { one: "Schritt", other: "Schritte" };
+const texts: typeof en = {
+  title: "Vergleich",
+  none: "Zwei Läufe zum Vergleichen wählen.",
+  noneWhy: "Im Verlauf auswählen, oder in einem Lauf „Mit einem anderen Lauf vergleichen“.",
+  toHistory: "Zum Verlauf",
+  missing: "Diese zwei Läufe lassen sich nicht vergleichen.",
+  missingWhy: "Einer wurde nicht gefunden, oder sie gehören zu zwei Projekten.",
+  failed: "Der Vergleich konnte nicht geladen werden.",
+  failedWhy: "Nichts ist verloren.",
+  with: (run) => `${run} vergleichen mit`,
+  noOther: "In diesem Projekt gibt es noch keinen anderen Lauf.",
+  swap: "Tauschen",
+  link: "den Link zu diesem Vergleich",
+  endings: (a, b) => `A: ${a}, B: ${b}. `,
+  cheaper: (usd) => `kostete ${usd} weniger`,
+  dearer: (usd) => `kostete ${usd} mehr`,
+  sameCost: "kostete gleich viel",
+  fewer: (n) => `brauchte ${counted(n, turns)} weniger`,
+  longer: (n) => `brauchte ${counted(n, turns)} mehr`,
+  sameTurns: "brauchte gleich viele Schritte",
+  verdict: (parts) => `B ${parts.join(" und ")}.`,
+  allSame: "Beide machten durchweg dieselben Schritte.",
+  differ: "Sie unterscheiden sich vom ersten Schritt an.",
+  parts: (n) =>
+    n === 1 ? "Der erste Schritt ist gleich." : `Die ersten ${String(n)} Schritte sind gleich.`,
+  sameOf: (same, a, b) => `${same} Schritte in beiden, von ${a} und ${b}.`,
+  more: (a, b) =>
+    `Lange Läufe werden von Anfang an verglichen: ${a} Schritte von A und ${b} von B.`,
+  score: "Stuck-Score, Schritt für Schritt",
+  scoreLabel: "Der Stuck-Score beider Läufe über ihre Schritte",
+  asksAt: (score) => `fragt ab ${score}`,
+  turn: "Schritt",
+  figures: "Insgesamt",
+  names: {
+    cost: "Kosten",
+    turns: "Schritte",
+    time: "Zeit",
+    tokens: "Tokens",
+    score: "Höchster Score",
+    files: "Geänderte Dateien",
+    tests: "Testläufe",
+  },
+  unknown: "unbekannt",
+  unpriced: "ohne Preis",
+  steps: "Schritte",
+  folded: (n) => counted(n, { one: "gleicher Schritt", other: "gleiche Schritte" }),
+  unfold: (range) => `Die gleichen Schritte ${range} zeigen`,
+  nothing: "Kein Schritt hier.",
+  failedStep: "fehlgeschlagen",
+  showMore: "Mehr zeigen",
+};
+export default texts;

@@ -1,0 +1,56 @@
+/** Two runs side by side. */
+import { counted } from "../plural";
+
+const turns = { one: "turn", other: "turns" };
+const texts = {
+  title: "Compare",
+  none: "Choose two runs to compare.",
+  noneWhy: "Select them in History, or open a run and choose “Compare with another run”.",
+  toHistory: "To History",
+  missing: "These two runs cannot be compared.",
+  missingWhy: "One of them was not found, or they belong to two projects.",
+  failed: "The comparison could not be loaded.",
+  failedWhy: "Nothing is lost.",
+  with: (run: string) => `Compare ${run} with`,
+  noOther: "There is no other run in this project yet.",
+  swap: "Swap",
+  link: "the link to this comparison",
+  endings: (a: string, b: string) => `A: ${a}, B: ${b}. `,
+  cheaper: (usd: string) => `cost ${usd} less`,
+  dearer: (usd: string) => `cost ${usd} more`,
+  sameCost: "cost the same",
+  fewer: (n: number) => `took ${counted(n, turns)} fewer`,
+  longer: (n: number) => `took ${counted(n, turns)} more`,
+  sameTurns: "took as many turns",
+  verdict: (parts: readonly string[]) => `B ${parts.join(" and ")}.`,
+  allSame: "Both took the same steps throughout.",
+  differ: "They differ from the first step on.",
+  parts: (n: number) =>
+    n === 1 ? "The first step is the same." : `The first ${String(n)} steps are the same.`,
+  sameOf: (same: string, a: string, b: string) => `${same} steps in both, of ${a} and ${b}.`,
+  more: (a: string, b: string) =>
+    `Long runs are compared from their start: ${a} turns of A and ${b} of B.`,
+  score: "Stuck score, turn by turn",
+  scoreLabel: "The stuck score of both runs over their turns",
+  asksAt: (score: string) => `asks you at ${score}`,
+  turn: "Turn",
+  figures: "In all",
+  names: {
+    cost: "Cost",
+    turns: "Turns",
+    time: "Time",
+    tokens: "Tokens",
+    score: "Highest score",
+    files: "Files changed",
+    tests: "Test runs",
+  },
+  unknown: "not known",
+  unpriced: "unpriced",
+  steps: "Steps",
+  folded: (n: number) => counted(n, { one: "same step", other: "same steps" }),
+  unfold: (range: string) => `Show the same steps ${range}`,
+  nothing: "No step here.",
+  failedStep: "failed",
+  showMore: "Show more",
+};
+export default texts;

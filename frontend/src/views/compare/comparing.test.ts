@@ -1,0 +1,82 @@
+import { describe, expect, it } from "vitest";
+import type { ComparedStep, RunSeries } from "../../wire/types";
+import { onOneAxis, rowsOf } from "./comparing";
+
+const step = (seq: number): ComparedStep => ({
+  seq,
+  text: `Bash ${String(seq)}`,
+  role: "assistant",
+  failed: false,
+});
+const steps = (from: number, to: number) =>
+  Array.from({ length: to - from }, (_, place) => step(from + place));
+
+describe("the rows of two runs", () => {
+  const same = { same: true, a: steps(0, 5), b: steps(0, 5) };
+  const differ = { same: false, a: steps(5, 7), b: steps(5, 6) };
+
+  it("fold what both did", () => {
+    const [folded, first, second] = rowsOf([same, differ], new Set());
+
+    expect(folded).toMatchObject({ kind: "folded", at: 0 });
+    expect(first).toMatchObject({ kind: "step", same: false, a: step(5), b: step(5) });
+    expect(second).toMatchObject({ a: step(6), b: null });
+  });
+
+  it("unfold it step by step", () => {
+    expect(rowsOf([same, differ], new Set([0]))).toHaveLength(7);
+  });
+
+  it("do not fold a step or two", () => {
+    const short = { same: true, a: steps(0, 2), b: steps(3, 5) };
+
+    expect(rowsOf([short], new Set())).toHaveLength(2);
+  });
+});
+
+describe("two scores on one axis", () => {
+  const series = (turns: number, perPoint: number, score: number | null): RunSeries => ({
+    run: "r",
+    from_seq: 0,
+    to_seq: turns - 1,
+    turns,
+    turns_a_point: perPoint,
+    cost_before_usd: "0",
+    asks_from: null,
+    points: Array.from({ length: Math.ceil(turns / perPoint) }, (_, place) => ({
+      from_seq: place * perPoint,
+      to_seq: Math.min(turns, (place + 1) * perPoint) - 1,
+      at: "2026-11-24T12:00:00Z",
+      score,
+      score_least: score,
+      changed: false,
+      signals: 0,
+      failures: 0,
+      cost_usd: "0",
+      fresh: 0,
+      cached: 0,
+      output: 0,
+      tokens: 0,
+    })),
+  });
+
+  it("end where each run ended", () => {
+    const { x, a, b } = onOneAxis(series(6, 1, 0.5), series(3, 1, 0.2));
+
+    expect(x).toEqual([0, 1, 2, 3, 4, 5]);
+    expect(a).toEqual([0.5, 0.5, 0.5, 0.5, 0.5, 0.5]);
+    expect(b).toEqual([0.2, 0.2, 0.2, null, null, null]);
+  });
+
+  it("take the coarser steps of the two", () => {
+    expect(onOneAxis(series(8, 4, 0.5), series(3, 1, 0.2))).toEqual({
+      x: [0, 4],
+      a: [0.5, 0.5],
+      b: [0.2, null],
+    });
+  });
+
+  it("leave out what was not judged", () => {
+    expect(onOneAxis(series(2, 1, null), series(2, 1, 0.2)).a).toEqual([null, null]);
+  });
+});
