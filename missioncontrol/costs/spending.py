@@ -24,6 +24,7 @@ from django.db.models import Q
 
 from guard.budget import Spent
 from missioncontrol.accounts.models import Project
+from missioncontrol.columns import Convert, writer
 from missioncontrol.costs.models import Spend
 from missioncontrol.ids import new_id
 from missioncontrol.runs.models import Run
@@ -36,6 +37,7 @@ TREE = "tree"
 """The scope of what the runs below a run used; its name is that run's id."""
 SHARED_UNITS = ("usd", "tokens", "calls", "turns")
 """What is counted across runs; run time and failures in a row are a run's own."""
+COLUMNS = ("id", "project_id", "scope", "name", *SHARED_UNITS)
 
 Key = tuple[UUID, str, str]
 """Project, scope, name."""
@@ -162,10 +164,9 @@ def name_in(scope: str, project: Project, agent: str, *, at: datetime) -> str:
 @cache
 def _statement() -> str:
     quote, table = connection.ops.quote_name, connection.ops.quote_name(Spend._meta.db_table)
-    names = ("id", "project_id", "scope", "name", *SHARED_UNITS)
     added = ", ".join(f"{unit} = {table}.{unit} + excluded.{unit}" for unit in SHARED_UNITS)
-    columns = ", ".join(quote(name) for name in names)
-    marks = ", ".join(["%s"] * len(names))
+    columns = ", ".join(quote(name) for name in COLUMNS)
+    marks = ", ".join(["%s"] * len(COLUMNS))
     return (
         f"INSERT INTO {table} ({columns}) VALUES ({marks}) "  # noqa: S608 - column names
         f"ON CONFLICT (project_id, scope, name) DO UPDATE SET {added}"
@@ -174,7 +175,12 @@ def _statement() -> str:
 
 def _values(key: Key, use: Use) -> list[Any]:
     project, scope, name = key
-    plain = {"id": new_id(), "project_id": project, "scope": scope, "name": name[:100]}
-    plain |= {unit: getattr(use, unit) for unit in SHARED_UNITS}
+    row = (new_id(), project, scope, name[:100], *(getattr(use, unit) for unit in SHARED_UNITS))
+    writers = _writers(connection.vendor)
+    return [write(value) if write else value for write, value in zip(writers, row, strict=True)]
+
+
+@cache
+def _writers(_vendor: str) -> tuple[Convert | None, ...]:
     fields = {field.attname: field for field in Spend._meta.concrete_fields}
-    return [fields[name].get_db_prep_save(value, connection) for name, value in plain.items()]
+    return tuple(writer(fields[name], connection) for name in COLUMNS)
