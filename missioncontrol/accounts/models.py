@@ -67,7 +67,7 @@ class Project(models.Model):
 
     @property
     def redaction(self) -> Redaction:
-        return Redaction(tuple(self.redact_rules))
+        return Redaction(tuple(self.redact_rules), salt=str(self.pk))
 
 
 class Membership(models.Model):

@@ -1,5 +1,6 @@
 """What a project's own rules match is stored nowhere, by whichever way an agent tells it."""
 
+import re
 from uuid import uuid4
 
 import pytest
@@ -45,7 +46,7 @@ def test_turns_are_masked(agent, person, ruled):
     said = told(person, run)
 
     assert CUSTOMER not in said
-    assert "grep [masked] log" in said
+    assert re.search(r"grep \[masked [a-p]{6}\] log", said)
 
 
 def test_hooks_are_masked(agent, person, ruled):
@@ -62,7 +63,7 @@ def test_hooks_are_masked(agent, person, ruled):
     said = told(person, run)
 
     assert CUSTOMER not in said
-    assert "grep [masked] log" in said
+    assert re.search(r"grep \[masked [a-p]{6}\] log", said)
 
 
 def test_telemetry_is_masked(agent, person, ruled):
@@ -74,4 +75,23 @@ def test_telemetry_is_masked(agent, person, ruled):
     said = told(person, run)
 
     assert CUSTOMER not in said
-    assert "at [masked]" in said
+    assert re.search(r"at \[masked [a-p]{6}\]", said)
+
+
+def test_calls_about_many_customers_are_no_loop_because_their_names_are_masked(
+    agent, person, ruled
+):
+    run = agent.open_run(name="a letter to each")
+    turns = [
+        {
+            "role": "assistant",
+            "tool": "send_letter",
+            "args": {"to": f"Zwiebelfisch-{number}"},
+            "result": "sent",
+        }
+        for number in range(4000, 4012)
+    ]
+    assert agent.post_turns(run, *turns).json["directive"]["action"] == "proceed"
+
+    again = agent.open_run(name="the same letter for ever")
+    assert agent.post_turns(again, *turns[:1] * 8).json["directive"]["action"] == "hold"

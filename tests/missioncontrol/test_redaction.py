@@ -39,7 +39,6 @@ def test_a_rule_masks_whole_words_and_nothing_else(rule, text, kept):
         ("K-", "at least 3"),
         ("*", "at least 3"),
         ("????*", "every word"),
-        ("masked", "stands where"),
         ("x" * (LONGEST_RULE + 1), "at most"),
         ("abc\u200bdef", "can be seen"),
     ],
@@ -64,6 +63,24 @@ def test_json_is_masked_in_names_texts_and_numbers():
     told = own.json({"K-12": [471100, 4711, True, None, "to K-34"]})
 
     assert told == {"[masked]": ["[masked]", 4711, True, None, "to [masked]"]}
+
+
+def test_equal_words_leave_equal_marks_and_others_leave_others():
+    own = Redaction(("K-####", "Muster*"), salt="one project")
+    marks = own.text("K-1234 k-1234 K-9999").split("] ")
+
+    assert marks[0] == marks[1] != marks[2]
+    assert "1234" not in own.text("K-1234")
+    assert own.text("K-1234") != Redaction(("K-####",), salt="another").text("K-1234")
+
+
+@pytest.mark.parametrize("salt", ["", "one project"])
+def test_a_mark_is_never_masked_again(salt):
+    own = Redaction(("masked", "K-####", *(f"{sign}?????" for sign in "abcdefghijklmnop")), salt)
+    once = own.text("K-1234, K-1235 and a word")
+
+    assert own.text(once) == once
+    assert [rule for rule, *_ in own.found(once)] == []
 
 
 def test_what_was_masked_is_masked_to_the_same():

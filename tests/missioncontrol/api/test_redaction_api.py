@@ -1,5 +1,7 @@
 """A project's own rules mask what arrives by every way, and are tried on its own turns first."""
 
+import re
+
 import pytest
 
 from missioncontrol.api import keys
@@ -8,6 +10,7 @@ from tests.build import a_call, a_project, a_run, after, put
 
 pytestmark = pytest.mark.django_db
 CUSTOMER = "K-123456"
+MARK = re.compile(r"\[masked [a-p]{6}\]")
 
 
 def ruled(project, *rules):
@@ -75,5 +78,7 @@ def test_turns_and_the_runs_own_words_are_masked_before_they_are_stored(project,
     )
 
     run = Run.objects.get(pk=opened.json()["id"])
-    assert (run.name, run.goal) == ("for [masked]", "help [masked]")
-    assert run.metadata == {"of": "[masked]"}
+    mark = project.redaction.text(CUSTOMER)
+    assert MARK.fullmatch(mark)
+    assert (run.name, run.goal) == (f"for {mark}", f"help {mark}")
+    assert run.metadata == {"of": mark}
