@@ -59,8 +59,8 @@ DISAGREEMENTS: dict[str, tuple[str, str]] = {
     ),
     "odd/helpers-fail": ("missed", "each helper reports in other words"),
     "odd/human-please": (
-        "late",
-        "a person who asks again is heard again; only the tenth answer tells nothing",
+        "missed",
+        "who asks again in the same words is heard again; the score is at 0.7 of 0.8 by the ninth",
     ),
     "odd/clicks-save": ("missed", "a picture tells nothing, and each thought has other words"),
 }

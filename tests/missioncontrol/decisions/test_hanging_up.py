@@ -14,6 +14,7 @@ from missioncontrol.api.endpoint import HUNG_UP
 from missioncontrol.api.hooks import asking
 from missioncontrol.decisions.models import Decision
 from missioncontrol.detection.dispatcher import Dispatcher
+from missioncontrol.redaction import NOTHING
 from missioncontrol.subscriptions import wait_for_event
 from tests.build import a_proposal, a_run
 from tests.installations import wait_for
@@ -63,7 +64,9 @@ def open_card(run):
 async def test_who_hangs_up_as_the_card_opens_leaves_it():
     run = await sync_to_async(a_run)(agent="claude-code")
     event = HookEvent(client="claude-code", name="Ask", session="s", asks=a_proposal("rm -r build"))
-    asked = asyncio.create_task(asking.ask(adapter_of("claude-code"), event, run.id, for_s=3600))
+    asked = asyncio.create_task(
+        asking.ask(adapter_of("claude-code"), event, run.id, for_s=3600, own=NOTHING)
+    )
     for _ in range(3):
         await asyncio.sleep(0)
 
