@@ -48,6 +48,8 @@ def open_as(installation, open_page):
             [{"name": n, "value": v, "url": installation.url} for n, v in cookies]
         )
         page.goto(installation.url + path)
+        # Its first answer brings the CSRF cookie, which must not come under the next page's form.
+        page.wait_for_load_state("networkidle")
         return page
 
     return open_one
@@ -194,6 +196,7 @@ def test_who_has_an_account_joins_with_it_and_an_archived_project_leaves_the_swi
     refused = agent.ask("POST", "/api/v1/runs/", {"name": "a run"})
     assert (refused.status, refused.json["code"]) == (403, "project_archived")
     desk.get_by_role("button", name=f"Restore {days}").click()
+    expect(desk.get_by_role("button", name=f"Archive {days}", exact=True)).to_be_visible()
     other.reload()
     expect(switch.locator("option")).to_have_count(3)
 

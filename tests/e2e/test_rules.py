@@ -65,7 +65,7 @@ def test_a_days_ceiling_is_set_and_the_rest_is_left(open_page, person, installat
 
     page.get_by_label("Per day, all runs, dollars").fill("60")
     page.get_by_role("radiogroup", name="Then the run").get_by_text("continues").click()
-    page.get_by_role("button", name="Save").click()
+    page.get_by_role("button", name="Save", exact=True).click()
     expect(page.get_by_text("Saved.")).to_be_visible()
 
     project = person.get(f"/api/v1/projects/{installation.project}/")
@@ -78,7 +78,7 @@ def test_what_cannot_be_a_setting_is_said_and_nothing_is_saved(open_page, person
     before = person.get(f"/api/v1/projects/{installation.project}/")
 
     page.get_by_label("Time zone").fill("Atlantis/Capital")
-    page.get_by_role("button", name="Save").click()
+    page.get_by_role("button", name="Save", exact=True).click()
 
     expect(page.get_by_role("alert")).to_contain_text("time_zone")
     assert person.get(f"/api/v1/projects/{installation.project}/") == before
