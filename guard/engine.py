@@ -76,6 +76,7 @@ class Engine:
         self._meter = UsageMeter(policy.budget)
         self._limit = evidence_limit(policy)
         self._turns = 0
+        self._called_at: int | None = None
         self._nudged = False
         self._session: str | None = None
         self._asked: tuple[Turn, Action] | None = None
@@ -114,6 +115,10 @@ class Engine:
             seq, shown = self._history.steps[place].seq, turn
         step, changed = self._read(shown, place, read.times)
         step = self._remember(step, place)
+        if step.is_call:
+            self._called_at = self._turns
+        called_at = self._called_at
+        self._history.can_act = called_at is not None and self._turns - called_at < self.WINDOW
         self._meter.take(turn, failed=step.failed if step.outcome else None)
         meter = KnownUsage(spent) if spent else self._meter
         view = View(seq=step.seq, history=self._history, meter=meter)

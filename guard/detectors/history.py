@@ -47,7 +47,7 @@ class History:
         steps: Every remembered step.
         calls: The tool calls among them.
         weights: What each step does to the stuck score.
-        can_act: A call was made, since whenever.
+        can_act: A call was made within the last `Engine.WINDOW` turns.
         evidence: What adds up that the newest step's agent is stuck (`add_up`).
         last: The newest step; there is none before the first.
     """
@@ -103,7 +103,6 @@ class History:
         self._own.setdefault(step.agent, own).take(step)
         if step.is_call:
             self.calls.append(step)
-            self.can_act = True
         if len(self.steps) > self._span:
             self._drop_oldest()
         self.evidence = self._weigh_all()

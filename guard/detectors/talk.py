@@ -87,6 +87,8 @@ class Talk(Detector):
         own = tail_of(talk, lambda step: step.nudged and step.agent == newest.agent)
         if not own or not history.can_act or count_on(own):
             return None
+        if sum(step.new_terms for step in own) > self._rule.fresh * len(own):
+            return None  # it is told to go on with what it tells
         summary = f"It was told to go on {len(own)} times and did nothing but talk."
         return self.signal(Kind.MONOLOGUE, own, summary, limit=_MACHINE)
 

@@ -57,6 +57,7 @@ _COMPLAINS = re.compile(
     r"|cannot|can't|doesn't|didn't|isn't|haven't|unable|broken)\b",
     re.IGNORECASE,
 )
+_HALTS = re.compile(r"\b(?:no|not|don't|never|stop|wait|cancel|instead|undo)\b")
 
 
 class Kind(Enum):
@@ -129,6 +130,7 @@ class TurnReader:
         if messages:
             self._messages.clear()
             self._replies.clear()
+            self._said, self._is_machine = None, False
         self._open.clear()
         self._was_answered = False
 
@@ -229,16 +231,22 @@ class TurnReader:
                 one.attempt = replace(one.attempt, error=one.attempt.result)
         if turn.role is not Role.USER or is_report(turn):
             self._carries_out = self._carries_out or self._shows
-        elif not self._is_machine:
-            if not self._repeats_itself(is_complaint=is_complaint):
+        else:
+            was_machine, repeats = self._is_machine, self._count_repeats()
+            if was_machine:  # until it has said nothing again for long
+                self._is_machine = bool(repeats)
+            else:  # who says one sentence again may be a person
+                is_sure = is_complaint or len(repeats) > 1
+                self._is_machine = sum(repeats) >= _REPEATS and is_sure
+            if not self._is_machine:
                 return None
-            self._is_machine = True
-            earlier = tuple([one.attempt for one in self._replies][:-1])
-            return ReadTurn(Kind.ANSWER, reply.attempt, said.seq, earlier=earlier)
+            if not was_machine:
+                earlier = tuple([one.attempt for one in self._replies][:-1])
+                return ReadTurn(Kind.ANSWER, reply.attempt, said.seq, earlier=earlier)
         return ReadTurn(Kind.ANSWER, reply.attempt, said.seq)
 
-    def _repeats_itself(self, *, is_complaint: bool) -> bool:
-        """Who says again what it said before is a machine; one sentence may be a person's."""
+    def _count_repeats(self) -> list[int]:
+        """Count how often each of the last replies came again; those that did not are left out."""
         sorts: list[tuple[_Reply, list[_Reply]]] = []
         for reply in self._replies:
             known = next((again for first, again in sorts if reply.is_like(first)), None)
@@ -246,8 +254,7 @@ class TurnReader:
                 sorts.append((reply, []))
             else:
                 known.append(reply)
-        repeats = [len(again) for _, again in sorts if again]
-        return sum(repeats) >= _REPEATS and (is_complaint or len(repeats) > 1)
+        return [len(again) for _, again in sorts if again]
 
     def _is_route(self, turn: Turn) -> bool:
         """Tell a line that only names who is next."""
@@ -262,8 +269,12 @@ class TurnReader:
         said = turn.content or ""
         if not said.strip() or _NOTICE.match(said):
             return ReadTurn(Kind.NOISE, turn)
-        if not self._action and (replied := self._reply(turn)) is not None:
-            return replied
+        is_unheard = False
+        if not self._action:
+            answers = self._said is not None
+            if (replied := self._reply(turn)) is not None:
+                return replied
+            is_unheard = answers and self._says_the_same()
         message = _UserMessage.of(said, seq, self._last_agent)
         before = [one for one in self._messages if seq - one.at <= _LONG_AGO]
         again = [one for one in before if message.repeats(one)]
@@ -272,13 +283,12 @@ class TurnReader:
             return self._close(len(self._open) - 1, turn)
         self._messages.append(message)
         action, self._action = self._action, False
-        if again and not (action and message.terms):
-            return ReadTurn(Kind.NUDGE, turn)
-        if message.complains and again:
+        if again and action and message.complains:
             times = sum(one.to == message.to for one in again) + 1
             return ReadTurn(Kind.REFUSAL, self._as_submission(turn), times=times)
+        if again and not (action and message.terms):  # a bare "go on" is no new word
+            return ReadTurn(Kind.NUDGE, turn)
         insists = message.complains and any(message.insists(one) for one in before)
-        is_unheard = not action and self._says_the_same()
         # Still about the same, or to one who says the same: nothing starts afresh.
         return ReadTurn(Kind.NOISE if insists or is_unheard else Kind.PERSON, turn)
 
@@ -287,7 +297,9 @@ class TurnReader:
         if len(self._replies) < 2:  # noqa: PLR2004 - two messages
             return False
         before, last = self._replies[-2].attempt, self._replies[-1].attempt
-        return before.args == last.args and bool(terms_of(str(last.args)) - terms_of("input"))
+        if (before.tool, before.args) != (last.tool, last.args):
+            return False
+        return bool(terms_of(str(last.args)) - terms_of("input"))
 
     def _is_awaited(self) -> bool:
         """A call waits for an answer, and this log gives answers in the user's name.
@@ -348,10 +360,17 @@ class _UserMessage:
 
     def repeats(self, other: _UserMessage) -> bool:
         """The same words, or other words for the same few things, or for none: "go on"."""
-        if self.plain == other.plain or not (self.terms or other.terms):
+        if self.plain == other.plain:
             return True
+        if not (self.terms or other.terms):
+            return self.halts == other.halts
         is_short = max(len(self.plain), len(other.plain)) <= _SHORT
         return is_short and len(self.terms) > 1 and self.terms <= other.terms
+
+    @property
+    def halts(self) -> bool:
+        """Tell "no" and "wait" from "yes" and "go on"."""
+        return _HALTS.search(self.plain) is not None
 
     def insists(self, other: _UserMessage) -> bool:
         """Mostly what was complained of before, in other words."""

@@ -158,7 +158,8 @@ def reported(text: str) -> str:
     'exit code 2\nno such option'
     """
     text = text.partition(_SURROUNDINGS)[0]
-    text = _PROMPT.sub("", text) if _PROMPT_HINT in text else text
+    if _PROMPT_HINT in text:  # it stands at the end; a long line of them is read once
+        text = text[:-_HEAD] + _PROMPT.sub("", text[-_HEAD:])
     text = _CLOSED.sub("", text.rstrip()).rstrip()
     if ended := _EXIT.match(text):
         rest = text[ended.end() :].rpartition("</output>")[0] or text[ended.end() :]

@@ -13,6 +13,7 @@ from guard.turn import Role, Turn
 from tests.guard.build import a_call, a_message, a_user
 
 FAREWELLS = ["I will tidy that up.", "All is set now.", "The list is complete."]
+LATE_FAREWELLS = (*FAREWELLS, "Everything has its place.", "Nothing is left over.", "It shines.")
 
 
 def an_answer(text: str) -> Turn:
@@ -93,7 +94,7 @@ def test_a_tools_turn_after_a_message_says_what_came_of_it():
 
 def test_who_is_told_to_go_on_and_only_says_that_all_is_done_is_stuck():
     turns = [a_user("Tidy the shed."), a_call("sweep", "swept", n=1)]
-    for words in (*FAREWELLS, "Everything has its place.", "Nothing is left over.", "It shines."):
+    for words in LATE_FAREWELLS:
         turns += [a_message(words), a_user("Please go on.")]
 
     assert first_trip(turns) is not None
@@ -138,3 +139,94 @@ def test_what_an_agent_says_again_to_new_words_is_counted_on():
     turns = [turn for question in asked for turn in (a_user(question), a_message(words))]
 
     assert first_trip(turns) is not None
+
+
+LESSONS = [
+    ("A sluice is a gate that slides in grooves and holds the water of a channel.", "yes"),
+    ("Millstones are dressed with furrows, through which meal leaves the eye.", "ok"),
+    ("Bolting cloth of silk parts flour from bran by the width of its meshes.", "next"),
+    ("The great spur wheel drives stone nuts, which lift out on a screw jack.", "go on"),
+    ("A governor with two balls raises the runner stone when the wind freshens.", "continue"),
+    ("Elm was chosen for floats, since it lasts under water without rotting.", "yes"),
+]
+
+
+def test_who_teaches_something_new_each_time_may_be_told_to_go_on():
+    turns = [a_user("Teach me the parts of a mill."), a_call("open_book", "The Mill, 1890")]
+    turns += [turn for words, reply in LESSONS for turn in (a_message(words), a_user(reply))]
+
+    assert first_trip(turns) is None
+
+
+@pytest.mark.parametrize("word", ["No.", "Stop.", "Wait."])
+def test_a_person_who_halts_it_after_agreeing_is_heard(word):
+    reader = TurnReader()
+    turns = [
+        a_user("Start the pump."),
+        a_call("start_pump", error="valve 7 is shut"),
+        a_user("Yes."),
+        a_call("start_pump", error="valve 7 is shut"),
+        a_user(word),
+    ]
+
+    kinds = [reader.take(turn, at).kind for at, turn in enumerate(turns)]
+
+    assert kinds[-1] is Kind.PERSON
+
+
+def test_two_orders_that_differ_in_their_verb_alone_are_not_the_same():
+    reader = TurnReader()
+    turns = [
+        a_message("open the sluice gate"),
+        a_user("A boat arrives from the north with barley."),
+        a_message("close the sluice gate"),
+        a_user("Now tell me about painting windmills in oil."),
+        a_user("And of taxes, please."),
+    ]
+
+    kinds = [reader.take(turn, at).kind for at, turn in enumerate(turns)]
+
+    assert [kinds[1], kinds[3], kinds[4]] == [Kind.PERSON] * 3
+
+
+def a_strict_person(reader: TurnReader) -> list[Kind]:
+    """Complain of three poems in the same words, as a machine would."""
+    poems = [f"Poem: {word} over still water" for word in ("herons", "reeds", "moonlight")]
+    wrong = "Still wrong, count the syllables."
+    turns = a_talk(*[(poem, wrong) for poem in poems], order="Write a haiku.")
+    return [reader.take(turn, at).kind for at, turn in enumerate(turns)]
+
+
+def test_a_host_that_starts_afresh_starts_afresh_with_who_speaks():
+    reader = TurnReader()
+    assert a_strict_person(reader)[-1] is Kind.ANSWER
+
+    reader.clear(messages=True)
+
+    assert reader.take(a_user("Please draft a contract for a barge."), 20).kind is Kind.PERSON
+
+
+def test_who_says_nothing_again_for_long_is_no_machine_any_more():
+    reader = TurnReader()
+    a_strict_person(reader)
+    tasks = ["limerick", "recipe", "riddle", "sonnet", "fable", "letter", "toast", "psalm", "ode"]
+    wishes = [(f"Here: {one}.", f"Lovely. Now of a {one} on {one}s.") for one in tasks]
+
+    kinds = [reader.take(turn, 20 + at).kind for at, turn in enumerate(a_talk(*wishes)[1:])]
+
+    assert kinds[-1] is Kind.PERSON
+
+
+def test_an_engine_made_anew_from_its_window_says_the_same_of_who_only_talks():
+    turns = [a_user("Tidy the shed."), a_call("sweep", "swept", n=1)]
+    for n in range(Engine.WINDOW):
+        turns += [a_user(f"What is on shelf {n}, row {n * n}?"), a_message(f"Jar {n * 7} there.")]
+    for words in LATE_FAREWELLS:
+        turns += [a_message(words), a_user("Please go on.")]
+    live, anew = Engine(), Engine()
+    for turn in turns[: -Engine.WINDOW]:
+        live.observe(turn)
+
+    for turn in turns[-Engine.WINDOW :]:
+        told, again = live.observe(turn).signals, anew.observe(turn).signals
+        assert [(one.kind, one.score) for one in told] == [(one.kind, one.score) for one in again]
