@@ -7,7 +7,8 @@ the rest of the word. So a text is read once, and no rule can be made to read it
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+import unicodedata
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -23,7 +24,11 @@ SHORTEST_RULE = 3
 _MARKED = r"\[masked(?: [a-p]{6})?\]"
 """What is masked already stays as it is: a turn may come by more than one door."""
 _LETTERS = str.maketrans("0123456789abcdef", "abcdefghijklmnop")
-_STANDS_FOR = {"#": r"\d", "?": r"[^\W\d_]", " ": r"\s"}
+_STANDS_FOR = {"#": r"\d", "?": r"[^\W\d_]", " ": r"\s{1,16}+"}
+_PIECE, _OVERLAP = 16_384, 2_048
+"""Characters read at a time: no other thread runs while an expression reads. What a rule
+meets is shorter than the overlap, but for the rest of a word.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,16 +49,23 @@ class Redaction:
         >>> Redaction(("K-####",)).text("order K-1234 shipped")
         'order [masked] shipped'
         """
-        return _pattern(self.rules).sub(self._mask, text) if self.rules else text
+        if not self.rules:
+            return text
+        parts: list[str] = []
+        done = 0
+        for match in _matches(self.rules, text):
+            parts += text[done : match.start()], self._mask(match)
+            done = match.end()
+        return "".join([*parts, text[done:]])
 
     def found(self, text: str) -> list[tuple[str, int, int]]:
         """Say which rule matches from where to where, in the order of the text."""
         if not self.rules:
             return []
         return [
-            (self.rules[match.lastindex - 1], match.start(), match.end())
-            for match in _pattern(self.rules).finditer(text)
-            if match.lastindex
+            (self.rules[int(match.lastgroup[1:].partition("_")[0])], match.start(), match.end())
+            for match in _matches(self.rules, text)
+            if match.lastgroup
         ]
 
     def json(self, value: Any) -> Any:
@@ -71,7 +83,7 @@ class Redaction:
         return [self.json(part) for part in value]
 
     def _mask(self, match: re.Match[str]) -> str:
-        if not match.lastindex:
+        if not match.lastgroup:
             return match[0]
         if not self.salt:
             return MASK
@@ -84,18 +96,52 @@ NOTHING = Redaction()
 
 @lru_cache(maxsize=256)
 def _pattern(rules: tuple[str, ...]) -> re.Pattern[str]:
-    return re.compile(
-        "|".join([_MARKED, *(f"({_written(rule)})" for rule in rules)]), re.IGNORECASE
-    )
+    """Write rules as one expression, which tries them only where one of them may begin."""
+    named = [(form, f"r{at}_{n}") for at, one in enumerate(rules) for n, form in _forms(one)]
+    whole_words = [one for one in named if _is_of_a_word(one[0][0])]
+    others = [one for one in named if not _is_of_a_word(one[0][0])]
+    parts = [_MARKED]
+    parts += [rf"(?<!\w){_any_of(whole_words)}"] if whole_words else []
+    parts += [_any_of(others)] if others else []
+    return re.compile("|".join(parts), re.IGNORECASE)
+
+
+def _forms(rule: str) -> Iterator[tuple[int, str]]:
+    """Give a rule as accents are written: in one sign with their letter, and behind it."""
+    forms = {unicodedata.normalize(form, rule) for form in ("NFC", "NFD")}
+    return enumerate(sorted(forms))
+
+
+def _any_of(named: Sequence[tuple[str, str]]) -> str:
+    firsts = "|".join(sorted({_sign(rule[0]) for rule, _ in named}))
+    each = "|".join(f"(?P<{name}>{_written(rule)})" for rule, name in named)
+    return f"(?={firsts})(?:{each})"
 
 
 def _written(rule: str) -> str:
-    """Write a rule as an expression; where it begins or ends in a word, so does what it meets."""
+    """Write a rule as an expression; where it ends in a word, so does what it meets."""
     whole = rule.removesuffix("*")
-    body = "".join(_STANDS_FOR.get(sign, re.escape(sign)) for sign in whole)
-    begins = r"(?<!\w)" if _is_of_a_word(whole[0]) else ""
     ends = r"(?!\w)" if _is_of_a_word(whole[-1]) else ""
-    return f"{begins}{body}" + (r"\w*+" if whole != rule else ends)
+    return "".join(map(_sign, whole)) + (r"\w*+" if whole != rule else ends)
+
+
+def _sign(sign: str) -> str:
+    return _STANDS_FOR.get(sign) or re.escape(sign)
+
+
+def _matches(rules: tuple[str, ...], text: str) -> Iterator[re.Match[str]]:
+    """Find what rules match, and what is masked already, a piece of the text at a time."""
+    pattern, at = _pattern(rules), 0
+    while at < len(text):
+        piece = at + _PIECE
+        match = pattern.search(text, at, piece + _OVERLAP)
+        if match is None or match.start() >= piece:
+            at = piece
+        elif (whole := pattern.match(text, match.start())) is not None:
+            yield whole
+            at = whole.end()
+        else:  # it only seemed to end, where the piece does
+            at = match.start() + 1
 
 
 def _is_of_a_word(sign: str) -> bool:

@@ -53,7 +53,7 @@ def run(args: argparse.Namespace) -> int:
     totals = add_up(paths, policy)
     if args.html:
         try:
-            args.html.write_text(as_page(totals), encoding="utf-8")
+            args.html.write_text(as_page(totals), encoding="utf-8", errors="replace")
         except OSError as error:
             sys.stderr.write(f"guard report: {printable(str(args.html))}: {error.strerror}\n")
             return 2

@@ -13,6 +13,8 @@ from typing import Any
 from guard.report.loops import Loop, Session
 
 WORST = 10
+_FIRST_YEAR = 2000
+"""A clock that was never set tells of an earlier one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,7 +44,7 @@ class Found:
 
 @dataclass(slots=True)
 class Day:
-    """What the sessions that began on a day come to; a loop counts where it began."""
+    """What the sessions that began on a day come to, and their loops."""
 
     turns: int = 0
     wasted_turns: int = 0
@@ -90,7 +92,7 @@ class Totals:
         self.unpriced += session.usd is None
         self.usd += session.usd or 0
         self.looping += bool(session.loops)
-        if session.began is not None:
+        if session.began is not None and session.began.year >= _FIRST_YEAR:
             self._add_day(session, session.began)
         for loop in session.loops:
             self._add_loop(loop, Found(loop=loop, path=path, run=session.run))
@@ -136,13 +138,11 @@ class Totals:
         }
 
     def _add_day(self, session: Session, began: datetime) -> None:
-        day = self.days.setdefault(_day_of(began), Day())
+        day = self.days.setdefault(began.astimezone(UTC).date(), Day())
         day.turns += session.turns
         day.usd += session.usd or 0
-        for loop in session.loops:
-            day = self.days.setdefault(_day_of(loop.at or began), Day())
-            day.wasted_turns += loop.turns
-            day.wasted_usd += loop.usd or 0
+        day.wasted_turns += sum(loop.turns for loop in session.loops)
+        day.wasted_usd += sum(loop.usd or Decimal(0) for loop in session.loops)
 
     def _add_loop(self, loop: Loop, found: Found) -> None:
         self.loops += 1
@@ -156,10 +156,6 @@ class Totals:
             heapq.heappush(self._worst, rank)
         else:
             heapq.heappushpop(self._worst, rank)
-
-
-def _day_of(moment: datetime) -> date:
-    return moment.astimezone(UTC).date()
 
 
 def counted(number: int, what: str) -> str:

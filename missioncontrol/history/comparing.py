@@ -112,9 +112,11 @@ def _read(run: Run) -> list[_Read]:
         turn.content, turn.result, turn.error = turn.said, None, turn.wrong
         seen = rows.guard_turn(turn)
         step = ComparedStep(
-            seq=turn.seq, text=headline(seen), role=turn.role, failed=turn.error is not None
+            seq=turn.seq, text=headline(seen), role=turn.role, failed=bool(turn.error)
         )
         request = mask_request(seen, call_text(seen), meant_args(seen.args))
+        if turn.seq <= run.erased_seq:  # without its words it is like no other
+            request = f"turn {run.pk} {turn.seq}"
         read.append(_Read(request=f"{turn.role} {request}", step=step))
         if time.monotonic() > until:
             break

@@ -13,6 +13,8 @@ from time import monotonic
 from typing import Any
 from uuid import UUID
 
+from django.db.models.functions import Left
+
 from missioncontrol.redaction import Redaction
 from missioncontrol.runs.models import Run, Turn
 from missioncontrol.wire.projects import RedactedPlace, RedactionPreview, RuleUse
@@ -26,7 +28,7 @@ SHOWN = 6
 EXAMPLES_OF_A_RULE = 2
 AROUND = 40
 """Characters shown on each side of what is masked."""
-WORDS = ("content", "result", "error", "args", "files")
+SAID = ("content", "result", "error")
 
 
 def preview(project: UUID, own: Redaction, *, at: datetime) -> RedactionPreview:
@@ -43,7 +45,11 @@ def preview(project: UUID, own: Redaction, *, at: datetime) -> RedactionPreview:
             break
         looked_at += 1
         found = 0
-        for text in _texts([getattr(turn, name) for name in WORDS]):
+        said = [getattr(turn, f"begin_of_{name}") for name in SAID]
+        for text in _texts([*said, turn.args, turn.files]):
+            if monotonic() > ends:
+                is_whole = False
+                break
             is_whole = is_whole and len(text) <= LONGEST_TEXT
             for rule, start, end in own.found(text[:LONGEST_TEXT]):
                 found += 1
@@ -65,10 +71,12 @@ def preview(project: UUID, own: Redaction, *, at: datetime) -> RedactionPreview:
 
 
 def _turns(runs: list[UUID]) -> Iterator[Turn]:
-    """Give the turns of the newest runs first."""
+    """Give the turns of the newest runs first, with the beginnings of what was said in them."""
+    said = {f"begin_of_{name}": Left(name, LONGEST_TEXT + 1) for name in SAID}
     for run in runs:
-        found = Turn.objects.filter(run_id=run).only("run_id", "seq", *WORDS).order_by("-seq")
-        yield from found[: MOST_TURNS + 1].iterator(chunk_size=500)
+        found = Turn.objects.filter(run_id=run).only("run_id", "seq", "args", "files")
+        newest = found.annotate(**said).order_by("-seq")[: MOST_TURNS + 1]
+        yield from newest.iterator(chunk_size=50)
 
 
 def _texts(value: Any) -> Iterator[str]:

@@ -66,6 +66,19 @@ def test_hooks_are_masked(agent, person, ruled):
     assert re.search(r"grep \[masked [a-p]{6}\] log", said)
 
 
+def test_a_run_is_named_by_a_prompt_that_was_masked_before_it_was_cut(agent, person, ruled):
+    hook = {
+        "session_id": "cut-within-a-number",
+        "hook_event_name": "UserPromptSubmit",
+        "prompt": f"Please write a friendly reminder to our customer {CUSTOMER} about it",
+        "cwd": "/work",
+    }
+    assert agent.ask("POST", "/api/v1/hooks/claude-code/", hook).status == 200
+    run = agent.open_run(key="claude-code:cut-within-a-number")
+
+    assert "Zwiebelfisch" not in told(person, run)
+
+
 def test_telemetry_is_masked(agent, person, ruled):
     session = uuid4().hex
     span = a_tool_span(session, **{"acme.who": f"at {CUSTOMER}"})

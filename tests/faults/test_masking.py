@@ -10,6 +10,7 @@ import urllib.request
 import pytest
 
 from tests.contract.conversation import Caller
+from tests.e2e.stuck import the_person_of
 from tests.faults.tapping import tapping
 from tests.installations import an_installation
 from tests.otlp.build import a_log
@@ -27,6 +28,11 @@ LEAST_SHARE = 0.05
 @pytest.fixture(scope="module")
 def server(tmp_path_factory):
     with an_installation(tmp_path_factory.mktemp("masking")) as running:
+        rules = [
+            f"{unit}{'#' * digits}" for unit in ("sk-", "mc_", "token=") for digits in range(3, 19)
+        ]
+        project = f"/api/v1/projects/{running.project}/"
+        assert the_person_of(running).ask("PATCH", project, {"redact_rules": rules}).status == 200
         yield running
 
 

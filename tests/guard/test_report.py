@@ -389,6 +389,26 @@ def test_sessions_that_tell_no_time_have_figures_and_no_chart():
     assert "Wasted turns" in shown
 
 
+def test_a_loop_counts_where_its_session_does():
+    shown = page_of(a_session(a_loop(at=NOON + timedelta(days=1))))
+
+    assert re.findall(r"<title>(\d.*?)</title>", shown) == ["21 Sep: $0.5000 wasted of $2.00"]
+
+
+def test_a_clock_that_was_never_set_stretches_no_chart():
+    shown = page_of(a_session(), a_session(began=datetime(1, 1, 1, tzinfo=UTC)))
+
+    assert shown.count("<title>") == 2  # the page's own, and one day's
+
+
+def test_half_a_character_is_no_reason_for_no_page(tmp_path):
+    told = "\n".join(map(json.dumps, transcripts.claude_code(5))).replace("tokens.py", "\\ud83d.py")
+    (tmp_path / "one.jsonl").write_text(told)
+
+    assert report(tmp_path, "--html", tmp_path / "loops.html") == 0
+    assert "?.py" in (tmp_path / "loops.html").read_text()
+
+
 def test_a_page_that_cannot_be_written_is_said_to_be_one(sessions, tmp_path, capsys):
     assert report(sessions, "--html", tmp_path / "nowhere" / "loops.html") == 2
     assert "No such file or directory" in capsys.readouterr().err

@@ -1,11 +1,19 @@
 """A project masks more than secrets: by rules of its own, in linear time."""
 
+import threading
 from time import perf_counter
 
 import pytest
 
 from missioncontrol.errors import InvalidRequest
-from missioncontrol.redaction import LONGEST_RULE, MOST_RULES, Redaction, read_rules
+from missioncontrol.redaction import (
+    _OVERLAP,
+    _PIECE,
+    LONGEST_RULE,
+    MOST_RULES,
+    Redaction,
+    read_rules,
+)
 
 
 def masked(text, *rules):
@@ -63,6 +71,39 @@ def test_json_is_masked_in_names_texts_and_numbers():
     told = own.json({"K-12": [471100, 4711, True, None, "to K-34"]})
 
     assert told == {"[masked]": ["[masked]", 4711, True, None, "to [masked]"]}
+
+
+def test_a_space_is_any_blank_and_an_accent_may_stand_behind_its_letter():
+    wrapped = "signed by Erika\n        Mustermann and joa\u0303o silva"
+
+    assert (
+        masked(wrapped, "Erika Mustermann", "jo\u00e3o silva") == "signed by [masked] and [masked]"
+    )
+
+
+@pytest.mark.parametrize("at", range(_PIECE - 12, _PIECE + 3))
+def test_what_stands_where_a_long_text_is_parted_is_masked_all_the_same(at):
+    for word, rule in (("K-1234", "K-####"), ("Muster" + "x" * 3 * _OVERLAP, "Muster*")):
+        text = " " * at + word + " is gone"
+        assert masked(text, rule) == " " * at + "[masked] is gone"
+    assert masked("a" * at + "K-1234", "K-####") == "a" * at + "K-1234"
+
+
+def test_while_many_rules_are_tried_other_threads_go_on():
+    own = Redaction(tuple("-" * 20 + "#" * digits for digits in range(1, MOST_RULES + 1)))
+    ticks, over = [], threading.Event()
+
+    def tick():
+        while not over.wait(0.001):
+            ticks.append(None)
+
+    other = threading.Thread(target=tick)
+    other.start()
+    own.text("-" * 12 * _PIECE)
+    over.set()
+    other.join()
+
+    assert len(ticks) >= 6
 
 
 def test_equal_words_leave_equal_marks_and_others_leave_others():

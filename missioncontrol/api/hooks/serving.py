@@ -33,6 +33,7 @@ from missioncontrol.decisions.directives import ControlState
 from missioncontrol.errors import InvalidRequest, NotFound
 from missioncontrol.redaction import Redaction
 from missioncontrol.runs import services as runs
+from missioncontrol.runs.cleaning import masked_text
 from missioncontrol.runs.models import Run
 
 JUDGED_WITHIN_S = 25.0
@@ -64,7 +65,7 @@ async def hook(request: Request) -> Response:
         return Response(200, b"{}")
     control = await _ruling(event, run, stored.obs)
     if event.asks is not None:
-        event = await dispatcher.run(lambda: _with_grant(event, run))
+        event = await dispatcher.run(lambda: _with_grant(event, run, own))
         if event.grant is None and (for_s := adapter.asks_for_s(event)):
             return await asking.ask(adapter, event, run.id, for_s=for_s, own=own)
     directive = directives.go_on(control)
@@ -89,9 +90,14 @@ def _about(project_id: UUID) -> Response:
     return Response(200, json.dumps({"missioncontrol": about}).encode())
 
 
-def _with_grant(event: HookEvent, run: Run) -> HookEvent:
-    """Say of a call whose permission is asked for whether people allowlisted it."""
-    call = call_text(event.asks) if event.asks else ""
+def _with_grant(event: HookEvent, run: Run, own: Redaction) -> HookEvent:
+    """Say of a call whose permission is asked for whether people allowlisted it.
+
+    They saw it without what their project masks. Its mark is of one word alone; a secret's
+    is not, and grants nothing.
+    """
+    asks = event.asks
+    call = call_text(replace(asks, args=own.json(asks.args))) if asks else ""
     return replace(event, grant=allowlist.grant_of(run, call, at=now()))
 
 
@@ -164,7 +170,9 @@ def _read(adapter: Adapter, request: Request) -> HookEvent:
         told = read_json_object(request.body)
         parent, relation = parent_of(told)
         event = adapter.read(told)
-        return replace(event, said=said, parent_key=parent, relation=relation)
+        # Masked before the run's name is cut from it: half a number is not known for one.
+        prompt = masked_text(event.prompt, request.key.redaction)
+        return replace(event, said=said, prompt=prompt, parent_key=parent, relation=relation)
     except UnreadableHook as error:
         raise InvalidRequest(str(error)) from None
 

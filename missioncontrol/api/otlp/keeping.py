@@ -53,13 +53,17 @@ def kept(attributes: Mapping[str, Any], own: Redaction) -> dict[str, Any]:
         if not name.startswith(NOT_KEPT)
     ]
     masked: dict[str, Any] = masked_json(dict(chosen[:MOST_ATTRIBUTES]), own) or {}
-    return masked
+    return {name: _cut(value) for name, value in masked.items()}
 
 
 def _short(value: Any) -> Any:
-    if isinstance(value, str):
-        return value[:LONGEST_TEXT]
+    """Cut what is far too long, before it is masked."""
     if isinstance(value, list | dict):
         text = json.dumps(value, ensure_ascii=False, default=str)
-        return value if len(text) <= LONGEST_VALUE else text[:LONGEST_TEXT]
-    return value
+        return value if len(text) <= LONGEST_VALUE else text[:LONGEST_VALUE]
+    return value[:LONGEST_VALUE] if isinstance(value, str) else value
+
+
+def _cut(value: Any) -> Any:
+    """Cut a masked text to what is kept: half a number would not have been known for one."""
+    return value[:LONGEST_TEXT] if isinstance(value, str) else value

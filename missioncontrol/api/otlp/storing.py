@@ -29,7 +29,7 @@ from missioncontrol.decisions import sessions
 from missioncontrol.errors import Forbidden, MissionControlError
 from missioncontrol.redaction import NOTHING, Redaction
 from missioncontrol.runs import services as runs
-from missioncontrol.runs.cleaning import masked_json
+from missioncontrol.runs.cleaning import masked_json, masked_text
 from missioncontrol.runs.journal import insert_rows
 from missioncontrol.runs.models import Run, TelemetryRecord
 from missioncontrol.runs.models import Turn as TurnModel
@@ -142,6 +142,7 @@ def _run_of(
 ) -> Run:
     first, own = told[0], opener.redaction if opener else NOTHING
     prompt = next((one.told.prompt for one in told if one.told.prompt), "")
+    prompt = masked_text(prompt, own) or ""  # before the name is cut from it
     name = f"{first.told.client}: {prompt[:PROMPT_LENGTH]}" if prompt else first.told.client
     agent = next((one.told.agent for one in told if one.told.agent), first.told.client)
     run, is_new = runs.open_run(

@@ -1,12 +1,18 @@
 """A project's own rules mask what arrives by every way, and are tried on its own turns first."""
 
 import re
+from dataclasses import replace
 
 import pytest
 
+from guard.adapters.hook import HookEvent
+from guard.reading.normalize import call_text
 from missioncontrol.api import keys
+from missioncontrol.api.hooks import serving
+from missioncontrol.api.otlp.keeping import LONGEST_TEXT, kept
+from missioncontrol.decisions import allowlist
 from missioncontrol.runs.models import JournalRow, Run, Turn
-from tests.build import a_call, a_project, a_run, after, put
+from tests.build import NOON, a_call, a_project, a_proposal, a_run, after, put
 
 pytestmark = pytest.mark.django_db
 CUSTOMER = "K-123456"
@@ -82,3 +88,32 @@ def test_turns_and_the_runs_own_words_are_masked_before_they_are_stored(project,
     assert MARK.fullmatch(mark)
     assert (run.name, run.goal) == (f"for {mark}", f"help {mark}")
     assert run.metadata == {"of": mark}
+
+
+def test_a_call_that_was_allowed_under_its_mask_is_permitted_and_another_is_not(project):
+    run, own = a_run(ruled(project), agent="claude-code"), project.redaction
+    allowed = call_text(replace(a_proposal(f"refund {CUSTOMER}"), args=own.json(args_of(CUSTOMER))))
+    allowlist.add_entry(
+        project.id, pattern=allowed, scope="project", match="exact", by="ana", at=NOON
+    )
+
+    def grant(customer):
+        asks = replace(a_proposal(), args=args_of(customer))
+        event = HookEvent(client="claude-code", name="Ask", session="s", asks=asks)
+        return serving._with_grant(event, run, own).grant
+
+    assert grant(CUSTOMER) == "session"
+    assert grant("K-654321") is None
+
+
+def args_of(customer):
+    return {"command": f"refund {customer}"}
+
+
+def test_what_is_kept_of_telemetry_is_masked_before_it_is_cut(project):
+    own = ruled(project).redaction
+
+    text = kept({"acme.note": "x" * (LONGEST_TEXT - 5) + " " + CUSTOMER}, own)["acme.note"]
+
+    assert len(text) == LONGEST_TEXT
+    assert "K-1" not in text

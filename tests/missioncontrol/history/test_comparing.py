@@ -8,8 +8,10 @@ from hypothesis import strategies as st
 
 from guard.turn import Role, Turn
 from missioncontrol.accounts.models import Membership
+from missioncontrol.audit.erasing import WORDLESS
 from missioncontrol.history import comparing
 from missioncontrol.history.comparing import align
+from missioncontrol.runs.models import Turn as TurnRow
 from tests.build import a_call, a_project, a_run, put
 from tests.long_run import fill
 
@@ -94,6 +96,29 @@ def test_a_run_without_turns_is_compared_too(project, compared):
 
     assert shown(told["stretches"]) == [(False, [], ["Bash ls"])]
     assert (told["read_a"], told["read_b"]) == (0, 1)
+
+
+@pytest.mark.django_db
+def test_turns_whose_words_were_erased_are_like_no_other(project, compared):
+    first, second = a_run(project), a_run(project)
+    for run in (first, second):
+        put(run, a_call("ls"), a_call("ls"))
+        TurnRow.objects.filter(run=run, seq=0).update(**WORDLESS)
+        type(run).objects.filter(pk=run.pk).update(erased_seq=0)
+
+    told = compared(first, second)
+
+    assert [one["same"] for one in told["stretches"]] == [False, True]
+
+
+@pytest.mark.django_db
+def test_an_empty_error_is_none(project, compared):
+    run = a_run(project)
+    put(run, a_call("ls", error=""))
+
+    [stretch] = compared(run, a_run(project))["stretches"]
+
+    assert [step["failed"] for step in stretch["a"]] == [False]
 
 
 @pytest.mark.django_db
