@@ -39,7 +39,7 @@ def preview(project: UUID, own: Redaction, *, at: datetime) -> RedactionPreview:
     is_whole, looked_at, turns, met = len(names) <= MOST_RUNS, 0, 0, set[UUID]()
     uses: Counter[str] = Counter()
     places: list[RedactedPlace] = []
-    for turn in _turns(list(names)[:MOST_RUNS]):
+    for turn in _turns(list(names)[:MOST_RUNS], since=since):
         if looked_at == MOST_TURNS or monotonic() > ends:
             is_whole = False
             break
@@ -70,11 +70,11 @@ def preview(project: UUID, own: Redaction, *, at: datetime) -> RedactionPreview:
     )
 
 
-def _turns(runs: list[UUID]) -> Iterator[Turn]:
+def _turns(runs: list[UUID], *, since: datetime) -> Iterator[Turn]:
     """Give the turns of the newest runs first, with the beginnings of what was said in them."""
     said = {f"begin_of_{name}": Left(name, LONGEST_TEXT + 1) for name in SAID}
     for run in runs:
-        found = Turn.objects.filter(run_id=run).only("run_id", "seq", "args", "files")
+        found = Turn.objects.filter(run_id=run, ts__gt=since).only("run_id", "seq", "args", "files")
         newest = found.annotate(**said).order_by("-seq")[: MOST_TURNS + 1]
         yield from newest.iterator(chunk_size=50)
 

@@ -53,15 +53,15 @@ def test_two_runs_are_selected_in_history_and_compared(open_page, two, phone):
 
     verdict = page.get_by_role("heading", name="B cost $0.19 less and took 3 turns fewer.")
     expect(verdict).to_be_visible()
-    expect(page.get_by_text("The first 3 steps are the same.")).to_be_visible()
-    steps = page.get_by_role("region", name="Steps")
+    expect(page.get_by_text("The first 3 turns are the same.")).to_be_visible()
+    steps = page.get_by_role("region", name="Turns")
     expect(steps.get_by_text("pytest tests/auth -q")).to_have_count(2)
     assert page.evaluate(FITS)
     picture(page, f"compare-{'phone' if phone else 'desktop'}")
     page.evaluate(SCRIPT.read_text())
     assert in_both_themes(page, "compare", "phone" if phone else "desktop") == []
 
-    steps.get_by_role("button", name="1\u20133 3 same steps").first.click()
+    steps.get_by_role("button", name="1\u20133 3 same turns").first.click()
     expect(steps.get_by_text("app/auth/part_1.py")).to_have_count(2)
     page.get_by_role("link", name="Swap").click()
     expect(
@@ -80,8 +80,8 @@ def test_a_run_is_compared_from_its_own_page(open_page, two, phone):
 
     page.get_by_role("link", name=quick).click()
 
-    expect(page.get_by_text("The first 3 steps are the same.")).to_be_visible()
-    page.get_by_role("region", name="Steps").get_by_role("link", name="Turn 4").first.click()
+    expect(page.get_by_text("The first 3 turns are the same.")).to_be_visible()
+    page.get_by_role("region", name="Turns").get_by_role("link", name="Turn 4").first.click()
     expect(page).to_have_url(re.compile("/runs/.*/turns/3$"))
 
 

@@ -19,7 +19,7 @@ def test_a_rule_is_tried_saved_and_kept(open_page, agent, person, phone):
     rules = page.get_by_label("Rules", exact=True)
 
     rules.fill("K-*-1")
-    expect(page.get_by_role("alert").filter(has_text="at the end only")).to_be_visible()
+    expect(page.get_by_text("at the end only").first).to_be_visible()
     rules.fill(word)
     expect(page.get_by_text("Would have masked something in 1 turn of 1 run.")).to_be_visible()
     expect(page.locator("mark", has_text=word)).to_be_visible()

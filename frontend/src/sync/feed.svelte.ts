@@ -99,11 +99,17 @@ export class Feed {
   close(): void {
     this.#closed = true;
     clearTimeout(this.#timer);
-    clearTimeout(this.#gathering);
-    clearTimeout(this.#waiting);
+    this.#forgetGathered();
     removeEventListener("online", this.#wake);
     document.removeEventListener("visibilitychange", this.#wake);
     this.#drop();
+  }
+
+  #forgetGathered(): void {
+    clearTimeout(this.#gathering);
+    this.#gathering = undefined;
+    this.#gathered = [];
+    this.#stopWaiting();
   }
 
   #connect(): void {
@@ -147,11 +153,21 @@ export class Feed {
   #giveUpGaps(): void {
     const runs = this.#gaps.overdue(this.#state, Date.now());
     if (runs.length > 0) this.#state = reduce(this.#state, { type: "gap.given_up", runs });
+    if (this.#state.early.size === 0) this.#stopWaiting();
+    else
+      this.#waiting ??= setTimeout(() => {
+        this.#stopWaiting();
+        this.#show();
+      }, GAP_MS / 2);
+  }
+
+  #stopWaiting(): void {
     clearTimeout(this.#waiting);
-    if (this.#state.early.size > 0) this.#waiting = setTimeout(() => this.#show(), GAP_MS);
+    this.#waiting = undefined;
   }
 
   #arrive(): void {
+    clearTimeout(this.#timer); // this is the snapshot that was to be asked for
     this.#attempt = 0;
     this.#link = { kind: "live" };
     this.#on.arrived();
@@ -176,6 +192,7 @@ export class Feed {
 
   #refuse(code: number): void {
     this.#link = { kind: "refused", code };
+    this.#forgetGathered();
     this.#state = EMPTY; // who may not see it any more does not
     this.#on.refused(code);
   }

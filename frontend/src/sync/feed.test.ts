@@ -71,6 +71,17 @@ test("turns that overtook each other cost no snapshot", async () => {
   expect([feed.state.seq.get("run-1"), Socket.opened.length]).toEqual([6, 1]);
 });
 
+test("a turn that was lost is given up though others go on coming", async () => {
+  const { socket } = await opened();
+
+  for (let seq = 3; Socket.opened.length === 1 && seq < 40; seq += 1) {
+    socket.tell(turn(seq));
+    await vi.advanceTimersByTimeAsync(100);
+  }
+
+  expect(Socket.opened.length).toBe(2);
+});
+
 test("a turn that was lost costs one", async () => {
   const { socket } = await opened();
 

@@ -5,7 +5,7 @@ import { EMPTY, type LiveState } from "./reduce";
 const waiting = (at: Record<string, number>): LiveState => ({
   ...EMPTY,
   seq: new Map(Object.entries(at)),
-  early: new Map(Object.keys(at).map((run) => [run, { events: [], meters: null }])),
+  early: new Map(Object.keys(at).map((run) => [run, { events: [], meters: [] }])),
 });
 
 test("a run that waits long enough for the same event is overdue", () => {

@@ -136,6 +136,26 @@ describe("the order of events", () => {
     expect([state.stale.size, state.early.size]).toEqual([0, 0]);
   });
 
+  it("takes all meters that came before the run, in their order", () => {
+    const row = aRun({ seq: 1, turns: 0, judged_turns: 0, tape: [] });
+    const opening: Frame = { type: "run.opened", ...head(1), row, chosen_by_agent: [] };
+    const frames = [
+      meters({ judged_turns: 1, tape: [[0.1, true]] }),
+      meters({ judged_turns: 2, tape: [[0.2, true]] }),
+    ].map((one): Frame => ({ type: "meters", runs: { "run-1": one } }));
+
+    const waited = run(after(EMPTY, ...frames, opening));
+
+    expect(waited?.tape).toEqual(run(after(EMPTY, opening, ...frames))?.tape);
+    expect(waited?.tape).toHaveLength(2);
+  });
+
+  it("takes what came twice while it waited once", () => {
+    const state = after(start(), moved(3), moved(3));
+
+    expect(state.early.get("run-1")?.events).toHaveLength(1);
+  });
+
   it("waits on for what is still missing", () => {
     const state = after(start(), moved(5), moved(3, { mode: "flag" }), moved(2));
 

@@ -76,10 +76,10 @@ export type Frame =
   | AutofixesFetched
   | GapGivenUp;
 
-/** What came of a run before its time: events in order, and the newest meters. */
+/** What came of a run before its time: events in order, and meters as they came. */
 interface Early {
   readonly events: readonly Event[];
-  readonly meters: Meters | null;
+  readonly meters: readonly Meters[];
 }
 
 export interface LiveState {
@@ -203,10 +203,12 @@ function wait(
   runId: string,
   came: { event?: Event; meters?: Meters },
 ): LiveState {
-  const { events, meters } = state.early.get(runId) ?? { events: [], meters: null };
+  const { events, meters } = state.early.get(runId) ?? { events: [], meters: [] };
+  const { event } = came;
+  const isNew = event && !events.some(({ seq }) => seq === event.seq);
   const waiting = {
-    events: came.event ? [...events, came.event].sort((a, b) => a.seq - b.seq) : events,
-    meters: came.meters ?? meters,
+    events: isNew ? [...events, event].sort((a, b) => a.seq - b.seq) : events,
+    meters: came.meters ? [...meters, came.meters] : meters,
   };
   return { ...state, early: put(state.early, runId, waiting) };
 }
@@ -217,7 +219,10 @@ function takeWaiting(state: LiveState, runId: string): LiveState {
   if (!waiting) return state;
   const { events, meters } = waiting;
   const next = events.reduce(takeEvent, { ...state, early: without(state.early, [runId]) });
-  return meters ? takeMeters(next, { type: "meters", runs: { [runId]: meters } }) : next;
+  return meters.reduce(
+    (then, one) => takeMeters(then, { type: "meters", runs: { [runId]: one } }),
+    next,
+  );
 }
 
 /** Meters alone leave no gap: they are of a run that is not shown. */

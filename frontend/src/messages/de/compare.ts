@@ -25,11 +25,12 @@ const texts: typeof en = {
   verdict: (parts) => `B ${parts.join(" und ")}.`,
   allSame: "Beide machten durchweg dieselben Schritte.",
   differ: "Sie unterscheiden sich vom ersten Schritt an.",
+  noTurns: "Einer von ihnen hat noch keinen Schritt.",
   parts: (n) =>
     n === 1 ? "Der erste Schritt ist gleich." : `Die ersten ${String(n)} Schritte sind gleich.`,
-  sameOf: (same, a, b) => `${same} Schritte in beiden, von ${a} und ${b}.`,
-  more: (a, b) =>
-    `Lange Läufe werden von Anfang an verglichen: ${a} Schritte von A und ${b} von B.`,
+  sameOf: (same, a, b) =>
+    `${counted(same, turns)} in beiden, von ${String(a)} in A und ${String(b)} in B.`,
+  more: "Lange Läufe werden von ihrem Anfang an verglichen.",
   score: "Stuck-Score, Schritt für Schritt",
   scoreLabel: "Der Stuck-Score beider Läufe über ihre Schritte",
   asksAt: (score) => `fragt ab ${score}`,
@@ -44,7 +45,6 @@ const texts: typeof en = {
     files: "Geänderte Dateien",
     tests: "Testläufe",
   },
-  unknown: "unbekannt",
   unpriced: "ohne Preis",
   steps: "Schritte",
   folded: (n) => counted(n, { one: "gleicher Schritt", other: "gleiche Schritte" }),

@@ -68,7 +68,9 @@ const texts: typeof en = {
   compare: {
     select: "Läufe zum Vergleichen auswählen",
     short: "Vergleichen",
-    hint: "Zwei Läufe auswählen.",
+    hint: "Zwei Läufe eines Projekts auswählen.",
+    elsewhere: "Er gehört zu einem anderen Projekt.",
+    selected: (names) => `Ausgewählt: ${names.join(", ")}`,
     pick: (run) => `${run} auswählen`,
     open: "Ausgewählte Läufe vergleichen",
     cancel: "Abbrechen",

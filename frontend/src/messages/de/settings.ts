@@ -63,7 +63,7 @@ const texts: typeof en = {
   forEver: "für immer",
   redact: {
     title: "Mehr schwärzen",
-    hint: "Geheimnisse werden immer maskiert. Was diese Regeln treffen, wird ebenfalls maskiert: in allem, was Agenten ab jetzt melden, bevor es gespeichert wird; was schon aufgezeichnet ist, bleibt. Eine Regel pro Zeile: # ist eine Ziffer, ? ein Buchstabe, * am Ende der Rest des Wortes. Groß- und Kleinschreibung ist egal. Alle im Projekt können die Regeln lesen.",
+    hint: "Geheimnisse werden immer maskiert. Was diese Regeln treffen, wird ebenfalls maskiert: in allem, was Agenten ab jetzt melden, bevor es gespeichert wird; was schon aufgezeichnet ist, bleibt. Eine Regel pro Zeile, ein ganzes Wort oder mehr, ab 3 Zeichen: # ist eine Ziffer, ? ein Buchstabe, * am Ende der Rest des Wortes. Groß- und Kleinschreibung ist egal. Alle im Projekt können die Regeln lesen.",
     label: "Regeln",
     example: "K-######",
     would: (turns: number, runs: number) =>
@@ -75,6 +75,8 @@ const texts: typeof en = {
     places: "Zum Beispiel",
     notLooked: "Der Server ist nicht erreichbar: keine Vorschau.",
     save: "Regeln speichern",
+    newer: "Jemand anderes hat die Regeln inzwischen geändert.",
+    takeNewer: "Diese zeigen, meine verwerfen",
   },
   save: "Speichern",
   takeBack: "Verwerfen",

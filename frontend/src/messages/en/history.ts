@@ -69,7 +69,9 @@ const texts = {
   compare: {
     select: "Select runs to compare",
     short: "Compare",
-    hint: "Select two runs.",
+    hint: "Select two runs of one project.",
+    elsewhere: "It belongs to another project.",
+    selected: (names: readonly string[]) => `Selected: ${names.join(", ")}`,
     pick: (run: string) => `Select ${run}`,
     open: "Compare selected runs",
     cancel: "Cancel",

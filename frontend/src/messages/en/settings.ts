@@ -63,7 +63,7 @@ const texts = {
   forEver: "for ever",
   redact: {
     title: "Redact more",
-    hint: "Secrets are always masked. What these rules match is masked too, in everything agents report from now on, before it is stored; what is recorded stays as it is. One rule per line: # is a digit, ? a letter, * at the end the rest of the word. Case does not matter. Everyone in the project can read the rules.",
+    hint: "Secrets are always masked. What these rules match is masked too, in everything agents report from now on, before it is stored; what is recorded stays as it is. One rule per line, a whole word or more, of at least 3 characters: # is a digit, ? a letter, * at the end the rest of the word. Case does not matter. Everyone in the project can read the rules.",
     label: "Rules",
     example: "K-######",
     would: (turns: number, runs: number) =>
@@ -74,6 +74,8 @@ const texts = {
     places: "For example",
     notLooked: "The server could not be reached: no preview.",
     save: "Save rules",
+    newer: "Somebody else changed the rules meanwhile.",
+    takeNewer: "Show theirs, discard mine",
   },
   save: "Save",
   takeBack: "Discard",
