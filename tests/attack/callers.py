@@ -112,7 +112,7 @@ def _things(project: Project, owner: User) -> dict[str, str]:
         "user_id": a_person(f"member-{uuid4().hex[:8]}", project, "viewer"),
         "run_id": run,
         "delivery_id": Delivery.objects.filter(project=project)[0],
-        "report_id": CostReport.objects.get(project=project),
+        "report_id": CostReport.objects.get(project=project, day=NOON.date()),
     }
     return ids | {name: str(one.pk) for name, one in made.items()}
 

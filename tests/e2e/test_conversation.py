@@ -107,6 +107,7 @@ def test_an_agent_that_takes_no_message_says_why_in_place_of_the_box(open_page, 
 
 def test_on_a_phone_it_has_the_whole_screen(open_page, agent, working):
     page = open_page(f"/runs/{working}", phone=True)
+    page.wait_for_load_state("networkidle")  # what comes late above moves the button
     page.get_by_role("button", name="Message the agent").tap()
 
     box(page).fill(TEXT)
