@@ -12,11 +12,13 @@ from uuid import uuid4
 
 import pytest
 from allauth.mfa.models import Authenticator
+from django.contrib.auth.models import User
+from django.db import transaction
 from rest_framework.test import APIClient
 
 from missioncontrol.accounts import factors, invitations, pairing, setup_codes
 from missioncontrol.accounts import services as accounts
-from missioncontrol.accounts.models import Browser, JoiningRule, Role, Scope
+from missioncontrol.accounts.models import Browser, JoiningRule, Project, Role, Scope
 from missioncontrol.clock import now
 from missioncontrol.decisions.models import AllowlistEntry, Message
 from missioncontrol.detection.models import Backtest, PolicyVersion
@@ -26,7 +28,7 @@ from missioncontrol.notify import content
 from missioncontrol.notify.models import Delivery, Notice
 from missioncontrol.reports import daily
 from missioncontrol.urls import api
-from tests.build import NOON, a_call, a_project, a_run, put
+from tests.build import NOON, a_call, a_person, a_project, a_run, put
 from tests.missioncontrol.accounts.ways import a_credential
 from tests.missioncontrol.notify.build import a_channel, a_device
 
@@ -112,9 +114,51 @@ def every_way(settings):
     )
 
 
+@pytest.fixture(scope="module")
+def standing(django_db_setup, django_db_blocker):
+    """A house and its people, made once; what a test does to it is undone after the test."""
+    with django_db_blocker.unblock(), transaction.atomic():
+        project = a_project()
+        owner = a_person("ana", project, "owner")
+        yield SimpleNamespace(
+            project=project,
+            owner=owner,
+            operator=a_person("olu", project, "operator"),
+            viewer=a_person("vic", project, "viewer"),
+            stranger=a_person("sam", a_project("elsewhere")),
+            house=a_house(project, owner),
+        )
+        transaction.set_rollback(True)
+
+
 @pytest.fixture
-def house(project, owner):
-    return a_house(project, owner)
+def house(standing):
+    return standing.house
+
+
+@pytest.fixture
+def project(standing):
+    return Project.objects.get(pk=standing.project.pk)
+
+
+@pytest.fixture
+def owner(standing):
+    return User.objects.get(pk=standing.owner.pk)
+
+
+@pytest.fixture
+def operator(standing):
+    return User.objects.get(pk=standing.operator.pk)
+
+
+@pytest.fixture
+def viewer(standing):
+    return User.objects.get(pk=standing.viewer.pk)
+
+
+@pytest.fixture
+def stranger(standing):
+    return User.objects.get(pk=standing.stranger.pk)
 
 
 def a_house(project, owner):
@@ -260,7 +304,7 @@ def test_what_is_in_another_project_does_not_exist(verb, path, ask, as_person, s
 
 @pytest.mark.parametrize(("verb", "path"), WITH_ID)
 def test_another_projects_agent_key_opens_nothing_here(verb, path, ask):
-    key = accounts.mint_agent_key(project=a_project("elsewhere"), name="theirs", at=NOON).secret
+    key = accounts.mint_agent_key(project=a_project("third"), name="theirs", at=NOON).secret
 
     assert ask(sending(key), verb, path).status_code in {403, 404}
 

@@ -1,33 +1,33 @@
-"""Every write by every role, every socket and every page: who may, and nobody else.
+"""Every write by every role, every read and every page: who may, and nobody else.
 
 A route that stands in no table here fails the first test: somebody has to say whose it is.
 """
 
 from __future__ import annotations
 
-import json
-
 import pytest
-from asgiref.sync import sync_to_async
-from channels.testing import WebsocketCommunicator
 
 from missioncontrol import asgi
-from missioncontrol.accounts import services as accounts
 from missioncontrol.accounts.models import Project
 from missioncontrol.api.views import ways_in
 from missioncontrol.live import routing
 from missioncontrol.urls import urlpatterns
-from tests.build import NOON, a_run
+from tests.build import NOON
 from tests.missioncontrol.api.test_every_address import (
     EVERY,
     WRITES,
     ask,
     every_way,
     house,
+    operator,
+    owner,
+    project,
+    standing,
     text_of,
+    viewer,
 )
 
-__all__ = ["ask", "every_way", "house"]
+__all__ = ["ask", "every_way", "house", "operator", "owner", "project", "standing", "viewer"]
 
 pytestmark = pytest.mark.django_db
 
@@ -270,47 +270,3 @@ def test_an_archived_project_takes_no_write(write, ask, as_person, owner, projec
     else:
         assert response.status_code in {403, 404}
         assert response.json()["code"] in {"project_archived", "not_found"}
-
-
-async def first_of(place, path, headers):
-    pairs = [(b"host", b"testserver"), *headers]
-    socket = WebsocketCommunicator(routing.sockets, path, headers=pairs)
-    await socket.connect(timeout=20)
-    message = await socket.receive_output(timeout=20)
-    await socket.disconnect(timeout=20)
-    return message.get("code") or json.loads(message["text"])["type"]
-
-
-WANTED = {
-    "owner": "snapshot",
-    "operator": "snapshot",
-    "viewer": "snapshot",
-    "stranger": 4403,
-    "agent": 4401,
-    "nobody": 4401,
-}
-
-
-@pytest.mark.django_db(transaction=True)
-@pytest.mark.parametrize("caller", sorted(WANTED))
-@pytest.mark.parametrize("word", sorted(SOCKETS))
-async def test_a_socket_speaks_to_members_alone(word, caller, project, people):
-    run = await sync_to_async(a_run)(project)
-    place = {"project": project, "run": run}[SOCKETS[word]].id
-
-    said = await first_of(place, f"/ws/{word}/{place}/", people[caller])
-
-    assert said == WANTED[caller]
-
-
-@pytest.fixture
-def people(owner, operator, viewer, stranger, project):
-    """The headers that each caller opens a socket with."""
-    members = {"owner": owner, "operator": operator, "viewer": viewer, "stranger": stranger}
-    secrets = {
-        name: accounts.mint_personal_token(user=user, name="t", at=NOON).secret
-        for name, user in members.items()
-    }
-    secrets["agent"] = accounts.mint_agent_key(project=project, name="k", at=NOON).secret
-    sent = {name: [(b"authorization", f"Bearer {it}".encode())] for name, it in secrets.items()}
-    return {**sent, "nobody": []}
