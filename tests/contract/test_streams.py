@@ -5,9 +5,11 @@ socket said is kept in frontend/src/sync/streams/, where Vitest replays it throu
 the reducer. Here we hold the files fresh: run with RECORD_STREAMS=1 to write them.
 """
 
+import asyncio
 import json
 import os
 import re
+from contextlib import AsyncExitStack
 from decimal import Decimal
 from pathlib import Path
 
@@ -289,33 +291,35 @@ def on_the_day_of_the_stories(monkeypatch):
     monkeypatch.setattr(consumers, "now", lambda: after(3 * 3600))
 
 
-@pytest.mark.parametrize("place", ["run", "board"])
 @pytest.mark.parametrize("name", STORIES)
-async def test_the_recorded_stream_is_what_the_socket_says(name, place, project, owner):
+async def test_the_recorded_stream_is_what_the_sockets_say(name, project, owner):
     story, rules = STORIES[name]
     run = await sync_to_async(a_run)(project, **rules)
-    path = f"/ws/runs/{run.id}/" if place == "run" else f"/ws/projects/{project.id}/"
     secret = await sync_to_async(accounts.mint_personal_token)(user=owner, name="t", at=NOON)
+    paths = {"run": f"/ws/runs/{run.id}/", "board": f"/ws/projects/{project.id}/"}
 
-    listener, before = await listen(path, secret.secret)
-    await sync_to_async(story)(run)
-    frames = await all_frames(listener, known=before["seq"])
-    await listener.disconnect()
-    again, fetched = await listen(path, secret.secret)
-    await again.disconnect()
+    async with AsyncExitStack() as stack:
+        opened = [await listen(stack, path, secret.secret) for path in paths.values()]
+        await sync_to_async(story)(run)
+        heard = await asyncio.gather(
+            *(all_frames(listener, known=before["seq"]) for listener, before in opened)
+        )
+    for (place, path), (_, before), frames in zip(paths.items(), opened, heard, strict=True):
+        async with AsyncExitStack() as stack:
+            _, fetched = await listen(stack, path, secret.secret)
+        stream = normalised({"before": before, "frames": frames, "after": fetched})
+        kept = STREAMS / f"{name.replace('_', '-')}.{place}.json"
+        if os.environ.get("RECORD_STREAMS"):
+            kept.parent.mkdir(parents=True, exist_ok=True)
+            kept.write_text(stream)
+        assert kept.read_text() == stream, "the wire changed: RECORD_STREAMS=1, then npm test"
 
-    stream = normalised({"before": before, "frames": frames, "after": fetched})
-    kept = STREAMS / f"{name.replace('_', '-')}.{place}.json"
-    if os.environ.get("RECORD_STREAMS"):
-        kept.parent.mkdir(parents=True, exist_ok=True)
-        kept.write_text(stream)
-    assert kept.read_text() == stream, "the wire changed: RECORD_STREAMS=1, then npm test"
 
-
-async def listen(path, secret):
+async def listen(stack, path, secret):
     headers = [(b"authorization", f"Bearer {secret}".encode())]
     socket = WebsocketCommunicator(sockets, path, headers=[(b"host", b"testserver"), *headers])
     await socket.connect(timeout=20)
+    stack.push_async_callback(socket.disconnect)
     return socket, json.loads(await socket.receive_from(timeout=20))
 
 
