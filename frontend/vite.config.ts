@@ -12,13 +12,14 @@ export default defineConfig({
     manifest: true,
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
-    // What six chunks share is one file, and so are the styles and the icons that two
-    // share: a screen is a few requests, not forty.
+    // What eight chunks share is one file, and so are the small parts, the styles and the
+    // icons that two do: a screen is a few requests, not forty.
     rolldownOptions: {
       output: {
         codeSplitting: {
           groups: [
-            { name: "parts", minShareCount: 6 },
+            { name: "parts", minShareCount: 8 },
+            { name: "small", minShareCount: 2, maxModuleSize: 1000, priority: -1 },
             { name: "icons", test: /@lucide/, minShareCount: 2 },
             { name: "styles", test: /type=style/, minShareCount: 2 },
           ],

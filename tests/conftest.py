@@ -113,10 +113,30 @@ def reported(item):
     return ".".join([path.removesuffix(".py").replace("/", "."), *names[:-1]]) + f"::{names[-1]}"
 
 
+def pytest_addoption(parser):
+    parser.addoption("--database", action="store_true", help="only what uses a database")
+
+
+USES_A_DATABASE = {"db", "transactional_db", "installation"}
+STARTS_ONE = {"a_database", "an_installation", "Installation"}
+"""Fixtures, and what a file takes from tests/installations.py to start its own."""
+
+
 @pytest.hookimpl(trylast=True)
-def pytest_collection_modifyitems(items):
+def pytest_collection_modifyitems(config, items):
     """Begin with what takes long, in any order: else one process ends long after the other."""
+    if config.getoption("database"):
+        config.hook.pytest_deselected(items=[item for item in items if not uses_a_database(item)])
+        items[:] = [item for item in items if uses_a_database(item)]
     items.sort(key=lambda item: ("e2e" not in item.path.parts, not LONG & set(item.path.parts)))
+
+
+def uses_a_database(item):
+    return (
+        "django_db" in marks(item)
+        or not USES_A_DATABASE.isdisjoint(item.fixturenames)
+        or not STARTS_ONE.isdisjoint(vars(item.module))
+    )
 
 
 LONG = {"attack", "e2e", "contract", "sdk", "property", "otlp", "test_up.py"}

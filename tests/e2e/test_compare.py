@@ -45,7 +45,7 @@ def two(agent):
 def test_two_runs_are_selected_in_history_and_compared(open_page, two, phone):
     page = open_page("/history", phone=phone, reduced_motion="reduce")
     page.get_by_role("button", name="Select runs to compare").click()
-    expect(page.get_by_text("Select two runs.")).to_be_visible()
+    expect(page.get_by_text("Select two runs of one project.")).to_be_visible()
     for name in two:
         page.get_by_role("checkbox", name=f"Select {name}").check()
     picture(page, f"selecting-{'phone' if phone else 'desktop'}")

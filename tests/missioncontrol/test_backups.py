@@ -10,6 +10,8 @@ import pytest
 
 from tests.installations import ROOT, Installation, a_database, an_installation
 
+pytestmark = pytest.mark.slow
+
 
 def managed(installation, *command):
     """Run one command on an installation; returns what it said, and how it ended."""
@@ -269,7 +271,6 @@ def test_no_program_of_postgresqls_is_named_in_a_sentence(made, tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.slow
 def test_agents_go_on_with_their_keys_where_it_was_restored(tmp_path):
     file = tmp_path / "kept.zip"
     with an_installation(tmp_path / "first") as first:

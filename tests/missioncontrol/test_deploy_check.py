@@ -8,6 +8,8 @@ import pytest
 from missioncontrol.up.data_dir import DataDir
 from tests.installations import ROOT, Installation
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.mark.parametrize("url", ["https://mc.example.org", ""])
 def test_it_is_clean(tmp_path, url):

@@ -135,6 +135,7 @@ def test_it_ends_every_process_and_comes_back_with_the_same_key(running):
     assert running.agent_key == key
 
 
+@pytest.mark.slow
 def test_a_database_from_newer_code_is_left_alone(tmp_path):
     with a_database() as database:
         first = Installation(tmp_path, **database)

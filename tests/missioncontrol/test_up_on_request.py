@@ -9,6 +9,8 @@ import pytest
 
 from tests.installations import an_installation, wait_for
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def running(tmp_path_factory):

@@ -140,6 +140,7 @@ def strict(tmp_path_factory):
         yield running
 
 
+@pytest.mark.slow
 def test_a_server_with_small_limits_says_when_to_come_again(strict):
     agent = Caller(strict.url, {"Authorization": f"Bearer {strict.agent_key}"})
     run = agent.open_run()
@@ -161,6 +162,7 @@ def test_a_server_with_small_limits_says_when_to_come_again(strict):
     assert in_other_letters.status == 429
 
 
+@pytest.mark.slow
 def test_who_comes_when_every_place_is_taken_is_told_to_come_again(tmp_path):
     with an_installation(tmp_path, MISSIONCONTROL_MOST_OPENINGS="0") as full:
         agent = Caller(full.url, {"Authorization": f"Bearer {full.agent_key}"})
