@@ -114,28 +114,30 @@ def reported(item):
 
 
 def pytest_addoption(parser):
-    parser.addoption("--database", action="store_true", help="only what uses a database")
+    parser.addoption(
+        "--database", action="store_true", help="only what uses the database or the broker"
+    )
 
 
-USES_A_DATABASE = {"db", "transactional_db", "installation"}
-STARTS_ONE = {"a_database", "an_installation", "Installation"}
-"""Fixtures, and what a file takes from tests/installations.py to start its own."""
+USES_A_SERVER = {"db", "transactional_db", "installation", "broker"}
+REACHES_ONE = {"a_database", "an_installation", "Installation", "broadcast"}
+"""Fixtures, and names a file imports, by which its tests reach the database or the broker."""
 
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(config, items):
     """Begin with what takes long, in any order: else one process ends long after the other."""
     if config.getoption("database"):
-        config.hook.pytest_deselected(items=[item for item in items if not uses_a_database(item)])
-        items[:] = [item for item in items if uses_a_database(item)]
+        config.hook.pytest_deselected(items=[item for item in items if not uses_a_server(item)])
+        items[:] = [item for item in items if uses_a_server(item)]
     items.sort(key=lambda item: ("e2e" not in item.path.parts, not LONG & set(item.path.parts)))
 
 
-def uses_a_database(item):
+def uses_a_server(item):
     return (
         "django_db" in marks(item)
-        or not USES_A_DATABASE.isdisjoint(item.fixturenames)
-        or not STARTS_ONE.isdisjoint(vars(item.module))
+        or not USES_A_SERVER.isdisjoint(item.fixturenames)
+        or not REACHES_ONE.isdisjoint(vars(item.module))
     )
 
 
