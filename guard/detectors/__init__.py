@@ -19,8 +19,7 @@ from guard.detectors.stagnation import Stagnation
 from guard.detectors.stall import Stall
 from guard.detectors.talk import Talk
 from guard.nature import ToolNature
-from guard.policy import DETECTOR_NAMES, Policy
-from guard.policy.document import EscalationRule
+from guard.policy import DETECTOR_NAMES, EscalationRule, Policy
 from guard.signals import Kind, Severity, Signal
 from guard.turn import Turn
 
