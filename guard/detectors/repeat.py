@@ -216,17 +216,14 @@ def _attempts(steps: Sequence[Step]) -> list[Step]:
     newest = steps[-1]
     attempts, failing = [newest], newest.failed
     for step in reversed(steps[:-1]):
-        if step.request == newest.request and _is_same_action(step, newest):
+        is_by_same = step.agent == newest.agent and step.is_call == newest.is_call
+        if step.request == newest.request and is_by_same:
             attempts.append(step)
             failing = failing or step.failed
         elif _ends_streak(step, newest, failing=failing):
             break
     attempts.reverse()
     return attempts
-
-
-def _is_same_action(step: Step, newest: Step) -> bool:
-    return step.agent == newest.agent and step.is_call == newest.is_call
 
 
 def _ends_streak(step: Step, newest: Step, *, failing: bool) -> bool:
