@@ -59,10 +59,6 @@ class LastSignal(NamedTuple):
     turns: tuple[int, ...]
     look: int
 
-    def is_same(self, signal: Signal, look: int) -> bool:
-        """It goes on: on some of the same turns, or without a pause."""
-        return look - self.look <= 1 or not set(signal.turns).isdisjoint(self.turns)
-
 
 class PolicyDetectors:
     """Every detector a policy names; tools and agents may have their own.
@@ -112,7 +108,10 @@ class PolicyDetectors:
         whose = signal.detector if is_sure or signal.kind is Kind.BUDGET else ""
         last = self._last.get((whose, severity, is_sure))
         self._last[whose, severity, is_sure] = LastSignal(signal.turns, self._looks)
-        again = last is not None and last.is_same(signal, self._looks)
+        # It goes on: without a pause, or on some of the same turns.
+        again = last is not None and (
+            self._looks - last.look <= 1 or not set(signal.turns).isdisjoint(last.turns)
+        )
         return signal.on(severity, first=signal.first and not again)
 
     def _rules_for(self, turn: Turn) -> list[ActiveRule]:
