@@ -74,7 +74,7 @@ class Stagnation(Detector):
         calls = view.history.of_agent(newest.agent).answered
         if newest.asks or newest.runs:
             return surest(self._questions(calls))
-        return self._hold(_unmoved(calls), self._rule.near, "the same refusal")
+        return self._actions(calls)
 
     def _unanswered(self, own: Sequence[Step]) -> Signal | None:
         count = self._rule.without_results
@@ -88,6 +88,9 @@ class Stagnation(Detector):
         summary = f"Its last {count} calls ask for nothing that it had not asked for; what came \
 back is not known."
         return self.signal(Kind.STAGNATION, row, summary, limit=count)
+
+    def _actions(self, calls: Sequence[Step]) -> Signal | None:
+        return self._hold(_unmoved(calls), self._rule.near, "the same refusal")
 
     def _questions(self, calls: Sequence[Step]) -> Iterator[Signal | None]:
         last = calls[-_FEW:]

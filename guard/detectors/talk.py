@@ -52,9 +52,7 @@ class Talk(Detector):
         if newest.is_call and not (newest.thinks or newest.hands_over):
             return None
         if newest.chant is not None:
-            chant = quoted(newest.chant[:80])
-            summary = f"It said {chant} again and again in one message."
-            return self.signal(Kind.MONOLOGUE, [newest], summary, limit=1)
+            return self._chants(newest, newest.chant)
         talk = last_talk(history.steps)
         return surest(
             (
@@ -64,6 +62,10 @@ class Talk(Detector):
                 self._passed(history, talk),
             )
         )
+
+    def _chants(self, step: Step, chant: str) -> Signal:
+        summary = f"It said {quoted(chant[:80])} again and again in one message."
+        return self.signal(Kind.MONOLOGUE, [step], summary, limit=1)
 
     # --- one agent --------------------------------------------------------------------
 

@@ -37,7 +37,7 @@ PARTS: dict[str, tuple[Any, ...]] = {
     "stagnation: near questions": (stagnation, "_near", lambda _: []),
     "stagnation: same answer": (stagnation, "_same_answer", lambda _: []),
     "stagnation: known answers": (stagnation, "_known", lambda _: []),
-    "stagnation: actions": (stagnation.Stagnation, "_actions", lambda *_: iter(())),
+    "stagnation: actions": (stagnation.Stagnation, "_actions", lambda *_: None),
     "stagnation: no results known": (stagnation.Stagnation, "_unanswered", lambda *_: None),
     "talk: nothing new": (talk.Talk, "_talks", lambda *_: None),
     "talk: reworded": (talk.Talk, "_reworded", lambda *_: None),
