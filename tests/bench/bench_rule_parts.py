@@ -23,7 +23,7 @@ from guard.formats import read_recording
 
 PARTS: dict[str, tuple[Any, ...]] = {
     "nothing": (),
-    "repeat: figures that flicker": (repeat, "flickering", lambda _: []),
+    "repeat: figures that flicker": (repeat, "_flickering", lambda _: []),
     "repeat: series": (repeat.Repeat, "_series", lambda *_: iter(())),
     "repeat: comes back among others": (repeat.Repeat, "_recurring", lambda *_: iter(())),
     "repeat: refused among others": (repeat, "_refused", lambda *_: []),
