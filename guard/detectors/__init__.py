@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from importlib import import_module
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from guard.detectors.base import Detector, View
 from guard.detectors.budget import BudgetCeiling
@@ -19,8 +20,7 @@ from guard.detectors.stagnation import Stagnation
 from guard.detectors.stall import Stall
 from guard.detectors.talk import Talk
 from guard.nature import ToolNature
-from guard.policy import DETECTOR_NAMES, Policy
-from guard.policy.document import EscalationRule
+from guard.policy import DETECTOR_NAMES, EscalationRule, Policy
 from guard.signals import Kind, Severity, Signal
 from guard.turn import Turn
 
@@ -59,10 +59,6 @@ class LastSignal(NamedTuple):
     turns: tuple[int, ...]
     look: int
 
-    def is_same(self, signal: Signal, look: int) -> bool:
-        """It goes on: on some of the same turns, or without a pause."""
-        return look - self.look <= 1 or not set(signal.turns).isdisjoint(self.turns)
-
 
 class PolicyDetectors:
     """Every detector a policy names; tools and agents may have their own.
@@ -78,7 +74,7 @@ class PolicyDetectors:
         # Tables of a tool or an agent may name other detectors.
         self.reads_verbatim = reads or bool(policy.tool or policy.agent)
         self._scoped: dict[tuple[str | None, str | None], list[ActiveRule]] = {}
-        self._natures: dict[str | None, ToolNature | None] = {}
+        self._declared = lru_cache(_KEPT)(policy.nature_of)
         self._last: dict[tuple[str, Severity, bool], LastSignal] = {}
         self._looks = 0
 
@@ -112,7 +108,10 @@ class PolicyDetectors:
         whose = signal.detector if is_sure or signal.kind is Kind.BUDGET else ""
         last = self._last.get((whose, severity, is_sure))
         self._last[whose, severity, is_sure] = LastSignal(signal.turns, self._looks)
-        again = last is not None and last.is_same(signal, self._looks)
+        # It goes on: without a pause, or on some of the same turns.
+        again = last is not None and (
+            self._looks - last.look <= 1 or not set(signal.turns).isdisjoint(last.turns)
+        )
         return signal.on(severity, first=signal.first and not again)
 
     def _rules_for(self, turn: Turn) -> list[ActiveRule]:
@@ -120,27 +119,16 @@ class PolicyDetectors:
             return self._everyone
         whose = (turn.tool, turn.agent)
         if whose not in self._scoped:
-            _make_room(self._scoped)
+            if len(self._scoped) >= _KEPT:  # names from outside fill it
+                self._scoped.clear()
             scoped = self._policy.for_step(tool=turn.tool, agent=turn.agent)
             self._scoped[whose] = self._everyone if scoped is self._policy else _rules(scoped)
         return self._scoped[whose]
-
-    def _declared(self, tool: str | None) -> ToolNature | None:
-        if tool not in self._natures:
-            _make_room(self._natures)
-            self._natures[tool] = self._policy.nature_of(tool)
-        return self._natures[tool]
 
 
 def _rules(policy: Policy) -> list[ActiveRule]:
     named = [name for name in DETECTOR_NAMES if name in policy.detectors]
     return [ActiveRule(detector_named(name)(policy), policy.escalation_of(name)) for name in named]
-
-
-def _make_room(known: dict[Any, Any]) -> None:
-    """Bound a memory that names from outside fill."""
-    if len(known) >= _KEPT:
-        known.clear()
 
 
 __all__ = [

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import NamedTuple
 
 from guard.reading.step import Step
 from guard.signals import Evidence, Kind, Signal
@@ -26,59 +25,41 @@ class Correction:
     turns: tuple[int, ...] = ()
 
 
-class _Answered(NamedTuple):
-    """The turn that was corrected, by its number and key, and those it repeated."""
-
-    seq: int | None
-    key: str | None
-    turns: tuple[int, ...]
-
-
 class Corrections:
     """The corrections in force: given, and neither lifted nor overtaken by a change."""
 
     def __init__(self) -> None:
-        self._given: dict[tuple[str, str], _Answered] = {}
+        self._given: dict[tuple[str, str], Correction] = {}
 
     def __bool__(self) -> bool:
         return bool(self._given)
 
     def take(self, given: Iterable[tuple[Correction, Step]]) -> None:
         """Put these in force, each with its call as it was read, and no others."""
-        self._given = {
-            (step.agent, step.request): _Answered(one.call.seq, one.call.key, one.turns)
-            for one, step in given
-        }
+        self._given = {(step.agent, step.request): one for one, step in given}
 
     def examine(self, step: Step) -> Signal | None:
         """Trip where a corrected request comes back; a change in between may be the cure."""
         if step.acted:
             self._given.clear()
         answered = self._given.get((step.agent, step.request)) if self._given else None
-        if answered is None or _is_its_outcome(step, answered):
+        if answered is None:
             return None
-        return _signal(step, answered)
-
-
-def _is_its_outcome(step: Step, answered: _Answered) -> bool:
-    """Tell whether this only reports the corrected call, as not run."""
-    return step.seq == answered.seq or (step.key is not None and step.key == answered.key)
-
-
-def _signal(step: Step, answered: _Answered) -> Signal:
-    turns = (*answered.turns, step.seq)
-    action = "is about to do the same again" if step.proposed else "did the same again"
-    return Signal(
-        detector=_DETECTOR,
-        kind=Kind.EXACT_REPEAT,
-        score=1.0,
-        turns=turns,
-        evidence=Evidence(
-            summary=f"It was corrected and {action}.",
-            calls=(step.call,),
-            repeats=len(turns),
-            limit=len(turns),
-            similarity=1.0,
-            threshold=1.0,
-        ),
-    )
+        call, turns = answered.call, (*answered.turns, step.seq)
+        if step.seq == call.seq or (step.key is not None and step.key == call.key):
+            return None  # this only reports the corrected call, as not run
+        action = "is about to do the same again" if step.proposed else "did the same again"
+        return Signal(
+            detector=_DETECTOR,
+            kind=Kind.EXACT_REPEAT,
+            score=1.0,
+            turns=turns,
+            evidence=Evidence(
+                summary=f"It was corrected and {action}.",
+                calls=(step.call,),
+                repeats=len(turns),
+                limit=len(turns),
+                similarity=1.0,
+                threshold=1.0,
+            ),
+        )

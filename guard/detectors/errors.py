@@ -199,16 +199,13 @@ def _relay(steps: Sequence[Step]) -> list[_Shift]:
     *before, newest = sorted(shifts.values(), key=lambda shift: shift.last)
     row = [newest]
     for shift in reversed(before):
-        if shift.last < changed or not _same_end(shift.end, newest.end):
+        end = shift.end
+        if shift.last < changed or not end.failed or end.failure != newest.end.failure:
             break
-        if not _follows(steps, shift, row[0]):
+        if end.nearness(newest.end) < NEAR or not _follows(steps, shift, row[0]):
             break
         row.insert(0, shift)
     return row
-
-
-def _same_end(earlier: Step, later: Step) -> bool:
-    return earlier.failed and earlier.failure == later.failure and earlier.nearness(later) >= NEAR
 
 
 def _follows(steps: Sequence[Step], shift: _Shift, later: _Shift) -> bool:

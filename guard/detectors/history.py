@@ -141,8 +141,7 @@ class History:
 
     def between(self, first: Step, last: Step) -> list[Step]:
         """Give what stands between two remembered steps."""
-        start, end = self._place(first), self._place(last)
-        return self.steps[start + 1 : end]
+        return self.steps[self.steps.index(first) + 1 : self.steps.index(last)]
 
     def _drop_oldest(self) -> None:
         oldest = self.steps.pop(0)
@@ -160,9 +159,6 @@ class History:
         self._own = {}
         for step in self.steps:
             self._own.setdefault(step.agent, Own()).take(step)
-
-    def _place(self, wanted: Step) -> int:
-        return self.steps.index(wanted)
 
 
 def _completes(turn: Turn, step: Step) -> bool:

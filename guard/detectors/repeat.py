@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 from typing import ClassVar
 
-from guard.detectors.base import Detector, View, compare_answers, surest
-from guard.detectors.flicker import flickering
+from guard.detectors.base import Detector, View, compare_answers, surest, tail_of
 from guard.detectors.history import History
 from guard.policy import Policy
 from guard.reading.messages import only_announces
@@ -24,6 +25,10 @@ _MOVED, _MOVED_EACH, _MOVED_MOST = 0.2, 0.1, 0.55
 """The share of steps between that may have brought something: at first, for each more, at most."""
 _REFUSED = 2
 """So many more refusals than repeats: something was read between them."""
+_FIGURE = re.compile(r"\d+(?:\.\d+)?")
+_LOOKS = 10
+_ONE_WAY = 0.8
+_LONGEST = 1500
 
 
 class Repeat(Detector):
@@ -64,7 +69,7 @@ class Repeat(Detector):
         return self._same(Kind.EXACT_REPEAT, again, _say_again(again), limit)
 
     def _flickers(self, history: History) -> Signal | None:
-        row = flickering(history.steps)
+        row = _flickering(history.steps)
         summary = f"It looked {len(row)} times in a row; only figures went up and down."
         return self._same(Kind.EXACT_REPEAT, row, summary, len(row)) if row else None
 
@@ -216,17 +221,14 @@ def _attempts(steps: Sequence[Step]) -> list[Step]:
     newest = steps[-1]
     attempts, failing = [newest], newest.failed
     for step in reversed(steps[:-1]):
-        if step.request == newest.request and _is_same_action(step, newest):
+        is_by_same = step.agent == newest.agent and step.is_call == newest.is_call
+        if step.request == newest.request and is_by_same:
             attempts.append(step)
             failing = failing or step.failed
         elif _ends_streak(step, newest, failing=failing):
             break
     attempts.reverse()
     return attempts
-
-
-def _is_same_action(step: Step, newest: Step) -> bool:
-    return step.agent == newest.agent and step.is_call == newest.is_call
 
 
 def _ends_streak(step: Step, newest: Step, *, failing: bool) -> bool:
@@ -268,6 +270,59 @@ def _edited_each_time(between: Sequence[Step], same: Sequence[Step]) -> bool:
         elif step in same:
             edited, since = edited + since, False
     return edited >= len(same) - 1
+
+
+# --- figures that flicker ---------------------------------------------------------
+#
+# A figure that goes one way is progress: a percentage, a count. Figures that go up
+# and down (the load, a position) stand for nothing that moves; a clock goes on whatever
+# happens.
+
+
+def _flickering(steps: Sequence[Step]) -> list[Step]:
+    """Give the newest agent's last equal calls if their answers only flicker."""
+    newest = steps[-1]
+    if newest.fresh or newest.outcome is None or newest.failed:
+        return []
+    if not (newest.asks or newest.moves or newest.patient):
+        return []  # a measurement is taken more than once
+    own = [step for step in steps if step.agent == newest.agent and step.is_call]
+    row = tail_of(own, lambda step: step.request == newest.request and step.outcome is not None)
+    text = newest.outcome.text
+    if len(row) < _LOOKS or len(text) > _LONGEST or (shape := _shape_of(text)) == text:
+        return []
+    row = tail_of(
+        row, lambda step: step.outcome is not None and _shape_of(step.outcome.text) == shape
+    )
+    texts = [step.outcome.text for step in row if step.outcome]
+    return row if len(row) >= _LOOKS and only_flickers(texts) else []
+
+
+def only_flickers(texts: Sequence[str]) -> bool:
+    """Tell whether texts differ in figures alone, and none of these goes one way.
+
+    >>> only_flickers(["load 1.2", "load 0.9", "load 1.4", "load 1.1"])
+    True
+    >>> only_flickers(["4 % done", "9 % done", "15 % done"])
+    False
+    """
+    if len(set(map(_shape_of, texts))) > 1:
+        return False
+    series = zip(
+        *([float(found[:30]) for found in _FIGURE.findall(text)] for text in texts), strict=True
+    )
+    moving = [figures for figures in series if len(set(figures)) > 1]
+    return bool(moving) and not any(_goes_one_way(figures) for figures in moving)
+
+
+def _shape_of(text: str) -> str:
+    return _FIGURE.sub("0", text)
+
+
+def _goes_one_way(figures: Sequence[float]) -> bool:
+    steps = [later - earlier for earlier, later in pairwise(figures) if later != earlier]
+    up = sum(step > 0 for step in steps)
+    return max(up, len(steps) - up) >= _ONE_WAY * len(steps)
 
 
 # --- in words -------------------------------------------------------------------

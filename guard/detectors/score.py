@@ -268,7 +268,8 @@ def _relate(step: Step, old: Step) -> str:
         return "same"
     if not step.failed and (step.edits or _is_batch(step)):
         return ""  # equal acknowledgements of different actions are a batch
-    if not _aim_apart(step, old):
+    # Other targets (a page, a path, an id) are told from other words for the same thing.
+    if not _is_apart(_targets(step), _targets(old)):
         elsewhere = _is_apart(step.names, old.names)
         if not elsewhere and step.nearness(old) >= NEAR:
             return "near"
@@ -286,11 +287,6 @@ def _is_brief(step: Step) -> bool:
 def _is_batch(step: Step) -> bool:
     is_short = step.outcome is not None and len(step.outcome.text) <= _ACKNOWLEDGEMENT
     return is_short and not step.asks and not step.runs
-
-
-def _aim_apart(step: Step, old: Step) -> bool:
-    """Tell other targets (a page, a path, an id) from other words for the same thing."""
-    return _is_apart(_targets(step), _targets(old))
 
 
 def _targets(step: Step) -> frozenset[str]:

@@ -72,8 +72,9 @@ class Stagnation(Detector):
         if newest.outcome is not None and newest.outcome.has_more:
             return None
         calls = view.history.of_agent(newest.agent).answered
-        look = self._questions if newest.asks or newest.runs else self._actions
-        return surest(look(calls))
+        if newest.asks or newest.runs:
+            return surest(self._questions(calls))
+        return self._actions(calls)
 
     def _unanswered(self, own: Sequence[Step]) -> Signal | None:
         count = self._rule.without_results
@@ -88,8 +89,8 @@ class Stagnation(Detector):
 back is not known."
         return self.signal(Kind.STAGNATION, row, summary, limit=count)
 
-    def _actions(self, calls: Sequence[Step]) -> Iterator[Signal | None]:
-        yield self._hold(_unmoved(calls), self._rule.near, "the same refusal")
+    def _actions(self, calls: Sequence[Step]) -> Signal | None:
+        return self._hold(_unmoved(calls), self._rule.near, "the same refusal")
 
     def _questions(self, calls: Sequence[Step]) -> Iterator[Signal | None]:
         last = calls[-_FEW:]

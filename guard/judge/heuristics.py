@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from itertools import pairwise
 
-from guard.detectors.flicker import only_flickers
+from guard.detectors.repeat import only_flickers
 from guard.judge.advice import advise
 from guard.judge.case import Case, Verdict
 from guard.reading.classify import waits

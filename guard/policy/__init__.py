@@ -1,7 +1,25 @@
-"""What counts as a loop, and what is done about one."""
+"""What counts as a loop, and what is done about one: how strict, for all runs or for some.
+
+A setting is an annotated field: its range and its meaning make the reader, the errors, the
+JSON schema, the form and the tables of `docs/detectors.md`. A table under `task_type`,
+`tool` or `agent` sets fields for those alone. Where several speak, the narrowest wins:
+agent > tool > task type > the policy itself, and within one of them a full name wins
+over a pattern ("mcp__*").
+"""
 
 from __future__ import annotations
 
+import json
+import tomllib
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, field, replace
+from fnmatch import fnmatchcase
+from importlib import import_module
+from typing import Annotated, Any
+
+from guard.budget import Budget
+from guard.errors import PolicyInvalid
+from guard.nature import ToolNature
 from guard.policy.deciding import (
     Action,
     AllowPattern,
@@ -12,27 +30,325 @@ from guard.policy.deciding import (
     decide,
     is_allowed,
 )
-from guard.policy.document import (
-    DEFAULT_POLICY,
-    DETECTOR_NAMES,
-    Errors,
-    JudgeRule,
-    Policy,
-    Repeat,
-    Stagnation,
-    Talk,
-    schema,
+from guard.policy.fields import (
+    TABLE,
+    Like,
+    Problems,
+    Section,
+    Within,
+    check_names,
+    fields_of,
+    read_table,
+    schema_of,
 )
+from guard.policy.renamed import CONTRIB, DEFAULT_DETECTORS, FITTED_AT, SCOPES, renewed
+from guard.signals import Severity, Signal
+
+DETECTOR_NAMES = (*DEFAULT_DETECTORS, *CONTRIB)
+RULES = ("repeat", "errors", "stagnation", "talk", "judge")
+"""The sections of thresholds."""
+EVERY = "every"
+ESCALATING = (EVERY, *DETECTOR_NAMES)
+NUDGE_AT = 0.6
+"""The second of three repeats."""
+MOST_TABLES = 200
+"""Of one scope: each new tool is held against all of their names."""
+EMBEDDINGS = Like(
+    '"hashing", "wordllama" or "model2vec:PATH"', r"hashing|wordllama|model2vec:\s*\S.*"
+)
+_BASES = ("extends", "preset")
+"""Either names the policy that the rest of the document is read over."""
+_OF_A_CALL = ("detectors", "ladder", "contrib", *RULES[:-1])
+_OF_A_TOOL = tuple(fields_of(ToolNature))
+
+Tables = Mapping[str, dict[str, Any]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Repeat(Section):
+    """When the same again is a loop."""
+
+    calls: Annotated[int, Within(2, 50), "the same call with the same outcome, so often"] = 3
+    without_results: Annotated[int, Within(2, 50), "the same, where only requests are known"] = 4
+    polls: Annotated[int, Within(2, 50), "the same, of a call that waits for something"] = 8
+    rounds: Annotated[int, Within(2, 10), "rounds of two turns that alternate"] = 2
+    cycles: Annotated[int, Within(2, 10), "rounds of a longer series of turns"] = 3
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Errors(Section):
+    """When failing the same way is a loop."""
+
+    same: Annotated[int, Within(3, 50), "the same failure in a row, whatever is asked"] = 5
+    near: Annotated[int, Within(3, 50), "the same failure of nearly the same request"] = 4
+    variants: Annotated[int, Within(3, 50), "failing variants of one command"] = 7
+    refused: Annotated[int, Within(3, 50), "the same refusal of different commands"] = 4
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stagnation(Section):
+    """When questions that teach nothing are a loop."""
+
+    questions: Annotated[int, Within(3, 50), "different questions with the same answer"] = 6
+    near: Annotated[int, Within(3, 50), "nearly the same question with the same answer"] = 5
+    known: Annotated[int, Within(3, 50), "questions whose answers were all known"] = 8
+    without_results: Annotated[
+        int, Within(4, 40), "calls that ask for nothing new, where only requests are known"
+    ] = 8
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Talk(Section):
+    """When talk that says nothing new is a loop."""
+
+    messages: Annotated[int, Within(2, 50), "messages of one agent that say nothing new"] = 4
+    rounds: Annotated[int, Within(2, 10), "rounds of several agents that add nothing"] = 3
+    fresh: Annotated[float, Within(0, 50), "new terms a message that still are nothing"] = 2.5
+    new_terms: Annotated[
+        float, Within(0, 1, above=True), "share of new terms among all that still is nothing"
+    ] = 0.35
+    embedding: Annotated[str, EMBEDDINGS, "what tells messages alike"] = "hashing"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JudgeRule(Section):
+    """When a judge is asked though no rule tripped, and what its answer does."""
+
+    suspicions: Annotated[bool, "whether a model is asked at all"] = True
+    every: Annotated[int, Within(1, 1000), "at most one such question in so many turns"] = 10
+    confidence: Annotated[
+        float, Within(0, 1, above=True), "how sure it must be of a loop to open a card"
+    ] = 0.8
+    drought: Annotated[int, Within(4, 40), "attempts in vain before it is asked"] = 8
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EscalationRule(Section):
+    """How one rule's signals, or (`every`) those of all, escalate; None: as the rule asks.
+
+    observe -> nudge -> escalate -> ask -> stop: higher ones may follow at higher counts.
+    """
+
+    nudge: Annotated[str, ("observe", "tell"), "what is done below the trip"] | None = None
+    nudge_at: (
+        Annotated[float, Within(0, 1, above=True), "from which share of the way to the trip"] | None
+    ) = None
+    trip: (
+        Annotated[str, tuple(one.name.lower() for one in Severity), "the severity of a trip"] | None
+    ) = None
+    escalate_at: (
+        Annotated[int, Within(2, 1000), "from so many repeats another strategy is asked for"] | None
+    ) = None
+    ask_at: Annotated[int, Within(2, 1000), "from so many a person"] | None = None
+    stop_at: Annotated[int, Within(2, 1000), "from so many the run ends"] | None = None
+
+    def severity_of(self, signal: Signal) -> Severity:
+        """Give a signal's severity: by its count where one is reached, else by the trip.
+
+        A rule below its own limit never escalates: patience comes first.
+        """
+        if signal.score < 1.0:
+            if signal.score < (self.nudge_at or NUDGE_AT):
+                return signal.severity
+            return Severity.NUDGE if self.nudge == "tell" else Severity.OBSERVE
+        steps = {"STOP": self.stop_at, "ASK": self.ask_at, "ESCALATE": self.escalate_at}
+        repeats = signal.evidence.repeats
+        reached = (Severity[name] for name, at in steps.items() if at and repeats >= at)
+        return next(reached, Severity[self.trip.upper()] if self.trip else signal.severity)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Policy(Section):
+    """Which rules look, how strict they are, and what a run may use.
+
+    >>> DEFAULT_POLICY.repeat.calls
+    3
+    """
+
+    detectors: Annotated[tuple[str, ...], DETECTOR_NAMES, "the rules that look"] = DEFAULT_DETECTORS
+    sensitivity: Annotated[
+        float, Within(0.5, 0.99), "the stuck score from which people are asked: less asks earlier"
+    ] = FITTED_AT
+    repeat: Repeat = field(default_factory=Repeat)
+    errors: Errors = field(default_factory=Errors)
+    stagnation: Stagnation = field(default_factory=Stagnation)
+    talk: Talk = field(default_factory=Talk)
+    judged: Annotated[bool, "whether a judge hears a loop first"] = True
+    judge: JudgeRule = field(default_factory=JudgeRule)
+    budget: Budget | None = None
+    ladder: Annotated[Mapping[str, EscalationRule], ESCALATING] = field(default_factory=dict)
+    contrib: Tables = field(default_factory=dict)
+    task_type: Tables = field(default_factory=dict)
+    tool: Tables = field(default_factory=dict)
+    agent: Tables = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        Section.__post_init__(self)
+        problems = Problems()
+        for name, known in (("ladder", ESCALATING), ("contrib", CONTRIB)):
+            with problems.under(name):
+                check_names(getattr(self, name), known)
+        for name in CONTRIB:
+            if name in self.contrib and name in self.detectors:
+                with problems.under(f"contrib.{name}"):
+                    read_table(self.contrib[name], import_module(f"guard.contrib.{name}").Rule())
+        for scope in SCOPES:
+            with problems.under(scope):
+                self._check_tables(scope)
+        problems.complain()
+
+    @classmethod
+    def from_mapping(cls, mapping: Mapping[str, Any]) -> Policy:
+        """Read a policy from parsed JSON or TOML; what is absent is default.
+
+        Raises:
+            PolicyInvalid: says which field is wrong and what was expected.
+
+        >>> Policy.from_mapping({"repeat": {"calls": 5}}).repeat.calls
+        5
+        >>> Policy.from_mapping({"repeat": {"calls": "many"}})
+        Traceback (most recent call last):
+        ...
+        guard.errors.PolicyInvalid: policy field 'repeat.calls': expected a whole number \
+from 2 to 50, got 'many'
+        """
+        if not isinstance(mapping, Mapping):
+            raise PolicyInvalid("policy", TABLE, mapping)
+        policy, today, problems = DEFAULT_POLICY, renewed(mapping), Problems()
+        for name in reversed(_BASES):
+            with problems.under(name):
+                policy = _preset(today[name]) if today.get(name) else policy
+        with problems.under(""):
+            policy = read_table(today, policy, (*_BASES, *fields_of(cls)))
+        problems.complain()
+        used = {name: policy.contrib[name] for name in policy.contrib if name in policy.detectors}
+        return replace(policy, contrib=used)
+
+    @classmethod
+    def from_text(cls, text: str) -> Policy:
+        r"""Read a policy from the text of a TOML or JSON file.
+
+        Raises:
+            PolicyInvalid: names every wrong field, with what was expected.
+
+        >>> Policy.from_text('[tool."get_job"]\nretry = "poll"').nature_of("get_job").retry.value
+        'poll'
+        """
+        return cls.from_mapping(parse(text))
+
+    def as_mapping(self) -> dict[str, Any]:
+        """Give plain JSON values, so that `from_mapping` reads the same policy."""
+        return dict(json.loads(json.dumps(asdict(self), default=str)))
+
+    def for_run(self, task_type: str | None) -> Policy:
+        """Give the policy of a run: what its task type sets is set.
+
+        >>> policy = Policy.from_mapping({"task_type": {"research": {"repeat": {"rounds": 4}}}})
+        >>> policy.for_run("research").repeat.rounds, policy.for_run("coding").repeat.rounds
+        (4, 2)
+        """
+        tables = matching(self.task_type, task_type) if task_type else []
+        return _apply(replace(self, task_type={}), tables) if tables else self
+
+    def for_step(self, *, tool: str | None, agent: str | None) -> Policy:
+        """Give the policy of one step: its tool's tables, then its agent's.
+
+        The same object where no table speaks of them.
+        """
+        tables = matching(self.tool, tool) if tool else []
+        tables += matching(self.agent, agent) if agent else []
+        return _apply(replace(self, tool={}, agent={}), tables) if tables else self
+
+    def nature_of(self, tool: str | None) -> ToolNature | None:
+        """Give what this policy says of a tool's repeats; None: nothing."""
+        found: ToolNature | None = None
+        for table in matching(self.tool, tool) if tool else ():
+            if nature := _nature_in(table):
+                found = read_table(nature, ToolNature()).over(found)
+        return found
+
+    def escalation_of(self, detector: str) -> EscalationRule:
+        """Give how a rule escalates: its own table over that of `every`."""
+        every, own = self.ladder.get(EVERY, EscalationRule()), self.ladder.get(detector)
+        return read_table(asdict(own), every) if own else every
+
+    def _check_tables(self, scope: str) -> None:
+        tables, problems = getattr(self, scope), Problems()
+        if len(tables) > MOST_TABLES:
+            raise PolicyInvalid("", f"at most {MOST_TABLES} tables", len(tables))
+        bare = replace(self, contrib={}, task_type={}, tool={}, agent={}) if tables else self
+        known = {"tool": (*_OF_A_CALL, *_OF_A_TOOL), "agent": _OF_A_CALL}.get(scope) or [
+            name for name in fields_of(type(self)) if name not in SCOPES
+        ]
+        for name, table in tables.items():
+            with problems.under(name):
+                read_table(table, bare, known)
+            if scope == "tool" and isinstance(table, Mapping):
+                with problems.under(name):
+                    read_table(_nature_in(table), ToolNature())
+        problems.complain()
+
+
+DEFAULT_POLICY = Policy()
+
+
+def schema() -> dict[str, Any]:
+    """Give the JSON schema of a policy."""
+    found = schema_of(Policy)
+    found["properties"] |= {name: {"type": "string"} for name in _BASES}
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **found}
+
+
+def parse(text: str) -> dict[str, Any]:
+    """Parse the text of a policy, JSON where it begins with a brace, else TOML.
+
+    Raises:
+        PolicyInvalid: it is neither; says at which line.
+    """
+    try:
+        parsed = json.loads(text) if text.lstrip().startswith("{") else tomllib.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise PolicyInvalid("policy", f"TOML or JSON ({error})", text[:80]) from error
+    return dict(parsed)
+
+
+def matching(tables: Mapping[str, Any], name: str) -> list[Mapping[str, Any]]:
+    """Give the tables that speak of a name: patterns first, the full name last."""
+    patterns = [key for key in tables if key != name and fnmatchcase(name, key)]
+    return [tables[key] for key in (*patterns, *([name] if name in tables else []))]
+
+
+def _apply(policy: Policy, tables: Iterable[Mapping[str, Any]]) -> Policy:
+    for table in tables:
+        with Problems().under(""):  # each is right by itself; two that clash stop no run
+            policy = read_table(table, policy, table)
+    return policy
+
+
+def _nature_in(table: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: table[name] for name in _OF_A_TOOL if name in table}
+
+
+def _preset(name: object) -> Policy:
+    from guard.policy.presets import PRESETS, find_preset
+
+    found = find_preset(name) if isinstance(name, str) else None
+    if found is None:
+        raise PolicyInvalid("", f"one of {', '.join(PRESETS)}", name)
+    return found
+
 
 __all__ = [
     "DEFAULT_POLICY",
     "DETECTOR_NAMES",
+    "RULES",
     "Action",
     "AllowPattern",
     "Card",
     "Control",
     "Effect",
     "Errors",
+    "EscalationRule",
     "JudgeRule",
     "Policy",
     "Repeat",

@@ -10,39 +10,38 @@ from __future__ import annotations
 from decimal import Decimal
 
 from guard.budget import Budget
-from guard.policy import DEFAULT_POLICY, Errors, Policy, Repeat, Stagnation, Talk
-from guard.policy.document import EscalationRule
-
-QUIET = Policy(
-    sensitivity=0.9,
-    repeat=Repeat(calls=4, without_results=6, polls=12, rounds=3, cycles=4),
-    errors=Errors(same=7, near=6, variants=10, refused=6),
-    stagnation=Stagnation(questions=8, near=7, known=10),
-    talk=Talk(messages=5, rounds=4),
-)
-WATCHFUL = Policy(
-    sensitivity=0.65,
-    ladder={"every": EscalationRule(nudge="tell", stop_at=12)},
+from guard.policy import (
+    DEFAULT_POLICY,
+    Errors,
+    EscalationRule,
+    Policy,
+    Repeat,
+    Stagnation,
+    Talk,
 )
 
-BROKER = Policy(detectors=("broker",), judged=False)
-FINGERPRINT = Policy(detectors=("fingerprint",), judged=False)
-RALPH = Policy(
-    detectors=("ralph",),
-    budget=Budget(turns=100, seconds=4 * 3600, usd=Decimal(10), failures=5),
-    judged=False,
-)
-LOOPGUARD = Policy(detectors=("budget", "loopguard"), budget=Budget(calls=30, usd=Decimal(1)))
-
-PRESETS: dict[str, Policy] = {
+PRESETS = {
     "default": DEFAULT_POLICY,
-    "quiet": QUIET,
+    "quiet": Policy(
+        sensitivity=0.9,
+        repeat=Repeat(calls=4, without_results=6, polls=12, rounds=3, cycles=4),
+        errors=Errors(same=7, near=6, variants=10, refused=6),
+        stagnation=Stagnation(questions=8, near=7, known=10),
+        talk=Talk(messages=5, rounds=4),
+    ),
     "balanced": DEFAULT_POLICY,
-    "watchful": WATCHFUL,
-    "broker": BROKER,
-    "fingerprint": FINGERPRINT,
-    "ralph": RALPH,
-    "loopguard": LOOPGUARD,
+    "watchful": Policy(
+        sensitivity=0.65,
+        ladder={"every": EscalationRule(nudge="tell", stop_at=12)},
+    ),
+    "broker": Policy(detectors=("broker",), judged=False),
+    "fingerprint": Policy(detectors=("fingerprint",), judged=False),
+    "ralph": Policy(
+        detectors=("ralph",),
+        budget=Budget(turns=100, seconds=4 * 3600, usd=Decimal(10), failures=5),
+        judged=False,
+    ),
+    "loopguard": Policy(detectors=("budget", "loopguard"), budget=Budget(calls=30, usd=Decimal(1))),
 }
 _OLD_NAMES = {"conservative": "quiet", "strict": "watchful"}
 

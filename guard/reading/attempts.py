@@ -181,7 +181,8 @@ class TurnReader:
             # The results of a batch all come before the next call of its agent.
             self._open = [call for call in self._open if call.agent != turn.agent]
             self._was_answered = False
-        if turn.result is None and turn.error is None and _is_small(turn):
+        is_small = sum(map(len, texts_in(turn.args))) <= _LONGEST_CALL
+        if turn.result is None and turn.error is None and is_small:
             self._open = [*self._open[1 - _MOST_OPEN :], replace(turn, seq=seq)]
 
     def _answer(self, turn: Turn) -> ReadTurn | None:
@@ -396,10 +397,6 @@ def _is_to_do_list(turn: Turn) -> bool:
     lines = turn.content[:_LONGEST].splitlines()
     ticked = sum(_BOX.match(line) is not None for line in lines)
     return ticked > 1 and 2 * ticked >= len(lines)
-
-
-def _is_small(turn: Turn) -> bool:
-    return sum(len(text) for text in texts_in(turn.args)) <= _LONGEST_CALL
 
 
 def _fits(result: Turn, call: Turn) -> bool:

@@ -170,7 +170,9 @@ def _classify_arguments(command: str, args: Mapping[str, Any], *, has_path: bool
         return ActionClass.FILE_EDIT
     if command.startswith(_PATCH):
         return ActionClass.FILE_EDIT
-    return _classify_command(command) if _is_command(command) else ActionClass.OTHER
+    if _first_word(command) in _PROGRAMS or _finds(_TEST_COMMAND, _TEST_HINTS, command):
+        return _classify_command(command)
+    return ActionClass.OTHER
 
 
 def _finds(pattern: re.Pattern[str], hints: frozenset[str], command: str) -> bool:
@@ -180,10 +182,6 @@ def _finds(pattern: re.Pattern[str], hints: frozenset[str], command: str) -> boo
         and any(map(command.__contains__, hints))
         and pattern.search(command) is not None
     )
-
-
-def _is_command(command: str) -> bool:
-    return _first_word(command) in _PROGRAMS or _finds(_TEST_COMMAND, _TEST_HINTS, command)
 
 
 def _statement_of(args: Mapping[str, Any]) -> str | None:

@@ -177,9 +177,11 @@ def headline(turn: Turn) -> str:
     '"The fixtures look right now."'
     """
     if turn.tool is None:
-        return _quote(one_line(turn.content or ""))
+        said = one_line(turn.content or "")
+        return f'"{said}"' if len(said) <= _LONGEST_HEADLINE - 2 else f'"{said[:117]}…"'
     detail = _gist(turn)
-    return _shorten(f"{turn.tool} {detail}" if detail else turn.tool)
+    line = f"{turn.tool} {detail}" if detail else turn.tool
+    return line if len(line) <= _LONGEST_HEADLINE else f"{line[: _LONGEST_HEADLINE - 1]}…"
 
 
 def _gist(turn: Turn) -> str:
@@ -191,14 +193,6 @@ def _gist(turn: Turn) -> str:
         if isinstance(value, str | int) and value != "":
             return one_line(str(value))
     return canonical_json(args) if args else ""
-
-
-def _quote(text: str) -> str:
-    return f'"{text}"' if len(text) <= _LONGEST_HEADLINE - 2 else f'"{text[:117]}…"'
-
-
-def _shorten(text: str) -> str:
-    return text if len(text) <= _LONGEST_HEADLINE else f"{text[: _LONGEST_HEADLINE - 1]}…"
 
 
 def _cut(text: str) -> str:

@@ -162,47 +162,33 @@ def outcome_of(turn: Turn) -> Outcome | None:
         return _read(text, is_error=True, asked=turn.args)
     if turn.result is None:
         return None if turn.error is None else _read("", is_error=False, asked=None)
-    if _is_picture(turn.result):
+    head = turn.result[:_LONGEST_MESSAGE]
+    if head.lstrip()[:1] in _BRACKETS and _PICTURE.fullmatch(head):
         return None  # a picture was shown: what came back is not known
     return _read(mask_places(turn.result, turn.args), is_error=False, asked=turn.args)
 
 
-def _is_picture(result: str) -> bool:
-    return (
-        result[:_LONGEST_MESSAGE].lstrip()[:1] in _BRACKETS
-        and _PICTURE.fullmatch(result[:_LONGEST_MESSAGE]) is not None
-    )
-
-
+# Asked of the same failures again and again.
+@functools.lru_cache(maxsize=_HEADS)
 def has_timed_out(text: str) -> bool:
     """Tell whether a failure is that no answer came in time."""
-    return _is_late(text[:_FAILURE_HEAD])
+    return _LATE.search(text[:_FAILURE_HEAD].lower()) is not None
 
 
+@functools.lru_cache(maxsize=_HEADS)
 def is_transient(text: str) -> bool:
     """Tell whether a failure lies with the network or a busy service.
 
     >>> is_transient("HTTP 429: too many requests")
     True
     """
-    return _is_busy(text[:_FAILURE_HEAD])
+    low = text[:_FAILURE_HEAD].lower()
+    return any(map(low.__contains__, _BUSY_HINTS)) and _BUSY.search(low) is not None
 
 
 @functools.lru_cache(maxsize=_HEADS)
 def _tells_of_more(text: str) -> bool:
     return any(map(text.__contains__, _MORE_HINTS)) and _MORE.search(text) is not None
-
-
-# Asked of the same failures again and again.
-@functools.lru_cache(maxsize=_HEADS)
-def _is_late(head: str) -> bool:
-    return _LATE.search(head.lower()) is not None
-
-
-@functools.lru_cache(maxsize=_HEADS)
-def _is_busy(head: str) -> bool:
-    low = head.lower()
-    return any(map(low.__contains__, _BUSY_HINTS)) and _BUSY.search(low) is not None
 
 
 def _holds(error: str, result: str | None) -> bool:
@@ -218,7 +204,11 @@ def _read(text: str, *, is_error: bool, asked: Mapping[str, Any] | None) -> Outc
             _known.keep((text, is_error), outcome)
     if outcome.failure is None or not _has_bare_number(outcome.failure):
         return outcome
-    failure = _without_numbers(outcome.failure, asked)
+    # Numbers that were not asked for are written as 0.
+    named = frozenset(_BARE_NUMBER.findall(canonical_json(asked)))
+    failure = _BARE_NUMBER.sub(
+        lambda found: found[0] if found[0] in named else "0", outcome.failure
+    )
     return outcome._replace(failure=failure, template=_template(failure))
 
 
@@ -263,17 +253,13 @@ def _tell_failure(text: str) -> str:
     return mask_failure("\n".join(line[:_LONGEST_MESSAGE] for line in chosen))
 
 
-def _without_numbers(failure: str, asked: Mapping[str, Any] | None) -> str:
-    """Write numbers that were not asked for as 0."""
-    named = frozenset(_BARE_NUMBER.findall(canonical_json(asked)))
-    return _BARE_NUMBER.sub(lambda found: found[0] if found[0] in named else "0", failure)
-
-
 def _identify(text: str, terms: frozenset[str], *, failed: bool) -> Hashable:
-    # Tell long answers apart by samples of what lies between head and tail.
+    # Tell long answers apart by samples from all over them.
     rest = ""
     if len(text) > _COMPARED:
-        rest = f"{len(text)} {crc32(_sample(text).encode('utf-8', 'surrogatepass'))}"
+        step = max(_SAMPLE, len(text) // _SAMPLES)
+        sample = "".join(text[at : at + _SAMPLE] for at in range(0, len(text), step))
+        rest = f"{len(text)} {crc32(sample.encode('utf-8', 'surrogatepass'))}"
     if not failed and len(terms) >= BRIEF:
         return terms, rest  # the same words in another order are the same answer
     lines = masked_lines(text)
@@ -288,12 +274,6 @@ def _identify(text: str, terms: frozenset[str], *, failed: bool) -> Hashable:
 
 def _digest(text: str) -> str:
     return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=10).hexdigest()
-
-
-def _sample(text: str) -> str:
-    """Give a bounded part of a long text, from all over it."""
-    step = max(_SAMPLE, len(text) // _SAMPLES)
-    return "".join(text[start : start + _SAMPLE] for start in range(0, len(text), step))
 
 
 def looks_failed(result: str) -> bool:

@@ -250,14 +250,10 @@ class Step(Action):
         self.outcome_known = outcome is not None or not self.is_call
         self.is_answered = outcome is not None and self.is_call and not self.thinks
         self.is_first = self.is_call and self.fresh
-        self.acted = self._has_acted()
+        is_effective = self.is_call and not self.proposed and not self.failed and self.untried
+        self.acted = is_effective and (not self.asks if outcome else self.edits)
         self.progressed = self.news >= NEWS or self.acted or self.improved
         self.tells_something = self.new_terms > FEW_TERMS
-
-    def _has_acted(self) -> bool:
-        if not self.is_call or self.proposed or self.failed or not self.untried:
-            return False
-        return not self.asks if self.outcome else self.edits
 
     @property
     def looks_around(self) -> bool:
@@ -382,7 +378,8 @@ def _weigh(
         return None, news, improved
     if outcome.failure and outcome.failure in [step.failure for step in before]:
         news = 0.0  # a failure that is known tells nothing, whatever it quotes
-    if nature and (told := _progress_told(turn, outcome, nature)):
+    paths = nature.progress_key if nature and not outcome.failed else ()  # a failure is itself
+    if paths and (told := progress_in(turn.result or "", paths)):
         last = next((step.outcome_key for step in reversed(earlier) if step.outcome_key), None)
         return outcome._replace(key=told), float(told != last), last is not None and told != last
     return outcome, news, improved
@@ -413,13 +410,6 @@ def speaker(turn: Turn) -> str:
     return TOOL if turn.role is Role.TOOL and turn.tool is None else ""
 
 
-def _progress_told(turn: Turn, outcome: Outcome, nature: ToolNature) -> str | None:
-    """Give what stands at the tool's own progress key; failures have their identity."""
-    if outcome.failed or not nature.progress_key:
-        return None
-    return progress_in(turn.result or "", nature.progress_key)
-
-
 def _is_patient(
     tool: str | None, action: Action, outcome: Outcome | None, nature: ToolNature | None
 ) -> bool:
@@ -445,15 +435,12 @@ def _has_improved(outcome: Outcome | None, earlier: Sequence[Step]) -> bool:
 def verbatim_of(turn: Turn) -> Verbatim:
     """Read a turn's own words; nothing came back from a proposed call."""
     done = not turn.is_proposed
+    values = [(turn.args or {}).get(name) for name in PATH_ARGUMENTS]
+    files = turn.files or [value for value in values if isinstance(value, str) and value]
     return Verbatim(
         content=bounded(turn.content or "", joint="\n"),
         result=bounded(turn.result or "", joint="\n") if done else "",
         error=bounded(turn.error or "", joint="\n") if done else "",
-        files=tuple(sorted(set(turn.files or _named_files(turn.args)))),
+        files=tuple(sorted(set(files))),
         state=turn.state or "",
     )
-
-
-def _named_files(args: Mapping[str, Any] | None) -> list[str]:
-    values = [(args or {}).get(name) for name in PATH_ARGUMENTS]
-    return [value for value in values if isinstance(value, str) and value]

@@ -126,7 +126,7 @@ def mask_lines(lines: list[str]) -> list[str]:
     some = [lines[at] for at in places]
     if suspects := _suspects("\n".join([shapes[at] for at in places])):
         for at in _places_of(suspects, [shapes[at] for at in places]):
-            some[at] = _mask_line(some[at])
+            some[at] = " ".join([_mask_word(word) for word in some[at].split(" ")])
     for place, line in zip(places, _mask_beside(some), strict=True):
         masked[place] = line
     return masked
@@ -193,10 +193,6 @@ def _may_be_volatile(shape: str) -> bool:
     if len(shape) > _LONGEST_WORD or not _MAY_BE_VOLATILE.search(shape):
         return False
     return _HAS_DIGIT.search(shape) is not None and _VOLATILE_SHAPE.search(shape) is not None
-
-
-def _mask_line(line: str) -> str:
-    return " ".join([_mask_word(word) for word in line.split(" ")])
 
 
 @functools.lru_cache(maxsize=8192)

@@ -146,7 +146,12 @@ def spoken_call(turn: Turn) -> Turn:
 
 def is_report(turn: Turn) -> bool:
     """Tell a tool's report, sent in the user's name as some loops do, from a person."""
-    return turn.role is Role.USER and turn.content is not None and _is_report(turn.content)
+    text = turn.content
+    if turn.role is not Role.USER or text is None or _ANSWERED.search(text[:_HEAD]):
+        return False
+    if _REPORTS.match(text) or _EXIT.match(text) or _SENT_BACK.match(text):
+        return True
+    return _PROMPT_HINT in text and _PROMPT.search(text[-_HEAD:]) is not None
 
 
 def reported(text: str) -> str:
@@ -167,15 +172,6 @@ def reported(text: str) -> str:
         return rest if ended[1] == "0" else f"exit code {ended[1]}\n{rest}"
     announced = _REPORTS.match(text)
     return text[announced.end() :].strip() if announced else text
-
-
-def _is_report(text: str) -> bool:
-    if _ANSWERED.search(text[:_HEAD]):
-        return False
-    starts = _REPORTS.match(text) or _EXIT.match(text) or _SENT_BACK.match(text)
-    return starts is not None or (
-        _PROMPT_HINT in text and _PROMPT.search(text[-_HEAD:]) is not None
-    )
 
 
 def _told(turn: Turn, call: _Call) -> Turn:

@@ -14,8 +14,7 @@ from django.db.models import QuerySet
 from guard.contrib.embedding import check_installed
 from guard.detectors.score import evidence_limit, stuck_score
 from guard.errors import PolicyInvalid
-from guard.policy import DEFAULT_POLICY, DETECTOR_NAMES, Policy
-from guard.policy.document import RULES, parse
+from guard.policy import DEFAULT_POLICY, DETECTOR_NAMES, RULES, Policy, parse
 from missioncontrol.accounts.models import Project
 from missioncontrol.detection.models import PolicyVersion
 from missioncontrol.errors import InvalidRequest, NotFound, StalePolicy

@@ -12,7 +12,7 @@ from typing import Any, cast
 from guard.adapters.capabilities import Capabilities
 from guard.budget import UNITS
 from guard.nature import ToolNature
-from guard.policy.document import matching
+from guard.policy import matching
 from guard.policy.presets import find_preset
 from guard.turn import Phase, Role, Usage
 from guard.turn import Turn as GuardTurn

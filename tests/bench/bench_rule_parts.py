@@ -23,7 +23,7 @@ from guard.formats import read_recording
 
 PARTS: dict[str, tuple[Any, ...]] = {
     "nothing": (),
-    "repeat: figures that flicker": (repeat, "flickering", lambda _: []),
+    "repeat: figures that flicker": (repeat, "_flickering", lambda _: []),
     "repeat: series": (repeat.Repeat, "_series", lambda *_: iter(())),
     "repeat: comes back among others": (repeat.Repeat, "_recurring", lambda *_: iter(())),
     "repeat: refused among others": (repeat, "_refused", lambda *_: []),
@@ -37,7 +37,7 @@ PARTS: dict[str, tuple[Any, ...]] = {
     "stagnation: near questions": (stagnation, "_near", lambda _: []),
     "stagnation: same answer": (stagnation, "_same_answer", lambda _: []),
     "stagnation: known answers": (stagnation, "_known", lambda _: []),
-    "stagnation: actions": (stagnation.Stagnation, "_actions", lambda *_: iter(())),
+    "stagnation: actions": (stagnation.Stagnation, "_actions", lambda *_: None),
     "stagnation: no results known": (stagnation.Stagnation, "_unanswered", lambda *_: None),
     "talk: nothing new": (talk.Talk, "_talks", lambda *_: None),
     "talk: reworded": (talk.Talk, "_reworded", lambda *_: None),

@@ -6,8 +6,7 @@ import pytest
 
 from guard.engine import Engine
 from guard.errors import PolicyInvalid
-from guard.policy import Policy
-from guard.policy.document import EscalationRule
+from guard.policy import EscalationRule, Policy
 from guard.signals import Kind, Severity
 from tests.guard.build import a_call, a_user, watch
 

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from guard.detectors.flicker import only_flickers
+from guard.detectors.repeat import only_flickers
 from tests.guard.build import a_call, first_trip
 from tests.guard.test_judge import ruling
 

@@ -11,6 +11,7 @@ from pydantic import TypeAdapter, ValidationError
 from guard.errors import PolicyInvalid
 from guard.policy import (
     DEFAULT_POLICY,
+    RULES,
     AllowPattern,
     Errors,
     JudgeRule,
@@ -21,7 +22,6 @@ from guard.policy import (
     is_allowed,
     schema,
 )
-from guard.policy.document import RULES
 from guard.policy.fields import Within, fields_of
 from guard.signals import Evidence, Kind, Signal
 
