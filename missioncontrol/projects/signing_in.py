@@ -17,7 +17,7 @@ from django.db import transaction
 from django.db.models import Q
 
 from missioncontrol import broadcast
-from missioncontrol.accounts import factors, people
+from missioncontrol.accounts import factors, people, sessions
 from missioncontrol.accounts.models import Identity, JoiningBy, JoiningRule, Membership, Role
 from missioncontrol.accounts.oidc import Known
 from missioncontrol.errors import Forbidden, InvalidRequest, NotFound
@@ -225,6 +225,7 @@ def _join(user: User, rule: JoiningRule, *, at: datetime) -> None:
         if is_member or project.kept_out.filter(pk=user.pk).exists():
             return
         Membership.objects.create(project=project, user=user, role=rule.role, joined_at=at)
+        sessions.rekey_soon(user, at=at)
         name = people.name_of(user)
         _record(project.id, f"joined as {rule.role} by {_told(rule)}", by=name, at=at)
 

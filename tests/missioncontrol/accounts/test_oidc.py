@@ -259,6 +259,17 @@ def test_who_comes_by_it_proves_it_is_them_by_it(real, owner):
     assert made.status_code == 201
 
 
+def test_who_proves_it_by_it_goes_on_under_another_session_key(real, owner):
+    client = connected(real, owner, "ana-key")
+    signed_in_long_ago(client)
+    before = client.session.session_key
+
+    come_back(client, real, "ana-key", "?for=again")
+
+    assert client.session.session_key != before
+    assert is_signed_in(client)
+
+
 def test_nobody_else_proves_it_for_them(real, owner):
     client = connected(real, owner, "ana-once")
     signed_in_long_ago(client)
