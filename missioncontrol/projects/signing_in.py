@@ -249,12 +249,21 @@ def _told(rule: JoiningRule) -> str:
 
 def _keep(user: User, known: Known, *, at: datetime) -> Identity:
     return Identity.objects.create(
-        user=user, issuer=known.issuer, subject=known.subject, created_at=at, used_at=at
+        user=user,
+        issuer=known.issuer,
+        subject=known.subject,
+        label=_label(known),
+        created_at=at,
+        used_at=at,
     )
 
 
+def _label(known: Known) -> str:
+    return (known.email or known.name)[:254]
+
+
 def _note_use(identity: Identity, known: Known, *, at: datetime) -> None:
-    identity.label, identity.used_at = (known.email or known.name)[:254], at
+    identity.label, identity.used_at = _label(known), at
     identity.save(update_fields=["label", "used_at"])
 
 
