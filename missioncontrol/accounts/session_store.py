@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime, timedelta
 from typing import Any
 
 from asgiref.sync import sync_to_async
@@ -12,6 +13,10 @@ from missioncontrol.clock import now
 
 COLUMN = 40
 """Characters that Django's table keeps of a key: 160 bits of its SHA-256."""
+
+REKEY = "rekey"
+"""In a session that is to take another key: what its person may do has changed."""
+GRACE = timedelta(minutes=1)
 
 
 def hashed(key: str) -> str:
@@ -29,6 +34,21 @@ class SessionStore(db.SessionStore):
         key = session_key or self.session_key
         if key:
             super().delete(hashed(key))
+
+    def rekey(self, *, at: datetime) -> None:
+        """Go on under another key; the former one works for a minute more.
+
+        Else what the browser sent meanwhile would find it signed out. Of requests at once, one
+        takes the new key.
+        """
+        kept, until = {**self._session}, at + GRACE
+        del kept[REKEY]
+        late = self.encode({**kept, "_session_expiry": until.isoformat()})  # saved again, it ends
+        former = self.model.objects.filter(pk=hashed(self.session_key or ""))
+        if not former.filter(expire_date__gt=until).update(session_data=late, expire_date=until):
+            return
+        self._session_cache = kept
+        self.create()
 
     def create_model_instance(self, data: dict[str, Any]) -> Any:
         row = super().create_model_instance(data)

@@ -1,4 +1,4 @@
-"""Sign a person out everywhere else."""
+"""Sign a person out everywhere else, or give their sessions other keys."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from django.db.models import QuerySet
 
 from missioncontrol.accounts.browsers import IN_SESSION
 from missioncontrol.accounts.models import Browser
-from missioncontrol.accounts.session_store import hashed
+from missioncontrol.accounts.session_store import REKEY, SessionStore, hashed
 
 
 def end_others(user: User, *, kept: str | None, at: datetime) -> int:
@@ -28,6 +28,16 @@ def end_others(user: User, *, kept: str | None, at: datetime) -> int:
     others.delete()
     Session.objects.filter(pk__in=ended).delete()
     return max(len(ended), forgotten)
+
+
+def rekey_soon(user: User, *, at: datetime) -> None:
+    """Have each session of a person take another key at its next request.
+
+    A cookie that somebody took before ends with it, and what the person is looking at does not.
+    """
+    for session in list(_live(user, at)):
+        said = SessionStore().encode({**session.get_decoded(), REKEY: True})
+        Session.objects.filter(pk=session.pk).update(session_data=said)
 
 
 def other_browsers(user: User, *, kept: str | None) -> QuerySet[Browser]:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from http import HTTPStatus
 from typing import Any
 
 from django.contrib.sessions.middleware import SessionMiddleware
 from django.http import HttpRequest, HttpResponse
 
 from missioncontrol import origin
+from missioncontrol.accounts.session_store import REKEY
+from missioncontrol.clock import now
 
 
 def OwnCookies(get_response: Callable[[Any], Any]) -> Callable[[Any], Any]:  # noqa: N802
@@ -48,13 +51,16 @@ def _keep_to_this_host(cookies: Any, name: str, scheme: str) -> None:
 
 
 class KeptSession(SessionMiddleware):
-    """Django's, but a key that is not known (any more) is left to the browser.
+    """Django's, but sessions are given other keys, and an unknown key is left to the browser.
 
     A request that was under way while the session took another key would else take the new
     one out of the browser with its late answer.
     """
 
     def process_response(self, request: HttpRequest, response: HttpResponse) -> Any:
+        is_kept = response.status_code < HTTPStatus.INTERNAL_SERVER_ERROR  # else no cookie is set
+        if is_kept and request.session.accessed and REKEY in request.session:
+            request.session.rekey(at=now())
         if request.session.is_empty() and not request.session.modified:
             return response
         return super().process_response(request, response)

@@ -1,7 +1,8 @@
 """Who belongs to a project: invited, let in, given another role, removed. On the record.
 
 Each deed holds the project's row, so that of two that leave at once one stays its owner.
-What a person may no longer do ends at their next request; their sockets look again at once.
+What a person may no longer do ends at their next request, at which their sessions take other
+keys; their sockets look again at once.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from django.db import transaction
 from django.db.models import QuerySet
 
 from missioncontrol import broadcast
-from missioncontrol.accounts import invitations, people
+from missioncontrol.accounts import invitations, people, sessions
 from missioncontrol.accounts.models import Invitation, Membership, Role, SetupCode
 from missioncontrol.accounts.services import Minted
 from missioncontrol.errors import Forbidden, InvalidRequest, LastOwner, NotFound
@@ -103,6 +104,7 @@ def join(secret: str, *, user: User | None, name: str, at: datetime) -> Joined:
             project=project, user=joining, role=offered.role, joined_at=at
         )
         project.kept_out.remove(joining)
+        sessions.rekey_soon(joining, at=at)
         inviter = people.name_of(offered.invited_by) if offered.invited_by else "?"
         what = f"joined as {membership.role}, invited by “{inviter}”"
         _record(offered.project_id, what, by=people.name_of(joining), at=at)
@@ -140,7 +142,7 @@ def change_role(
             _void_offers(member, at=at)
         if role == Role.VIEWER:
             notices.silence(member.user_id, project_id, at=at)
-        _look_again(member)
+        _look_again(member, at=at)
     return member
 
 
@@ -181,7 +183,7 @@ def let_go(project_id: UUID, user_id: int, *, at: datetime) -> None:
 def _drop(member: Membership, *, at: datetime) -> None:
     _void_offers(member, at=at)
     notices.silence(member.user_id, member.project_id, at=at)
-    _look_again(member)
+    _look_again(member, at=at)
     member.delete()
 
 
@@ -235,7 +237,8 @@ def _void_offers(member: Membership, *, at: datetime) -> None:
     SetupCode.objects.filter(project_id=member.project_id, used_at=None).delete()
 
 
-def _look_again(member: Membership) -> None:
+def _look_again(member: Membership, *, at: datetime) -> None:
+    sessions.rekey_soon(member.user, at=at)
     transaction.on_commit(lambda: broadcast.check_access(member.user_id))
 
 

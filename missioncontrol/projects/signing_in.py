@@ -17,7 +17,7 @@ from django.db import transaction
 from django.db.models import Q
 
 from missioncontrol import broadcast
-from missioncontrol.accounts import factors, people
+from missioncontrol.accounts import factors, people, sessions
 from missioncontrol.accounts.models import Identity, JoiningBy, JoiningRule, Membership, Role
 from missioncontrol.accounts.oidc import Known
 from missioncontrol.errors import Forbidden, InvalidRequest, NotFound
@@ -225,6 +225,7 @@ def _join(user: User, rule: JoiningRule, *, at: datetime) -> None:
         if is_member or project.kept_out.filter(pk=user.pk).exists():
             return
         Membership.objects.create(project=project, user=user, role=rule.role, joined_at=at)
+        sessions.rekey_soon(user, at=at)
         name = people.name_of(user)
         _record(project.id, f"joined as {rule.role} by {_told(rule)}", by=name, at=at)
 
@@ -248,12 +249,21 @@ def _told(rule: JoiningRule) -> str:
 
 def _keep(user: User, known: Known, *, at: datetime) -> Identity:
     return Identity.objects.create(
-        user=user, issuer=known.issuer, subject=known.subject, created_at=at, used_at=at
+        user=user,
+        issuer=known.issuer,
+        subject=known.subject,
+        label=_label(known),
+        created_at=at,
+        used_at=at,
     )
 
 
+def _label(known: Known) -> str:
+    return (known.email or known.name)[:254]
+
+
 def _note_use(identity: Identity, known: Known, *, at: datetime) -> None:
-    identity.label, identity.used_at = (known.email or known.name)[:254], at
+    identity.label, identity.used_at = _label(known), at
     identity.save(update_fields=["label", "used_at"])
 
 

@@ -28,6 +28,15 @@ kept[HASH_SESSION_KEY] = user.get_session_auth_hash()
 kept.save()
 print(json.dumps({{"mc_session": kept.session_key}}))
 """
+OFFER_PAIRING = """
+import json, sys, django
+django.setup()
+from django.contrib.auth.models import User
+from missioncontrol.accounts import pairing
+from missioncontrol.clock import now
+offered = pairing.offer(user=User.objects.get(username=sys.argv[1]), at=now())
+print(json.dumps({"code": offered.code}))
+"""
 JOIN = (
     "Membership.objects.get_or_create("
     "user=user, project_id=sys.argv[2], defaults={'role': 'operator'})"
@@ -48,14 +57,23 @@ def an_owner(installation: Installation, name: str, *, month: bool = False) -> d
     return _signed_in(installation, RECORD_MONTH if month else OPEN_PROJECT, name)
 
 
+def a_pairing_code(installation: Installation, name: str) -> str:
+    """Return the code that *Pair a phone* shows somebody, where others reach the installation."""
+    return _run(installation, OFFER_PAIRING, name)["code"]
+
+
 def _signed_in(installation: Installation, first: str, *said: str) -> dict[str, str]:
+    return _run(installation, SIGN_IN.format(first=first), *said)
+
+
+def _run(installation: Installation, deed: str, *said: str) -> dict[str, str]:
     told = subprocess.run(
-        [sys.executable, "-c", SIGN_IN.format(first=first), *said],
+        [sys.executable, "-c", deed, *said],
         cwd=ROOT,
         env=installation.own_environment(),
         stdout=subprocess.PIPE,
         text=True,
         check=True,
     )
-    cookies: dict[str, str] = json.loads(told.stdout)
-    return cookies
+    printed: dict[str, str] = json.loads(told.stdout)
+    return printed

@@ -1,4 +1,4 @@
-"""A team's ways in, in a browser: a password and a passkey, from set-up to sign-in."""
+"""A team's ways in, in a browser: each from its set-up to the sign-in by it."""
 
 import os
 import subprocess
@@ -11,7 +11,7 @@ from playwright.sync_api import expect
 from missioncontrol.up.addresses import OWN_HOST
 from tests.e2e import axe
 from tests.installations import ROOT, an_installation
-from tests.missioncontrol.accounts.ways import A_PASSWORD
+from tests.missioncontrol.accounts.ways import A_PASSWORD, code_of
 from tests.provider import CLIENT, SECRET, a_provider
 
 PICTURES = os.environ.get("ACCOUNT_PICTURES")
@@ -156,3 +156,106 @@ def test_a_passkey_is_made_and_signs_in(come_in, ours):
     page.wait_for_url(f"{ours}/")
     page.goto(f"{ours}/settings/account")
     expect(page.get_by_text("last used")).to_be_visible()
+
+
+def set_up_app(page):
+    """Set an authenticator app up by its first code; returns its secret and the recovery codes."""
+    page.get_by_role("button", name="Set up an app").click()
+    secret = page.locator("code.well").inner_text()
+    page.get_by_label("Code shown by the app").fill(code_of(secret))
+    page.get_by_role("button", name="Confirm").click()
+    expect(page.get_by_text("They are shown only now.")).to_be_visible()
+    return secret, page.locator("ul.well code").all_inner_texts()
+
+
+def show_code(page, code):
+    page.get_by_label("Code").fill(code)
+    page.get_by_role("button", name="Sign in", exact=False).first.click()
+
+
+def test_an_app_is_set_up_and_its_code_or_a_recovery_code_signs_in(come_in, ours):
+    page = come_in("Tim")
+    set_password(page)
+    secret, codes = set_up_app(page)
+    assert len(codes) == 10
+    leave(page, ours)
+
+    sign_in(page, "Tim")
+    expect(page.get_by_role("heading", name="Confirm that it is you")).to_be_visible()
+    assert faults(page) == []
+    show_code(page, "000000")
+    expect(page.get_by_role("alert")).to_have_text("This code is wrong, or was used already.")
+    show_code(page, code_of(secret, step=1))
+    page.wait_for_url(f"{ours}/")
+
+    leave(page, ours)
+    sign_in(page, "Tim")
+    show_code(page, codes[0])
+    page.wait_for_url(f"{ours}/")
+    page.goto(f"{ours}/settings/account")
+    expect(page.get_by_text("9 left")).to_be_visible()
+
+    leave(page, ours)
+    sign_in(page, "Tim")
+    show_code(page, codes[0])
+    expect(page.get_by_role("alert")).to_have_text("This code is wrong, or was used already.")
+
+
+def test_a_project_that_asks_for_a_second_factor_opens_once_there_is_one(
+    come_in, ours, installation
+):
+    page = come_in("Nia")
+    deed = """
+from missioncontrol.accounts import people
+from missioncontrol.accounts.services import create_project
+from missioncontrol.clock import now
+project = create_project(name="vault", owner=people.find("Nia"), at=now())
+project.second_factor = True
+project.save(update_fields=["second_factor"])
+"""
+    in_python(installation, deed)
+    page.reload()
+    expect(page.get_by_text("vault: a second factor is required")).to_be_visible()
+    expect(page.get_by_label("Project", exact=True)).to_have_count(0)
+
+    set_up_app(page)
+
+    expect(page.get_by_text("vault: a second factor is required")).to_have_count(0)
+    expect(page.get_by_label("Project", exact=True).locator("option")).to_have_count(3)
+
+
+def at_the_provider(page, subject):
+    """Sign in there as somebody and agree."""
+    page.get_by_placeholder("sub").fill(subject)
+    page.get_by_role("button", name="Authorize").click()
+
+
+def test_an_account_elsewhere_is_connected_and_signs_in(come_in, ours, provider):
+    provider.knows("ole-there", name="Ole", email="ole@example.org", email_verified=True)
+    page = come_in("Ole")
+    page.get_by_role("link", name="Connect").click()
+    at_the_provider(page, "ole-there")
+    expect(page.get_by_text("Connected as ole@example.org.")).to_be_visible()
+    leave(page, ours)
+
+    page.get_by_role("link", name="Sign in with Example").click()
+    at_the_provider(page, "ole-there")
+
+    page.wait_for_url(f"{ours}/")
+    page.goto(f"{ours}/settings/account")
+    expect(page.get_by_text("Connected as ole@example.org.")).to_be_visible()
+
+
+def test_who_the_provider_knows_and_nobody_here_is_told_to_ask(open_page, ours, provider):
+    provider.knows("una-there", name="Una", email="una@example.org", email_verified=True)
+    page = open_page("/login/", signed_in=False)
+    page.goto(f"{ours}/login/")
+    page.get_by_role("link", name="Sign in with Example").click()
+    at_the_provider(page, "una-there")
+
+    expect(page.get_by_role("alert")).to_contain_text("no project here lets you in")
+    assert page.evaluate("fetch('/api/v1/me/').then((answer) => answer.status)") == 401
+
+    page.get_by_role("link", name="Sign in with Example").click()
+    page.get_by_role("button", name="Deny").click()
+    expect(page.get_by_role("alert")).to_contain_text("The answer of Example could not be used")

@@ -10,8 +10,9 @@ from playwright.sync_api import expect
 from missioncontrol.accounts.joining_texts import JOINING_TEXTS
 from tests.contract.conversation import Caller
 from tests.e2e import axe
-from tests.e2e.people import an_owner
+from tests.e2e.people import a_pairing_code, an_owner
 from tests.e2e.stuck import StuckRun
+from tests.installations import wait_for
 
 PICTURES = os.environ.get("MEMBERS_PICTURES")
 """A folder in which the story's screens are kept, to be looked at."""
@@ -76,6 +77,19 @@ def invite(page, note, role):
     return link
 
 
+def listen(page):
+    """Return what a page is told from now on, by its sockets and by the API, as it comes."""
+    heard = []
+    page.on("websocket", lambda socket: socket.on("framereceived", lambda f: heard.append(str(f))))
+    page.on("requestfinished", lambda asked: heard.append(asked.url))
+    return heard
+
+
+def session_of(page):
+    (key,) = [one["value"] for one in page.context.cookies() if one["name"] == "mc_session"]
+    return key
+
+
 def kept_days(page, installation, project):
     rows = as_caller(page, installation).get("/api/v1/projects/")["results"]
     (days,) = [row["keep_words_days"] for row in rows if row["name"] == project]
@@ -136,23 +150,75 @@ def test_one_is_invited_promoted_and_removed_while_looking(installation, open_pa
     assert them.tap(run.id, "continue", **said).status == 403
     assert owner.get(f"/api/v1/runs/{run.id}/")["status"] in {"holding", "held"}
 
-    # Promoted: the same buttons come to life before their eyes.
+    # Promoted: the same buttons come to life before their eyes, under another session key.
+    before = session_of(phone)
     role_of(desk, bea).select_option("operator")
     expect(go_on).to_have_attribute("aria-disabled", "false")
+    wait_for(lambda: session_of(phone) != before)
     go_on.tap()
     assert run.next_directive()["action"] == "proceed"
 
     # Removed while looking at the run.
     phone.goto(f"{installation.url}/runs/{run.id}")
     expect(phone.get_by_text(run.name).first).to_be_visible()
+    them = as_caller(phone, installation)
     desk.get_by_role("button", name=f"Remove {bea}", exact=True).click()
-    picture(desk, "removing-desk")
     desk.get_by_role("button", name=f"Remove {bea} now").click()
     expect(phone.get_by_text("This run was not found.")).to_be_visible()
     expect(phone.get_by_text(run.name)).to_have_count(0)
     assert them.ask("GET", f"/api/v1/projects/{place}/").status == 404
     assert them.tap(run.id, "terminate").status == 404
     expect(role_of(desk, bea)).to_have_count(0)
+
+
+def test_a_phone_that_a_viewer_pairs_can_look_and_not_tap(installation, open_page, open_as, named):
+    ana, vic, nights = named("Ana"), named("Vic"), named("nights")
+    desk = open_as(ana, "/settings/projects")
+    make_project(desk, nights)
+    desk.goto(f"{installation.url}/settings/members")
+    choose(desk, nights)
+    link = invite(desk, "Vic", "Viewer")
+    theirs = open_as(vic)
+    theirs.goto(link)
+    theirs.get_by_role("button", name="Join").click()
+    theirs.wait_for_url(f"{installation.url}/")
+
+    phone = open_page("/pair/", phone=True, signed_in=False)
+    phone.get_by_role("textbox").fill(a_pairing_code(installation, vic))
+    phone.get_by_role("button").tap()
+    phone.wait_for_url(f"{installation.url}/settings/devices")
+
+    heard = listen(phone)
+    _, agent, owner = agent_of(desk, installation, nights)
+    run = StuckRun.begin(agent, owner, "stuck")
+    own_place, own_agent, _ = agent_of(desk, installation, ana)
+    elsewhere = StuckRun.begin(own_agent, owner, "elsewhere")
+    phone.goto(f"{installation.url}/decisions/{run.card['id']}")
+    answers = phone.get_by_role("button").filter(has_text="owners and operators answer")
+    answers.first.wait_for()
+    picture(phone, "paired-viewer-phone")
+    for answer in answers.all():
+        expect(answer).to_have_attribute("aria-disabled", "true")
+    for name in ("Continue", "Stop"):
+        expect(phone.get_by_role("button", name=name, disabled=False)).to_have_count(0)
+    answers.first.tap(force=True)
+
+    them = as_caller(phone, installation)
+    said = {"decision": run.card["id"], "version": run.card["version"]}
+    for action in ("continue", "terminate"):
+        refused = them.tap(run.id, action, **said)
+        assert (refused.status, refused.json["code"]) == (403, "forbidden")
+    assert owner.get(f"/api/v1/runs/{run.id}/")["status"] in {"holding", "held"}
+
+    # Of the owner's other project nothing was shown or sent, nor is anything to be had.
+    phone.goto(f"{installation.url}/")
+    expect(phone.get_by_text(run.name).first).to_be_visible()
+    expect(phone.get_by_text(elsewhere.name)).to_have_count(0)
+    assert any(run.name in one for one in heard)
+    named_elsewhere = (elsewhere.name, elsewhere.id, own_place)
+    assert not [one for one in heard if any(name in one for name in named_elsewhere)]
+    assert them.ask("GET", f"/api/v1/runs/{elsewhere.id}/").status == 404
+    assert them.tap(elsewhere.id, "terminate").status == 404
 
 
 def test_who_has_an_account_joins_with_it_and_an_archived_project_leaves_the_switch(

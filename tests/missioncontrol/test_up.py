@@ -136,6 +136,15 @@ def test_it_ends_every_process_and_comes_back_with_the_same_key(running):
 
 
 @pytest.mark.slow
+def test_an_identity_provider_that_is_not_named_ends_the_start_in_a_sentence(tmp_path):
+    with pytest.raises(DidNotStart, match="MISSIONCONTROL_OIDC_ISSUER is ''; expected") as failed:
+        Installation(tmp_path, MISSIONCONTROL_SIGN_IN="oidc").start()
+
+    assert failed.value.code == 1
+    assert "Traceback" not in str(failed.value)
+
+
+@pytest.mark.slow
 def test_a_database_from_newer_code_is_left_alone(tmp_path):
     with a_database() as database:
         first = Installation(tmp_path, **database)

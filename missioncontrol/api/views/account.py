@@ -186,7 +186,9 @@ class Recovery(ByHand):
     @described("account_recovery_codes_make", returns=RecoveryCodes, status=201)
     def post(self, request: Request) -> HttpResponse:
         """Make new recovery codes; the old ones are void."""
-        return _codes(signing_in.renew_recovery_codes(_person(request), at=now()))
+        made = signing_in.renew_recovery_codes(_person(request), at=now())
+        request.session.cycle_key()
+        return _codes(made)
 
 
 class IdentityElsewhere(ByHand):
@@ -194,6 +196,7 @@ class IdentityElsewhere(ByHand):
     def delete(self, request: Request) -> HttpResponse:
         """Sign in by the identity provider no more."""
         signing_in.disconnect(_person(request), at=now())
+        request.session.cycle_key()
         return HttpResponse(status=204)
 
 

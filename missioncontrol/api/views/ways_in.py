@@ -213,6 +213,7 @@ def _known_again(request: HttpRequest, known: oidc.Known, purpose: str, to: str)
         mine = ways.identity_of(request.user)
         if mine is None or mine.subject != known.subject:
             return _page(request, said, status=HTTPStatus.FORBIDDEN)
+        request.session.cycle_key()
         ways.note_proof(request.session, at=clock.now())
         return HttpResponseRedirect(to)
     if ways.to_prove(request.user, request.session, at=clock.now()):
@@ -221,6 +222,7 @@ def _known_again(request: HttpRequest, known: oidc.Known, purpose: str, to: str)
         deeds.connect(request.user, known, at=clock.now())
     except Forbidden:
         return _page(request, said, status=HTTPStatus.FORBIDDEN)
+    request.session.cycle_key()
     return HttpResponseRedirect(to)
 
 

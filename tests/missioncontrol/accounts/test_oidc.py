@@ -1,6 +1,8 @@
 """Signing in by an identity provider: a real one, and one that says what it may not."""
 
 import json
+import socket
+from contextlib import contextmanager
 
 import jwt
 import pytest
@@ -13,11 +15,19 @@ from missioncontrol.accounts.models import Identity, Membership
 from missioncontrol.accounts.pace import Pace
 from missioncontrol.api.views import account, ways_in
 from missioncontrol.clock import now
-from missioncontrol.env import IdentityProvider
+from missioncontrol.env import IdentityProvider, identity_provider
+from missioncontrol.errors import SettingInvalid
 from missioncontrol.projects import members, signing_in
 from missioncontrol.runs.models import JournalRow
 from tests.build import a_project
-from tests.missioncontrol.accounts.ways import code_of, is_signed_in, signed_in_long_ago, with_app
+from tests.missioncontrol.accounts.ways import (
+    code_of,
+    is_signed_in,
+    signed_in_long_ago,
+    type_password,
+    with_app,
+    with_password,
+)
 from tests.provider import CLIENT, SECRET, a_liar, a_provider, query_of
 
 pytestmark = pytest.mark.django_db
@@ -62,6 +72,21 @@ def rule(project, owner, by, value, role="viewer"):
 
 def set_out(client, query=""):
     return client.get(f"/login/by/oidc{query}")["Location"]
+
+
+@contextmanager
+def a_provider_that(answers):
+    """Yield an issuer behind which nobody listens, or somebody who knows no such thing."""
+    if answers == "nothing":
+        with socket.socket() as bound:
+            bound.bind(("127.0.0.1", 0))
+            yield f"http://127.0.0.1:{bound.getsockname()[1]}"
+        return
+    with a_liar() as other:
+        path = "/elsewhere" if answers == "no configuration" else ""
+        if answers == "no address":
+            other.configured = {"authorization_endpoint": None}
+        yield f"{other.issuer}{path}"
 
 
 def come_back(client, provider, subject, query=""):
@@ -188,6 +213,39 @@ def test_who_refuses_there_is_not_signed_in_here(real, client):
     assert not is_signed_in(client)
 
 
+@pytest.mark.parametrize("answers", ["nothing", "no configuration", "no address"])
+def test_a_provider_that_is_away_is_said_to_be_and_other_ways_stay(
+    answers, client, settings, owner
+):
+    with a_provider_that(answers) as issuer:
+        configure(settings, issuer)
+        settings.SIGN_IN = frozenset({"oidc", "password"})
+        response = client.get("/login/by/oidc")
+
+    assert response.status_code == 403
+    assert "The answer of Example could not be used" in response.content.decode()
+    with_password(owner)
+    type_password(client, "ana")
+    assert is_signed_in(client)
+
+
+@pytest.mark.parametrize(
+    ("named", "complaint"),
+    [
+        ({}, "MISSIONCONTROL_OIDC_ISSUER"),
+        ({"ISSUER": "http://id.example.com"}, "MISSIONCONTROL_OIDC_ISSUER"),
+        ({"ISSUER": "id.example.com"}, "MISSIONCONTROL_OIDC_ISSUER"),
+        ({"ISSUER": "https://id.example.com"}, "MISSIONCONTROL_OIDC_CLIENT"),
+    ],
+)
+def test_a_provider_that_is_named_by_halves_is_refused_at_the_start(named, complaint, monkeypatch):
+    for name in ("ISSUER", "CLIENT"):
+        monkeypatch.setenv(f"MISSIONCONTROL_OIDC_{name}", named.get(name, ""))
+
+    with pytest.raises(SettingInvalid, match=complaint):
+        identity_provider("MISSIONCONTROL_OIDC")
+
+
 def test_a_code_is_taken_once(real, client, project, owner):
     rule(project, owner, "group", "staff")
     real.knows("gus", name="Gus", groups=["staff"])
@@ -257,6 +315,17 @@ def test_who_comes_by_it_proves_it_is_them_by_it(real, owner):
     assert response["Location"] == "/settings/keys"
     made = client.post("/api/v1/tokens/", {"name": "t"}, content_type="application/json")
     assert made.status_code == 201
+
+
+def test_who_proves_it_by_it_goes_on_under_another_session_key(real, owner):
+    client = connected(real, owner, "ana-key")
+    signed_in_long_ago(client)
+    before = client.session.session_key
+
+    come_back(client, real, "ana-key", "?for=again")
+
+    assert client.session.session_key != before
+    assert is_signed_in(client)
 
 
 def test_nobody_else_proves_it_for_them(real, owner):

@@ -147,6 +147,32 @@ def test_each_change_of_a_factor_gives_the_session_another_key(ana):
     assert is_signed_in(ana)
 
 
+@pytest.mark.parametrize(
+    ("verb", "path", "body"),
+    [
+        ("POST", "account/password/", {"password": A_PASSWORD}),
+        ("POST", "account/recovery-codes/", {}),
+        ("DELETE", "account/app/", {}),
+        ("DELETE", "account/identity/", {}),
+        ("POST", "account/again/", {"password": A_PASSWORD}),
+    ],
+)
+def test_so_does_each_other_change_of_a_way_in_and_the_former_key_opens_nothing(
+    verb, path, body, ana, owner
+):
+    with_app(owner)
+    if path == "account/again/":
+        with_password(owner)
+        ana.force_login(owner)
+    former = ana.session.session_key
+
+    assert send(ana, verb, path, body).status_code < 300
+
+    assert ana.session.session_key != former
+    assert ana.get("/api/v1/me/").status_code == 200
+    assert Client(headers={"Cookie": f"mc_session={former}"}).get("/api/v1/me/").status_code == 401
+
+
 def test_with_the_last_factor_the_recovery_codes_go(ana):
     set_up_app(ana)
 

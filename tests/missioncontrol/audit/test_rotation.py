@@ -6,7 +6,9 @@ from pathlib import Path
 import pytest
 from django.core.management import CommandError, call_command
 from django.db import OperationalError, connection
+from django.test import Client
 
+from missioncontrol.accounts import factors
 from missioncontrol.audit import rotation, signing
 from missioncontrol.audit.anchors import anchor_heads, verify
 from missioncontrol.notify.models import Channel
@@ -15,6 +17,15 @@ from missioncontrol.proof import verify_export
 from missioncontrol.runs.models import JournalRow
 from missioncontrol.sealing import seal, unseal
 from tests.build import NOON, a_call, a_run, after, put
+from tests.missioncontrol.accounts.ways import (
+    EVERY_WAY,
+    code_of,
+    is_signed_in,
+    type_code,
+    type_password,
+    with_app,
+    with_password,
+)
 from tests.missioncontrol.audit.attacker import append
 
 pytestmark = pytest.mark.django_db
@@ -66,6 +77,21 @@ def test_what_was_sealed_is_read_without_the_former_secret(kept, settings):
     settings.SECRET_KEY_FALLBACKS = []
 
     assert unseal(Channel.objects.get().address) == "https://example.com/secret"
+
+
+def test_an_app_and_recovery_codes_sign_in_without_the_former_secret(kept, settings, owner):
+    settings.SIGN_IN = EVERY_WAY
+    with_password(owner)
+    secret = with_app(owner)
+    (recovery, *_) = factors.renew_recovery_codes(owner)
+    rotated()
+    settings.SECRET_KEY_FALLBACKS = []
+
+    for code in (code_of(secret), recovery):
+        browser = Client()
+        type_password(browser, "ana")
+        type_code(browser, code)
+        assert is_signed_in(browser)
 
 
 def test_a_process_that_knows_the_former_secret_reads_what_is_not_sealed_anew_yet(settings):
