@@ -72,6 +72,8 @@ const texts = {
   heldBeforeItRan: "paused before it ran",
   facts: {
     spent: "Spent",
+    reached: "Reached",
+    all: "all",
     turns: "Turns",
     cost: "Cost",
     inTheLoop: "In the loop",
