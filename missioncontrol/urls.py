@@ -136,6 +136,7 @@ api = [
     path("tokens/<uuid:token_id>/uses/", access.TokenUses.as_view()),
     path("sessions/", access.Sessions.as_view()),
     path("instance/", instance.Instance.as_view()),
+    path("instance/budget/", instance.InstanceBudget.as_view()),
     path("audit/", decisions.Audit.as_view()),
     path("audit/verify/", decisions.AuditVerify.as_view()),
     path("audit/export/", decisions.AuditExport.as_view()),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from django.conf import settings
 from django.db import models
 
@@ -64,10 +66,23 @@ class Project(models.Model):
     head = models.CharField(max_length=64, default="0" * 64)
     created_at = models.DateTimeField()
     archived_at = models.DateTimeField(null=True, help_text="since then it can only be read")
+    # No columns: what `Installation` says, where a transaction of runs read it along.
+    organisation_budget: dict[str, str] | None = None
+    organisation_extra: dict[str, Any] | None = None
 
     @property
     def redaction(self) -> Redaction:
         return Redaction(tuple(self.redact_rules), salt=str(self.pk))
+
+
+class Installation(models.Model):
+    """What holds for all projects together: one row, made when something is first set."""
+
+    ONLY = 1
+
+    id = models.SmallIntegerField(primary_key=True, default=ONLY)
+    day_budget = models.JSONField(default=dict, help_text="ceiling of all projects, a day in UTC")
+    day_extra = models.JSONField(default=dict, help_text="what was allowed on top, for one day")
 
 
 class Membership(models.Model):

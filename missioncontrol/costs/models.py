@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from django.db import models
+from django.db.models import Q
 
 from missioncontrol.accounts.models import Project
 from missioncontrol.ids import new_id
@@ -12,12 +13,13 @@ class Spend(models.Model):
     """What all runs of a project used together: in all, on one day, or by one agent.
 
     Counters, added to at the end of a transaction that counted (`spending`). `name`
-    is the agent's, or the day as the project's time zone has it ("2026-11-21").
+    is the agent's, or the day as the project's time zone has it ("2026-11-21"); of the
+    project's part in the organisation's day, the day in UTC.
     """
 
     id = models.UUIDField(primary_key=True, default=new_id)
     project = models.ForeignKey(Project, on_delete=models.CASCADE, related_name="spends")
-    scope = models.CharField(max_length=7)
+    scope = models.CharField(max_length=12)
     name = models.CharField(max_length=100, default="")
     usd = models.DecimalField(max_digits=30, decimal_places=6, default=0)
     tokens = models.BigIntegerField(default=0)
@@ -28,4 +30,9 @@ class Spend(models.Model):
         db_table = "oversight_spend"
         constraints = [
             models.UniqueConstraint(fields=["project", "scope", "name"], name="one_spend")
+        ]
+        indexes = [
+            models.Index(
+                fields=["name"], condition=Q(scope="organisation"), name="spend_of_organisation"
+            )
         ]

@@ -1,6 +1,7 @@
-"""What runs use together, by project or tree: counters many transactions add to.
+"""What runs use together, by project, tree or day: counters many transactions add to.
 
-Lock order: the project's row (where its rules are changed), then runs in id order,
+Lock order: the installation's row and all projects' in id order (where the ceiling of
+all is changed) or the project's row (where its rules are), then runs in id order,
 then these counters in key order, always last. Counting reads them without a lock,
 once, and only where somebody set such a ceiling: another transaction's share that
 is not committed yet is seen at the next turn, and belongs to calls in flight.
@@ -20,7 +21,7 @@ from uuid import UUID
 from zoneinfo import ZoneInfo
 
 from django.db import connection
-from django.db.models import Q
+from django.db.models import Q, Sum
 
 from guard.budget import Spent
 from missioncontrol.accounts.models import Project
@@ -31,7 +32,11 @@ from missioncontrol.runs.models import Run
 
 logger = logging.getLogger(__name__)
 
-SHARED = ("agent", "project", "day")
+ORGANISATION = "organisation"
+"""The scope of what all projects used on a day in UTC: each adds to a row of its own, which
+are added up where somebody set a ceiling. One row would have all projects wait for each other.
+"""
+SHARED = ("agent", "project", "day", ORGANISATION)
 """Scopes that runs share, in the order in which a crossed ceiling is told."""
 TREE = "tree"
 """The scope of what the runs below a run used; its name is that run's id."""
@@ -91,6 +96,9 @@ class Spending:
         for row in Spend.objects.filter(wanted) if wanted else ():
             use = Use(row.usd, row.tokens, row.calls, row.turns)
             self._known[row.project_id, row.scope, row.name] = use
+        self._everywhere = Decimal(0)
+        if any(project.organisation_budget for project in concerned.values()):
+            self._everywhere = spent_everywhere(utc_day(at))
 
     def add(self, run: Run, agent: str, use: Use, *, at: datetime | None = None) -> None:
         """Count what an agent of a run used, on the day of `at`."""
@@ -113,7 +121,20 @@ class Spending:
 
     def spent(self, project: Project, scope: str, name: str) -> Spent:
         """Return what was used in a scope so far."""
+        if scope == ORGANISATION:
+            return self._spent_by_all(name)
         return self._sum((project.id, scope, name))
+
+    def _spent_by_all(self, day: str) -> Spent:
+        """A day that is over holds nobody any more."""
+        if day != utc_day(self._at):
+            return Spent()
+        added = [
+            use.usd
+            for (_, scope, name), use in self._added.items()
+            if (scope, name) == (ORGANISATION, day)
+        ]
+        return Spent(usd=self._everywhere + sum(added, Decimal(0)))
 
     def _sum(self, key: Key) -> Spent:
         total = Use()
@@ -142,6 +163,17 @@ def day_of(project: Project, at: datetime) -> str:
     return at.astimezone(zone_of(project.time_zone)).date().isoformat()
 
 
+def utc_day(at: datetime) -> str:
+    """Name the day that it is for all projects together: in UTC, wherever each has its own."""
+    return at.astimezone(UTC).date().isoformat()
+
+
+def spent_everywhere(day: str) -> Decimal:
+    """Add up the dollars that all projects used on a day in UTC."""
+    rows = Spend.objects.filter(scope=ORGANISATION, name=day)
+    return rows.aggregate(usd=Sum("usd"))["usd"] or Decimal(0)
+
+
 @cache
 def zone_of(name: str) -> tzinfo:
     """Return a time zone; UTC where this machine does not know it: judging goes on."""
@@ -158,6 +190,8 @@ def name_in(scope: str, project: Project, agent: str, *, at: datetime) -> str:
     """Name the counter of a scope that an agent's deed counts in."""
     if scope == "day":
         return day_of(project, at)
+    if scope == ORGANISATION:
+        return utc_day(at)
     return agent if scope == "agent" else ""
 
 

@@ -1,7 +1,8 @@
 """Ceilings: a run's own, and those that the runs of a project share.
 
 Locks: whoever changes a project's ceilings holds the project's row first, then its
-runs in id order (`spending` tells the rest). `journal.holding_project` begins it.
+runs in id order (`spending` tells the rest). `journal.holding_project` begins it;
+`organisation.holding` before it, where the ceiling is of all projects.
 """
 
 from __future__ import annotations
@@ -15,12 +16,20 @@ from functools import lru_cache
 from typing import Any, cast
 from uuid import UUID
 
-from guard.budget import ANY_AGENT, Budget, Spent
+from guard.budget import ANY_AGENT, WARN_AT, Budget, Spent
 from guard.detectors.budget import weigh
 from guard.errors import PolicyInvalid
 from guard.signals import Assessment, Kind, Signal
 from missioncontrol.accounts.models import Project
-from missioncontrol.costs.spending import SHARED, SHARED_UNITS, TREE, Spending, day_of, name_in
+from missioncontrol.costs.spending import (
+    ORGANISATION,
+    SHARED,
+    SHARED_UNITS,
+    TREE,
+    Spending,
+    day_of,
+    name_in,
+)
 from missioncontrol.costs.tree_budgets import (
     Ancestors,
     ceilings_over_tree,
@@ -73,11 +82,13 @@ def ceilings_in(project: Project, scope: str, name: str, *, at: datetime) -> Bud
     if scope == "agent":
         agents = project.budgets.get("agents") or {}
         found = agents.get(name) or agents.get(ANY_AGENT) if name else None
+    elif scope == ORGANISATION:
+        found = project.organisation_budget
     else:
         found = project.budgets.get(scope)
     if not found:
         return None
-    extra = extra_today(project, at=at) if scope == "day" else {}
+    extra = _extra_in(project, scope, name, at=at)
     try:
         return Budget.from_mapping(_with_extra(found, extra), path=f"budgets.{scope}")
     except (PolicyInvalid, ArithmeticError) as error:
@@ -172,9 +183,11 @@ def raise_shared(
     journal.record_change(project.id, what, before, value, by=by, at=at)
 
 
-def live_runs(project: UUID) -> list[UUID]:
-    """Return the runs that a change of the project's ceilings concerns."""
-    found = Run.objects.filter(project_id=project).exclude(status__in=ENDED)
+def live_runs(project: UUID | None = None) -> list[UUID]:
+    """Return the runs that a change of a project's ceilings concerns, or of all projects'."""
+    found = Run.objects.exclude(status__in=ENDED)
+    if project is not None:
+        found = found.filter(project_id=project)
     return list(found.values_list("id", flat=True))
 
 
@@ -215,9 +228,11 @@ def tell_moved(tx: RunTransaction, run: Run) -> None:
 
 def begin_day(*, at: datetime) -> None:
     """Let go whom the ceiling of a day that is over holds: the new day's is its own."""
-    held = Decision.objects.filter(status__in=OPEN, kind=Kind.BUDGET, evidence__scope="day")
+    of_days = Decision.objects.filter(evidence__scope__in=["day", ORGANISATION])
+    held = of_days.filter(status__in=OPEN, kind=Kind.BUDGET)
     for decision in held.select_related("run__project"):
-        if decision.evidence["whose"] != day_of(decision.run.project, at):
+        said = decision.evidence
+        if said["whose"] != name_in(said["scope"], decision.run.project, "", at=at):
             _let_day_go(decision, at=at)
 
 
@@ -240,7 +255,20 @@ def _weigh(
     if ceilings is None:
         return None
     spent = spending.spent(run.project, scope, name)
-    return weigh(ceilings, spent, seq=seq, scope=scope, whose=name or None)
+    signal = weigh(ceilings, spent, seq=seq, scope=scope, whose=name or None)
+    return _without_sum(signal) if signal is not None and scope == ORGANISATION else signal
+
+
+def _without_sum(signal: Signal) -> Signal:
+    """Keep to the ceiling: what other projects used is not for everybody here to know."""
+    ceiling = signal.evidence.ceiling
+    state = "is reached" if signal.trips else "is nearly used up"
+    summary = f"The organisation's budget of ${ceiling} for today {state}."
+    return replace(
+        signal,
+        score=1.0 if signal.trips else WARN_AT,
+        evidence=replace(signal.evidence, summary=summary, spent=None),
+    )
 
 
 def _held_agents(runs: Iterable[Run]) -> set[str]:
@@ -347,6 +375,16 @@ def extra_today(project: Project, *, at: datetime) -> dict[str, str]:
     """Return what was allowed on top of the day's ceilings, by unit, where that is for today."""
     kept: dict[str, Any] = project.day_extra
     return kept["more"] if kept.get("day") == day_of(project, at) else {}
+
+
+def _extra_in(project: Project, scope: str, name: str, *, at: datetime) -> Mapping[str, str]:
+    """Return what was allowed on top of a scope's ceilings: of days only."""
+    if scope == "day":
+        return extra_today(project, at=at)
+    kept = project.organisation_extra or {}
+    if scope == ORGANISATION and kept.get("day") == name:
+        return cast("dict[str, str]", kept["more"])
+    return {}
 
 
 def _with_extra(ceilings: Ceilings, extra: Mapping[str, str]) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from dataclasses import asdict
 from datetime import datetime
 from uuid import UUID
 
-from missioncontrol.costs.spending import TREE
+from missioncontrol.costs.spending import ORGANISATION, TREE
 from missioncontrol.decisions import (
     allowlist,
     budgets,
@@ -16,6 +16,7 @@ from missioncontrol.decisions import (
     endings,
     holding,
     messages,
+    organisation,
     permission_cards,
     receipts,
     rows,
@@ -97,6 +98,13 @@ def _locked(run_id: UUID, tap: Tap, *, at: datetime) -> Iterator[tuple[RunTransa
     run = Run.objects.only("project_id", "root").filter(pk=run_id).first()
     if run is None or not _concerns_others(run, tap, scope):
         with journal.writing([run_id], at=at, ahead=True) as tx:
+            yield tx, scope
+        return
+    if scope == ORGANISATION:
+        with (
+            organisation.holding(ahead=True),
+            journal.writing({run_id, *budgets.live_runs()}, at=at) as tx,
+        ):
             yield tx, scope
         return
     with (
@@ -324,6 +332,9 @@ def _allow_budget(
         named = whose if scope == "run" else None
         raised = budgets.raise_own(owner, more, whose=named, at=tx.at)
         budgets.own_moved(tx, owner, by=made.by)
+    elif scope == ORGANISATION:
+        raised = None  # the projects' own rows say it
+        organisation.raise_today(tx, run, whose or "", more, by=made.by)
     else:
         raised = None  # the project's own row says it
         budgets.raise_shared(run.project, scope, whose or "", more, by=made.by, at=tx.at)

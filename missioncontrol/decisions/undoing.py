@@ -6,8 +6,17 @@ from collections.abc import Mapping
 from typing import Any
 from uuid import UUID
 
-from missioncontrol.costs.spending import TREE
-from missioncontrol.decisions import allowlist, budgets, cards, holding, messages, receipts, rows
+from missioncontrol.costs.spending import ORGANISATION, TREE
+from missioncontrol.decisions import (
+    allowlist,
+    budgets,
+    cards,
+    holding,
+    messages,
+    organisation,
+    receipts,
+    rows,
+)
 from missioncontrol.decisions.models import Intervention, LetGo
 from missioncontrol.errors import ActionUnavailable
 from missioncontrol.runs import journal
@@ -22,9 +31,11 @@ SHARED = ("budgets", "day_extra")
 
 
 def ceilings_at(owner: Run, scope: str) -> dict[str, Any]:
-    """Return what an answer to a budget's card may move: a run's own ceilings, or a project's."""
+    """Return what an answer to a budget's card may move: a run's, a project's or all projects'."""
     if scope in {"run", TREE}:
         return {"run": str(owner.id), "budget": owner.budget}
+    if scope == ORGANISATION:
+        return {ORGANISATION: organisation.extra()}
     return {name: getattr(owner.project, name) for name in SHARED}
 
 
@@ -58,7 +69,7 @@ def _lower(
 ) -> budgets.Raised | None:
     """Put ceilings back where they were, unless somebody has moved them since."""
     owner = tx.run(UUID(before["run"])) if "run" in before else run
-    scope = "run" if "run" in before else "project"
+    scope = next((one for one in ("run", ORGANISATION) if one in before), "project")
     if ceilings_at(owner, scope) != after:
         raise ActionUnavailable("The budget was changed since; set it in Settings.")
     if scope == "run":
@@ -66,6 +77,9 @@ def _lower(
         owner.budget = before["budget"]
         budgets.own_moved(tx, owner, by=by)
         return _figures(stood, ceilings_of(owner))
+    if scope == ORGANISATION:
+        organisation.set_extra(tx, before[ORGANISATION], by=by)
+        return None  # the projects' own rows say it
     project = run.project
     for name in [name for name in SHARED if before[name] != after[name]]:
         setattr(project, name, before[name])

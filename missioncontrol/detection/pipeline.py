@@ -144,7 +144,7 @@ def _judge(
         receipts.confirm(tx, run)  # what is new since the answer shows that the agent acted on it
     counting.count(tx, run, seen.row, seen.turn, batch.cost_totals)
     assessment = _observe(run, cached, seen, batch, at=tx.at)
-    if run.project.budgets or run.lineage:
+    if run.project.budgets or run.lineage or run.project.organisation_budget:
         assessment = budgets.weigh_shared(
             run,
             assessment,

@@ -59,7 +59,9 @@ def nearing(
     spent, most = ceiling["spent"], ceiling["ceiling"]
     name = {"agent": str(ceiling["whose"])}.get(scope, run_name)
     whose = t.shared.get(scope, "{name}").format(name=name)
-    used = t.used.format(spent=t.amount(spent, unit), ceiling=t.amount(most, unit))
+    used = (t.used if spent else t.of_all_projects).format(
+        spent=spent and t.amount(spent, unit), ceiling=t.amount(most, unit)
+    )
     burns = scope == "run" and bool(burn_usd_per_hour)
     rate = f", {_an_hour(burn_usd_per_hour, t)}" if burns else ""
     left = _time_left(spent, most, burn_usd_per_hour, t) if unit == "usd" and burns else ""

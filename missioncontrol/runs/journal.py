@@ -20,12 +20,12 @@ from typing import Any, TypeVar, cast
 from uuid import UUID
 
 from django.db import DEFAULT_DB_ALIAS, connection, connections, transaction
-from django.db.models import AutoField
+from django.db.models import AutoField, Subquery
 from pydantic import TypeAdapter
 
 from guard.wire import Mode
 from missioncontrol import broadcast
-from missioncontrol.accounts.models import Project
+from missioncontrol.accounts.models import Installation, Project
 from missioncontrol.columns import new_row, writer
 from missioncontrol.compiled import CompiledQuery
 from missioncontrol.errors import NotFound
@@ -342,7 +342,14 @@ _LOCKED = CompiledQuery(
     )
 )
 _HOLDS = CompiledQuery(lambda ids: Hold.objects.filter(run_id__in=ids))
-_PROJECTS = CompiledQuery(lambda ids: Project.objects.filter(pk__in=ids))
+_INSTALLATION = Installation.objects.filter(pk=Installation.ONLY)
+_PROJECTS = CompiledQuery(
+    # Read with the project: a verdict asks nothing more, whether or not there is a ceiling.
+    lambda ids: Project.objects.filter(pk__in=ids).annotate(  # type: ignore[no-redef]
+        organisation_budget=Subquery(_INSTALLATION.values("day_budget")),
+        organisation_extra=Subquery(_INSTALLATION.values("day_extra")),
+    )
+)
 
 
 def should_yield() -> bool:

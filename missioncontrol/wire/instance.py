@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import Literal
 from uuid import UUID
 
@@ -69,6 +70,19 @@ class LimitsRow:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class OrganisationBudget:
+    """What all projects together may spend a day, and what they did today."""
+
+    day_usd: Decimal | None
+    """None: there is no ceiling."""
+    extra_usd: Decimal
+    """Allowed on top of it, today only."""
+    spent_usd: Decimal
+    day: str
+    """Today in UTC."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class InstanceRow:
     version: str
     python: str
@@ -95,3 +109,4 @@ class InstanceRow:
     unindexed: int
     """Runs with words that cannot be found yet."""
     limits: LimitsRow
+    budget: OrganisationBudget

@@ -55,12 +55,13 @@ describe("answersOf", () => {
   });
 
   it("says for whom a ceiling is raised", () => {
-    const second = (scope: "run" | "agent" | "project" | "day" | null) =>
+    const second = (scope: "run" | "agent" | "project" | "day" | "organisation" | null) =>
       answersOf({ ...budget, evidence: { ...budget.evidence, scope } }, "")[0]?.second;
 
     expect([second(null), second("run")]).toEqual(Array(2).fill("raises the budget and continues"));
     expect([second("agent"), second("project")]).toEqual(Array(2).fill("for all runs it pauses"));
     expect(second("day")).toBe("for all runs, today only");
+    expect(second("organisation")).toBe("for all projects, today only");
   });
 
   it("says when a text reaches an agent that goes on", () => {

@@ -132,9 +132,10 @@ function secondOf(
   }
 }
 
-/** A ceiling that runs share is raised for all of them; a day's, for that day. */
+/** A ceiling that runs share is raised for all of them; a day's and the organisation's, for that day. */
 function raises({ scope }: Evidence): string {
   if (scope === "day") return t.second.today;
+  if (scope === "organisation") return t.second.everywhere;
   return scope === null || scope === "run" ? t.second.ceiling : t.second.shared;
 }
 

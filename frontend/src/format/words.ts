@@ -359,6 +359,7 @@ export function ofBudget(
   amount: string,
 ): string {
   if (scope === "day") return t.ofToday(amount);
+  if (scope === "organisation") return t.ofOrganisation(amount);
   if (scope === "project") return t.ofProject(amount);
   if (scope === "tree") return t.ofTree(amount);
   return whose ? t.ofAgent(agentName(whose), amount) : t.ofIts(amount);

@@ -23,6 +23,10 @@ describe("the guard's sentences", () => {
     ],
     ["It has spent $5.10 of $5.00.", "Er hat 5,10\u00a0$ von 5,00\u00a0$ verbraucht."],
     [
+      "The organisation's budget of $100.00 for today is reached.",
+      "Das heutige Budget der Organisation von 100,00\u00a0$ ist erreicht.",
+    ],
+    [
       "The same failure came back 3 times: KeyError: 'a'",
       "Derselbe Fehler kam 3\u2011mal: KeyError: 'a'",
     ],

@@ -796,6 +796,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/instance/budget/": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        /** @description Set or remove what all projects together may spend a day; owners only. */
+        patch: operations["instance_budget"];
+        trace?: never;
+    };
     "/api/v1/keys/": {
         parameters: {
             query?: never;
@@ -2702,7 +2719,7 @@ export interface components {
              * @default run
              * @enum {string}
              */
-            scope: "run" | "tree" | "agent" | "project" | "day";
+            scope: "run" | "tree" | "agent" | "project" | "day" | "organisation";
             /** Seq */
             seq: number;
             /**
@@ -2745,7 +2762,7 @@ export interface components {
              * Scope
              * @enum {string}
              */
-            scope: "run" | "tree" | "agent" | "project" | "day";
+            scope: "run" | "tree" | "agent" | "project" | "day" | "organisation";
             /** Share */
             share: number;
             /** Spent */
@@ -2799,7 +2816,7 @@ export interface components {
              * Scope
              * @default null
              */
-            scope: ("run" | "tree" | "agent" | "project" | "day") | null;
+            scope: ("run" | "tree" | "agent" | "project" | "day" | "organisation") | null;
             /** Similarity */
             similarity: number | null;
             /** Spent */
@@ -3271,6 +3288,14 @@ export interface components {
             total_usd: string;
             /** Unpriced Calls */
             unpriced_calls: number;
+        };
+        /**
+         * DayBudget
+         * @description Dollars that all projects may spend a day, in UTC; null: as many as they like.
+         */
+        DayBudget: {
+            /** Day Usd */
+            day_usd: number | string | null;
         };
         /** DecisionOpened */
         DecisionOpened: {
@@ -4056,6 +4081,7 @@ export interface components {
         };
         /** InstanceRow */
         InstanceRow: {
+            budget: components["schemas"]["OrganisationBudget"];
             /** Data Dir */
             data_dir: string;
             /** Database Bytes */
@@ -5319,6 +5345,20 @@ export interface components {
              * @default []
              */
             workspace: string[];
+        };
+        /**
+         * OrganisationBudget
+         * @description What all projects together may spend a day, and what they did today.
+         */
+        OrganisationBudget: {
+            /** Day */
+            day: string;
+            /** Day Usd */
+            day_usd: string | null;
+            /** Extra Usd */
+            extra_usd: string;
+            /** Spent Usd */
+            spent_usd: string;
         };
         /**
          * PairingRow
@@ -9314,6 +9354,37 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["InstanceRow"];
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    instance_budget: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["DayBudget"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OrganisationBudget"];
                 };
             };
             default: {

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import platform
 import shutil
+from dataclasses import dataclass
+from decimal import Decimal
 from importlib.metadata import version
 from pathlib import Path
 from sqlite3 import sqlite_version
@@ -18,16 +20,18 @@ from rest_framework.views import APIView
 
 from missioncontrol.api import auth
 from missioncontrol.api.limit_use import limits_row
-from missioncontrol.api.rest import json_response
+from missioncontrol.api.rest import json_response, read_body
 from missioncontrol.api.schema import described
 from missioncontrol.api.views import operator
 from missioncontrol.celery import app
+from missioncontrol.clock import now
+from missioncontrol.decisions import organisation
 from missioncontrol.decisions.totals import count_everything
 from missioncontrol.errors import Forbidden
 from missioncontrol.history.catching_up import lag
 from missioncontrol.notify import vapid
 from missioncontrol.runs.models import JournalRow
-from missioncontrol.wire.instance import InstanceRow, PartRow
+from missioncontrol.wire.instance import InstanceRow, OrganisationBudget, PartRow
 
 
 class Instance(APIView):
@@ -61,8 +65,31 @@ class Instance(APIView):
                 unindexed=lag(),
                 keep_deliveries_days=keep.days if keep else None,
                 limits=limits_row(projects=owned),
+                budget=organisation.day_budget(at=now()),
             )
         )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DayBudget:
+    """Dollars that all projects may spend a day, in UTC; null: as many as they like."""
+
+    day_usd: Decimal | None
+
+
+class InstanceBudget(APIView):
+    permission_classes = [auth.IsPerson]
+
+    @described("instance_budget", takes=DayBudget, returns=OrganisationBudget)
+    def patch(self, request: Request) -> HttpResponse:
+        """Set or remove what all projects together may spend a day; owners only."""
+        asked = read_body(request, DayBudget)
+        auth.check_by_hand(request)
+        if not auth.owned_projects(request):
+            raise Forbidden("Only who owns a project sets what all of them may spend.")
+        auth.check_recent(request)
+        organisation.set_day_budget(asked.day_usd, by=auth.name_of(request), at=now())
+        return json_response(organisation.day_budget(at=now()))
 
 
 def _database() -> PartRow:

@@ -86,6 +86,8 @@ class Texts:
     is_at: str
     shared: Mapping[str, str]
     """What nears its end, where that is no one run or agent."""
+    of_all_projects: str
+    """The organisation's ceiling, without what is used of it."""
 
     # bodies
     still_running: str

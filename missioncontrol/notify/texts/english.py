@@ -89,7 +89,13 @@ ENGLISH = Texts(
     is_over_budget="{name} is over budget",
     is_asking="{name} asks you",
     is_at="{name} is at {share}",
-    shared={"tree": "{name} and its tree", "day": "Day", "project": "Project"},
+    shared={
+        "tree": "{name} and its tree",
+        "day": "Day",
+        "project": "Project",
+        "organisation": "The organisation",
+    },
+    of_all_projects="{ceiling} a day for all projects",
     still_running="Still running, {rate}.",
     held_at={
         "run": "Paused at its run budget.",
@@ -97,6 +103,7 @@ ENGLISH = Texts(
         "tree": "Paused at its tree budget.",
         "project": "Paused at its project budget.",
         "day": "Paused at its daily budget.",
+        "organisation": "Paused at the organisation's daily budget.",
     },
     fix='Fix: "{fix}"',
     an_hour="{usd}/h",

@@ -102,7 +102,13 @@ GERMAN = Texts(
     is_over_budget="{name} über Budget",
     is_asking="{name} fragt Sie",
     is_at="{name} bei {share}",
-    shared={"tree": "{name} mit Baum", "day": "Tag", "project": "Projekt"},
+    shared={
+        "tree": "{name} mit Baum",
+        "day": "Tag",
+        "project": "Projekt",
+        "organisation": "Organisation",
+    },
+    of_all_projects="{ceiling} am Tag für alle Projekte",
     still_running="Läuft weiter, {rate}.",
     held_at={
         "run": "Am Budget des Laufs angehalten.",
@@ -110,6 +116,7 @@ GERMAN = Texts(
         "tree": "Am Budget des Laufbaums angehalten.",
         "project": "Am Budget des Projekts angehalten.",
         "day": "Am Tagesbudget angehalten.",
+        "organisation": "Am Tagesbudget der Organisation angehalten.",
     },
     fix="Korrektur: „{fix}“",
     an_hour="{usd}/h",

@@ -144,6 +144,14 @@ SENTENCES: tuple[tuple[str, str], ...] = (
         "Er hat {usd_spent} von {usd_of} verbraucht.",
     ),
     (
+        r"The organisation's budget of \$(?P<usd_of>[\d.]+) for today is reached\.",
+        "Das heutige Budget der Organisation von {usd_of} ist erreicht.",
+    ),
+    (
+        r"The organisation's budget of \$(?P<usd_of>[\d.]+) for today is nearly used up\.",
+        "Das heutige Budget der Organisation von {usd_of} ist fast verbraucht.",
+    ),
+    (
         r"It has used (?P<part>\d+)% of its budget\.",
         "Er hat {part} % seines Budgets verbraucht.",
     ),

@@ -223,6 +223,7 @@ def test_a_token_changes_nothing_about_how_its_person_signs_in(owner):
         ("POST", "account/passkeys/begin/", {}),
         ("POST", "account/recovery-codes/", {}),
         ("PATCH", "devices/reach/", {"is_open": True}),
+        ("PATCH", "instance/budget/", {"day_usd": "100"}),
     ],
 )
 def test_who_signed_in_a_while_ago_proves_it_is_them_first(

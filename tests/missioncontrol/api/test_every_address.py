@@ -66,6 +66,7 @@ BODIES = {
     "keys/": {"name": "k", "project": "{project_id}"},
     "me/": {"name": "Zoe"},
     "devices/reach/": {"is_open": True},
+    "instance/budget/": {"day_usd": "100"},
     "account/password/": {"password": "correct horse battery staple"},
     "account/app/": {"code": "000000"},
     "account/passkeys/": {"name": "p", "credential": {}},

@@ -90,7 +90,12 @@ OWNERS = {
     ("patch", "channels/<uuid:channel_id>/"),
     ("delete", "channels/<uuid:channel_id>/"),
 }
-MACHINES = {("post", "demo/"), ("delete", "demo/"), ("patch", "devices/reach/")}
+MACHINES = {
+    ("post", "demo/"),
+    ("delete", "demo/"),
+    ("patch", "devices/reach/"),
+    ("patch", "instance/budget/"),
+}
 """Of the machine: for whoever owns a project, archived or not."""
 AGENTS = {
     ("post", "runs/"),

@@ -1,4 +1,4 @@
-"""Project, runs in id order, allowlist entries, counters: no two wait for each other."""
+"""Installation, projects, runs in id order, allowlist entries, counters: none waits for another."""
 
 import functools
 import threading
@@ -11,7 +11,7 @@ from django.db import connection, connections, transaction
 from guard.turn import Usage
 from missioncontrol.costs import linking
 from missioncontrol.costs.models import Spend
-from missioncontrol.decisions import interventions
+from missioncontrol.decisions import interventions, organisation
 from missioncontrol.decisions.allowlist import HitTotals
 from missioncontrol.decisions.models import AllowlistEntry
 from missioncontrol.decisions.taps import Amount, Tap
@@ -178,3 +178,73 @@ def test_a_tree_counts_every_cent_while_its_runs_are_judged_linked_and_its_ceili
 
     total = Spend.objects.get(scope="tree", name=str(root.id))
     assert total.usd == Decimal("0.01") * ROUNDS * (len(children) * 2 + 1)
+
+
+def test_two_projects_spend_while_all_their_ceilings_are_set_and_every_cent_counts():
+    projects = [a_project(budgets={"day": {"usd": "1000"}}) for _ in range(2)]
+    halves = [[a_run(project) for _ in range(4)] for project in projects]
+
+    def work(runs):
+        for number in range(ROUNDS):
+            for run in runs:
+                put(run, a_call(f"cat {number}", cost_usd=Decimal("0.01")))
+            pipeline.detect([run.id for run in runs], at=NOON)
+
+    def change_all():
+        for number in range(ROUNDS):
+            organisation.set_day_budget(Decimal(1000 + number), by="ana", at=NOON)
+
+    def change_one():
+        for number in range(ROUNDS):
+            given = {"day": {"usd": str(1000 + number)}}
+            change_project(projects[1].id, {"budgets": given}, by="ana", at=NOON)
+
+    together(lambda: work(halves[0]), lambda: work(halves[1][::-1]), change_all, change_one)
+
+    assert organisation.day_budget(at=NOON).spent_usd == Decimal("1.20")
+
+
+def test_two_projects_that_reach_it_together_are_both_held_at_the_next_turn():
+    for _ in range(ROUNDS):
+        Spend.objects.all().delete()
+        organisation.set_day_budget(Decimal(10), by="ana", at=NOON)
+        runs = [a_run(a_project()) for _ in range(2)]
+
+        def spend(run):
+            report(run, a_call("ls", cost_usd=Decimal(5)))
+
+        together(*[functools.partial(spend, run) for run in runs])
+
+        held = [report(run, a_call("pwd")).status for run in runs]
+        assert held == ["holding", "holding"]
+
+
+def test_taps_in_two_projects_raise_the_ceiling_of_all_one_after_the_other():
+    for _ in range(ROUNDS):
+        Spend.objects.all().delete()
+        organisation.set_day_budget(None, by="ana", at=NOON)
+        organisation.set_day_budget(Decimal(2), by="ana", at=NOON)
+        before = organisation.day_budget(at=NOON)
+        runs = [a_run(a_project()) for _ in range(2)]
+        more = before.extra_usd + 2
+        runs = [report(run, a_call("ls", cost_usd=more)) for run in runs]
+        done = []
+
+        def tap(run, done=done):
+            said = Tap(
+                key=f"more-{run.id}",
+                action="allow_budget",
+                version=run.version,
+                decision=run.open_decision,
+                amount=Amount(usd=Decimal(100)),
+            )
+            try:
+                interventions.intervene(run.id, said, projects=[run.project_id], by="ana", at=NOON)
+            except StaleRun:
+                return
+            done.append(run.id)
+
+        together(*[functools.partial(tap, run) for run in runs])
+
+        raised = organisation.day_budget(at=NOON).extra_usd - before.extra_usd
+        assert raised >= 100 * len(done) > 0

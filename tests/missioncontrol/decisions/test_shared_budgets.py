@@ -359,6 +359,7 @@ def test_what_runs_share_is_counted_even_before_somebody_sets_a_ceiling():
     assert totals == {
         ("project", ""): spent,
         ("day", "2026-11-21"): spent,
+        ("organisation", "2026-11-21"): spent,
         ("agent", "coder"): spent,
     }
 

@@ -90,6 +90,10 @@ def test_every_sentence_fills_only_what_its_pattern_finds():
             "Er durchlief dieselben 3 Schritte 2,5-mal und kam heraus, wo er begann.",
         ),
         ("It has spent $5.10 of $5.00.", "Er hat 5,10\u00a0$ von 5,00\u00a0$ verbraucht."),
+        (
+            "The organisation's budget of $100.00 for today is reached.",
+            "Das heutige Budget der Organisation von 100,00\u00a0$ ist erreicht.",
+        ),
         ("A judge's own words.", "A judge's own words."),
         (
             'It said "{n}" again and again in one message.',

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
+
 import pytest
 
+from missioncontrol.decisions import organisation
 from missioncontrol.notify import content, wording
 from missioncontrol.notify.models import Delivery, Notice
 from missioncontrol.notify.texts import CATALOGUES, texts_in
-from tests.build import a_call, a_project, a_run, after, report
+from tests.build import NOON, a_call, a_project, a_run, after, report
 from tests.missioncontrol.notify.build import a_channel
 
 pytestmark = pytest.mark.django_db
@@ -65,6 +68,19 @@ def test_a_shared_ceiling_is_told_once_whoever_comes_near():
     (said,) = told()
     assert isinstance(said, content.Told)
     assert (said.title, said.path) == ("Day is at 85%", "/costs")
+
+
+def test_that_the_organisations_nears_its_end_is_told_without_the_sum():
+    organisation.set_day_budget(Decimal(10), by="ana", at=NOON)
+    project = a_project()
+    a_channel(project)
+
+    report(a_run(project), a_call("ls", cost_usd="8.70"))
+
+    (said,) = told()
+    assert isinstance(said, content.Told)
+    assert said.title == "The organisation is at 80%"
+    assert said.body == "$10.00 a day for all projects."
 
 
 @pytest.mark.parametrize("language", CATALOGUES)

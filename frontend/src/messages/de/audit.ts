@@ -150,6 +150,8 @@ const texts: typeof en = {
     project: "alle Läufe",
     day: "ein Tag",
     today: "heute zusätzlich",
+    organisation: "alle Projekte, ein Tag",
+    organisationToday: "alle Projekte, heute zusätzlich",
     agents: "Agent",
   },
   things: {

@@ -21,6 +21,7 @@ const texts: typeof en = {
     skipped: "Aufruf entfällt, der Agent liest den Text",
     reads: (when) => `der Agent liest das ${when}`,
     today: "für alle Läufe, nur heute",
+    everywhere: "für alle Projekte, nur heute",
     ceiling: "erhöht das Budget, läuft weiter",
     shared: "für alle betroffenen Läufe",
     ends: "beendet den Lauf",
@@ -72,6 +73,8 @@ const texts: typeof en = {
   heldBeforeItRan: "vor der Ausführung angehalten",
   facts: {
     spent: "Verbraucht",
+    reached: "Erreicht",
+    all: "alles",
     turns: "Schritte",
     cost: "Kosten",
     inTheLoop: "In der Schleife",

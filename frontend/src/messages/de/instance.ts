@@ -40,6 +40,15 @@ const texts: typeof en = {
     local:
       "Diese Adresse erreicht von außen niemand: Apples Push-Dienst lehnt Pushes ab, die sie nennen. VAPID_SUBJECT auf eine andere setzen.",
   },
+  budget: "Tagesbudget aller Projekte",
+  budgetHint:
+    "Dollar für alle Projekte zusammen; ein Tag beginnt um Mitternacht UTC. Ist es erreicht, halten Agenten in jedem Projekt an und fragen.",
+  noBudget: (spent) => `Keines gesetzt. Heute ${spent} verbraucht.`,
+  spentOf: (spent, budget) => `${spent} von ${budget} heute verbraucht`,
+  extra: (amount) => `plus ${amount}, für heute erlaubt`,
+  dollars: "Dollar am Tag",
+  setBudget: "Budget setzen",
+  removeBudget: "Budget entfernen",
   limits: "Grenzen",
   limitKinds: {
     runs: "Läufe öffnen",

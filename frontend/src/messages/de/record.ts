@@ -136,6 +136,14 @@ const SENTENCES: readonly (readonly [RegExp, Says])[] = (
       (spent, of) => `Er hat ${dollars(spent)} von ${dollars(of)} verbraucht.`,
     ],
     [
+      "The organisation's budget of \\$([\\d.]+) for today is reached\\.",
+      (of) => `Das heutige Budget der Organisation von ${dollars(of)} ist erreicht.`,
+    ],
+    [
+      "The organisation's budget of \\$([\\d.]+) for today is nearly used up\\.",
+      (of) => `Das heutige Budget der Organisation von ${dollars(of)} ist fast verbraucht.`,
+    ],
+    [
       "It has used (\\d+)% of its budget\\.",
       (part) => `Er hat ${part}\u00a0% seines Budgets verbraucht.`,
     ],

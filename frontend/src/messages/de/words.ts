@@ -103,6 +103,7 @@ const texts: typeof en = {
   messaged: "hat geschrieben",
   of: (amount) => `von ${amount}`,
   ofToday: (amount) => `von heute ${amount}`,
+  ofOrganisation: (amount) => `von heute ${amount} der Organisation`,
   ofProject: (amount) => `von ${amount} des Projekts`,
   ofTree: (amount) => `von ${amount} des Laufbaums`,
   ofIts: (amount) => `von ${amount}`,

@@ -104,6 +104,8 @@ const texts = {
     project: "all runs",
     day: "a day",
     today: "added today",
+    organisation: "all projects, a day",
+    organisationToday: "all projects, added today",
     agents: "agent",
   },
   things: {

@@ -21,6 +21,7 @@ const texts = {
     skipped: "skips the call; the agent reads this",
     reads: (when: string) => `the agent reads it ${when}`,
     today: "for all runs, today only",
+    everywhere: "for all projects, today only",
     ceiling: "raises the budget and continues",
     shared: "for all runs it pauses",
     ends: "ends the run",
@@ -71,6 +72,8 @@ const texts = {
   heldBeforeItRan: "paused before it ran",
   facts: {
     spent: "Spent",
+    reached: "Reached",
+    all: "all",
     turns: "Turns",
     cost: "Cost",
     inTheLoop: "In the loop",

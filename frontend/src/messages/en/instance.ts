@@ -40,6 +40,15 @@ const texts = {
     local:
       "Nobody outside can reach this address: Apple's push service refuses pushes that name it. Set VAPID_SUBJECT to another.",
   },
+  budget: "Daily budget of all projects",
+  budgetHint:
+    "Dollars for all projects together; a day begins at midnight UTC. Where it is reached, agents pause and ask, in every project.",
+  noBudget: (spent: string) => `None set. ${spent} spent today.`,
+  spentOf: (spent: string, budget: string) => `${spent} of ${budget} spent today`,
+  extra: (amount: string) => `plus ${amount} allowed for today`,
+  dollars: "Dollars a day",
+  setBudget: "Set budget",
+  removeBudget: "Remove budget",
   limits: "Limits",
   limitKinds: {
     runs: "Opening runs",

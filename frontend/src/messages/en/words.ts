@@ -100,6 +100,7 @@ const texts = {
   /** Whose ceiling: each stands before an amount. */
   of: (amount: string) => `of ${amount}`,
   ofToday: (amount: string) => `of today's ${amount}`,
+  ofOrganisation: (amount: string) => `of the organisation's ${amount} today`,
   ofProject: (amount: string) => `of the project's ${amount}`,
   ofTree: (amount: string) => `of the run tree's ${amount}`,
   ofIts: (amount: string) => `of its ${amount}`,

@@ -65,6 +65,20 @@ it.each([
     "changed budget: all runs none → 8 calls",
   ],
   [
+    "policy.changed",
+    { what: "organisation_budget", before: {}, after: { usd: "100" } },
+    "changed budget: all projects, a day none → $100.00",
+  ],
+  [
+    "policy.changed",
+    {
+      what: "organisation_extra",
+      before: {},
+      after: { day: "2026-11-21", more: { usd: "5" } },
+    },
+    "changed budget: all projects, added today none → $5.00",
+  ],
+  [
     "audit.amended",
     { change: "erased", reason: "the customer asked" },
     "erased the content of a run: the customer asked",

@@ -70,7 +70,7 @@ export function isEcho(row: AuditRow): boolean {
   return row.type === "run.moved" && row.payload?.reason === "budget changed";
 }
 
-const BUDGETS = ["budget", "budgets", "day_extra"];
+const BUDGETS = ["budget", "budgets", "day_extra", "organisation_budget", "organisation_extra"];
 
 function raisedFigures(raised: unknown): string {
   const pairs = Object.entries(inside(raised)).map(([unit, values]) =>
@@ -107,6 +107,9 @@ function ceilings(what: string, value: unknown): Map<string, unknown> {
   };
   if (what === "budget") walk(`${t.scopes.run}/`, value);
   else if (what === "day_extra") walk(`${t.scopes.today}/`, inside(value).more);
+  else if (what === "organisation_budget") walk(`${t.scopes.organisation}/`, value);
+  else if (what === "organisation_extra")
+    walk(`${t.scopes.organisationToday}/`, inside(value).more);
   else
     for (const [scope, part] of Object.entries(inside(value)))
       walk(`${SCOPES.get(scope)?.() ?? scope}/`, part);

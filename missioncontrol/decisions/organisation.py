@@ -1,0 +1,118 @@
+"""The ceiling of all projects together: dollars a day, in UTC.
+
+Locks: the installation's row, then every project's in id order (each one's chain tells of
+the change), then live runs in id order. Nobody else locks more than one project.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from datetime import datetime
+from decimal import ROUND_UP, Decimal
+from typing import Any
+
+from django.db import transaction
+
+from guard.budget import Budget
+from missioncontrol.accounts.models import Installation, Project
+from missioncontrol.costs.spending import ORGANISATION, Spending, spent_everywhere, utc_day
+from missioncontrol.decisions import budgets
+from missioncontrol.errors import InvalidRequest
+from missioncontrol.runs import journal
+from missioncontrol.runs.journal import RunTransaction
+from missioncontrol.runs.models import Run
+from missioncontrol.sqlite.write_lock import going_ahead
+from missioncontrol.wire.instance import OrganisationBudget
+
+
+@contextmanager
+def holding(*, ahead: bool = False) -> Iterator[Installation]:
+    """Lock the installation's row and those of all projects; runs are locked after them."""
+    with going_ahead(ahead), transaction.atomic():
+        Installation.objects.get_or_create(pk=Installation.ONLY)
+        installation = Installation.objects.select_for_update().get(pk=Installation.ONLY)
+        list(Project.objects.select_for_update(no_key=True).order_by("pk"))
+        yield installation
+
+
+def day_budget(*, at: datetime) -> OrganisationBudget:
+    """Return the ceiling and what all projects used of it today; for owners."""
+    known = Installation.objects.filter(pk=Installation.ONLY).first() or Installation()
+    day = utc_day(at)
+    more = known.day_extra["more"]["usd"] if known.day_extra.get("day") == day else 0
+    return OrganisationBudget(
+        day_usd=Decimal(known.day_budget["usd"]) if known.day_budget else None,
+        extra_usd=Decimal(more),
+        spent_usd=spent_everywhere(day),
+        day=day,
+    )
+
+
+def set_day_budget(usd: Decimal | None, *, by: str, at: datetime) -> None:
+    """Set what all projects may spend a day, None: there is no ceiling; what is used counts.
+
+    Each project's chain says so, live runs are told, and what the old one held goes on.
+
+    Raises:
+        PolicyInvalid: it is out of bounds.
+    """
+    after = {} if usd is None else {"usd": str(usd)}
+    Budget.from_mapping(after, path="day")
+    with holding(ahead=True) as installation:
+        if installation.day_budget == after:
+            return
+        before, installation.day_budget = installation.day_budget, after
+        installation.save(update_fields=["day_budget"])
+        _record("organisation_budget", before, after, by=by, at=at)
+        with journal.writing(budgets.live_runs(), at=at) as tx:
+            budgets.ceilings_moved(tx, by=by)
+
+
+def raise_today(
+    tx: RunTransaction, run: Run, day: str, more: Mapping[str, Any], *, by: str
+) -> None:
+    """Raise the ceiling for one day; `holding` it. A day that is over is not raised.
+
+    Raises:
+        InvalidRequest: there is no such ceiling.
+        PolicyInvalid: the raised one would be out of bounds.
+    """
+    if day != utc_day(tx.at):
+        return
+    project = run.project
+    ceilings = budgets.ceilings_in(project, ORGANISATION, day, at=tx.at)
+    if ceilings is None or ceilings.usd is None or set(more) != {"usd"}:
+        raise InvalidRequest("amount: all projects share a ceiling of dollars only.")
+    step, spent = (
+        Decimal(str(more["usd"])),
+        Spending([run], at=tx.at).spent(project, ORGANISATION, day),
+    )
+    raised = ceilings.usd + step
+    if raised <= spent.usd:  # to the dollar: the new ceiling must not tell the sum
+        raised = (spent.usd + step).quantize(Decimal(1), rounding=ROUND_UP)
+    Budget.from_mapping({"usd": str(raised)}, path="day")
+    over = raised - Decimal((project.organisation_budget or {})["usd"])
+    set_extra(tx, {"day": day, "more": {"usd": str(over)}}, by=by)
+
+
+def extra() -> dict[str, Any]:
+    """Return what is allowed on top, and on which day."""
+    kept: dict[str, Any] = Installation.objects.get(pk=Installation.ONLY).day_extra
+    return kept
+
+
+def set_extra(tx: RunTransaction, after: dict[str, Any], *, by: str) -> None:
+    """Have so much allowed on top for a day; `tx` has every live run, `holding` is around it."""
+    before = extra()
+    Installation.objects.filter(pk=Installation.ONLY).update(day_extra=after)
+    _record("organisation_extra", before, after, by=by, at=tx.at)
+    for run in tx.runs.values():
+        run.project.organisation_extra = after
+    budgets.ceilings_moved(tx, by=by)
+
+
+def _record(what: str, before: Any, after: Any, *, by: str, at: datetime) -> None:
+    """Tell it in the chain of every project: it concerns them all."""
+    for project in Project.objects.order_by("pk").values_list("pk", flat=True):
+        journal.record_change(project, what, before, after, by=by, at=at)

@@ -1,0 +1,68 @@
+"""A budget of all projects: an owner sets it, a run is held at it, one tap lets all go on."""
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.contract.conversation import a_turn
+from tests.e2e.screens import FITS
+from tests.e2e.stuck import answer_all
+from tests.installations import wait_for
+
+pytestmark = pytest.mark.screens
+
+
+@pytest.fixture
+def settings(open_page, person):
+    """The page of the installation; what is set there is removed at the end."""
+    page = open_page("/settings/instance")
+    yield page
+    page.goto(page.url)
+    page.get_by_role("button", name="Check again").wait_for()
+    remove = page.get_by_role("button", name="Remove budget")
+    if remove.count():
+        remove.click()
+        expect(remove).to_have_count(0)
+    answer_all(person)
+
+
+def set_to(page, dollars):
+    page.get_by_label("Dollars a day").fill(dollars)
+    page.get_by_role("button", name="Set budget").click()
+
+
+def test_an_owner_sets_and_removes_it(settings):
+    expect(settings.get_by_text("None set.")).to_be_visible()
+
+    set_to(settings, "90000")
+    expect(settings.get_by_text("of $90,000 spent today")).to_be_visible()
+
+    settings.get_by_role("button", name="Remove budget").click()
+    expect(settings.get_by_text("None set.")).to_be_visible()
+
+
+def test_what_is_no_budget_is_refused_in_words(settings):
+    set_to(settings, "0")
+
+    expect(settings.get_by_role("alert")).to_be_visible()
+    assert settings.evaluate(FITS)
+
+
+def test_a_run_is_held_at_it_and_goes_on_for_today_by_one_tap(settings, open_page, agent, person):
+    run = agent.open_run(name="everybodys")
+    agent.post_turns(run, a_turn(cost_usd="1.00"), wait=60)
+    set_to(settings, "0.50")
+    expect(settings.get_by_text("of $0.50 spent today")).to_be_visible()
+    agent.post_turns(run, a_turn(cost_usd="0.01"), wait=60)
+    card = wait_for(lambda: person.card_of(run))
+
+    page = open_page(f"/runs/{run}")
+    expect(
+        page.get_by_text("The organisation's budget of $0.50 for today is reached.").first
+    ).to_be_visible()
+    expect(page.get_by_text("for all projects, today only").first).to_be_visible()
+    page.get_by_role("button", name="Allow $0.25 more").first.click()
+
+    wait_for(lambda: person.get(f"/api/v1/runs/{run}/")["status"] == "running")
+    settings.get_by_role("button", name="Check again").click()
+    expect(settings.get_by_text("allowed for today")).to_be_visible()
+    assert card["evidence"]["spent"] is None

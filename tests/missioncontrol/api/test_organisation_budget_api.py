@@ -1,0 +1,86 @@
+"""The ceiling of all projects by REST: owners set it, and alone see the sum."""
+
+import pytest
+
+from missioncontrol.ids import new_id
+from missioncontrol.runs.models import JournalRow
+from tests.build import a_call, a_project, a_run, report
+
+pytestmark = pytest.mark.django_db
+
+
+def allow(client, dollars):
+    return client.patch("/api/v1/instance/budget/", {"day_usd": dollars}, format="json")
+
+
+def test_an_owner_sets_it_and_sees_the_sum_of_all_projects(as_person, owner, project):
+    client = as_person(owner)
+    told = allow(client, "100.50").json()
+    assert (told["day_usd"], told["extra_usd"], told["spent_usd"]) == ("100.50", "0", "0")
+
+    told = client.get("/api/v1/instance/").json()["budget"]
+    assert told["day_usd"] == "100.50"
+
+
+def test_an_owner_removes_it(as_person, owner, project):
+    client = as_person(owner)
+    allow(client, "100")
+
+    assert allow(client, None).json()["day_usd"] is None
+
+
+@pytest.mark.parametrize("role", ["operator", "viewer"])
+def test_nobody_else_sets_it_or_sees_the_sum(role, as_person, request, owner, project):
+    client = as_person(request.getfixturevalue(role))
+
+    assert allow(client, "100").status_code == 403
+    assert client.get("/api/v1/instance/").status_code == 403
+
+
+@pytest.mark.parametrize("dollars", ["0", "-5", "NaN", "1e20", "much"])
+def test_what_is_no_ceiling_is_refused(dollars, as_person, owner, project):
+    refused = allow(as_person(owner), dollars)
+
+    assert refused.status_code == 400
+    assert as_person(owner).get("/api/v1/instance/").json()["budget"]["day_usd"] is None
+
+
+def test_the_records_of_all_projects_tell_who_set_it(as_person, owner, project):
+    other = a_project("elsewhere")
+
+    allow(as_person(owner), "100")
+
+    rows = JournalRow.objects.filter(type="policy.changed", payload__contains="organisation_budget")
+    assert {row.project_id for row in rows} == {project.id, other.id}
+    assert {row.by for row in rows} == {"ana"}
+
+
+def test_a_member_is_told_the_ceiling_and_not_what_other_projects_spent(
+    as_person, owner, operator, project
+):
+    allow(as_person(owner), "10")
+    report(a_run(a_project("elsewhere")), a_call("ls", cost_usd="9.87"))
+    run = report(a_run(project), a_call("ls", cost_usd="1"))
+
+    client = as_person(operator)
+    shown = client.get(f"/api/v1/runs/{run.id}/").content + client.get("/api/v1/decisions/").content
+    shown += client.get(f"/api/v1/audit/?project={project.id}").content
+
+    assert b"budget of $10.00 for today is reached" in shown
+    assert not [figure for figure in (b"9.87", b"10.87") if figure in shown]
+
+
+def test_an_operators_tap_raises_it_for_today(as_person, owner, operator, project):
+    allow(as_person(owner), "10")
+    run = report(a_run(project), a_call("ls", cost_usd="10"))
+    body = {
+        "key": str(new_id()),
+        "action": "allow_budget",
+        "version": run.version,
+        "decision": str(run.open_decision),
+        "amount": {"usd": "5"},
+    }
+
+    made = as_person(operator).post(f"/api/v1/runs/{run.id}/interventions/", body, format="json")
+
+    assert made.status_code == 201
