@@ -41,7 +41,7 @@ class SessionStore(db.SessionStore):
         Else what the browser sent meanwhile would find it signed out. Of requests at once, one
         takes the new key.
         """
-        kept, until = {**self._session}, at + GRACE
+        kept, until = dict(self.items()), at + GRACE
         del kept[REKEY]
         late = self.encode({**kept, "_session_expiry": until.isoformat()})  # saved again, it ends
         former = self.model.objects.filter(pk=hashed(self.session_key or ""))

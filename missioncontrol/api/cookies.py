@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from http import HTTPStatus
-from typing import Any
+from typing import Any, cast
 
 from django.contrib.sessions.middleware import SessionMiddleware
 from django.http import HttpRequest, HttpResponse
 
 from missioncontrol import origin
-from missioncontrol.accounts.session_store import REKEY
+from missioncontrol.accounts.session_store import REKEY, SessionStore
 from missioncontrol.clock import now
 
 
@@ -60,7 +60,7 @@ class KeptSession(SessionMiddleware):
     def process_response(self, request: HttpRequest, response: HttpResponse) -> Any:
         is_kept = response.status_code < HTTPStatus.INTERNAL_SERVER_ERROR  # else no cookie is set
         if is_kept and request.session.accessed and REKEY in request.session:
-            request.session.rekey(at=now())
+            cast(SessionStore, request.session).rekey(at=now())
         if request.session.is_empty() and not request.session.modified:
             return response
         return super().process_response(request, response)

@@ -5,6 +5,7 @@ forbids: nothing breaks the server, and each answer is one that the document tel
 from __future__ import annotations
 
 import json
+import logging
 from functools import cache
 
 import pytest
@@ -21,6 +22,8 @@ from missioncontrol.errors import Unavailable
 from tests.attack.callers import callers_of
 from tests.examples import tried
 from tests.installations import PATIENCE_S
+
+logger = logging.getLogger(__name__)
 
 OF_ITS_OWN = ("Authorization", "Cookie", "Prefer")
 """Headers that the caller decides here: who asks, and that nobody waits a minute."""
@@ -128,6 +131,8 @@ def test_every_answer_is_one_that_the_document_tells_of(ask, callers):
 
     faults = {label: [fault for _, fault in answers if fault] for label, answers in heard.items()}
     assert {label: found[0] for label, found in faults.items() if found} == {}
+    answered = sum(map(len, heard.values()))
+    logger.info("%d operations, %d answers, %d callers", len(heard), answered, len(callers.headers))
     assert len(heard) > 90
     statuses = {status for answers in heard.values() for status, _ in answers}
     assert {200, 400, 401, 403, 404} <= statuses
