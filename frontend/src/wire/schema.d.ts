@@ -2518,6 +2518,11 @@ export interface components {
             run: string;
             /** Run Name */
             run_name: string;
+            /**
+             * Seq
+             * @default null
+             */
+            seq: number | null;
             /** Text */
             text: string;
             /** Turns After */
