@@ -91,4 +91,4 @@ def too_wide_enlarged(page: Page) -> list[str]:
     narrow: list[str] = page.evaluate(TOO_WIDE)
     # 1440 pixels at 200 % are 720 wide and half as high.
     page.set_viewport_size({"width": 720, "height": 450})
-    return narrow + page.evaluate(TOO_WIDE)
+    return [*narrow, *page.evaluate(TOO_WIDE)]
