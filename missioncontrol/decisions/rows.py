@@ -117,6 +117,7 @@ def autofix_row(fix: Autofix, run: Run, *, delivered_at: datetime | None) -> Aut
         judged_at=fix.judged_at,
         turns_after=fix.turns_after,
         kind=fix.decision.kind,
+        seq=fix.decision.signal["turns"][-1],
     )
 
 

@@ -191,3 +191,5 @@ class AutofixRow:
     turns_after: int
     kind: str = ""
     """What the card was of, such as `exact_repeat`; empty in events of before it was told."""
+    seq: int | None = None
+    """The turn that it answered, the loop's last; None in events of before it was told."""

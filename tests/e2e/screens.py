@@ -32,6 +32,8 @@ def examples(*, run: str, decision: str) -> dict[str, str]:
         "decision": f"/decisions/{decision}",
         "run": f"/runs/{run}",
         "reports": "/reports",
+        "compare with": f"/compare?a={run}",
+        "compare two": f"/compare?a={run}&b={run}",
         "lost": "/no/such/page",
     }
 

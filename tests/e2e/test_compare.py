@@ -10,7 +10,8 @@ from playwright.sync_api import expect
 
 from tests.contract.conversation import a_turn
 from tests.e2e.axe import SCRIPT, in_both_themes
-from tests.e2e.screens import FITS
+from tests.e2e.reach import faults_by_keyboard, too_wide_enlarged
+from tests.e2e.screens import FITS, stands
 
 pytestmark = pytest.mark.screens
 
@@ -83,6 +84,52 @@ def test_a_run_is_compared_from_its_own_page(open_page, two, phone):
     expect(page.get_by_text("The first 3 turns are the same.")).to_be_visible()
     page.get_by_role("region", name="Turns").get_by_role("link", name="Turn 4").first.click()
     expect(page).to_have_url(re.compile("/runs/.*/turns/3$"))
+
+
+def test_the_other_run_is_searched_for_in_history(open_page, two):
+    slow, quick = two
+    page = open_page("/history")
+    page.get_by_role("link", name=slow).click()
+    page.get_by_role("link", name="Compare with another run").click()
+    page.get_by_role("link", name="Search in History").click()
+    expect(page.get_by_text(f"Selected: {slow}")).to_be_visible()
+
+    page.get_by_label("Search runs").fill(quick)
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("checkbox", name=f"Select {slow}")).to_have_count(0)
+    page.get_by_role("checkbox", name=f"Select {quick}").check()
+    page.get_by_role("link", name="Compare selected runs").click()
+
+    verdict = page.get_by_role("heading", name="B cost $0.19 less and took 3 turns fewer.")
+    expect(verdict).to_be_visible()
+
+
+@pytest.fixture
+def compared(open_page, person, two):
+    """Open both runs side by side."""
+    found = person.get("/api/v1/runs/")["results"]
+    a, b = (next(run["id"] for run in found if run["name"] == name) for name in two)
+    return lambda **options: stands(
+        open_page(f"/compare?a={a}&b={b}", reduced_motion="reduce", **options), "compare"
+    )
+
+
+@pytest.mark.parametrize("phone", [False, True], ids=["desktop", "phone"])
+def test_two_runs_are_compared_by_keyboard(compared, phone):
+    page = compared(phone=phone)
+
+    assert faults_by_keyboard(page) == {}
+
+
+def test_two_runs_are_compared_however_far_the_page_is_enlarged(compared):
+    assert too_wide_enlarged(compared(phone=True)) == []
+
+
+def test_two_runs_are_compared_in_german(compared):
+    page = compared(locale="de-DE")
+
+    expect(page.get_by_text("Die ersten 3 Schritte sind gleich.")).to_be_visible()
+    assert too_wide_enlarged(page) == []
 
 
 def test_without_runs_it_says_how_two_are_chosen(open_page):

@@ -5,6 +5,7 @@ import re
 import pytest
 from playwright.sync_api import expect
 
+from tests.e2e.reach import TOO_WIDE, too_wide_enlarged
 from tests.e2e.screens import screens, stands
 from tests.e2e.stuck import StuckRun, several_stuck
 
@@ -26,18 +27,6 @@ TARGETS = """([least]) => {
   return all.filter(seen).map(aimedAt).filter((one) => one !== null).flatMap(told);
 }"""
 MOVING = "document.getAnimations().filter((a) => a.effect.getTiming().duration > 0).length"
-TOO_WIDE = """() => {
-  const scrolls = (one) => one !== null && (scrolls(one.parentElement)
-    || ["auto", "scroll"].includes(getComputedStyle(one).overflowX) && one.localName !== "html");
-  const out = (one) => one.getBoundingClientRect().right > document.documentElement.clientWidth + 1;
-  const all = [...document.querySelectorAll("main *")].filter(out);
-  const told = (found) => found.map((one) => one.outerHTML.slice(0, 120)).slice(0, 4);
-  // Where the page itself is clipped, nothing scrolls to what stands out of it.
-  const cut = all.filter((one) => one.matches(".panel, article, section, ul, .btn"))
-    .filter((one) => !scrolls(one.parentElement));
-  return document.documentElement.scrollWidth > document.documentElement.clientWidth
-    ? ["wider than the screen", ...told(all)] : told(cut);
-}"""
 
 
 @pytest.fixture(scope="module")
@@ -61,13 +50,7 @@ def visit(open_page, stuck_run):
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_screen_needs_no_sideways_scrolling_however_far_it_is_enlarged(visit, name):
-    page = visit(name, phone=True)
-    page.set_viewport_size({"width": 320, "height": 640})
-    narrow = page.evaluate(TOO_WIDE)
-    # 1440 pixels at 200 % are 720 wide and half as high.
-    page.set_viewport_size({"width": 720, "height": 450})
-
-    assert (narrow, page.evaluate(TOO_WIDE)) == ([], [])
+    assert too_wide_enlarged(visit(name, phone=True)) == []
 
 
 def test_history_needs_no_sideways_scrolling_however_large_its_figures(visit):

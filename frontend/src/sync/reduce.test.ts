@@ -542,6 +542,7 @@ describe("autofixes", () => {
     recovered: null,
     judged_at: null,
     turns_after: 0,
+    seq: null,
     kind: "same_error",
   };
 

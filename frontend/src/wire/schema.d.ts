@@ -2535,6 +2535,11 @@ export interface components {
             run: string;
             /** Run Name */
             run_name: string;
+            /**
+             * Seq
+             * @default null
+             */
+            seq: number | null;
             /** Text */
             text: string;
             /** Turns After */

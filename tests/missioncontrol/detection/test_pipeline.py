@@ -11,6 +11,7 @@ from django.db import connection
 from guard.turn import Role, Turn, Usage
 from missioncontrol.decisions import interventions
 from missioncontrol.decisions.models import Autofix, Decision, Message
+from missioncontrol.decisions.rows import autofix_row
 from missioncontrol.decisions.taps import Tap
 from missioncontrol.detection import engine_cache, judging, pipeline
 from missioncontrol.runs.models import JournalRow, Run
@@ -77,6 +78,19 @@ def test_in_auto_the_judges_fix_is_injected_and_the_held_call_skipped():
     assert "src/app/token.py" in Message.objects.get().text
     assert TurnRow.objects.get(key="3").skipped
     assert Decision.objects.get().resolution == "autofix"
+
+
+def test_an_autofix_names_the_turn_that_it_answered():
+    run = a_run(mode="auto", workspace=("src/app/token.py",))
+    read = {"role": Role.ASSISTANT, "tool": "Read", "args": {"file_path": "src/app/tokens.py"}}
+    for key in "12":
+        report(run, Turn(key=key, error=MISSING, **read))
+    run = report(run, Turn(key="3", phase="proposed", **read))
+    judging.judge(run.open_decision, at=NOON)
+
+    fix = Autofix.objects.get()
+
+    assert autofix_row(fix, run, delivered_at=None).seq == TurnRow.objects.get(key="3").seq
 
 
 def test_an_autofix_that_is_followed_by_news_has_recovered():

@@ -17,6 +17,12 @@ const texts: typeof en = {
   byKind: "Nach Anlass",
   of: (wentOn, judged) => `${String(wentOn)} von ${String(judged)}`,
   theCard: "zur Karte",
+  beforeAndAfter: "Vorher und nachher",
+  before: "Vor der Korrektur",
+  after: "Nach der Korrektur",
+  noTurns: "Noch kein Schritt.",
+  skipped: "nicht ausgeführt",
+  turnsNotFetched: "Die Schritte konnten nicht geladen werden.",
   more: "Mehr",
   note: "Erfolgreich heißt: kein neuer Alarm und neue Information binnen 5 Schritten. Soll der Text vorher zu sehen sein, den Lauf oder das Projekt von „Auto“ auf „Anhalten“ stellen.",
   outcome: {

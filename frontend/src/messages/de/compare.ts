@@ -12,6 +12,7 @@ const texts: typeof en = {
   failed: "Der Vergleich konnte nicht geladen werden.",
   failedWhy: "Nichts ist verloren.",
   with: (run) => `${run} vergleichen mit`,
+  search: "Im Verlauf suchen",
   noOther: "In diesem Projekt gibt es noch keinen anderen Lauf.",
   swap: "Tauschen",
   link: "den Link zu diesem Vergleich",

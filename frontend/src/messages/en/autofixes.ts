@@ -17,6 +17,12 @@ const texts = {
   byKind: "By trigger",
   of: (wentOn: number, judged: number) => `${String(wentOn)} of ${String(judged)}`,
   theCard: "the card",
+  beforeAndAfter: "Before and after",
+  before: "Before the fix",
+  after: "After the fix",
+  noTurns: "No turn yet.",
+  skipped: "not run",
+  turnsNotFetched: "The turns could not be loaded.",
   more: "More",
   note: "Recovered: no new trigger and new information within 5 turns. To review fixes before they are injected, switch the run or project from Auto to Pause.",
   outcome: {

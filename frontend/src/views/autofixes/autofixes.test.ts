@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { AutofixRow } from "../../wire/types";
-import { kindsOf, outcomeOf, recordOf } from "./autofixes";
+import { kindsOf, outcomeOf, recordOf, turnsAround } from "./autofixes";
 
 function fix(change: Partial<AutofixRow>): AutofixRow {
   return {
@@ -16,6 +16,7 @@ function fix(change: Partial<AutofixRow>): AutofixRow {
     judged_at: null,
     turns_after: 0,
     kind: "same_error",
+    seq: 2,
     ...change,
   };
 }
@@ -48,4 +49,9 @@ test.each([
   [{ delivered_at: null }, "not delivered yet"],
 ])("%o reads %s", (change, words) => {
   expect(outcomeOf(fix(change))).toBe(words);
+});
+
+test("the three turns up to the answered one are shown, and three after it", () => {
+  expect(turnsAround("r", 9)).toBe("runs/r/turns/?after_seq=6&limit=6");
+  expect(turnsAround("r", 1)).toBe("runs/r/turns/?after_seq=-1&limit=5");
 });

@@ -27,6 +27,15 @@ export function kindsOf(rows: readonly AutofixRow[]): (Record & { kind: string }
     .sort((a, b) => b.judged - a.judged || (a.kind < b.kind ? -1 : 1));
 }
 
+const BEFORE = 3;
+const AFTER = 3;
+
+/** The address of the turns around the one that a fix answered. */
+export function turnsAround(run: string, seq: number): string {
+  const from = Math.max(0, seq - BEFORE + 1);
+  return `runs/${run}/turns/?after_seq=${String(from - 1)}&limit=${String(seq - from + 1 + AFTER)}`;
+}
+
 /** `went on after 2 turns`, `did not help`, `not judged yet`, `not delivered`. */
 export function outcomeOf(row: AutofixRow): string {
   if (row.recovered === true) return t.outcome.wentOn(row.turns_after);

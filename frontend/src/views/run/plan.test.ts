@@ -24,6 +24,7 @@ const fix = {
   recovered: null,
   judged_at: null,
   turns_after: 1,
+  seq: null,
   kind: "same_error",
 };
 const pin = (key: string): Pin => ({ kind: "fix", key, at: "", fix });

@@ -93,6 +93,7 @@ describe("an autofix", () => {
     recovered: null,
     judged_at: null,
     turns_after: 1,
+    seq: null,
   };
 
   it("is pinned where it was given", () => {

@@ -1,0 +1,94 @@
+"""Who walks by Tab, or enlarges the page, still gets everywhere: what is in their way."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from playwright.sync_api import Page
+
+MOST_STEPS = 500
+# A group of radio buttons is one stop; its own arrows go through it.
+WALK = """() => {
+  window.walked = new Set();
+  const groupOf = (one) => one.matches("input[type=radio]") ? `radio ${one.name}` : one;
+  window.told = (one) => one.outerHTML.replace(/<svg.*?<\\/svg>/g, "").slice(0, 160);
+  window.stepped = () => {
+    const at = document.activeElement;
+    if (!at || at === document.body || window.walked.has(groupOf(at))) return null;
+    window.walked.add(groupOf(at)).add(window.told(at));
+    return { what: window.told(at), ring: isRinged(at), seen: isSeen(at), native: isNative(at) };
+  };
+  const outlined = ({ outlineStyle, outlineWidth }) =>
+    outlineStyle !== "none" && parseFloat(outlineWidth) > 0;
+  const isRinged = (at) => [at, at.parentElement, at.closest("label"), at.nextElementSibling]
+    .some((one) => one && [null, "::after"].some((part) => outlined(getComputedStyle(one, part))));
+  const isSeen = (at) => {
+    const aimed = at.closest("label") ?? at;
+    const { left, right, top, bottom } = aimed.getBoundingClientRect();
+    const x = (Math.max(0, left) + Math.min(innerWidth, right)) / 2;
+    const y = (Math.max(0, top) + Math.min(innerHeight, bottom)) / 2;
+    const there = document.elementFromPoint(x, y);
+    return there !== null && (aimed.contains(there) || there.contains(aimed));
+  };
+  const NATIVE = "button, a[href], input, select, textarea, summary";
+  const ACTS = "[role=button], [role=link], [role=checkbox], [role=menuitem], [role=tab]";
+  const isNative = (at) => at.matches(NATIVE) || !at.matches(ACTS);
+  window.left = () => [...document.querySelectorAll(`${NATIVE}, [tabindex]`)].filter((one) =>
+    one.tabIndex >= 0 && !one.disabled && !one.closest("[inert], [data-row]")
+    && one.checkVisibility({ visibilityProperty: true })
+    && !window.walked.has(groupOf(one)) && !window.walked.has(window.told(one)))
+    .map(window.told);
+  // What looks as if it could be clicked, with nothing in or around it that takes the focus.
+  // Dragging over a run's strip has buttons beside it for who uses keys.
+  window.pointerOnly = () => [...document.querySelectorAll("body *")].filter((one) =>
+    one.checkVisibility() && getComputedStyle(one).cursor === "pointer"
+    && !one.closest(`${NATIVE}, label, [tabindex="0"], .strip`)
+    && !one.querySelector(`${NATIVE}, [tabindex="0"]`)).map(window.told);
+}"""
+TOO_WIDE = """() => {
+  const scrolls = (one) => one !== null && (scrolls(one.parentElement)
+    || ["auto", "scroll"].includes(getComputedStyle(one).overflowX) && one.localName !== "html");
+  const out = (one) => one.getBoundingClientRect().right > document.documentElement.clientWidth + 1;
+  const all = [...document.querySelectorAll("main *")].filter(out);
+  const told = (found) => found.map((one) => one.outerHTML.slice(0, 120)).slice(0, 4);
+  // Where the page itself is clipped, nothing scrolls to what stands out of it.
+  const cut = all.filter((one) => one.matches(".panel, article, section, ul, .btn"))
+    .filter((one) => !scrolls(one.parentElement));
+  return document.documentElement.scrollWidth > document.documentElement.clientWidth
+    ? ["wider than the screen", ...told(all)] : told(cut);
+}"""
+
+
+def walk(page: Page) -> list[dict[str, Any]]:
+    """Press Tab until the round is done; return each stop."""
+    page.evaluate(WALK)
+    stops: list[dict[str, Any]] = []
+    while len(stops) < MOST_STEPS:
+        page.keyboard.press("Tab")
+        stop = page.evaluate("window.stepped()")
+        if stop is None:
+            break
+        stops.append(stop)
+    return stops
+
+
+def faults_by_keyboard(page: Page) -> dict[str, list[str]]:
+    """Walk a screen; return what is in the way of who has no pointer."""
+    stops = walk(page)
+    faults = {
+        "has the focus and no ring": [one["what"] for one in stops if not one["ring"]],
+        "has the focus out of sight": [one["what"] for one in stops if not one["seen"]],
+        "acts by pointer alone": [one["what"] for one in stops if not one["native"]]
+        + page.evaluate("window.pointerOnly()"),
+        "was never reached": page.evaluate("window.left()"),
+    }
+    return {fault: found for fault, found in faults.items() if found}
+
+
+def too_wide_enlarged(page: Page) -> list[str]:
+    """Enlarge a page to 320 pixels, and to 200 % of a desk's; return what stands out of it."""
+    page.set_viewport_size({"width": 320, "height": 640})
+    narrow: list[str] = page.evaluate(TOO_WIDE)
+    # 1440 pixels at 200 % are 720 wide and half as high.
+    page.set_viewport_size({"width": 720, "height": 450})
+    return [*narrow, *page.evaluate(TOO_WIDE)]
