@@ -46,7 +46,9 @@ def test_a_fix_is_shown_between_what_came_before_it_and_after(open_page, correct
 
     row.get_by_text(both).click()
 
-    expect(row.get_by_role("region", name=before).get_by_text("Read src/tokens.py")).to_have_count(3)
+    expect(row.get_by_role("region", name=before).get_by_text("Read src/tokens.py")).to_have_count(
+        3
+    )
     expect(row.get_by_role("region", name=after).get_by_text("src/token.py")).to_be_visible()
     page.evaluate(SCRIPT.read_text())
     size = "phone" if phone else "desktop"
