@@ -1,58 +1,54 @@
-"""Who guesses waits longer each time; whoever signs in from elsewhere does not."""
+"""Who guesses waits longer each time; whoever signs in from elsewhere does not.
+
+Counted in the database, so that whichever web process is asked, the same guesses count.
+"""
 
 from __future__ import annotations
 
 import math
-import threading
-import time
-from collections import OrderedDict
-from collections.abc import Callable
+from datetime import datetime, timedelta
 
+from missioncontrol.accounts.models import Guessing
 from missioncontrol.errors import TooManyRequests
+from missioncontrol.sealing import fingerprint
 
 FREE = 5
 """Tries without a wait: people mistype."""
 FIRST_WAIT_S = 2.0
 LONGEST_WAIT_S = 15 * 60.0
-MOST_KEPT = 20_000
+KEPT = timedelta(hours=1)
+"""A guesser who rests as long gains nothing: at the longest wait it is four tries an hour."""
 
 
-class Lockout:
-    """Counts tries in a row of an account from an address, in this process.
+def begin(account: str, address: str, *, at: datetime) -> int:
+    """Count a try as it begins, so that many at once are not free; return how many in a row.
 
     Never of an account alone: a stranger who guesses somebody's password would keep them
-    out of their own. Each try counts as it begins, so that many at once are not free.
+    out of their own.
+
+    Raises:
+        TooManyRequests: the wait after the last one is not over; says how long it is.
     """
+    Guessing.objects.filter(free_at__lt=at - KEPT).delete()
+    who = _who(account, address)
+    while True:  # whoever counts first of many at once makes the others look again
+        known, _ = Guessing.objects.get_or_create(who=who, defaults={"tries": 0, "free_at": at})
+        if known.free_at > at:
+            raise TooManyRequests(wait_s=math.ceil((known.free_at - at).total_seconds()))
+        tries = known.tries + 1
+        free_at = at + timedelta(seconds=_wait_after(tries))
+        unchanged = Guessing.objects.filter(who=who, tries=known.tries)
+        if unchanged.update(tries=tries, free_at=free_at):
+            return tries
 
-    def __init__(self, *, clock: Callable[[], float] = time.monotonic) -> None:
-        self._clock = clock
-        self._tries: OrderedDict[tuple[str, str], tuple[int, float]] = OrderedDict()
-        self._lock = threading.Lock()
 
-    def begin(self, account: str, address: str) -> int:
-        """Count a try; return how many in a row that is.
+def succeeded(account: str, address: str) -> None:
+    """Forget the tries of who signed in."""
+    Guessing.objects.filter(who=_who(account, address)).delete()
 
-        Raises:
-            TooManyRequests: the wait after the last one is not over; says how long it is.
-        """
-        key, now = (account.casefold(), address), self._clock()
-        with self._lock:
-            count, free_at = self._tries.pop(key, (0, now))
-            if free_at > now:
-                self._keep(key, count, free_at)
-                raise TooManyRequests(wait_s=math.ceil(free_at - now))
-            self._keep(key, count + 1, now + _wait_after(count + 1))
-        return count + 1
 
-    def succeeded(self, account: str, address: str) -> None:
-        """Forget the tries of who signed in."""
-        with self._lock:
-            self._tries.pop((account.casefold(), address), None)
-
-    def _keep(self, key: tuple[str, str], count: int, free_at: float) -> None:
-        self._tries[key] = (count, free_at)
-        if len(self._tries) > MOST_KEPT:
-            self._tries.popitem(last=False)
+def _who(account: str, address: str) -> str:
+    return fingerprint(f"{account.casefold()}\n{address}")
 
 
 def _wait_after(tries: int) -> float:

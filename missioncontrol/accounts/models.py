@@ -267,3 +267,11 @@ class LoginLink(models.Model):
     used_at = models.DateTimeField(null=True)
     code_digest = models.CharField(max_length=64, unique=True, null=True)
     browser = models.ForeignKey(Browser, null=True, on_delete=models.SET_NULL)
+
+
+class Guessing(models.Model):
+    """Tries in a row of an account from an address; names neither, as its key is a fingerprint."""
+
+    who = models.CharField(primary_key=True, max_length=64)
+    tries = models.PositiveIntegerField()
+    free_at = models.DateTimeField(db_index=True, help_text="when the next one is taken")

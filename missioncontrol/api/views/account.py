@@ -16,8 +16,7 @@ from django.http import HttpResponse
 from rest_framework.request import Request
 from rest_framework.views import APIView
 
-from missioncontrol.accounts import factors, ways
-from missioncontrol.accounts.lockout import Lockout
+from missioncontrol.accounts import factors, lockout, ways
 from missioncontrol.api import auth, peers
 from missioncontrol.api.rest import json_response, read_body
 from missioncontrol.api.schema import described
@@ -32,7 +31,6 @@ from missioncontrol.wire.account import (
     RecoveryCodes,
 )
 
-PROOFS = Lockout()
 OFFERED = ("password", "passkey", "oidc")
 
 
@@ -216,11 +214,11 @@ class Again(ByHand):
     def post(self, request: Request) -> HttpResponse:
         """Prove that it is still you; for some minutes keys and members may be changed."""
         user, proof = _person(request), read_body(request, Proof)
-        account, here = str(user.pk), peers.asked_from(request)
-        PROOFS.begin(account, here)
+        account, here = f"proof of {user.pk}", peers.asked_from(request)
+        lockout.begin(account, here, at=now())
         if not _is_proved(user, proof):
             raise Forbidden("That does not show that it is you.")
-        PROOFS.succeeded(account, here)
+        lockout.succeeded(account, here)
         request.session.cycle_key()
         ways.note_proof(request.session, at=now())
         return HttpResponse(status=204)

@@ -21,8 +21,8 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST
 
 from missioncontrol import clock
-from missioncontrol.accounts import factors, oidc, people, ways
-from missioncontrol.accounts.lockout import FREE, Lockout
+from missioncontrol.accounts import factors, lockout, oidc, people, ways
+from missioncontrol.accounts.lockout import FREE
 from missioncontrol.accounts.pace import Pace
 from missioncontrol.accounts.sign_in_texts import SIGN_IN_TEXTS, SignInTexts
 from missioncontrol.api import peers
@@ -36,7 +36,6 @@ from missioncontrol.projects import signing_in as deeds
 
 logger = logging.getLogger(__name__)
 
-LOCKOUT = Lockout()
 # Of one address, whatever accounts it tries; all together far above what a machine hashes.
 TRIES = Pace(most=60, in_all=6_000)
 NOTED = Pace(most=1, in_all=10)
@@ -92,7 +91,7 @@ def by_password(request: HttpRequest) -> HttpResponse:
     if not (user.check_password(password) and user.is_active):
         _note_failure(request, user, tries)
         return _page(request, _texts(request).wrong, name=name, status=HTTPStatus.FORBIDDEN)
-    LOCKOUT.succeeded(name, peers.asked_from(request))
+    lockout.succeeded(name, peers.asked_from(request))
     return _go_on(request, user, "a password")
 
 
@@ -114,7 +113,7 @@ def by_second_factor(request: HttpRequest) -> HttpResponse:
     if kind is None:
         _note_failure(request, user, tries)
         return _second_page(request, user, _texts(request).wrong_code)
-    LOCKOUT.succeeded(account, peers.asked_from(request))
+    lockout.succeeded(account, peers.asked_from(request))
     code = "a code" if kind == factors.Kind.APP else "a recovery code"
     return _enter(request, user, f"{way} and {code}")
 
@@ -261,7 +260,7 @@ def _count(request: HttpRequest, account: str) -> int:
     """
     here = peers.asked_from(request)
     TRIES.check(here)
-    return LOCKOUT.begin(account, here)
+    return lockout.begin(account, here, at=clock.now())
 
 
 def _account_of(user: User) -> str:

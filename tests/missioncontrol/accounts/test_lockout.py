@@ -1,81 +1,97 @@
-"""Who guesses waits longer each time."""
+"""Who guesses waits longer each time, whichever process they ask."""
+
+import re
+from concurrent.futures import ThreadPoolExecutor
+from datetime import timedelta
 
 import pytest
+from django.db import connections
 
 from missioncontrol.accounts import lockout
-from missioncontrol.accounts.lockout import FREE, Lockout
+from missioncontrol.accounts.lockout import FREE
+from missioncontrol.accounts.models import Guessing
 from missioncontrol.errors import TooManyRequests
+from tests.build import NOON
+
+pytestmark = pytest.mark.django_db
+
+HERE = "192.0.2.1"
 
 
-class Clock:
-    def __init__(self):
-        self.at = 1000.0
-
-    def __call__(self):
-        return self.at
+def tried(times=1, account="ana", address=HERE, at=NOON):
+    return [lockout.begin(account, address, at=at) for _ in range(times)]
 
 
-@pytest.fixture
-def clock():
-    return Clock()
-
-
-@pytest.fixture
-def lock(clock):
-    return Lockout(clock=clock)
-
-
-def wait_of(lock, account="ana", address="192.0.2.1"):
+def wait_of(at=NOON):
     with pytest.raises(TooManyRequests) as refused:
-        lock.begin(account, address)
+        tried(at=at)
     return refused.value.wait_s
 
 
-def test_the_first_tries_are_free(lock):
-    assert [lock.begin("ana", "192.0.2.1") for _ in range(FREE)] == [1, 2, 3, 4, 5]
+def test_the_first_tries_are_free():
+    assert tried(FREE) == [1, 2, 3, 4, 5]
 
 
-def test_each_further_one_takes_twice_as_long_up_to_a_quarter_of_an_hour(lock, clock):
-    for _ in range(FREE):
-        lock.begin("ana", "192.0.2.1")
-    waits = []
+def test_each_further_one_takes_twice_as_long_up_to_a_quarter_of_an_hour():
+    tried(FREE)
+    at, waits = NOON, []
 
     for _ in range(12):
-        waits.append(wait_of(lock))
-        clock.at += waits[-1]
-        lock.begin("ana", "192.0.2.1")
+        waits.append(wait_of(at))
+        at += timedelta(seconds=waits[-1])
+        tried(at=at)
 
     assert waits == [2, 4, 8, 16, 32, 64, 128, 256, 512, 900, 900, 900]
 
 
-def test_a_try_that_was_refused_makes_no_wait_longer(lock):
-    for _ in range(FREE):
-        lock.begin("ana", "192.0.2.1")
+def test_a_try_that_was_refused_makes_no_wait_longer():
+    tried(FREE)
 
-    assert [wait_of(lock), wait_of(lock), wait_of(lock)] == [2, 2, 2]
-
-
-def test_who_signed_in_begins_anew(lock):
-    for _ in range(FREE):
-        lock.begin("ana", "192.0.2.1")
-
-    lock.succeeded("Ana", "192.0.2.1")
-
-    assert lock.begin("ana", "192.0.2.1") == 1
+    assert [wait_of(), wait_of(), wait_of()] == [2, 2, 2]
 
 
-@pytest.mark.parametrize(("account", "address"), [("ana", "192.0.2.2"), ("olu", "192.0.2.1")])
-def test_nobody_else_waits(lock, account, address):
-    for _ in range(FREE):
-        lock.begin("ana", "192.0.2.1")
+def test_who_signed_in_begins_anew():
+    tried(FREE)
 
-    assert lock.begin(account, address) == 1
+    lockout.succeeded("Ana", HERE)
+
+    assert tried() == [1]
 
 
-def test_it_does_not_grow_without_end(lock, monkeypatch):
-    monkeypatch.setattr(lockout, "MOST_KEPT", 10)
+@pytest.mark.parametrize(("account", "address"), [("ana", "192.0.2.2"), ("olu", HERE)])
+def test_nobody_else_waits(account, address):
+    tried(FREE)
 
+    assert tried(account=account, address=address) == [1]
+
+
+def test_no_row_tells_who_was_guessed_at_nor_from_where():
+    tried()
+
+    who = Guessing.objects.get().who
+    assert re.fullmatch("[0-9a-f]{64}", who)
+
+
+def test_what_rests_for_an_hour_is_forgotten():
     for number in range(100):
-        lock.begin("ana", f"192.0.2.{number}")
+        tried(address=f"192.0.2.{number}")
 
-    assert len(lock._tries) == 10
+    tried(at=NOON + lockout.KEPT + timedelta(seconds=1))
+
+    assert Guessing.objects.count() == 1
+
+
+@pytest.mark.django_db(transaction=True)
+def test_of_many_at_once_as_many_are_free_as_one_after_the_other():
+    def guess(_):
+        try:
+            return tried()[0]
+        except TooManyRequests:
+            return None
+        finally:
+            connections.close_all()
+
+    with ThreadPoolExecutor(8) as processes:
+        counted = list(processes.map(guess, range(24)))
+
+    assert sorted(filter(None, counted)) == [1, 2, 3, 4, 5]

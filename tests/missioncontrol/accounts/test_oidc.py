@@ -10,10 +10,9 @@ from django.contrib.auth.models import User
 from django.test import Client
 
 from missioncontrol.accounts import services as accounts
-from missioncontrol.accounts.lockout import Lockout
 from missioncontrol.accounts.models import Identity, Membership
 from missioncontrol.accounts.pace import Pace
-from missioncontrol.api.views import account, ways_in
+from missioncontrol.api.views import ways_in
 from missioncontrol.clock import now
 from missioncontrol.env import IdentityProvider, identity_provider
 from missioncontrol.errors import SettingInvalid
@@ -49,8 +48,6 @@ def liar(settings):
 @pytest.fixture(autouse=True)
 def paced(monkeypatch):
     monkeypatch.setattr(ways_in, "TRIES", Pace(most=60, in_all=6_000))
-    monkeypatch.setattr(ways_in, "LOCKOUT", Lockout())
-    monkeypatch.setattr(account, "PROOFS", Lockout())
 
 
 @pytest.fixture

@@ -7,9 +7,8 @@ from django.test import Client
 
 from missioncontrol.accounts import factors
 from missioncontrol.accounts import services as accounts
-from missioncontrol.accounts.lockout import FREE, Lockout
+from missioncontrol.accounts.lockout import FREE
 from missioncontrol.accounts.models import Membership
-from missioncontrol.api.views import account, ways_in
 from missioncontrol.clock import now
 from missioncontrol.projects import members
 from missioncontrol.runs.models import JournalRow
@@ -31,8 +30,6 @@ pytestmark = pytest.mark.django_db
 @pytest.fixture(autouse=True)
 def every_way(settings, monkeypatch):
     settings.SIGN_IN = EVERY_WAY
-    monkeypatch.setattr(account, "PROOFS", Lockout())
-    monkeypatch.setattr(ways_in, "LOCKOUT", Lockout())
 
 
 @pytest.fixture
