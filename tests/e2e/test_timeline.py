@@ -502,6 +502,22 @@ def test_hand_offs_are_told_with_what_was_asked(open_page, agent):
     expect(page.get_by_role("region", name="Agents and hand-offs")).to_be_visible()
 
 
+def test_a_hand_off_pointed_at_is_lit_in_the_lanes_and_in_the_table(open_page, agent, installation):
+    page = open_page(f"/runs/{seeded(installation, agent, 400)}")
+    page.get_by_text("Hand-offs 15").click()
+    rows = page.get_by_role("region", name="Hand-offs 15").get_by_role("row")
+    lanes = page.get_by_role("region", name="Agents and hand-offs")
+
+    rows.nth(1).get_by_role("button").focus()
+    expect(lanes.locator(".pointed")).to_contain_text(rows.nth(1).locator("td").nth(1).inner_text())
+    expect(lanes.locator("path.lit")).to_have_count(1)
+    expect(rows.nth(1)).to_have_class(re.compile("lit"))
+    lanes.locator("rect.work").nth(3).hover()
+
+    expect(rows.nth(1)).not_to_have_class(re.compile("lit"))
+    expect(page.locator("tr.lit")).to_have_count(1)
+
+
 def test_a_phone_unfolds_the_charts_and_who_hands_on(open_page, agent, installation):
     run = seeded(installation, agent, 400)
     page = open_page(f"/runs/{run}", phone=True)

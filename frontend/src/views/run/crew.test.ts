@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { aTurn } from "../../fixtures/rows";
 import type { HandOffs } from "../../wire/types";
-import { circleOf, lanesOf, longestChain, ringPlaces, waitsOf } from "./crew";
+import { circleOf, lanesOf, longestChain, ringPlaces, ticksOf, waitsOf } from "./crew";
 
 const handed = (...told: [seq: number, giver: string, taker: string][]): HandOffs => ({
   run: "run-1",
@@ -99,5 +99,20 @@ describe("who handed on to whom last", () => {
   it("is nobody who has worked again since", () => {
     expect(waitsOf(passed("a", "b", "a")).map(({ agent }) => agent)).toEqual(["b"]);
     expect(longestChain([])).toEqual([]);
+  });
+});
+
+describe("ticksOf", () => {
+  const ticks = (most: number, ...told: Parameters<typeof handed>) => {
+    const handOffs = handed(...told);
+    return ticksOf(handOffs, lanesOf(handOffs, 100), most).map(({ seq }) => seq);
+  };
+
+  it("has one hand-off in each part of the way, where there is one", () => {
+    expect(ticks(4, [10, "ana", "ben"], [20, "ben", "ana"], [60, "ana", "ben"])).toEqual([10, 60]);
+  });
+
+  it("leaves out what would stand on the one before", () => {
+    expect(ticks(4, [24, "ana", "ben"], [26, "ben", "ana"])).toEqual([24]);
   });
 });

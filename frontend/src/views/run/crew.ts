@@ -1,5 +1,5 @@
 /** Who worked when, from where one agent handed on to another. Pure. */
-import type { HandOffs } from "../../wire/types";
+import type { HandOff, HandOffs } from "../../wire/types";
 
 /** An agent at work without a break. */
 export interface Stretch {
@@ -23,6 +23,12 @@ export interface Lanes {
   to: number;
   /** Agents beside these, which did least. */
   others: number;
+}
+
+/** When a hand-off was, under its place on the lanes. */
+export interface Tick {
+  seq: number;
+  at: string;
 }
 
 /** More lanes than these are no picture any more. */
@@ -54,6 +60,22 @@ export function lanesOf({ results }: HandOffs, turns: number): Lanes {
     to: last,
     others: new Set(stretches.map(({ agent }) => agent)).size - agents.length,
   };
+}
+
+/** At most so many hand-offs as ticks, each as near as can be to an even part of the way. */
+export function ticksOf({ results }: HandOffs, { from, to }: Lanes, most: number): Tick[] {
+  const shown = results.filter(({ seq }) => seq > from);
+  const part = (to - from + 1) / most;
+  const ticks = Array.from({ length: most }, (_, i) => {
+    const [begin, end] = [from + i * part, from + (i + 1) * part];
+    return shown.find(({ seq }) => seq >= begin && seq < end);
+  });
+  const isApart = (tick: HandOff, i: number, all: HandOff[]) =>
+    i === 0 || tick.seq - (all[i - 1]?.seq ?? 0) >= part / 2;
+  return ticks
+    .filter((one) => one !== undefined)
+    .filter(isApart)
+    .map(({ seq, asked }) => ({ seq, at: asked.ts }));
 }
 
 /** Who handed on and has done nothing since, and to whom. */
