@@ -12,6 +12,7 @@ import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import cache
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
@@ -91,13 +92,19 @@ def _wait_for(provider: Provider, process: subprocess.Popen[bytes]) -> None:
     raise AssertionError("the provider did not answer")
 
 
+@cache
+def a_key(_which: int = 0) -> rsa.RSAPrivateKey:
+    """Return a provider's key; made once, as it takes longer than most tests."""
+    return rsa.generate_private_key(public_exponent=65537, key_size=2048)
+
+
 class Liar(ThreadingHTTPServer):
     """Answers as a provider does; a test changes what its tokens and its answers say."""
 
     def __init__(self) -> None:
         super().__init__(("127.0.0.1", 0), _Lying)
         self.issuer = f"http://127.0.0.1:{self.server_address[1]}"
-        self.key = rsa.generate_private_key(public_exponent=65537, key_size=2048)
+        self.key = a_key()
         self.said: dict[str, Any] = {}
         """Claims that differ from what is right; None leaves one out."""
         self.configured: dict[str, Any] = {}
@@ -164,7 +171,7 @@ class _Lying(BaseHTTPRequestHandler):
 def a_liar() -> Iterator[Liar]:
     """Let one listen for as long as the block lasts."""
     with Liar() as running:
-        thread = threading.Thread(target=running.serve_forever)
+        thread = threading.Thread(target=running.serve_forever, args=(0.005,))
         thread.start()
         try:
             yield running

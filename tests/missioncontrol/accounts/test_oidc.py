@@ -27,7 +27,7 @@ from tests.missioncontrol.accounts.ways import (
     with_app,
     with_password,
 )
-from tests.provider import CLIENT, SECRET, a_liar, a_provider, query_of
+from tests.provider import CLIENT, SECRET, a_key, a_liar, a_provider, query_of
 
 pytestmark = pytest.mark.django_db
 
@@ -388,6 +388,7 @@ def test_an_id_token_that_the_provider_did_not_sign_is_refused(
     rule(project, owner, "group", "staff")
     liar.said = {"groups": ["staff"], "name": "Mal"}
     with a_liar() as other:
+        other.key = a_key(1)
         liar.sign = {
             "unsigned": lambda claims: jwt.encode(claims, "", algorithm="none"),
             "by our secret": lambda claims: jwt.encode(claims, SECRET * 2, algorithm="HS256"),
