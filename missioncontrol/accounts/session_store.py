@@ -7,6 +7,7 @@ from typing import Any
 
 from asgiref.sync import sync_to_async
 from django.contrib.sessions.backends import db
+from django.db import transaction
 
 from missioncontrol.accounts.tokens import digest
 from missioncontrol.clock import now
@@ -17,6 +18,8 @@ COLUMN = 40
 REKEY = "rekey"
 """In a session that is to take another key: what its person may do has changed."""
 GRACE = timedelta(minutes=1)
+ENDS = "_session_expiry"
+"""Django's name for the end of a session that has one of its own."""
 
 
 def hashed(key: str) -> str:
@@ -43,12 +46,25 @@ class SessionStore(db.SessionStore):
         """
         kept, until = dict(self.items()), at + GRACE
         del kept[REKEY]
-        late = self.encode({**kept, "_session_expiry": until.isoformat()})  # saved again, it ends
+        late = self.encode({**kept, ENDS: until.isoformat()})  # saved again, it ends
         former = self.model.objects.filter(pk=hashed(self.session_key or ""))
-        if not former.filter(expire_date__gt=until).update(session_data=late, expire_date=until):
-            return
-        self._session_cache = kept
-        self.create()
+        with transaction.atomic():
+            if former.filter(expire_date__gt=until).update(session_data=late, expire_date=until):
+                self._session_cache = kept
+                self.create()
+
+    def save(self, must_create: bool = False) -> None:
+        """Leave a former key its minute: a request that began before would give it a month."""
+        former = self.model.objects.filter(
+            pk=hashed(self.session_key or ""), expire_date__lte=now() + GRACE
+        )
+        if must_create or ENDS in self or not former.exists():
+            super().save(must_create)
+
+    def cycle_key(self) -> None:
+        """Go on under another key, for as long as any: also who comes with a former one."""
+        self.pop(ENDS, None)
+        super().cycle_key()
 
     def create_model_instance(self, data: dict[str, Any]) -> Any:
         row = super().create_model_instance(data)

@@ -33,7 +33,8 @@ def end_others(user: User, *, kept: str | None, at: datetime) -> int:
 def rekey_soon(user: User, *, at: datetime) -> None:
     """Have each session of a person take another key at its next request.
 
-    A cookie that somebody took before ends with it, and what the person is looking at does not.
+    A copy of the cookie then carries the new role a minute at most, unless it asks first: then
+    the person is signed out, and sees that something is wrong.
     """
     for session in list(_live(user, at)):
         said = SessionStore().encode({**session.get_decoded(), REKEY: True})

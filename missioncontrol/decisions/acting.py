@@ -13,7 +13,9 @@ from dataclasses import dataclass
 FEWEST_WORDS = 2
 """One word in common is chance."""
 _SHARE = 1 / 3
-_PHRASE = re.compile(r"`([^`\n]{2,200})`|\"([^\"\n]{3,200})\"|“([^”\n]{3,200})”|„([^“\n]{3,200})“")
+_PHRASE = re.compile(
+    r"`([^`\n]{2,200})`|\"([^\"\n]{3,200})\"|“([^“”\n]{3,200})”|„([^„“\n]{3,200})“"
+)
 # One class of signs and what it holds: alternatives that begin alike took quadratic time.
 _TOKEN = re.compile(r"[\w@~.+/-]+(?:::\w+)*")
 _LONGEST_EXTENSION = 8

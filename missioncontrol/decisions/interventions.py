@@ -71,7 +71,7 @@ def intervene(
         ActionUnavailable: the card does not offer this action.
         NoSuchMove: the run has ended.
     """
-    with _locked(run_id, tap, at=at) as (tx, scope):
+    with _locked(run_id, tap, projects=projects, at=at) as (tx, scope):
         run = tx.run(run_id)
         if run.project_id not in projects:
             raise NotFound("The run")
@@ -87,7 +87,9 @@ def intervene(
 
 
 @contextmanager
-def _locked(run_id: UUID, tap: Tap, *, at: datetime) -> Iterator[tuple[RunTransaction, str]]:
+def _locked(
+    run_id: UUID, tap: Tap, *, projects: Container[UUID], at: datetime
+) -> Iterator[tuple[RunTransaction, str]]:
     """Lock the run; where the answer concerns others, the project and those too.
 
     Tells with the transaction for whose ceiling it is locked.
@@ -96,7 +98,8 @@ def _locked(run_id: UUID, tap: Tap, *, at: datetime) -> Iterator[tuple[RunTransa
     card = _card_before_locks(run_id, tap) if moves else None
     scope = _scope_of(card)
     run = Run.objects.only("project_id", "root").filter(pk=run_id).first()
-    if run is None or not _concerns_others(run, tap, scope):
+    is_theirs = run is not None and run.project_id in projects
+    if run is None or not is_theirs or not _concerns_others(run, tap, scope):
         with journal.writing([run_id], at=at, ahead=True) as tx:
             yield tx, scope
         return

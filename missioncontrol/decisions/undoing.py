@@ -78,7 +78,8 @@ def _lower(
         budgets.own_moved(tx, owner, by=by)
         return _figures(stood, ceilings_of(owner))
     if scope == ORGANISATION:
-        organisation.set_extra(tx, before[ORGANISATION], by=by)
+        if before != after:
+            organisation.set_extra(tx, before[ORGANISATION], by=by)
         return None  # the projects' own rows say it
     project = run.project
     for name in [name for name in SHARED if before[name] != after[name]]:

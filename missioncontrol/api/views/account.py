@@ -214,7 +214,7 @@ class Again(ByHand):
     def post(self, request: Request) -> HttpResponse:
         """Prove that it is still you; for some minutes keys and members may be changed."""
         user, proof = _person(request), read_body(request, Proof)
-        account, here = f"proof of {user.pk}", peers.asked_from(request)
+        account, here = f"\0proof {user.pk}", peers.asked_from(request)
         lockout.begin(account, here, at=now())
         if not _is_proved(user, proof):
             raise Forbidden("That does not show that it is you.")

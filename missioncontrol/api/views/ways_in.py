@@ -79,7 +79,10 @@ def sign_in(request: HttpRequest) -> HttpResponse:
 @require_POST
 def by_password(request: HttpRequest) -> HttpResponse:
     """Take a name and a password; how long that takes tells nobody which was wrong."""
-    name, password = request.POST.get("name", "").strip(), request.POST.get("password", "")
+    name, password = (
+        request.POST.get("name", "").replace("\0", "").strip(),
+        request.POST.get("password", ""),
+    )
     try:
         tries = _count(request, name)
     except TooManyRequests as error:

@@ -158,3 +158,32 @@ def test_the_same_role_again_changes_no_key(browser, viewer, owner, project):
     browser.get(ME)
 
     assert key_of(browser) == before
+
+
+def test_a_request_that_began_before_gives_the_former_key_no_longer_life(
+    browser, viewer, owner, project
+):
+    taken = key_of(browser)
+    change(project, viewer, Role.OPERATOR, owner)
+    first, late = SessionStore(taken), SessionStore(taken)
+    late["noted"] = "while the other one took the new key"
+
+    first.rekey(at=now())
+    late.rekey(at=now())
+    late.save()
+
+    assert Session.objects.get(pk=hashed(taken)).expire_date <= now() + GRACE
+    assert SessionStore(first.session_key).get_expiry_age() > GRACE.total_seconds()
+
+
+def test_who_proves_it_by_the_former_key_goes_on_as_long_as_any(browser, viewer, owner, project):
+    taken = key_of(browser)
+    change(project, viewer, Role.OPERATOR, owner)
+    browser.get(ME)
+    proving = SessionStore(taken)
+
+    proving.cycle_key()
+    proving.save()
+
+    assert proving.get_expiry_age() > GRACE.total_seconds()
+    assert not Session.objects.filter(pk=hashed(taken)).exists()
