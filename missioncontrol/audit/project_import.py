@@ -21,7 +21,6 @@ from missioncontrol.accounts.models import Membership, Project, Role
 from missioncontrol.audit import anchors, earlier_exports, heads, signing
 from missioncontrol.audit.amendments import amend
 from missioncontrol.audit.project_tables import FORMAT, TABLES, columns_of
-from missioncontrol.costs.spending import ORGANISATION
 from missioncontrol.errors import InvalidRequest
 from missioncontrol.proof import canonical, is_signed
 
@@ -164,7 +163,5 @@ def _row(kind: str, told: dict[str, Any]) -> Any:
 
 
 def _flush(batch: list[Any], kind: str) -> None:
-    # What an organisation used today is of where it was used: it must hold nobody here.
-    kept = [row for row in batch if kind != "spend" or row.scope != ORGANISATION]
-    if kept:
-        TABLES[kind][0]._meta.base_manager.bulk_create(kept)
+    if batch:
+        TABLES[kind][0]._meta.base_manager.bulk_create(batch)

@@ -14,8 +14,6 @@ from missioncontrol.audit.project_export import export_lines
 from missioncontrol.audit.project_import import Untrusted, import_project
 from missioncontrol.audit.project_tables import TABLES
 from missioncontrol.audit.retention import erase_old_words
-from missioncontrol.costs.models import Spend
-from missioncontrol.costs.spending import ORGANISATION
 from missioncontrol.decisions import interventions
 from missioncontrol.decisions.taps import Tap
 from missioncontrol.errors import InvalidRequest
@@ -62,15 +60,11 @@ def elsewhere(export, lived, settings):
 
 
 def everything():
-    """Return every row there is of the tables that are carried, without counted-up numbers.
-
-    What was used by the organisation there is not counted by the one here.
-    """
+    """Return every row there is of the tables that are carried, without counted-up numbers."""
     return {
         kind: sorted(
             str([getattr(row, name) for name in project_tables.columns_of(model)])
             for row in model.objects.all()
-            if kind != "spend" or row.scope != ORGANISATION
         )
         for kind, (model, _) in TABLES.items()
         if kind not in {"project", "event"}
@@ -79,7 +73,6 @@ def everything():
 
 def test_everything_comes_as_it_was_and_the_audit_log_holds(lived, export, settings):
     before = everything()
-    assert Spend.objects.filter(scope=ORGANISATION).exists()
     key = signing.public_key()
     heads.path_of(lived.id).unlink()
     lived.delete()
@@ -89,7 +82,6 @@ def test_everything_comes_as_it_was_and_the_audit_log_holds(lived, export, setti
     done = import_project(export, owner=eve, trust=key, at=after(100))
 
     assert everything() == before
-    assert not Spend.objects.filter(scope=ORGANISATION).exists()
     assert Membership.objects.get(project=done.project).user == eve
     assert verify(projects=[done.project.id]).ok
     anchor_heads(at=after(160))
