@@ -4,7 +4,6 @@ import { counted } from "../plural";
 const texts: typeof en = {
   title: "Jetzt",
   needsYou: "Braucht eine Antwort",
-  notFetched: "Die offenen Karten konnten nicht geladen werden.",
   queued: (n) => (n > 1 ? `${String(n)} · Angehaltene zuerst, älteste zuerst` : "1 Karte"),
   toMove: "wählen,",
   toOpen: "öffnen",

@@ -4,7 +4,6 @@ import { counted } from "../plural";
 const texts = {
   title: "Now",
   needsYou: "Needs you",
-  notFetched: "The open cards could not be loaded.",
   queued: (n: number) => (n > 1 ? `${String(n)} · paused first, oldest first` : "1 card"),
   toMove: "to move,",
   toOpen: "to open",
