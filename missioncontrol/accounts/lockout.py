@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from datetime import datetime, timedelta
 
-from missioncontrol.accounts.models import Guessing
+from missioncontrol.accounts.models import SignInAttempts
 from missioncontrol.errors import TooManyRequests
 from missioncontrol.sealing import fingerprint
 
@@ -17,7 +17,7 @@ FREE = 5
 FIRST_WAIT_S = 2.0
 LONGEST_WAIT_S = 15 * 60.0
 KEPT = timedelta(hours=1)
-"""A guesser who rests as long gains nothing: at the longest wait it is four tries an hour."""
+"""A guesser who rests as long has five tries an hour, one more than at the longest wait."""
 
 
 def begin(account: str, address: str, *, at: datetime) -> int:
@@ -29,22 +29,24 @@ def begin(account: str, address: str, *, at: datetime) -> int:
     Raises:
         TooManyRequests: the wait after the last one is not over; says how long it is.
     """
-    Guessing.objects.filter(free_at__lt=at - KEPT).delete()
+    SignInAttempts.objects.filter(free_at__lt=at - KEPT).delete()
     who = _who(account, address)
     while True:  # whoever counts first of many at once makes the others look again
-        known, _ = Guessing.objects.get_or_create(who=who, defaults={"tries": 0, "free_at": at})
+        known, _ = SignInAttempts.objects.get_or_create(
+            who=who, defaults={"tries": 0, "free_at": at}
+        )
         if known.free_at > at:
             raise TooManyRequests(wait_s=math.ceil((known.free_at - at).total_seconds()))
         tries = known.tries + 1
         free_at = at + timedelta(seconds=_wait_after(tries))
-        unchanged = Guessing.objects.filter(who=who, tries=known.tries)
+        unchanged = SignInAttempts.objects.filter(who=who, tries=known.tries)
         if unchanged.update(tries=tries, free_at=free_at):
             return tries
 
 
 def succeeded(account: str, address: str) -> None:
     """Forget the tries of who signed in."""
-    Guessing.objects.filter(who=_who(account, address)).delete()
+    SignInAttempts.objects.filter(who=_who(account, address)).delete()
 
 
 def _who(account: str, address: str) -> str:

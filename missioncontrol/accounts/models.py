@@ -269,7 +269,7 @@ class LoginLink(models.Model):
     browser = models.ForeignKey(Browser, null=True, on_delete=models.SET_NULL)
 
 
-class Guessing(models.Model):
+class SignInAttempts(models.Model):
     """Tries in a row of an account from an address; names neither, as its key is a fingerprint."""
 
     who = models.CharField(primary_key=True, max_length=64)

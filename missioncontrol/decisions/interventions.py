@@ -98,8 +98,7 @@ def _locked(
     card = _card_before_locks(run_id, tap) if moves else None
     scope = _scope_of(card)
     run = Run.objects.only("project_id", "root").filter(pk=run_id).first()
-    is_theirs = run is not None and run.project_id in projects
-    if run is None or not is_theirs or not _concerns_others(run, tap, scope):
+    if run is None or run.project_id not in projects or not _concerns_others(run, tap, scope):
         with journal.writing([run_id], at=at, ahead=True) as tx:
             yield tx, scope
         return

@@ -1,7 +1,7 @@
 """The ceiling of all projects together: dollars a day, in UTC.
 
 Locks: the installation's row, then every project's in id order (each one's chain tells of
-the change), then live runs in id order. Nobody else locks more than one project.
+the change), then live runs in id order. Whoever else locks several projects keeps to that order.
 """
 
 from __future__ import annotations
@@ -84,10 +84,8 @@ def raise_today(
     ceilings = budgets.ceilings_in(project, ORGANISATION, day, at=tx.at)
     if ceilings is None or ceilings.usd is None or set(more) != {"usd"}:
         raise InvalidRequest("amount: all projects share a ceiling of dollars only.")
-    step, spent = (
-        Decimal(str(more["usd"])),
-        Spending([run], at=tx.at).spent(project, ORGANISATION, day),
-    )
+    step = Decimal(str(more["usd"]))
+    spent = Spending([run], at=tx.at).spent(project, ORGANISATION, day)
     raised = ceilings.usd + step
     if raised <= spent.usd:  # to the dollar: the new ceiling must not tell the sum
         raised = (spent.usd + step).quantize(Decimal(1), rounding=ROUND_UP)

@@ -11,7 +11,7 @@ class Migration(migrations.Migration):
 
     operations = [
         migrations.CreateModel(
-            name='Guessing',
+            name='SignInAttempts',
             fields=[
                 ('who', models.CharField(max_length=64, primary_key=True, serialize=False)),
                 ('tries', models.PositiveIntegerField()),

@@ -9,7 +9,7 @@ from django.db import connections
 
 from missioncontrol.accounts import lockout
 from missioncontrol.accounts.lockout import FREE
-from missioncontrol.accounts.models import Guessing
+from missioncontrol.accounts.models import SignInAttempts
 from missioncontrol.errors import TooManyRequests
 from tests.build import NOON
 
@@ -68,7 +68,7 @@ def test_nobody_else_waits(account, address):
 def test_no_row_tells_who_was_guessed_at_nor_from_where():
     tried()
 
-    who = Guessing.objects.get().who
+    who = SignInAttempts.objects.get().who
     assert re.fullmatch("[0-9a-f]{64}", who)
 
 
@@ -78,7 +78,7 @@ def test_what_rests_for_an_hour_is_forgotten():
 
     tried(at=NOON + lockout.KEPT + timedelta(seconds=1))
 
-    assert Guessing.objects.count() == 1
+    assert SignInAttempts.objects.count() == 1
 
 
 @pytest.mark.django_db(transaction=True)
