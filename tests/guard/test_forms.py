@@ -41,6 +41,7 @@ def told():
     return {name: score(trials) for name, trials in try_forms(runs, DEFAULT_POLICY).items()}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", FORMS)
 def test_a_form_loses_few_loops(told, form):
     lost = 100 * (told["as it is"].found_share - told[form].found_share)
@@ -48,6 +49,7 @@ def test_a_form_loses_few_loops(told, form):
     assert lost <= WEAKER.get(form, USUAL)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", FORMS)
 def test_no_form_cries_wolf(told, form):
     # One alarm in so few turns says little: three may be chance.

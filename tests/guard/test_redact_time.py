@@ -34,6 +34,7 @@ def hostile_texts(rule: Rule) -> Iterator[str]:
         yield Shape("", f"{rule.hint} {shape.head}{shape.unit}").text(LENGTH)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.hint)
 def test_a_hostile_text_takes_little_more_than_a_plain_one(rule):
     plain = cpu_s(lambda: redact(PLAIN * (LENGTH // len(PLAIN))))

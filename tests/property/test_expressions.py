@@ -28,7 +28,9 @@ MOST_TIMES_PLAIN = 100
 """Measured: 30 at most; an expression that takes quadratic time takes 500 and more."""
 PLAIN = "The quick brown fox, id 42, jumped over src/dogs.py and 12 lazy lines. "
 ANCHORED = {"match", "fullmatch"}
-EXPRESSION_WORDS = re.compile(r"\bre\.[a-z]+\(|\.(?:match|fullmatch|search|finditer|findall|sub|subn|split)\(")
+EXPRESSION_WORDS = re.compile(
+    r"\bre\.[a-z]+\(|\.(?:match|fullmatch|search|finditer|findall|sub|subn|split)\("
+)
 
 
 def modules() -> Iterator[Any]:
@@ -144,6 +146,7 @@ def test_a_quadratic_expression_is_told():
     assert cpu_s(slow, worst.text(LONG), anchored=False) > MOST_TIMES_PLAIN * plain_s()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("pattern", "anchored"),
     [
