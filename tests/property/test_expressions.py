@@ -59,6 +59,12 @@ def patterns_in(value: object, depth: int = 0) -> Iterator[re.Pattern[str]]:
         yield from patterns_in(parts, depth)
 
 
+def syntax(module: Any) -> ast.AST:
+    """Parse a module that asks an expression; to parse all takes seconds of every worker."""
+    source = Path(module.__file__).read_text()
+    return ast.parse(source if EXPRESSION_WORDS.search(source) else "")
+
+
 def inline(tree: ast.AST) -> Iterator[tuple[str, str]]:
     """Find `re.search("…", text)` and its like: the method and the expression."""
     for node in ast.walk(tree):
@@ -81,16 +87,13 @@ def expressions() -> dict[tuple[re.Pattern[str], bool], str]:
     named: dict[re.Pattern[str], tuple[str, str]] = {}
     found: dict[tuple[re.Pattern[str], bool], str] = {}
     for module in modules():
-        source = Path(module.__file__).read_text()
-        # Most modules name no expression, and reading them all takes seconds of each worker.
-        if EXPRESSION_WORDS.search(source):
-            tree = ast.parse(source)
-            for node in ast.walk(tree):
-                if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
-                    used[module.__name__, node.value.id].add(node.attr)
-            for method, pattern in inline(tree):
-                if method not in {"compile", "escape"}:
-                    found[re.compile(pattern), method in ANCHORED] = f"{module.__name__}: {pattern}"
+        tree = syntax(module)
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
+                used[module.__name__, node.value.id].add(node.attr)
+        for method, pattern in inline(tree):
+            if method not in {"compile", "escape"}:
+                found[re.compile(pattern), method in ANCHORED] = f"{module.__name__}: {pattern}"
         for name, value in vars(module).items():
             for compiled in patterns_in(value):
                 if isinstance(compiled.pattern, str):
