@@ -137,7 +137,7 @@ class TurnReader:
     def take(self, turn: Turn, seq: int) -> ReadTurn:
         """Read the next turn, of this number."""
         turn = self._as_shown(as_call(turn))
-        if turn.role is Role.SYSTEM:
+        if turn.role is Role.SYSTEM or self._is_route(turn):
             return ReadTurn(Kind.NOISE, turn)
         if turn.agent and len(self._names) < _MOST_NAMES:
             self._names |= terms_of(turn.agent)
@@ -151,7 +151,7 @@ class TurnReader:
         answered = self._answer(turn)
         if answered is not None:
             return answered
-        if self._is_route(turn) or _is_to_do_list(turn):
+        if _is_to_do_list(turn):
             return ReadTurn(Kind.NOISE, turn)
         self._last_agent = turn.agent
         self._note(turn, seq)
@@ -258,11 +258,15 @@ class TurnReader:
         return [len(again) for _, again in sorts if again]
 
     def _is_route(self, turn: Turn) -> bool:
-        """Tell a line that only names who is next."""
-        if turn.tool is not None or turn.result or len(turn.content or "") > _LONGEST_ROUTE:
+        """Tell a line that only names who is next: an agent, or one who was asked just now."""
+        if turn.role is not Role.ASSISTANT or turn.tool is not None or turn.result:
+            return False
+        if len(turn.content or "") > _LONGEST_ROUTE:
             return False
         terms = terms_of(turn.content or "")
-        return bool(terms & self._names) and terms <= self._names | _ROUTES
+        asked = terms_of(self._open[-1].tool or "") if self._open else frozenset[str]()
+        names = self._names | asked if terms & _ROUTES else self._names
+        return bool(terms & names) and terms <= names | _ROUTES
 
     # --- people and machines ----------------------------------------------------
 
