@@ -200,11 +200,11 @@ class TurnReader:
 
     def _asked_of(self, turn: Turn) -> int | None:
         """Give the newest open call that another agent's message answers."""
-        if turn.tool is not None or not turn.content or not turn.agent or self._is_route(turn):
+        if turn.tool is not None or not turn.content or not turn.agent:
             return None
         call = self._open[-1]
-        if not call.agent or turn.agent.startswith(call.agent) or call.agent == turn.agent:
-            return None
+        if call.agent and turn.agent.startswith(call.agent):
+            return None  # who calls thinks aloud, perhaps under a longer name
         return len(self._open) - 1
 
     def _close(self, place: int, answer: Turn) -> ReadTurn:
@@ -258,7 +258,7 @@ class TurnReader:
         return [len(again) for _, again in sorts if again]
 
     def _is_route(self, turn: Turn) -> bool:
-        """Tell a line that only names who is next: an agent, or one who was asked just now."""
+        """Tell a line that only says who is next: an agent, one just asked, or "the agent"."""
         if turn.role is not Role.ASSISTANT or turn.tool is not None or turn.result:
             return False
         if len(turn.content or "") > _LONGEST_ROUTE:
@@ -266,7 +266,7 @@ class TurnReader:
         terms = terms_of(turn.content or "")
         asked = terms_of(self._open[-1].tool or "") if self._open else frozenset[str]()
         names = self._names | asked if terms & _ROUTES else self._names
-        return bool(terms & names) and terms <= names | _ROUTES
+        return terms <= names | _ROUTES and (len(terms) > 1 or bool(terms & names))
 
     # --- people and machines ----------------------------------------------------
 

@@ -28,6 +28,18 @@ def test_a_line_that_gives_the_floor_to_whom_a_call_asked_answers_it_not():
     assert kinds(asked, route, told) == [Kind.ACTION, Kind.NOISE, Kind.ANSWER]
 
 
+def test_a_line_that_gives_the_floor_to_the_agent_is_noise_though_nobody_has_a_name():
+    route = Turn(role=Role.ASSISTANT, agent="router", content="Next speaker: agent")
+
+    assert kinds(a_call("ls", "a.py"), route) == [Kind.ACTION, Kind.NOISE]
+
+
+def test_a_call_of_an_agent_without_a_name_is_answered_by_one_that_has_one():
+    told = Turn(role=Role.ASSISTANT, agent="environment", content="a.py b.py")
+
+    assert kinds(a_call("ls", None), told) == [Kind.ACTION, Kind.ANSWER]
+
+
 def test_what_a_tool_answers_is_no_routing_line_though_it_names_an_agent():
     named = Turn(role=Role.TOOL, content="planner")
 
