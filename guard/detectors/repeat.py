@@ -21,6 +21,9 @@ _PATIENT_ROUNDS = 6
 _BLIND_ROUNDS = 3
 _BLIND_POLLS = 4
 """So many times the patience where nobody saw what came of a poll, a key or a click."""
+_SOON = 60.0
+_BRISK = 4
+"""Within so many seconds so many times as many polls are no loop."""
 _MOVED, _MOVED_EACH, _MOVED_MOST = 0.2, 0.1, 0.55
 """The share of steps between that may have brought something: at first, for each more, at most."""
 _REFUSED = 2
@@ -79,12 +82,19 @@ class Repeat(Detector):
         # "sleep 10" between two looks makes the looking a poll.
         if any(step.patient for step in (*again, *between)) or again[0].stays_patient:
             seen = any(step.outcome for step in again)
-            return self._rule.polls if seen else _BLIND_POLLS * self._rule.polls
+            return self._polls(again) if seen else _BLIND_POLLS * self._rule.polls
         completed = [step for step in again if not step.proposed]
         enough = len(completed) >= self._rule.calls - 1
         if enough and all(step.outcome_known for step in completed):
             return self._rule.calls
         return max(self._rule.calls, self._rule.without_results)
+
+    def _polls(self, again: Sequence[Step]) -> int:
+        """Say how often may be looked: what began less than a minute ago may be at work yet."""
+        newest, first, last = again[-1], again[0].at, again[-1].at
+        if newest.patient and not newest.failed and first is not None and last is not None:
+            return self._rule.polls * (_BRISK if 0 <= last - first < _SOON else 1)
+        return self._rule.polls
 
     # --- periods of several -------------------------------------------------------
 
@@ -134,7 +144,7 @@ class Repeat(Detector):
         between = [step for step in since if step.is_call or step.agent != newest.agent]
         if 1 < len(same) <= len(between):
             waits = newest.stays_patient or any(step.patient for step in between)
-            limit = self._rule.polls if waits else self._rule.calls
+            limit = self._polls(same) if waits else self._rule.calls
             if len(same) >= limit and not self._gained_little(between, same):
                 limit = len(same) + 1
             yield self._comes_back(same, limit)
