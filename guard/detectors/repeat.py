@@ -7,8 +7,7 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import ClassVar
 
-from guard.detectors.base import Detector, View, compare_answers, surest, tail_of
-from guard.detectors.history import History
+from guard.detectors.base import Detector, History, View, compare_answers, surest, tail_of
 from guard.policy import Policy
 from guard.reading.messages import only_announces
 from guard.reading.step import FEW_TERMS, Step
@@ -65,16 +64,13 @@ class Repeat(Detector):
     def _once_more(self, history: History) -> Signal | None:
         again = _laps(_attempts(history.steps), 1)
         if len(again) < 2:  # noqa: PLR2004 - once is no repeat
-            return self._flickers(history)
+            row = _flickering(history.steps)
+            summary = f"It looked {len(row)} times in a row; only figures went up and down."
+            return self._same(Kind.EXACT_REPEAT, row, summary, len(row)) if row else None
         limit = self._limit(again, history.between(again[0], again[-1]))
         if only_announces(history.steps):
             limit = max(limit, self._rule.without_results)
         return self._same(Kind.EXACT_REPEAT, again, _say_again(again), limit)
-
-    def _flickers(self, history: History) -> Signal | None:
-        row = _flickering(history.steps)
-        summary = f"It looked {len(row)} times in a row; only figures went up and down."
-        return self._same(Kind.EXACT_REPEAT, row, summary, len(row)) if row else None
 
     def _limit(self, again: Sequence[Step], between: Sequence[Step]) -> int:
         if any(step.nudged for step in again):
@@ -111,7 +107,11 @@ class Repeat(Detector):
 
     def _rounds(self, tail: Sequence[Step], period: int, *, blind: bool) -> Signal:
         needed = self._needed(tail, period, blind=blind)
-        likeness = min(_likeness(one, two) for one, two in zip(tail, tail[period:], strict=False))
+        laps = zip(tail, tail[period:], strict=False)
+        alike = min(
+            1.0 if one.is_call or one.request == two.request else likeness(one.words, two.words)
+            for one, two in laps
+        )
         return self.signal(
             Kind.PING_PONG if period == 2 else Kind.K_CYCLE,  # noqa: PLR2004 - to and fro
             tail,
@@ -119,8 +119,8 @@ class Repeat(Detector):
             limit=max(2, needed // period),
             repeats=len(tail) // period,
             score=min(1.0, len(tail) / needed),
-            similarity=round(likeness, 3),
-            threshold=SAME_WORDS if likeness < 1.0 else 1.0,
+            similarity=round(alike, 3),
+            threshold=SAME_WORDS if alike < 1.0 else 1.0,
         )
 
     def _needed(self, tail: Sequence[Step], period: int, *, blind: bool) -> int:
@@ -211,11 +211,6 @@ def _says_again(earlier: Step, later: Step) -> bool:
     """Tell whether a message says what another said, nearly in its words."""
     anew = len(later.terms - earlier.terms)
     return anew <= FEW_TERMS + 1 and likeness(earlier.words, later.words) >= SAME_WORDS
-
-
-def _likeness(earlier: Step, later: Step) -> float:
-    same = earlier.is_call or earlier.request == later.request
-    return 1.0 if same else likeness(earlier.words, later.words)
 
 
 def _is_one(tail: Sequence[Step]) -> bool:

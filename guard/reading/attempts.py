@@ -143,7 +143,8 @@ class TurnReader:
             self._names |= terms_of(turn.agent)
         if turn.role is Role.USER and not is_report(turn):
             return self._read_user(turn, seq)
-        if _is_blank(turn):
+        tells = turn.result or turn.error or (turn.content or "").strip()
+        if turn.tool is None and not tells:
             self._blanks += 1
             # One between turns says nothing; many in a row are all that is said.
             return ReadTurn(Kind.ACTION if self._blanks >= _BLANKS else Kind.NOISE, turn)
@@ -386,12 +387,6 @@ class _UserMessage:
 
 def _complains(said: str) -> bool:
     return looks_failed(said) or _COMPLAINS.search(said[:_SHORT]) is not None
-
-
-def _is_blank(turn: Turn) -> bool:
-    if turn.tool is not None or turn.result or turn.error:
-        return False
-    return not (turn.content or "").strip()
 
 
 def _is_to_do_list(turn: Turn) -> bool:

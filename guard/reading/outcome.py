@@ -168,8 +168,9 @@ def outcome_of(turn: Turn) -> Outcome | None:
         return None
     if turn.error:
         # Some report the same text as error and result; some only an exit code.
-        alone = _holds(turn.error, turn.result)
-        text = turn.error if alone else f"{turn.error}\n{_unannounced(turn.result or '')}"
+        result = turn.result or ""
+        alone = result in turn.error or turn.error.strip() == result.strip()
+        text = turn.error if alone else f"{turn.error}\n{_unannounced(result)}"
         return _read(text, is_error=True, asked=turn.args)
     if turn.result is None:
         return None if turn.error is None else _read("", is_error=False, asked=None)
@@ -200,10 +201,6 @@ def is_transient(text: str) -> bool:
 @functools.lru_cache(maxsize=_HEADS)
 def _tells_of_more(text: str) -> bool:
     return any(map(text.__contains__, _MORE_HINTS)) and _MORE.search(text) is not None
-
-
-def _holds(error: str, result: str | None) -> bool:
-    return not result or result in error or error.strip() == result.strip()
 
 
 def _read(text: str, *, is_error: bool, asked: Mapping[str, Any] | None) -> Outcome:
