@@ -7,8 +7,8 @@ from typing import Literal
 
 from guard.budget import KnownUsage, Spent, UsageMeter
 from guard.detectors import PolicyDetectors, View
+from guard.detectors.base import History
 from guard.detectors.corrections import Correction, Corrections
-from guard.detectors.history import History
 from guard.detectors.score import evidence_limit, stuck_score
 from guard.detectors.stall import Suspicion
 from guard.events import Emit, Emitter, Reset, events_of
@@ -27,6 +27,8 @@ _WORDS = frozenset({Kind.PERSON, Kind.NUDGE, Kind.NOISE})
 SPAN = 40
 """Attempts that are remembered."""
 _NEWS_SPAN = 88
+_OF_NOISE = 1 / 8
+"""What a router's line or a blank turn counts of a turn, as what came before is forgotten."""
 
 
 class Engine:
@@ -76,6 +78,7 @@ class Engine:
         self._meter = UsageMeter(policy.budget)
         self._limit = evidence_limit(policy)
         self._turns = 0
+        self._heard = 0.0  # the same, but for what says nothing
         self._called_at: int | None = None
         self._nudged = False
         self._session: str | None = None
@@ -176,12 +179,13 @@ class Engine:
         """Take what is no attempt; new words of a person reset all streaks."""
         turn = read.turn
         self._meter.take(turn, failed=None)
+        self._heard += _OF_NOISE if read.kind is Kind.NOISE else 1
         if read.kind is not Kind.NOISE:
             self._nudged = read.kind is Kind.NUDGE
         if read.kind is Kind.PERSON:
             self._forget()
             self._emit(Reset(why="user"))
-        self._terms.note(words_in(turn.content or ""), self._turns)
+        self._terms.note(words_in(turn.content or ""), self._heard)
         return Assessment(seq=self._number(turn), score=0.0, changed=read.kind is Kind.PERSON)
 
     def _reread(self, attempts: Sequence[Turn]) -> None:
@@ -194,17 +198,18 @@ class Engine:
         return turn.seq if turn.seq is not None else self._turns - 1
 
     def _read(self, turn: Turn, place: int | None, refusals: int) -> tuple[Step, bool]:
+        self._heard += place is None
         steps = self._history.steps
         before = steps if place is None else steps[:place]
         # What the agent wrote itself is entered first: its echo is no news.
         if written := _written(turn):
-            self._terms.note(words_in("\n".join(written)), self._turns)
+            self._terms.note(words_in("\n".join(written)), self._heard)
         action = self._read_action(turn)
         if turn.tool is not None:
-            self._terms.note(action.words, self._turns)
+            self._terms.note(action.words, self._heard)
         outcome = outcome_of(turn)
         came = outcome.terms if outcome else frozenset() if turn.tool else action.words
-        news, ever_new = self._terms.weigh(came, self._turns)
+        news, ever_new = self._terms.weigh(came, self._heard)
         nature = self._detectors.nature_of(turn)
         nudged, self._nudged = self._nudged, False
         step = read_step(

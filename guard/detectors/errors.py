@@ -76,7 +76,10 @@ class Errors(Detector):
             return None
         if 2 * sum([step.patient for step in steps]) > len(steps):
             limit *= _PATIENCE
-        return self.signal(Kind.SAME_ERROR, steps, _summarise(steps), limit=limit)
+        summary = f"It tried {len(steps)} variants of one call and none succeeded."
+        if len({step.failure for step in steps}) == 1:
+            summary = f"It tried {len(steps)} times and failed the same way each time."
+        return self.signal(Kind.SAME_ERROR, steps, summary, limit=limit)
 
     def _handed_in(self, newest: Step) -> Signal:
         """Count how often the work was handed in and refused, whatever stood between."""
@@ -168,12 +171,6 @@ def _insists(calls: Sequence[Step]) -> tuple[list[Step], list[Step]]:
 def _of_one_thing(failures: list[Step]) -> list[Step]:
     """Let go what is one request, or each for another thing."""
     return [] if _is_one_request(failures) or aim_elsewhere(failures) else failures
-
-
-def _summarise(steps: Sequence[Step]) -> str:
-    if len({step.failure for step in steps}) == 1:
-        return f"It tried {len(steps)} times and failed the same way each time."
-    return f"It tried {len(steps)} variants of one call and none succeeded."
 
 
 # --- one agent after another ------------------------------------------------------

@@ -7,8 +7,7 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import ClassVar
 
-from guard.detectors.base import Detector, View, compare_answers, surest, tail_of
-from guard.detectors.history import History
+from guard.detectors.base import Detector, History, View, compare_answers, surest, tail_of
 from guard.policy import Policy
 from guard.reading.messages import only_announces
 from guard.reading.step import FEW_TERMS, Step
@@ -21,6 +20,9 @@ _PATIENT_ROUNDS = 6
 _BLIND_ROUNDS = 3
 _BLIND_POLLS = 4
 """So many times the patience where nobody saw what came of a poll, a key or a click."""
+_SOON = 60.0
+_BRISK = 4
+"""Within so many seconds so many times as many polls are no loop."""
 _MOVED, _MOVED_EACH, _MOVED_MOST = 0.2, 0.1, 0.55
 """The share of steps between that may have brought something: at first, for each more, at most."""
 _REFUSED = 2
@@ -62,16 +64,13 @@ class Repeat(Detector):
     def _once_more(self, history: History) -> Signal | None:
         again = _laps(_attempts(history.steps), 1)
         if len(again) < 2:  # noqa: PLR2004 - once is no repeat
-            return self._flickers(history)
+            row = _flickering(history.steps)
+            summary = f"It looked {len(row)} times in a row; only figures went up and down."
+            return self._same(Kind.EXACT_REPEAT, row, summary, len(row)) if row else None
         limit = self._limit(again, history.between(again[0], again[-1]))
         if only_announces(history.steps):
             limit = max(limit, self._rule.without_results)
         return self._same(Kind.EXACT_REPEAT, again, _say_again(again), limit)
-
-    def _flickers(self, history: History) -> Signal | None:
-        row = _flickering(history.steps)
-        summary = f"It looked {len(row)} times in a row; only figures went up and down."
-        return self._same(Kind.EXACT_REPEAT, row, summary, len(row)) if row else None
 
     def _limit(self, again: Sequence[Step], between: Sequence[Step]) -> int:
         if any(step.nudged for step in again):
@@ -79,12 +78,19 @@ class Repeat(Detector):
         # "sleep 10" between two looks makes the looking a poll.
         if any(step.patient for step in (*again, *between)) or again[0].stays_patient:
             seen = any(step.outcome for step in again)
-            return self._rule.polls if seen else _BLIND_POLLS * self._rule.polls
+            return self._polls(again) if seen else _BLIND_POLLS * self._rule.polls
         completed = [step for step in again if not step.proposed]
         enough = len(completed) >= self._rule.calls - 1
         if enough and all(step.outcome_known for step in completed):
             return self._rule.calls
         return max(self._rule.calls, self._rule.without_results)
+
+    def _polls(self, again: Sequence[Step]) -> int:
+        """Say how often may be looked: what began less than a minute ago may be at work yet."""
+        newest, first, last = again[-1], again[0].at, again[-1].at
+        if newest.patient and not newest.failed and first is not None and last is not None:
+            return self._rule.polls * (_BRISK if 0 <= last - first < _SOON else 1)
+        return self._rule.polls
 
     # --- periods of several -------------------------------------------------------
 
@@ -101,7 +107,11 @@ class Repeat(Detector):
 
     def _rounds(self, tail: Sequence[Step], period: int, *, blind: bool) -> Signal:
         needed = self._needed(tail, period, blind=blind)
-        likeness = min(_likeness(one, two) for one, two in zip(tail, tail[period:], strict=False))
+        laps = zip(tail, tail[period:], strict=False)
+        alike = min(
+            1.0 if one.is_call or one.request == two.request else likeness(one.words, two.words)
+            for one, two in laps
+        )
         return self.signal(
             Kind.PING_PONG if period == 2 else Kind.K_CYCLE,  # noqa: PLR2004 - to and fro
             tail,
@@ -109,8 +119,8 @@ class Repeat(Detector):
             limit=max(2, needed // period),
             repeats=len(tail) // period,
             score=min(1.0, len(tail) / needed),
-            similarity=round(likeness, 3),
-            threshold=SAME_WORDS if likeness < 1.0 else 1.0,
+            similarity=round(alike, 3),
+            threshold=SAME_WORDS if alike < 1.0 else 1.0,
         )
 
     def _needed(self, tail: Sequence[Step], period: int, *, blind: bool) -> int:
@@ -134,7 +144,7 @@ class Repeat(Detector):
         between = [step for step in since if step.is_call or step.agent != newest.agent]
         if 1 < len(same) <= len(between):
             waits = newest.stays_patient or any(step.patient for step in between)
-            limit = self._rule.polls if waits else self._rule.calls
+            limit = self._polls(same) if waits else self._rule.calls
             if len(same) >= limit and not self._gained_little(between, same):
                 limit = len(same) + 1
             yield self._comes_back(same, limit)
@@ -201,11 +211,6 @@ def _says_again(earlier: Step, later: Step) -> bool:
     """Tell whether a message says what another said, nearly in its words."""
     anew = len(later.terms - earlier.terms)
     return anew <= FEW_TERMS + 1 and likeness(earlier.words, later.words) >= SAME_WORDS
-
-
-def _likeness(earlier: Step, later: Step) -> float:
-    same = earlier.is_call or earlier.request == later.request
-    return 1.0 if same else likeness(earlier.words, later.words)
 
 
 def _is_one(tail: Sequence[Step]) -> bool:

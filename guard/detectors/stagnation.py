@@ -72,9 +72,11 @@ class Stagnation(Detector):
         if newest.outcome is not None and newest.outcome.has_more:
             return None
         calls = view.history.of_agent(newest.agent).answered
-        if newest.asks or newest.runs:
-            return surest(self._questions(calls))
-        return self._actions(calls)
+        if not (newest.asks or newest.runs):
+            return self._actions(calls)
+        # Who takes turns at one matter is as stuck as who is alone with it.
+        together = [step for step in view.history.calls if step.is_answered]
+        return surest((*self._questions(calls), *self._questions(together)))
 
     def _unanswered(self, own: Sequence[Step]) -> Signal | None:
         count = self._rule.without_results

@@ -7,8 +7,7 @@ from importlib import import_module
 from itertools import combinations
 from typing import ClassVar
 
-from guard.detectors.base import Detector, View, surest, tail_of
-from guard.detectors.history import History
+from guard.detectors.base import Detector, History, View, surest, tail_of
 from guard.policy import Policy
 from guard.reading.messages import count_on, empty_tail, last_talk, only_announces
 from guard.reading.quoting import named, quoted
@@ -98,7 +97,9 @@ class Talk(Detector):
         if not history.has_calls:
             # Only what is said is known of this run: it needs more evidence.
             fresh, messages = fresh / 2, messages + _MORE
-            if only_announces(history.steps) and _names_something(talk[-messages:]):
+            last = talk[-messages:]
+            # "Let me run the tests" names something, "let me correct that" does not.
+            if only_announces(history.steps) and _count_terms(last) > len(last):
                 fresh, share, messages = fresh / 2, share / 3, _MANY * self._rule.messages
         if 0 < sum(step.nudged for step in talk) < _MACHINE:
             messages *= 2  # whoever is asked the same may answer the same
@@ -142,7 +143,8 @@ class Talk(Detector):
         last = talk[-rounds * round_of :]
         if all(step.hands_over for step in last):
             round_of = agents
-        elif not history.has_calls and not _names_nothing(last):
+        elif not history.has_calls and 2 * _count_terms(last) > len(last):
+            # Thanks and farewells name hardly a thing; what does needs more evidence.
             fresh, rounds = fresh / 2, rounds + 1
         least = (rounds - 1) * round_of
         empty = empty_tail(talk, fresh=fresh, share=self._rule.new_terms, least=least)
@@ -162,11 +164,5 @@ def _is_matter(step: Step, newest: Step) -> bool:
     return step.agent != newest.agent and (step.progressed or step.tells_something)
 
 
-def _names_something(talk: Sequence[Step]) -> bool:
-    """Tell "let me run the tests" from "let me correct that"."""
-    return sum(len(step.terms) for step in talk) > len(talk)
-
-
-def _names_nothing(talk: Sequence[Step]) -> bool:
-    """Thanks and farewells: hardly a thing is named in any of them."""
-    return 2 * sum(len(step.terms) for step in talk) <= len(talk)
+def _count_terms(talk: Sequence[Step]) -> int:
+    return sum(len(step.terms) for step in talk)

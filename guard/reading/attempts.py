@@ -137,13 +137,14 @@ class TurnReader:
     def take(self, turn: Turn, seq: int) -> ReadTurn:
         """Read the next turn, of this number."""
         turn = self._as_shown(as_call(turn))
-        if turn.role is Role.SYSTEM:
+        if turn.role is Role.SYSTEM or self._is_route(turn):
             return ReadTurn(Kind.NOISE, turn)
         if turn.agent and len(self._names) < _MOST_NAMES:
             self._names |= terms_of(turn.agent)
         if turn.role is Role.USER and not is_report(turn):
             return self._read_user(turn, seq)
-        if _is_blank(turn):
+        tells = turn.result or turn.error or (turn.content or "").strip()
+        if turn.tool is None and not tells:
             self._blanks += 1
             # One between turns says nothing; many in a row are all that is said.
             return ReadTurn(Kind.ACTION if self._blanks >= _BLANKS else Kind.NOISE, turn)
@@ -151,7 +152,7 @@ class TurnReader:
         answered = self._answer(turn)
         if answered is not None:
             return answered
-        if self._is_route(turn) or _is_to_do_list(turn):
+        if _is_to_do_list(turn):
             return ReadTurn(Kind.NOISE, turn)
         self._last_agent = turn.agent
         self._note(turn, seq)
@@ -200,11 +201,11 @@ class TurnReader:
 
     def _asked_of(self, turn: Turn) -> int | None:
         """Give the newest open call that another agent's message answers."""
-        if turn.tool is not None or not turn.content or not turn.agent or self._is_route(turn):
+        if turn.tool is not None or not turn.content or not turn.agent:
             return None
         call = self._open[-1]
-        if not call.agent or turn.agent.startswith(call.agent) or call.agent == turn.agent:
-            return None
+        if call.agent and turn.agent.startswith(call.agent):
+            return None  # who calls thinks aloud, perhaps under a longer name
         return len(self._open) - 1
 
     def _close(self, place: int, answer: Turn) -> ReadTurn:
@@ -258,11 +259,15 @@ class TurnReader:
         return [len(again) for _, again in sorts if again]
 
     def _is_route(self, turn: Turn) -> bool:
-        """Tell a line that only names who is next."""
-        if turn.tool is not None or turn.result or len(turn.content or "") > _LONGEST_ROUTE:
+        """Tell a line that only says who is next: an agent, one just asked, or "the agent"."""
+        if turn.role is not Role.ASSISTANT or turn.tool is not None or turn.result:
+            return False
+        if len(turn.content or "") > _LONGEST_ROUTE:
             return False
         terms = terms_of(turn.content or "")
-        return bool(terms & self._names) and terms <= self._names | _ROUTES
+        asked = terms_of(self._open[-1].tool or "") if self._open else frozenset[str]()
+        names = self._names | asked if terms & _ROUTES else self._names
+        return terms <= names | _ROUTES and (len(terms) > 1 or bool(terms & names))
 
     # --- people and machines ----------------------------------------------------
 
@@ -382,12 +387,6 @@ class _UserMessage:
 
 def _complains(said: str) -> bool:
     return looks_failed(said) or _COMPLAINS.search(said[:_SHORT]) is not None
-
-
-def _is_blank(turn: Turn) -> bool:
-    if turn.tool is not None or turn.result or turn.error:
-        return False
-    return not (turn.content or "").strip()
 
 
 def _is_to_do_list(turn: Turn) -> bool:

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from zlib import crc32
 
 from guard.reading.normalize import canonical_json, mask_places
-from guard.reading.terms import BRIEF, Memo, masked_lines, terms_in
+from guard.reading.terms import BRIEF, Memo, masked_lines, terms_in, words_in
 from guard.reading.volatile import HOLE, mask_failure
 from guard.turn import Turn
 
@@ -99,6 +99,16 @@ _MORE = re.compile(
     r"\"has_?[mM]ore\" ?: ?true|\"next\w{0,20}\" ?: ?(?:\"[^\"]|\d)|\bhas more\b|\bmore results\b"
 )
 _MORE_HINTS = ('ore"', "has more", "more results", '"next')
+# A first line of these words alone announces what follows and is no part of it.
+_OPENING = words_in(
+    "a after an and answer answered answers are as back below by call called came come command"
+    " commands executed executing execution following follows for from function gave get given"
+    " got have here i in is it its last message my observation of on output outputs received"
+    " replied reply report reported response responded result results return returned returns"
+    " running said says shows step that the these this tool tools to was we what when with you"
+    " your"
+)
+_LONGEST_OPENING = 80
 _LATE = re.compile(r"timed out|time-?out\b")
 _ESSENTIAL_LINES = 3
 _SUCCEEDS = re.compile(
@@ -158,7 +168,9 @@ def outcome_of(turn: Turn) -> Outcome | None:
         return None
     if turn.error:
         # Some report the same text as error and result; some only an exit code.
-        text = turn.error if _holds(turn.error, turn.result) else f"{turn.error}\n{turn.result}"
+        result = turn.result or ""
+        alone = result in turn.error or turn.error.strip() == result.strip()
+        text = turn.error if alone else f"{turn.error}\n{_unannounced(result)}"
         return _read(text, is_error=True, asked=turn.args)
     if turn.result is None:
         return None if turn.error is None else _read("", is_error=False, asked=None)
@@ -191,10 +203,6 @@ def _tells_of_more(text: str) -> bool:
     return any(map(text.__contains__, _MORE_HINTS)) and _MORE.search(text) is not None
 
 
-def _holds(error: str, result: str | None) -> bool:
-    return not result or result in error or error.strip() == result.strip()
-
-
 def _read(text: str, *, is_error: bool, asked: Mapping[str, Any] | None) -> Outcome:
     """Read a text once, and then what of a failure hangs on what was asked."""
     outcome = _known.find((text, is_error))
@@ -213,6 +221,7 @@ def _read(text: str, *, is_error: bool, asked: Mapping[str, Any] | None) -> Outc
 
 
 def _read_answer(text: str, *, is_error: bool) -> Outcome:
+    whole, text = text, _unannounced(text)
     failures, terms = _count_failures(text), terms_in(text)
     failed = is_error or (looks_failed(text) if failures is None else failures > 0)
     failure = _tell_failure(text) if failed else None
@@ -223,9 +232,18 @@ def _read_answer(text: str, *, is_error: bool) -> Outcome:
         template=_template(failure) if failure else None,
         failures=failures,
         is_long=len(text) > _LONGEST_ACKNOWLEDGEMENT and text.count("\n") > 1,
-        text=text[:_HEAD],
+        text=whole[:_HEAD],
         terms=terms if failure is None else terms_in(failure),
     )
+
+
+def _unannounced(text: str) -> str:
+    """Leave out a first line that only announces what came back."""
+    opening, _, rest = text[: _LONGEST_OPENING + 1].partition("\n")
+    if not rest or opening.rstrip()[-1:] not in {":", "."}:
+        return text
+    words = words_in(opening)
+    return text[len(opening) + 1 :] if words and words <= _OPENING else text
 
 
 @functools.lru_cache(maxsize=_HEADS)

@@ -32,10 +32,8 @@ def without_hidden(text: str) -> str:
     >>> without_hidden("rea\u200bd\U000e0041 me")
     'read me'
     """
-    return text if text.isascii() and text.isprintable() else _seen(text)
-
-
-def _seen(text: str) -> str:
+    if text.isascii() and text.isprintable():
+        return text
     return "".join(character for character in text if not is_hidden(character))
 
 

@@ -191,6 +191,7 @@ class Step(Action):
     Attributes:
         seq: The turn's number.
         key: The client's id of the turn, by which a completion finds it.
+        at: When it was, in seconds; None where that is not told.
         agent: Who acted; "" where unnamed.
         refusals: How often what was handed in was refused in these words; 0: it was not.
         proposed: The call has not run yet: no outcome.
@@ -217,6 +218,7 @@ class Step(Action):
 
     seq: int
     key: str | None
+    at: float | None
     agent: str
     proposed: bool
     outcome: Outcome | None
@@ -328,6 +330,7 @@ def read_step(
         **asked,
         seq=seq,
         key=turn.key,
+        at=turn.ts.timestamp() if turn.ts else None,
         agent=speaker(turn),
         proposed=turn.is_proposed,
         outcome=outcome,

@@ -196,16 +196,16 @@ class TermMemory:
 
     def __init__(self, span: int) -> None:
         self._span = span
-        self._seen: dict[str, int] = {}
-        self._before: dict[str, int] = {}
-        self._by_turn: deque[tuple[int, frozenset[str]]] = deque()
+        self._seen: dict[str, float] = {}
+        self._before: dict[str, float] = {}
+        self._by_turn: deque[tuple[float, frozenset[str]]] = deque()
 
     def start_afresh(self) -> None:
         """Tell what follows from what was seen so far: a person stepped in."""
         self._before.update(self._seen)
         self._seen.clear()
 
-    def note(self, terms: frozenset[str], at: int) -> None:
+    def note(self, terms: frozenset[str], at: float) -> None:
         """Remember what was asked or said: its echo is nothing new."""
         if self._by_turn and self._by_turn[-1][0] == at and self._by_turn[-1][1] is terms:
             return  # what a call asked for when it was proposed, now that it is done
@@ -214,7 +214,7 @@ class TermMemory:
         while self._by_turn and self._by_turn[0][0] <= at - self._span:
             self._forget(*self._by_turn.popleft())
 
-    def weigh(self, terms: frozenset[str], at: int) -> tuple[float, float]:
+    def weigh(self, terms: frozenset[str], at: float) -> tuple[float, float]:
         """Remember an answer's terms; give the share that is new, in [0, 1].
 
         Twice: not seen since the last fresh start, and not seen at all.
@@ -234,7 +234,7 @@ class TermMemory:
         self.note(terms, at)
         return new, never
 
-    def _forget(self, at: int, terms: frozenset[str]) -> None:
+    def _forget(self, at: float, terms: frozenset[str]) -> None:
         for known in (self._seen, self._before) if self._before else (self._seen,):
             for term in terms:
                 if known.get(term) == at:

@@ -70,6 +70,19 @@ def test_equal_answers_are_equal_whatever_is_volatile_in_them():
     assert key("done in 0.1s, id=a1b2c3") == key("done in 9.7s, id=x9y8z7")
 
 
+@pytest.mark.parametrize(
+    "opening", ["Output of the last command:", "Here is what the tool returned.", "RESULT:"]
+)
+def test_a_line_that_only_announces_an_answer_is_no_part_of_it(opening):
+    assert key(f"{opening}\nno such table") == key("no such table")
+    assert key(f"{opening}\nno such table") != key(f"{opening}\nno such row")
+
+
+@pytest.mark.parametrize("line", ["results", "Harbour report:", "Step 7:", "It is done."])
+def test_a_first_line_that_tells_something_is_part_of_an_answer(line):
+    assert key(f"{line}\nno such table") != key("no such table")
+
+
 def test_short_answers_are_equal_in_any_order():
     assert key("a.py\nb.py") == key("b.py\na.py")
 

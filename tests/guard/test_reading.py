@@ -5,7 +5,7 @@ import pytest
 from guard.engine import Engine
 from guard.reading.attempts import Kind, TurnReader
 from guard.turn import Role, Turn
-from tests.guard.build import a_call, a_message, a_user
+from tests.guard.build import a_call, a_message, a_user, first_trip
 
 
 def kinds(*turns):
@@ -18,6 +18,56 @@ def test_a_line_that_only_names_who_is_next_is_noise():
     route = Turn(role=Role.ASSISTANT, agent="router", content="Next speaker: planner")
 
     assert kinds(planner, a_call("ls", "a.py"), route)[-1] is Kind.NOISE
+
+
+def test_a_line_that_gives_the_floor_to_whom_a_call_asked_answers_it_not():
+    route = Turn(role=Role.ASSISTANT, agent="router", content="Next speaker: Librarian")
+    told = Turn(role=Role.ASSISTANT, agent="Librarian", content="It stands on shelf nine.")
+    asked = a_call("ask_Librarian", None, agent="Lead", request="Where is it?")
+
+    assert kinds(asked, route, told) == [Kind.ACTION, Kind.NOISE, Kind.ANSWER]
+
+
+def test_a_line_that_gives_the_floor_to_the_agent_is_noise_though_nobody_has_a_name():
+    route = Turn(role=Role.ASSISTANT, agent="router", content="Next speaker: agent")
+
+    assert kinds(a_call("ls", "a.py"), route) == [Kind.ACTION, Kind.NOISE]
+
+
+def test_a_call_of_an_agent_without_a_name_is_answered_by_one_that_has_one():
+    told = Turn(role=Role.ASSISTANT, agent="environment", content="a.py b.py")
+
+    assert kinds(a_call("ls", None), told) == [Kind.ACTION, Kind.ANSWER]
+
+
+def test_what_a_tool_answers_is_no_routing_line_though_it_names_an_agent():
+    named = Turn(role=Role.TOOL, content="planner")
+
+    assert kinds(a_message("We begin.", agent="planner"), a_call("who", None), named)[-1] is (
+        Kind.ANSWER
+    )
+
+
+def test_who_is_given_the_floor_again_and_again_and_says_nothing_is_seen():
+    route = Turn(role=Role.ASSISTANT, agent="router", content="Next speaker: proxy")
+    turns = [a_message("I am done.", agent="coder"), *[route, a_message(" ", agent="proxy")] * 8]
+
+    assert first_trip(turns) is not None
+
+
+def test_routing_lines_do_not_make_an_engine_forget():
+    page = "\n".join(f"The {name} stands in the old harbour." for name in "abcdefghijklmnop")
+    route = Turn(role=Role.ASSISTANT, agent="router", content="Next speaker: reader")
+    engine = Engine()
+    for turn in (
+        a_call("read", page, agent="reader", path="a.md"),
+        *[route] * 100,
+    ):
+        engine.observe(turn)
+
+    engine.observe(a_call("read", page, agent="reader", path="b.md"))
+
+    assert engine.history.last.news == 0.0
 
 
 def test_a_users_turn_after_the_only_open_call_is_its_answer():

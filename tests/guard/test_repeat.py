@@ -1,5 +1,8 @@
 from __future__ import annotations
 
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+
 import pytest
 
 from guard.policy import Policy, Repeat
@@ -104,6 +107,27 @@ def test_proposals_that_never_complete_are_requests_alone():
 @pytest.mark.parametrize("tool", ["wait_for_job", "get_status", "BashOutput", "press_key"])
 def test_calls_that_wait_or_move_need_eight(tool):
     assert first_trip([a_call(tool, "unchanged")] * 12) == 7
+
+
+def polls(every, count=40, **answer):
+    """Give polls of a job, so many seconds apart."""
+    begun = datetime(2026, 3, 1, tzinfo=UTC)
+    told = answer or {"result": "status: running"}
+    return [
+        replace(a_call("get_job", **told), ts=begun + n * timedelta(seconds=every))
+        for n in range(count)
+    ]
+
+
+def test_a_job_at_work_may_be_polled_more_often_within_its_first_minute():
+    assert first_trip(polls(every=2.5, count=8)) is None
+    assert first_trip(polls(every=1.0)) == 31
+    assert first_trip(polls(every=5)) == 12
+    assert first_trip(polls(every=20)) == 7
+
+
+def test_a_busy_service_is_not_asked_more_often_because_it_is_asked_fast():
+    assert first_trip(polls(every=1, error="503 Service Unavailable")) == 7
 
 
 def test_waiting_where_nobody_sees_what_came_of_it_is_given_four_times_as_long():

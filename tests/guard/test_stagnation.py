@@ -66,3 +66,22 @@ def test_a_look_up_that_gives_each_name_another_id_goes_on():
     ]
 
     assert first_trip(turns) is None
+
+
+def in_turn(commands):
+    return [
+        a_call("Bash", "", agent=f"coder {place % 3}", command=command)
+        for place, command in enumerate(commands)
+    ]
+
+
+def test_agents_that_try_one_thing_in_turn_are_as_stuck_as_one():
+    tries = [f"find /srv -name lamp -newer ref {'-not -empty ' * n}-print" for n in range(1, 6)]
+
+    assert first_trip(in_turn(tries)) == 4
+
+
+def test_agents_that_each_look_for_another_thing_find_nothing_without_alarm():
+    wanted = ("harbour", "lantern", "thistle", "quarry", "magnet", "saddle", "violin", "walnut")
+
+    assert first_trip(in_turn([f"grep -rn {word} src" for word in wanted])) is None
