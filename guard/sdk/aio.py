@@ -228,18 +228,15 @@ class AsyncSession:
             try:
                 step = flow.throw(failure) if failure else flow.send(reply)
             except StopIteration as finished:
-                await self._pass_on_escalations()
+                for escalation in self._conversation.take_escalations():
+                    answer = hand_over(escalation, self._on_escalation)
+                    if inspect.isawaitable(answer):
+                        try:
+                            await answer
+                        except Exception:
+                            logger.exception("the on_escalation callback failed")
                 return finished.value  # type: ignore[no-any-return]
             reply, failure = await self._take_step(step)
-
-    async def _pass_on_escalations(self) -> None:
-        for escalation in self._conversation.take_escalations():
-            answer = hand_over(escalation, self._on_escalation)
-            if inspect.isawaitable(answer):
-                try:
-                    await answer
-                except Exception:
-                    logger.exception("the on_escalation callback failed")
 
     async def _take_step(self, step: Step) -> tuple[Any, ServerAway | None]:
         if isinstance(step, Wait):

@@ -52,18 +52,15 @@ class Delivery:
         while self._source.pending:
             batch = self._source.batch()
             for letter in letters(batch.records):
-                self._bring(letter)
+                try:
+                    self._post(letter)
+                except ServerRefused as refused:
+                    if refused.status in KEY_REFUSED:
+                        raise
+                    # Any other refusal would come again: it must not block what follows.
+                    logger.warning("Mission Control refused a part of the outbox: %s", refused)
             self._source.delivered(batch)
         return self.turns
-
-    def _bring(self, letter: Sequence[Record]) -> None:
-        """Bring one letter; what the server will never take is said and left out."""
-        try:
-            self._post(letter)
-        except ServerRefused as refused:
-            if refused.status in KEY_REFUSED:
-                raise
-            logger.warning("Mission Control refused a part of the outbox: %s", refused)
 
     def _post(self, letter: Sequence[Record]) -> None:
         first = letter[0]

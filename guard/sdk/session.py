@@ -260,13 +260,10 @@ class Session:
             try:
                 step = flow.throw(failure) if failure else flow.send(reply)
             except StopIteration as finished:
-                self._pass_on_escalations()
+                for escalation in self._conversation.take_escalations():
+                    hand_over(escalation, self._on_escalation)
                 return finished.value  # type: ignore[no-any-return]
             reply, failure = self._take_step(step)
-
-    def _pass_on_escalations(self) -> None:
-        for escalation in self._conversation.take_escalations():
-            hand_over(escalation, self._on_escalation)
 
     def _take_step(self, step: Step) -> tuple[Any, ServerAway | None]:
         if isinstance(step, Wait):

@@ -43,7 +43,11 @@ class AsyncHttpTransport:
             except _NO_ANSWER as error:
                 raise ServerAway(str(error) or type(error).__name__) from error
         try:
-            return await self._exchange(await self._connect(), request)
+            secure = ssl.create_default_context() if self._endpoint.scheme == "https" else None
+            opening = asyncio.open_connection(self._endpoint.host, self._endpoint.port, ssl=secure)
+            return await self._exchange(
+                _Stream(*await asyncio.wait_for(opening, CONNECT_S)), request
+            )
         except _NO_ANSWER as error:
             raise ServerAway(str(error) or type(error).__name__) from error
 
@@ -52,11 +56,6 @@ class AsyncHttpTransport:
         idle, self._idle, self._keeps = self._idle, [], False
         for stream in idle:
             await _closed(stream)
-
-    async def _connect(self) -> _Stream:
-        secure = ssl.create_default_context() if self._endpoint.scheme == "https" else None
-        opening = asyncio.open_connection(self._endpoint.host, self._endpoint.port, ssl=secure)
-        return _Stream(*await asyncio.wait_for(opening, CONNECT_S))
 
     async def _exchange(self, stream: _Stream, request: Request) -> Answer:
         try:
