@@ -142,7 +142,11 @@ def nearest(budget: Budget | None, spent: Spent, *, agent: str = "") -> Crossing
     >>> nearest(Budget(calls=10), Spent(calls=7)) is None
     True
     """
-    found = [*_held_against(budget, spent), *_of_agent(budget, spent, agent)]
+    own = budget.of_agent(agent) if budget is not None and agent else None
+    found = [
+        *_held_against(budget, spent),
+        *_held_against(own, spent.agents.get(agent, Spent()), agent),
+    ]
     reached = next((one for one in found if one.reached), None)
     if reached is not None:
         return reached
@@ -166,11 +170,6 @@ def _held_against(
                 share=share,
                 agent=agent,
             )
-
-
-def _of_agent(budget: Budget | None, spent: Spent, agent: str) -> Iterator[Crossing]:
-    own = budget.of_agent(agent) if budget is not None and agent else None
-    return _held_against(own, spent.agents.get(agent, Spent()), agent)
 
 
 def _agents(mapping: object, path: str) -> dict[str, Budget]:

@@ -117,7 +117,8 @@ class MissionControl(AgentMiddleware):
         await _awaited(self._end(AsyncSession, state))
 
     def _begin(self, kind: Kind, state: Any, runtime: Any) -> Play[dict[str, Any]]:
-        known = {"guard_run": _run_key(runtime)}
+        told = runtime.execution_info
+        known = {"guard_run": f"langgraph:{(told and told.thread_id) or uuid.uuid4().hex}"}
         asked = _asked(state["messages"])
         watch = self._watch(kind, known, goal=asked)
         if asked:
@@ -152,7 +153,11 @@ class _Watch:
         if self.stopped:
             return self.ending()
         notes, self.notes = self.notes, []
-        return {"messages": [_heard(note) for note in notes]} if notes else None
+        return (
+            {"messages": [HumanMessage(f"[Mission Control] {note}") for note in notes]}
+            if notes
+            else None
+        )
 
     def think(self, call: Callable[[], Any]) -> Play[Any]:
         """Call the model."""
@@ -253,20 +258,10 @@ async def _awaited(play: Play[T]) -> T:
             failure = error
 
 
-def _run_key(runtime: Any) -> str:
-    """One run a thread, where the graph remembers threads."""
-    told = runtime.execution_info
-    return f"langgraph:{(told and told.thread_id) or uuid.uuid4().hex}"
-
-
 def _asked(messages: list[Any]) -> str:
     """What the person says now; nothing if the last word is another's."""
     last = messages[-1] if messages else None
     return last.text if isinstance(last, HumanMessage) else ""
-
-
-def _heard(note: str) -> Any:
-    return HumanMessage(f"[Mission Control] {note}")
 
 
 def _instead(call: Any, text: str) -> Any:

@@ -113,7 +113,13 @@ class MissionControl(RunHooks):
 
     async def on_llm_end(self, context: Any, agent: Any, response: Any) -> None:
         """Keep what the call cost for the turns it leads to; tell an answer."""
-        facts = self._facts_of(agent, response)
+        model = self._config.model or agent.model or get_default_model()
+        named = model if isinstance(model, str) else getattr(model, "model", None)
+        facts = {
+            "call_id": response.response_id or new_key(),
+            "model": named and str(named).rpartition("/")[2],
+            "usage": responses_usage(response.usage),
+        }
         calls = [item for item in response.output if hasattr(item, "call_id")]
         self._facts[agent.name] = facts
         self._facts |= {item.call_id: facts for item in calls}
@@ -138,21 +144,18 @@ class MissionControl(RunHooks):
             items.append(heard)
         return dataclasses.replace(model_data, input=items)
 
-    def _facts_of(self, agent: Any, response: Any) -> dict[str, Any]:
-        model = self._config.model or agent.model or get_default_model()
-        named = model if isinstance(model, str) else getattr(model, "model", None)
-        return {
-            "call_id": response.response_id or new_key(),
-            "model": named and str(named).rpartition("/")[2],
-            "usage": responses_usage(response.usage),
-        }
-
     # --- tools ---------------------------------------------------------------
 
     async def on_tool_start(self, context: Any, agent: Any, tool: Any) -> None:
         """Ask whether a call may run, and wait here while it is held."""
         call_id = getattr(context, "tool_call_id", None) or new_key()
-        args = _arguments(getattr(context, "tool_arguments", None))
+        # A call's arguments; what is no object is kept as text.
+        written = getattr(context, "tool_arguments", None)
+        try:
+            read = json.loads(written or "{}")
+        except ValueError:
+            read = written
+        args = read if isinstance(read, dict) else {"arguments": read}
         facts = self._facts.pop(call_id, None) or self._facts.get(agent.name, {})
         go = await self._before(tool.name, args, agent=agent.name, **facts)
         if not go.run:
@@ -222,15 +225,6 @@ def _answer_instead(tool: Any, call_id: str, text: str) -> None:
     if not isinstance(tool.on_invoke_tool, _Gate):
         tool.on_invoke_tool = _Gate(tool.on_invoke_tool)
     tool.on_invoke_tool.instead[call_id] = text
-
-
-def _arguments(written: str | None) -> dict[str, Any]:
-    """A call's arguments; what is no object is kept as text."""
-    try:
-        read = json.loads(written or "{}")
-    except ValueError:
-        read = written
-    return read if isinstance(read, dict) else {"arguments": read}
 
 
 def _asked(items: list[Any]) -> str:

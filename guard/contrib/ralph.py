@@ -70,30 +70,34 @@ class Ralph(Detector):
         newest = steps[-1]
         if self._ratio is None or not _can_loop(newest):
             return None
-        for earlier in _outputs_before(steps, self._rule.window):
+        # The last successful iterations before this one, newest first.
+        found: list[Step] = []
+        for step in reversed(steps[:-1]):
+            if len(found) == self._rule.window or is_complete(step):
+                break
+            if _succeeded(step) and output_of(step):
+                found.append(step)
+        for earlier in found:
             ratio = self._ratio(output_of(newest), output_of(earlier)) / 100.0
             if ratio >= self._rule.threshold:
-                return self._loop(earlier, newest, ratio)
+                logger.warning("Loop detected: %.1f%% similarity to previous output", ratio * 100)
+                logger.warning("Breaking loop due to repetitive agent outputs")
+                return Signal(
+                    detector=self.name,
+                    kind=self.kind,
+                    score=1.0,
+                    severity=Severity.STOP,
+                    turns=(earlier.seq, newest.seq),
+                    evidence=Evidence(
+                        summary=f"Its output is to {ratio:.1%} one it gave shortly before.",
+                        calls=once_each((earlier, newest)),
+                        repeats=2,
+                        limit=2,
+                        similarity=round(ratio, 3),
+                        threshold=self._rule.threshold,
+                    ),
+                )
         return None
-
-    def _loop(self, earlier: Step, newest: Step, ratio: float) -> Signal:
-        logger.warning("Loop detected: %.1f%% similarity to previous output", ratio * 100)
-        logger.warning("Breaking loop due to repetitive agent outputs")
-        return Signal(
-            detector=self.name,
-            kind=self.kind,
-            score=1.0,
-            severity=Severity.STOP,
-            turns=(earlier.seq, newest.seq),
-            evidence=Evidence(
-                summary=f"Its output is to {ratio:.1%} one it gave shortly before.",
-                calls=once_each((earlier, newest)),
-                repeats=2,
-                limit=2,
-                similarity=round(ratio, 3),
-                threshold=self._rule.threshold,
-            ),
-        )
 
     def _find_limit(self, view: View) -> Signal | None:
         reached = limit_reached(self._limits or Budget(), view.spent)
@@ -155,17 +159,6 @@ def ticks_complete(turn: Turn) -> bool:
 
 def _is_ticked(*texts: str) -> bool:
     return any("TASK_COMPLETE" in text and _COMPLETE.search(text) for text in texts)
-
-
-def _outputs_before(steps: Sequence[Step], window: int) -> list[Step]:
-    """Give the last successful iterations before the newest, newest first."""
-    found: list[Step] = []
-    for step in reversed(steps[:-1]):
-        if len(found) == window or is_complete(step):
-            break
-        if _succeeded(step) and output_of(step):
-            found.append(step)
-    return found
 
 
 def _succeeded(step: Step) -> bool:

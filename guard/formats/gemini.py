@@ -29,7 +29,13 @@ def read(rows: Iterable[Mapping[str, Any] | None], *, stem: str) -> Recording:
             malformed += 1
             continue
         session = session or read_text(row.get("sessionId"))
-        _note_messages(row, messages)
+        # Note a row's messages; one told again replaces its first telling.
+        # A history that was rewritten is told again, whole.
+        updated = row.get("$set")
+        inner = (updated if isinstance(updated, dict) else row).get("messages")
+        for message in inner if isinstance(inner, list) else [row]:
+            if isinstance(message, dict) and str(message.get("type")) in _TYPES:
+                messages[str(message.get("id", len(messages)))] = message
     turns = (turn for message in messages.values() for turn in _turns_of(message))
     return Recording(
         run=session or stem,
@@ -46,16 +52,6 @@ def _is_message(row: Mapping[str, Any]) -> bool:
     return (
         str(row.get("type")) in _TYPES and "content" in row and "id" in row and "payload" not in row
     )
-
-
-def _note_messages(row: Mapping[str, Any], messages: dict[str, Mapping[str, Any]]) -> None:
-    """Note a row's messages; one told again replaces its first telling."""
-    # A history that was rewritten is told again, whole.
-    updated = row.get("$set")
-    inner = (updated if isinstance(updated, dict) else row).get("messages")
-    for message in inner if isinstance(inner, list) else [row]:
-        if isinstance(message, dict) and str(message.get("type")) in _TYPES:
-            messages[str(message.get("id", len(messages)))] = message
 
 
 def _turns_of(message: Mapping[str, Any]) -> list[Turn]:

@@ -76,7 +76,8 @@ def run(args: argparse.Namespace) -> int:
     try:
         answer = forward(connection, sent, timeout_s=patience_s, headers=said.headers())
     except (ServerAway, ServerRefused, ValueError) as error:
-        return _failed(adapter, connection, body, error)
+        _complain(f"{connection.url} did not take the hook: {error}")
+        return BLOCKS if connection.fail == "closed" and _acts(adapter, body) else 0
     answered.set()
     if body.get("hook_event_name") in adapter.starts:
         watcher.leave_behind(adapter, connection, body)
@@ -183,13 +184,6 @@ def _body_on_stdin() -> dict[str, Any]:
     except ValueError:
         return {}
     return body if isinstance(body, dict) else {}
-
-
-def _failed(
-    adapter: Adapter, connection: Connection, body: dict[str, Any], error: Exception
-) -> int:
-    _complain(f"{connection.url} did not take the hook: {error}")
-    return BLOCKS if connection.fail == "closed" and _acts(adapter, body) else 0
 
 
 def _acts(adapter: Adapter, body: dict[str, Any]) -> bool:

@@ -160,7 +160,9 @@ class LLMJudge:
         for _ in range(_MOST_DIALECTS):
             body = {"model": model.model, "messages": messages, **dialect.body(head_room)}
             try:
-                answer = endpoint.post(body, timeout_s=_left(deadline), longest=LONGEST_ANSWER)
+                answer = endpoint.post(
+                    body, timeout_s=max(0.001, deadline - time.monotonic()), longest=LONGEST_ANSWER
+                )
             except ModelFailed as refusal:
                 plainer = dialect.without(refusal.detail) if refusal.status in _REFUSED else None
                 if plainer is None:
@@ -170,10 +172,6 @@ class LLMJudge:
                 self._dialects[model] = dialect
                 return answer
         raise ModelFailed("the endpoint refuses the question")
-
-
-def _left(deadline: float) -> float:
-    return max(0.001, deadline - time.monotonic())
 
 
 def _text_of(answer: Any) -> tuple[str, bool]:

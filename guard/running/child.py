@@ -46,7 +46,12 @@ class Child:
             if not os.WIFSTOPPED(status):
                 break
             if not self._paused:
-                self._stop_along()
+                # The person pressed Ctrl-Z: stop as well, so that the shell sees it.
+                self._take_terminal_back()
+                os.kill(os.getpid(), signal.SIGSTOP)
+                self._lend_terminal()
+                with contextlib.suppress(ProcessLookupError):
+                    os.killpg(self.pid, signal.SIGCONT)
         self._take_terminal_back()
         self.process.returncode = os.waitstatus_to_exitcode(status)
         return 128 + os.WTERMSIG(status) if os.WIFSIGNALED(status) else os.WEXITSTATUS(status)
@@ -84,14 +89,6 @@ class Child:
         if self._terminal is not None:
             with contextlib.suppress(OSError):
                 os.tcsetpgrp(self._terminal, os.getpgrp())
-
-    def _stop_along(self) -> None:
-        """The person pressed Ctrl-Z: stop as well, so that the shell sees it."""
-        self._take_terminal_back()
-        os.kill(os.getpid(), signal.SIGSTOP)
-        self._lend_terminal()
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(self.pid, signal.SIGCONT)
 
 
 def _own_terminal() -> int | None:

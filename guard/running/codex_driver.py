@@ -93,7 +93,17 @@ class Driver:
         started = self._server.ask("thread/start", **self._task.thread)
         self._thread = text(mapping(started.get("thread")), "id")
         self._model = text(started, "model")
-        self._hooked = self._has_hooks(text(started, "cwd"))
+        # Whether Codex will run our hook before a tool; it says which it trusts.
+        listed = self._server.ask("hooks/list", cwds=[text(started, "cwd")]).get("data") or []
+        hooks = [mapping(hook) for row in listed for hook in mapping(row).get("hooks") or []]
+        bypassed = "bypass_hook_trust" in mapping(self._task.thread.get("config"))
+        self._hooked = any(
+            is_ours(hook)
+            and hook.get("eventName") == "preToolUse"
+            and hook.get("enabled") is not False
+            and (bypassed or hook.get("trustStatus") in {"trusted", "managed"})
+            for hook in hooks
+        )
         self._output.thread(self._thread)
         opening = self._opening(name, text(started, "cwd"))
         pauses = not self._hooked
@@ -127,19 +137,6 @@ class Driver:
             },
         }
 
-    def _has_hooks(self, cwd: str) -> bool:
-        """Whether Codex will run our hook before a tool; it says which it trusts."""
-        listed = self._server.ask("hooks/list", cwds=[cwd]).get("data") or []
-        hooks = [mapping(hook) for row in listed for hook in mapping(row).get("hooks") or []]
-        bypassed = "bypass_hook_trust" in mapping(self._task.thread.get("config"))
-        return any(
-            is_ours(hook)
-            and hook.get("eventName") == "preToolUse"
-            and hook.get("enabled") is not False
-            and (bypassed or hook.get("trustStatus") in {"trusted", "managed"})
-            for hook in hooks
-        )
-
     def _hear(self, directive: Directive) -> None:
         heard = Heard(directive)
         self._inbox.put(heard)
@@ -157,17 +154,14 @@ class Driver:
         elif not event.method:
             self._status = 1
         elif event.params.get("threadId") in {None, self._thread}:
-            self._notice(event)
-
-    def _notice(self, notice: Notice) -> None:
-        self._output.heard(notice.method, notice.params)
-        if notice.method == "turn/completed":
-            self._turn_over(mapping(notice.params.get("turn")))
-        elif not self._hooked and notice.method == "item/completed":
-            self._tell(self._ledger.turn(turn_of(mapping(notice.params.get("item")))))
-        elif not self._hooked and notice.method == "thread/tokenUsage/updated":
-            used = replace(usage_told(notice.params), model=self._model)
-            self._tell(self._ledger.used(used))
+            self._output.heard(event.method, event.params)
+            if event.method == "turn/completed":
+                self._turn_over(mapping(event.params.get("turn")))
+            elif not self._hooked and event.method == "item/completed":
+                self._tell(self._ledger.turn(turn_of(mapping(event.params.get("item")))))
+            elif not self._hooked and event.method == "thread/tokenUsage/updated":
+                used = replace(usage_told(event.params), model=self._model)
+                self._tell(self._ledger.used(used))
 
     def _turn_over(self, turn: Mapping[str, Any]) -> None:
         if self._turn not in {None, text(turn, "id")}:
@@ -194,28 +188,23 @@ class Driver:
             sys.stderr.write(f"guard run: {directive.reason or 'Ended by Mission Control.'}\n")
             self._end(SIGNALLED + signal.SIGTERM)
         elif directive.action is DirectiveAction.HOLD:
-            self._hold()
+            # A hook holds the next call; without hooks, work stops here and now.
+            if self._hooked:
+                self._was_held = True
+            elif self._turn is not None and not self._paused:
+                self._paused = True
+                self._interrupt()
         elif self._was_held:
             self._was_held = False
             threading.Timer(GIVES_HOOKS_S, self._look_again).start()
         else:
-            self._go_on([m for m in directive.messages if m.id not in self._given])
-
-    def _hold(self) -> None:
-        """A hook holds the next call; without hooks, work stops here and now."""
-        if self._hooked:
-            self._was_held = True
-        elif self._turn is not None and not self._paused:
-            self._paused = True
-            self._interrupt()
-
-    def _go_on(self, messages: list[Message]) -> None:
-        if self._paused:
-            self._paused = False
-            if not messages:
-                self._start_turn(GO_ON)
-        if messages:
-            self._give(messages)
+            messages = [m for m in directive.messages if m.id not in self._given]
+            if self._paused:
+                self._paused = False
+                if not messages:
+                    self._start_turn(GO_ON)
+            if messages:
+                self._give(messages)
 
     def _look_again(self) -> None:
         directive = self._reporter.directive_now()

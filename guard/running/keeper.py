@@ -101,7 +101,11 @@ class Keeper:
     def _obey(self, run_id: str, directive: Directive, *, may_pause: bool) -> bool:
         """Do what is asked; whether the command now stands still."""
         if directive.action is DirectiveAction.STOP:
-            self._stop(directive.reason or "Ended by Mission Control.")
+            reason = directive.reason or "Ended by Mission Control."
+            if self.ended_for is None:
+                self.ended_for = reason
+                sys.stderr.write(f"guard run: {reason}\n")
+                self._kept.end()
         elif may_pause and directive.action is DirectiveAction.HOLD:
             return self._pause_unless_it_holds_itself(run_id)
         elif may_pause:
@@ -118,12 +122,6 @@ class Keeper:
 
     def _insist(self, call: Callable[[], Any]) -> Any:
         return insisting(call, until=self._over.is_set)
-
-    def _stop(self, reason: str) -> None:
-        if self.ended_for is None:
-            self.ended_for = reason
-            sys.stderr.write(f"guard run: {reason}\n")
-            self._kept.end()
 
     def _in_background(self, call: Any, *args: Any) -> None:
         threading.Thread(target=_quietly, args=(call, *args), daemon=True).start()

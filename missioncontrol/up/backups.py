@@ -133,11 +133,15 @@ def restore(path: Path, *, at: datetime, replace: bool = False) -> Restored:
     except OSError as fault:
         raise BackupFailed(f"{path} could not be restored: {fault.strerror or fault}.") from None
     schema_stamp.forget(settings.DATA_DIR)
+    given = env.text("MISSIONCONTROL_SECRET_KEY")
     return Restored(
         backup=backup,
         replaced=replaced,
         has_older_heads=has_older_heads,
-        is_signed_elsewhere=_key_here() != backup.public_key,
+        is_signed_elsewhere=signing.public_key_of(
+            given or DataDir(settings.DATA_DIR).read_secret("secret.key")
+        )
+        != backup.public_key,
     )
 
 
@@ -261,9 +265,3 @@ def _write(path: Path, text: bytes) -> None:
     path.parent.mkdir(parents=True, exist_ok=True, mode=PRIVATE_DIR)
     path.touch(PRIVATE_FILE)
     path.write_bytes(text)
-
-
-def _key_here() -> str:
-    """Return the public half of the key that the next start signs with."""
-    given = env.text("MISSIONCONTROL_SECRET_KEY")
-    return signing.public_key_of(given or DataDir(settings.DATA_DIR).read_secret("secret.key"))

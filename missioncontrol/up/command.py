@@ -182,7 +182,10 @@ class Start:
         for command in (processes.beat(self.data), *judging):
             self._launch(supervisor, command)
         self.data.announce("serving", self.page_url)
-        self._print_banner(banner)
+        if self.asked.json:
+            print(banner.as_line(), flush=True)
+        else:
+            banner.write_for_person(sys.stdout)
         on_request = OnRequest(
             supervisor=supervisor,
             data=self.data,
@@ -197,12 +200,6 @@ class Start:
     def _launch(self, supervisor: Supervisor, command: Command) -> None:
         shorten_log(command.log)
         supervisor.start(command)
-
-    def _print_banner(self, banner: Banner) -> None:
-        if self.asked.json:
-            print(banner.as_line(), flush=True)
-        else:
-            banner.write_for_person(sys.stdout)
 
 
 def keep_vapid_key(data: DataDir) -> None:

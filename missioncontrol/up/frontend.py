@@ -89,7 +89,9 @@ def _build(cache: Path, say: Callable[[str], None]) -> None:
     log.unlink(missing_ok=True)
     install_packages(node, log=log, say=say)
     before = sources_digest()
-    _run_vite(node, log)
+    vite = SOURCES / "node_modules" / "vite" / "bin" / "vite.js"
+    build = [str(node.program), str(vite), "build", "--outDir", "dist.new", "--emptyOutDir"]
+    _run(build, node, log, step="vite build")
     _compress(SOURCES / "dist.new" / "assets")
     _swap_in(SOURCES / "dist.new", stamp=before)
 
@@ -103,12 +105,6 @@ def install_packages(node: Node, *, log: Path, say: Callable[[str], None]) -> No
     say("installing the front end's packages")
     _run([*node.npm, "ci", "--include=dev", "--no-audit", "--no-fund"], node, log, step="npm ci")
     stamp.write_text(wanted)
-
-
-def _run_vite(node: Node, log: Path) -> None:
-    vite = SOURCES / "node_modules" / "vite" / "bin" / "vite.js"
-    build = [str(node.program), str(vite), "build", "--outDir", "dist.new", "--emptyOutDir"]
-    _run(build, node, log, step="vite build")
 
 
 def _compress(assets: Path) -> None:

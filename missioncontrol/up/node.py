@@ -82,7 +82,10 @@ def _fetch(*, root: Path, cache: Path, say: Callable[[str], None]) -> Node:
     sync = [*uv, "sync", "--only-group", "node", "--no-install-project", "--project", str(root)]
     fetched = subprocess.run(
         [*sync, "--python", sys.executable, "--no-python-downloads"],
-        env={**_without_venv(), "UV_PROJECT_ENVIRONMENT": str(cache)},
+        env={
+            **{key: value for key, value in os.environ.items() if key != "VIRTUAL_ENV"},
+            "UV_PROJECT_ENVIRONMENT": str(cache),
+        },
         stdout=sys.stderr,
         check=False,
     )
@@ -97,10 +100,6 @@ def _find_uv() -> list[str] | None:
     probe = [sys.executable, "-m", "uv", "--version"]
     has_module = subprocess.run(probe, capture_output=True, check=False).returncode == 0
     return probe[:-1] if has_module else None
-
-
-def _without_venv() -> dict[str, str]:
-    return {key: value for key, value in os.environ.items() if key != "VIRTUAL_ENV"}
 
 
 def main(argv: list[str]) -> int:

@@ -179,19 +179,16 @@ class Supervisor:
         if child.is_running:
             return
         if child.process is not None:
-            self._note_death(child, at)
+            code = child.process.returncode if child.process else None
+            child.failures = 0 if at - child.started_at > HEALTHY_AFTER_S else child.failures + 1
+            wait = min(FIRST_BACKOFF_S * 2 ** max(child.failures - 1, 0), LONGEST_BACKOFF_S)
+            child.process, child.due_at = None, at + wait
+            self._say(
+                f"{child.command.name} ended ({_ending(code)}); again in {wait:.1f} s, "
+                f"its log is {child.command.log}"
+            )
         elif at >= child.due_at:
             self._spawn(child)
-
-    def _note_death(self, child: Child, at: float) -> None:
-        code = child.process.returncode if child.process else None
-        child.failures = 0 if at - child.started_at > HEALTHY_AFTER_S else child.failures + 1
-        wait = min(FIRST_BACKOFF_S * 2 ** max(child.failures - 1, 0), LONGEST_BACKOFF_S)
-        child.process, child.due_at = None, at + wait
-        self._say(
-            f"{child.command.name} ended ({_ending(code)}); again in {wait:.1f} s, "
-            f"its log is {child.command.log}"
-        )
 
     def _shorten_logs(self) -> None:
         for child in self._children.values():

@@ -17,10 +17,15 @@ def abilities(hooks: Hooks) -> tuple[Finding, ...]:
     """Say what these hooks can do once the server answers."""
     holding = hooks.get("PreToolUse") or {}
     patient = int(holding.get("timeout") or 0) >= HOOK_HOLD_S
+    moments = "at next tool, at stop"
     return (
         Finding(what="observe", works="PostToolUse" in hooks, because="each tool call"),
         Finding(what="hold", works=patient, because=_hold_reason(holding)),
-        Finding(what="inject", works=bool(holding), because=_inject_reason(hooks)),
+        Finding(
+            what="inject",
+            works=bool(holding),
+            because=f"{moments}, when idle" if claude_code.IDLE in hooks else moments,
+        ),
         Finding(what="terminate", works=bool(holding), because="at the next hook"),
         *_permit_findings(hooks.get(settings.ASKS) or {}),
         Finding(what="cost", works=bool(_cost_reason(hooks)), because=_cost_reason(hooks) or NONE),
@@ -57,11 +62,6 @@ def _cost_reason(hooks: Hooks) -> str:
     if told.get("type") == "telemetry":
         return "from its own log, by its own figure"
     return "token counts from its transcript" if told.get("type") == "command" else ""
-
-
-def _inject_reason(hooks: Hooks) -> str:
-    moments = "at next tool, at stop"
-    return f"{moments}, when idle" if claude_code.IDLE in hooks else moments
 
 
 MISSING = re.compile(

@@ -61,18 +61,14 @@ def capabilities(event: HookEvent) -> dict[str, Any]:
     """
     is_known = event.agent_pid or event.kept or event.daemon
     ends = {"terminate": "signal"} if is_known else {"terminate": "not", "why": _NO_PROCESS}
+    now = ["now"] if event.steered or event.daemon else []
     return {
         "hold": True,
-        "inject": _moments(event),
+        "inject": [*now, "at_next_tool", "at_stop", *(["when_idle"] if event.daemon else [])],
         "cost": "transcript" if event.forwarded else "not",
         "away": "waits" if event.forwarded else "runs",
         **ends,
     }
-
-
-def _moments(event: HookEvent) -> list[str]:
-    now = ["now"] if event.steered or event.daemon else []
-    return [*now, "at_next_tool", "at_stop", *(["when_idle"] if event.daemon else [])]
 
 
 _NO_PROCESS = {
@@ -268,7 +264,11 @@ def answer(event: HookEvent, directive: Directive) -> Answer:
     if directive.action is DirectiveAction.STOP:
         return _stopped(event, directive)
     if event.holds:
-        return _tool_answer(event, directive)
+        if directive.action is DirectiveAction.HOLD:
+            return _deny(event, STILL_HELD)
+        if directive.call is CallAction.SKIP:
+            return _deny(event, texts_of(directive) or directive.reason or NOT_RUN)
+        return _note(event, directive)
     return _note(event, directive) if event.takes_messages else {}
 
 
@@ -283,14 +283,6 @@ def _stopped(event: HookEvent, directive: Directive) -> Answer:
     if event.name == "PostToolUse":
         return _specific(event, additionalContext=f"{reason} {NO_MORE}") | ending
     return ending
-
-
-def _tool_answer(event: HookEvent, directive: Directive) -> Answer:
-    if directive.action is DirectiveAction.HOLD:
-        return _deny(event, STILL_HELD)
-    if directive.call is CallAction.SKIP:
-        return _deny(event, texts_of(directive) or directive.reason or NOT_RUN)
-    return _note(event, directive)
 
 
 def _note(event: HookEvent, directive: Directive) -> Answer:

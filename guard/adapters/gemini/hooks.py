@@ -226,17 +226,13 @@ def answer(event: HookEvent, directive: Directive) -> Answer:
         # Before a tool this alone keeps it from running.
         return {"continue": False, "stopReason": directive.reason or STOPPED}
     if event.holds:
-        return _tool_answer(directive)
+        if directive.action is DirectiveAction.HOLD:
+            return _deny(STILL_HELD)
+        if directive.call is CallAction.SKIP:
+            return _deny(texts_of(directive) or directive.reason or NOT_RUN)
+        return {}
     texts = texts_of(directive) if event.takes_messages else ""
     return _note(event, texts) if texts else {}
-
-
-def _tool_answer(directive: Directive) -> Answer:
-    if directive.action is DirectiveAction.HOLD:
-        return _deny(STILL_HELD)
-    if directive.call is CallAction.SKIP:
-        return _deny(texts_of(directive) or directive.reason or NOT_RUN)
-    return {}
 
 
 def _note(event: HookEvent, texts: str) -> Answer:
