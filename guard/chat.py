@@ -72,7 +72,9 @@ class ChatEndpoint:
         """
         try:
             self.check()
-            status, raw = self._exchange(body, time.monotonic() + timeout_s, longest)
+            deadline = time.monotonic() + timeout_s
+            with self._asked(body, deadline) as (response, wire):
+                status, raw = response.status, b"".join(_pieces(response, wire, deadline, longest))
         except (OSError, http.client.HTTPException, ValueError) as error:
             raise ModelFailed(str(error) or type(error).__name__) from error
         if status != OK:
@@ -112,12 +114,6 @@ class ChatEndpoint:
             raise ModelFailed(str(error) or type(error).__name__) from error
         except (ValueError, RecursionError) as error:
             raise ModelFailed(f"the endpoint answered no JSON: {error}") from error
-
-    def _exchange(
-        self, body: Mapping[str, Any], deadline: float, longest: int
-    ) -> tuple[int, bytes]:
-        with self._asked(body, deadline) as (response, wire):
-            return response.status, b"".join(_pieces(response, wire, deadline, longest))
 
     @contextmanager
     def _asked(

@@ -167,6 +167,13 @@ def replay(
             _step(engine, watch, position, turn)
     turns = [turn for turn in recording.turns if turn is not None]
     costs = _known(price_turns(recording.turns))
+    if costs is None:
+        wasted = None
+    elif watch.alarm is None:
+        wasted = Decimal(0)
+    else:
+        start = min(watch.alarm.turns, default=watch.first_alarm or 0)
+        wasted = sum(costs[start : watch.recovered_at], Decimal(0))
     return Replayed(
         run=recording.run,
         turns=len(turns),
@@ -175,7 +182,7 @@ def replay(
         detector=watch.alarm.detector if watch.alarm else None,
         kind=watch.alarm.kind.value if watch.alarm else None,
         cost_usd=None if costs is None else sum(costs, Decimal(0)),
-        wasted_usd=_wasted(costs, watch),
+        wasted_usd=wasted,
         us_per_turn=sum(watch.us) / max(1, len(turns)),
         alarm=watch.alarm,
         alarms=tuple(watch.alarms),
@@ -216,15 +223,6 @@ def _known(costs: list[Decimal | None]) -> list[Decimal] | None:
     if all(cost is None for cost in costs):
         return None
     return [cost or Decimal(0) for cost in costs]
-
-
-def _wasted(costs: list[Decimal] | None, watch: _Watch) -> Decimal | None:
-    if costs is None:
-        return None
-    if watch.alarm is None:
-        return Decimal(0)
-    start = min(watch.alarm.turns, default=watch.first_alarm or 0)
-    return sum(costs[start : watch.recovered_at], Decimal(0))
 
 
 def _money(amount: Decimal | None) -> str | None:

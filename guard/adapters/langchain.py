@@ -119,7 +119,10 @@ class MissionControl(AgentMiddleware):
     def _begin(self, kind: Kind, state: Any, runtime: Any) -> Play[dict[str, Any]]:
         told = runtime.execution_info
         known = {"guard_run": f"langgraph:{(told and told.thread_id) or uuid.uuid4().hex}"}
-        asked = _asked(state["messages"])
+        # What the person says now; nothing if the last word is another's.
+        messages = state["messages"]
+        last = messages[-1] if messages else None
+        asked = last.text if isinstance(last, HumanMessage) else ""
         watch = self._watch(kind, known, goal=asked)
         if asked:
             yield from watch.say(asked, role=Role.USER)
@@ -201,7 +204,14 @@ class _Watch:
                 partial(self.session.after, go, error=f"{type(error).__name__}: {error}")
             )
             raise
-        yield from self._tell(partial(self.session.after, go, **_outcome(result)))
+        # What a tool gave: a message, or a command with its messages.
+        if isinstance(result, ToolMessage):
+            outcome = {"error" if result.status == "error" else "result": result.text}
+        else:
+            updates = result.update if isinstance(getattr(result, "update", None), dict) else {}
+            texts = [m.text for m in updates.get("messages", ()) if isinstance(m, ToolMessage)]
+            outcome = {"result": "\n".join(texts) or str(result)}
+        yield from self._tell(partial(self.session.after, go, **outcome))
         return result
 
     def say(self, text: str, **facts: Any) -> Play[None]:
@@ -258,12 +268,6 @@ async def _awaited(play: Play[T]) -> T:
             failure = error
 
 
-def _asked(messages: list[Any]) -> str:
-    """What the person says now; nothing if the last word is another's."""
-    last = messages[-1] if messages else None
-    return last.text if isinstance(last, HumanMessage) else ""
-
-
 def _instead(call: Any, text: str) -> Any:
     """What the model reads where a result would stand."""
     return ToolMessage(text, tool_call_id=call["id"], name=call["name"], status="error")
@@ -274,15 +278,6 @@ def _callers(messages: list[Any], call_id: str) -> Generator[Any]:
     for message in reversed(messages):
         if any(call["id"] == call_id for call in getattr(message, "tool_calls", ())):
             yield message
-
-
-def _outcome(result: Any) -> dict[str, str]:
-    """What a tool gave: a message, or a command with its messages."""
-    if isinstance(result, ToolMessage):
-        return {"error" if result.status == "error" else "result": result.text}
-    updates = result.update if isinstance(getattr(result, "update", None), dict) else {}
-    texts = [m.text for m in updates.get("messages", ()) if isinstance(m, ToolMessage)]
-    return {"result": "\n".join(texts) or str(result)}
 
 
 def _facts(message: Any) -> dict[str, Any]:

@@ -187,12 +187,16 @@ class _Run:
         """Ask for each call of an answer; False: none of them may run."""
         message = response.choices[0].message
         usage = getattr(response, "usage", None)
+        try:
+            cost = Decimal(str(litellm.completion_cost(completion_response=response)))
+        except Exception:  # noqa: BLE001 - it raises plain ones for a model it does not know
+            cost = None
         facts = {
             "call_id": response.id,
             "model": str(response.model or request.get("model") or "").rpartition("/")[2],
             "provider": request.get("custom_llm_provider"),
             "usage": litellm_usage(usage.model_dump()) if usage else None,
-            "cost_usd": _cost(response),
+            "cost_usd": cost,
         }
         facts = {name: fact for name, fact in facts.items() if fact is not None}
         calls = list(message.tool_calls or ())
@@ -255,13 +259,6 @@ def _digest(messages: Sequence[Any]) -> str:
     """Tell one beginning of a conversation from another."""
     told = [(_get(one, "role"), _text(one), _get(one, "tool_call_id")) for one in messages]
     return hashlib.sha256(json.dumps(told).encode()).hexdigest()
-
-
-def _cost(response: Any) -> Decimal | None:
-    try:
-        return Decimal(str(litellm.completion_cost(completion_response=response)))
-    except Exception:  # noqa: BLE001 - it raises plain ones for a model it does not know
-        return None
 
 
 def _answer(response: Any, text: str) -> None:

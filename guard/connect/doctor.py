@@ -49,7 +49,15 @@ def examine(client: str, project_dir: str | None) -> list[Finding]:
     ]
     agreed = _agreed(connection, project) if connection and project else []
     local = adapter.examine(Path(project_dir or Path.cwd()))
-    return [_settings(adapter, hooks), *local, server, *agreed, *abilities]
+    missing = [event for event in adapter.events if event not in hooks]
+    if missing:
+        because = f"no hook for {', '.join(missing)}; run `guard connect {adapter.client}`"
+        settings = Finding(what="settings", works=False, because=because)
+    else:
+        settings = Finding(
+            what="settings", works=True, because=f"{len(adapter.events)} hooks are set"
+        )
+    return [settings, *local, server, *agreed, *abilities]
 
 
 def _effective_hooks(adapter: Adapter, project_dir: str | None) -> Hooks:
@@ -58,14 +66,6 @@ def _effective_hooks(adapter: Adapter, project_dir: str | None) -> Hooks:
     for place in (None, project_dir or str(Path.cwd())):
         hooks |= adapter.settings.subscribed(settings_file(adapter.settings, place).read())
     return hooks
-
-
-def _settings(adapter: Adapter, hooks: Hooks) -> Finding:
-    missing = [event for event in adapter.events if event not in hooks]
-    if missing:
-        because = f"no hook for {', '.join(missing)}; run `guard connect {adapter.client}`"
-        return Finding(what="settings", works=False, because=because)
-    return Finding(what="settings", works=True, because=f"{len(adapter.events)} hooks are set")
 
 
 def _agreed(connection: Connection, project: ProjectSaid) -> list[Finding]:

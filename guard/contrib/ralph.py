@@ -60,7 +60,13 @@ class Ralph(Detector):
     def __init__(self, policy: Policy) -> None:
         self._rule = read_rule(Rule(), policy.contrib.get("ralph"))
         self._limits = policy.budget
-        self._ratio = _load_ratio()
+        try:
+            from rapidfuzz import fuzz
+        except ImportError:
+            logger.debug("rapidfuzz not installed, skipping loop detection")
+            self._ratio: Callable[[str, str], float] | None = None
+        else:
+            self._ratio = fuzz.ratio
 
     def examine(self, view: View) -> Signal | None:
         """Take one step of the loop: execute, success, loop; limits, completion."""
@@ -167,15 +173,6 @@ def _succeeded(step: Step) -> bool:
 
 def _can_loop(step: Step) -> bool:
     return _succeeded(step) and bool(output_of(step)) and not is_complete(step)
-
-
-def _load_ratio() -> Callable[[str, str], float] | None:
-    try:
-        from rapidfuzz import fuzz
-    except ImportError:
-        logger.debug("rapidfuzz not installed, skipping loop detection")
-        return None
-    return fuzz.ratio
 
 
 DETECTOR = Ralph

@@ -76,7 +76,19 @@ def _turns_of(message: Mapping[str, Any]) -> list[Turn]:
 
 
 def _call(base: Turn, call: Mapping[str, Any]) -> Turn:
-    answer = _answer(call.get("result"))
+    result = call.get("result")
+    if not isinstance(result, list):
+        answer = read_answer(result)
+    else:
+        # The texts inside the function responses.
+        texts: list[str] = []
+        for part in result:
+            response = part.get("functionResponse") if isinstance(part, dict) else None
+            inner = response.get("response") if isinstance(response, dict) else part
+            if isinstance(inner, dict) and len(inner) == 1:
+                inner = next(iter(inner.values()))
+            texts.append(read_answer(inner) or "")
+        answer = "\n".join(texts)
     failed = str(call.get("status")) in {"error", "cancelled"}
     return replace(
         base,
@@ -87,20 +99,6 @@ def _call(base: Turn, call: Mapping[str, Any]) -> Turn:
         error=(answer or str(call.get("status"))) if failed else None,
         ts=read_time(call.get("timestamp")) or base.ts,
     )
-
-
-def _answer(result: object) -> str | None:
-    """Give the text inside the function responses."""
-    if not isinstance(result, list):
-        return read_answer(result)
-    texts: list[str] = []
-    for part in result:
-        response = part.get("functionResponse") if isinstance(part, dict) else None
-        inner = response.get("response") if isinstance(response, dict) else part
-        if isinstance(inner, dict) and len(inner) == 1:
-            inner = next(iter(inner.values()))
-        texts.append(read_answer(inner) or "")
-    return "\n".join(texts)
 
 
 def usage_of(value: object) -> Usage | None:

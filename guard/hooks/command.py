@@ -141,20 +141,17 @@ def workspace_of(root: Path) -> list[str]:
 
     What git would ignore is left out; without git, hidden and built things are.
     """
-    names = _tracked(root)
-    found = sorted(_walked(root) if names is None else names, key=lambda n: (n.count("/"), n))
-    return found[:MOST_FILES]
-
-
-def _tracked(root: Path) -> list[str] | None:
     listing = ["git", "-C", str(root), "ls-files", "-z", "--cached", "--others"]
     try:
         done = subprocess.run(
             [*listing, "--exclude-standard"], capture_output=True, timeout=5, check=True
         )
     except (OSError, subprocess.SubprocessError):
-        return None
-    return [name.decode("utf-8", "replace") for name in done.stdout.split(b"\0") if name]
+        names = None
+    else:
+        names = [name.decode("utf-8", "replace") for name in done.stdout.split(b"\0") if name]
+    found = sorted(_walked(root) if names is None else names, key=lambda n: (n.count("/"), n))
+    return found[:MOST_FILES]
 
 
 def _walked(root: Path) -> Iterator[str]:

@@ -141,7 +141,22 @@ class LLMJudge:
         for head_room in (HEAD_ROOM, HEAD_ROOM * WIDER):
             try:
                 answer = self._post(model, case, head_room, deadline)
-                calls.append(_call(answer, model))
+                said = answer.get("usage") if isinstance(answer, Mapping) else None
+                name = answer.get("model") if isinstance(answer, Mapping) else None
+                named = name if isinstance(name, str) and name else model.model
+                try:
+                    usage = usage_of(said)
+                except (TypeError, ValueError, AttributeError, OverflowError):
+                    usage = Usage()
+                cost = _own_cost(said)
+                if cost is None and usage.total:
+                    # A proxy may answer with a name of its own; ours is priced then.
+                    costs = (
+                        price(usage, model=one, provider=model.provider)
+                        for one in (named, model.model)
+                    )
+                    cost = next((one for one in costs if one is not None), None)
+                calls.append(JudgeCall(model=named[:100], usage=usage, cost_usd=cost))
                 text, is_cut = _text_of(answer)
                 verdict = read_verdict(text, judge=model.model, is_cut=is_cut)
                 return Ruling(asked=self.name, verdict=verdict, calls=tuple(calls))
@@ -191,26 +206,6 @@ def _text_of(answer: Any) -> tuple[str, bool]:
     if not isinstance(content, str) or not content.strip():
         raise UnusableAnswer("the model said nothing")
     return content, choice.get("finish_reason") == "length"
-
-
-def _call(answer: Any, model: JudgeModel) -> JudgeCall:
-    said = answer.get("usage") if isinstance(answer, Mapping) else None
-    name = answer.get("model") if isinstance(answer, Mapping) else None
-    named = name if isinstance(name, str) and name else model.model
-    usage = _usage(said)
-    cost = _own_cost(said)
-    if cost is None and usage.total:
-        # A proxy may answer with a name of its own; ours is priced then.
-        costs = (price(usage, model=one, provider=model.provider) for one in (named, model.model))
-        cost = next((one for one in costs if one is not None), None)
-    return JudgeCall(model=named[:100], usage=usage, cost_usd=cost)
-
-
-def _usage(said: Any) -> Usage:
-    try:
-        return usage_of(said)
-    except (TypeError, ValueError, AttributeError, OverflowError):
-        return Usage()
 
 
 def _own_cost(said: Any) -> Decimal | None:

@@ -214,19 +214,17 @@ class Driver:
     def _give(self, messages: list[Message]) -> None:
         """Put texts before the model now: into its turn, or as its next one."""
         said = "\n\n".join(message.text for message in messages)
-        if not self._steer(said):
+        # Codex refuses to steer a turn that has ended since: then it is the next one.
+        told = {"threadId": self._thread, "expectedTurnId": self._turn, "input": _input(said)}
+        try:
+            steered = self._turn is not None and bool(self._server.ask("turn/steer", **told))
+        except AppServerFailed:
+            steered = False
+        if not steered:
             self._start_turn(said)
         for message in messages:
             self._given.add(message.id)
             self._reporter.delivered(message.id)
-
-    def _steer(self, said: str) -> bool:
-        """Say it into the running turn; False: it is over."""
-        told = {"threadId": self._thread, "expectedTurnId": self._turn, "input": _input(said)}
-        try:
-            return self._turn is not None and bool(self._server.ask("turn/steer", **told))
-        except AppServerFailed:
-            return False
 
     def _start_turn(self, said: str) -> None:
         started = self._server.ask("turn/start", threadId=self._thread, input=_input(said))

@@ -102,22 +102,22 @@ def _task(program: str, asked: argparse.Namespace) -> Task:
         "ephemeral": asked.ephemeral or None,
         "config": {"bypass_hook_trust": True} if asked.dangerously_bypass_hook_trust else None,
     }
+    # As `codex exec` reads it: piped text stands in for a prompt, or follows it.
+    if asked.prompt in (None, "-"):
+        prompt = sys.stdin.read()
+    else:
+        piped = "" if sys.stdin.isatty() else sys.stdin.read()
+        prompt = (
+            f"{asked.prompt}\n\n<stdin>\n{piped}\n</stdin>" if piped.strip() else str(asked.prompt)
+        )
     return Task(
         program=program,
-        prompt=_prompt(asked.prompt),
+        prompt=prompt,
         options=tuple(word for pair in pairs for word in pair),
         thread={name: value for name, value in told.items() if value is not None},
         as_json=asked.json,
         last_message=asked.output_last_message,
     )
-
-
-def _prompt(given: str | None) -> str:
-    """As `codex exec` reads it: piped text stands in for a prompt, or follows it."""
-    if given in (None, "-"):
-        return sys.stdin.read()
-    piped = "" if sys.stdin.isatty() else sys.stdin.read()
-    return f"{given}\n\n<stdin>\n{piped}\n</stdin>" if piped.strip() else str(given)
 
 
 def _in_repository(cwd: Path) -> bool:

@@ -107,18 +107,15 @@ class Keeper:
                 sys.stderr.write(f"guard run: {reason}\n")
                 self._kept.end()
         elif may_pause and directive.action is DirectiveAction.HOLD:
-            return self._pause_unless_it_holds_itself(run_id)
+            # An agent that reports its turns waits before its next call: no need to.
+            run = self._insist(lambda: self._client.run(run_id))
+            if run is None or run["turns"]:
+                return False
+            self._kept.pause()
+            return True
         elif may_pause:
             self._kept.go_on()
         return False
-
-    def _pause_unless_it_holds_itself(self, run_id: str) -> bool:
-        """An agent that reports its turns waits before its next call: no need to."""
-        run = self._insist(lambda: self._client.run(run_id))
-        if run is None or run["turns"]:
-            return False
-        self._kept.pause()
-        return True
 
     def _insist(self, call: Callable[[], Any]) -> Any:
         return insisting(call, until=self._over.is_set)

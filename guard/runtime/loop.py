@@ -139,21 +139,19 @@ class _Thread:
         if not go.run:
             self._read(call, go.text)
             return ()
-        result, error = self._run(call)
+        tool = self.tools.get(call.tool)
+        if tool is None or call.fault:
+            result, error = "", call.fault or f"there is no tool {call.tool}"
+        else:
+            try:
+                result, error = tool.run(**call.args), None
+            except ToolFailed as failure:
+                result, error = "", str(failure)
+            except TypeError as mismatch:
+                result, error = "", f"wrong arguments for {call.tool}: {mismatch}"
         self._read(call, error or result)
         notes = self.session.after(go, result=None if error else result, error=error)
         return (*go.messages, *notes)
-
-    def _run(self, call: ToolCall) -> tuple[str, str | None]:
-        tool = self.tools.get(call.tool)
-        if tool is None or call.fault:
-            return "", call.fault or f"there is no tool {call.tool}"
-        try:
-            return tool.run(**call.args), None
-        except ToolFailed as failure:
-            return "", str(failure)
-        except TypeError as mismatch:
-            return "", f"wrong arguments for {call.tool}: {mismatch}"
 
     def _read(self, call: ToolCall, text: str) -> None:
         self.messages.append({"role": "tool", "tool_call_id": call.id, "content": text})

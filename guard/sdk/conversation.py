@@ -161,7 +161,11 @@ class Conversation:
             return (yield from self._propose_alone(turn))
         except ServerRefused as error:
             self._note_refused(error)
-            return Go(turn=turn, run=self.fail == "open", text=self._unreachable())
+            return Go(
+                turn=turn,
+                run=self.fail == "open",
+                text=UNREACHABLE if self.fail == "closed" else "",
+            )
         messages = yield from self._taken(turn, directive)
         if directive.call is CallAction.SKIP:
             text = "\n\n".join(messages) or directive.reason or ANSWERED_ELSEWHERE
@@ -306,9 +310,6 @@ class Conversation:
     def _stop_if_stopped(self) -> None:
         if self.stopped is not None:
             raise Stopped(self.stopped)
-
-    def _unreachable(self) -> str:
-        return UNREACHABLE if self.fail == "closed" else ""
 
     def _note_away(self, error: ServerAway, *, held: bool = False) -> None:
         """Go on alone; a held call waits instead, and is told of by its next one."""

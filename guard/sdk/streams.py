@@ -63,7 +63,15 @@ class AsyncHttpTransport:
                 stream.writer.write(self._head(request) + payload(request))
                 await stream.writer.drain()
                 status, headers = await _read_head(stream.reader)
-                raw = await _read_body(stream.reader, status, headers)
+                if status in {204, 304}:
+                    raw = b""
+                elif "chunked" in headers.get("transfer-encoding", "").lower():
+                    raw = await _read_chunks(stream.reader)
+                elif "content-length" in headers:
+                    raw = await stream.reader.readexactly(int(headers["content-length"]))
+                else:
+                    headers["connection"] = "close"  # its end is the connection's end
+                    raw = await stream.reader.read()
                 answer = answer_of(status, raw, headers.get("retry-after"))
         except BaseException:
             await _closed(stream)
@@ -97,17 +105,6 @@ async def _read_head(reader: asyncio.StreamReader) -> tuple[int, dict[str, str]]
     pairs = (line.partition(":") for line in lines if line)
     headers = {name.strip().lower(): value.strip() for name, _, value in pairs}
     return int(first.split()[1]), headers
-
-
-async def _read_body(reader: asyncio.StreamReader, status: int, headers: dict[str, str]) -> bytes:
-    if status in {204, 304}:
-        return b""
-    if "chunked" in headers.get("transfer-encoding", "").lower():
-        return await _read_chunks(reader)
-    if "content-length" in headers:
-        return await reader.readexactly(int(headers["content-length"]))
-    headers["connection"] = "close"  # its end is the connection's end
-    return await reader.read()
 
 
 async def _read_chunks(reader: asyncio.StreamReader) -> bytes:

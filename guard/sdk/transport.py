@@ -102,7 +102,8 @@ class HttpTransport:
         Raises:
             ServerAway: No answer within the request's time.
         """
-        kept = self._borrow()
+        with self._lock:
+            kept = self._idle.pop() if self._idle else None
         if kept is not None:
             try:
                 return self._exchange(kept, request)
@@ -148,10 +149,6 @@ class HttpTransport:
         if not room:
             connection.close()
         return answer
-
-    def _borrow(self) -> http.client.HTTPConnection | None:
-        with self._lock:
-            return self._idle.pop() if self._idle else None
 
 
 _CONNECTIONS: dict[str, type[http.client.HTTPConnection]] = {

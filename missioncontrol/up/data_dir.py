@@ -131,18 +131,18 @@ def runtime_dir(fingerprint: str) -> Path:
         path = Path(base) / f"missioncontrol-{os.getuid()}-{fingerprint}"
         with contextlib.suppress(OSError):
             path.mkdir(mode=PRIVATE_DIR, exist_ok=True)
-        if _is_ours_alone(path):
+        try:
+            found = path.lstat()
+        except OSError:
+            is_ours_alone = False
+        else:
+            is_ours = stat.S_ISDIR(found.st_mode) and found.st_uid == os.getuid()
+            is_ours_alone = (
+                is_ours and stat.S_IMODE(found.st_mode) == PRIVATE_DIR and os.access(path, os.W_OK)
+            )
+        if is_ours_alone:
             return path
     return Path(tempfile.mkdtemp(prefix="mc-", dir="/tmp"))
-
-
-def _is_ours_alone(path: Path) -> bool:
-    try:
-        found = path.lstat()
-    except OSError:
-        return False
-    is_ours = stat.S_ISDIR(found.st_mode) and found.st_uid == os.getuid()
-    return is_ours and stat.S_IMODE(found.st_mode) == PRIVATE_DIR and os.access(path, os.W_OK)
 
 
 def _try_lock(fd: int) -> bool:

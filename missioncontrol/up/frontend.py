@@ -65,12 +65,10 @@ def _source_files(folder: Path) -> Iterator[Path]:
         if entry.is_dir(follow_symlinks=False):
             if entry.name not in _NOT_SOURCES and not entry.name.startswith("."):
                 yield from _source_files(Path(entry.path))
-        elif not entry.name.endswith(_TEST_ENDINGS) and _is_source_name(entry.name):
+        elif not entry.name.endswith(_TEST_ENDINGS) and (
+            entry.name == ".npmrc" or not entry.name.startswith(".")
+        ):
             yield Path(entry.path)
-
-
-def _is_source_name(name: str) -> bool:
-    return name == ".npmrc" or not name.startswith(".")
 
 
 def _digest_of(files: list[Path]) -> str:

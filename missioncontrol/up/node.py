@@ -75,7 +75,12 @@ def _in_wheel(environment: Path) -> Node | None:
 
 
 def _fetch(*, root: Path, cache: Path, say: Callable[[str], None]) -> Node:
-    uv = _find_uv()
+    if beside := os.environ.get("UV") or shutil.which("uv"):
+        uv: list[str] | None = [beside]
+    else:
+        probe = [sys.executable, "-m", "uv", "--version"]
+        has_module = subprocess.run(probe, capture_output=True, check=False).returncode == 0
+        uv = probe[:-1] if has_module else None
     if uv is None:
         raise NodeMissing("no Node on PATH, and no uv to fetch one")
     say("fetching Node from PyPI, since this machine has none")
@@ -92,14 +97,6 @@ def _fetch(*, root: Path, cache: Path, say: Callable[[str], None]) -> Node:
     if fetched.returncode == 0 and (node := _in_wheel(cache)):
         return node
     raise NodeMissing("no Node on PATH, and fetching one failed; see above")
-
-
-def _find_uv() -> list[str] | None:
-    if beside := os.environ.get("UV") or shutil.which("uv"):
-        return [beside]
-    probe = [sys.executable, "-m", "uv", "--version"]
-    has_module = subprocess.run(probe, capture_output=True, check=False).returncode == 0
-    return probe[:-1] if has_module else None
 
 
 def main(argv: list[str]) -> int:

@@ -147,10 +147,9 @@ class Supervisor:
     @property
     def is_stopping(self) -> bool:
         """Somebody asked for the end, or the `uv run` around us is gone."""
-        return self._stop_asked > 0 or self._is_abandoned()
-
-    def _is_abandoned(self) -> bool:
-        return "UV_RUN_RECURSION_DEPTH" in os.environ and os.getppid() != self._parent
+        return self._stop_asked > 0 or (
+            "UV_RUN_RECURSION_DEPTH" in os.environ and os.getppid() != self._parent
+        )
 
     def run(self, *, also: Callable[[], None] = lambda: None) -> None:
         """Watch the children until somebody asks to stop; do what else is asked each time."""

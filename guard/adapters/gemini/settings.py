@@ -82,20 +82,18 @@ def forwarder_of(hook: Hooks) -> str:
 
 
 def _hook(event: str, wiring: Wiring) -> dict[str, Any]:
+    forward = f"{shlex.join(wiring.forwarder)}{FORWARDS}"
+    if os.name == "nt":  # PowerShell, which has none of this
+        command = forward
+    elif event == "AfterModel":
+        command = LAST_PIECE.replace("{forward}", forward)
+    else:
+        closed = event in HOLDING and wiring.fail == "closed"
+        command = f"{forward} {CLOSED if closed else OPEN}"
     return {
         "type": "command",
         "name": NAME,
-        "command": _command(event, wiring),
+        "command": command,
         "timeout": wiring.hold_s * 1000 if event in HOLDING else REPORT_TIMEOUT_MS,
         "description": "Mission Control",
     }
-
-
-def _command(event: str, wiring: Wiring) -> str:
-    forward = f"{shlex.join(wiring.forwarder)}{FORWARDS}"
-    if os.name == "nt":  # PowerShell, which has none of this
-        return forward
-    if event == "AfterModel":
-        return LAST_PIECE.replace("{forward}", forward)
-    closed = event in HOLDING and wiring.fail == "closed"
-    return f"{forward} {CLOSED if closed else OPEN}"
