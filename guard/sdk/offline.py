@@ -266,7 +266,16 @@ class Offline:
                 self._emit(Delivered(turns=taken, dropped=self.outbox.dropped))
         if self.run_id is not None:
             self._learn_rules(self.run_id)
-        self._bring_leftovers()
+        # What a process left that was killed, or ended while the server was away.
+        for left in leftovers(self._folder) if self._folder else ():
+            try:
+                count = Delivery(self._send, left).run()
+            except BaseException:
+                left.close()
+                raise
+            left.remove()
+            if count:
+                logger.info("%s turns of an earlier process were delivered", count)
 
     def _come_back(self) -> bool:
         """Go on with the server, if nothing was kept meanwhile."""
@@ -288,15 +297,3 @@ class Offline:
         self._rules = rules
         if self._folder is not None:
             save_rules(self._folder, rules)
-
-    def _bring_leftovers(self) -> None:
-        """Deliver what a killed process left behind."""
-        for left in leftovers(self._folder) if self._folder else ():
-            try:
-                taken = Delivery(self._send, left).run()
-            except BaseException:
-                left.close()
-                raise
-            left.remove()
-            if taken:
-                logger.info("%s turns of an earlier process were delivered", taken)

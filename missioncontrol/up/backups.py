@@ -251,14 +251,12 @@ def _restore_files(archive: zipfile.ZipFile, *, at: datetime) -> bool:
         elif name == signing.KEYS_FILE:
             signing.trust(archive.read(name).decode().split())
         elif name in SECRETS:
-            _put_aside(settings.DATA_DIR / name, archive.read(name), at)
+            place = settings.DATA_DIR / name
+            if place.is_file() and place.read_bytes() != archive.read(name):
+                # Another secret than the dump's: what it signed or sealed may be wanted back.
+                place.rename(place.with_name(f"{place.name}.before-restore-{at:%Y%m%dT%H%M%SZ}"))
             _write(settings.DATA_DIR / name, archive.read(name))
     return has_older_heads
-
-
-def _put_aside(here: Path, text: bytes, at: datetime) -> None:
-    if here.is_file() and here.read_bytes() != text:
-        here.rename(here.with_name(f"{here.name}.before-restore-{at:%Y%m%dT%H%M%SZ}"))
 
 
 def _write(path: Path, text: bytes) -> None:

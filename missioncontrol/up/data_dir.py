@@ -66,7 +66,13 @@ class DataDir:
             _refuse_read_only(self.path)
         except OSError as error:
             raise DataUnusable(self.path, error) from None
-        self._lock()
+        began = time.monotonic()
+        while not _try_lock(self.lock_fd):
+            holder = self._holder()
+            patience = STOPPING_PATIENCE_S if holder.state == "stopping" else PATIENCE_S
+            if time.monotonic() - began > patience:
+                raise DataInUse(self.path, holder.pid, holder.url)
+            time.sleep(0.05)
 
     @contextlib.contextmanager
     def held(self) -> Iterator[None]:
@@ -76,15 +82,6 @@ class DataDir:
             yield
         finally:
             os.close(self.lock_fd)
-
-    def _lock(self) -> None:
-        began = time.monotonic()
-        while not _try_lock(self.lock_fd):
-            holder = self._holder()
-            patience = STOPPING_PATIENCE_S if holder.state == "stopping" else PATIENCE_S
-            if time.monotonic() - began > patience:
-                raise DataInUse(self.path, holder.pid, holder.url)
-            time.sleep(0.05)
 
     def _holder(self) -> Holder:
         with contextlib.suppress(ValueError, TypeError):

@@ -172,7 +172,8 @@ class Supervisor:
             self._watchdog = self._start_watchdog(group=self._group)
         if time.monotonic() - self._log_checked_at > LOG_CHECK_S:
             self._log_checked_at = time.monotonic()
-            self._shorten_logs()
+            for kept in self._children.values():
+                shorten_log(kept.command.log)
 
     def _tend_child(self, child: Child, at: float) -> None:
         if child.is_running:
@@ -188,10 +189,6 @@ class Supervisor:
             )
         elif at >= child.due_at:
             self._spawn(child)
-
-    def _shorten_logs(self) -> None:
-        for child in self._children.values():
-            shorten_log(child.command.log)
 
     # --- the end ----------------------------------------------------------------
 

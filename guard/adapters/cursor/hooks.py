@@ -144,13 +144,10 @@ def _failed(body: Body) -> Turn | None:
 
 
 def _call(body: Body, **said: Any) -> Turn | None:
-    key, files = text(body, "tool_use_id") or None, _files(body.get("tool_input"))
+    told = mapping(body.get("tool_input"))
+    files = tuple(path for name in ("file_path", "path") if (path := text(told, name)))
+    key = text(body, "tool_use_id") or None
     return read_call(body, key=key, files=files, model=text(body, "model") or None, **said)
-
-
-def _files(args: Any) -> tuple[str, ...]:
-    told = mapping(args)
-    return tuple(path for name in ("file_path", "path") if (path := text(told, name)))
 
 
 def _asked(body: Body) -> Turn | None:

@@ -115,7 +115,10 @@ def _done(body: Body) -> Turn | None:
 
 
 def _call(body: Body, **said: Any) -> Turn | None:
-    key, files = f"{alike(body)}{text(body, 'timestamp')}", _files(body.get("tool_input"))
+    told = mapping(body.get("tool_input"))
+    fields = ("file_path", "absolute_path", "path")
+    files = tuple(path for name in fields if (path := text(told, name)))
+    key = f"{alike(body)}{text(body, 'timestamp')}"
     return read_call(body, key=key, files=files, **said)
 
 
@@ -202,12 +205,6 @@ def _tool_error(body: Body) -> str | None:
         return None
     message = error.get("message") if isinstance(error, dict) else error
     return str(message or "the tool failed")
-
-
-def _files(args: Any) -> tuple[str, ...]:
-    told = mapping(args)
-    fields = ("file_path", "absolute_path", "path")
-    return tuple(path for name in fields if (path := text(told, name)))
 
 
 # --- answering ---------------------------------------------------------------
