@@ -42,6 +42,7 @@ class Child:
     def wait(self) -> int:
         """Wait for its end; answers its exit status as a shell would say it."""
         while True:
+            # Popen tells of the end only; that it was stopped has to be asked for.
             _, status = os.waitpid(self.pid, os.WUNTRACED)
             if not os.WIFSTOPPED(status):
                 break
@@ -53,6 +54,7 @@ class Child:
                 with contextlib.suppress(ProcessLookupError):
                     os.killpg(self.pid, signal.SIGCONT)
         self._take_terminal_back()
+        # It was collected behind its back: Popen must not wait for a number that may be reused.
         self.process.returncode = os.waitstatus_to_exitcode(status)
         return 128 + os.WTERMSIG(status) if os.WIFSIGNALED(status) else os.WEXITSTATUS(status)
 

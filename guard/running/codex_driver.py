@@ -59,6 +59,7 @@ class Signalled:
 def drive(task: Task, connection: Connection, *, name: str | None) -> int:
     """Run one prompt; answers the exit status."""
     inbox: queue.Queue[Notice | Heard | Signalled] = queue.Queue()
+    # Into the inbox: a handler may break in anywhere, in the middle of a line we write too.
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, lambda given, _frame: inbox.put(Signalled(given)))
     with tempfile.TemporaryDirectory(prefix="guard-run-") as notes:

@@ -40,6 +40,7 @@ def signal_tree(pid: int, number: int) -> None:
 def descendants(pid: int) -> list[int]:
     """List the processes below one, nearest first."""
     children: dict[int, list[int]] = defaultdict(list)
+    # macOS has no /proc.
     if not Path("/proc/self").exists():
         parents = _parents_by_ps()
     else:
@@ -61,6 +62,7 @@ def is_running(pid: int) -> bool:
         os.kill(pid, 0)
     except ProcessLookupError:
         return False
+    # It is there, but another user's.
     except PermissionError:
         return True
     stat = _stat(pid)

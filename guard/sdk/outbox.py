@@ -78,6 +78,7 @@ class Outbox:
         self._opening = opening
         self._most_bytes = most_bytes
         self._most_turns = most_turns
+        # Re-entrant: the count of what was dropped is written while a record is kept.
         self._lock = threading.RLock()
         self._asked_for = AskedFor()
         self._file: OutboxFile | None = None

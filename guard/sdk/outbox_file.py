@@ -80,6 +80,7 @@ class OutboxFile:
 
     def append(self, line: bytes) -> bool:
         """Write one line in one go; False: only a part of it found room."""
+        # A torn line is ended first, or it would swallow this one.
         whole = b"\n" + line if self._torn else line
         count = os.write(self._descriptor, whole)
         self.size += count

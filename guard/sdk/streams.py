@@ -74,6 +74,7 @@ class AsyncHttpTransport:
                     raw = await stream.reader.read()
                 answer = answer_of(status, raw, headers.get("retry-after"))
         except BaseException:
+            # Cancelled too: what is still to come on it would answer the next request.
             await _closed(stream)
             raise
         ends = headers.get("connection", "").lower() == "close"

@@ -138,9 +138,11 @@ class HttpTransport:
             told = response.getheader("Retry-After")
             answer = answer_of(response.status, response.read(), told)
         except BaseException:
+            # The rest of this answer would be taken for the next one's.
             connection.close()
             raise
         with self._lock:
+            # It drops its socket by itself where the server said that it closes.
             room = (
                 connection.sock is not None and len(self._idle) < IDLE_CONNECTIONS and self._keeps
             )

@@ -85,6 +85,7 @@ def _is_announced(name: str) -> bool:
 
 @contextmanager
 def _ahead(name: str) -> Iterator[None]:
+    # Shared, for several people may be announced at once.
     with _locked(f"{name}-people", fcntl.LOCK_SH), _locked(f"{name}-turnstile"):
         yield
 
@@ -97,6 +98,7 @@ def _queued(name: str) -> Iterator[None]:
         while is_announced := _is_announced(name):
             if time.monotonic() > patient_until:
                 break
+            # A flock cannot be waited for with a time-out.
             time.sleep(LOOK_AGAIN)
         _lane.impatient = is_announced
         with _locked(f"{name}-turnstile"):

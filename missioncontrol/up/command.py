@@ -123,6 +123,7 @@ class Start:
             MISSIONCONTROL_SUPERVISED="1",
             MISSIONCONTROL_DURABLE="1" if self.asked.durable else "0",
             PYTHONPATH=processes.import_path(os.environ.get("PYTHONPATH", "")),
+            # What a child says last must stand in its log, however it ends.
             PYTHONUNBUFFERED="1",
         )
         if not os.environ.get("DATABASE_URL"):

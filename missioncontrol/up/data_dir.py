@@ -91,6 +91,7 @@ class DataDir:
     def announce(self, state: str, url: str = "") -> None:
         """Write into the lock file who holds it and what it is doing."""
         said = json.dumps(asdict(Holder(pid=os.getpid(), state=state, url=url)))
+        # In place: a lock belongs to the file, and a new one under this name would be free.
         os.ftruncate(self.lock_fd, 0)
         os.pwrite(self.lock_fd, said.encode(), 0)
 
@@ -129,6 +130,7 @@ def runtime_dir(fingerprint: str) -> Path:
         with contextlib.suppress(OSError):
             path.mkdir(mode=PRIVATE_DIR, exist_ok=True)
         try:
+            # Not stat: in everybody's /tmp, a link of somebody else's must not lead us elsewhere.
             found = path.lstat()
         except OSError:
             is_ours_alone = False
@@ -144,6 +146,7 @@ def runtime_dir(fingerprint: str) -> Path:
 
 def _try_lock(fd: int) -> bool:
     try:
+        # Not lockf: its locks are not inherited, and the watchdog must hold this one after us.
         fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
         return False

@@ -92,6 +92,8 @@ def check_sqlite(path: Path) -> None:
     try:
         copy = sqlite3.connect(path)
         try:
+            # Unlike integrity_check it does not compare indexes with their tables, which takes
+            # longest.
             (verdict,) = copy.execute("PRAGMA quick_check(1)").fetchone()
         finally:
             copy.close()
@@ -117,6 +119,7 @@ def _empty() -> None:
     """Drop our tables and functions, those of a newer version included: a dump makes its own."""
     labels = (*(f"{config.label}_" for config in apps.get_app_configs()), "django_")
     with connection.cursor() as cursor:
+        # DROP would wait for ever for a process that still reads a table.
         cursor.execute(f"SET lock_timeout = '{LOCK_TIMEOUT}'")
         found = connection.introspection.table_names(cursor)
         tables = [connection.ops.quote_name(name) for name in found if name.startswith(labels)]

@@ -109,6 +109,7 @@ def _compress(assets: Path) -> None:
     """Lay a gzipped twin beside each asset that gains by it; WhiteNoise serves that one."""
     for asset in [path for path in assets.iterdir() if path.suffix in _TEXTS]:
         plain = asset.read_bytes()
+        # No time in it: the same sources make the same bytes.
         packed = gzip.compress(plain, mtime=0)
         if len(packed) < len(plain):
             asset.with_name(f"{asset.name}.gz").write_bytes(packed)

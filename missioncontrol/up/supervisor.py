@@ -78,7 +78,10 @@ class Supervisor:
     def _start_watchdog(self, *, group: int) -> subprocess.Popen[bytes]:
         """Start the watchdog as the leader of a new group (0), or into the old one."""
         return subprocess.Popen(
+            # Isolated and without site-packages: what is installed can neither slow nor break it.
             [sys.executable, "-I", "-S", watchdog.__file__, str(self._alive_r)],
+            # A flock lasts as long as any descriptor of it: this one outlives us, until all have
+            # ended.
             pass_fds=(self._alive_r, self._lock_fd),
             process_group=group,
             stdin=subprocess.DEVNULL,
@@ -133,8 +136,10 @@ class Supervisor:
 
     def catch_signals(self) -> None:
         """Turn Ctrl-C, SIGTERM and a closed terminal into an orderly end."""
+        # Python writes a byte for each signal, and only into a pipe that cannot block it.
         os.set_blocking(self._wake_w, False)
         signal.set_wakeup_fd(self._wake_w, warn_on_full_buffer=False)
+        # Without a handler a death is ignored, and no byte is written for it.
         signal.signal(signal.SIGCHLD, lambda *_: None)
         for asked in STOP_SIGNALS:
             # `nohup` asks for a hang-up to be ignored.
@@ -203,6 +208,7 @@ class Supervisor:
         for last in (False, True):
             group = [c for c in self._children.values() if c.command.last is last and c.is_running]
             self._end(group)
+        # The watchdog waits for the end of this pipe.
         os.close(self._alive_w)
         with contextlib.suppress(subprocess.TimeoutExpired):
             self._watchdog.wait(timeout=5)
@@ -212,6 +218,7 @@ class Supervisor:
             process.terminate()
         deadline = time.monotonic() + GRACE_S
         while any(c.is_running for c in group) and time.monotonic() < deadline:
+            # Asked twice: who presses Ctrl-C again will not wait.
             if self._stop_asked > 1:
                 break
             self.pause(0.05)

@@ -98,6 +98,7 @@ def _authority(folder: Path, names: list[str], at: datetime) -> Signer:
     if certificate.is_file() and key.is_file():
         kept = Signer(x509.load_pem_x509_certificate(certificate.read_bytes()), _read_key(key))
         is_ours = all(may_vouch_for(kept.certificate, name) for name in names)
+        # It must outlive every leaf it signs from now on.
         if is_ours and kept.certificate.not_valid_after_utc - at > LEAF_LIFE:
             return kept
     made = _found(names, at)
@@ -194,6 +195,7 @@ def _is_good(files: Served, authority: x509.Certificate, names: list[str], at: d
     leaf = x509.load_pem_x509_certificate(files.chain.read_bytes())
     named = leaf.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
     known = {str(one.value) for one in named}
+    # Two authorities of one machine bear one name: only their keys tell whose leaf it is.
     is_signed = leaf.issuer == authority.subject and authority.extensions.get_extension_for_class(
         x509.SubjectKeyIdentifier
     ).value.digest == (

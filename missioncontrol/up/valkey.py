@@ -67,6 +67,7 @@ def _version_of(program: str) -> tuple[int, int] | None:
 def command(server: ValkeyServer, *, socket_path: Path) -> list[str]:
     """Return the command line of a private, memory-only server."""
     flags = {
+        # No port: another user of this machine could connect to one.
         "port": "0",
         "unixsocket": str(socket_path),
         "unixsocketperm": "700",
@@ -75,6 +76,7 @@ def command(server: ValkeyServer, *, socket_path: Path) -> list[str]:
         "daemonize": "no",
         "dir": str(socket_path.parent),
         "loglevel": "warning",
+        # A full broker refuses what is new; evicting would lose what waits.
         "maxmemory-policy": "noeviction",
     }
     return [str(server.program), *(word for key, to in flags.items() for word in (f"--{key}", to))]
