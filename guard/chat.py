@@ -127,14 +127,13 @@ class ChatEndpoint:
             connection.connect()
             wire: socket.socket = connection.sock
             wire.settimeout(_left(deadline))
-            connection.request("POST", path, json.dumps(body).encode(), self._headers())
+            headers = {"Content-Type": "application/json", "Accept": "application/json"}
+            if self.key:
+                headers["Authorization"] = f"Bearer {self.key}"
+            connection.request("POST", path, json.dumps(body).encode(), headers)
             yield connection.getresponse(), wire
         finally:
             connection.close()
-
-    def _headers(self) -> dict[str, str]:
-        headers = {"Content-Type": "application/json", "Accept": "application/json"}
-        return {**headers, "Authorization": f"Bearer {self.key}"} if self.key else headers
 
 
 def _left(deadline: float) -> float:

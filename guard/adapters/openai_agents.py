@@ -124,7 +124,11 @@ class MissionControl(RunHooks):
         self._facts[agent.name] = facts
         self._facts |= {item.call_id: facts for item in calls}
         if not calls:
-            await self._say(_text(response.output) or "(no text)", agent=agent.name, **facts)
+            parts = [
+                part for item in response.output for part in getattr(item, "content", None) or ()
+            ]
+            said = "\n".join(part.text for part in parts if getattr(part, "text", None))
+            await self._say(said or "(no text)", agent=agent.name, **facts)
 
     async def _filter(self, data: Any) -> Any:
         """Put messages where they came up, in this and every later request."""
@@ -236,9 +240,3 @@ def _asked(items: list[Any]) -> str:
     if isinstance(content, str):
         return content
     return "\n".join(part["text"] for part in content or () if "text" in part)
-
-
-def _text(output: list[Any]) -> str:
-    """What the model said."""
-    parts = [part for item in output for part in getattr(item, "content", None) or ()]
-    return "\n".join(part.text for part in parts if getattr(part, "text", None))

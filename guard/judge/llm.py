@@ -17,7 +17,7 @@ from typing import Any
 
 from guard.chat import ChatEndpoint, usage_of
 from guard.errors import ModelFailed
-from guard.judge.case import Case, JudgeCall, Ruling, Verdict
+from guard.judge.case import Case, JudgeCall, Ruling
 from guard.judge.prompt import VERDICT_SCHEMA, write_prompt
 from guard.judge.reading import UnusableAnswer, read_verdict
 from guard.pricing import price
@@ -121,7 +121,8 @@ class LLMJudge:
     def ask(self, case: Case) -> Ruling:
         """Ask about a case; takes `timeout_s` at most."""
         ruling = self._ask(self._first, case)
-        if self._second is None or not self._is_unsure(ruling.verdict):
+        sure = ruling.verdict is not None and ruling.verdict.confidence >= self._second_below
+        if self._second is None or sure:
             return ruling
         again = self._ask(self._second, case)
         return replace(
@@ -130,9 +131,6 @@ class LLMJudge:
             failure=None if again.verdict or ruling.verdict else again.failure,
             calls=ruling.calls + again.calls,
         )
-
-    def _is_unsure(self, verdict: Verdict | None) -> bool:
-        return verdict is None or verdict.confidence < self._second_below
 
     def _ask(self, model: JudgeModel, case: Case) -> Ruling:
         deadline = time.monotonic() + model.timeout_s

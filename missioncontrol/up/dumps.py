@@ -71,7 +71,16 @@ def load(path: Path, *, at: datetime) -> Path | None:
         return None
     check_sqlite(path)
     connection.close()
-    return _put_in_place(path, Path(str(connection.settings_dict["NAME"])), at)
+    # What was there is kept beside: a restore of the wrong file can be undone.
+    database = Path(str(connection.settings_dict["NAME"]))
+    aside = database.with_name(f"{database.name}.before-restore-{at:%Y%m%dT%H%M%SZ}")
+    is_replaced = database.exists()
+    for suffix in ("", "-wal", "-shm"):  # a log of the old file would be played into the new one
+        if (part := database.with_name(database.name + suffix)).exists():
+            part.rename(aside.with_name(aside.name + suffix))
+    shutil.move(path, database)
+    database.chmod(0o600)
+    return aside if is_replaced else None
 
 
 def has_projects() -> bool:
@@ -101,18 +110,6 @@ def check_sqlite(path: Path) -> None:
         verdict = str(fault)
     if verdict != "ok":
         raise BackupFailed(f"The copy of the database is damaged: {verdict}.")
-
-
-def _put_in_place(path: Path, database: Path, at: datetime) -> Path | None:
-    """Move a SQLite file to where the database is; keep the one that was there."""
-    aside = database.with_name(f"{database.name}.before-restore-{at:%Y%m%dT%H%M%SZ}")
-    is_replaced = database.exists()
-    for suffix in ("", "-wal", "-shm"):  # a log of the old file would be played into the new one
-        if (part := database.with_name(database.name + suffix)).exists():
-            part.rename(aside.with_name(aside.name + suffix))
-    shutil.move(path, database)
-    database.chmod(0o600)
-    return aside if is_replaced else None
 
 
 def _empty() -> None:

@@ -172,28 +172,28 @@ class Supervisor:
     def tend(self) -> None:
         """Restart what died, once its pause is over; keep the logs small."""
         for child in self._children.values():
-            self._tend_child(child, time.monotonic())
+            at = time.monotonic()
+            if child.is_running:
+                continue
+            if child.process is not None:
+                code = child.process.returncode
+                child.failures = (
+                    0 if at - child.started_at > HEALTHY_AFTER_S else child.failures + 1
+                )
+                wait = min(FIRST_BACKOFF_S * 2 ** max(child.failures - 1, 0), LONGEST_BACKOFF_S)
+                child.process, child.due_at = None, at + wait
+                self._say(
+                    f"{child.command.name} ended ({_ending(code)}); again in {wait:.1f} s, "
+                    f"its log is {child.command.log}"
+                )
+            elif at >= child.due_at:
+                self._spawn(child)
         if self._watchdog.poll() is not None:
             self._watchdog = self._start_watchdog(group=self._group)
         if time.monotonic() - self._log_checked_at > LOG_CHECK_S:
             self._log_checked_at = time.monotonic()
             for kept in self._children.values():
                 shorten_log(kept.command.log)
-
-    def _tend_child(self, child: Child, at: float) -> None:
-        if child.is_running:
-            return
-        if child.process is not None:
-            code = child.process.returncode if child.process else None
-            child.failures = 0 if at - child.started_at > HEALTHY_AFTER_S else child.failures + 1
-            wait = min(FIRST_BACKOFF_S * 2 ** max(child.failures - 1, 0), LONGEST_BACKOFF_S)
-            child.process, child.due_at = None, at + wait
-            self._say(
-                f"{child.command.name} ended ({_ending(code)}); again in {wait:.1f} s, "
-                f"its log is {child.command.log}"
-            )
-        elif at >= child.due_at:
-            self._spawn(child)
 
     # --- the end ----------------------------------------------------------------
 
