@@ -108,10 +108,12 @@ class MissionControl:
 
     def _before_tool_call(self, context: Any) -> bool | None:
         """Ask whether a call may run, and wait here while it is held."""
+        # The bus tells of the model call in threads of its own: its cost must have come in.
         crewai_event_bus.flush(FLUSH_S)
         role = _role(context.agent)
         facts = self._facts.get(role, {})
         self._untold.pop(facts.get("call_id", ""), None)
+        # A call has no id, but both of its hooks are given the same object.
         call = id(context.tool_input)
         session = self._open(context.task)
         try:

@@ -118,6 +118,7 @@ class MissionControl(AgentMiddleware):
 
     def _begin(self, kind: Kind, state: Any, runtime: Any) -> Play[dict[str, Any]]:
         told = runtime.execution_info
+        # One run a thread, where the graph remembers threads.
         known = {"guard_run": f"langgraph:{(told and told.thread_id) or uuid.uuid4().hex}"}
         # What the person says now; nothing if the last word is another's.
         messages = state["messages"]

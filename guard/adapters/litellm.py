@@ -118,6 +118,8 @@ class MissionControl(CustomLogger):
         run = self._run(key, request_data["messages"])
         if await run.judge(response, request_data):
             return response
+        # Asked again, with answers to the calls that were not run: the agent sees only what may
+        # be.
         exchange = run.answered_instead(response.choices[0].message)
         run.place(request_data["messages"], exchange)
         again = {name: value for name, value in request_data.items() if name not in OURS}
@@ -170,6 +172,8 @@ class _Run:
                 self.notes += await self.session.after(go, result=_text(message))
         told = list(messages)
         for place, begins, items in self.placed:
+            # The agent sends its own history, without ours; one that was shortened has no place
+            # for it.
             if place <= len(told) and _digest(told[:place]) == begins:
                 told[place:place] = items
         if self.notes:

@@ -25,6 +25,7 @@ def tell_apart(turns: Sequence[Turn | None]) -> tuple[Turn | None, ...]:
     >>> [one.agent for one in tell_apart([*both, turn])]
     ['coder', 'coder', 'coder']
     """
+    # Sessions of which two come each back after the other run beside each other.
     sessions = (turn.session for turn in turns if turn is not None and turn.session)
     spans: dict[str | None, tuple[int, int]] = {}
     for place, (session, _) in enumerate(groupby(sessions)):
