@@ -23,9 +23,7 @@ def without(settings: Settings, is_ours: IsOurs) -> Settings:
         return written
     for event in list(hooks):
         groups = hooks[event]
-        if not isinstance(groups, list):
-            without_ours = groups
-        else:
+        if isinstance(groups, list):
             kept = []
             for group in groups:
                 others = [hook for hook in _entries(group) if not is_ours(hook)]
@@ -33,8 +31,7 @@ def without(settings: Settings, is_ours: IsOurs) -> Settings:
                     kept.append(group)
                 elif others:
                     kept.append({**group, "hooks": others})
-            without_ours = kept
-        hooks[event] = without_ours
+            hooks[event] = kept
         if not hooks[event]:
             del hooks[event]
     if not hooks:

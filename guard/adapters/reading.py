@@ -84,10 +84,10 @@ def rows_at_end(path: Path, *, most_bytes: int) -> Iterator[dict[str, Any]]:
     try:
         with path.open("rb") as file:
             file.seek(max(0, path.stat().st_size - most_bytes))
-            last_lines = file.read(most_bytes).splitlines()
+            lines = file.read(most_bytes).splitlines()
     except OSError:
-        last_lines = []
-    for line in last_lines:
+        lines = []
+    for line in lines:
         try:
             row = json.loads(line)
         except ValueError:  # the first one is cut, the last may be half written

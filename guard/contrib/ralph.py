@@ -74,7 +74,8 @@ class Ralph(Detector):
 
     def _find_loop(self, steps: Sequence[Step]) -> Signal | None:
         newest = steps[-1]
-        if self._ratio is None or not _can_loop(newest):
+        can_loop = _succeeded(newest) and output_of(newest) and not is_complete(newest)
+        if self._ratio is None or not can_loop:
             return None
         # The last successful iterations before this one, newest first.
         found: list[Step] = []
@@ -169,10 +170,6 @@ def _is_ticked(*texts: str) -> bool:
 
 def _succeeded(step: Step) -> bool:
     return not step.proposed and not step.failed and not step.verbatim.error
-
-
-def _can_loop(step: Step) -> bool:
-    return _succeeded(step) and bool(output_of(step)) and not is_complete(step)
 
 
 DETECTOR = Ralph

@@ -133,15 +133,15 @@ def restore(path: Path, *, at: datetime, replace: bool = False) -> Restored:
     except OSError as fault:
         raise BackupFailed(f"{path} could not be restored: {fault.strerror or fault}.") from None
     schema_stamp.forget(settings.DATA_DIR)
-    given = env.text("MISSIONCONTROL_SECRET_KEY")
+    # What the next start signs with.
+    here = env.text("MISSIONCONTROL_SECRET_KEY") or DataDir(settings.DATA_DIR).read_secret(
+        "secret.key"
+    )
     return Restored(
         backup=backup,
         replaced=replaced,
         has_older_heads=has_older_heads,
-        is_signed_elsewhere=signing.public_key_of(
-            given or DataDir(settings.DATA_DIR).read_secret("secret.key")
-        )
-        != backup.public_key,
+        is_signed_elsewhere=signing.public_key_of(here) != backup.public_key,
     )
 
 

@@ -85,8 +85,9 @@ def read(body: Body) -> HookEvent:
         UnreadableHook: It has no `hook_event_name` or no `session_id`.
     """
     name, session = read_head(body, agent="Claude Code")
-    # Tell a session that rests, and one that asks its person; turns tell of work. Claude Code
-    # tells of a question that stood for six seconds, of rest after sixty.
+    # Only rest and a question to its person are told: turns tell of work. Claude Code tells of a
+    # question that stood for six seconds, of rest after sixty.
+    notified = _NOTIFIED.get(text(body, "notification_type"))
     return HookEvent(
         client=CLIENT,
         name=name,
@@ -103,9 +104,7 @@ def read(body: Body) -> HookEvent:
         takes_messages=_takes_messages(name, body),
         ends=name == "SessionEnd",
         stop_hook_active=body.get("stop_hook_active") is True,
-        presence=_NOTIFIED.get(text(body, "notification_type"))
-        if name == "Notification"
-        else _RESTS.get(name),
+        presence=notified if name == "Notification" else _RESTS.get(name),
     )
 
 
