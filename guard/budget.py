@@ -142,7 +142,11 @@ def nearest(budget: Budget | None, spent: Spent, *, agent: str = "") -> Crossing
     >>> nearest(Budget(calls=10), Spent(calls=7)) is None
     True
     """
-    found = [*_held_against(budget, spent), *_of_agent(budget, spent, agent)]
+    own = budget.of_agent(agent) if budget is not None and agent else None
+    found = [
+        *_held_against(budget, spent),
+        *_held_against(own, spent.agents.get(agent, Spent()), agent),
+    ]
     reached = next((one for one in found if one.reached), None)
     if reached is not None:
         return reached
@@ -168,11 +172,6 @@ def _held_against(
             )
 
 
-def _of_agent(budget: Budget | None, spent: Spent, agent: str) -> Iterator[Crossing]:
-    own = budget.of_agent(agent) if budget is not None and agent else None
-    return _held_against(own, spent.agents.get(agent, Spent()), agent)
-
-
 def _agents(mapping: object, path: str) -> dict[str, Budget]:
     if mapping is None:
         return {}
@@ -195,7 +194,10 @@ def _amount(name: str, value: object, start: str) -> Decimal | int | float | Non
         return None
     if isinstance(value, bool) or not isinstance(value, int | float | str | Decimal):
         raise PolicyInvalid(f"{start}{name}", "a number above 0", value)
-    number = _decimal(value)
+    try:
+        number = Decimal(str(value))
+    except InvalidOperation:
+        number = None
     if number is None or not number.is_finite() or not LEAST <= number <= MOST:
         raise PolicyInvalid(f"{start}{name}", "a number above 0", value)
     if name == "usd":
@@ -205,13 +207,6 @@ def _amount(name: str, value: object, start: str) -> Decimal | int | float | Non
     if number != int(number):
         raise PolicyInvalid(f"{start}{name}", "a whole number above 0", value)
     return int(number)
-
-
-def _decimal(value: float | str | Decimal) -> Decimal | None:
-    try:
-        return Decimal(str(value))
-    except InvalidOperation:
-        return None
 
 
 def _text(unit: str, value: Decimal | float) -> str:
@@ -294,7 +289,15 @@ class UsageMeter:
         if turn.ts is not None:
             self._count_time(turn.ts)
         price_told = self._new_price(turn)
-        for meter in self._meters_of(turn):
+        if not self._by_agent or not turn.agent:
+            meters = [self._run]
+        else:
+            own = self._agents.setdefault(turn.agent, _Usage())
+            self._agents.move_to_end(turn.agent)
+            if len(self._agents) > _REMEMBERED_AGENTS + len(self._named):
+                del self._agents[next(name for name in self._agents if name not in self._named)]
+            meters = [self._run, own]
+        for meter in meters:
             if price_told is not None:
                 meter.take_price(*price_told)
             if not turn.is_proposed:
@@ -308,15 +311,6 @@ class UsageMeter:
             seconds = max(0.0, (self._last_at - self._started_at).total_seconds())
         agents = {name: meter.as_spent() for name, meter in self._agents.items()}
         return self._run.as_spent(seconds=seconds, agents=agents)
-
-    def _meters_of(self, turn: Turn) -> list[_Usage]:
-        if not self._by_agent or not turn.agent:
-            return [self._run]
-        own = self._agents.setdefault(turn.agent, _Usage())
-        self._agents.move_to_end(turn.agent)
-        if len(self._agents) > _REMEMBERED_AGENTS + len(self._named):
-            del self._agents[next(name for name in self._agents if name not in self._named)]
-        return [self._run, own]
 
     def _count_time(self, now: datetime) -> None:
         if now.tzinfo is not None:
@@ -334,12 +328,11 @@ class UsageMeter:
             self._paid[paid_as] = None
             if len(self._paid) > _REMEMBERED_CALLS:
                 self._paid.popitem(last=False)
-        return (turn.usage.total if turn.usage else 0), self._cost(turn)
-
-    def _cost(self, turn: Turn) -> Decimal:
         if turn.cost_usd is not None:
-            return turn.cost_usd
-        if not self._prices or turn.usage is None:
-            return Decimal(0)
-        found = price(turn.usage, model=turn.model, provider=turn.provider, at=turn.ts)
-        return found or Decimal(0)
+            cost = turn.cost_usd
+        elif not self._prices or turn.usage is None:
+            cost = Decimal(0)
+        else:
+            found = price(turn.usage, model=turn.model, provider=turn.provider, at=turn.ts)
+            cost = found or Decimal(0)
+        return (turn.usage.total if turn.usage else 0), cost

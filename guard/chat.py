@@ -72,7 +72,9 @@ class ChatEndpoint:
         """
         try:
             self.check()
-            status, raw = self._exchange(body, time.monotonic() + timeout_s, longest)
+            deadline = time.monotonic() + timeout_s
+            with self._asked(body, deadline) as (response, wire):
+                status, raw = response.status, b"".join(_pieces(response, wire, deadline, longest))
         except (OSError, http.client.HTTPException, ValueError) as error:
             raise ModelFailed(str(error) or type(error).__name__) from error
         if status != OK:
@@ -113,12 +115,6 @@ class ChatEndpoint:
         except (ValueError, RecursionError) as error:
             raise ModelFailed(f"the endpoint answered no JSON: {error}") from error
 
-    def _exchange(
-        self, body: Mapping[str, Any], deadline: float, longest: int
-    ) -> tuple[int, bytes]:
-        with self._asked(body, deadline) as (response, wire):
-            return response.status, b"".join(_pieces(response, wire, deadline, longest))
-
     @contextmanager
     def _asked(
         self, body: Mapping[str, Any], deadline: float
@@ -131,14 +127,13 @@ class ChatEndpoint:
             connection.connect()
             wire: socket.socket = connection.sock
             wire.settimeout(_left(deadline))
-            connection.request("POST", path, json.dumps(body).encode(), self._headers())
+            headers = {"Content-Type": "application/json", "Accept": "application/json"}
+            if self.key:
+                headers["Authorization"] = f"Bearer {self.key}"
+            connection.request("POST", path, json.dumps(body).encode(), headers)
             yield connection.getresponse(), wire
         finally:
             connection.close()
-
-    def _headers(self) -> dict[str, str]:
-        headers = {"Content-Type": "application/json", "Accept": "application/json"}
-        return {**headers, "Authorization": f"Bearer {self.key}"} if self.key else headers
 
 
 def _left(deadline: float) -> float:

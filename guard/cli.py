@@ -30,7 +30,14 @@ COMMANDS: dict[str, tuple[str, str]] = {
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one subcommand and give its exit status."""
     given = list(sys.argv[1:] if argv is None else argv)
-    parser = _parser(given[0] if given else "")
+    called = given[0] if given else ""
+    parser = argparse.ArgumentParser(prog="guard", description="Notice agents that are stuck.")
+    subparsers = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    for name, (module, text) in COMMANDS.items():
+        subparser = subparsers.add_parser(name, help=text, description=text)
+        # A hook runs before every tool call: only the called command is loaded.
+        if name == called:
+            importlib.import_module(module).add_arguments(subparser)
     args = parser.parse_args(given)
     command = importlib.import_module(COMMANDS[args.command][0])
     try:
@@ -39,17 +46,6 @@ def main(argv: Sequence[str] | None = None) -> int:
         # `guard replay … | head` closes early; that is no error of ours.
         sys.stderr.close()
         return 0
-
-
-def _parser(called: str) -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="guard", description="Notice agents that are stuck.")
-    subparsers = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
-    for name, (module, text) in COMMANDS.items():
-        subparser = subparsers.add_parser(name, help=text, description=text)
-        # A hook runs before every tool call: only the called command is loaded.
-        if name == called:
-            importlib.import_module(module).add_arguments(subparser)
-    return parser
 
 
 if __name__ == "__main__":

@@ -106,23 +106,21 @@ def progress_in(text: str, paths: Sequence[str]) -> str | None:
     >>> progress_in("id 7, status: queued, since 12:04", ["status"])
     '["queued"]'
     """
-    values = _read_json(text, paths)
+    if text.lstrip()[:1] not in {"{", "["} or len(text) > _LONGEST_JSON:
+        values = None
+    else:
+        try:
+            parsed = json.loads(text)
+        except (ValueError, RecursionError):
+            values = None
+        else:
+            values = [_at(parsed, path) for path in paths]
+            values = [None if value is _ABSENT else value for value in values]
     if values is None:
         values = [_read_line(text, path) for path in paths]
     if all(value is None for value in values):
         return None
     return json.dumps(values, sort_keys=True, default=str)
-
-
-def _read_json(text: str, paths: Sequence[str]) -> list[Any] | None:
-    if text.lstrip()[:1] not in {"{", "["} or len(text) > _LONGEST_JSON:
-        return None
-    try:
-        parsed = json.loads(text)
-    except (ValueError, RecursionError):
-        return None
-    values = [_at(parsed, path) for path in paths]
-    return [None if value is _ABSENT else value for value in values]
 
 
 def _read_line(text: str, path: str) -> str | None:

@@ -12,7 +12,6 @@ from collections.abc import Iterable
 from datetime import datetime
 from decimal import Decimal
 from importlib.util import find_spec
-from typing import Any
 
 from guard.turn import Turn, Usage
 
@@ -87,9 +86,33 @@ def _price_turn(turn: Turn, paid: set[str]) -> Decimal | None:
 def _priced(usage: Usage, model: str, provider: str | None, day: datetime | None) -> Decimal | None:
     if not _has_prices():
         return None
-    for known_provider in dict.fromkeys((_provider_name(provider), None)):
+    if not provider:
+        provider_name = None
+    else:
+        name = provider.strip().lower()
+        provider_name = _PROVIDERS.get(name, name)
+    for known_provider in dict.fromkeys((provider_name, None)):
         try:
-            return _calculate(usage, model, known_provider, day)
+            # 0.2 s to import: only those who count money pay it.
+            from genai_prices import Usage as TheirUsage
+            from genai_prices import calc_price
+
+            written = usage.cache_write_5m + usage.cache_write_1h
+            counts = {
+                # Their input includes what was cached, ours does not.
+                "input_tokens": usage.input + usage.cache_read + written,
+                "cache_read_tokens": usage.cache_read,
+                "cache_write_tokens": written,
+                "cache_write_1h_tokens": usage.cache_write_1h,
+                "output_tokens": usage.output,
+            }
+            calculation = calc_price(
+                TheirUsage(**{name: count for name, count in counts.items() if count}),
+                model,
+                provider_id=known_provider,
+                genai_request_timestamp=day,
+            )
+            return calculation.total_price.normalize() + Decimal(0)
         except (LookupError, ValueError):
             continue
     return None
@@ -101,35 +124,3 @@ def _has_prices() -> bool:
         return True
     logger.warning("genai-prices is not installed: tokens have no price (the extra `prices`)")
     return False
-
-
-def _provider_name(provider: str | None) -> str | None:
-    if not provider:
-        return None
-    name = provider.strip().lower()
-    return _PROVIDERS.get(name, name)
-
-
-def _calculate(usage: Usage, model: str, provider: str | None, day: datetime | None) -> Decimal:
-    # 0.2 s to import: only those who count money pay it.
-    from genai_prices import calc_price
-
-    calculation = calc_price(
-        _theirs(usage), model, provider_id=provider, genai_request_timestamp=day
-    )
-    return calculation.total_price.normalize() + Decimal(0)
-
-
-def _theirs(usage: Usage) -> Any:
-    from genai_prices import Usage as TheirUsage
-
-    written = usage.cache_write_5m + usage.cache_write_1h
-    counts = {
-        # Their input includes what was cached, ours does not.
-        "input_tokens": usage.input + usage.cache_read + written,
-        "cache_read_tokens": usage.cache_read,
-        "cache_write_tokens": written,
-        "cache_write_1h_tokens": usage.cache_write_1h,
-        "output_tokens": usage.output,
-    }
-    return TheirUsage(**{name: count for name, count in counts.items() if count})

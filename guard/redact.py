@@ -395,30 +395,24 @@ def _redact_value(value: object, depth: int) -> Any:
             _redact_name(name): _redact_field(name, inner, depth) for name, inner in value.items()
         }
     if isinstance(value, list | tuple):
-        return _redact_words(value, depth)
+        # Mask a list's texts; a command's words as if they stood in one line. What a rule must
+        # see besides a word is the command it is given to and the option before it; a word is
+        # read with these two and no more, so that a long list takes its length.
+        masked: list[Any] = []
+        command = option = ""
+        for word in value:
+            if isinstance(word, str):
+                masked.append(
+                    _redact_word(word, "".join(f"{one} " for one in (command, option) if one))
+                )
+                name = word[-_LONGEST_OPTION:].rpartition("/")[2]
+                command = name if name in _COMMANDS_WITH_OPTIONS else command
+                option = word if word.startswith("-") and len(word) < _LONGEST_OPTION else ""
+            else:
+                masked.append(_redact_value(word, depth + 1))
+                option = ""
+        return masked
     return value
-
-
-def _redact_words(words: list[Any] | tuple[Any, ...], depth: int) -> list[Any]:
-    """Mask a list's texts; a command's words as if they stood in one line.
-
-    What a rule must see besides a word is the command it is given to and the option before
-    it; a word is read with these two and no more, so that a long list takes its length.
-    """
-    masked: list[Any] = []
-    command = option = ""
-    for word in words:
-        if isinstance(word, str):
-            masked.append(
-                _redact_word(word, "".join(f"{one} " for one in (command, option) if one))
-            )
-            name = word[-_LONGEST_OPTION:].rpartition("/")[2]
-            command = name if name in _COMMANDS_WITH_OPTIONS else command
-            option = word if word.startswith("-") and len(word) < _LONGEST_OPTION else ""
-        else:
-            masked.append(_redact_value(word, depth + 1))
-            option = ""
-    return masked
 
 
 def _redact_word(word: str, before: str) -> str:

@@ -27,7 +27,7 @@ from guard.policy import DEFAULT_POLICY, Action, Card, Control, Policy, RunState
 from guard.policy.presets import PRESETS, find_preset
 from guard.pricing import price_turns
 from guard.printing import table
-from guard.signals import Assessment, Signal
+from guard.signals import Signal
 from guard.turn import Turn
 from guard.wire import Mode
 
@@ -167,6 +167,13 @@ def replay(
             _step(engine, watch, position, turn)
     turns = [turn for turn in recording.turns if turn is not None]
     costs = _known(price_turns(recording.turns))
+    if costs is None:
+        wasted = None
+    elif watch.alarm is None:
+        wasted = Decimal(0)
+    else:
+        start = min(watch.alarm.turns, default=watch.first_alarm or 0)
+        wasted = sum(costs[start : watch.recovered_at], Decimal(0))
     return Replayed(
         run=recording.run,
         turns=len(turns),
@@ -175,7 +182,7 @@ def replay(
         detector=watch.alarm.detector if watch.alarm else None,
         kind=watch.alarm.kind.value if watch.alarm else None,
         cost_usd=None if costs is None else sum(costs, Decimal(0)),
-        wasted_usd=_wasted(costs, watch),
+        wasted_usd=wasted,
         us_per_turn=sum(watch.us) / max(1, len(turns)),
         alarm=watch.alarm,
         alarms=tuple(watch.alarms),
@@ -193,7 +200,7 @@ def _step(engine: Engine, watch: _Watch, position: int, turn: Turn) -> None:
     watch.seen[assessment.seq] = turn
     if watch.is_open and assessment.trip is None:
         # Nobody answers the card: it stands until the agent gets on by itself.
-        if _brings_news(assessment, turn):
+        if assessment.changed and turn.tool is not None and not turn.is_proposed:
             watch.close(position)
             engine.reset()
         return
@@ -202,21 +209,13 @@ def _step(engine: Engine, watch: _Watch, position: int, turn: Turn) -> None:
             if watch.judge.confirms(signal, watch.seen, at=position):
                 watch.open(position, signal)
         elif not action.is_quiet:
-            _answer(engine, watch, position, action, signal)
-
-
-def _answer(engine: Engine, watch: _Watch, position: int, action: Action, trip: Signal) -> None:
-    if not watch.is_open:
-        if watch.judge.dismisses(trip, watch.seen):
-            engine.reset()
-            return
-        watch.open(position, trip)
-    if action is Action.STOP and watch.first_stop is None:
-        watch.first_stop = position
-
-
-def _brings_news(assessment: Assessment, turn: Turn) -> bool:
-    return assessment.changed and turn.tool is not None and not turn.is_proposed
+            if not watch.is_open:
+                if watch.judge.dismisses(signal, watch.seen):
+                    engine.reset()
+                    continue
+                watch.open(position, signal)
+            if action is Action.STOP and watch.first_stop is None:
+                watch.first_stop = position
 
 
 def _known(costs: list[Decimal | None]) -> list[Decimal] | None:
@@ -224,15 +223,6 @@ def _known(costs: list[Decimal | None]) -> list[Decimal] | None:
     if all(cost is None for cost in costs):
         return None
     return [cost or Decimal(0) for cost in costs]
-
-
-def _wasted(costs: list[Decimal] | None, watch: _Watch) -> Decimal | None:
-    if costs is None:
-        return None
-    if watch.alarm is None:
-        return Decimal(0)
-    start = min(watch.alarm.turns, default=watch.first_alarm or 0)
-    return sum(costs[start : watch.recovered_at], Decimal(0))
 
 
 def _money(amount: Decimal | None) -> str | None:
@@ -279,21 +269,17 @@ def run(args: argparse.Namespace) -> int:
     if not args.json:
         sys.stdout.write(_table(rows))
     if judge is not None:
-        sys.stderr.write(_judge_line(rows))
+        done = list(rows)
+        calls = sum(row.judge_calls for row in done)
+        costs = [row.judge_cost_usd for row in done if row.judge_calls]
+        known = [cost for cost in costs if cost is not None]
+        money = f"${sum(known, Decimal(0)):f}" if len(known) == len(costs) else "unpriced"
+        stand_ins = sum(row.stand_ins for row in done)
+        sys.stderr.write(
+            f"guard replay: the judge was asked {calls} times, {money}; "
+            f"the local one stood in {stand_ins} times\n"
+        )
     return status
-
-
-def _judge_line(rows: Iterable[Replayed]) -> str:
-    done = list(rows)
-    calls = sum(row.judge_calls for row in done)
-    costs = [row.judge_cost_usd for row in done if row.judge_calls]
-    known = [cost for cost in costs if cost is not None]
-    money = f"${sum(known, Decimal(0)):f}" if len(known) == len(costs) else "unpriced"
-    stand_ins = sum(row.stand_ins for row in done)
-    return (
-        f"guard replay: the judge was asked {calls} times, {money}; "
-        f"the local one stood in {stand_ins} times\n"
-    )
 
 
 def add_judge_arguments(parser: argparse.ArgumentParser) -> None:

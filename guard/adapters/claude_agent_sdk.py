@@ -21,7 +21,7 @@ from guard.errors import FrameworkMissing, Stopped
 from guard.sdk.aio import AsyncSession
 from guard.sdk.conversation import Go
 from guard.sdk.timing import HOOK_HOLD_S
-from guard.turn import Role, Turn
+from guard.turn import Role
 from guard.wire import CallAction, Directive, DirectiveAction, Message
 
 try:
@@ -115,20 +115,17 @@ class MissionControl:
             return _directive()
         turn, agent = event.turns[0], event.subagent or session.agent
         if event.holds:
-            return await self._asked(session, turn, agent)
+            go = await session.before(turn.tool or "", turn.args, agent=agent, files=turn.files)
+            if not go.run:
+                return _directive(go.text, call=CallAction.SKIP)
+            self._gone[turn.key or ""] = go
+            return _directive(texts=go.messages)
         if turn.tool is not None:
-            go = self._gone.pop(turn.key or "", None)
+            asked = self._gone.pop(turn.key or "", None)
             outcome = {"result": turn.result, "error": turn.error}
-            return _directive(texts=await session.after(go, **outcome) if go else ())
+            return _directive(texts=await session.after(asked, **outcome) if asked else ())
         said = await session.say(turn.content or "", role=turn.role, agent=agent)
         return _directive(texts=said)
-
-    async def _asked(self, session: AsyncSession, turn: Turn, agent: str) -> Directive:
-        go = await session.before(turn.tool or "", turn.args, agent=agent, files=turn.files)
-        if not go.run:
-            return _directive(go.text, call=CallAction.SKIP)
-        self._gone[turn.key or ""] = go
-        return _directive(texts=go.messages)
 
     async def _tell_cost(self, result: Any) -> None:
         """Tell what was spent since the last result; of an ended run too."""

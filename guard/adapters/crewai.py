@@ -108,10 +108,12 @@ class MissionControl:
 
     def _before_tool_call(self, context: Any) -> bool | None:
         """Ask whether a call may run, and wait here while it is held."""
+        # The bus tells of the model call in threads of its own: its cost must have come in.
         crewai_event_bus.flush(FLUSH_S)
         role = _role(context.agent)
         facts = self._facts.get(role, {})
         self._untold.pop(facts.get("call_id", ""), None)
+        # A call has no id, but both of its hooks are given the same object.
         call = id(context.tool_input)
         session = self._open(context.task)
         try:
@@ -176,25 +178,23 @@ def _role(agent: Any) -> str:
 def _facts(event: Any) -> dict[str, Any]:
     """What a model call was and cost; counted once, by its id."""
     provider, _, model = (event.model or "").rpartition("/")
+    # Read any vendor's counts, as CrewAI itself does: its prompt includes what was cached.
+    read = UsageMetrics.from_provider_dict(event.usage)
+    if read is None or not read.total_tokens:
+        usage = None
+    else:
+        cached, written = read.cached_prompt_tokens, read.cache_creation_tokens
+        usage = Usage(
+            input=max(0, read.prompt_tokens - cached - written),
+            cache_read=cached,
+            cache_write_5m=written,
+            output=read.completion_tokens,
+            reasoning=read.reasoning_tokens,
+        )
     facts = {
         "call_id": event.response_id or event.call_id,
         "model": model,
         "provider": provider,
-        "usage": _usage(event.usage),
+        "usage": usage,
     }
     return {name: fact for name, fact in facts.items() if fact}
-
-
-def _usage(counts: dict[str, Any] | None) -> Usage | None:
-    """Read any vendor's counts, as CrewAI itself does: its prompt includes what was cached."""
-    read = UsageMetrics.from_provider_dict(counts)
-    if read is None or not read.total_tokens:
-        return None
-    cached, written = read.cached_prompt_tokens, read.cache_creation_tokens
-    return Usage(
-        input=max(0, read.prompt_tokens - cached - written),
-        cache_read=cached,
-        cache_write_5m=written,
-        output=read.completion_tokens,
-        reasoning=read.reasoning_tokens,
-    )

@@ -117,8 +117,13 @@ class MissionControl(AgentMiddleware):
         await _awaited(self._end(AsyncSession, state))
 
     def _begin(self, kind: Kind, state: Any, runtime: Any) -> Play[dict[str, Any]]:
-        known = {"guard_run": _run_key(runtime)}
-        asked = _asked(state["messages"])
+        told = runtime.execution_info
+        # One run a thread, where the graph remembers threads.
+        known = {"guard_run": f"langgraph:{(told and told.thread_id) or uuid.uuid4().hex}"}
+        # What the person says now; nothing if the last word is another's.
+        messages = state["messages"]
+        last = messages[-1] if messages else None
+        asked = last.text if isinstance(last, HumanMessage) else ""
         watch = self._watch(kind, known, goal=asked)
         if asked:
             yield from watch.say(asked, role=Role.USER)
@@ -152,7 +157,11 @@ class _Watch:
         if self.stopped:
             return self.ending()
         notes, self.notes = self.notes, []
-        return {"messages": [_heard(note) for note in notes]} if notes else None
+        return (
+            {"messages": [HumanMessage(f"[Mission Control] {note}") for note in notes]}
+            if notes
+            else None
+        )
 
     def think(self, call: Callable[[], Any]) -> Play[Any]:
         """Call the model."""
@@ -196,7 +205,14 @@ class _Watch:
                 partial(self.session.after, go, error=f"{type(error).__name__}: {error}")
             )
             raise
-        yield from self._tell(partial(self.session.after, go, **_outcome(result)))
+        # What a tool gave: a message, or a command with its messages.
+        if isinstance(result, ToolMessage):
+            outcome = {"error" if result.status == "error" else "result": result.text}
+        else:
+            updates = result.update if isinstance(getattr(result, "update", None), dict) else {}
+            texts = [m.text for m in updates.get("messages", ()) if isinstance(m, ToolMessage)]
+            outcome = {"result": "\n".join(texts) or str(result)}
+        yield from self._tell(partial(self.session.after, go, **outcome))
         return result
 
     def say(self, text: str, **facts: Any) -> Play[None]:
@@ -253,22 +269,6 @@ async def _awaited(play: Play[T]) -> T:
             failure = error
 
 
-def _run_key(runtime: Any) -> str:
-    """One run a thread, where the graph remembers threads."""
-    told = runtime.execution_info
-    return f"langgraph:{(told and told.thread_id) or uuid.uuid4().hex}"
-
-
-def _asked(messages: list[Any]) -> str:
-    """What the person says now; nothing if the last word is another's."""
-    last = messages[-1] if messages else None
-    return last.text if isinstance(last, HumanMessage) else ""
-
-
-def _heard(note: str) -> Any:
-    return HumanMessage(f"[Mission Control] {note}")
-
-
 def _instead(call: Any, text: str) -> Any:
     """What the model reads where a result would stand."""
     return ToolMessage(text, tool_call_id=call["id"], name=call["name"], status="error")
@@ -279,15 +279,6 @@ def _callers(messages: list[Any], call_id: str) -> Generator[Any]:
     for message in reversed(messages):
         if any(call["id"] == call_id for call in getattr(message, "tool_calls", ())):
             yield message
-
-
-def _outcome(result: Any) -> dict[str, str]:
-    """What a tool gave: a message, or a command with its messages."""
-    if isinstance(result, ToolMessage):
-        return {"error" if result.status == "error" else "result": result.text}
-    updates = result.update if isinstance(getattr(result, "update", None), dict) else {}
-    texts = [m.text for m in updates.get("messages", ()) if isinstance(m, ToolMessage)]
-    return {"result": "\n".join(texts) or str(result)}
 
 
 def _facts(message: Any) -> dict[str, Any]:

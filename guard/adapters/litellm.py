@@ -118,7 +118,24 @@ class MissionControl(CustomLogger):
         run = self._run(key, request_data["messages"])
         if await run.judge(response, request_data):
             return response
-        return await _asked_again(key, run, response, request_data)
+        # Asked again, with answers to the calls that were not run: the agent sees only what may
+        # be.
+        exchange = run.answered_instead(response.choices[0].message)
+        run.place(request_data["messages"], exchange)
+        again = {name: value for name, value in request_data.items() if name not in OURS}
+        token = _prepared.set(key)
+        try:
+            return await litellm.acompletion(
+                **again, messages=[*request_data["messages"], *exchange]
+            )
+        except Exception as error:  # noqa: BLE001 - LiteLLM would let the calls through
+            _answer(
+                response,
+                f"[Mission Control] A call was not run, and then the model failed: {error}",
+            )
+            return response
+        finally:
+            _prepared.reset(token)
 
     def _run(self, key: str, messages: Sequence[Any]) -> _Run:
         if key not in self._runs:
@@ -153,12 +170,10 @@ class _Run:
         for message in messages:
             if (go := self.waiting.pop(_get(message, "tool_call_id") or "", None)) is not None:
                 self.notes += await self.session.after(go, result=_text(message))
-        return self._with_ours(messages)
-
-    def _with_ours(self, messages: Sequence[Any]) -> list[Any]:
-        """Put what was told before where it was told, if that is how these begin."""
         told = list(messages)
         for place, begins, items in self.placed:
+            # The agent sends its own history, without ours; one that was shortened has no place
+            # for it.
             if place <= len(told) and _digest(told[:place]) == begins:
                 told[place:place] = items
         if self.notes:
@@ -175,7 +190,19 @@ class _Run:
     async def judge(self, response: Any, request: Mapping[str, Any]) -> bool:
         """Ask for each call of an answer; False: none of them may run."""
         message = response.choices[0].message
-        facts = _facts(response, request)
+        usage = getattr(response, "usage", None)
+        try:
+            cost = Decimal(str(litellm.completion_cost(completion_response=response)))
+        except Exception:  # noqa: BLE001 - it raises plain ones for a model it does not know
+            cost = None
+        facts = {
+            "call_id": response.id,
+            "model": str(response.model or request.get("model") or "").rpartition("/")[2],
+            "provider": request.get("custom_llm_provider"),
+            "usage": litellm_usage(usage.model_dump()) if usage else None,
+            "cost_usd": cost,
+        }
+        facts = {name: fact for name, fact in facts.items() if fact is not None}
         calls = list(message.tool_calls or ())
         try:
             if not calls:
@@ -193,7 +220,12 @@ class _Run:
         return True
 
     async def _propose(self, call: Any, facts: Mapping[str, Any]) -> bool:
-        args = _arguments(call.function.arguments)
+        # A call's arguments; what is no object is kept as text.
+        try:
+            read = json.loads(call.function.arguments or "{}")
+        except ValueError:
+            read = call.function.arguments
+        args = read if isinstance(read, dict) else {"arguments": read}
         go = await self.session.before(str(call.function.name), args, **facts)
         if go.run:
             self.waiting[call.id] = go
@@ -210,23 +242,6 @@ class _Run:
             text = self.instead.pop(call.id)
             told.append({"role": "tool", "tool_call_id": call.id, "content": text})
         return told
-
-
-async def _asked_again(key: str, run: _Run, response: Any, request: Mapping[str, Any]) -> Any:
-    """Ask the model again, with answers to the calls that were not run."""
-    exchange = run.answered_instead(response.choices[0].message)
-    run.place(request["messages"], exchange)
-    again = {name: value for name, value in request.items() if name not in OURS}
-    token = _prepared.set(key)
-    try:
-        return await litellm.acompletion(**again, messages=[*request["messages"], *exchange])
-    except Exception as error:  # noqa: BLE001 - LiteLLM would let the calls through
-        _answer(
-            response, f"[Mission Control] A call was not run, and then the model failed: {error}"
-        )
-        return response
-    finally:
-        _prepared.reset(token)
 
 
 def _session_of(kwargs: Mapping[str, Any]) -> str | None:
@@ -250,26 +265,6 @@ def _digest(messages: Sequence[Any]) -> str:
     return hashlib.sha256(json.dumps(told).encode()).hexdigest()
 
 
-def _facts(response: Any, request: Mapping[str, Any]) -> dict[str, Any]:
-    """What a model call was and cost, by LiteLLM's own reckoning."""
-    usage = getattr(response, "usage", None)
-    facts = {
-        "call_id": response.id,
-        "model": str(response.model or request.get("model") or "").rpartition("/")[2],
-        "provider": request.get("custom_llm_provider"),
-        "usage": litellm_usage(usage.model_dump()) if usage else None,
-        "cost_usd": _cost(response),
-    }
-    return {name: fact for name, fact in facts.items() if fact is not None}
-
-
-def _cost(response: Any) -> Decimal | None:
-    try:
-        return Decimal(str(litellm.completion_cost(completion_response=response)))
-    except Exception:  # noqa: BLE001 - it raises plain ones for a model it does not know
-        return None
-
-
 def _answer(response: Any, text: str) -> None:
     """Turn an answer into one that calls nothing."""
     choice = response.choices[0]
@@ -279,15 +274,6 @@ def _answer(response: Any, text: str) -> None:
 
 def _name(call_type: Any) -> str:
     return str(getattr(call_type, "value", call_type))
-
-
-def _arguments(written: str | None) -> dict[str, Any]:
-    """A call's arguments; what is no object is kept as text."""
-    try:
-        read = json.loads(written or "{}")
-    except ValueError:
-        read = written
-    return read if isinstance(read, dict) else {"arguments": read}
 
 
 def _get(message: Any, name: str) -> Any:

@@ -22,7 +22,16 @@ def without(settings: Settings, is_ours: IsOurs) -> Settings:
     if not isinstance(hooks, dict):
         return written
     for event in list(hooks):
-        hooks[event] = _without_ours(hooks[event], is_ours)
+        groups = hooks[event]
+        if isinstance(groups, list):
+            kept = []
+            for group in groups:
+                others = [hook for hook in _entries(group) if not is_ours(hook)]
+                if len(others) == len(_entries(group)):
+                    kept.append(group)
+                elif others:
+                    kept.append({**group, "hooks": others})
+            hooks[event] = kept
         if not hooks[event]:
             del hooks[event]
     if not hooks:
@@ -40,19 +49,6 @@ def found(settings: Settings, is_ours: IsOurs) -> Hooks:
         for hook in _entries(group)
         if is_ours(hook)
     }
-
-
-def _without_ours(groups: Any, is_ours: IsOurs) -> Any:
-    if not isinstance(groups, list):
-        return groups
-    kept = []
-    for group in groups:
-        others = [hook for hook in _entries(group) if not is_ours(hook)]
-        if len(others) == len(_entries(group)):
-            kept.append(group)
-        elif others:
-            kept.append({**group, "hooks": others})
-    return kept
 
 
 def _entries(group: Any) -> list[Any]:

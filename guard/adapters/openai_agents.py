@@ -113,12 +113,22 @@ class MissionControl(RunHooks):
 
     async def on_llm_end(self, context: Any, agent: Any, response: Any) -> None:
         """Keep what the call cost for the turns it leads to; tell an answer."""
-        facts = self._facts_of(agent, response)
+        model = self._config.model or agent.model or get_default_model()
+        named = model if isinstance(model, str) else getattr(model, "model", None)
+        facts = {
+            "call_id": response.response_id or new_key(),
+            "model": named and str(named).rpartition("/")[2],
+            "usage": responses_usage(response.usage),
+        }
         calls = [item for item in response.output if hasattr(item, "call_id")]
         self._facts[agent.name] = facts
         self._facts |= {item.call_id: facts for item in calls}
         if not calls:
-            await self._say(_text(response.output) or "(no text)", agent=agent.name, **facts)
+            parts = [
+                part for item in response.output for part in getattr(item, "content", None) or ()
+            ]
+            said = "\n".join(part.text for part in parts if getattr(part, "text", None))
+            await self._say(said or "(no text)", agent=agent.name, **facts)
 
     async def _filter(self, data: Any) -> Any:
         """Put messages where they came up, in this and every later request."""
@@ -138,21 +148,18 @@ class MissionControl(RunHooks):
             items.append(heard)
         return dataclasses.replace(model_data, input=items)
 
-    def _facts_of(self, agent: Any, response: Any) -> dict[str, Any]:
-        model = self._config.model or agent.model or get_default_model()
-        named = model if isinstance(model, str) else getattr(model, "model", None)
-        return {
-            "call_id": response.response_id or new_key(),
-            "model": named and str(named).rpartition("/")[2],
-            "usage": responses_usage(response.usage),
-        }
-
     # --- tools ---------------------------------------------------------------
 
     async def on_tool_start(self, context: Any, agent: Any, tool: Any) -> None:
         """Ask whether a call may run, and wait here while it is held."""
         call_id = getattr(context, "tool_call_id", None) or new_key()
-        args = _arguments(getattr(context, "tool_arguments", None))
+        # A call's arguments; what is no object is kept as text.
+        written = getattr(context, "tool_arguments", None)
+        try:
+            read = json.loads(written or "{}")
+        except ValueError:
+            read = written
+        args = read if isinstance(read, dict) else {"arguments": read}
         facts = self._facts.pop(call_id, None) or self._facts.get(agent.name, {})
         go = await self._before(tool.name, args, agent=agent.name, **facts)
         if not go.run:
@@ -224,15 +231,6 @@ def _answer_instead(tool: Any, call_id: str, text: str) -> None:
     tool.on_invoke_tool.instead[call_id] = text
 
 
-def _arguments(written: str | None) -> dict[str, Any]:
-    """A call's arguments; what is no object is kept as text."""
-    try:
-        read = json.loads(written or "{}")
-    except ValueError:
-        read = written
-    return read if isinstance(read, dict) else {"arguments": read}
-
-
 def _asked(items: list[Any]) -> str:
     """What the person says now; nothing if the last word is another's."""
     last = items[-1] if items else None
@@ -242,9 +240,3 @@ def _asked(items: list[Any]) -> str:
     if isinstance(content, str):
         return content
     return "\n".join(part["text"] for part in content or () if "text" in part)
-
-
-def _text(output: list[Any]) -> str:
-    """What the model said."""
-    parts = [part for item in output for part in getattr(item, "content", None) or ()]
-    return "\n".join(part.text for part in parts if getattr(part, "text", None))

@@ -81,19 +81,16 @@ def named_subagent(body: Body) -> str | None:
 
 def rows_at_end(path: Path, *, most_bytes: int) -> Iterator[dict[str, Any]]:
     """Read the objects in the last bytes of a file; none where it cannot be read."""
-    for line in _last_lines(path, most_bytes):
+    try:
+        with path.open("rb") as file:
+            file.seek(max(0, path.stat().st_size - most_bytes))
+            lines = file.read(most_bytes).splitlines()
+    except OSError:
+        lines = []
+    for line in lines:
         try:
             row = json.loads(line)
         except ValueError:  # the first one is cut, the last may be half written
             continue
         if isinstance(row, dict):
             yield row
-
-
-def _last_lines(path: Path, most_bytes: int) -> list[bytes]:
-    try:
-        with path.open("rb") as file:
-            file.seek(max(0, path.stat().st_size - most_bytes))
-            return file.read(most_bytes).splitlines()
-    except OSError:
-        return []

@@ -311,7 +311,13 @@ def _as_text(benched: Benched, *, runs: bool) -> str:
         losses = ((name, benched.lost_without(name)) for name in benched.ablated)
         parts.append("".join(f"{name} it loses {len(lost)} runs\n" for name, lost in losses))
     if runs:
-        parts.append(_wrong_as_text(benched))
+        lines = [
+            f"{trial.outcome(benched.slack).value} {printable(trial.labelled.run)}: "
+            f"start {trial.labelled.loop_start}, alarm {trial.alarm} {trial.detector or ''} "
+            f"{printable(trial.summary)}\n    {printable(trial.labelled.rationale)}\n"
+            for trial in benched.wrong()
+        ]
+        parts.append("what went wrong\n\n" + "".join(lines))
     return "\n".join(parts)
 
 
@@ -347,16 +353,6 @@ def _cells(one: Score) -> tuple[str, ...]:
 
 def _figure(value: float | None, form: str) -> str:
     return "-" if value is None else format(value, form)
-
-
-def _wrong_as_text(benched: Benched) -> str:
-    lines = [
-        f"{trial.outcome(benched.slack).value} {printable(trial.labelled.run)}: "
-        f"start {trial.labelled.loop_start}, alarm {trial.alarm} {trial.detector or ''} "
-        f"{printable(trial.summary)}\n    {printable(trial.labelled.rationale)}\n"
-        for trial in benched.wrong()
-    ]
-    return "what went wrong\n\n" + "".join(lines)
 
 
 def _cases_as_text(rulings: Sequence[Ruling]) -> str:

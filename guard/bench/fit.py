@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from guard.bench.labels import Corpus, Labelled, read_corpus
+from guard.bench.labels import Labelled, read_corpus
 from guard.bench.scores import SLACK
 from guard.detectors.score import (
     GAINS,
@@ -293,26 +293,7 @@ def run(args: argparse.Namespace) -> int:
     plain = today | {name: plain_weight(name, args.start) for name in _FITTED}
     left_out = leave_one_source_out(traces, plain)
     chosen = fit(traces, today)
-    document = _document(corpus, traces, chosen, left_out)
-    sys.stdout.write(json.dumps(document, indent=2) + "\n")
-    if args.write:
-        SCORE_FILE.write_text(json.dumps(document, indent=2) + "\n", encoding="utf-8")
-    return 0
-
-
-def plain_weight(name: str, gain: float) -> float:
-    """Give what a weight begins at that nothing was fitted for, within its bounds."""
-    value = _PLAIN_KEEP if name in KEEPS else gain
-    return min(_MOST.get(name, 1.0), max(_LEAST.get(name, 0.0), value))
-
-
-def _document(
-    corpus: Corpus,
-    traces: Sequence[Traced],
-    chosen: Weights,
-    left_out: Mapping[str, tuple[Weights, Worth]],
-) -> dict[str, Any]:
-    return {
+    document = {
         "weights": dict(chosen),
         "provenance": {
             "command": "guard fit",
@@ -325,6 +306,16 @@ def _document(
             "by_source": {name: _figures(worth) for name, (_, worth) in left_out.items()},
         },
     }
+    sys.stdout.write(json.dumps(document, indent=2) + "\n")
+    if args.write:
+        SCORE_FILE.write_text(json.dumps(document, indent=2) + "\n", encoding="utf-8")
+    return 0
+
+
+def plain_weight(name: str, gain: float) -> float:
+    """Give what a weight begins at that nothing was fitted for, within its bounds."""
+    value = _PLAIN_KEEP if name in KEEPS else gain
+    return min(_MOST.get(name, 1.0), max(_LEAST.get(name, 0.0), value))
 
 
 def _figures(worth: Worth) -> dict[str, Any]:

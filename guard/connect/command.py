@@ -101,13 +101,7 @@ def wanted(args: argparse.Namespace, adapter: Adapter, place: str) -> Connection
     if args.via and args.via not in adapter.vias:
         raise ConnectRefused(f"{adapter.title} has no hooks of that kind (--via {args.via}).")
     bare = Connection(client=args.client, place=place, url=url, key=key)
-    return _as_the_project_says(bare, args, adapter, standing)
-
-
-def _as_the_project_says(
-    bare: Connection, args: argparse.Namespace, adapter: Adapter, standing: Connection | None
-) -> Connection:
-    """Fill in what was not asked for: the project's word first, then what stands there."""
+    # Fill in what was not asked for: the project's word first, then what stands there.
     project = project_of(bare)
     fail = args.fail or (project.fail if project else standing.fail if standing else "open")
     longest_s = project.hold_limit + MARGIN_S if project else 0
@@ -178,7 +172,19 @@ def source() -> str:
 
 def _connect(adapter: Adapter, file: SettingsFile, connection: Connection, *, yes: bool) -> int:
     before = file.read()
-    after = adapter.settings.connected(before, _wiring(connection))
+    after = adapter.settings.connected(
+        before,
+        Wiring(
+            url=connection.url,
+            key=connection.key,
+            fail=connection.fail,
+            forwarder=forwarder(),
+            via=connection.via,
+            hold_s=connection.hold_s,
+            defer_s=connection.defer_s,
+            user_wide=connection.place == USER_WIDE,
+        ),
+    )
     if not agreed(file.path, before, after, yes=yes):
         return REFUSED
     if adapter.settings.holds_key and (excluded := keep_out_of_git(file.path)):
@@ -186,24 +192,6 @@ def _connect(adapter: Adapter, file: SettingsFile, connection: Connection, *, ye
     with undoable(file.path, is_theirs=not adapter.settings.subscribed(before)):
         file.write(after)
     remember(connection)
-    _say_connected(adapter, file, connection)
-    return DONE
-
-
-def _wiring(connection: Connection) -> Wiring:
-    return Wiring(
-        url=connection.url,
-        key=connection.key,
-        fail=connection.fail,
-        forwarder=forwarder(),
-        via=connection.via,
-        hold_s=connection.hold_s,
-        defer_s=connection.defer_s,
-        user_wide=connection.place == USER_WIDE,
-    )
-
-
-def _say_connected(adapter: Adapter, file: SettingsFile, connection: Connection) -> None:
     away = (
         "its tools run (fail open)"
         if connection.fail == "open"
@@ -217,6 +205,7 @@ def _say_connected(adapter: Adapter, file: SettingsFile, connection: Connection)
         say(sentence)
     if file.place != USER_WIDE and _connection_at(connection.client, USER_WIDE):
         say(TWICE.format(title=adapter.title, client=adapter.client))
+    return DONE
 
 
 def agreed(path: Path, before: dict[str, Any], after: dict[str, Any], *, yes: bool) -> bool:

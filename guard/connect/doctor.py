@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from guard.adapters import adapter_of
-from guard.adapters.base import Adapter, Finding, Hooks
+from guard.adapters.base import Finding, Hooks
 from guard.adapters.hook import PROBE
 from guard.adapters.said import FORWARDER_EARLY_S
 from guard.connect.command import ProjectSaid, add_place_arguments, project_of
@@ -39,7 +39,10 @@ def examine(client: str, project_dir: str | None) -> list[Finding]:
         ConnectRefused: The settings file cannot be read.
     """
     adapter = adapter_of(client)
-    hooks = _effective_hooks(adapter, project_dir)
+    # Agents merge the person's settings with the project's.
+    hooks: Hooks = {}
+    for place in (None, project_dir or str(Path.cwd())):
+        hooks |= adapter.settings.subscribed(settings_file(adapter.settings, place).read())
     connection = connection_for(client, project_dir or Path.cwd())
     server = _server(connection)
     project = project_of(connection) if connection and server.works else None
@@ -49,23 +52,15 @@ def examine(client: str, project_dir: str | None) -> list[Finding]:
     ]
     agreed = _agreed(connection, project) if connection and project else []
     local = adapter.examine(Path(project_dir or Path.cwd()))
-    return [_settings(adapter, hooks), *local, server, *agreed, *abilities]
-
-
-def _effective_hooks(adapter: Adapter, project_dir: str | None) -> Hooks:
-    """Agents merge the person's settings with the project's."""
-    hooks: Hooks = {}
-    for place in (None, project_dir or str(Path.cwd())):
-        hooks |= adapter.settings.subscribed(settings_file(adapter.settings, place).read())
-    return hooks
-
-
-def _settings(adapter: Adapter, hooks: Hooks) -> Finding:
     missing = [event for event in adapter.events if event not in hooks]
     if missing:
         because = f"no hook for {', '.join(missing)}; run `guard connect {adapter.client}`"
-        return Finding(what="settings", works=False, because=because)
-    return Finding(what="settings", works=True, because=f"{len(adapter.events)} hooks are set")
+        settings = Finding(what="settings", works=False, because=because)
+    else:
+        settings = Finding(
+            what="settings", works=True, because=f"{len(adapter.events)} hooks are set"
+        )
+    return [settings, *local, server, *agreed, *abilities]
 
 
 def _agreed(connection: Connection, project: ProjectSaid) -> list[Finding]:

@@ -131,10 +131,6 @@ def keep_out_of_git(path: Path) -> str | None:
         )
     if _git(root, "check-ignore", "-q", "--", str(path)) is not None:
         return None
-    return _exclude(root, path)
-
-
-def _exclude(root: Path, path: Path) -> str:
     where = _git(root, "rev-parse", "--git-path", "info/exclude")
     if where is None:
         raise ConnectRefused(f"Git would take up {path}, and its exclude file cannot be found.")

@@ -42,7 +42,14 @@ def undoable(path: Path, *, is_theirs: bool = True) -> Iterator[None]:
     `is_theirs`: nothing of ours stood in it, so that going back leads to a state
     without us.
     """
-    found, digest = _as_it_is(path), _digest(path)
+    wanted = (*path.parents, *_file().parents)
+    missing = tuple(str(folder) for folder in wanted if not folder.exists())
+    if not path.exists():
+        found = Before(content=None, mode=0o600, folders=missing)
+    else:
+        content = base64.b64encode(path.read_bytes()).decode()
+        found = Before(content=content, mode=path.stat().st_mode & 0o777, folders=missing)
+    digest = _digest(path)
     yield
     kept = _kept()
     known = kept.get(str(path))
@@ -82,15 +89,6 @@ def forget_before(path: Path) -> None:
     if left and kept:  # whoever is disconnected last removes them
         path_of_next, following = kept.popitem()
         _keep(kept | {path_of_next: replace(following, folders=(*following.folders, *left))})
-
-
-def _as_it_is(path: Path) -> Before:
-    wanted = (*path.parents, *_file().parents)
-    missing = tuple(str(folder) for folder in wanted if not folder.exists())
-    if not path.exists():
-        return Before(content=None, mode=0o600, folders=missing)
-    content = base64.b64encode(path.read_bytes()).decode()
-    return Before(content=content, mode=path.stat().st_mode & 0o777, folders=missing)
 
 
 def _digest(path: Path) -> str:

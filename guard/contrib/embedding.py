@@ -156,9 +156,28 @@ def load_likeness(name: str) -> Likeness:
     if name == HASHING:
         return _hashed
     if name == WORDLLAMA:
-        return _by_vectors(_load_wordllama())
+        try:
+            import wordllama
+        except ImportError:
+            raise EmbeddingMissing("wordllama is not installed") from None
+        # Its wheel keeps the tokenizer where its loader looks only in a cache directory.
+        shipped = Path(wordllama.__file__).parent
+        try:
+            model = wordllama.WordLlama.load(cache_dir=shipped, disable_download=True)
+        except OSError as error:
+            raise EmbeddingMissing(f"wordllama has no weights here: {error}") from None
+        return _by_vectors(lambda text: model.embed([_encodable(text)], norm=True)[0])
     if name.startswith(MODEL2VEC):
-        return _by_vectors(_load_model2vec(_directory_of(name)))
+        directory = _directory_of(name)
+        _check_files(directory)
+        try:
+            import model2vec
+        except ImportError:
+            raise EmbeddingMissing("model2vec is not installed") from None
+        static = model2vec.StaticModel.from_pretrained(directory, force_download=False)
+        return _by_vectors(
+            lambda text: _unit(static.encode([_encodable(text)], use_multiprocessing=False)[0])
+        )
     raise EmbeddingMissing(f"there is no embedding {name!r}; known: {EMBEDDINGS}")
 
 
@@ -180,30 +199,6 @@ def _by_vectors(embed: Callable[[str], Any]) -> Likeness:
         return min(1.0, max(0.0, product))
 
     return likeness
-
-
-def _load_wordllama() -> Callable[[str], Any]:
-    try:
-        import wordllama
-    except ImportError:
-        raise EmbeddingMissing("wordllama is not installed") from None
-    # Its wheel keeps the tokenizer where its loader looks only in a cache directory.
-    shipped = Path(wordllama.__file__).parent
-    try:
-        model = wordllama.WordLlama.load(cache_dir=shipped, disable_download=True)
-    except OSError as error:
-        raise EmbeddingMissing(f"wordllama has no weights here: {error}") from None
-    return lambda text: model.embed([_encodable(text)], norm=True)[0]
-
-
-def _load_model2vec(directory: Path) -> Callable[[str], Any]:
-    _check_files(directory)
-    try:
-        import model2vec
-    except ImportError:
-        raise EmbeddingMissing("model2vec is not installed") from None
-    model = model2vec.StaticModel.from_pretrained(directory, force_download=False)
-    return lambda text: _unit(model.encode([_encodable(text)], use_multiprocessing=False)[0])
 
 
 def _unit(vector: Any) -> Any:

@@ -79,7 +79,11 @@ class Fingerprint(Detector):
         return self._signal(found) if len(found) > 1 else None
 
     def _signal(self, streak: Sequence[Step]) -> Signal:
-        escalate, halt = _limits(self._rule, streak[-1])
+        rule, newest = self._rule, streak[-1]
+        escalate, halt = rule.escalate, rule.halt
+        # Searches and known retries repeat by nature.
+        if newest.action_class in EXPLORING or _is_retry(newest):
+            escalate, halt = rule.exploring_escalate, rule.exploring_halt
         count = len(streak)
         ends = count >= halt
         return Signal(
@@ -191,12 +195,6 @@ def _is_retry(step: Step) -> bool:
 
 def _is_work(step: Step) -> bool:
     return _is_action(step) and not _is_retry(step)
-
-
-def _limits(rule: Rule, step: Step) -> tuple[int, int]:
-    if step.action_class in EXPLORING or _is_retry(step):
-        return rule.exploring_escalate, rule.exploring_halt
-    return rule.escalate, rule.halt
 
 
 def _summarise(streak: Sequence[Step]) -> str:

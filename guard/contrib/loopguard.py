@@ -106,7 +106,7 @@ class LoopGuard(Detector):
         """Give the lowest likeness of these pairs; None: one lies below the threshold."""
         lowest = 1.0
         for one, other in pairs:
-            lowest = min(lowest, _likeness(one, other))
+            lowest = min(lowest, 1.0 if one == other else cosine(embed(one), embed(other)))
             if lowest < self._rule.threshold:
                 return None
         return lowest
@@ -168,10 +168,6 @@ def _grams_in(word: str) -> tuple[int, ...]:
             break
         grams += [padded[start : start + size] for start in range(len(padded) - size + 1)]
     return tuple(crc32(gram.encode("utf-8", "surrogatepass")) % _BUCKETS for gram in grams)
-
-
-def _likeness(one: str, other: str) -> float:
-    return 1.0 if one == other else cosine(embed(one), embed(other))
 
 
 @functools.lru_cache(maxsize=512)

@@ -60,7 +60,13 @@ class Ralph(Detector):
     def __init__(self, policy: Policy) -> None:
         self._rule = read_rule(Rule(), policy.contrib.get("ralph"))
         self._limits = policy.budget
-        self._ratio = _load_ratio()
+        try:
+            from rapidfuzz import fuzz
+        except ImportError:
+            logger.debug("rapidfuzz not installed, skipping loop detection")
+            self._ratio: Callable[[str, str], float] | None = None
+        else:
+            self._ratio = fuzz.ratio
 
     def examine(self, view: View) -> Signal | None:
         """Take one step of the loop: execute, success, loop; limits, completion."""
@@ -68,32 +74,37 @@ class Ralph(Detector):
 
     def _find_loop(self, steps: Sequence[Step]) -> Signal | None:
         newest = steps[-1]
-        if self._ratio is None or not _can_loop(newest):
+        can_loop = _succeeded(newest) and output_of(newest) and not is_complete(newest)
+        if self._ratio is None or not can_loop:
             return None
-        for earlier in _outputs_before(steps, self._rule.window):
+        # The last successful iterations before this one, newest first.
+        found: list[Step] = []
+        for step in reversed(steps[:-1]):
+            if len(found) == self._rule.window or is_complete(step):
+                break
+            if _succeeded(step) and output_of(step):
+                found.append(step)
+        for earlier in found:
             ratio = self._ratio(output_of(newest), output_of(earlier)) / 100.0
             if ratio >= self._rule.threshold:
-                return self._loop(earlier, newest, ratio)
+                logger.warning("Loop detected: %.1f%% similarity to previous output", ratio * 100)
+                logger.warning("Breaking loop due to repetitive agent outputs")
+                return Signal(
+                    detector=self.name,
+                    kind=self.kind,
+                    score=1.0,
+                    severity=Severity.STOP,
+                    turns=(earlier.seq, newest.seq),
+                    evidence=Evidence(
+                        summary=f"Its output is to {ratio:.1%} one it gave shortly before.",
+                        calls=once_each((earlier, newest)),
+                        repeats=2,
+                        limit=2,
+                        similarity=round(ratio, 3),
+                        threshold=self._rule.threshold,
+                    ),
+                )
         return None
-
-    def _loop(self, earlier: Step, newest: Step, ratio: float) -> Signal:
-        logger.warning("Loop detected: %.1f%% similarity to previous output", ratio * 100)
-        logger.warning("Breaking loop due to repetitive agent outputs")
-        return Signal(
-            detector=self.name,
-            kind=self.kind,
-            score=1.0,
-            severity=Severity.STOP,
-            turns=(earlier.seq, newest.seq),
-            evidence=Evidence(
-                summary=f"Its output is to {ratio:.1%} one it gave shortly before.",
-                calls=once_each((earlier, newest)),
-                repeats=2,
-                limit=2,
-                similarity=round(ratio, 3),
-                threshold=self._rule.threshold,
-            ),
-        )
 
     def _find_limit(self, view: View) -> Signal | None:
         reached = limit_reached(self._limits or Budget(), view.spent)
@@ -157,32 +168,8 @@ def _is_ticked(*texts: str) -> bool:
     return any("TASK_COMPLETE" in text and _COMPLETE.search(text) for text in texts)
 
 
-def _outputs_before(steps: Sequence[Step], window: int) -> list[Step]:
-    """Give the last successful iterations before the newest, newest first."""
-    found: list[Step] = []
-    for step in reversed(steps[:-1]):
-        if len(found) == window or is_complete(step):
-            break
-        if _succeeded(step) and output_of(step):
-            found.append(step)
-    return found
-
-
 def _succeeded(step: Step) -> bool:
     return not step.proposed and not step.failed and not step.verbatim.error
-
-
-def _can_loop(step: Step) -> bool:
-    return _succeeded(step) and bool(output_of(step)) and not is_complete(step)
-
-
-def _load_ratio() -> Callable[[str, str], float] | None:
-    try:
-        from rapidfuzz import fuzz
-    except ImportError:
-        logger.debug("rapidfuzz not installed, skipping loop detection")
-        return None
-    return fuzz.ratio
 
 
 DETECTOR = Ralph

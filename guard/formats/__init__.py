@@ -77,16 +77,13 @@ def _read_rows(file: io.BufferedReader) -> Iterator[Row | None]:
             return
         source = io.BytesIO(text)
     while line := source.readline(_LONGEST_LINE):
-        yield _read_object(line) if _skip_rest(line, source) else None
-
-
-def _skip_rest(line: bytes, source: io.BufferedIOBase) -> bool:
-    """Tell whether a line is whole; of one too long, the rest is skipped."""
-    if len(line) < _LONGEST_LINE or line.endswith(b"\n"):
-        return True
-    while (more := source.readline(_LONGEST_LINE)) and not more.endswith(b"\n"):
-        pass
-    return False
+        if len(line) < _LONGEST_LINE or line.endswith(b"\n"):
+            is_whole = True
+        else:  # too long a line: its rest is no line of its own
+            while (more := source.readline(_LONGEST_LINE)) and not more.endswith(b"\n"):
+                pass
+            is_whole = False
+        yield _read_object(line) if is_whole else None
 
 
 def _read_object(line: bytes) -> Row | None:

@@ -63,7 +63,19 @@ class _Reader:
         if row.get("type") == "assistant":
             self._take_assistant(row, message, blocks, agent=read_text(row.get("agentId")) or side)
         elif row.get("type") == "user":
-            self._take_user(row, blocks)
+            for block in blocks:
+                if block.get("type") == "tool_result":
+                    self._take_result(block)
+            said = "\n".join(
+                text
+                for block in blocks
+                if block.get("type") == "text" and (text := read_text(block.get("text")))
+            )
+            marks = ("isMeta", "isCompactSummary", "isSidechain", "parent_tool_use_id")
+            is_machine = any(row.get(mark) for mark in marks)
+            if said and not is_machine and not said.startswith(_SPOKEN_BY_MACHINES):
+                at = read_time(row.get("timestamp"))
+                self._add(Turn(role=Role.USER, session=_session(row), content=said, ts=at))
 
     def _side(self, row: Mapping[str, Any]) -> str | None:
         """Name the sub-agent a record is of; those without an id by the chain they stand in."""
@@ -105,29 +117,11 @@ class _Reader:
             if block.get("type") == "text" and (text := read_text(block.get("text"))):
                 self._add(replace(base, content=text))
             elif str(block.get("type")) in {"tool_use", "server_tool_use"}:
-                self._take_call(base, block)
-
-    def _take_call(self, base: Turn, block: Mapping[str, Any]) -> None:
-        key = read_text(block.get("id"))
-        tool = read_text(block.get("name")) or "unknown"
-        self._add(replace(base, key=key, tool=tool, args=read_args(block.get("input"))))
-        if key:
-            self._places[key] = len(self.turns) - 1
-
-    def _take_user(self, row: Mapping[str, Any], blocks: list[dict[str, Any]]) -> None:
-        for block in blocks:
-            if block.get("type") == "tool_result":
-                self._take_result(block)
-        said = "\n".join(
-            text
-            for block in blocks
-            if block.get("type") == "text" and (text := read_text(block.get("text")))
-        )
-        marks = ("isMeta", "isCompactSummary", "isSidechain", "parent_tool_use_id")
-        is_machine = any(row.get(mark) for mark in marks)
-        if said and not is_machine and not said.startswith(_SPOKEN_BY_MACHINES):
-            at = read_time(row.get("timestamp"))
-            self._add(Turn(role=Role.USER, session=_session(row), content=said, ts=at))
+                key = read_text(block.get("id"))
+                tool = read_text(block.get("name")) or "unknown"
+                self._add(replace(base, key=key, tool=tool, args=read_args(block.get("input"))))
+                if key:
+                    self._places[key] = len(self.turns) - 1
 
     def _take_result(self, block: Mapping[str, Any]) -> None:
         place = self._places.get(str(block.get("tool_use_id")))

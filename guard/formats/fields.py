@@ -93,7 +93,10 @@ def read_answer(value: object) -> str | None:
 def read_args(value: object) -> Mapping[str, Any] | None:
     """Give a call's arguments; a JSON text of an object is read too."""
     if isinstance(value, str):
-        value = _parsed(value)
+        try:
+            value = json.loads(value)
+        except (ValueError, RecursionError):
+            value = None
     return {str(name): inner for name, inner in value.items()} if isinstance(value, dict) else None
 
 
@@ -123,7 +126,11 @@ def read_time(value: object) -> datetime | None:
     try:
         moment = datetime.fromisoformat(value.strip())
     except ValueError:
-        return _since_1970(_number(value))
+        try:
+            number = float(value)
+        except ValueError:
+            number = math.nan
+        return _since_1970(number)
     return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
 
 
@@ -164,20 +171,6 @@ def _word(value: object, words: type[_Word]) -> _Word | None:
         return words(value) if isinstance(value, str) else None
     except ValueError:
         return None
-
-
-def _parsed(text: str) -> object:
-    try:
-        return json.loads(text)
-    except (ValueError, RecursionError):
-        return None
-
-
-def _number(text: str) -> float:
-    try:
-        return float(text)
-    except ValueError:
-        return math.nan
 
 
 def _since_1970(seconds: float) -> datetime | None:

@@ -29,7 +29,13 @@ def read(rows: Iterable[Mapping[str, Any] | None], *, stem: str) -> Recording:
             malformed += 1
             continue
         session = session or read_text(row.get("sessionId"))
-        _note_messages(row, messages)
+        # Note a row's messages; one told again replaces its first telling.
+        # A history that was rewritten is told again, whole.
+        updated = row.get("$set")
+        inner = (updated if isinstance(updated, dict) else row).get("messages")
+        for message in inner if isinstance(inner, list) else [row]:
+            if isinstance(message, dict) and str(message.get("type")) in _TYPES:
+                messages[str(message.get("id", len(messages)))] = message
     turns = (turn for message in messages.values() for turn in _turns_of(message))
     return Recording(
         run=session or stem,
@@ -46,16 +52,6 @@ def _is_message(row: Mapping[str, Any]) -> bool:
     return (
         str(row.get("type")) in _TYPES and "content" in row and "id" in row and "payload" not in row
     )
-
-
-def _note_messages(row: Mapping[str, Any], messages: dict[str, Mapping[str, Any]]) -> None:
-    """Note a row's messages; one told again replaces its first telling."""
-    # A history that was rewritten is told again, whole.
-    updated = row.get("$set")
-    inner = (updated if isinstance(updated, dict) else row).get("messages")
-    for message in inner if isinstance(inner, list) else [row]:
-        if isinstance(message, dict) and str(message.get("type")) in _TYPES:
-            messages[str(message.get("id", len(messages)))] = message
 
 
 def _turns_of(message: Mapping[str, Any]) -> list[Turn]:
@@ -80,7 +76,19 @@ def _turns_of(message: Mapping[str, Any]) -> list[Turn]:
 
 
 def _call(base: Turn, call: Mapping[str, Any]) -> Turn:
-    answer = _answer(call.get("result"))
+    result = call.get("result")
+    if not isinstance(result, list):
+        answer = read_answer(result)
+    else:
+        # The texts inside the function responses.
+        texts: list[str] = []
+        for part in result:
+            response = part.get("functionResponse") if isinstance(part, dict) else None
+            inner = response.get("response") if isinstance(response, dict) else part
+            if isinstance(inner, dict) and len(inner) == 1:
+                inner = next(iter(inner.values()))
+            texts.append(read_answer(inner) or "")
+        answer = "\n".join(texts)
     failed = str(call.get("status")) in {"error", "cancelled"}
     return replace(
         base,
@@ -91,20 +99,6 @@ def _call(base: Turn, call: Mapping[str, Any]) -> Turn:
         error=(answer or str(call.get("status"))) if failed else None,
         ts=read_time(call.get("timestamp")) or base.ts,
     )
-
-
-def _answer(result: object) -> str | None:
-    """Give the text inside the function responses."""
-    if not isinstance(result, list):
-        return read_answer(result)
-    texts: list[str] = []
-    for part in result:
-        response = part.get("functionResponse") if isinstance(part, dict) else None
-        inner = response.get("response") if isinstance(response, dict) else part
-        if isinstance(inner, dict) and len(inner) == 1:
-            inner = next(iter(inner.values()))
-        texts.append(read_answer(inner) or "")
-    return "\n".join(texts)
 
 
 def usage_of(value: object) -> Usage | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from itertools import combinations, groupby, islice
 
@@ -25,20 +25,17 @@ def tell_apart(turns: Sequence[Turn | None]) -> tuple[Turn | None, ...]:
     >>> [one.agent for one in tell_apart([*both, turn])]
     ['coder', 'coder', 'coder']
     """
-    parallel = _alternating(turn.session for turn in turns if turn is not None and turn.session)
-    return tuple(
-        _named(turn) if turn is not None and turn.session in parallel else turn for turn in turns
-    )
-
-
-def _alternating(sessions: Iterable[str | None]) -> set[str | None]:
-    """Give the sessions of which two come each back after the other."""
+    # Sessions of which two come each back after the other run beside each other.
+    sessions = (turn.session for turn in turns if turn is not None and turn.session)
     spans: dict[str | None, tuple[int, int]] = {}
     for place, (session, _) in enumerate(groupby(sessions)):
         spans[session] = (spans[session][0] if session in spans else place, place)
     back = islice((one for one, (first, last) in spans.items() if last > first), _MOST)
     pairs = combinations(back, 2)  # in the order in which they began
-    return {one for a, b in pairs if spans[b][0] < spans[a][1] < spans[b][1] for one in (a, b)}
+    parallel = {one for a, b in pairs if spans[b][0] < spans[a][1] < spans[b][1] for one in (a, b)}
+    return tuple(
+        _named(turn) if turn is not None and turn.session in parallel else turn for turn in turns
+    )
 
 
 def _named(turn: Turn) -> Turn:

@@ -76,7 +76,8 @@ def run(args: argparse.Namespace) -> int:
     try:
         answer = forward(connection, sent, timeout_s=patience_s, headers=said.headers())
     except (ServerAway, ServerRefused, ValueError) as error:
-        return _failed(adapter, connection, body, error)
+        _complain(f"{connection.url} did not take the hook: {error}")
+        return BLOCKS if connection.fail == "closed" and _acts(adapter, body) else 0
     answered.set()
     if body.get("hook_event_name") in adapter.starts:
         watcher.leave_behind(adapter, connection, body)
@@ -140,20 +141,17 @@ def workspace_of(root: Path) -> list[str]:
 
     What git would ignore is left out; without git, hidden and built things are.
     """
-    names = _tracked(root)
-    found = sorted(_walked(root) if names is None else names, key=lambda n: (n.count("/"), n))
-    return found[:MOST_FILES]
-
-
-def _tracked(root: Path) -> list[str] | None:
     listing = ["git", "-C", str(root), "ls-files", "-z", "--cached", "--others"]
     try:
         done = subprocess.run(
             [*listing, "--exclude-standard"], capture_output=True, timeout=5, check=True
         )
     except (OSError, subprocess.SubprocessError):
-        return None
-    return [name.decode("utf-8", "replace") for name in done.stdout.split(b"\0") if name]
+        names = None
+    else:
+        names = [name.decode("utf-8", "replace") for name in done.stdout.split(b"\0") if name]
+    found = sorted(_walked(root) if names is None else names, key=lambda n: (n.count("/"), n))
+    return found[:MOST_FILES]
 
 
 def _walked(root: Path) -> Iterator[str]:
@@ -183,13 +181,6 @@ def _body_on_stdin() -> dict[str, Any]:
     except ValueError:
         return {}
     return body if isinstance(body, dict) else {}
-
-
-def _failed(
-    adapter: Adapter, connection: Connection, body: dict[str, Any], error: Exception
-) -> int:
-    _complain(f"{connection.url} did not take the hook: {error}")
-    return BLOCKS if connection.fail == "closed" and _acts(adapter, body) else 0
 
 
 def _acts(adapter: Adapter, body: dict[str, Any]) -> bool:

@@ -48,24 +48,23 @@ class Waiter:
     def message(self, question: Mapping[str, Any]) -> str | None:
         """Wait for a message; None: the session goes on, or is over."""
         while True:
-            answer = self._answer(question)
+            known = {} if self.since is None else {"since": self.since}
+            try:
+                answer = self.ask({**question, **known, "wait": ASK_S})
+            except ServerAway:
+                self.pause(AGAIN_S)
+                answer = {}
+            except ServerRefused:
+                # Our key was revoked, or the server knows no such event.
+                answer = {"over": True}
+            else:
+                answer = answer if isinstance(answer, Mapping) else {"over": True}
             if answer.get("wake"):
                 return str(answer["wake"])
             if answer.get("over"):
                 return None
             if isinstance(answer.get("since"), int):
                 self.since = answer["since"]
-
-    def _answer(self, question: Mapping[str, Any]) -> Mapping[str, Any]:
-        known = {} if self.since is None else {"since": self.since}
-        try:
-            answer = self.ask({**question, **known, "wait": ASK_S})
-        except ServerAway:
-            self.pause(AGAIN_S)
-            return {}
-        except ServerRefused:
-            return {"over": True}  # our key was revoked, or the server knows no such event
-        return answer if isinstance(answer, Mapping) else {"over": True}
 
 
 def wait_beside(

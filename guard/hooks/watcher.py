@@ -68,7 +68,10 @@ class Watcher:
             except ServerAway:
                 pass  # it asks again for what it has not heard was done
             if not more:
-                self._look_on()
+                left_s = VOUCHES_EVERY_S
+                while left_s > 0 and self.is_there():
+                    self.pause(LOOKS_EVERY_S)
+                    left_s -= LOOKS_EVERY_S
         self._say_it_has_gone()
 
     def _carry(self, answer: Mapping[str, Any]) -> bool:
@@ -93,12 +96,6 @@ class Watcher:
             if not self.untaken:
                 return
             self.pause(LOOKS_EVERY_S)
-
-    def _look_on(self) -> None:
-        left_s = VOUCHES_EVERY_S
-        while left_s > 0 and self.is_there():
-            self.pause(LOOKS_EVERY_S)
-            left_s -= LOOKS_EVERY_S
 
     def _say_it_has_gone(self) -> None:
         left_s = LAST_WORD_S
@@ -131,29 +128,20 @@ def leave_behind(adapter: Adapter, connection: Connection, body: Mapping[str, An
     if os.fork():
         return
     try:
-        _detach()
-        Watcher(
-            ask=_asking(connection, body), is_there=lambda: is_running(pid), session=session
-        ).stand_by()
+        # Leave the agent's session and streams: it waits for whoever holds its pipes.
+        os.setsid()
+        nowhere = os.open(os.devnull, os.O_RDWR)
+        for stream in (sys.stdin, sys.stdout, sys.stderr):
+            os.dup2(nowhere, stream.fileno())
+        names = ("session_id", "conversation_id", "cwd")
+        whose = {name: body[name] for name in names if name in body}
+
+        def ask(told: dict[str, Any]) -> Any:
+            question = {"hook_event_name": BESIDE, **whose, **told}
+            patience_s = ANSWERS_WITHIN_S + float(told.get("wait", 0))
+            return forward(connection, question, timeout_s=patience_s)
+
+        Watcher(ask=ask, is_there=lambda: is_running(pid), session=session).stand_by()
     finally:
+        # Exit handlers and unwritten buffers are those of the forwarder, which runs them itself.
         os._exit(0)
-
-
-def _asking(connection: Connection, body: Mapping[str, Any]) -> Callable[[dict[str, Any]], Any]:
-    names = ("session_id", "conversation_id", "cwd")
-    whose = {name: body[name] for name in names if name in body}
-
-    def ask(told: dict[str, Any]) -> Any:
-        question = {"hook_event_name": BESIDE, **whose, **told}
-        patience_s = ANSWERS_WITHIN_S + float(told.get("wait", 0))
-        return forward(connection, question, timeout_s=patience_s)
-
-    return ask
-
-
-def _detach() -> None:
-    """Leave the agent's session and streams: it waits for whoever holds its pipes."""
-    os.setsid()
-    nowhere = os.open(os.devnull, os.O_RDWR)
-    for stream in (sys.stdin, sys.stdout, sys.stderr):
-        os.dup2(nowhere, stream.fileno())

@@ -79,7 +79,14 @@ def _unknown_tool(case: Case, known: Evidence) -> Advice | None:
         offered = [tool for tool in offered_tools(outcome.text) if tool != name]
         if (found := closest_name(name, [*worked, *offered])) is not None:
             return _say("tool_meant", name=named(name), found=named(found))
-        return _say("tool_unknown", name=named(name), offer=_offer(worked, offered))
+        # Say what worked; what only the refusal names is told as its words.
+        if worked:
+            offer = f"These work here: {', '.join(map(named, worked[:_TOOLS_NAMED]))}."
+        elif offered:
+            offer = f"The refusal names {quoted(', '.join(offered[:_TOOLS_NAMED]))}."
+        else:
+            offer = "Use one that you were given."
+        return _say("tool_unknown", name=named(name), offer=offer)
     return None
 
 
@@ -87,15 +94,6 @@ def _tools_of(case: Case) -> list[str]:
     """Give the tools that worked in this run."""
     turns = (*case.history, *case.turns)
     return list(dict.fromkeys(turn.tool for turn in turns if turn.tool and _went_well(turn)))
-
-
-def _offer(worked: Sequence[str], offered: Sequence[str]) -> str:
-    """Say what worked; what only the refusal names is told as its words."""
-    if worked:
-        return f"These work here: {', '.join(map(named, worked[:_TOOLS_NAMED]))}."
-    if offered:
-        return f"The refusal names {quoted(', '.join(offered[:_TOOLS_NAMED]))}."
-    return "Use one that you were given."
 
 
 def _went_well(turn: Turn) -> bool:
@@ -152,19 +150,19 @@ def _point_at(turn: Turn, wanted: str, workspace: tuple[str, ...]) -> Advice:
     found = closest_path(wanted, workspace)
     wanted_name = wanted.rsplit("/", 1)[-1]
     if found is None:
-        return _say("file_unknown", name=named(wanted_name), look=_what_to_list(workspace))
+        return _say(
+            "file_unknown",
+            name=named(wanted_name),
+            look="List the directory and read a file that is there."
+            if not workspace
+            else "List the files and read one that is there.",
+        )
     # "not token.py" would read like nonsense where only the directory is wrong.
     is_same_name = wanted_name == found.path.rsplit("/", 1)[-1]
     shown = wanted if is_same_name else wanted_name
     verb = _VERBS.get(action_class(turn), "Use")
     sure = round(max(0.7, min(0.97, found.likeness)), 2)
     return _say("file_meant", sure=sure, shown=named(shown), found=named(found.path), verb=verb)
-
-
-def _what_to_list(workspace: tuple[str, ...]) -> str:
-    if not workspace:
-        return "List the directory and read a file that is there."
-    return "List the files and read one that is there."
 
 
 # --- what does not move -------------------------------------------------------------

@@ -17,7 +17,7 @@ from typing import Any
 
 from guard.chat import ChatEndpoint, usage_of
 from guard.errors import ModelFailed
-from guard.judge.case import Case, JudgeCall, Ruling, Verdict
+from guard.judge.case import Case, JudgeCall, Ruling
 from guard.judge.prompt import VERDICT_SCHEMA, write_prompt
 from guard.judge.reading import UnusableAnswer, read_verdict
 from guard.pricing import price
@@ -121,7 +121,8 @@ class LLMJudge:
     def ask(self, case: Case) -> Ruling:
         """Ask about a case; takes `timeout_s` at most."""
         ruling = self._ask(self._first, case)
-        if self._second is None or not self._is_unsure(ruling.verdict):
+        sure = ruling.verdict is not None and ruling.verdict.confidence >= self._second_below
+        if self._second is None or sure:
             return ruling
         again = self._ask(self._second, case)
         return replace(
@@ -131,9 +132,6 @@ class LLMJudge:
             calls=ruling.calls + again.calls,
         )
 
-    def _is_unsure(self, verdict: Verdict | None) -> bool:
-        return verdict is None or verdict.confidence < self._second_below
-
     def _ask(self, model: JudgeModel, case: Case) -> Ruling:
         deadline = time.monotonic() + model.timeout_s
         calls: list[JudgeCall] = []
@@ -141,7 +139,22 @@ class LLMJudge:
         for head_room in (HEAD_ROOM, HEAD_ROOM * WIDER):
             try:
                 answer = self._post(model, case, head_room, deadline)
-                calls.append(_call(answer, model))
+                said = answer.get("usage") if isinstance(answer, Mapping) else None
+                name = answer.get("model") if isinstance(answer, Mapping) else None
+                named = name if isinstance(name, str) and name else model.model
+                try:
+                    usage = usage_of(said)
+                except (TypeError, ValueError, AttributeError, OverflowError):
+                    usage = Usage()
+                cost = _own_cost(said)
+                if cost is None and usage.total:
+                    # A proxy may answer with a name of its own; ours is priced then.
+                    costs = (
+                        price(usage, model=one, provider=model.provider)
+                        for one in (named, model.model)
+                    )
+                    cost = next((one for one in costs if one is not None), None)
+                calls.append(JudgeCall(model=named[:100], usage=usage, cost_usd=cost))
                 text, is_cut = _text_of(answer)
                 verdict = read_verdict(text, judge=model.model, is_cut=is_cut)
                 return Ruling(asked=self.name, verdict=verdict, calls=tuple(calls))
@@ -160,7 +173,9 @@ class LLMJudge:
         for _ in range(_MOST_DIALECTS):
             body = {"model": model.model, "messages": messages, **dialect.body(head_room)}
             try:
-                answer = endpoint.post(body, timeout_s=_left(deadline), longest=LONGEST_ANSWER)
+                answer = endpoint.post(
+                    body, timeout_s=max(0.001, deadline - time.monotonic()), longest=LONGEST_ANSWER
+                )
             except ModelFailed as refusal:
                 plainer = dialect.without(refusal.detail) if refusal.status in _REFUSED else None
                 if plainer is None:
@@ -170,10 +185,6 @@ class LLMJudge:
                 self._dialects[model] = dialect
                 return answer
         raise ModelFailed("the endpoint refuses the question")
-
-
-def _left(deadline: float) -> float:
-    return max(0.001, deadline - time.monotonic())
 
 
 def _text_of(answer: Any) -> tuple[str, bool]:
@@ -193,26 +204,6 @@ def _text_of(answer: Any) -> tuple[str, bool]:
     if not isinstance(content, str) or not content.strip():
         raise UnusableAnswer("the model said nothing")
     return content, choice.get("finish_reason") == "length"
-
-
-def _call(answer: Any, model: JudgeModel) -> JudgeCall:
-    said = answer.get("usage") if isinstance(answer, Mapping) else None
-    name = answer.get("model") if isinstance(answer, Mapping) else None
-    named = name if isinstance(name, str) and name else model.model
-    usage = _usage(said)
-    cost = _own_cost(said)
-    if cost is None and usage.total:
-        # A proxy may answer with a name of its own; ours is priced then.
-        costs = (price(usage, model=one, provider=model.provider) for one in (named, model.model))
-        cost = next((one for one in costs if one is not None), None)
-    return JudgeCall(model=named[:100], usage=usage, cost_usd=cost)
-
-
-def _usage(said: Any) -> Usage:
-    try:
-        return usage_of(said)
-    except (TypeError, ValueError, AttributeError, OverflowError):
-        return Usage()
 
 
 def _own_cost(said: Any) -> Decimal | None:

@@ -37,14 +37,11 @@ def first_error(turns: Sequence[Turn]) -> str | None:
     for turn in turns:
         outcome = outcome_of(turn)
         if outcome is not None and outcome.failed:
-            return _telling_line(turn.error or turn.result or "")
+            # The last line of a traceback, else the first line that says something.
+            text = turn.error or turn.result or ""
+            lines = [line.strip() for line in text[:20_000].splitlines() if line.strip()]
+            if not lines:
+                return None
+            line = lines[-1] if lines[0].startswith("Traceback") else lines[0]
+            return line if len(line) <= _LONGEST_LINE else f"{line[:_LONGEST_LINE]}…"
     return None
-
-
-def _telling_line(text: str) -> str | None:
-    """Give the last line of a traceback, else the first line that says something."""
-    lines = [line.strip() for line in text[:20_000].splitlines() if line.strip()]
-    if not lines:
-        return None
-    line = lines[-1] if lines[0].startswith("Traceback") else lines[0]
-    return line if len(line) <= _LONGEST_LINE else f"{line[:_LONGEST_LINE]}…"

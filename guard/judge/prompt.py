@@ -72,7 +72,19 @@ def write_prompt(case: Case, *, nonce: str) -> list[dict[str, str]]:
 
 def _records(case: Case) -> Iterator[dict[str, Any]]:
     """Tell the case, the weightiest first: what does not fit is left out from the end."""
-    yield _signal_record(case)
+    said = case.signal.evidence
+    yield _without_blanks(
+        {
+            "record": "signal",
+            "rule": case.signal.detector,
+            "kind": str(case.signal.kind),
+            "says": _cut(said.summary, _LONGEST_SUMMARY),
+            "repeats": said.repeats,
+            "similarity": said.similarity,
+            "changed": said.changed and _cut(said.changed, _LONGEST_SUMMARY),
+            "turns": list(case.signal.turns[-_MOST_EVIDENCE:]),
+        }
+    )
     if case.goal:
         yield {"record": "goal", "text": _cut(case.goal, _GOAL_TEXT)}
     if case.order:
@@ -83,7 +95,13 @@ def _records(case: Case) -> Iterator[dict[str, Any]]:
     for turn in evidence:
         yield _turn_record(turn, "evidence", room) | _worth(weights.get(_number(turn)))
     if case.workspace:
-        yield _files_record(case)
+        # Those first whose names the evidence speaks of.
+        paths = case.workspace[:_PATHS_LOOKED_AT]
+        spoken = " ".join(_texts(case.turns)).lower()
+        named = {path for path in paths if _stem(path) and _stem(path) in spoken}
+        chosen = sorted(paths, key=lambda path: path not in named)[:_MOST_PATHS]
+        shown = [_cut(path, _LONGEST_PATH) for path in chosen]
+        yield {"record": "files that exist", "count": len(case.workspace), "paths": shown}
     told = {_number(turn) for turn in evidence}
     for turn in case.history[-_MOST_HISTORY:]:
         if _number(turn) not in told:
@@ -116,22 +134,6 @@ def _worth(weight: Weight | None) -> dict[str, Any]:
     return _without_blanks({"repeats": repeats, "brings": told["brings"][weight.brings]})
 
 
-def _signal_record(case: Case) -> dict[str, Any]:
-    said = case.signal.evidence
-    return _without_blanks(
-        {
-            "record": "signal",
-            "rule": case.signal.detector,
-            "kind": str(case.signal.kind),
-            "says": _cut(said.summary, _LONGEST_SUMMARY),
-            "repeats": said.repeats,
-            "similarity": said.similarity,
-            "changed": said.changed and _cut(said.changed, _LONGEST_SUMMARY),
-            "turns": list(case.signal.turns[-_MOST_EVIDENCE:]),
-        }
-    )
-
-
 def _turn_record(turn: Turn, record: str, room: int) -> dict[str, Any]:
     args = json.dumps(redact_json(dict(turn.args)), default=str) if turn.args else None
     return _without_blanks(
@@ -148,16 +150,6 @@ def _turn_record(turn: Turn, record: str, room: int) -> dict[str, Any]:
             "not_run_yet": turn.is_proposed or None,
         }
     )
-
-
-def _files_record(case: Case) -> dict[str, Any]:
-    """List the files, those first whose names the evidence speaks of."""
-    paths = case.workspace[:_PATHS_LOOKED_AT]
-    spoken = " ".join(_texts(case.turns)).lower()
-    named = {path for path in paths if _stem(path) and _stem(path) in spoken}
-    chosen = sorted(paths, key=lambda path: path not in named)[:_MOST_PATHS]
-    shown = [_cut(path, _LONGEST_PATH) for path in chosen]
-    return {"record": "files that exist", "count": len(case.workspace), "paths": shown}
 
 
 def _texts(turns: Iterable[Turn]) -> Iterator[str]:
@@ -177,7 +169,8 @@ def _without_blanks(record: dict[str, Any]) -> dict[str, Any]:
 def _bounded(records: Iterable[dict[str, Any]]) -> Iterator[str]:
     room = LONGEST_RECORDING
     for record in records:
-        line = _plain(json.dumps(record, ensure_ascii=False, default=str))
+        # Spell out what would break a line or hide a text: separators, marks of direction.
+        line = _NOT_ASCII.sub(_spelled, json.dumps(record, ensure_ascii=False, default=str))
         room -= len(line)
         if room < 0:
             return
@@ -201,11 +194,6 @@ def _cut(text: str, room: int) -> str:
 
 
 _NOT_ASCII = re.compile(r"[^\x20-\x7e]")
-
-
-def _plain(line: str) -> str:
-    """Spell out what would break a line or hide a text: separators, marks of direction."""
-    return _NOT_ASCII.sub(_spelled, line)
 
 
 def _spelled(match: re.Match[str]) -> str:

@@ -49,7 +49,9 @@ def read_verdict(text: str, *, judge: str, is_cut: bool = False) -> Verdict:
     >>> read_verdict(f"<think>{{}}</think>{said}", judge="m").loop
     True
     """
-    plain = _without_thoughts(text[:_LONGEST_ANSWER])
+    bare = _THOUGHT.sub("", text[:_LONGEST_ANSWER])
+    # Some templates open the thought in the prompt: only its end is in the answer.
+    plain = _END_OF_THOUGHT.split(bare)[-1]
     found = list(_objects(plain, is_cut=is_cut))
     if not found and (mended := _close(plain)) is not None:
         found = [mended]
@@ -58,12 +60,6 @@ def read_verdict(text: str, *, judge: str, is_cut: bool = False) -> Verdict:
     if any(one != found[0] for one in found):
         raise UnusableAnswer("more than one verdict in the answer")
     return _checked(found[0], judge)
-
-
-def _without_thoughts(text: str) -> str:
-    bare = _THOUGHT.sub("", text)
-    # Some templates open the thought in the prompt: only its end is in the answer.
-    return _END_OF_THOUGHT.split(bare)[-1]
 
 
 def _objects(text: str, *, is_cut: bool) -> Iterator[dict[str, Any]]:

@@ -69,16 +69,14 @@ class RunJudge:
 
     def confirms(self, suspicion: Signal, seen: Mapping[int, Turn], *, at: int) -> bool:
         """Tell whether a suspicion is a loop for sure; asks a model, and seldom."""
-        if self._judge is None or not self._is_due(at):
+        is_due = self._asked_at is None or at - self._asked_at >= self._rule.every
+        if self._judge is None or not is_due:
             return False
         self._asked_at = at
         ruling = self._judge.ask(self._case(suspicion, seen))
         self.calls += ruling.calls
         verdict = ruling.verdict
         return verdict is not None and verdict.loop and verdict.confidence >= self._rule.confidence
-
-    def _is_due(self, at: int) -> bool:
-        return self._asked_at is None or at - self._asked_at >= self._rule.every
 
     def _rule_on(self, case: Case) -> Verdict:
         if self._judge is None:

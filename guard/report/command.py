@@ -91,21 +91,21 @@ def as_text(totals: Totals) -> str:
     if not totals.sessions:
         where = f"Agents keep them in {_USUAL_PLACES}; name another place: guard report PATH\n"
         return f"No sessions found.\n{_not_counted(totals)}{where}"
-    parts = [_headline(totals), _not_counted(totals)]
+    lines = f"{counted(totals.sessions, 'session')}, {counted(totals.turns, 'turn')}"
+    lines += f", {dollars(totals.usd)}\n" if totals.priced else "\n"
+    if not totals.loops:
+        headline = lines + "No loops found.\n"
+    else:
+        place = f"{counted(totals.loops, 'loop')} in {counted(totals.looping, 'session')}"
+        lines += (
+            f"{place}: {counted(totals.wasted_turns, 'turn')} wasted ({totals.wasted_share:.1%})"
+        )
+        headline = lines + (f", {dollars(totals.wasted_usd)}\n" if totals.priced else "\n")
+    parts = [headline, _not_counted(totals)]
     if totals.loops:
         heading = f"The {len(totals.worst)} worst" if len(totals.worst) > 1 else "It was"
         parts += [f"\n{heading}:\n", *(_loop(n, f) for n, f in enumerate(totals.worst, 1))]
     return "".join(parts)
-
-
-def _headline(totals: Totals) -> str:
-    lines = f"{counted(totals.sessions, 'session')}, {counted(totals.turns, 'turn')}"
-    lines += f", {dollars(totals.usd)}\n" if totals.priced else "\n"
-    if not totals.loops:
-        return lines + "No loops found.\n"
-    where = f"{counted(totals.loops, 'loop')} in {counted(totals.looping, 'session')}"
-    lines += f"{where}: {counted(totals.wasted_turns, 'turn')} wasted ({totals.wasted_share:.1%})"
-    return lines + (f", {dollars(totals.wasted_usd)}\n" if totals.priced else "\n")
 
 
 def _not_counted(totals: Totals) -> str:

@@ -73,10 +73,23 @@ code {
 
 def as_page(totals: Totals) -> str:
     """Draw what all sessions come to."""
+    share = f"{totals.wasted_share:.1%} of all turns"
+    figures = [
+        ("Sessions", f"{totals.sessions:,}", f"{counted(totals.turns, 'turn')}"),
+        ("Loops", f"{totals.loops:,}", f"in {counted(totals.looping, 'session')}"),
+        ("Wasted turns", f"{totals.wasted_turns:,}", share),
+    ]
+    if totals.priced:
+        spent = f"of {dollars(totals.usd)}"
+        figures.append(("Wasted dollars", dollars(totals.wasted_usd), spent))
+    shown = "".join(
+        f"<div><dt>{name}</dt><dd>{figure}</dd><small class=quiet>{beside}</small></div>"
+        for name, figure, beside in figures
+    )
     body = [
         "<h1>Loops in recorded sessions</h1>",
         f'<p class="quiet">{_scope(totals)}</p>',
-        _figures(totals),
+        f"<dl>{shown}</dl>",
         _over_time(totals),
         _by_detector(totals),
         _worst(totals),
@@ -97,23 +110,6 @@ def _scope(totals: Totals) -> str:
         return ""
     first, last = (f"{day.day} {day:%B %Y}" for day in (days[0], days[-1]))
     return f"Sessions from {first} to {last}." if first != last else f"Sessions of {first}."
-
-
-def _figures(totals: Totals) -> str:
-    share = f"{totals.wasted_share:.1%} of all turns"
-    figures = [
-        ("Sessions", f"{totals.sessions:,}", f"{counted(totals.turns, 'turn')}"),
-        ("Loops", f"{totals.loops:,}", f"in {counted(totals.looping, 'session')}"),
-        ("Wasted turns", f"{totals.wasted_turns:,}", share),
-    ]
-    if totals.priced:
-        spent = f"of {dollars(totals.usd)}"
-        figures.append(("Wasted dollars", dollars(totals.wasted_usd), spent))
-    shown = "".join(
-        f"<div><dt>{name}</dt><dd>{figure}</dd><small class=quiet>{beside}</small></div>"
-        for name, figure, beside in figures
-    )
-    return f"<dl>{shown}</dl>"
 
 
 # --- over time -------------------------------------------------------------------

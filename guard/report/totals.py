@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import heapq
 from dataclasses import dataclass, field
-from datetime import UTC, date, datetime
+from datetime import UTC, date
 from decimal import Decimal
 from itertools import count
 from pathlib import Path
@@ -93,9 +93,28 @@ class Totals:
         self.usd += session.usd or 0
         self.looping += bool(session.loops)
         if session.began is not None and session.began.year >= _FIRST_YEAR:
-            self._add_day(session, session.began)
+            day = self.days.setdefault(session.began.astimezone(UTC).date(), Day())
+            day.turns += session.turns
+            day.usd += session.usd or 0
+            day.wasted_turns += sum(loop.turns for loop in session.loops)
+            day.wasted_usd += sum(loop.usd or Decimal(0) for loop in session.loops)
         for loop in session.loops:
-            self._add_loop(loop, Found(loop=loop, path=path, run=session.run))
+            self.loops += 1
+            self.wasted_turns += loop.turns
+            self.wasted_usd += loop.usd or 0
+            self.unpriced_loops += loop.usd is None
+            self.by_detector[loop.detector] = self.by_detector.get(loop.detector, 0) + 1
+            # The order breaks ties, the earlier found first, so that loops are never compared.
+            rank = (
+                loop.usd or Decimal(0),
+                loop.turns,
+                next(self._order),
+                Found(loop=loop, path=path, run=session.run),
+            )
+            if len(self._worst) < WORST:
+                heapq.heappush(self._worst, rank)
+            else:
+                heapq.heappushpop(self._worst, rank)
 
     @property
     def wasted_share(self) -> float:
@@ -136,26 +155,6 @@ class Totals:
             "by_detector": dict(sorted(self.by_detector.items())),
             "worst": [found.as_row() for found in self.worst],
         }
-
-    def _add_day(self, session: Session, began: datetime) -> None:
-        day = self.days.setdefault(began.astimezone(UTC).date(), Day())
-        day.turns += session.turns
-        day.usd += session.usd or 0
-        day.wasted_turns += sum(loop.turns for loop in session.loops)
-        day.wasted_usd += sum(loop.usd or Decimal(0) for loop in session.loops)
-
-    def _add_loop(self, loop: Loop, found: Found) -> None:
-        self.loops += 1
-        self.wasted_turns += loop.turns
-        self.wasted_usd += loop.usd or 0
-        self.unpriced_loops += loop.usd is None
-        self.by_detector[loop.detector] = self.by_detector.get(loop.detector, 0) + 1
-        # The order breaks ties, the earlier found first, so that loops are never compared.
-        rank = (loop.usd or Decimal(0), loop.turns, next(self._order), found)
-        if len(self._worst) < WORST:
-            heapq.heappush(self._worst, rank)
-        else:
-            heapq.heappushpop(self._worst, rank)
 
 
 def counted(number: int, what: str) -> str:

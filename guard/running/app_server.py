@@ -60,6 +60,7 @@ class AppServer:
             stderr=subprocess.DEVNULL if quiet else None,
             text=True,
             encoding="utf-8",
+            # Ctrl-C is ours to hear: its turn is interrupted, and it ends in order.
             process_group=0,
         )
         if process.stdin is None or process.stdout is None:
@@ -81,6 +82,7 @@ class AppServer:
             AppServerFailed: It said no, has gone, or does not answer.
         """
         number = next(self._numbers)
+        # Before it is sent: the reader may have the answer before we look for it.
         answered = self._answers[number] = queue.Queue(1)
         self._write({"id": number, "method": method, "params": params})
         try:
@@ -121,6 +123,7 @@ class AppServer:
             with contextlib.suppress(ValueError, AppServerFailed):
                 if isinstance(message := json.loads(line), dict):
                     self._take(message)
+        # Whoever still waits is told now, not when the time is over.
         gone = {"error": {"message": "it has gone"}}
         for answered in list(self._answers.values()):
             with contextlib.suppress(queue.Full):
@@ -140,4 +143,5 @@ class AppServer:
 def _declined(method: str) -> dict[str, Any]:
     if method.endswith("/requestApproval"):
         return {"result": {"decision": "decline"}}
+    # JSON-RPC's number for a method that is not there.
     return {"error": {"code": -32601, "message": "nobody is at a screen here"}}

@@ -42,12 +42,19 @@ class Child:
     def wait(self) -> int:
         """Wait for its end; answers its exit status as a shell would say it."""
         while True:
+            # Popen tells of the end only; that it was stopped has to be asked for.
             _, status = os.waitpid(self.pid, os.WUNTRACED)
             if not os.WIFSTOPPED(status):
                 break
             if not self._paused:
-                self._stop_along()
+                # The person pressed Ctrl-Z: stop as well, so that the shell sees it.
+                self._take_terminal_back()
+                os.kill(os.getpid(), signal.SIGSTOP)
+                self._lend_terminal()
+                with contextlib.suppress(ProcessLookupError):
+                    os.killpg(self.pid, signal.SIGCONT)
         self._take_terminal_back()
+        # It was collected behind its back: Popen must not wait for a number that may be reused.
         self.process.returncode = os.waitstatus_to_exitcode(status)
         return 128 + os.WTERMSIG(status) if os.WIFSIGNALED(status) else os.WEXITSTATUS(status)
 
@@ -84,14 +91,6 @@ class Child:
         if self._terminal is not None:
             with contextlib.suppress(OSError):
                 os.tcsetpgrp(self._terminal, os.getpgrp())
-
-    def _stop_along(self) -> None:
-        """The person pressed Ctrl-Z: stop as well, so that the shell sees it."""
-        self._take_terminal_back()
-        os.kill(os.getpid(), signal.SIGSTOP)
-        self._lend_terminal()
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(self.pid, signal.SIGCONT)
 
 
 def _own_terminal() -> int | None:

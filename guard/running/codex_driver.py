@@ -59,6 +59,7 @@ class Signalled:
 def drive(task: Task, connection: Connection, *, name: str | None) -> int:
     """Run one prompt; answers the exit status."""
     inbox: queue.Queue[Notice | Heard | Signalled] = queue.Queue()
+    # Into the inbox: a handler may break in anywhere, in the middle of a line we write too.
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, lambda given, _frame: inbox.put(Signalled(given)))
     with tempfile.TemporaryDirectory(prefix="guard-run-") as notes:
@@ -93,7 +94,17 @@ class Driver:
         started = self._server.ask("thread/start", **self._task.thread)
         self._thread = text(mapping(started.get("thread")), "id")
         self._model = text(started, "model")
-        self._hooked = self._has_hooks(text(started, "cwd"))
+        # Whether Codex will run our hook before a tool; it says which it trusts.
+        listed = self._server.ask("hooks/list", cwds=[text(started, "cwd")]).get("data") or []
+        hooks = [mapping(hook) for row in listed for hook in mapping(row).get("hooks") or []]
+        bypassed = "bypass_hook_trust" in mapping(self._task.thread.get("config"))
+        self._hooked = any(
+            is_ours(hook)
+            and hook.get("eventName") == "preToolUse"
+            and hook.get("enabled") is not False
+            and (bypassed or hook.get("trustStatus") in {"trusted", "managed"})
+            for hook in hooks
+        )
         self._output.thread(self._thread)
         opening = self._opening(name, text(started, "cwd"))
         pauses = not self._hooked
@@ -127,19 +138,6 @@ class Driver:
             },
         }
 
-    def _has_hooks(self, cwd: str) -> bool:
-        """Whether Codex will run our hook before a tool; it says which it trusts."""
-        listed = self._server.ask("hooks/list", cwds=[cwd]).get("data") or []
-        hooks = [mapping(hook) for row in listed for hook in mapping(row).get("hooks") or []]
-        bypassed = "bypass_hook_trust" in mapping(self._task.thread.get("config"))
-        return any(
-            is_ours(hook)
-            and hook.get("eventName") == "preToolUse"
-            and hook.get("enabled") is not False
-            and (bypassed or hook.get("trustStatus") in {"trusted", "managed"})
-            for hook in hooks
-        )
-
     def _hear(self, directive: Directive) -> None:
         heard = Heard(directive)
         self._inbox.put(heard)
@@ -157,17 +155,14 @@ class Driver:
         elif not event.method:
             self._status = 1
         elif event.params.get("threadId") in {None, self._thread}:
-            self._notice(event)
-
-    def _notice(self, notice: Notice) -> None:
-        self._output.heard(notice.method, notice.params)
-        if notice.method == "turn/completed":
-            self._turn_over(mapping(notice.params.get("turn")))
-        elif not self._hooked and notice.method == "item/completed":
-            self._tell(self._ledger.turn(turn_of(mapping(notice.params.get("item")))))
-        elif not self._hooked and notice.method == "thread/tokenUsage/updated":
-            used = replace(usage_told(notice.params), model=self._model)
-            self._tell(self._ledger.used(used))
+            self._output.heard(event.method, event.params)
+            if event.method == "turn/completed":
+                self._turn_over(mapping(event.params.get("turn")))
+            elif not self._hooked and event.method == "item/completed":
+                self._tell(self._ledger.turn(turn_of(mapping(event.params.get("item")))))
+            elif not self._hooked and event.method == "thread/tokenUsage/updated":
+                used = replace(usage_told(event.params), model=self._model)
+                self._tell(self._ledger.used(used))
 
     def _turn_over(self, turn: Mapping[str, Any]) -> None:
         if self._turn not in {None, text(turn, "id")}:
@@ -194,28 +189,23 @@ class Driver:
             sys.stderr.write(f"guard run: {directive.reason or 'Ended by Mission Control.'}\n")
             self._end(SIGNALLED + signal.SIGTERM)
         elif directive.action is DirectiveAction.HOLD:
-            self._hold()
+            # A hook holds the next call; without hooks, work stops here and now.
+            if self._hooked:
+                self._was_held = True
+            elif self._turn is not None and not self._paused:
+                self._paused = True
+                self._interrupt()
         elif self._was_held:
             self._was_held = False
             threading.Timer(GIVES_HOOKS_S, self._look_again).start()
         else:
-            self._go_on([m for m in directive.messages if m.id not in self._given])
-
-    def _hold(self) -> None:
-        """A hook holds the next call; without hooks, work stops here and now."""
-        if self._hooked:
-            self._was_held = True
-        elif self._turn is not None and not self._paused:
-            self._paused = True
-            self._interrupt()
-
-    def _go_on(self, messages: list[Message]) -> None:
-        if self._paused:
-            self._paused = False
-            if not messages:
-                self._start_turn(GO_ON)
-        if messages:
-            self._give(messages)
+            messages = [m for m in directive.messages if m.id not in self._given]
+            if self._paused:
+                self._paused = False
+                if not messages:
+                    self._start_turn(GO_ON)
+            if messages:
+                self._give(messages)
 
     def _look_again(self) -> None:
         directive = self._reporter.directive_now()
@@ -225,19 +215,17 @@ class Driver:
     def _give(self, messages: list[Message]) -> None:
         """Put texts before the model now: into its turn, or as its next one."""
         said = "\n\n".join(message.text for message in messages)
-        if not self._steer(said):
+        # Codex refuses to steer a turn that has ended since: then it is the next one.
+        told = {"threadId": self._thread, "expectedTurnId": self._turn, "input": _input(said)}
+        try:
+            steered = self._turn is not None and bool(self._server.ask("turn/steer", **told))
+        except AppServerFailed:
+            steered = False
+        if not steered:
             self._start_turn(said)
         for message in messages:
             self._given.add(message.id)
             self._reporter.delivered(message.id)
-
-    def _steer(self, said: str) -> bool:
-        """Say it into the running turn; False: it is over."""
-        told = {"threadId": self._thread, "expectedTurnId": self._turn, "input": _input(said)}
-        try:
-            return self._turn is not None and bool(self._server.ask("turn/steer", **told))
-        except AppServerFailed:
-            return False
 
     def _start_turn(self, said: str) -> None:
         started = self._server.ask("turn/start", threadId=self._thread, input=_input(said))

@@ -50,7 +50,24 @@ def read(command: Sequence[str]) -> Task | str:
     if command[1:2] not in (["exec"], ["e"]):
         return SCREEN
     try:
-        asked = _parser().parse_args(command[2:])
+        parser = _Parser(add_help=False, allow_abbrev=False)
+        for names in (("-c", "--config"), ("--enable",), ("--disable",)):
+            parser.add_argument(*names, action="append", default=[])
+        parser.add_argument("-m", "--model")
+        parser.add_argument("-s", "--sandbox")
+        parser.add_argument("-C", "--cd", type=Path)
+        parser.add_argument("-o", "--output-last-message", type=Path)
+        parser.add_argument("--color")
+        for flag in (
+            "--json",
+            "--ephemeral",
+            "--skip-git-repo-check",
+            "--dangerously-bypass-hook-trust",
+            "--dangerously-bypass-approvals-and-sandbox",
+        ):
+            parser.add_argument(flag, action="store_true")
+        parser.add_argument("prompt", nargs="?")
+        asked = parser.parse_args(command[2:])
         return _task(command[0], asked)
     except _NotDriven as why:
         return NOT_STEERED.format(why=why)
@@ -65,27 +82,6 @@ class _Parser(argparse.ArgumentParser):
         raise _NotDriven(message)
 
 
-def _parser() -> _Parser:
-    parser = _Parser(add_help=False, allow_abbrev=False)
-    for names in (("-c", "--config"), ("--enable",), ("--disable",)):
-        parser.add_argument(*names, action="append", default=[])
-    parser.add_argument("-m", "--model")
-    parser.add_argument("-s", "--sandbox")
-    parser.add_argument("-C", "--cd", type=Path)
-    parser.add_argument("-o", "--output-last-message", type=Path)
-    parser.add_argument("--color")
-    for flag in (
-        "--json",
-        "--ephemeral",
-        "--skip-git-repo-check",
-        "--dangerously-bypass-hook-trust",
-        "--dangerously-bypass-approvals-and-sandbox",
-    ):
-        parser.add_argument(flag, action="store_true")
-    parser.add_argument("prompt", nargs="?")
-    return parser
-
-
 def _task(program: str, asked: argparse.Namespace) -> Task:
     if asked.prompt in OTHER_COMMANDS:
         raise _NotDriven(f"`{asked.prompt}` is a command of its own")
@@ -94,32 +90,9 @@ def _task(program: str, asked: argparse.Namespace) -> Task:
     cwd = (asked.cd or Path.cwd()).resolve()
     if not (asked.skip_git_repo_check or _in_repository(cwd)):
         raise _NotDriven("Codex itself has to say that this is no git repository")
-    return Task(
-        program=program,
-        prompt=_prompt(asked.prompt),
-        options=_options(asked),
-        thread=_thread(asked, cwd),
-        as_json=asked.json,
-        last_message=asked.output_last_message,
-    )
-
-
-def _prompt(given: str | None) -> str:
-    """As `codex exec` reads it: piped text stands in for a prompt, or follows it."""
-    if given in (None, "-"):
-        return sys.stdin.read()
-    piped = "" if sys.stdin.isatty() else sys.stdin.read()
-    return f"{given}\n\n<stdin>\n{piped}\n</stdin>" if piped.strip() else str(given)
-
-
-def _options(asked: argparse.Namespace) -> tuple[str, ...]:
     given = {"-c": asked.config, "--enable": asked.enable, "--disable": asked.disable}
     pairs = ((name, value) for name, values in given.items() for value in values)
-    return tuple(word for pair in pairs for word in pair)
-
-
-def _thread(asked: argparse.Namespace, cwd: Path) -> dict[str, object]:
-    """`codex exec` asks nobody: what needs an approval is not done."""
+    # `codex exec` asks nobody: what needs an approval is not done.
     bypass = asked.dangerously_bypass_approvals_and_sandbox
     told: dict[str, object | None] = {
         "cwd": str(cwd),
@@ -129,7 +102,22 @@ def _thread(asked: argparse.Namespace, cwd: Path) -> dict[str, object]:
         "ephemeral": asked.ephemeral or None,
         "config": {"bypass_hook_trust": True} if asked.dangerously_bypass_hook_trust else None,
     }
-    return {name: value for name, value in told.items() if value is not None}
+    # As `codex exec` reads it: piped text stands in for a prompt, or follows it.
+    if asked.prompt in (None, "-"):
+        prompt = sys.stdin.read()
+    else:
+        piped = "" if sys.stdin.isatty() else sys.stdin.read()
+        prompt = (
+            f"{asked.prompt}\n\n<stdin>\n{piped}\n</stdin>" if piped.strip() else str(asked.prompt)
+        )
+    return Task(
+        program=program,
+        prompt=prompt,
+        options=tuple(word for pair in pairs for word in pair),
+        thread={name: value for name, value in told.items() if value is not None},
+        as_json=asked.json,
+        last_message=asked.output_last_message,
+    )
 
 
 def _in_repository(cwd: Path) -> bool:

@@ -20,7 +20,12 @@ def turn_of(item: Item) -> Turn | None:
     if kind == "agentMessage" and text(item, "text"):
         return Turn(role=Role.ASSISTANT, key=text(item, "id"), content=text(item, "text"))
     if kind == "userMessage":
-        return _asked(item)
+        content = item.get("content")
+        parts = [
+            text(mapping(part), "text") for part in (content if isinstance(content, list) else ())
+        ]
+        said = "\n".join(part for part in parts if part)
+        return Turn(role=Role.USER, key=text(item, "id"), content=said) if said else None
     if kind == "commandExecution":
         return _command(item)
     if kind == "fileChange":
@@ -54,13 +59,6 @@ def snake(value: Any) -> Any:
 
 def _snake_word(word: str) -> str:
     return re.sub(r"(?<=[a-z])([A-Z])", lambda found: f"_{found[1].lower()}", word)
-
-
-def _asked(item: Item) -> Turn | None:
-    content = item.get("content")
-    parts = [text(mapping(part), "text") for part in (content if isinstance(content, list) else ())]
-    said = "\n".join(part for part in parts if part)
-    return Turn(role=Role.USER, key=text(item, "id"), content=said) if said else None
 
 
 def _command(item: Item) -> Turn:

@@ -31,7 +31,16 @@ class CodexOutput:
         elif method == "turn/started":
             self._event("turn.started")
         elif method in {"item/started", "item/completed"}:
-            self._item(method, mapping(params.get("item")))
+            item = mapping(params.get("item"))
+            if text(item, "type") == "userMessage":
+                return
+            self._event(method.replace("/", "."), item=snake(dict(item)))
+            if method != "item/completed":
+                return
+            if text(item, "type") == "agentMessage":
+                self._said = text(item, "text")
+            if not self._as_json and (line := line_of(item)):
+                sys.stderr.write(f"{line}\n")
         elif method == "turn/completed":
             self._event("turn.completed", usage=snake(dict(self._used)))
             if fault := mapping(mapping(params.get("turn")).get("error")):
@@ -43,17 +52,6 @@ class CodexOutput:
             sys.stdout.write(f"{self._said}\n")
         if self._file is not None:
             self._file.write_text(self._said, "utf-8")
-
-    def _item(self, method: str, item: Mapping[str, Any]) -> None:
-        if text(item, "type") == "userMessage":
-            return
-        self._event(method.replace("/", "."), item=snake(dict(item)))
-        if method != "item/completed":
-            return
-        if text(item, "type") == "agentMessage":
-            self._said = text(item, "text")
-        if not self._as_json and (line := line_of(item)):
-            sys.stderr.write(f"{line}\n")
 
     def _event(self, kind: str, **told: Any) -> None:
         if self._as_json:

@@ -40,7 +40,13 @@ def signal_tree(pid: int, number: int) -> None:
 def descendants(pid: int) -> list[int]:
     """List the processes below one, nearest first."""
     children: dict[int, list[int]] = defaultdict(list)
-    for child, parent in _parents():
+    # macOS has no /proc.
+    if not Path("/proc/self").exists():
+        parents = _parents_by_ps()
+    else:
+        pids = (int(entry.name) for entry in Path("/proc").iterdir() if entry.name.isdigit())
+        parents = [(pid, int(stat[1])) for pid in pids if (stat := _stat(pid))]
+    for child, parent in parents:
         children[parent].append(child)
     found, left = [], [pid]
     while left:
@@ -56,6 +62,7 @@ def is_running(pid: int) -> bool:
         os.kill(pid, 0)
     except ProcessLookupError:
         return False
+    # It is there, but another user's.
     except PermissionError:
         return True
     stat = _stat(pid)
@@ -86,14 +93,6 @@ def _still_running(pids: list[int], *, within_s: float) -> list[int]:
     while (left := [pid for pid in pids if is_running(pid)]) and time.monotonic() < ends_at:
         time.sleep(LOOKS_EVERY_S)
     return left
-
-
-def _parents() -> list[tuple[int, int]]:
-    """Return each process with its parent, where we may see them."""
-    if not Path("/proc/self").exists():
-        return _parents_by_ps()
-    pids = (int(entry.name) for entry in Path("/proc").iterdir() if entry.name.isdigit())
-    return [(pid, int(stat[1])) for pid in pids if (stat := _stat(pid))]
 
 
 def _parents_by_ps() -> list[tuple[int, int]]:

@@ -101,29 +101,24 @@ class Keeper:
     def _obey(self, run_id: str, directive: Directive, *, may_pause: bool) -> bool:
         """Do what is asked; whether the command now stands still."""
         if directive.action is DirectiveAction.STOP:
-            self._stop(directive.reason or "Ended by Mission Control.")
+            reason = directive.reason or "Ended by Mission Control."
+            if self.ended_for is None:
+                self.ended_for = reason
+                sys.stderr.write(f"guard run: {reason}\n")
+                self._kept.end()
         elif may_pause and directive.action is DirectiveAction.HOLD:
-            return self._pause_unless_it_holds_itself(run_id)
+            # An agent that reports its turns waits before its next call: no need to.
+            run = self._insist(lambda: self._client.run(run_id))
+            if run is None or run["turns"]:
+                return False
+            self._kept.pause()
+            return True
         elif may_pause:
             self._kept.go_on()
         return False
 
-    def _pause_unless_it_holds_itself(self, run_id: str) -> bool:
-        """An agent that reports its turns waits before its next call: no need to."""
-        run = self._insist(lambda: self._client.run(run_id))
-        if run is None or run["turns"]:
-            return False
-        self._kept.pause()
-        return True
-
     def _insist(self, call: Callable[[], Any]) -> Any:
         return insisting(call, until=self._over.is_set)
-
-    def _stop(self, reason: str) -> None:
-        if self.ended_for is None:
-            self.ended_for = reason
-            sys.stderr.write(f"guard run: {reason}\n")
-            self._kept.end()
 
     def _in_background(self, call: Any, *args: Any) -> None:
         threading.Thread(target=_quietly, args=(call, *args), daemon=True).start()

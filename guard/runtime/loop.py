@@ -113,26 +113,24 @@ class _Thread:
     def step(self) -> str | None:
         """Make one model call and what it asks for; the answer, if it is one."""
         declared = [tool.declared() for tool in self.tools.values()]
-        completion = self.agent.model.complete(self.messages, declared, on_text=self._pass_on())
+        listener, name = self.on_text, self.agent.name
+        completion = self.agent.model.complete(
+            self.messages,
+            declared,
+            on_text=(lambda text: listener(name, text)) if listener else None,
+        )
         self.messages.append(completion.message)
         if not completion.calls:
-            return self._said(completion)
-        notes = [note for call in completion.calls for note in self._act(call, completion)]
-        for note in notes:
+            facts = _facts(completion, self.agent)
+            told = self.session.say(completion.text, agent=self.agent.name, **facts)
+            for note in told:
+                self.hear(note)
+            # A message that came back is one more thing to do: that was no end.
+            return None if told else completion.text
+        # Heard after all results: a chat API takes nothing between a call and its result.
+        for note in [note for call in completion.calls for note in self._act(call, completion)]:
             self.hear(note)
         return None
-
-    def _pass_on(self) -> Callable[[str], object] | None:
-        listener, name = self.on_text, self.agent.name
-        return (lambda text: listener(name, text)) if listener else None
-
-    def _said(self, completion: Completion) -> str | None:
-        """Tell the answer; a message that comes back is one more thing to do."""
-        facts = _facts(completion, self.agent)
-        notes = self.session.say(completion.text, agent=self.agent.name, **facts)
-        for note in notes:
-            self.hear(note)
-        return None if notes else completion.text
 
     def _act(self, call: ToolCall, completion: Completion) -> tuple[str, ...]:
         """Ask, run, tell; the model reads the result, or what came in its place."""
@@ -141,21 +139,19 @@ class _Thread:
         if not go.run:
             self._read(call, go.text)
             return ()
-        result, error = self._run(call)
+        tool = self.tools.get(call.tool)
+        if tool is None or call.fault:
+            result, error = "", call.fault or f"there is no tool {call.tool}"
+        else:
+            try:
+                result, error = tool.run(**call.args), None
+            except ToolFailed as failure:
+                result, error = "", str(failure)
+            except TypeError as mismatch:
+                result, error = "", f"wrong arguments for {call.tool}: {mismatch}"
         self._read(call, error or result)
         notes = self.session.after(go, result=None if error else result, error=error)
         return (*go.messages, *notes)
-
-    def _run(self, call: ToolCall) -> tuple[str, str | None]:
-        tool = self.tools.get(call.tool)
-        if tool is None or call.fault:
-            return "", call.fault or f"there is no tool {call.tool}"
-        try:
-            return tool.run(**call.args), None
-        except ToolFailed as failure:
-            return "", str(failure)
-        except TypeError as mismatch:
-            return "", f"wrong arguments for {call.tool}: {mismatch}"
 
     def _read(self, call: ToolCall, text: str) -> None:
         self.messages.append({"role": "tool", "tool_call_id": call.id, "content": text})

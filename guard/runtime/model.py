@@ -90,7 +90,16 @@ class ChatModel:
             body["tools"] = list(tools)
         answer = self._streamed(body, on_text) if on_text else self._whole(body)
         with self._readable():
-            return _completion(answer, self.name)
+            message = answer["choices"][0]["message"]
+            usage = answer.get("usage")
+            return Completion(
+                message=message,
+                text=message.get("content") or "",
+                calls=tuple(_call(call) for call in message.get("tool_calls") or ()),
+                call_id=str(answer.get("id") or f"call-{uuid.uuid4().hex}"),
+                model=str(answer.get("model") or self.name),
+                usage=usage_of(usage) if usage else None,
+            )
 
     def _whole(self, body: Mapping[str, Any]) -> Any:
         try:
@@ -143,19 +152,6 @@ def _sentence(body: Any) -> str:
     error = body.get("error") if isinstance(body, dict) else None
     said = error.get("message") if isinstance(error, dict) else error
     return redact(str(said or "no reason given"))[:SHOWN_CHARS]
-
-
-def _completion(answer: Any, asked: str) -> Completion:
-    message = answer["choices"][0]["message"]
-    usage = answer.get("usage")
-    return Completion(
-        message=message,
-        text=message.get("content") or "",
-        calls=tuple(_call(call) for call in message.get("tool_calls") or ()),
-        call_id=str(answer.get("id") or f"call-{uuid.uuid4().hex}"),
-        model=str(answer.get("model") or asked),
-        usage=usage_of(usage) if usage else None,
-    )
 
 
 def _call(call: Any) -> ToolCall:

@@ -32,7 +32,22 @@ class Draft:
         self.usage = chunk.get("usage") or self.usage
         for choice in (chunk.get("choices") or ())[:1]:
             self.finished = self.finished or bool(choice.get("finish_reason"))
-            return self._take_delta(choice.get("delta") or choice.get("message") or {})
+            delta = choice.get("delta") or choice.get("message") or {}
+            for part in delta.get("tool_calls") or ():
+                function = part.get("function") or {}
+                # Say which call a part belongs to: by index, by id, else to the last.
+                call = self._calls.setdefault(
+                    part["index"]
+                    if part.get("index") is not None
+                    else part.get("id") or next(reversed(self._calls), 0),
+                    _no_call(),
+                )
+                call["id"] = part.get("id") or call["id"]
+                call["function"]["name"] += function.get("name") or ""
+                call["function"]["arguments"] += function.get("arguments") or ""
+            text = delta.get("content") or ""
+            self._text.append(text)
+            return str(text)
         return ""
 
     def answer(self) -> dict[str, Any]:
@@ -52,26 +67,6 @@ class Draft:
             "choices": [{"index": 0, "message": message}],
             "usage": self.usage,
         }
-
-    def _take_delta(self, delta: Any) -> str:
-        for part in delta.get("tool_calls") or ():
-            self._take_call(part)
-        text = delta.get("content") or ""
-        self._text.append(text)
-        return str(text)
-
-    def _take_call(self, part: Any) -> None:
-        function = part.get("function") or {}
-        call = self._calls.setdefault(self._place(part), _no_call())
-        call["id"] = part.get("id") or call["id"]
-        call["function"]["name"] += function.get("name") or ""
-        call["function"]["arguments"] += function.get("arguments") or ""
-
-    def _place(self, part: Any) -> Any:
-        """Say which call a part belongs to: by index, by id, else to the last."""
-        if part.get("index") is not None:
-            return part["index"]
-        return part.get("id") or next(reversed(self._calls), 0)
 
 
 def _no_call() -> dict[str, Any]:

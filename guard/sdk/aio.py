@@ -14,7 +14,7 @@ from guard.errors import ServerAway
 from guard.events import Emit
 from guard.sdk.conversation import Fail, Go, new_key
 from guard.sdk.current import enter, leave
-from guard.sdk.exchange import Answer, AsyncTransport, Do, Flow, Request, Step, T, Wait
+from guard.sdk.exchange import Answer, AsyncTransport, Do, Flow, Request, T, Wait
 from guard.sdk.lineage import environment_under
 from guard.sdk.opening import (
     Outboxes,
@@ -228,29 +228,24 @@ class AsyncSession:
             try:
                 step = flow.throw(failure) if failure else flow.send(reply)
             except StopIteration as finished:
-                await self._pass_on_escalations()
+                for escalation in self._conversation.take_escalations():
+                    answer = hand_over(escalation, self._on_escalation)
+                    if inspect.isawaitable(answer):
+                        try:
+                            await answer
+                        except Exception:
+                            logger.exception("the on_escalation callback failed")
                 return finished.value  # type: ignore[no-any-return]
-            reply, failure = await self._take_step(step)
-
-    async def _pass_on_escalations(self) -> None:
-        for escalation in self._conversation.take_escalations():
-            answer = hand_over(escalation, self._on_escalation)
-            if inspect.isawaitable(answer):
+            if isinstance(step, Wait):
+                await asyncio.sleep(step.seconds)
+                reply, failure = None, None
+            elif isinstance(step, Do):
+                reply, failure = await asyncio.to_thread(step.work), None
+            else:
                 try:
-                    await answer
-                except Exception:
-                    logger.exception("the on_escalation callback failed")
-
-    async def _take_step(self, step: Step) -> tuple[Any, ServerAway | None]:
-        if isinstance(step, Wait):
-            await asyncio.sleep(step.seconds)
-            return None, None
-        if isinstance(step, Do):
-            return await asyncio.to_thread(step.work), None
-        try:
-            return await self._transport.send(step), None
-        except ServerAway as away:
-            return None, away
+                    reply, failure = await self._transport.send(step), None
+                except ServerAway as away:
+                    reply, failure = None, away
 
     def _send_in_background(self, request: Request) -> Answer:
         """Send from the background thread, over the loop that owns the connections."""

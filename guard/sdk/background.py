@@ -52,15 +52,14 @@ class BackgroundTask:
                 self._later_s = pause_of(FIRST_PAUSE_S, retry_after_s)
             alive = self._thread is not None and self._thread.is_alive()  # a fork leaves it behind
             if not alive and not self._dismissed:
-                self._start()
-
-    def _start(self) -> None:
-        thread = threading.Thread(target=self._work, name="missioncontrol-background", daemon=True)
-        self._thread = thread
-        try:
-            thread.start()
-        except RuntimeError:  # the process ends: what waits is on the disk
-            self._thread = None
+                thread = threading.Thread(
+                    target=self._work, name="missioncontrol-background", daemon=True
+                )
+                self._thread = thread
+                try:
+                    thread.start()
+                except RuntimeError:  # the process ends: what waits is on the disk
+                    self._thread = None
 
     def hurry(self, timeout_s: float) -> None:
         """Have it tried now, and wait until it was, at most `timeout_s` seconds.
@@ -87,7 +86,22 @@ class BackgroundTask:
     def _work(self) -> None:
         pause_s = FIRST_PAUSE_S
         while self._goes_on():
-            away = self._tried()
+            away: ServerAway | None = None
+            try:
+                self._task()
+                self._refused = False
+            except ServerAway as error:
+                away = error
+            except ServerRefused as refused:
+                if not self._refused:
+                    logger.warning("%s; what waits for it is kept", refused)
+                self._refused = True
+            except Exception:
+                logger.exception("delivering to Mission Control failed; the agent goes on")
+            with self._lock:
+                self._ended += 1
+                self._wanted = self._wanted or away is not None
+                self._lock.notify_all()
             if away is None:
                 pause_s = FIRST_PAUSE_S
                 continue
@@ -112,29 +126,6 @@ class BackgroundTask:
         if leaves:
             self._leave()
         return False
-
-    def _tried(self) -> ServerAway | None:
-        """Try once; returns why it must be tried again, None: it need not."""
-        failure: ServerAway | None = None
-        try:
-            self._task()
-            self._refused = False
-        except ServerAway as away:
-            failure = away
-        except ServerRefused as refused:
-            self._say_refused(refused)
-        except Exception:
-            logger.exception("delivering to Mission Control failed; the agent goes on")
-        with self._lock:
-            self._ended += 1
-            self._wanted = self._wanted or failure is not None
-            self._lock.notify_all()
-        return failure
-
-    def _say_refused(self, refused: ServerRefused) -> None:
-        if not self._refused:
-            logger.warning("%s; what waits for it is kept", refused)
-        self._refused = True
 
     def _pause(self, seconds: float) -> None:
         """Wait with the lock, which is free meanwhile, unless somebody is in a hurry."""

@@ -161,8 +161,16 @@ class Conversation:
             return (yield from self._propose_alone(turn))
         except ServerRefused as error:
             self._note_refused(error)
-            return Go(turn=turn, run=self.fail == "open", text=self._unreachable())
-        return (yield from self._go(turn, directive))
+            return Go(
+                turn=turn,
+                run=self.fail == "open",
+                text=UNREACHABLE if self.fail == "closed" else "",
+            )
+        messages = yield from self._taken(turn, directive)
+        if directive.call is CallAction.SKIP:
+            text = "\n\n".join(messages) or directive.reason or ANSWERED_ELSEWHERE
+            return Go(turn=turn, run=False, text=text)
+        return Go(turn=turn, messages=messages)
 
     def _opened(self) -> Flow[str]:
         if self.run_id is None:
@@ -225,23 +233,18 @@ class Conversation:
     def _while_held(self, turn: Turn, directive: Directive) -> Flow[Directive]:
         was_held = directive.action is DirectiveAction.HOLD
         while directive.action is DirectiveAction.HOLD:
-            directive = yield from self._next_directive(turn, directive)
+            asking = urlencode({"wait": POLL_S, "after": directive.version, "call": turn.key})
+            poll = Request(
+                method="GET",
+                path=f"runs/{self.run_id}/directive/?{asking}",
+                timeout_s=POLL_S + NETWORK_S,
+            )
+            answer = yield from self._asked_till_answered(poll)
+            if answer.status != NO_CONTENT:
+                directive = self._heard(turn, directive_of(body_of(answer)))
         if was_held:
             self.offline.memory.forget()  # somebody answered: streaks start afresh
         return directive
-
-    def _next_directive(self, turn: Turn, held: Directive) -> Flow[Directive]:
-        """Poll once, asking again over a restart; the old one if nothing moved."""
-        asking = urlencode({"wait": POLL_S, "after": held.version, "call": turn.key})
-        poll = Request(
-            method="GET",
-            path=f"runs/{self.run_id}/directive/?{asking}",
-            timeout_s=POLL_S + NETWORK_S,
-        )
-        answer = yield from self._asked_till_answered(poll)
-        if answer.status == NO_CONTENT:
-            return held
-        return self._heard(turn, directive_of(body_of(answer)))
 
     def _asked_till_answered(self, request: Request) -> Flow[Answer]:
         away_s, pause_s = 0.0, 0.25
@@ -263,26 +266,11 @@ class Conversation:
 
     # --- verdicts and messages -----------------------------------------------
 
-    def _go(self, turn: Turn, directive: Directive) -> Flow[Go]:
-        messages = yield from self._taken(turn, directive)
-        if directive.call is CallAction.SKIP:
-            text = "\n\n".join(messages) or directive.reason or ANSWERED_ELSEWHERE
-            return Go(turn=turn, run=False, text=text)
-        return Go(turn=turn, messages=messages)
-
     def _taken(self, turn: Turn, directive: Directive) -> Flow[tuple[str, ...]]:
         if directive.action is DirectiveAction.STOP:
             self.stopped = directive.reason or "stopped by Mission Control"
         self._stop_if_stopped()
-        texts = self._claim_messages(turn, directive)
-        try:
-            yield from self._mark_delivered()
-        except ServerAway as error:
-            self._note_away(error)  # marked with the next turn instead
-        return texts
-
-    def _claim_messages(self, turn: Turn, directive: Directive) -> tuple[str, ...]:
-        """Take what is new and meant for this agent; two threads never share one."""
+        # Under the lock: of two threads that share the session, one is told a message.
         with self._lock:
             new = [
                 message
@@ -294,7 +282,12 @@ class Conversation:
             self._escalations.extend(one.escalation for one in new if one.escalation)
         for message in new:
             self.emit(Messaged(turn=turn, message=message))
-        return tuple(message.text for message in new)
+        texts = tuple(message.text for message in new)
+        try:
+            yield from self._mark_delivered()
+        except ServerAway as error:
+            self._note_away(error)  # marked with the next turn instead
+        return texts
 
     def take_escalations(self) -> list[Escalation]:
         """Give what was asked of the host since the last time; each once."""
@@ -317,9 +310,6 @@ class Conversation:
     def _stop_if_stopped(self) -> None:
         if self.stopped is not None:
             raise Stopped(self.stopped)
-
-    def _unreachable(self) -> str:
-        return UNREACHABLE if self.fail == "closed" else ""
 
     def _note_away(self, error: ServerAway, *, held: bool = False) -> None:
         """Go on alone; a held call waits instead, and is told of by its next one."""

@@ -52,18 +52,15 @@ class Delivery:
         while self._source.pending:
             batch = self._source.batch()
             for letter in letters(batch.records):
-                self._bring(letter)
+                try:
+                    self._post(letter)
+                except ServerRefused as refused:
+                    if refused.status in KEY_REFUSED:
+                        raise
+                    # Any other refusal would come again: it must not block what follows.
+                    logger.warning("Mission Control refused a part of the outbox: %s", refused)
             self._source.delivered(batch)
         return self.turns
-
-    def _bring(self, letter: Sequence[Record]) -> None:
-        """Bring one letter; what the server will never take is said and left out."""
-        try:
-            self._post(letter)
-        except ServerRefused as refused:
-            if refused.status in KEY_REFUSED:
-                raise
-            logger.warning("Mission Control refused a part of the outbox: %s", refused)
 
     def _post(self, letter: Sequence[Record]) -> None:
         first = letter[0]
@@ -77,7 +74,11 @@ class Delivery:
         elif "choice" in first:
             post(self._send, "POST", f"runs/{self.run_id}/choices/", first["choice"])
         elif "dropped" in first:
-            self._post_turns([{"turn": _missing(self.run_id, first["dropped"])}])
+            # The run itself says that it has a gap; brought again, it is the same turn.
+            count = first["dropped"]
+            text = f"Mission Control was away: at least {count} turns did not fit into the outbox."
+            key = f"dropped:{self.run_id}:{count}"
+            self._post_turns([{"turn": {"role": "system", "key": key, "content": text}}])
         elif "end" in first:
             post(self._send, "PATCH", f"runs/{self.run_id}/", {"status": first["end"]})
 
@@ -128,9 +129,3 @@ def post(send: Send, method: str, path: str, body: Any, *, wait_s: int = 0) -> A
     if is_passing(answer.status):
         raise ServerAway(f"it answered {answer.status}", retry_after_s=answer.retry_after_s)
     return body_of(answer)
-
-
-def _missing(run_id: str, count: Any) -> dict[str, Any]:
-    """Say in the run itself that it has a gap; repeated, it is the same turn."""
-    text = f"Mission Control was away: at least {count} turns did not fit into the outbox."
-    return {"role": "system", "key": f"dropped:{run_id}:{count}", "content": text}

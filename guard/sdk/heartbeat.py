@@ -50,21 +50,20 @@ class Heartbeat:
             self._due[session] = 0.0
             self._changed.notify()
             if self._thread is None:
-                self._begin()
+                thread = threading.Thread(
+                    target=self._work, name="missioncontrol-heartbeat", daemon=True
+                )
+                try:
+                    thread.start()
+                except RuntimeError:  # the process ends
+                    return
+                self._thread = thread
 
     def stop(self, session: Living) -> None:
         """Beat for it no more."""
         with self._changed:
             self._due.pop(session, None)
             self._changed.notify()
-
-    def _begin(self) -> None:
-        thread = threading.Thread(target=self._work, name="missioncontrol-heartbeat", daemon=True)
-        try:
-            thread.start()
-        except RuntimeError:  # the process ends
-            return
-        self._thread = thread
 
     def _work(self) -> None:
         while (session := self._next()) is not None:

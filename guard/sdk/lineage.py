@@ -57,7 +57,20 @@ def opening_under(opening: Mapping[str, Any], environ: Mapping[str, str]) -> dic
 def with_parent(client: str, body: Mapping[str, Any]) -> dict[str, Any]:
     """Add to the body of a session's first hook whom the session belongs to."""
     around = os.environ.get(OWN_VARIABLE, "").strip()[:LONGEST_KEY]
-    named = _forked_from(client, body) or parent_named_in(os.environ) or around or None
+    # A fork gets a new session id; only its command line still names the old one.
+    process = os.environ.get("CLAUDE_PID", "")
+    if body.get("source") != "fork" or not process.isdigit():
+        forked_from = None
+    else:
+        try:
+            asked = ["ps", "-o", "args=", "-p", process]
+            done = subprocess.run(asked, capture_output=True, text=True, timeout=5, check=True)
+        except (OSError, subprocess.SubprocessError):
+            forked_from = None
+        else:
+            found = _RESUMED.search(done.stdout)
+            forked_from = f"{client}:{found[1]}" if found else None
+    named = forked_from or parent_named_in(os.environ) or around or None
     if named is None or named == _own_key(client, body):
         return dict(body)
     return {**body, "parent_run": named}
@@ -96,17 +109,3 @@ def parent_of(body: Mapping[str, Any]) -> tuple[str | None, Literal["child", "fo
 def _own_key(client: str, body: Mapping[str, Any]) -> str | None:
     session = body.get("session_id")
     return f"{client}:{session}" if isinstance(session, str) and session else None
-
-
-def _forked_from(client: str, body: Mapping[str, Any]) -> str | None:
-    """A fork gets a new session id; only its command line still names the old one."""
-    process = os.environ.get("CLAUDE_PID", "")
-    if body.get("source") != "fork" or not process.isdigit():
-        return None
-    try:
-        asked = ["ps", "-o", "args=", "-p", process]
-        done = subprocess.run(asked, capture_output=True, text=True, timeout=5, check=True)
-    except (OSError, subprocess.SubprocessError):
-        return None
-    found = _RESUMED.search(done.stdout)
-    return f"{client}:{found[1]}" if found else None

@@ -251,28 +251,31 @@ class Offline:
     def _deliver_all(self) -> None:
         """Deliver, come back, learn the rules, deliver what others left."""
         if self.away:
-            self._return()
+            opened = post(self._send, "POST", "runs/", self._opening)
+            run_id = str(opened.get("id"))
+            taken = 0
+            while True:
+                if self.outbox is not None:
+                    taken += Delivery(self._send, self.outbox, run_id=run_id).run()
+                if self._come_back():
+                    break
+            self.arrive(run_id)
+            logger.info("Mission Control is back; %s turns were delivered", taken)
+            self._emit(Back())
+            if self.outbox is not None and (taken or self.outbox.dropped):
+                self._emit(Delivered(turns=taken, dropped=self.outbox.dropped))
         if self.run_id is not None:
             self._learn_rules(self.run_id)
-        self._bring_leftovers()
-
-    def _return(self) -> None:
-        run_id = self._open()
-        taken = 0
-        while True:
-            if self.outbox is not None:
-                taken += Delivery(self._send, self.outbox, run_id=run_id).run()
-            if self._come_back():
-                break
-        self.arrive(run_id)
-        logger.info("Mission Control is back; %s turns were delivered", taken)
-        self._emit(Back())
-        if self.outbox is not None and (taken or self.outbox.dropped):
-            self._emit(Delivered(turns=taken, dropped=self.outbox.dropped))
-
-    def _open(self) -> str:
-        opened = post(self._send, "POST", "runs/", self._opening)
-        return str(opened.get("id"))
+        # What a process left that was killed, or ended while the server was away.
+        for left in leftovers(self._folder) if self._folder else ():
+            try:
+                count = Delivery(self._send, left).run()
+            except BaseException:
+                left.close()
+                raise
+            left.remove()
+            if count:
+                logger.info("%s turns of an earlier process were delivered", count)
 
     def _come_back(self) -> bool:
         """Go on with the server, if nothing was kept meanwhile."""
@@ -294,15 +297,3 @@ class Offline:
         self._rules = rules
         if self._folder is not None:
             save_rules(self._folder, rules)
-
-    def _bring_leftovers(self) -> None:
-        """Deliver what a killed process left behind."""
-        for left in leftovers(self._folder) if self._folder else ():
-            try:
-                taken = Delivery(self._send, left).run()
-            except BaseException:
-                left.close()
-                raise
-            left.remove()
-            if taken:
-                logger.info("%s turns of an earlier process were delivered", taken)

@@ -131,15 +131,6 @@ class OfflineAnswers:
             "calls": list(found.calls),
         }
         self.offline.keep({"choice": told})
-        self._settle(turn, found, choice)
-        if choice.action == "terminate":
-            raise Stopped(f"{found.reason} {ENDED_BY[by]}")
-        if choice.action == "inject":
-            return Go(turn=turn, run=False, text=choice.message or "")
-        return Go(turn=turn)
-
-    def _settle(self, turn: Turn, found: Finding, choice: Choice) -> None:
-        """Start streaks afresh; what was allowed or corrected is remembered."""
         from guard.detectors.corrections import Correction
 
         corrected = Correction(call=turn, turns=found.signal.turns)
@@ -147,6 +138,11 @@ class OfflineAnswers:
             allowed=found.calls if choice.action == "allowlist" else (),
             corrected=[corrected] if choice.action == "inject" else (),
         )
+        if choice.action == "terminate":
+            raise Stopped(f"{found.reason} {ENDED_BY[by]}")
+        if choice.action == "inject":
+            return Go(turn=turn, run=False, text=choice.message or "")
+        return Go(turn=turn)
 
 
 def new_key() -> str:

@@ -78,6 +78,7 @@ class Outbox:
         self._opening = opening
         self._most_bytes = most_bytes
         self._most_turns = most_turns
+        # Re-entrant: the count of what was dropped is written while a record is kept.
         self._lock = threading.RLock()
         self._asked_for = AskedFor()
         self._file: OutboxFile | None = None
@@ -102,7 +103,10 @@ class Outbox:
                 self._complain(f"cannot be written ({error.strerror or error})")
                 kept = False
             if not kept and is_turn:
-                self._count_drop()
+                self.dropped += 1
+                # Written down each time it has doubled: a full outbox has little room for it.
+                if self.dropped >= 2 * self._dropped_told:
+                    self.tell_dropped()
             return kept
 
     def batch(self) -> Batch:
@@ -148,7 +152,11 @@ class Outbox:
             self._file.close()
             self._file, self._turns = None, 0
         if self._file is None:
-            if _size_of(self._folder) >= MOST_IN_FOLDER:
+            total = 0
+            for path in _files(self._folder):
+                with contextlib.suppress(OSError):
+                    total += path.stat().st_size
+            if total >= MOST_IN_FOLDER:
                 self._complain("of this project is full: turns are dropped")
                 return None
             file = OutboxFile.create(self._folder)
@@ -158,12 +166,6 @@ class Outbox:
                 return None
             self._file = file
         return self._file
-
-    def _count_drop(self) -> None:
-        """Count, and write the count down each time it has doubled."""
-        self.dropped += 1
-        if self.dropped >= 2 * self._dropped_told:
-            self.tell_dropped()
 
     def tell_dropped(self) -> None:
         """Write down how many turns were dropped, if that is news."""
@@ -241,14 +243,6 @@ def _files(folder: Path) -> list[Path]:
         return sorted(folder.glob("*.jsonl"))
     except OSError:
         return []
-
-
-def _size_of(folder: Path) -> int:
-    total = 0
-    for path in _files(folder):
-        with contextlib.suppress(OSError):
-            total += path.stat().st_size
-    return total
 
 
 def _bytes_of(path: Path) -> bytes:

@@ -80,6 +80,7 @@ class OutboxFile:
 
     def append(self, line: bytes) -> bool:
         """Write one line in one go; False: only a part of it found room."""
+        # A torn line is ended first, or it would swallow this one.
         whole = b"\n" + line if self._torn else line
         count = os.write(self._descriptor, whole)
         self.size += count
@@ -147,7 +148,10 @@ def written(record: Record, asked_for: AskedFor | None = None) -> bytes:
     line = _line({"turn": masked} if masked else redact_json(_shortened(record, MOST_CHARS)))
     if len(line) > LONGEST_LINE:
         line = _line(redact_json(_shortened(record, 500)))
-    return line if len(line) <= LONGEST_LINE else _line(_without_args(record))
+    if len(line) > LONGEST_LINE:
+        bare = {name: part for name, part in record.get("turn", {}).items() if name != "args"}
+        line = _line(redact_json(_shortened({**record, "turn": bare}, 500)))
+    return line
 
 
 def _masked_turn(turn: Record, asked_for: AskedFor) -> Record:
@@ -170,12 +174,6 @@ _encode = json.JSONEncoder(default=str, separators=(",", ":")).encode
 
 def _line(record: Record) -> bytes:
     return _encode(record).encode() + b"\n"
-
-
-def _without_args(record: Record) -> Record:
-    turn = {name: part for name, part in record.get("turn", {}).items() if name != "args"}
-    bare: Record = redact_json(_shortened({**record, "turn": turn}, 500))
-    return bare
 
 
 def _shortened(value: Any, most: int) -> Any:

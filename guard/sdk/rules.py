@@ -37,9 +37,21 @@ class Rules:
     @classmethod
     def of_run(cls, told: Mapping[str, Any]) -> Self:
         """Read what the server said of this very run; what cannot be read is default."""
+        mapping = told.get("policy")
+        try:
+            policy = (
+                Policy.from_mapping(mapping) if isinstance(mapping, Mapping) else DEFAULT_POLICY
+            )
+        except PolicyInvalid as error:
+            logger.warning("the last policy cannot be read, the default stands in: %s", error)
+            policy = DEFAULT_POLICY
+        try:
+            mode = Mode(told.get("mode") or "")
+        except ValueError:
+            mode = Mode.PAUSE
         return cls(
-            policy=_policy(told.get("policy")),
-            mode=_mode(told.get("mode")),
+            policy=policy,
+            mode=mode,
             unanswered="stop" if told.get("unanswered") == "stop" else "proceed",
             hold_limit_s=_seconds(told.get("hold_limit")),
             allowed=tuple(_patterns(told.get("allowlist"))),
@@ -81,21 +93,6 @@ def save_rules(folder: Path, body: Mapping[str, Any]) -> None:
         write_private(folder / FILE, json.dumps(body).encode())
     except OSError as error:
         logger.debug("the rules cannot be kept: %s", error)
-
-
-def _policy(mapping: Any) -> Policy:
-    try:
-        return Policy.from_mapping(mapping) if isinstance(mapping, Mapping) else DEFAULT_POLICY
-    except PolicyInvalid as error:
-        logger.warning("the last policy cannot be read, the default stands in: %s", error)
-        return DEFAULT_POLICY
-
-
-def _mode(told: Any) -> Mode:
-    try:
-        return Mode(told)
-    except ValueError:
-        return Mode.PAUSE
 
 
 def _seconds(told: Any) -> float:

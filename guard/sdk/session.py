@@ -12,7 +12,7 @@ from guard.errors import ServerAway
 from guard.events import Emit
 from guard.sdk.conversation import Conversation, Fail, Go, new_key
 from guard.sdk.current import enter, leave
-from guard.sdk.exchange import Do, Flow, Step, T, Transport, Wait
+from guard.sdk.exchange import Do, Flow, T, Transport, Wait
 from guard.sdk.lineage import environment_under
 from guard.sdk.opening import (
     Outboxes,
@@ -260,24 +260,19 @@ class Session:
             try:
                 step = flow.throw(failure) if failure else flow.send(reply)
             except StopIteration as finished:
-                self._pass_on_escalations()
+                for escalation in self._conversation.take_escalations():
+                    hand_over(escalation, self._on_escalation)
                 return finished.value  # type: ignore[no-any-return]
-            reply, failure = self._take_step(step)
-
-    def _pass_on_escalations(self) -> None:
-        for escalation in self._conversation.take_escalations():
-            hand_over(escalation, self._on_escalation)
-
-    def _take_step(self, step: Step) -> tuple[Any, ServerAway | None]:
-        if isinstance(step, Wait):
-            time.sleep(step.seconds)
-            return None, None
-        if isinstance(step, Do):
-            return step.work(), None
-        try:
-            return self._transport.send(step), None
-        except ServerAway as away:
-            return None, away
+            if isinstance(step, Wait):
+                time.sleep(step.seconds)
+                reply, failure = None, None
+            elif isinstance(step, Do):
+                reply, failure = step.work(), None
+            else:
+                try:
+                    reply, failure = self._transport.send(step), None
+                except ServerAway as away:
+                    reply, failure = None, away
 
 
 class Twin(Session):

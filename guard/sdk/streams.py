@@ -43,7 +43,11 @@ class AsyncHttpTransport:
             except _NO_ANSWER as error:
                 raise ServerAway(str(error) or type(error).__name__) from error
         try:
-            return await self._exchange(await self._connect(), request)
+            secure = ssl.create_default_context() if self._endpoint.scheme == "https" else None
+            opening = asyncio.open_connection(self._endpoint.host, self._endpoint.port, ssl=secure)
+            return await self._exchange(
+                _Stream(*await asyncio.wait_for(opening, CONNECT_S)), request
+            )
         except _NO_ANSWER as error:
             raise ServerAway(str(error) or type(error).__name__) from error
 
@@ -53,20 +57,24 @@ class AsyncHttpTransport:
         for stream in idle:
             await _closed(stream)
 
-    async def _connect(self) -> _Stream:
-        secure = ssl.create_default_context() if self._endpoint.scheme == "https" else None
-        opening = asyncio.open_connection(self._endpoint.host, self._endpoint.port, ssl=secure)
-        return _Stream(*await asyncio.wait_for(opening, CONNECT_S))
-
     async def _exchange(self, stream: _Stream, request: Request) -> Answer:
         try:
             async with asyncio.timeout(request.timeout_s):
                 stream.writer.write(self._head(request) + payload(request))
                 await stream.writer.drain()
                 status, headers = await _read_head(stream.reader)
-                raw = await _read_body(stream.reader, status, headers)
+                if status in {204, 304}:
+                    raw = b""
+                elif "chunked" in headers.get("transfer-encoding", "").lower():
+                    raw = await _read_chunks(stream.reader)
+                elif "content-length" in headers:
+                    raw = await stream.reader.readexactly(int(headers["content-length"]))
+                else:
+                    headers["connection"] = "close"  # its end is the connection's end
+                    raw = await stream.reader.read()
                 answer = answer_of(status, raw, headers.get("retry-after"))
         except BaseException:
+            # Cancelled too: what is still to come on it would answer the next request.
             await _closed(stream)
             raise
         ends = headers.get("connection", "").lower() == "close"
@@ -98,17 +106,6 @@ async def _read_head(reader: asyncio.StreamReader) -> tuple[int, dict[str, str]]
     pairs = (line.partition(":") for line in lines if line)
     headers = {name.strip().lower(): value.strip() for name, _, value in pairs}
     return int(first.split()[1]), headers
-
-
-async def _read_body(reader: asyncio.StreamReader, status: int, headers: dict[str, str]) -> bytes:
-    if status in {204, 304}:
-        return b""
-    if "chunked" in headers.get("transfer-encoding", "").lower():
-        return await _read_chunks(reader)
-    if "content-length" in headers:
-        return await reader.readexactly(int(headers["content-length"]))
-    headers["connection"] = "close"  # its end is the connection's end
-    return await reader.read()
 
 
 async def _read_chunks(reader: asyncio.StreamReader) -> bytes:

@@ -65,10 +65,14 @@ def ask(question: Question, *, unless: Callable[[], bool] = lambda: False) -> Ch
     descriptor = _terminal()
     if descriptor is None:
         return None
+    import termios
+
     with _one_at_a_time:
         deadline = time.monotonic() + question.limit_s
-        _forget_typed(descriptor)
-        _say(_shown(question))
+        # What was typed before the question is no answer to it.
+        termios.tcflush(descriptor, termios.TCIFLUSH)
+        name, reason, call = (_plain(t) for t in (question.run, question.reason, question.call))
+        _say(f"\nMission Control is away, and {name} may be stuck: {reason}\n  {call}\n")
         return _answer(descriptor, lambda: unless() or time.monotonic() >= deadline)
 
 
@@ -83,14 +87,11 @@ def _answer(descriptor: int, is_over: Callable[[], bool]) -> Choice | None:
         if letter in LETTERS:
             return Choice(action=LETTERS[letter])
         if letter == "i":
-            text = rest or _message(descriptor, is_over)
-            if text:
-                return Choice(action="inject", message=text)
-
-
-def _message(descriptor: int, is_over: Callable[[], bool]) -> str | None:
-    _say("What shall it read instead of a result? ")
-    return _read_line(descriptor, is_over)
+            if not rest:
+                _say("What shall it read instead of a result? ")
+                rest = _read_line(descriptor, is_over) or ""
+            if rest:
+                return Choice(action="inject", message=rest)
 
 
 def _read_line(descriptor: int, is_over: Callable[[], bool]) -> str | None:
@@ -121,21 +122,9 @@ def _terminal() -> int | None:
     return descriptor if by_lines else None  # a full-screen host reads keys by itself
 
 
-def _forget_typed(descriptor: int) -> None:
-    """What was typed before the question is no answer to it."""
-    import termios
-
-    termios.tcflush(descriptor, termios.TCIFLUSH)
-
-
 def _say(text: str) -> None:
     sys.stderr.write(text)
     sys.stderr.flush()
-
-
-def _shown(question: Question) -> str:
-    name, reason, call = (_plain(t) for t in (question.run, question.reason, question.call))
-    return f"\nMission Control is away, and {name} may be stuck: {reason}\n  {call}\n"
 
 
 def _plain(text: str) -> str:

@@ -7,7 +7,7 @@ import json
 import threading
 from dataclasses import dataclass
 from typing import Any
-from urllib.parse import SplitResult, urlsplit
+from urllib.parse import urlsplit
 
 from guard.errors import ServerAway
 from guard.sdk.exchange import Answer, Request
@@ -40,7 +40,13 @@ class Endpoint:
             raise ValueError(f"{url!r} is no http:// or https:// address")
         if not key.isascii() or not key.isprintable():
             raise ValueError("an agent key is plain printable text")
-        return cls(parts.scheme, parts.hostname, _port(parts), parts.path.rstrip("/"), key)
+        return cls(
+            parts.scheme,
+            parts.hostname,
+            parts.port or (443 if parts.scheme == "https" else 80),
+            parts.path.rstrip("/"),
+            key,
+        )
 
     @property
     def authority(self) -> str:
@@ -61,10 +67,6 @@ class Endpoint:
             "User-Agent": "missioncontrol-guard",
             **request.headers,
         }
-
-
-def _port(parts: SplitResult) -> int:
-    return parts.port or (443 if parts.scheme == "https" else 80)
 
 
 def payload(request: Request) -> bytes:
@@ -100,7 +102,8 @@ class HttpTransport:
         Raises:
             ServerAway: No answer within the request's time.
         """
-        kept = self._borrow()
+        with self._lock:
+            kept = self._idle.pop() if self._idle else None
         if kept is not None:
             try:
                 return self._exchange(kept, request)
@@ -111,7 +114,10 @@ class HttpTransport:
             except (OSError, http.client.HTTPException) as error:
                 raise ServerAway(str(error) or type(error).__name__) from error
         try:
-            return self._exchange(self._connect(), request)
+            kind = _CONNECTIONS[self._endpoint.scheme]
+            connection = kind(self._endpoint.host, self._endpoint.port, timeout=CONNECT_S)
+            connection.connect()
+            return self._exchange(connection, request)
         except (OSError, http.client.HTTPException) as error:
             raise ServerAway(str(error) or type(error).__name__) from error
 
@@ -132,23 +138,11 @@ class HttpTransport:
             told = response.getheader("Retry-After")
             answer = answer_of(response.status, response.read(), told)
         except BaseException:
+            # The rest of this answer would be taken for the next one's.
             connection.close()
             raise
-        self._give_back(connection)
-        return answer
-
-    def _connect(self) -> http.client.HTTPConnection:
-        kind = _CONNECTIONS[self._endpoint.scheme]
-        connection = kind(self._endpoint.host, self._endpoint.port, timeout=CONNECT_S)
-        connection.connect()
-        return connection
-
-    def _borrow(self) -> http.client.HTTPConnection | None:
         with self._lock:
-            return self._idle.pop() if self._idle else None
-
-    def _give_back(self, connection: http.client.HTTPConnection) -> None:
-        with self._lock:
+            # It drops its socket by itself where the server said that it closes.
             room = (
                 connection.sock is not None and len(self._idle) < IDLE_CONNECTIONS and self._keeps
             )
@@ -156,6 +150,7 @@ class HttpTransport:
                 self._idle.append(connection)
         if not room:
             connection.close()
+        return answer
 
 
 _CONNECTIONS: dict[str, type[http.client.HTTPConnection]] = {

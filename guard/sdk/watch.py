@@ -134,10 +134,13 @@ class Watch:
 
     def __call__(self, function: Callable[P, R]) -> Callable[P, R]:
         """Make every call of a loop a run of its own."""
-        return cast("Callable[P, R]", _by_kind(function)(function, self._again))
-
-    def _again(self) -> Watch:
-        return Watch(self._name, self._opening)
+        if inspect.isasyncgenfunction(function):
+            wrap = _run_async_generator
+        elif inspect.iscoroutinefunction(function):
+            wrap = _run_coroutine
+        else:
+            wrap = _run_generator if inspect.isgeneratorfunction(function) else _run
+        return cast("Callable[P, R]", wrap(function, lambda: Watch(self._name, self._opening)))
 
 
 # --- a loop as a run ---------------------------------------------------------
@@ -180,11 +183,3 @@ def _run_async_generator(function: Callable[..., Any], opens: Opens) -> Callable
                 yield item
 
     return run
-
-
-def _by_kind(function: Callable[..., Any]) -> Callable[..., Callable[..., Any]]:
-    if inspect.isasyncgenfunction(function):
-        return _run_async_generator
-    if inspect.iscoroutinefunction(function):
-        return _run_coroutine
-    return _run_generator if inspect.isgeneratorfunction(function) else _run

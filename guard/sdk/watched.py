@@ -114,7 +114,10 @@ def _generator(function: Function, how: Telling) -> Function:
             _tell_error(session, go, error)
             raise
         except GeneratorExit:  # its reader has had enough: that is its end
-            _tell_end(session, go, items)
+            try:
+                session.unread.extend([*go.messages, *session.after(go, result=items.shown())])
+            except Stopped:
+                logger.info("the run has been stopped; the next call will say so")
             raise
         told = session.after(go, result=items.shown())
         session.unread.extend([*go.messages, *told])
@@ -221,13 +224,6 @@ def _tell_error(session: Session, go: Go, error: Exception) -> None:
 async def _tell_error_async(session: Session | AsyncSession, go: Go, error: Exception) -> None:
     try:
         session.unread.extend([*go.messages, *await _after(session, go, error=_error(error))])
-    except Stopped:
-        logger.info("the run has been stopped; the next call will say so")
-
-
-def _tell_end(session: Session, go: Go, items: _Items) -> None:
-    try:
-        session.unread.extend([*go.messages, *session.after(go, result=items.shown())])
     except Stopped:
         logger.info("the run has been stopped; the next call will say so")
 

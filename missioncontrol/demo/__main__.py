@@ -22,7 +22,12 @@ def main() -> None:
     config = Config.of_environment()
     with contextlib.ExitStack() as stack:
         threading.Thread(target=_remember, args=(config,), daemon=True).start()
-        play_all(Stage(config=config, model=_model(config, stack)))
+        if config.model_url:
+            model = ChatModel(url=config.model_url, name=config.model_name, key=config.model_key)
+        else:
+            url = stack.enter_context(ScriptedEndpoint()).url
+            model = ChatModel(url=url, name=config.model_name, provider="openai")
+        play_all(Stage(config=config, model=model))
         with contextlib.suppress(KeyboardInterrupt):
             threading.Event().wait()
 
@@ -38,13 +43,6 @@ def _remember(config: Config) -> None:
     key = find_agent_key(config.projects.get(WITH_A_PAST, ""), at=at)
     if key is not None and not has_past(key.project, at=at):
         record_month(key.project, at=at)
-
-
-def _model(config: Config, stack: contextlib.ExitStack) -> ChatModel:
-    if config.model_url:
-        return ChatModel(url=config.model_url, name=config.model_name, key=config.model_key)
-    url = stack.enter_context(ScriptedEndpoint()).url
-    return ChatModel(url=url, name=config.model_name, provider="openai")
 
 
 if __name__ == "__main__":

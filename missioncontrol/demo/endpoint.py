@@ -86,26 +86,22 @@ def completion(body: dict[str, Any], spoken: Spoken) -> dict[str, Any]:
         call = {"id": f"call_{uuid.uuid4().hex[:20]}", "type": "function", "function": function}
         message["tool_calls"] = [call]
     reason = "tool_calls" if spoken.tool else "stop"
+    # Count tokens by length; what was sent before is cached.
+    prompt, said = _tokens([body["messages"], body.get("tools")]), _tokens(message)
+    before = _tokens([body["messages"][:-2], body.get("tools")])
+    cached = before // CACHED_BLOCK * CACHED_BLOCK if before >= CACHED_FROM else 0
     return {
         "id": f"chatcmpl-{uuid.uuid4().hex}",
         "object": "chat.completion",
         "created": int(time.time()),
         "model": body.get("model"),
         "choices": [{"index": 0, "message": message, "finish_reason": reason}],
-        "usage": _usage(body, message),
-    }
-
-
-def _usage(body: dict[str, Any], message: dict[str, Any]) -> dict[str, Any]:
-    """Count tokens by length; what was sent before is cached."""
-    prompt, said = _tokens([body["messages"], body.get("tools")]), _tokens(message)
-    before = _tokens([body["messages"][:-2], body.get("tools")])
-    cached = before // CACHED_BLOCK * CACHED_BLOCK if before >= CACHED_FROM else 0
-    return {
-        "prompt_tokens": prompt,
-        "completion_tokens": said,
-        "total_tokens": prompt + said,
-        "prompt_tokens_details": {"cached_tokens": cached},
+        "usage": {
+            "prompt_tokens": prompt,
+            "completion_tokens": said,
+            "total_tokens": prompt + said,
+            "prompt_tokens_details": {"cached_tokens": cached},
+        },
     }
 
 

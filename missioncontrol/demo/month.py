@@ -87,11 +87,12 @@ def _stuck(module: str, dice: random.Random, *, again: int) -> Iterator[Turn]:
 
 def _page(module: str, n: int, dice: random.Random, *, news: int) -> Turn:
     names = " ".join(f"{module}_{dice.randint(100, 999)}" for _ in range(news))
-    return _call(f"cat app/{module}/part_{n}.py", result=f"class Part{n}: {names}")
-
-
-def _call(command: str, *, result: str) -> Turn:
-    return Turn(role=Role.ASSISTANT, tool="Bash", args={"command": command}, result=result)
+    return Turn(
+        role=Role.ASSISTANT,
+        tool="Bash",
+        args={"command": f"cat app/{module}/part_{n}.py"},
+        result=f"class Part{n}: {names}",
+    )
 
 
 def _play(

@@ -111,19 +111,15 @@ def npm_minded(heard: Heard) -> Spoken:
     version = next((found[1] for text in texts if (found := VERSION.search(text))), None)
     if version:
         return Spoken(text=f"This project is version {version}.")
-    named = _first_unread(heard)
+    read = {WRONG, *(str(call.args.get("path")) for call in heard.calls)}
+    told = (*heard.notes, *(call.result or "" for call in heard.calls))
+    names = (name for text in told for name in FILE_NAME.findall(text))
+    named = next((name for name in names if name not in read), None)
     if named:
         return Spoken(text=f"Then I read {named}.", tool="read_file", args={"path": named})
     return Spoken(
         text="The version stands in package.json.", tool="read_file", args={"path": WRONG}
     )
-
-
-def _first_unread(heard: Heard) -> str | None:
-    read = {WRONG, *(str(call.args.get("path")) for call in heard.calls)}
-    told = (*heard.notes, *(call.result or "" for call in heard.calls))
-    names = (name for text in told for name in FILE_NAME.findall(text))
-    return next((name for name in names if name not in read), None)
 
 
 # --- two agents that will not decide -----------------------------------------
@@ -141,7 +137,11 @@ def undecided(other: str) -> Callable[[Heard], Spoken]:
     """Make a persona that hands the matter over until somebody else decides it."""
 
     def persona(heard: Heard) -> Spoken:
-        decision = _decision(heard)
+        # Find what a third one said: in place of a hand-over, or to us directly.
+        answers = [call.result or "" for call in heard.done("hand_over")]
+        decided = [answer for answer in answers if not answer.endswith(HANDED_OVER)]
+        told = [note for note in heard.notes if not note.startswith(("writer: ", "reviewer: "))]
+        decision = next(iter([*decided, *told]), None)
         if decision is None:
             args = {"to": other, "note": PASSING_ON[other]}
             return Spoken(text=f"The {other} should decide.", tool="hand_over", args=args)
@@ -173,14 +173,6 @@ def _dated(text: str, *, american: bool) -> str:
     if american:
         return ISO_DATE.sub(r"\2/\3/\1", text)
     return US_DATE.sub(r"\3-\1-\2", text)
-
-
-def _decision(heard: Heard) -> str | None:
-    """Find what a third one said: in place of a hand-over, or to us directly."""
-    answers = [call.result or "" for call in heard.done("hand_over")]
-    decided = [answer for answer in answers if not answer.endswith(HANDED_OVER)]
-    told = [note for note in heard.notes if not note.startswith(("writer: ", "reviewer: "))]
-    return next(iter([*decided, *told]), None)
 
 
 # --- the healthy one ---------------------------------------------------------

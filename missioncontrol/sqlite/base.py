@@ -39,6 +39,7 @@ class DatabaseWrapper(base.DatabaseWrapper):
             raise
 
     def _commit(self) -> None:
+        # The turn ends after it: the next writer must find SQLite's own lock free.
         super()._commit()  # type: ignore[misc]  # the stubs lack it
         self._turn.close()
 
@@ -58,6 +59,7 @@ class DatabaseWrapper(base.DatabaseWrapper):
         self, execute: Callable[..., Any], sql: str, params: Any, many: bool, context: Any
     ) -> Any:
         """Give a statement that writes outside of any transaction a turn of its own."""
+        # Django's compiler writes these words first and in capitals; a transaction has its turn.
         if self.in_atomic_block or not sql.startswith(WRITES):
             return execute(sql, params, many, context)
         with self._next_turn():

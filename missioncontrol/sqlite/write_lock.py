@@ -85,6 +85,7 @@ def _is_announced(name: str) -> bool:
 
 @contextmanager
 def _ahead(name: str) -> Iterator[None]:
+    # Shared, for several people may be announced at once.
     with _locked(f"{name}-people", fcntl.LOCK_SH), _locked(f"{name}-turnstile"):
         yield
 
@@ -92,22 +93,19 @@ def _ahead(name: str) -> Iterator[None]:
 @contextmanager
 def _queued(name: str) -> Iterator[None]:
     with _locked(f"{name}-queue"):
-        _lane.impatient = not _let_people_go(name)
+        # Wait until nobody is announced, at most for so long; who comes later waits for this one.
+        patient_until = time.monotonic() + PATIENCE
+        while is_announced := _is_announced(name):
+            if time.monotonic() > patient_until:
+                break
+            # A flock cannot be waited for with a time-out.
+            time.sleep(LOOK_AGAIN)
+        _lane.impatient = is_announced
         with _locked(f"{name}-turnstile"):
             try:
                 yield
             finally:
                 _lane.impatient = False
-
-
-def _let_people_go(name: str) -> bool:
-    """Wait until nobody is announced, at most for so long; who comes later waits for this one."""
-    patient_until = time.monotonic() + PATIENCE
-    while is_announced := _is_announced(name):
-        if time.monotonic() > patient_until:
-            break
-        time.sleep(LOOK_AGAIN)
-    return not is_announced
 
 
 @contextmanager

@@ -49,6 +49,7 @@ def _bind(host: str, port: int) -> socket.socket:
     )[0]
     listener = socket.socket(family, kind, proto)
     try:
+        # Ended connections of the one before linger for a minute and would keep the port.
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listener.bind(address)
         listener.listen(BACKLOG)
@@ -122,6 +123,7 @@ def lan_address() -> str | None:
 
 def _routed() -> Iterator[str]:
     """Ask the kernel which address it would send from; no packet leaves."""
+    # Addresses kept for documentation (RFC 5737, RFC 3849) take the default route.
     for family, target in ((socket.AF_INET, "192.0.2.1"), (socket.AF_INET6, "2001:db8::1")):
         with contextlib.suppress(OSError), socket.socket(family, socket.SOCK_DGRAM) as probe:
             probe.connect((target, 9))
@@ -138,6 +140,7 @@ def _of_interfaces() -> Iterator[str]:
             request = struct.pack("256s", name.encode()[:15])
             with contextlib.suppress(OSError):
                 answer = fcntl.ioctl(probe.fileno(), _SIOCGIFADDR, request)
+                # The kernel answers with a sockaddr_in behind the 16 bytes of the name.
                 yield socket.inet_ntoa(answer[20:24])
 
 

@@ -133,11 +133,15 @@ def restore(path: Path, *, at: datetime, replace: bool = False) -> Restored:
     except OSError as fault:
         raise BackupFailed(f"{path} could not be restored: {fault.strerror or fault}.") from None
     schema_stamp.forget(settings.DATA_DIR)
+    # What the next start signs with.
+    here = env.text("MISSIONCONTROL_SECRET_KEY") or DataDir(settings.DATA_DIR).read_secret(
+        "secret.key"
+    )
     return Restored(
         backup=backup,
         replaced=replaced,
         has_older_heads=has_older_heads,
-        is_signed_elsewhere=_key_here() != backup.public_key,
+        is_signed_elsewhere=signing.public_key_of(here) != backup.public_key,
     )
 
 
@@ -247,23 +251,15 @@ def _restore_files(archive: zipfile.ZipFile, *, at: datetime) -> bool:
         elif name == signing.KEYS_FILE:
             signing.trust(archive.read(name).decode().split())
         elif name in SECRETS:
-            _put_aside(settings.DATA_DIR / name, archive.read(name), at)
+            place = settings.DATA_DIR / name
+            if place.is_file() and place.read_bytes() != archive.read(name):
+                # Another secret than the dump's: what it signed or sealed may be wanted back.
+                place.rename(place.with_name(f"{place.name}.before-restore-{at:%Y%m%dT%H%M%SZ}"))
             _write(settings.DATA_DIR / name, archive.read(name))
     return has_older_heads
-
-
-def _put_aside(here: Path, text: bytes, at: datetime) -> None:
-    if here.is_file() and here.read_bytes() != text:
-        here.rename(here.with_name(f"{here.name}.before-restore-{at:%Y%m%dT%H%M%SZ}"))
 
 
 def _write(path: Path, text: bytes) -> None:
     path.parent.mkdir(parents=True, exist_ok=True, mode=PRIVATE_DIR)
     path.touch(PRIVATE_FILE)
     path.write_bytes(text)
-
-
-def _key_here() -> str:
-    """Return the public half of the key that the next start signs with."""
-    given = env.text("MISSIONCONTROL_SECRET_KEY")
-    return signing.public_key_of(given or DataDir(settings.DATA_DIR).read_secret("secret.key"))

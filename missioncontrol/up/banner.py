@@ -64,18 +64,15 @@ class Banner:
         if self.demo:
             out.write("\n  Three demo agents start now: a card opens within 20 s.\n")
         if self.phone_url:
-            self._write_for_phone(out, self.phone_url)
+            out.write(f"\n  On your phone: {self.phone_url}\n\n")
+            segno.make(self.phone_url, error="l", micro=False).terminal(out=out, compact=True)
+            out.write(self._how_safe(self.phone_url))
         out.flush()
 
     def _other_name(self) -> str:
         """Say what to type where a browser does not know names under `localhost`."""
         is_named = ".localhost:" in self.login_url
         return f"; if it is not found, put 127.0.0.1 for {OWN_HOST}" if is_named else ""
-
-    def _write_for_phone(self, out: TextIO, url: str) -> None:
-        out.write(f"\n  On your phone: {url}\n\n")
-        segno.make(url, error="l", micro=False).terminal(out=out, compact=True)
-        out.write(self._how_safe(url))
 
     def _how_safe(self, url: str) -> str:
         if self.fingerprint:

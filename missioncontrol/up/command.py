@@ -99,22 +99,20 @@ class Start:
         names = addresses.certified_names(self.asked.host)
         self.served = tls.ensure(self.data.path, names=names, at=clock.now())
 
-    def _phone_url(self) -> str:
-        """Return where a phone in the same network reaches this; empty: nowhere."""
-        address = addresses.lan_address()
-        if self.asked.public_url:
-            return self.asked.public_url
-        if self.reserved is not None:
-            return addresses.url_of(self.reserved, address or LOOPBACK, scheme="https")
-        if self.asked.lan and address:
-            return f"http://{address}:{self.url.rsplit(':', 1)[-1]}"
-        return ""
-
     def _set_environment(self) -> None:
         """Decide the settings of this process and of every child."""
         self.data.kept_secret("secret.key")
         keep_vapid_key(self.data)
-        self.phone_url = self._phone_url()
+        # Where a phone in the same network reaches this; empty: nowhere.
+        address = addresses.lan_address()
+        if self.asked.public_url:
+            self.phone_url = self.asked.public_url
+        elif self.reserved is not None:
+            self.phone_url = addresses.url_of(self.reserved, address or LOOPBACK, scheme="https")
+        elif self.asked.lan and address:
+            self.phone_url = f"http://{address}:{self.url.rsplit(':', 1)[-1]}"
+        else:
+            self.phone_url = ""
         hosts = addresses.accepted_hosts(asked=self.asked.host, public_url=self.asked.public_url)
         os.environ.update(
             MISSIONCONTROL_DATA=str(self.data.path),
@@ -125,6 +123,7 @@ class Start:
             MISSIONCONTROL_SUPERVISED="1",
             MISSIONCONTROL_DURABLE="1" if self.asked.durable else "0",
             PYTHONPATH=processes.import_path(os.environ.get("PYTHONPATH", "")),
+            # What a child says last must stand in its log, however it ends.
             PYTHONUNBUFFERED="1",
         )
         if not os.environ.get("DATABASE_URL"):
@@ -182,7 +181,10 @@ class Start:
         for command in (processes.beat(self.data), *judging):
             self._launch(supervisor, command)
         self.data.announce("serving", self.page_url)
-        self._print_banner(banner)
+        if self.asked.json:
+            print(banner.as_line(), flush=True)
+        else:
+            banner.write_for_person(sys.stdout)
         on_request = OnRequest(
             supervisor=supervisor,
             data=self.data,
@@ -197,12 +199,6 @@ class Start:
     def _launch(self, supervisor: Supervisor, command: Command) -> None:
         shorten_log(command.log)
         supervisor.start(command)
-
-    def _print_banner(self, banner: Banner) -> None:
-        if self.asked.json:
-            print(banner.as_line(), flush=True)
-        else:
-            banner.write_for_person(sys.stdout)
 
 
 def keep_vapid_key(data: DataDir) -> None:

@@ -66,7 +66,13 @@ class DataDir:
             _refuse_read_only(self.path)
         except OSError as error:
             raise DataUnusable(self.path, error) from None
-        self._lock()
+        began = time.monotonic()
+        while not _try_lock(self.lock_fd):
+            holder = self._holder()
+            patience = STOPPING_PATIENCE_S if holder.state == "stopping" else PATIENCE_S
+            if time.monotonic() - began > patience:
+                raise DataInUse(self.path, holder.pid, holder.url)
+            time.sleep(0.05)
 
     @contextlib.contextmanager
     def held(self) -> Iterator[None]:
@@ -77,15 +83,6 @@ class DataDir:
         finally:
             os.close(self.lock_fd)
 
-    def _lock(self) -> None:
-        began = time.monotonic()
-        while not _try_lock(self.lock_fd):
-            holder = self._holder()
-            patience = STOPPING_PATIENCE_S if holder.state == "stopping" else PATIENCE_S
-            if time.monotonic() - began > patience:
-                raise DataInUse(self.path, holder.pid, holder.url)
-            time.sleep(0.05)
-
     def _holder(self) -> Holder:
         with contextlib.suppress(ValueError, TypeError):
             return Holder(**json.loads(os.pread(self.lock_fd, 4096, 0)))
@@ -94,6 +91,7 @@ class DataDir:
     def announce(self, state: str, url: str = "") -> None:
         """Write into the lock file who holds it and what it is doing."""
         said = json.dumps(asdict(Holder(pid=os.getpid(), state=state, url=url)))
+        # In place: a lock belongs to the file, and a new one under this name would be free.
         os.ftruncate(self.lock_fd, 0)
         os.pwrite(self.lock_fd, said.encode(), 0)
 
@@ -131,22 +129,24 @@ def runtime_dir(fingerprint: str) -> Path:
         path = Path(base) / f"missioncontrol-{os.getuid()}-{fingerprint}"
         with contextlib.suppress(OSError):
             path.mkdir(mode=PRIVATE_DIR, exist_ok=True)
-        if _is_ours_alone(path):
+        try:
+            # Not stat: in everybody's /tmp, a link of somebody else's must not lead us elsewhere.
+            found = path.lstat()
+        except OSError:
+            is_ours_alone = False
+        else:
+            is_ours = stat.S_ISDIR(found.st_mode) and found.st_uid == os.getuid()
+            is_ours_alone = (
+                is_ours and stat.S_IMODE(found.st_mode) == PRIVATE_DIR and os.access(path, os.W_OK)
+            )
+        if is_ours_alone:
             return path
     return Path(tempfile.mkdtemp(prefix="mc-", dir="/tmp"))
 
 
-def _is_ours_alone(path: Path) -> bool:
-    try:
-        found = path.lstat()
-    except OSError:
-        return False
-    is_ours = stat.S_ISDIR(found.st_mode) and found.st_uid == os.getuid()
-    return is_ours and stat.S_IMODE(found.st_mode) == PRIVATE_DIR and os.access(path, os.W_OK)
-
-
 def _try_lock(fd: int) -> bool:
     try:
+        # Not lockf: its locks are not inherited, and the watchdog must hold this one after us.
         fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
         return False

@@ -71,7 +71,16 @@ def load(path: Path, *, at: datetime) -> Path | None:
         return None
     check_sqlite(path)
     connection.close()
-    return _put_in_place(path, Path(str(connection.settings_dict["NAME"])), at)
+    # What was there is kept beside: a restore of the wrong file can be undone.
+    database = Path(str(connection.settings_dict["NAME"]))
+    aside = database.with_name(f"{database.name}.before-restore-{at:%Y%m%dT%H%M%SZ}")
+    is_replaced = database.exists()
+    for suffix in ("", "-wal", "-shm"):  # a log of the old file would be played into the new one
+        if (part := database.with_name(database.name + suffix)).exists():
+            part.rename(aside.with_name(aside.name + suffix))
+    shutil.move(path, database)
+    database.chmod(0o600)
+    return aside if is_replaced else None
 
 
 def has_projects() -> bool:
@@ -92,6 +101,8 @@ def check_sqlite(path: Path) -> None:
     try:
         copy = sqlite3.connect(path)
         try:
+            # Unlike integrity_check it does not compare indexes with their tables, which takes
+            # longest.
             (verdict,) = copy.execute("PRAGMA quick_check(1)").fetchone()
         finally:
             copy.close()
@@ -101,22 +112,11 @@ def check_sqlite(path: Path) -> None:
         raise BackupFailed(f"The copy of the database is damaged: {verdict}.")
 
 
-def _put_in_place(path: Path, database: Path, at: datetime) -> Path | None:
-    """Move a SQLite file to where the database is; keep the one that was there."""
-    aside = database.with_name(f"{database.name}.before-restore-{at:%Y%m%dT%H%M%SZ}")
-    is_replaced = database.exists()
-    for suffix in ("", "-wal", "-shm"):  # a log of the old file would be played into the new one
-        if (part := database.with_name(database.name + suffix)).exists():
-            part.rename(aside.with_name(aside.name + suffix))
-    shutil.move(path, database)
-    database.chmod(0o600)
-    return aside if is_replaced else None
-
-
 def _empty() -> None:
     """Drop our tables and functions, those of a newer version included: a dump makes its own."""
     labels = (*(f"{config.label}_" for config in apps.get_app_configs()), "django_")
     with connection.cursor() as cursor:
+        # DROP would wait for ever for a process that still reads a table.
         cursor.execute(f"SET lock_timeout = '{LOCK_TIMEOUT}'")
         found = connection.introspection.table_names(cursor)
         tables = [connection.ops.quote_name(name) for name in found if name.startswith(labels)]

@@ -65,12 +65,10 @@ def _source_files(folder: Path) -> Iterator[Path]:
         if entry.is_dir(follow_symlinks=False):
             if entry.name not in _NOT_SOURCES and not entry.name.startswith("."):
                 yield from _source_files(Path(entry.path))
-        elif not entry.name.endswith(_TEST_ENDINGS) and _is_source_name(entry.name):
+        elif not entry.name.endswith(_TEST_ENDINGS) and (
+            entry.name == ".npmrc" or not entry.name.startswith(".")
+        ):
             yield Path(entry.path)
-
-
-def _is_source_name(name: str) -> bool:
-    return name == ".npmrc" or not name.startswith(".")
 
 
 def _digest_of(files: list[Path]) -> str:
@@ -89,7 +87,9 @@ def _build(cache: Path, say: Callable[[str], None]) -> None:
     log.unlink(missing_ok=True)
     install_packages(node, log=log, say=say)
     before = sources_digest()
-    _run_vite(node, log)
+    vite = SOURCES / "node_modules" / "vite" / "bin" / "vite.js"
+    build = [str(node.program), str(vite), "build", "--outDir", "dist.new", "--emptyOutDir"]
+    _run(build, node, log, step="vite build")
     _compress(SOURCES / "dist.new" / "assets")
     _swap_in(SOURCES / "dist.new", stamp=before)
 
@@ -105,16 +105,11 @@ def install_packages(node: Node, *, log: Path, say: Callable[[str], None]) -> No
     stamp.write_text(wanted)
 
 
-def _run_vite(node: Node, log: Path) -> None:
-    vite = SOURCES / "node_modules" / "vite" / "bin" / "vite.js"
-    build = [str(node.program), str(vite), "build", "--outDir", "dist.new", "--emptyOutDir"]
-    _run(build, node, log, step="vite build")
-
-
 def _compress(assets: Path) -> None:
     """Lay a gzipped twin beside each asset that gains by it; WhiteNoise serves that one."""
     for asset in [path for path in assets.iterdir() if path.suffix in _TEXTS]:
         plain = asset.read_bytes()
+        # No time in it: the same sources make the same bytes.
         packed = gzip.compress(plain, mtime=0)
         if len(packed) < len(plain):
             asset.with_name(f"{asset.name}.gz").write_bytes(packed)

@@ -75,32 +75,28 @@ def _in_wheel(environment: Path) -> Node | None:
 
 
 def _fetch(*, root: Path, cache: Path, say: Callable[[str], None]) -> Node:
-    uv = _find_uv()
+    if beside := os.environ.get("UV") or shutil.which("uv"):
+        uv: list[str] | None = [beside]
+    else:
+        probe = [sys.executable, "-m", "uv", "--version"]
+        has_module = subprocess.run(probe, capture_output=True, check=False).returncode == 0
+        uv = probe[:-1] if has_module else None
     if uv is None:
         raise NodeMissing("no Node on PATH, and no uv to fetch one")
     say("fetching Node from PyPI, since this machine has none")
     sync = [*uv, "sync", "--only-group", "node", "--no-install-project", "--project", str(root)]
     fetched = subprocess.run(
         [*sync, "--python", sys.executable, "--no-python-downloads"],
-        env={**_without_venv(), "UV_PROJECT_ENVIRONMENT": str(cache)},
+        env={
+            **{key: value for key, value in os.environ.items() if key != "VIRTUAL_ENV"},
+            "UV_PROJECT_ENVIRONMENT": str(cache),
+        },
         stdout=sys.stderr,
         check=False,
     )
     if fetched.returncode == 0 and (node := _in_wheel(cache)):
         return node
     raise NodeMissing("no Node on PATH, and fetching one failed; see above")
-
-
-def _find_uv() -> list[str] | None:
-    if beside := os.environ.get("UV") or shutil.which("uv"):
-        return [beside]
-    probe = [sys.executable, "-m", "uv", "--version"]
-    has_module = subprocess.run(probe, capture_output=True, check=False).returncode == 0
-    return probe[:-1] if has_module else None
-
-
-def _without_venv() -> dict[str, str]:
-    return {key: value for key, value in os.environ.items() if key != "VIRTUAL_ENV"}
 
 
 def main(argv: list[str]) -> int:

@@ -38,7 +38,13 @@ class OnRequest:
         """Start what is asked for by now, end what is not any more."""
         self._tend_demo()
         if not self.serves_phones:
-            self._tend_phone()
+            wanted, runs = extras.phone_asked(self.data.path), self.supervisor.has("phone")
+            if wanted and not runs:
+                self._open()
+            elif runs and not wanted:
+                self.supervisor.end("phone")
+            elif runs and not extras.phone_status(self.data.path).url and _answers(self._phone_url):
+                extras.note_phone(self.data.path, PhoneStatus(url=self._phone_url))
 
     def _tend_demo(self) -> None:
         wanted = extras.demo_asked(self.data.path)
@@ -50,15 +56,6 @@ class OnRequest:
         if wanted is not None:
             model = self.asked.demo_model
             self._start(processes.demo(self.data, url=self.url, keys=wanted.keys, model_url=model))
-
-    def _tend_phone(self) -> None:
-        wanted, runs = extras.phone_asked(self.data.path), self.supervisor.has("phone")
-        if wanted and not runs:
-            self._open()
-        elif runs and not wanted:
-            self.supervisor.end("phone")
-        elif runs and not extras.phone_status(self.data.path).url and _answers(self._phone_url):
-            extras.note_phone(self.data.path, PhoneStatus(url=self._phone_url))
 
     def _open(self) -> None:
         """Serve HTTPS on every address of this machine; what stands in the way is noted."""

@@ -29,9 +29,15 @@ def web(
     `secure`: serve phones over HTTPS beside it, on every address.
     """
     also = (_secure_endpoint(secure, secure_port),) if secure else ()
+    if _is_adoptable(listener):
+        endpoint = f"fd:fileno={listener.fileno()}"
+    else:
+        host, port = listener.getsockname()[:2]
+        interface = str(host).replace(":", r"\:")
+        endpoint = f"tcp6:port={port}:interface={interface}"
     return Command(
         name="web",
-        argv=_daphne(_endpoint(listener), *also),
+        argv=_daphne(endpoint, *also),
         log=data.logs / "web.log",
         env={"MISSIONCONTROL_ROLE": "web"},
         pass_fds=(listener.fileno(),) if _is_adoptable(listener) else (),
@@ -60,14 +66,6 @@ def _daphne(*endpoints: str) -> list[str]:
 def _is_adoptable(listener: socket.socket) -> bool:
     """Twisted's `fd` endpoints speak IPv4 only; on IPv6 web opens the address itself."""
     return listener.family == socket.AF_INET
-
-
-def _endpoint(listener: socket.socket) -> str:
-    if _is_adoptable(listener):
-        return f"fd:fileno={listener.fileno()}"
-    host, port = listener.getsockname()[:2]
-    interface = str(host).replace(":", r"\:")
-    return f"tcp6:port={port}:interface={interface}"
 
 
 def _secure_endpoint(served: tls.Served, port: int) -> str:

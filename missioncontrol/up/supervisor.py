@@ -78,7 +78,10 @@ class Supervisor:
     def _start_watchdog(self, *, group: int) -> subprocess.Popen[bytes]:
         """Start the watchdog as the leader of a new group (0), or into the old one."""
         return subprocess.Popen(
+            # Isolated and without site-packages: what is installed can neither slow nor break it.
             [sys.executable, "-I", "-S", watchdog.__file__, str(self._alive_r)],
+            # A flock lasts as long as any descriptor of it: this one outlives us, until all have
+            # ended.
             pass_fds=(self._alive_r, self._lock_fd),
             process_group=group,
             stdin=subprocess.DEVNULL,
@@ -133,8 +136,10 @@ class Supervisor:
 
     def catch_signals(self) -> None:
         """Turn Ctrl-C, SIGTERM and a closed terminal into an orderly end."""
+        # Python writes a byte for each signal, and only into a pipe that cannot block it.
         os.set_blocking(self._wake_w, False)
         signal.set_wakeup_fd(self._wake_w, warn_on_full_buffer=False)
+        # Without a handler a death is ignored, and no byte is written for it.
         signal.signal(signal.SIGCHLD, lambda *_: None)
         for asked in STOP_SIGNALS:
             # `nohup` asks for a hang-up to be ignored.
@@ -147,10 +152,9 @@ class Supervisor:
     @property
     def is_stopping(self) -> bool:
         """Somebody asked for the end, or the `uv run` around us is gone."""
-        return self._stop_asked > 0 or self._is_abandoned()
-
-    def _is_abandoned(self) -> bool:
-        return "UV_RUN_RECURSION_DEPTH" in os.environ and os.getppid() != self._parent
+        return self._stop_asked > 0 or (
+            "UV_RUN_RECURSION_DEPTH" in os.environ and os.getppid() != self._parent
+        )
 
     def run(self, *, also: Callable[[], None] = lambda: None) -> None:
         """Watch the children until somebody asks to stop; do what else is asked each time."""
@@ -168,34 +172,28 @@ class Supervisor:
     def tend(self) -> None:
         """Restart what died, once its pause is over; keep the logs small."""
         for child in self._children.values():
-            self._tend_child(child, time.monotonic())
+            at = time.monotonic()
+            if child.is_running:
+                continue
+            if child.process is not None:
+                code = child.process.returncode
+                child.failures = (
+                    0 if at - child.started_at > HEALTHY_AFTER_S else child.failures + 1
+                )
+                wait = min(FIRST_BACKOFF_S * 2 ** max(child.failures - 1, 0), LONGEST_BACKOFF_S)
+                child.process, child.due_at = None, at + wait
+                self._say(
+                    f"{child.command.name} ended ({_ending(code)}); again in {wait:.1f} s, "
+                    f"its log is {child.command.log}"
+                )
+            elif at >= child.due_at:
+                self._spawn(child)
         if self._watchdog.poll() is not None:
             self._watchdog = self._start_watchdog(group=self._group)
         if time.monotonic() - self._log_checked_at > LOG_CHECK_S:
             self._log_checked_at = time.monotonic()
-            self._shorten_logs()
-
-    def _tend_child(self, child: Child, at: float) -> None:
-        if child.is_running:
-            return
-        if child.process is not None:
-            self._note_death(child, at)
-        elif at >= child.due_at:
-            self._spawn(child)
-
-    def _note_death(self, child: Child, at: float) -> None:
-        code = child.process.returncode if child.process else None
-        child.failures = 0 if at - child.started_at > HEALTHY_AFTER_S else child.failures + 1
-        wait = min(FIRST_BACKOFF_S * 2 ** max(child.failures - 1, 0), LONGEST_BACKOFF_S)
-        child.process, child.due_at = None, at + wait
-        self._say(
-            f"{child.command.name} ended ({_ending(code)}); again in {wait:.1f} s, "
-            f"its log is {child.command.log}"
-        )
-
-    def _shorten_logs(self) -> None:
-        for child in self._children.values():
-            shorten_log(child.command.log)
+            for kept in self._children.values():
+                shorten_log(kept.command.log)
 
     # --- the end ----------------------------------------------------------------
 
@@ -210,6 +208,7 @@ class Supervisor:
         for last in (False, True):
             group = [c for c in self._children.values() if c.command.last is last and c.is_running]
             self._end(group)
+        # The watchdog waits for the end of this pipe.
         os.close(self._alive_w)
         with contextlib.suppress(subprocess.TimeoutExpired):
             self._watchdog.wait(timeout=5)
@@ -219,6 +218,7 @@ class Supervisor:
             process.terminate()
         deadline = time.monotonic() + GRACE_S
         while any(c.is_running for c in group) and time.monotonic() < deadline:
+            # Asked twice: who presses Ctrl-C again will not wait.
             if self._stop_asked > 1:
                 break
             self.pause(0.05)

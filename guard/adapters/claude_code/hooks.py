@@ -85,6 +85,9 @@ def read(body: Body) -> HookEvent:
         UnreadableHook: It has no `hook_event_name` or no `session_id`.
     """
     name, session = read_head(body, agent="Claude Code")
+    # Only rest and a question to its person are told: turns tell of work. Claude Code tells of a
+    # question that stood for six seconds, of rest after sixty.
+    notified = _NOTIFIED.get(text(body, "notification_type"))
     return HookEvent(
         client=CLIENT,
         name=name,
@@ -101,18 +104,8 @@ def read(body: Body) -> HookEvent:
         takes_messages=_takes_messages(name, body),
         ends=name == "SessionEnd",
         stop_hook_active=body.get("stop_hook_active") is True,
-        presence=_presence(name, body),
+        presence=notified if name == "Notification" else _RESTS.get(name),
     )
-
-
-def _presence(name: str, body: Body) -> Literal["idle", "waiting"] | None:
-    """Tell a session that rests, and one that asks its person; turns tell of work.
-
-    Claude Code tells of a question that stood for six seconds, of rest after sixty.
-    """
-    if name == "Notification":
-        return _NOTIFIED.get(text(body, "notification_type"))
-    return _RESTS.get(name)
 
 
 _NOTIFIED: dict[str, Literal["idle", "waiting"]] = {
@@ -144,7 +137,8 @@ def _proposed(body: Body) -> Turn | None:
 
 def _succeeded(body: Body) -> Turn | None:
     response = body.get("tool_response")
-    return _call(body, result=response_text(response), error=_interruption(response))
+    interrupted = isinstance(response, dict) and response.get("interrupted") is True
+    return _call(body, result=response_text(response), error="interrupted" if interrupted else None)
 
 
 def _failed(body: Body) -> Turn | None:
@@ -236,11 +230,6 @@ def _block_text(block: Any) -> str:
     return json.dumps(block, sort_keys=True) if block is not None else ""
 
 
-def _interruption(response: Any) -> str | None:
-    interrupted = isinstance(response, dict) and response.get("interrupted") is True
-    return "interrupted" if interrupted else None
-
-
 def _files(args: Any) -> tuple[str, ...]:
     if not isinstance(args, dict):
         return ()
@@ -266,21 +255,14 @@ def answer(event: HookEvent, directive: Directive) -> Answer:
     if event.asks:
         return permission.answer(event, directive)
     if directive.action is DirectiveAction.STOP:
-        return _stopped(event, directive)
+        # End the session. `continue: false` before a tool does not stop that tool, it ends the
+        # loop after it; so the call is denied as well.
+        reason = directive.reason or STOPPED
+        ending: Answer = {"continue": False, "stopReason": reason}
+        return _deny(event, reason) | ending if event.holds else ending
     if event.holds:
         return _tool_answer(event, directive)
     return _note(event, directive) if event.takes_messages else {}
-
-
-def _stopped(event: HookEvent, directive: Directive) -> Answer:
-    """End the session.
-
-    `continue: false` before a tool does not stop that tool, it ends the loop
-    after it; so the call is denied as well.
-    """
-    reason = directive.reason or STOPPED
-    ending: Answer = {"continue": False, "stopReason": reason}
-    return _deny(event, reason) | ending if event.holds else ending
 
 
 def _tool_answer(event: HookEvent, directive: Directive) -> Answer:

@@ -108,7 +108,7 @@ BESIDE = {IDLE: AT_REST, EVENT: FOR_USAGE}
 
 
 def _hook(event: str, wiring: Wiring) -> dict[str, Any]:
-    ours = _command_hook if _is_forwarded(event, wiring) else _http_hook
+    ours = _command_hook if wiring.via == "command" or event in THROUGH_FORWARDER else _http_hook
     timeout_s = START_TIMEOUT_S if event == "SessionStart" else REPORT_TIMEOUT_S
     if event == ASKS and wiring.via == "http":
         asking = _http_hook(wiring, timeout_s=wiring.hold_s, answer_s=wiring.hold_s)
@@ -117,10 +117,6 @@ def _hook(event: str, wiring: Wiring) -> dict[str, Any]:
         blocks = "block" if wiring.fail == "closed" else "continue"
         return ours(wiring, timeout_s=wiring.hold_s) | {"onFailure": blocks}
     return ours(wiring, timeout_s=timeout_s) | {"onFailure": "continue"}
-
-
-def _is_forwarded(event: str, wiring: Wiring) -> bool:
-    return wiring.via == "command" or event in THROUGH_FORWARDER
 
 
 def _http_hook(wiring: Wiring, *, timeout_s: int, answer_s: int | None = None) -> dict[str, Any]:

@@ -32,9 +32,14 @@ def abilities(hooks: Hooks) -> tuple[Finding, ...]:
     holding = hooks.get("PreToolUse") or {}
     forwarder, review = try_forwarder(holding), ask_trust()
     runs = forwarder.works and review.works
+    if not holding:
+        hold_reason = "no hook before a tool runs"
+    else:
+        minutes = int(holding.get("timeout") or 0) // 60
+        hold_reason = f"before a tool runs, up to {minutes} min, over a server's restart"
     told = {
         "observe": ("PostToolUse" in hooks, "each tool call"),
-        "hold": (int(holding.get("timeout") or 0) >= HOOK_HOLD_S, _hold_reason(holding)),
+        "hold": (int(holding.get("timeout") or 0) >= HOOK_HOLD_S, hold_reason),
         "inject": (bool(holding), INJECT),
         "terminate": (bool(holding), TERMINATE),
         "cost": ({"PostToolUse", "Stop"} <= hooks.keys(), "token counts from the rollout file"),
@@ -44,13 +49,6 @@ def abilities(hooks: Hooks) -> tuple[Finding, ...]:
         for what, (works, because) in told.items()
     )
     return (forwarder, review, *can)
-
-
-def _hold_reason(holding: Hooks) -> str:
-    if not holding:
-        return "no hook before a tool runs"
-    minutes = int(holding.get("timeout") or 0) // 60
-    return f"before a tool runs, up to {minutes} min, over a server's restart"
 
 
 INJECT = (

@@ -135,12 +135,14 @@ class _Conversation:
         status = self._stream.readline()
         if b" 101 " not in status:
             raise ValueError(f"Codex's daemon speaks no WebSocket: {status!r}")
+        # The rest of the head; its proof that no cache answered is not needed on a unix socket.
         while self._stream.readline().strip():
             pass
 
     def _send(self, message: Mapping[str, Any]) -> None:
         data, mask = json.dumps(message).encode(), os.urandom(4)
         length = len(data)
+        # Seven bits of length, or a mark and 16 or 64 bits (RFC 6455, 5.2).
         if length < MEDIUM:
             head = bytes([0x80 | length])
         elif length < 1 << 16:
@@ -165,6 +167,7 @@ class _Conversation:
             if kind > TEXT:
                 continue
             data += part
+            # The last part of a message.
             if first & 0x80:
                 return mapping(json.loads(data))
 

@@ -8,7 +8,6 @@ import queue
 import shutil
 import subprocess
 from pathlib import Path
-from typing import Any
 
 from guard.adapters.base import Finding, Hooks
 from guard.adapters.codex.hooks import HOOKS
@@ -51,28 +50,23 @@ def ask_trust() -> Finding:
     if program is None:
         return _finding("review", False, f"no `codex` is on the PATH to ask; if in doubt, {REVIEW}")
     try:
-        hooks = _listed(program)
+        from guard.running.app_server import AppServer
+
+        server = AppServer([program, "app-server"], env=os.environ, inbox=queue.Queue(), quiet=True)
+        try:
+            server.begin()
+            told = server.ask("hooks/list", cwds=[str(Path.cwd())])
+        finally:
+            server.close()
+        rows = told.get("data") or []
+        listed = (mapping(hook) for row in rows for hook in mapping(row).get("hooks") or [])
+        hooks = [hook for hook in listed if is_ours(hook)]
     except (GuardError, OSError) as error:
         return _finding("review", False, f"Codex does not say: {error}")
     unread = [hook for hook in hooks if hook.get("trustStatus") not in TRUSTED]
     if len(hooks) < len(HOOKS) or unread:
         return _finding("review", False, f"Codex runs none of them yet: {REVIEW}")
     return _finding("review", True, "you have trusted our hooks in Codex")
-
-
-def _listed(program: str) -> list[dict[str, Any]]:
-    """Our hooks as Codex lists them for this directory."""
-    from guard.running.app_server import AppServer
-
-    server = AppServer([program, "app-server"], env=os.environ, inbox=queue.Queue(), quiet=True)
-    try:
-        server.begin()
-        told = server.ask("hooks/list", cwds=[str(Path.cwd())])
-    finally:
-        server.close()
-    rows = told.get("data") or []
-    hooks = (mapping(hook) for row in rows for hook in mapping(row).get("hooks") or [])
-    return [hook for hook in hooks if is_ours(hook)]
 
 
 def _finding(what: str, works: bool, because: str) -> Finding:

@@ -61,18 +61,14 @@ def capabilities(event: HookEvent) -> dict[str, Any]:
     """
     is_known = event.agent_pid or event.kept or event.daemon
     ends = {"terminate": "signal"} if is_known else {"terminate": "not", "why": _NO_PROCESS}
+    now = ["now"] if event.steered or event.daemon else []
     return {
         "hold": True,
-        "inject": _moments(event),
+        "inject": [*now, "at_next_tool", "at_stop", *(["when_idle"] if event.daemon else [])],
         "cost": "transcript" if event.forwarded else "not",
         "away": "waits" if event.forwarded else "runs",
         **ends,
     }
-
-
-def _moments(event: HookEvent) -> list[str]:
-    now = ["now"] if event.steered or event.daemon else []
-    return [*now, "at_next_tool", "at_stop", *(["when_idle"] if event.daemon else [])]
 
 
 _NO_PROCESS = {
@@ -154,19 +150,15 @@ def _proposed(body: Body) -> Turn | None:
 
 def _done(body: Body) -> Turn | None:
     said = response_text(body.get("tool_response"))
-    code = _exit_code(body, said)
+    # The rollout's exit code, else what the output itself says of one.
+    told = whole(mapping(body.get("guard")).get("exit_code"))
+    code: int | None = told
+    if told is None:
+        found = _SAYS_EXIT_CODE.search((said or "")[:_HEAD_CHARS])
+        code = int(found.group(1)) if found else None
     if code:
         return _call(body, error=f"exit code {code}\n{said or ''}".rstrip())
     return _call(body, result=said)
-
-
-def _exit_code(body: Body, said: str | None) -> int | None:
-    """Take the rollout's exit code, else what the output itself says of one."""
-    told = whole(mapping(body.get("guard")).get("exit_code"))
-    if told is not None:
-        return told
-    found = _SAYS_EXIT_CODE.search((said or "")[:_HEAD_CHARS])
-    return int(found.group(1)) if found else None
 
 
 _SAYS_EXIT_CODE = re.compile(r"(?i)\A(?:.*\n){0,4}(?:process exited with code|exit code:?) (\d+)\b")
@@ -268,7 +260,11 @@ def answer(event: HookEvent, directive: Directive) -> Answer:
     if directive.action is DirectiveAction.STOP:
         return _stopped(event, directive)
     if event.holds:
-        return _tool_answer(event, directive)
+        if directive.action is DirectiveAction.HOLD:
+            return _deny(event, STILL_HELD)
+        if directive.call is CallAction.SKIP:
+            return _deny(event, texts_of(directive) or directive.reason or NOT_RUN)
+        return _note(event, directive)
     return _note(event, directive) if event.takes_messages else {}
 
 
@@ -283,14 +279,6 @@ def _stopped(event: HookEvent, directive: Directive) -> Answer:
     if event.name == "PostToolUse":
         return _specific(event, additionalContext=f"{reason} {NO_MORE}") | ending
     return ending
-
-
-def _tool_answer(event: HookEvent, directive: Directive) -> Answer:
-    if directive.action is DirectiveAction.HOLD:
-        return _deny(event, STILL_HELD)
-    if directive.call is CallAction.SKIP:
-        return _deny(event, texts_of(directive) or directive.reason or NOT_RUN)
-    return _note(event, directive)
 
 
 def _note(event: HookEvent, directive: Directive) -> Answer:

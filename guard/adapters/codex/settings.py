@@ -41,7 +41,14 @@ def connected(settings: Settings, wiring: Wiring) -> Settings:
     hooks = written.setdefault("hooks", {})
     for event in HOOKS:
         group = {"matcher": ".*"} if event in WITH_MATCHER else {}
-        hooks.setdefault(event, []).append({**group, "hooks": [_hook(event, wiring)]})
+        timeout = wiring.hold_s if event in HOLDING else REPORT_HOOK_S
+        hook = {
+            "type": "command",
+            "command": f"{shlex.join(wiring.forwarder)}{OURS}",
+            "timeout": END_S if event == "SessionEnd" else timeout,
+            "statusMessage": "Mission Control",
+        }
+        hooks.setdefault(event, []).append({**group, "hooks": [hook]})
     return written
 
 
@@ -58,13 +65,3 @@ def subscribed(settings: Settings) -> Hooks:
 def is_ours(hook: Any) -> bool:
     """Whether `guard connect` wrote this entry."""
     return isinstance(hook, dict) and str(hook.get("command", "")).endswith(OURS)
-
-
-def _hook(event: str, wiring: Wiring) -> dict[str, Any]:
-    timeout = wiring.hold_s if event in HOLDING else REPORT_HOOK_S
-    return {
-        "type": "command",
-        "command": f"{shlex.join(wiring.forwarder)}{OURS}",
-        "timeout": END_S if event == "SessionEnd" else timeout,
-        "statusMessage": "Mission Control",
-    }

@@ -26,9 +26,15 @@ def abilities(hooks: Hooks) -> tuple[Finding, ...]:
     """Say what these hooks can do, by the documentation, once the server answers."""
     holding = hooks.get("preToolUse") or {}
     patient = int(holding.get("timeout") or 0) >= HOOK_HOLD_S
+    if not holding:
+        hold_reason = "no hook before a tool runs"
+    else:
+        away = "are blocked" if holding.get("failClosed") else "run on"
+        minutes = HOOK_HOLD_S // 60
+        hold_reason = f"before a tool runs, up to {minutes} min; without the server, tools {away}"
     return (
         _finding("observe", "postToolUse" in hooks, "each tool call"),
-        _finding("hold", patient, _hold_reason(holding)),
+        _finding("hold", patient, hold_reason),
         _finding("inject", bool(holding), "with the held call, at next tool, at stop"),
         _finding("terminate", False, cursor.WHY_NOT["terminate"]),
         _finding("cost", False, cursor.WHY_NOT["cost"]),
@@ -37,14 +43,6 @@ def abilities(hooks: Hooks) -> tuple[Finding, ...]:
 
 def _finding(what: str, works: bool, because: str) -> Finding:
     return Finding(what=what, works=works, because=f"{because} (unverified)")
-
-
-def _hold_reason(holding: Hooks) -> str:
-    if not holding:
-        return "no hook before a tool runs"
-    away = "are blocked" if holding.get("failClosed") else "run on"
-    minutes = HOOK_HOLD_S // 60
-    return f"before a tool runs, up to {minutes} min; without the server, tools {away}"
 
 
 ADAPTER = Adapter(

@@ -81,11 +81,12 @@ def read(body: Body) -> HookEvent:
         UnreadableHook: It has no `hook_event_name` or no `conversation_id`.
     """
     name, session = read_head(body, agent="Cursor", session="conversation_id")
+    roots = names(body.get("workspace_roots"))
     return HookEvent(
         client=CLIENT,
         name=name,
         session=session,
-        cwd=_directory(body),
+        cwd=roots[0] if roots else text(body, "cwd"),
         prompt=text(body, "prompt") or None,
         workspace=names(body.get("workspace")),
         turns=read_turns(_READERS, name, body),
@@ -97,11 +98,6 @@ def read(body: Body) -> HookEvent:
         forwarded=isinstance(body.get("guard"), dict),
         presence="idle" if name in {"sessionStart", "stop"} else None,
     )
-
-
-def _directory(body: Body) -> str:
-    roots = names(body.get("workspace_roots"))
-    return roots[0] if roots else text(body, "cwd")
 
 
 def _takes_messages(name: str, body: Body) -> bool:
@@ -148,13 +144,10 @@ def _failed(body: Body) -> Turn | None:
 
 
 def _call(body: Body, **said: Any) -> Turn | None:
-    key, files = text(body, "tool_use_id") or None, _files(body.get("tool_input"))
+    told = mapping(body.get("tool_input"))
+    files = tuple(path for name in ("file_path", "path") if (path := text(told, name)))
+    key = text(body, "tool_use_id") or None
     return read_call(body, key=key, files=files, model=text(body, "model") or None, **said)
-
-
-def _files(args: Any) -> tuple[str, ...]:
-    told = mapping(args)
-    return tuple(path for name in ("file_path", "path") if (path := text(told, name)))
 
 
 def _asked(body: Body) -> Turn | None:

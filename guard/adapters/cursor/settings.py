@@ -32,7 +32,16 @@ def connected(settings: Settings, wiring: Wiring) -> Settings:
     written: Settings = {"version": VERSION, **disconnected(settings)}
     hooks = written.setdefault("hooks", {})
     for event in HOOKS:
-        hooks.setdefault(event, []).append(_hook(event, wiring))
+        holds = event in HOLDING
+        hook: dict[str, Any] = {
+            "command": f"{shlex.join(wiring.forwarder)}{OURS}",
+            "timeout": wiring.hold_s if holds else REPORT_HOOK_S,
+        }
+        if holds:
+            hook["failClosed"] = wiring.fail == "closed"
+        if event == "stop":
+            hook["loop_limit"] = LOOP_LIMIT
+        hooks.setdefault(event, []).append(hook)
     return written
 
 
@@ -66,16 +75,3 @@ def subscribed(settings: Settings) -> Hooks:
 def is_ours(hook: Any) -> bool:
     """Whether `guard connect` wrote this entry, for whatever server."""
     return isinstance(hook, dict) and str(hook.get("command", "")).endswith(OURS)
-
-
-def _hook(event: str, wiring: Wiring) -> dict[str, Any]:
-    holds = event in HOLDING
-    hook: dict[str, Any] = {
-        "command": f"{shlex.join(wiring.forwarder)}{OURS}",
-        "timeout": wiring.hold_s if holds else REPORT_HOOK_S,
-    }
-    if holds:
-        hook["failClosed"] = wiring.fail == "closed"
-    if event == "stop":
-        hook["loop_limit"] = LOOP_LIMIT
-    return hook

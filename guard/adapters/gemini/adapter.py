@@ -23,8 +23,15 @@ def abilities(hooks: Hooks) -> tuple[Finding, ...]:
     """Say what these hooks can do once the server answers."""
     holding = hooks.get("BeforeTool") or {}
     patient = int(holding.get("timeout") or 0) >= settings.HOLD_TIMEOUT_MS
+    # A forwarder that is gone would block every tool, or watch none.
+    program = settings.forwarder_of(holding)
+    if not os.access(program, os.X_OK) or not Path(program).is_absolute():
+        because = f"{program or 'no program'} cannot be run; run `guard connect gemini` again"
+        forwarder = Finding(what="forwarder", works=False, because=because)
+    else:
+        forwarder = Finding(what="forwarder", works=True, because=program)
     return (
-        _forwarder(holding),
+        forwarder,
         Finding(what="observe", works="AfterTool" in hooks, because="each tool call"),
         Finding(what="hold", works=patient, because=_hold_reason(holding)),
         Finding(what="inject", works=bool(holding), because="at next tool, at stop"),
@@ -35,15 +42,6 @@ def abilities(hooks: Hooks) -> tuple[Finding, ...]:
             because="each model call, with its cached tokens, from the transcript",
         ),
     )
-
-
-def _forwarder(hook: Hooks) -> Finding:
-    """A forwarder that is gone would block every tool, or watch none."""
-    program = settings.forwarder_of(hook)
-    if not os.access(program, os.X_OK) or not Path(program).is_absolute():
-        because = f"{program or 'no program'} cannot be run; run `guard connect gemini` again"
-        return Finding(what="forwarder", works=False, because=because)
-    return Finding(what="forwarder", works=True, because=program)
 
 
 def _hold_reason(holding: Hooks) -> str:

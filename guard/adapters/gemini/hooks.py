@@ -115,7 +115,10 @@ def _done(body: Body) -> Turn | None:
 
 
 def _call(body: Body, **said: Any) -> Turn | None:
-    key, files = f"{alike(body)}{text(body, 'timestamp')}", _files(body.get("tool_input"))
+    told = mapping(body.get("tool_input"))
+    fields = ("file_path", "absolute_path", "path")
+    files = tuple(path for name in fields if (path := text(told, name)))
+    key = f"{alike(body)}{text(body, 'timestamp')}"
     return read_call(body, key=key, files=files, **said)
 
 
@@ -204,12 +207,6 @@ def _tool_error(body: Body) -> str | None:
     return str(message or "the tool failed")
 
 
-def _files(args: Any) -> tuple[str, ...]:
-    told = mapping(args)
-    fields = ("file_path", "absolute_path", "path")
-    return tuple(path for name in fields if (path := text(told, name)))
-
-
 # --- answering ---------------------------------------------------------------
 
 
@@ -226,17 +223,13 @@ def answer(event: HookEvent, directive: Directive) -> Answer:
         # Before a tool this alone keeps it from running.
         return {"continue": False, "stopReason": directive.reason or STOPPED}
     if event.holds:
-        return _tool_answer(directive)
+        if directive.action is DirectiveAction.HOLD:
+            return _deny(STILL_HELD)
+        if directive.call is CallAction.SKIP:
+            return _deny(texts_of(directive) or directive.reason or NOT_RUN)
+        return {}
     texts = texts_of(directive) if event.takes_messages else ""
     return _note(event, texts) if texts else {}
-
-
-def _tool_answer(directive: Directive) -> Answer:
-    if directive.action is DirectiveAction.HOLD:
-        return _deny(STILL_HELD)
-    if directive.call is CallAction.SKIP:
-        return _deny(texts_of(directive) or directive.reason or NOT_RUN)
-    return {}
 
 
 def _note(event: HookEvent, texts: str) -> Answer:

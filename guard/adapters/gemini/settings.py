@@ -53,7 +53,22 @@ def connected(settings: Settings, wiring: Wiring) -> Settings:
     written = disconnected(settings)
     hooks = written.setdefault("hooks", {})
     for event in HOOKS:
-        hooks.setdefault(event, []).append({"hooks": [_hook(event, wiring)]})
+        forward = f"{shlex.join(wiring.forwarder)}{FORWARDS}"
+        if os.name == "nt":  # PowerShell, which has none of this
+            command = forward
+        elif event == "AfterModel":
+            command = LAST_PIECE.replace("{forward}", forward)
+        else:
+            closed = event in HOLDING and wiring.fail == "closed"
+            command = f"{forward} {CLOSED if closed else OPEN}"
+        hook = {
+            "type": "command",
+            "name": NAME,
+            "command": command,
+            "timeout": wiring.hold_s * 1000 if event in HOLDING else REPORT_TIMEOUT_MS,
+            "description": "Mission Control",
+        }
+        hooks.setdefault(event, []).append({"hooks": [hook]})
     return written
 
 
@@ -79,23 +94,3 @@ def forwarder_of(hook: Hooks) -> str:
     except ValueError:  # not as we wrote it
         return ""
     return words[0] if words else ""
-
-
-def _hook(event: str, wiring: Wiring) -> dict[str, Any]:
-    return {
-        "type": "command",
-        "name": NAME,
-        "command": _command(event, wiring),
-        "timeout": wiring.hold_s * 1000 if event in HOLDING else REPORT_TIMEOUT_MS,
-        "description": "Mission Control",
-    }
-
-
-def _command(event: str, wiring: Wiring) -> str:
-    forward = f"{shlex.join(wiring.forwarder)}{FORWARDS}"
-    if os.name == "nt":  # PowerShell, which has none of this
-        return forward
-    if event == "AfterModel":
-        return LAST_PIECE.replace("{forward}", forward)
-    closed = event in HOLDING and wiring.fail == "closed"
-    return f"{forward} {CLOSED if closed else OPEN}"

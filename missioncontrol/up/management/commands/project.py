@@ -6,7 +6,6 @@ from argparse import ArgumentParser
 from typing import Any
 from uuid import UUID
 
-from django.contrib.auth.models import User
 from django.core.management.base import BaseCommand, CommandError
 from django.db.models import Count
 
@@ -54,7 +53,14 @@ class Command(BaseCommand):
             self.stdout.write(f"{project.id}  {project.name} ({members}{archived})")
 
     def _make(self, options: dict[str, Any]) -> None:
-        owner = _person(options["owner"])
+        name = options["owner"]
+        if not name:
+            owner = services.ensure_local_owner()
+        else:
+            found = people.find(name)
+            if found is None:
+                raise CommandError(f"Nobody here is called {name!r}.")
+            owner = found
         made = rules.make_project(name=options["name"], owner=owner, mode=Mode.PAUSE, at=now())
         self.stdout.write(str(made.id))
 
@@ -67,12 +73,3 @@ class Command(BaseCommand):
 
     def _restore(self, options: dict[str, Any]) -> None:
         rules.change_project(options["project"], {"archived": False}, by=TERMINAL, at=now())
-
-
-def _person(name: str) -> User:
-    if not name:
-        return services.ensure_local_owner()
-    found = people.find(name)
-    if found is None:
-        raise CommandError(f"Nobody here is called {name!r}.")
-    return found
