@@ -47,7 +47,9 @@ async def post_turns(request: Request) -> Response:
     )
     stored = await store(arrival, size=size)
     await request.note_use(run_id)
-    wait_s = _preferred_wait(request)
+    # RFC 7240: there may be several preferences, in several headers.
+    found = WAIT.search(", ".join(request.headers(b"prefer")))
+    wait_s = wait_seconds(found[1]) if found else None
     if wait_s is None:
         dispatcher.dispatch(run_id, root=stored.run.root)
         now_ = directives.control_state_of(stored.run)
@@ -165,12 +167,6 @@ async def _reply(
 
 def _vouch(run_id: UUID, *, for_s: float, witness: str) -> None:
     presence.vouch(run_id, witness=witness, for_s=for_s, at=now())
-
-
-def _preferred_wait(request: Request) -> float | None:
-    """Read `Prefer: wait=S` (RFC 7240: several preferences, several headers)."""
-    found = WAIT.search(", ".join(request.headers(b"prefer")))
-    return wait_seconds(found[1]) if found else None
 
 
 def _after(request: Request) -> int | None:

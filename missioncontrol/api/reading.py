@@ -85,15 +85,11 @@ def _read_one(index: int, value: Any) -> Turn | Refusal:
     try:
         turn = _turns.validate_python(value)
     except ValidationError as error:
-        return Refusal(index=index, code="invalid_turn", detail=_said(error))
+        first = error.errors(include_url=False, include_context=False, include_input=False)[0]
+        where = ".".join(str(part) for part in first["loc"]) or "turn"
+        return Refusal(index=index, code="invalid_turn", detail=f"{where}: {first['msg']}")
     fault = fault_of(turn)
     return Refusal(index=index, code="invalid_turn", detail=fault) if fault else turn
-
-
-def _said(error: ValidationError) -> str:
-    first = error.errors(include_url=False, include_context=False, include_input=False)[0]
-    where = ".".join(str(part) for part in first["loc"]) or "turn"
-    return f"{where}: {first['msg']}"
 
 
 def fault_of(turn: Turn) -> str | None:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from guard.adapters.hook import HookEvent, ModelCall
+from guard.adapters.hook import HookEvent
 from guard.turn import Turn
 from missioncontrol.api.reading import fault_of
 from missioncontrol.api.web_process import dispatcher
@@ -43,7 +43,20 @@ async def store(event: HookEvent, run: Run, *, size: int, own: Redaction) -> Sto
 def _count(event: HookEvent, run: Run) -> None:
     """Count what was not counted yet: each hook tells the last calls again."""
     known = telemetry.counted(run.id, [call.call_id for call in event.calls])
-    new = [_call(event, told) for told in event.calls if told.call_id not in known]
+    new = [
+        Call(
+            call_id=told.call_id,
+            source=told.source,
+            agent=told.agent or event.subagent or event.client,
+            model=told.model,
+            provider=told.provider,
+            usage=told.usage,
+            made_at=told.made_at,
+            turn_key=told.turn_key,
+        )
+        for told in event.calls
+        if told.call_id not in known
+    ]
     new = _own(run, new)
     if new:
         telemetry.count_calls({run.id: new}, at=now())
@@ -56,20 +69,6 @@ def _own(run: Run, calls: list[Call]) -> list[Call]:
     if copied and run.relation != FORKED:
         copied = telemetry.counted_elsewhere(run, copied)
     return [call for call in calls if call.call_id not in copied]
-
-
-def _call(event: HookEvent, told: ModelCall) -> Call:
-    speaker = told.agent or event.subagent or event.client
-    return Call(
-        call_id=told.call_id,
-        source=told.source,
-        agent=speaker,
-        model=told.model,
-        provider=told.provider,
-        usage=told.usage,
-        made_at=told.made_at,
-        turn_key=told.turn_key,
-    )
 
 
 async def _complete(

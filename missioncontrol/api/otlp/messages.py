@@ -105,16 +105,12 @@ def _answers(blocks: Iterable[dict[str, Any]]) -> Iterator[Answered]:
         told = next(
             (block[n] for n in ("response", "result", "content", "output") if n in block), ""
         )
-        yield Answered(id=_id(call_id), text=_answer_text(told))
+        parts = [part for part in _listed(told) if isinstance(part, dict)]
+        yield Answered(id=_id(call_id), text=_texts(parts) or read_answer(told) or "")
 
 
 def _id(value: Any) -> str:
     return value if isinstance(value, str) else ""
-
-
-def _answer_text(told: Any) -> str:
-    blocks = [block for block in _listed(told) if isinstance(block, dict)]
-    return _texts(blocks) or read_answer(told) or ""
 
 
 def _listed(value: Any) -> list[Any]:

@@ -70,7 +70,15 @@ async def _take(request: Request, signal: Signal) -> Response:
     except Exception:  # an exporter sends again what is unavailable, never what failed
         logger.exception("storing telemetry failed")
         raise Unavailable("It could not be stored just now; the log says why.") from None
-    return _respond(batch, kind)
+    response, field, camel = REJECTED[batch.signal]
+    count, message = len(batch.refused), batch.message
+    if kind == PROTOBUF:
+        partial = {"partial_success": {field: count, "error_message": message}} if count else {}
+        return Response(
+            200, response(**partial).SerializeToString(), content_type=PROTOBUF.encode()
+        )
+    told = {"partialSuccess": {camel: str(count), "errorMessage": message}} if count else {}
+    return Response(200, json.dumps(told).encode())
 
 
 async def _aside(deed: Callable[[], T]) -> T:
@@ -107,29 +115,18 @@ async def _store(batch: Batch, request: Request) -> None:
         dispatcher.dispatch(visit.run.id, root=visit.run.root)
 
 
-def _arrival(visit: storing.Visit, key: KeyHolder) -> Arrival:
-    told = Arrival(
-        run=visit.run.id,
-        project=key.project,
-        turns=tuple(visit.turns),
-        redaction=key.redaction,
-    )
-    return clean(told)
-
-
 def _visits(batch: Batch, key: KeyHolder) -> tuple[list[storing.Visit], list[Arrival]]:
     tellings = understood(batch, project=key.project, sessions=sessions, own=key.redaction)
     found = storing.visits(batch, tellings, project=key.project, key=key, at=now())
-    return found, [_arrival(visit, key) for visit in found if visit.turns]
-
-
-def _respond(batch: Batch, kind: str) -> Response:
-    response, field, camel = REJECTED[batch.signal]
-    count, message = len(batch.refused), batch.message
-    if kind == PROTOBUF:
-        partial = {"partial_success": {field: count, "error_message": message}} if count else {}
-        return Response(
-            200, response(**partial).SerializeToString(), content_type=PROTOBUF.encode()
+    arrivals = [
+        Arrival(
+            run=visit.run.id,
+            project=key.project,
+            turns=tuple(visit.turns),
+            redaction=key.redaction,
         )
-    told = {"partialSuccess": {camel: str(count), "errorMessage": message}} if count else {}
-    return Response(200, json.dumps(told).encode())
+        for visit in found
+        if visit.turns
+    ]
+    # Masked here, in a thread of its own: the ingest thread stores for everybody.
+    return found, [clean(arrival) for arrival in arrivals]

@@ -13,7 +13,8 @@ from guard.formats.fields import read_answer
 from guard.turn import Phase, Role, Turn
 from missioncontrol.api.otlp.identifying import told_apart
 from missioncontrol.api.otlp.messages import arguments
-from missioncontrol.api.otlp.told import Answered, Said
+from missioncontrol.api.otlp.record import Record
+from missioncontrol.api.otlp.told import Answered, Said, Told
 
 NAME_LENGTH, TOOL_LENGTH = 100, 200
 
@@ -42,7 +43,9 @@ def model_turns(step: ModelStep) -> tuple[Turn, ...]:
     """Tell what came back from tools, what a person said, and what the model did."""
     given, said = told_apart(step.given, step.said)
     step = replace(step, given=given, said=said)
-    fresh = given[_spoken_until(given) :]
+    # The news begins after what the model itself said last.
+    spoken = [i for i, message in enumerate(given) if message.role in {"assistant", "model", "ai"}]
+    fresh = given[(spoken[-1] + 1 if spoken else 0) :]
     return (
         *_results(step, fresh),
         *_prompts(step, fresh),
@@ -75,10 +78,15 @@ def tool_turn(
     )
 
 
-def _spoken_until(given: Sequence[Said]) -> int:
-    """Return where the news begins: after what the model itself said last."""
-    spoken = [i for i, message in enumerate(given) if message.role in {"assistant", "model", "ai"}]
-    return spoken[-1] + 1 if spoken else 0
+def told_prompt(record: Record, *, client: str, session: str, key: str, text: str) -> Told:
+    """Tell of a person's prompt; its text is empty where the agent was told to keep it back."""
+    turn = Turn(
+        role=Role.USER,
+        key=key,
+        ts=record.began_at,
+        content=text or "(a prompt that was not told)",
+    )
+    return Told(client=client, session=session, turns=(turn,), prompt=text)
 
 
 def _results(step: ModelStep, fresh: Sequence[Said]) -> Iterator[Turn]:

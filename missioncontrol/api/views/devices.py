@@ -85,7 +85,8 @@ class Devices(APIView):
         """List the browsers in which you are signed in, the latest seen first."""
         this = _this(request)
         mine = list(browsers.browsers_of(_person(request)).select_related("device"))
-        return list_response(request, _rows(mine, this))
+        tried = devices.last_tried([push for browser in mine if (push := _push_of(browser))])
+        return list_response(request, [_row(browser, this, tried) for browser in mine])
 
 
 class ReachView(APIView):
@@ -268,11 +269,6 @@ def _find(request: Request, device_id: UUID) -> Browser:
 
 def _push_of(browser: Browser) -> Device | None:
     return getattr(browser, "device", None)
-
-
-def _rows(found: list[Browser], this: Browser | None) -> list[DeviceRow]:
-    tried = devices.last_tried([push for browser in found if (push := _push_of(browser))])
-    return [_row(browser, this, tried) for browser in found]
 
 
 def _row(

@@ -92,7 +92,9 @@ class Invitations(APIView):
         found = Invitation.objects.filter(project_id=project_id).order_by("-id")
         at = now()
         return page_response(
-            request, found.select_related("invited_by", "used_by"), lambda row: _row(row, at=at)
+            request,
+            found.select_related("invited_by", "used_by"),
+            lambda row: InvitationRow(**_told(row, at=at)),
         )
 
     @described("invitations_make", takes=NewInvitation, returns=MadeInvitation, status=201)
@@ -149,10 +151,6 @@ def _members(request: Request, project_id: UUID) -> list[MemberRow]:
         for member in found.annotate(seen_at=Max("user__browsers__seen_at"))
     ]
     return sorted(rows, key=lambda row: row.name.casefold())
-
-
-def _row(invitation: Invitation, *, at: datetime) -> InvitationRow:
-    return InvitationRow(**_told(invitation, at=at))
 
 
 def _told(invitation: Invitation, *, at: datetime) -> dict[str, Any]:

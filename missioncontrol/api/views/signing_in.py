@@ -143,7 +143,10 @@ def _enter(request: HttpRequest, link: LoginLink) -> HttpResponse:
     response = HttpResponseRedirect(PAIRED if is_next else HOME)
     keep_browser(response, browser)
     if link.on_get:
-        _tell_script(request, response)
+        # Only `up --json` makes such links, for a script. The page itself reads `mc_csrf`.
+        response.set_cookie(
+            SCRIPTS_CSRF, get_token(request), samesite="Lax", secure=settings.SESSION_COOKIE_SECURE
+        )
     return response
 
 
@@ -167,16 +170,6 @@ def keep_browser(response: HttpResponse, browser: Browser) -> None:
         httponly=True,
         samesite="Lax",
         secure=settings.SESSION_COOKIE_SECURE,
-    )
-
-
-def _tell_script(request: HttpRequest, response: HttpResponse) -> None:
-    """Hand a script its token under the name that scripts know it by.
-
-    Only a link of `up --json` does: the page itself reads `mc_csrf`.
-    """
-    response.set_cookie(
-        SCRIPTS_CSRF, get_token(request), samesite="Lax", secure=settings.SESSION_COOKIE_SECURE
     )
 
 

@@ -32,7 +32,18 @@ def read(record: Record) -> Told:
     if kind == "LLM":
         return _model_call(record, common)
     if kind == "TOOL":
-        return _tool(record, common)
+        call_id = record.text("tool_call.id", "tool.id")
+        given = record.attributes.get("tool.parameters", record.attributes.get("input.value"))
+        turn = tool_turn(
+            key=fitted(call_id or record.key),
+            agent=common.agent,
+            at=record.ended_at,
+            tool=record.text("tool.name", "tool_call.function.name") or record.name,
+            given=record.attributes.get("tool_call.function.arguments", given),
+            result=record.attributes.get("output.value"),
+            failure=record.failure,
+        )
+        return replace(common, turns=(turn,), tool_key=turn.key, unpaired=not call_id)
     return common
 
 
@@ -99,18 +110,3 @@ def _text(row: dict[str, Any]) -> str:
     blocks = numbered(row, "message.contents.")
     texts = (block.get("message_content.text") for block in blocks)
     return "\n".join(text for text in texts if isinstance(text, str) and text)
-
-
-def _tool(record: Record, common: Told) -> Told:
-    call_id = record.text("tool_call.id", "tool.id")
-    given = record.attributes.get("tool.parameters", record.attributes.get("input.value"))
-    turn = tool_turn(
-        key=fitted(call_id or record.key),
-        agent=common.agent,
-        at=record.ended_at,
-        tool=record.text("tool.name", "tool_call.function.name") or record.name,
-        given=record.attributes.get("tool_call.function.arguments", given),
-        result=record.attributes.get("output.value"),
-        failure=record.failure,
-    )
-    return replace(common, turns=(turn,), tool_key=turn.key, unpaired=not call_id)
