@@ -101,13 +101,10 @@ class Subscriber:
                 await self._connect_and_hear()
             except AWAY as fault:
                 logger.warning("the broker cannot be heard: %s", fault)
-                self._tell_lost()
+                for subscription in self._subscriptions.values():
+                    for lost in filter(None, tuple(subscription.listeners.values())):
+                        lost()
             await asyncio.sleep(LISTEN_AGAIN_S)
-
-    def _tell_lost(self) -> None:
-        for subscription in self._subscriptions.values():
-            for lost in filter(None, tuple(subscription.listeners.values())):
-                lost()
 
     async def _connect_and_hear(self) -> None:
         # Its own trying again would race with ours.

@@ -47,7 +47,10 @@ def anchor_heads(*, at: datetime) -> list[UUID]:
     for project_id, runs in moved.items():
         for first in range(0, len(runs) or 1, RUNS_AT_ONCE):
             _anchor(project_id, runs[first : first + RUNS_AT_ONCE], at=at)
-        _file(project_id)
+        try:
+            heads.append_heads(project_id)
+        except (OSError, ValueError):  # a full disk must not keep the next project waiting
+            logger.exception("project %s: its head was not filed", project_id)
     return list(moved)
 
 
@@ -117,13 +120,6 @@ def _last_anchor(project: Project) -> tuple[int, str]:
         return 0, ""
     number = json.loads(last.payload or "{}").get("number")
     return number or anchors.count(), last.hash  # older ones have no number
-
-
-def _file(project_id: UUID) -> None:
-    try:
-        heads.append_heads(project_id)
-    except (OSError, ValueError):  # a full disk must not keep the next project waiting
-        logger.exception("project %s: its head was not filed", project_id)
 
 
 def _shown(fault: Fault) -> AuditFault:

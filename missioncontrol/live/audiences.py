@@ -109,11 +109,7 @@ def _merged(before: dict[str, Any] | None, now: dict[str, Any]) -> dict[str, Any
     if before is None:
         return now
     # Processes publish apart: those of an earlier commit may come after a later one's.
-    before, now = sorted((before, now), key=_place)
+    before, now = sorted((before, now), key=lambda told: (told["turns"], told["judged_turns"]))
     overlap = before["judged_turns"] - (now["judged_turns"] - len(now["tape"]))
     kept = before["tape"][: max(0, len(before["tape"]) - max(0, overlap))]
     return {**now, "tape": [*kept, *now["tape"]]}
-
-
-def _place(meters: dict[str, Any]) -> tuple[int, int]:
-    return meters["turns"], meters["judged_turns"]

@@ -54,7 +54,13 @@ class LiveConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]  # channels ha
         try:
             await super().__call__(scope, receive, send)
         finally:
-            await self._leave()
+            if self._guarding is not None:
+                self._guarding.cancel()
+            if hasattr(self, "mine"):
+                try:
+                    await audiences.leave(self.group, self._hear)
+                finally:  # a server that ends may cancel the leaving too
+                    await subscriber.remove(self.mine, self._hear_of_access)
 
     async def connect(self) -> None:
         """Accept, then refuse with a code that a browser can read."""
@@ -77,7 +83,9 @@ class LiveConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]  # channels ha
         await subscriber.add(self.mine, self._hear_of_access, self._lose)
         self._missed = False  # what went by before is in the snapshot
         await self.send(await readings.read(self.shown(place), self._reading(place, projects)))
-        await self._send_early()
+        while self._early:  # more may come while one is sent
+            await self.send(self._early.pop(0))
+        self._early = None
         self._guarding = asyncio.create_task(self._stay_allowed())
 
     async def _hear(self, text: str) -> None:
@@ -86,20 +94,6 @@ class LiveConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]  # channels ha
             await self.send(text)
         else:
             self._early.append(text)
-
-    async def _send_early(self) -> None:
-        while self._early:
-            await self.send(self._early.pop(0))
-        self._early = None
-
-    async def _leave(self) -> None:
-        if self._guarding is not None:
-            self._guarding.cancel()
-        if hasattr(self, "mine"):
-            try:
-                await audiences.leave(self.group, self._hear)
-            finally:  # a server that ends may cancel the leaving too
-                await subscriber.remove(self.mine, self._hear_of_access)
 
     def shown(self, place: UUID) -> tuple[str, UUID]:
         """Name what is read: who may listen to it reads the same."""

@@ -100,7 +100,11 @@ def read_address(kind: str, text: str) -> str:
     if len(given) > LONGEST_ADDRESS:
         raise _wrong(f"at most {LONGEST_ADDRESS} characters")
     if kind == "webhook":
-        return _read_webhook(given)
+        try:
+            outbound.check_url(given, private_hosts=settings.NOTIFY_HOSTS)
+        except outbound.Unsendable as wrong:
+            raise InvalidRequest(f"address: {wrong}.", field="address") from None
+        return given
     if kind not in CHATS:
         raise InvalidRequest(
             f"kind: expected one of {', '.join(KINDS)}, got {kind!r}.", field="kind"
@@ -113,9 +117,11 @@ def service_of(kind: str, address: str, *, link: str | None = None) -> Any:
 
     `link`: what a tap on it opens, where the kind has that.
     """
+    extra = f"click={quote(link, safe='')}" if kind == "ntfy" and link else ALWAYS.get(kind, "")
     joint = "&" if "?" in address else "?"
-    extra = _extra(kind, link)
-    plugin = _plugin(kind)
+    # One of apprise's classes; its hundred others are never loaded.
+    module, name = CHATS[kind].plugin.split(":")
+    plugin = getattr(import_module(f"apprise.plugins.{module}"), name)
     read = plugin.parse_url(f"{address}{joint}{extra}" if extra else address)
     try:
         return plugin(asset=_asset(), **read) if read else None
@@ -137,21 +143,6 @@ def shown(kind: str, address: str) -> str:
     return f"{destination(kind, service)[0]}/{_listed(service.topics)}"
 
 
-def _extra(kind: str, link: str | None) -> str:
-    """Return what we add to an address, in apprise's words."""
-    if kind == "ntfy" and link:
-        return f"click={quote(link, safe='')}"
-    return ALWAYS.get(kind, "")
-
-
-def _read_webhook(given: str) -> str:
-    try:
-        outbound.check_url(given, private_hosts=settings.NOTIFY_HOSTS)
-    except outbound.Unsendable as wrong:
-        raise InvalidRequest(f"address: {wrong}.", field="address") from None
-    return given
-
-
 def _read_chat(name: str, kind: Kind, given: str) -> str:
     url = _unpasted(kind, given)
     scheme, _, rest = url.partition("://")
@@ -162,7 +153,16 @@ def _read_chat(name: str, kind: Kind, given: str) -> str:
     if service is None or not _reaches_somebody(name, service):
         raise _wrong(kind.expected)
     if kind.has_own_host:
-        _check_encryption(name, service)
+        # Passwords and words go over the net in the clear to hosts of this house only.
+        host, port, is_clear = destination(name, service)
+        named = {known.lower() for known in settings.NOTIFY_HOSTS}
+        if is_clear and not {host.lower(), f"{host.lower()}:{port}"} & named:
+            secure = "mailtos://" if name == "email" else "ntfys://"
+            raise InvalidRequest(
+                f"address: {host} would be reached without encryption; write {secure}… "
+                "(MISSIONCONTROL_NOTIFY_HOSTS names hosts that may be).",
+                field="address",
+            )
     return url
 
 
@@ -190,19 +190,6 @@ def _reaches_somebody(name: str, service: Any) -> bool:
     return bool(service.topics) if name == "ntfy" else True
 
 
-def _check_encryption(name: str, service: Any) -> None:
-    """Passwords and words go over the net in the clear to hosts of this house only."""
-    host, port, is_clear = destination(name, service)
-    named = {known.lower() for known in settings.NOTIFY_HOSTS}
-    if is_clear and not {host.lower(), f"{host.lower()}:{port}"} & named:
-        secure = "mailtos://" if name == "email" else "ntfys://"
-        raise InvalidRequest(
-            f"address: {host} would be reached without encryption; write {secure}… "
-            "(MISSIONCONTROL_NOTIFY_HOSTS names hosts that may be).",
-            field="address",
-        )
-
-
 def destination(name: str, service: Any) -> tuple[str, int | None, bool]:
     """Return the host and port a service calls, and whether it does so in the clear."""
     if name == "email":
@@ -214,12 +201,6 @@ def destination(name: str, service: Any) -> tuple[str, int | None, bool]:
 
 def _wrong(expected: str) -> InvalidRequest:
     return InvalidRequest(f"address: expected {expected}.", field="address")
-
-
-def _plugin(kind: str) -> Any:
-    """Return one of apprise's classes; its hundred others are never loaded."""
-    module, name = CHATS[kind].plugin.split(":")
-    return getattr(import_module(f"apprise.plugins.{module}"), name)
 
 
 def _asset() -> Any:

@@ -167,7 +167,14 @@ def kept(content: Card | Told) -> dict[str, Any]:
 def read(content: dict[str, Any], *, language: str = SOURCE) -> Card | Told:
     """Return content that was kept; what was told, in a language."""
     told = _contents.validate_python(content)
-    return _spoken(told, language) if isinstance(told, Told) else told
+    if not isinstance(told, Told):
+        return told
+    said = told.others.get(language_of(language))
+    if said is None:
+        return replace(told, others={})
+    return replace(
+        told, title=said.title, body=said.body, detail=said.detail, html=said.html, others={}
+    )
 
 
 def in_every_language(say: Callable[[Texts], Told]) -> Told:
@@ -179,12 +186,3 @@ def in_every_language(say: Callable[[Texts], Told]) -> Told:
         if language != SOURCE
     }
     return replace(said[SOURCE], others=others)
-
-
-def _spoken(told: Told, language: str) -> Told:
-    said = told.others.get(language_of(language))
-    if said is None:
-        return replace(told, others={})
-    return replace(
-        told, title=said.title, body=said.body, detail=said.detail, html=said.html, others={}
-    )

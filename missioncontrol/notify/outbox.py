@@ -36,8 +36,11 @@ def claim(*, at: datetime, of: Collection[UUID] | None = None) -> list[UUID]:
     due = Delivery.objects.filter(_free(at), status="waiting", due_at__lte=at)
     if of is not None:
         due = due.filter(pk__in=of)
-    found = due.order_by("due_at").values_list("id", flat=True)[:MOST_AT_ONCE]
-    return [delivery for delivery in list(found) if _lease(delivery, at=at)]
+    found = list(due.order_by("due_at").values_list("id", flat=True)[:MOST_AT_ONCE])
+    # One by one: of several workers that found the same delivery, one update takes it.
+    free = Delivery.objects.filter(_free(at), status="waiting", due_at__lte=at)
+    leased_until = at + retries.LEASE
+    return [pk for pk in found if free.filter(pk=pk).update(leased_until=leased_until)]
 
 
 def deliver(delivery_id: UUID, *, at: datetime) -> None:
@@ -97,11 +100,6 @@ def _free(at: datetime) -> Q:
     return Q(leased_until__isnull=True) | Q(leased_until__lte=at)
 
 
-def _lease(delivery_id: UUID, *, at: datetime) -> bool:
-    mine = Delivery.objects.filter(_free(at), pk=delivery_id, status="waiting", due_at__lte=at)
-    return bool(mine.update(leased_until=at + retries.LEASE))
-
-
 def _count_try(delivery: Delivery) -> bool:
     mine = Delivery.objects.filter(
         pk=delivery.pk, status="waiting", tries=delivery.tries, leased_until=delivery.leased_until
@@ -149,9 +147,13 @@ def _not_to_hear(delivery: Delivery) -> str | None:
         return "its target is switched off"
     if delivery.project.archived_at is not None:
         return "its project is archived"
-    if delivery.device is not None and not _may_hear(delivery.device, delivery):
-        return "its person no longer answers in the project"
-    return None
+    if delivery.device is None:
+        return None
+    who, where = delivery.device.user_id, delivery.project_id
+    mine = ways.open_memberships().filter(user_id=who, project_id=where)
+    if delivery.what != "test":  # a test is for whoever belongs there
+        mine = mine.filter(role__in=services.ANSWERERS)
+    return None if mine.exists() else "its person no longer answers in the project"
 
 
 def _would_overtake(delivery: Delivery, *, at: datetime) -> bool:
@@ -161,12 +163,6 @@ def _would_overtake(delivery: Delivery, *, at: datetime) -> bool:
     """
     others = Delivery.objects.filter(device=delivery.device_id, leased_until__gt=at)
     return delivery.what == "sign_out" and others.exclude(pk=delivery.pk).exists()
-
-
-def _may_hear(device: Device, delivery: Delivery) -> bool:
-    """Tell whether a device's person may answer; a test is for whoever belongs there."""
-    mine = ways.open_memberships().filter(user_id=device.user_id, project_id=delivery.project_id)
-    return (mine if delivery.what == "test" else mine.filter(role__in=services.ANSWERERS)).exists()
 
 
 class _Record:
@@ -209,12 +205,8 @@ def _tell_outcome(record: _Record, delivery: Delivery, outcome: Outcome, *, at: 
     if is_over and delivery.device_id is not None:
         Device.objects.filter(pk=delivery.device_id).delete()
     elif outcome.failure is None:
-        _take_away_if_answered(delivery, at=at)
-
-
-def _take_away_if_answered(delivery: Delivery, *, at: datetime) -> None:
-    """It was answered while this was on its way: the device need not show it."""
-    is_shown = delivery.device_id is not None and delivery.what == "decision"
-    delivery.notice.refresh_from_db(fields=["settled_at"])
-    if is_shown and delivery.notice.settled_at is not None:
-        services.take_away([delivery], at=at)
+        # It may have been answered while this was on its way: then the device need not show it.
+        is_shown = delivery.device_id is not None and delivery.what == "decision"
+        delivery.notice.refresh_from_db(fields=["settled_at"])
+        if is_shown and delivery.notice.settled_at is not None:
+            services.take_away([delivery], at=at)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 from django.db.models import Model
@@ -21,16 +20,15 @@ class Resealed:
 
 def reseal() -> Resealed:
     """Seal every address with today's secret, inside the caller's transaction."""
-    done = [_reseal(row, columns) for row, columns in _sealed_rows()]
+    sealed: list[tuple[Model, tuple[str, ...]]] = [
+        *((row, ("address",)) for row in Channel.objects.select_for_update().order_by("pk")),
+        *(
+            (row, ("endpoint", "p256dh", "auth"))
+            for row in Device.objects.select_for_update().order_by("pk")
+        ),
+    ]
+    done = [_reseal(row, columns) for row, columns in sealed]
     return Resealed(rows=sum(done), unreadable=len(done) - sum(done))
-
-
-def _sealed_rows() -> Iterator[tuple[Model, tuple[str, ...]]]:
-    """Yield every row that keeps something sealed, with its sealed columns."""
-    for channel in Channel.objects.select_for_update().order_by("pk"):
-        yield channel, ("address",)
-    for device in Device.objects.select_for_update().order_by("pk"):
-        yield device, ("endpoint", "p256dh", "auth")
 
 
 def _reseal(row: Model, columns: tuple[str, ...]) -> bool:

@@ -241,19 +241,14 @@ def _channels(project: UUID, hears: Iterable[str]) -> list[Channel]:
     return list(Channel.objects.filter(wanted, project_id=project, enabled=True))
 
 
-def _devices(project: UUID, what: str) -> list[Device]:
-    """Return the devices of the people who may answer in a project; a report is asked for."""
-    people = ways.open_memberships().filter(project_id=project, role__in=ANSWERERS)
-    mine = Device.objects.filter(
-        user__in=people.values("user"), user__is_active=True, enabled=True, left_at=None
-    )
-    return list(mine.filter(hears_reports=True) if what == "report" else mine)
-
-
 def _write(
     notice: Notice, *, channels: Iterable[Channel], at: datetime, wait: timedelta = timedelta(0)
 ) -> None:
-    devices = _devices(notice.project_id, notice.what)
+    people = ways.open_memberships().filter(project_id=notice.project_id, role__in=ANSWERERS)
+    mine = Device.objects.filter(
+        user__in=people.values("user"), user__is_active=True, enabled=True, left_at=None
+    )
+    devices = list(mine.filter(hears_reports=True) if notice.what == "report" else mine)
     made = [_to_device(notice, device, at=at, due_at=at + wait) for device in devices]
     for channel in channels:
         step = timedelta(minutes=channel.step_minutes)

@@ -9,14 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from datetime import datetime
-from uuid import UUID
 
 from django.db.models import Q
 
 from missioncontrol.ids import new_id
 from missioncontrol.notify import content, services
 from missioncontrol.notify.models import Delivery, Device, Notice
-from missioncontrol.notify.texts import Texts
 
 
 def send_to(devices: Iterable[Device], *, at: datetime) -> None:
@@ -28,8 +26,9 @@ def send_to(devices: Iterable[Device], *, at: datetime) -> None:
 
 
 def _send_to(device: Device, *, at: datetime) -> Delivery | None:
-    project = _told_from(device, at=at)
-    if project is None:
+    told = device.deliveries.filter(Q(status="sent") | Q(leased_until__gt=at)).order_by("-id")
+    project = told.values_list("project_id", flat=True).first()
+    if project is None:  # it was told nothing, and is being told nothing: it shows none of ours
         device.delete()
         return None
     device.browser, device.left_at = None, at
@@ -39,7 +38,11 @@ def _send_to(device: Device, *, at: datetime) -> Delivery | None:
         project_id=project,
         what="sign_out",
         subject=str(device.id),
-        content=content.kept(content.in_every_language(_said)),
+        content=content.kept(
+            content.in_every_language(
+                lambda t: content.Told(title=t.signed_out_title, body=t.signed_out_body)
+            )
+        ),
         at=at,
     )
     return Delivery.objects.create(
@@ -53,13 +56,3 @@ def _send_to(device: Device, *, at: datetime) -> Delivery | None:
         created_at=at,
         due_at=at,
     )
-
-
-def _told_from(device: Device, *, at: datetime) -> UUID | None:
-    """Return a project it was told of, or is being told of now; None: it shows nothing of ours."""
-    told = device.deliveries.filter(Q(status="sent") | Q(leased_until__gt=at)).order_by("-id")
-    return told.values_list("project_id", flat=True).first()
-
-
-def _said(t: Texts) -> content.Told:
-    return content.Told(title=t.signed_out_title, body=t.signed_out_body)

@@ -135,6 +135,9 @@ def gather(project: Project, asked: Asked, *, at: datetime) -> Part:
     calls = calls_of(project, asked)
     key = F(COLUMNS[asked.group_by])
     groups = grouped(between(calls, period.since, period.until), key)
+    days = trend_days(period, at=at)
+    trend = Period(first=days[0], last=period.last, zone=period.zone)
+    since = min(trend.since, period.since)
     part = Part(
         project=project,
         period=period,
@@ -143,21 +146,16 @@ def gather(project: Project, asked: Asked, *, at: datetime) -> Part:
         groups=groups,
         earlier=_totals(between(calls, before.since, by_then), key),
         models=_unpriced_models(between(calls, period.since, period.until), key),
-        loops=chosen(_trend_loops(project, period, at=at), asked),
+        loops=chosen(loops.loops(project.id, since=since, until=period.until), asked),
         stops=chosen(loops.stopped(project.id, since=period.since, until=period.until), asked),
         lasted=loops.lasted(project.id, at=min(at, period.until)),
         budget=None,
     )
     if asked.kind == "day" and asked.agent is None and asked.model is None:
-        part.budget = budget_of(project, period.first, sum(map(_total, groups.values()), NOTHING))
+        costs = (dollars(one["cost"]) + dollars(one["judge_cost"]) for one in groups.values())
+        part.budget = budget_of(project, period.first, sum(costs, NOTHING))
     part.names = _names_of(part, asked.group_by)
     return part
-
-
-def _trend_loops(project: Project, period: Period, *, at: datetime) -> list[Loop]:
-    days = trend_days(period, at=at)
-    trend = Period(first=days[0], last=period.last, zone=period.zone)
-    return loops.loops(project.id, since=min(trend.since, period.since), until=period.until)
 
 
 def trend_days(period: Period, *, at: datetime) -> list[date]:
@@ -223,10 +221,6 @@ def _names_of(part: Part, group_by: Group) -> dict[str, str]:
         return {}
     runs = Run.objects.filter(pk__in=list(part.groups)).values_list("id", "name")
     return {str(run): name for run, name in runs}
-
-
-def _total(one: dict[str, Any]) -> Decimal:
-    return dollars(one["cost"]) + dollars(one["judge_cost"])
 
 
 def minute_sums(calls: QuerySet[ModelCall], period: Period) -> list[tuple[datetime, Decimal]]:

@@ -115,7 +115,9 @@ def correct_changed(*, at: datetime) -> int:
     """Make a new version of each recent report whose figures moved; return how many."""
     made = 0
     for project in Project.objects.filter(daily_report=True).order_by("id"):
-        newest = _newest(project, since=today(zone_of(project.time_zone), at=at))
+        since = today(zone_of(project.time_zone), at=at) - timedelta(days=WATCHED)
+        recent = CostReport.objects.filter(project=project, day__gte=since).order_by("version")
+        newest = {report.day: report for report in recent}
         if not newest:
             continue
         now = _counted(project, newest)
@@ -124,11 +126,6 @@ def correct_changed(*, at: datetime) -> int:
                 following = report.version + 1
                 made += make(project, day, at=at, version=following, reason=LATE) is not None
     return made
-
-
-def _newest(project: Project, *, since: date) -> dict[date, CostReport]:
-    recent = CostReport.objects.filter(project=project, day__gte=since - timedelta(days=WATCHED))
-    return {report.day: report for report in recent.order_by("version")}
 
 
 def _counted(project: Project, days: Iterable[date]) -> dict[date, str]:

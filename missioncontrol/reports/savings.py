@@ -70,7 +70,12 @@ def estimate(stops: Iterable[Stop], lasted: Iterable[Lasted]) -> Estimate:
     turns = sorted(one.turns for one in lasted)
     priced = [stop for stop in stops if stop.usd_per_turn is not None]
     known = not stops or (len(turns) >= ENOUGH and bool(priced))
-    by_kind = _by_kind(lasted, otherwise=turns)
+    # One of a kind that little is known of is compared with all of them.
+    grouped: dict[str, list[int]] = defaultdict(list)
+    for one in lasted:
+        grouped[one.kind].append(one.turns)
+    enough = {kind: sorted(found) for kind, found in grouped.items() if len(found) >= ENOUGH}
+    by_kind = defaultdict(lambda: turns, enough)
     low, likely, high = (
         sum((saved(stop, quantile(by_kind[stop.kind], part)) for stop in priced), NOTHING)
         if known
@@ -107,12 +112,3 @@ def quantile(ordered: Sequence[int], part: float) -> float:
     below = int(place)
     above = min(below + 1, len(ordered) - 1)
     return ordered[below] + (ordered[above] - ordered[below]) * (place - below)
-
-
-def _by_kind(lasted: Iterable[Lasted], *, otherwise: list[int]) -> dict[str, list[int]]:
-    """Return what is known of each kind; of all of them for one that little is known of."""
-    grouped: dict[str, list[int]] = defaultdict(list)
-    for one in lasted:
-        grouped[one.kind].append(one.turns)
-    enough = {kind: sorted(found) for kind, found in grouped.items() if len(found) >= ENOUGH}
-    return defaultdict(lambda: otherwise, enough)
