@@ -75,6 +75,7 @@ async def get_directive(request: Request) -> Response:
         await dispatcher.run(lambda: _vouch(run_id, for_s=for_s, witness="keeper"))
     control = await dispatcher.moved(
         run_id,
+        # No version is below 0: without `after` the one that stands answers at once.
         after=-1 if after is None else after,
         as_agent=as_agent,
         timeout_s=wait_s if after is not None else 0,
@@ -84,6 +85,7 @@ async def get_directive(request: Request) -> Response:
     if after is not None and control.version <= after:
         return Response(204)
     directive = await _directive(request, run_id, control, asked_seq=asked_seq)
+    # A keeper ends its agent, and does nothing else: what else it hears is not delivered yet.
     is_told = as_agent or (control.forbidden and not request.key.reports_only)
     sent = told(run_id, control) if is_told else None
     return Response(200, _directives.dump_json(directive), sent=sent)

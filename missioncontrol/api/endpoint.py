@@ -260,6 +260,7 @@ async def _until_hang_up(work: Awaitable[Response], receive: Receive) -> Respons
         return await work
     except asyncio.CancelledError:
         if mine is not None and listening.done() and not listening.cancelled():
+            # It was ours and is dealt with: a time-out further up must not take it for its own.
             mine.uncancel()
             return None
         raise

@@ -187,6 +187,7 @@ def bounded(receive: Receive, announced: str, *, has_key: bool) -> Receive:
         BodyTooLarge: now, or when too much was read.
     """
     size = 0
+    # Without a length, or with nonsense for one, what is read is counted all the same.
     check_size(int(announced) if announced.isdecimal() else 0, has_key=has_key)
 
     async def counted() -> MutableMapping[str, Any]:

@@ -71,6 +71,7 @@ def _import(lines: Iterator[Any], *, owner: User, trust: str, at: datetime) -> I
     if Project.objects.filter(pk=project_id).exists() or heads.path_of(project_id).exists():
         raise InvalidRequest("The project is here already, or its file of heads is.")
     known = settings.AUDIT_KEYS
+    # For this import's own verification; they stay only once it held.
     settings.AUDIT_KEYS = [*known, *header["trusted"]]
     try:
         counts = _insert(lines, project_id)

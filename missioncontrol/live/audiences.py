@@ -64,6 +64,8 @@ class Audience:
                     logger.exception("a socket could not be told")
                     self.sockets.pop(hear, None)
                 await asyncio.sleep(0)  # agents come between
+            # Ten times what telling them takes, however many listen: the rest of the time is the
+            # agents'.
             pause_s = max(TELL_EVERY_S, TELL_EVERY_S_EACH * len(self.sockets))
             await self.pause(self._at_once, pause_s)
 

@@ -56,6 +56,7 @@ class LiveConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]  # channels ha
         finally:
             if self._guarding is not None:
                 self._guarding.cancel()
+            # It may end before it ever joined.
             if hasattr(self, "mine"):
                 try:
                     await audiences.leave(self.group, self._hear)

@@ -67,6 +67,7 @@ def _by_session(cookie: str, name: str) -> User | None:
     if morsel is None:
         return None
     session = import_module(settings.SESSION_ENGINE).SessionStore(morsel.value)
+    # As `django.contrib.auth.get_user` looks, which needs a request.
     if session.get(BACKEND_SESSION_KEY) not in settings.AUTHENTICATION_BACKENDS:
         return None
     user = User.objects.filter(pk=session.get(SESSION_KEY), is_active=True).first()

@@ -148,7 +148,13 @@ def _read_chat(name: str, kind: Kind, given: str) -> str:
     scheme, _, rest = url.partition("://")
     if scheme.lower() not in kind.schemes or not rest:
         raise _wrong(kind.expected)
-    _check_parameters(kind, url)
+    for parameter, _ in parse_qsl(urlsplit(url).query, keep_blank_values=True):
+        if parameter not in kind.parameters:
+            taken = ", ".join(sorted(kind.parameters)) or "none"
+            raise InvalidRequest(
+                f"address: {parameter[:30]!r} is not taken here; these parameters are: {taken}.",
+                field="address",
+            )
     service = service_of(name, url)
     if service is None or not _reaches_somebody(name, service):
         raise _wrong(kind.expected)
@@ -174,16 +180,6 @@ def _unpasted(kind: Kind, given: str) -> str:
     return given
 
 
-def _check_parameters(kind: Kind, url: str) -> None:
-    for name, _ in parse_qsl(urlsplit(url).query, keep_blank_values=True):
-        if name not in kind.parameters:
-            taken = ", ".join(sorted(kind.parameters)) or "none"
-            raise InvalidRequest(
-                f"address: {name[:30]!r} is not taken here; these parameters are: {taken}.",
-                field="address",
-            )
-
-
 def _reaches_somebody(name: str, service: Any) -> bool:
     if name in {"telegram", "email"}:
         return bool(service.targets)
@@ -204,6 +200,7 @@ def _wrong(expected: str) -> InvalidRequest:
 
 
 def _asset() -> Any:
+    # No file on disk, no picture of theirs, and no redirect: it could lead inside.
     from apprise import AppriseAsset
 
     return AppriseAsset(

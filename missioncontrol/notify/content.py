@@ -140,6 +140,7 @@ def _asked(asks: AskedCall | None) -> dict[str, Any]:
     if asks is None:
         return {}
     line = bounded(asks.text, LONGEST_CALL)
+    # A detail that does not stand in the line could be what makes the call harmful.
     said_all = not asks.cut and asks.details.keys() <= SAYS_NOTHING_MORE
     return {
         "asks": line,

@@ -135,6 +135,7 @@ def _check(endpoint: str, p256dh: str, auth: str, vapid_key: str) -> None:
     except outbound.Unsendable as refused:
         raise InvalidRequest(f"endpoint: {refused}.", field="endpoint") from None
     try:
+        # Read now: a key that cannot be would fail at each push, unseen by whoever sent it.
         ec.EllipticCurvePublicKey.from_encoded_point(ec.SECP256R1(), raw(p256dh))
         is_long_enough = len(raw(auth)) == AUTH_BYTES
     except ValueError:

@@ -124,7 +124,12 @@ def _stands_down(delivery: Delivery, *, at: datetime) -> bool:
     if why := _no_longer(delivery):
         mine.update(status="skipped", due_at=None, leased_until=None, last_error=why)
         return True
-    due_at = at + BEHIND if _would_overtake(delivery, at=at) else services.due_for(delivery, at=at)
+    due_at = services.due_for(delivery, at=at)
+    if delivery.what == "sign_out":
+        # A push on its way to the device that is signed out would arrive after this, and stay
+        # on its lock screen.
+        others = Delivery.objects.filter(device=delivery.device_id, leased_until__gt=at)
+        due_at = at + BEHIND if others.exclude(pk=delivery.pk).exists() else due_at
     if due_at > at:
         mine.update(due_at=due_at, leased_until=None)
     return due_at > at
@@ -154,15 +159,6 @@ def _not_to_hear(delivery: Delivery) -> str | None:
     if delivery.what != "test":  # a test is for whoever belongs there
         mine = mine.filter(role__in=services.ANSWERERS)
     return None if mine.exists() else "its person no longer answers in the project"
-
-
-def _would_overtake(delivery: Delivery, *, at: datetime) -> bool:
-    """Tell whether a push to a device that was signed out is still on its way there.
-
-    What arrived after the sign-out would stay on its lock screen.
-    """
-    others = Delivery.objects.filter(device=delivery.device_id, leased_until__gt=at)
-    return delivery.what == "sign_out" and others.exclude(pk=delivery.pk).exists()
 
 
 class _Record:

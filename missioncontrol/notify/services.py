@@ -58,8 +58,13 @@ def refresh(row: DecisionRow, run: Run, *, at: datetime) -> None:
         tries=0,
         due_at__lte=row.opened_at + VERDICT_WAIT,
     ).select_related("project", "device", "channel")
-    due = [_hasten(delivery, at=at) for delivery in kept_back]
-    enqueue_on_commit([delivery for delivery in due if delivery.due_at == at])
+    due: list[Delivery] = []
+    for delivery in kept_back:
+        delivery.due_at = due_for(delivery, at=at)
+        Delivery.objects.filter(pk=delivery.pk, status="waiting").update(due_at=delivery.due_at)
+        if delivery.due_at == at:
+            due.append(delivery)
+    enqueue_on_commit(due)
 
 
 def withdraw(decision: UUID, *, outcome: str, by: str, at: datetime) -> None:
@@ -101,6 +106,7 @@ def take_away(shown: Iterable[Delivery], *, at: datetime) -> None:
         )
         for one in shown
     ]
+    # Two answers at once: a constraint keeps the second withdrawal out.
     Delivery.objects.bulk_create(rows, ignore_conflicts=True)
     enqueue_on_commit(rows)
 
@@ -116,6 +122,7 @@ def warn(run: Run, *, kind: str, summary: str, at: datetime) -> None:
             t, summary, name=run.name, kind=kind, path=path, cost=_cost(run, t), is_over=is_over
         )
     )
+    # The hour is part of the subject, and a subject is told once.
     hour = at.astimezone(UTC).strftime("%Y-%m-%dT%H")
     tell(run.project_id, "warning", subject=f"{run.id}:{kind}:{hour}", told=told, at=at, run=run)
 
@@ -292,12 +299,6 @@ def _keep(made: list[Delivery]) -> list[Delivery]:
     Delivery.objects.bulk_create(made)
     enqueue_on_commit([delivery for delivery in made if delivery.due_at == delivery.created_at])
     return made
-
-
-def _hasten(delivery: Delivery, *, at: datetime) -> Delivery:
-    delivery.due_at = due_for(delivery, at=at)
-    Delivery.objects.filter(pk=delivery.pk, status="waiting").update(due_at=delivery.due_at)
-    return delivery
 
 
 def enqueue_on_commit(due: list[Delivery]) -> None:

@@ -31,8 +31,15 @@ def start_demo(owner: User, *, at: datetime) -> None:
         Forbidden: somebody else's demo runs.
     """
     _check_whose(owner)
+    keys: dict[str, str] = {}
     with transaction.atomic():
-        keys = {name: _fresh_key(_project(owner, name, at), at) for name in MODES}
+        for name in MODES:
+            project = _project(owner, name, at)
+            _revoke_keys(project, at)
+            made = services.mint_agent_key(
+                project=project, name=KEY_NAME, at=at, reach=Reach.PROJECT
+            )
+            keys[name] = made.secret
     asked = extras.DemoAsked(owner=owner.get_username(), keys=keys)
     extras.ask_for_demo(settings.DATA_DIR, asked)
 
@@ -76,12 +83,6 @@ def _project(owner: User, name: str, at: datetime) -> Project:
         return rules.make_project(name=f"demo-{name}", owner=owner, at=at, mode=MODES[name])
     rules.change_project(project.id, {"archived": False}, by=people.name_of(owner), at=at)
     return project
-
-
-def _fresh_key(project: Project, at: datetime) -> str:
-    _revoke_keys(project, at)
-    made = services.mint_agent_key(project=project, name=KEY_NAME, at=at, reach=Reach.PROJECT)
-    return made.secret
 
 
 def _revoke_keys(project: Project, at: datetime) -> None:

@@ -260,8 +260,10 @@ def _points(
     length = max(part.period.minutes for part in parts)
     reached = max(_minute(part.period, at) for part in parts)
     whole = sum(now.values(), NOTHING)
+    # Rounded up: a week of 167 hours is no whole number of two hours.
     for place in range(-(-length // step) + 1):
         minute = min(place * step, length)
+        # Now lies in this piece: the line ends there, not where the piece does.
         if 0 <= reached - (minute - step) < step and reached < minute:
             yield CostPoint(minute=reached, spent_usd=whole, before_usd=earlier)
         spent = sum((now[one] for one in range(place)), NOTHING) if minute <= reached else None

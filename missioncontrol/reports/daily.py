@@ -32,7 +32,7 @@ from missioncontrol.reports.rows import groups, report_of
 from missioncontrol.reports.texts import told_of
 from missioncontrol.runs.models import ModelCall
 from missioncontrol.runs.rows import USAGE_COLUMNS
-from missioncontrol.wire.costs import CostAccount, CostSum
+from missioncontrol.wire.costs import CostAccount
 
 logger = logging.getLogger(__name__)
 
@@ -81,9 +81,12 @@ def make(
     report = drawn(project, day, at=at, version=version, reason=reason)
     try:
         with transaction.atomic():
+            # The constraint on day and version makes one of two beats the first.
             report.save(force_insert=True)
             if _is_news(report, at=at):
-                _tell(report, at=at)
+                subject = f"{report.day.isoformat()} v{report.version}"
+                told = told_of(report_of(report), path=path_of(report.id))
+                notices.tell(report.project_id, "report", subject=subject, told=told, at=at)
     except IntegrityError:
         return None
     return report
@@ -166,23 +169,15 @@ def _is_news(report: CostReport, *, at: datetime) -> bool:
     zone = zone_of(report.time_zone)
     if at - midnight(report.day + timedelta(days=1), zone) > TOLD:
         return False
-    return report.version == 1 or _differs(report, spent)
-
-
-def _differs(report: CostReport, now: CostSum) -> bool:
-    """A correction below a cent that prices nothing new is kept, not sent."""
+    if report.version == 1:
+        return True
     before = CostReport.objects.get(
         project=report.project_id, day=report.day, version=report.version - 1
     )
     was = _account.validate_python(before.account).spent
-    moved = abs(was.total_usd - now.total_usd)
-    return moved >= CENT or was.unpriced_calls != now.unpriced_calls
-
-
-def _tell(report: CostReport, *, at: datetime) -> None:
-    subject = f"{report.day.isoformat()} v{report.version}"
-    told = told_of(report_of(report), path=path_of(report.id))
-    notices.tell(report.project_id, "report", subject=subject, told=told, at=at)
+    # A correction below a cent that prices nothing new is kept, not sent.
+    moved = abs(was.total_usd - spent.total_usd)
+    return moved >= CENT or was.unpriced_calls != spent.unpriced_calls
 
 
 def path_of(report: UUID) -> str:

@@ -97,6 +97,7 @@ def saved(stop: Stop, turns: float) -> Decimal:
     """Return what one stop saved, had its loop gone on for so many turns in all."""
     if stop.usd_per_turn is None:
         return NOTHING
+    # Through a text: a float's own binary places would show in the cents.
     further = Decimal(str(max(0.0, turns - stop.turns)))
     amount = (further * stop.usd_per_turn).quantize(CENT)
     return amount if stop.most is None else min(amount, max(NOTHING, stop.most.quantize(CENT)))

@@ -106,6 +106,9 @@ def html_of(report: Report, t: Texts, *, path: str) -> str:
     tables = [
         (title, [line_of(one, groups, t) for one in groups]) for title, groups in _splits(report, t)
     ]
+    money = t.figures.money
+    known = row.spent.agents_usd or not row.spent.unpriced_calls
+    agents = money(row.spent.agents_usd) if known else t.report.unpriced
     return render_to_string(
         "reports/cost_report.html",
         {
@@ -120,7 +123,10 @@ def html_of(report: Report, t: Texts, *, path: str) -> str:
             "tables": tables,
             "method": method_of(row.saved, t),
             "link": link(path),
-            "sums": t.report.total.format(total=total, parts=_parts(row.spent, t)),
+            "sums": t.report.total.format(
+                total=total,
+                parts=t.report.parts.format(agents=agents, judge=money(row.spent.judge_usd)),
+            ),
         },
     )
 
@@ -240,13 +246,6 @@ def _note_of(one: CostGroup, t: Texts) -> str:
     models = f" ({bounded(', '.join(one.unpriced_models), 80)})" if one.unpriced_models else ""
     calls = t.report.count(one.unpriced_calls, "call")
     return t.report.calls_unpriced.format(calls=calls, models=models)
-
-
-def _parts(spent: CostSum, t: Texts) -> str:
-    money = t.figures.money
-    known = spent.agents_usd or not spent.unpriced_calls
-    agents = money(spent.agents_usd) if known else t.report.unpriced
-    return t.report.parts.format(agents=agents, judge=money(spent.judge_usd))
 
 
 def _splits(report: Report, t: Texts) -> list[tuple[str, tuple[CostGroup, ...]]]:

@@ -10,13 +10,11 @@ import asyncio
 import json
 from functools import partial
 from typing import Any
-from uuid import UUID
 
 from missioncontrol.api.endpoint import Request, Response, read_json_object, wait_seconds
 from missioncontrol.api.web_process import dispatcher
 from missioncontrol.clock import now
 from missioncontrol.decisions import presence, sessions
-from missioncontrol.decisions.directives import ControlState
 from missioncontrol.errors import NotFound
 from missioncontrol.runs.lifecycle import Status
 from missioncontrol.runs.models import Run
@@ -43,7 +41,9 @@ async def stand_by(run: Run, request: Request) -> Response:
         return _respond(over=not is_live)
     until = asyncio.get_running_loop().time() + wait_seconds(str(asked.get("wait", 0)))
     while True:
-        control = await _control_state(run.id)
+        control = await dispatcher.control_state(run.id)
+        if control is None:
+            raise NotFound("The run")
         left_s = until - asyncio.get_running_loop().time()
         if control.status == Status.STOPPING:
             return _respond(stop=control.reason)
@@ -56,13 +56,6 @@ async def stand_by(run: Run, request: Request) -> Response:
         if left_s <= 0:
             return _respond()
         await dispatcher.rested(run.id, after=control.version, timeout_s=left_s)
-
-
-async def _control_state(run_id: UUID) -> ControlState:
-    control = await dispatcher.control_state(run_id)
-    if control is None:
-        raise NotFound("The run")
-    return control
 
 
 def _respond(*, over: bool = False, stop: str | None = None, text: str | None = None) -> Response:

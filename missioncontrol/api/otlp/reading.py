@@ -84,6 +84,7 @@ def understood(
         session = sessions.of(project, record, told) or _otherwise(record, told, read)
         if not session:
             continue  # an event of no session, such as a program's start
+        # It is half of the run's key, whose column has an end.
         if len(session) > LONGEST_SESSION:
             batch.refuse(record.place, f"a session's id has at most {LONGEST_SESSION} characters")
             continue
@@ -147,6 +148,7 @@ def _agents(read: Iterable[tuple[Record, Told]]) -> dict[str, str]:
     named: dict[str, str] = {}
     for span in spans:
         path, at = {span: None}, span
+        # Up to the first span that names somebody; what lies on the way is theirs too.
         while at in spans and at not in named and not spans[at][1]:
             at = spans[at][0]
             if at in path:  # a circle

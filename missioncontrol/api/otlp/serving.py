@@ -109,6 +109,7 @@ async def _store(batch: Batch, request: Request) -> None:
     found, arrivals = await _aside(lambda: _visits(batch, key))
     for visit in found:
         await request.note_use(visit.run.id)
+    # All at once: the ingest thread stores together what waits for it.
     await asyncio.gather(*(writer.put(arrival) for arrival in arrivals))
     await _aside(lambda: storing.settle(found, at=now(), own=key.redaction))
     for visit in (one for one in found if one.turns):

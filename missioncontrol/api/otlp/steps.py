@@ -117,6 +117,7 @@ def _answers(fresh: Sequence[Said]) -> Iterator[Answered]:
 
 def _prompts(step: ModelStep, fresh: Sequence[Said]) -> Iterator[Turn]:
     """Tell what people said; the same words again are another turn only if they are."""
+    # The whole conversation comes with each call: how often a text stands in it tells a repeat.
     said = Counter(message.text for message in step.given if message.role == "user")
     for message in fresh:
         if message.role == "user" and message.text:

@@ -318,10 +318,13 @@ def _pairing_row(link: LoginLink, this: Browser | None) -> PairingRow:
 def _reach(request: Request) -> Reach:
     door = _door() if auth.owned_projects(request) else None
     url = address_for_phones(request)  # read later: whoever hears that it is open hears where
+    is_secure = url.startswith("https://")
+    # A proxy in front of us shows a certificate of its own.
+    is_own = is_secure and url != settings.PUBLIC_URL.rstrip("/")
     return Reach(
         url=url,
-        is_secure=url.startswith("https://"),
-        certificate=certificates.fingerprint(settings.DATA_DIR) if _is_own(url) else None,
+        is_secure=is_secure,
+        certificate=certificates.fingerprint(settings.DATA_DIR) if is_own else None,
         push_key=_push_key(),
         door=door,
         door_port=settings.HTTPS_PORT,
@@ -356,8 +359,3 @@ def address_for_phones(request: Request) -> str:
     here = request.build_absolute_uri("/").rstrip("/")
     name = urlsplit(here).hostname or ""
     return "" if name in LOOPBACK or name.endswith(".localhost") else here
-
-
-def _is_own(url: str) -> bool:
-    """Our own certificate serves this address, not a proxy's in front of us."""
-    return url.startswith("https://") and url != settings.PUBLIC_URL.rstrip("/")

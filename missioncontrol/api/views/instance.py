@@ -93,12 +93,15 @@ class InstanceBudget(APIView):
 
 
 def _parts() -> tuple[PartRow, ...]:
+    # Without the user and the password: people read this.
+    told = connection.settings_dict
+    place = f"{told['HOST'] or 'localhost'}:{told['PORT'] or 5432}/{told['NAME']}"
     return (
         PartRow(
             name="database",
             ok=operator.passes(operator.database),
             what=_database_version(),
-            place=_database_place(),
+            place=str(told["NAME"]) if connection.vendor == "sqlite" else place,
         ),
         PartRow(
             name="broker",
@@ -121,13 +124,6 @@ def _database_version() -> str:
     with connection.cursor() as cursor:
         cursor.execute("SHOW server_version")
         return f"PostgreSQL {cursor.fetchone()[0]}"
-
-
-def _database_place() -> str:
-    told = connection.settings_dict
-    if connection.vendor == "sqlite":
-        return str(told["NAME"])
-    return f"{told['HOST'] or 'localhost'}:{told['PORT'] or 5432}/{told['NAME']}"
 
 
 def _database_bytes() -> int | None:

@@ -119,6 +119,7 @@ def _may_enter_on_get(request: HttpRequest, secret: str) -> bool:
 
 def is_from_this_machine(request: HttpRequest) -> bool:
     """Say whether the peer is loopback itself, not a proxy speaking for someone."""
+    # A proxy on this machine connects from loopback too, for whoever is behind it.
     if any(header in request.META for header in FORWARDED):
         return False
     return is_loopback(request.META.get("REMOTE_ADDR", ""))
@@ -130,6 +131,7 @@ def is_loopback(address: str) -> bool:
         known = ipaddress.ip_address(address)
     except ValueError:
         return False
+    # A socket of both families tells of 127.0.0.1 as ::ffff:127.0.0.1.
     mapped = getattr(known, "ipv4_mapped", None)
     return bool((mapped or known).is_loopback)
 

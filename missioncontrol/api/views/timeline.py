@@ -77,6 +77,7 @@ class Found(APIView):
     def get(self, request: Request, run_id: UUID) -> HttpResponse:
         """Number the turns that match a filter; a search goes back from the newest."""
         run = _run(request, run_id)
+        # Nothing stored holds a NUL, and PostgreSQL refuses to be asked for one.
         given = {name: request.query_params.get(name, "").replace("\0", "") for name in FILTERS}
         if len(given["q"]) > timeline.LONGEST_NEEDLE:
             longest = timeline.LONGEST_NEEDLE

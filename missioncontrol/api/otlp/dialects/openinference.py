@@ -89,7 +89,11 @@ def _messages(record: Record, prefix: str) -> tuple[Said, ...]:
 
 def _message(row: dict[str, Any]) -> Said:
     role = str(row.get("message.role") or "assistant").lower()
-    text, call_id = _text(row), row.get("message.tool_call_id")
+    text, call_id = row.get("message.content"), row.get("message.tool_call_id")
+    if not isinstance(text, str):
+        blocks = numbered(row, "message.contents.")
+        texts = (block.get("message_content.text") for block in blocks)
+        text = "\n".join(one for one in texts if isinstance(one, str) and one)
     if role == "tool" and isinstance(call_id, str):
         return Said(role=role, answers=(Answered(id=call_id, text=text),))
     calls = tuple(
@@ -101,12 +105,3 @@ def _message(row: dict[str, Any]) -> Said:
         for call in numbered(row, "message.tool_calls.")
     )
     return Said(role=role, text=text, calls=calls)
-
-
-def _text(row: dict[str, Any]) -> str:
-    told = row.get("message.content")
-    if isinstance(told, str):
-        return told
-    blocks = numbered(row, "message.contents.")
-    texts = (block.get("message_content.text") for block in blocks)
-    return "\n".join(text for text in texts if isinstance(text, str) and text)
