@@ -7,7 +7,7 @@ once: a repeat carries the same delivery id.
 from __future__ import annotations
 
 import time
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import datetime, timedelta
 from typing import Any
@@ -17,10 +17,10 @@ from django.db import transaction
 from django.db.models import Q
 
 from missioncontrol.accounts import ways
-from missioncontrol.notify import retries, services
+from missioncontrol.notify import chat, retries, services, web_push, webhook
+from missioncontrol.notify.addresses import CHATS
 from missioncontrol.notify.models import Delivery, Device
 from missioncontrol.notify.outcome import Outcome
-from missioncontrol.notify.senders import SENDERS
 from missioncontrol.runs import journal
 from missioncontrol.sealing import Unreadable
 from missioncontrol.wire.events import NoticeFailed, NoticeSent
@@ -29,6 +29,19 @@ MOST_AT_ONCE = 64
 BEHIND = timedelta(seconds=2)
 """How much later a sign-out is looked at again that waits for another push."""
 JOURNALLED = frozenset({"decision", "warning", "budget", "report", "test"})
+
+
+Sender = Callable[[Delivery, datetime], Outcome]
+"""Sends one delivery (its notice, device, channel and project are loaded), outside every
+lock, within `retries.LEASE`; says what came of it. It may be called twice for one delivery:
+after a death nobody knows whether it was sent."""
+
+SENDERS: Mapping[str, Sender] = {
+    "push": web_push.send,
+    "webhook": webhook.send,
+    **dict.fromkeys(CHATS, chat.send),
+}
+"""By the kind of a delivery's target."""
 
 
 def claim(*, at: datetime, of: Collection[UUID] | None = None) -> list[UUID]:

@@ -27,18 +27,16 @@ def reseal() -> Resealed:
             for row in Device.objects.select_for_update().order_by("pk")
         ),
     ]
-    done = [_reseal(row, columns) for row, columns in sealed]
-    return Resealed(rows=sum(done), unreadable=len(done) - sum(done))
-
-
-def _reseal(row: Model, columns: tuple[str, ...]) -> bool:
-    try:
-        plain = {name: unseal(getattr(row, name)) for name in columns}
-    except Unreadable:  # its owner is asked for it again, as before
-        return False
-    for name, text in plain.items():
-        setattr(row, name, seal(text))
-    if isinstance(row, Device):
-        row.endpoint_digest = fingerprint(plain["endpoint"])
-    row.save()
-    return True
+    unreadable = 0
+    for row, columns in sealed:
+        try:
+            plain = {name: unseal(getattr(row, name)) for name in columns}
+        except Unreadable:  # its owner is asked for it again, as before
+            unreadable += 1
+            continue
+        for name, text in plain.items():
+            setattr(row, name, seal(text))
+        if isinstance(row, Device):
+            row.endpoint_digest = fingerprint(plain["endpoint"])
+        row.save()
+    return Resealed(rows=len(sealed) - unreadable, unreadable=unreadable)

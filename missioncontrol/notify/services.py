@@ -6,6 +6,7 @@ one: rows only, queued for a worker once they are committed.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -16,8 +17,9 @@ from django.db.models import Q
 
 from missioncontrol.accounts import ways
 from missioncontrol.accounts.models import Project, Role
+from missioncontrol.celery import app
 from missioncontrol.ids import new_id
-from missioncontrol.notify import content, delivery_queue, quiet, wording
+from missioncontrol.notify import content, quiet, wording
 from missioncontrol.notify.models import Channel, Delivery, Device, Notice
 from missioncontrol.notify.texts import Texts
 from missioncontrol.runs import rows
@@ -25,6 +27,10 @@ from missioncontrol.runs.lifecycle import ENDED
 from missioncontrol.runs.models import Run
 from missioncontrol.wire.decisions import DecisionRow
 
+logger = logging.getLogger(__name__)
+
+DELIVER = "missioncontrol.notify.tasks.deliver"
+"""By its name: the task's module imports us."""
 VERDICT_WAIT = timedelta(seconds=10)
 """How long a card is kept back for the judge, who may dismiss it or bring a fix."""
 ANSWERERS = (Role.OWNER, Role.OPERATOR)
@@ -305,4 +311,11 @@ def enqueue_on_commit(due: list[Delivery]) -> None:
     """Have these delivered once the transaction is committed."""
     ids = [str(delivery.id) for delivery in due]
     if ids:
-        transaction.on_commit(lambda: delivery_queue.enqueue(ids))
+        transaction.on_commit(lambda: _enqueue(ids))
+
+
+def _enqueue(ids: list[str]) -> None:
+    try:
+        app.send_task(DELIVER, args=(ids,), retry=False, ignore_result=True)
+    except Exception as fault:  # noqa: BLE001 - the broker is away: it is swept up
+        logger.warning("queueing deliveries failed: %s", fault)

@@ -22,37 +22,31 @@ def send_to(devices: Iterable[Device], *, at: datetime) -> None:
 
     Called in the transaction that forgets their browsers, before it does.
     """
-    services.enqueue_on_commit([told for device in devices if (told := _send_to(device, at=at))])
-
-
-def _send_to(device: Device, *, at: datetime) -> Delivery | None:
-    told = device.deliveries.filter(Q(status="sent") | Q(leased_until__gt=at)).order_by("-id")
-    project = told.values_list("project_id", flat=True).first()
-    if project is None:  # it was told nothing, and is being told nothing: it shows none of ours
-        device.delete()
-        return None
-    device.browser, device.left_at = None, at
-    device.save(update_fields=["browser", "left_at"])
-    notice = Notice.objects.create(
-        id=new_id(),
-        project_id=project,
-        what="sign_out",
-        subject=str(device.id),
-        content=content.kept(
-            content.in_every_language(
-                lambda t: content.Told(title=t.signed_out_title, body=t.signed_out_body)
-            )
-        ),
-        at=at,
+    said = content.in_every_language(
+        lambda t: content.Told(title=t.signed_out_title, body=t.signed_out_body)
     )
-    return Delivery.objects.create(
-        id=new_id(),
-        notice=notice,
-        project_id=project,
-        what="sign_out",
-        kind="push",
-        target=device.name,
-        device=device,
-        created_at=at,
-        due_at=at,
-    )
+    made: list[Delivery] = []
+    for device in devices:
+        told = device.deliveries.filter(Q(status="sent") | Q(leased_until__gt=at)).order_by("-id")
+        project = told.values_list("project_id", flat=True).first()
+        if project is None:  # it was told nothing, nor is being told now: it shows none of ours
+            device.delete()
+            continue
+        device.browser, device.left_at = None, at
+        device.save(update_fields=["browser", "left_at"])
+        about = {"project_id": project, "what": "sign_out"}
+        notice = Notice.objects.create(
+            **about, id=new_id(), subject=str(device.id), content=content.kept(said), at=at
+        )
+        delivery = Delivery.objects.create(
+            **about,
+            id=new_id(),
+            notice=notice,
+            kind="push",
+            target=device.name,
+            device=device,
+            created_at=at,
+            due_at=at,
+        )
+        made.append(delivery)
+    services.enqueue_on_commit(made)

@@ -135,6 +135,8 @@ def gather(project: Project, asked: Asked, *, at: datetime) -> Part:
     calls = calls_of(project, asked)
     key = F(COLUMNS[asked.group_by])
     groups = grouped(between(calls, period.since, period.until), key)
+    earlier = between(calls, before.since, by_then).annotate(key=key).values("key")
+    earlier = earlier.annotate(cost=Sum("cost_usd")).order_by()
     days = trend_days(period, at=at)
     trend = Period(first=days[0], last=period.last, zone=period.zone)
     since = min(trend.since, period.since)
@@ -144,7 +146,7 @@ def gather(project: Project, asked: Asked, *, at: datetime) -> Part:
         before=before,
         by_then=by_then,
         groups=groups,
-        earlier=_totals(between(calls, before.since, by_then), key),
+        earlier={str(one["key"]): dollars(one["cost"]) for one in cast(Any, earlier)},
         models=_unpriced_models(between(calls, period.since, period.until), key),
         loops=chosen(loops.loops(project.id, since=since, until=period.until), asked),
         stops=chosen(loops.stopped(project.id, since=period.since, until=period.until), asked),
@@ -199,11 +201,6 @@ def grouped(calls: QuerySet[ModelCall], key: F) -> dict[str, dict[str, Any]]:
         str(one["key"]): {**cast(Any, one), "runs": runs[str(one["key"])]}
         for one in sums.order_by()
     }
-
-
-def _totals(calls: QuerySet[ModelCall], key: F) -> dict[str, Decimal]:
-    sums = calls.annotate(key=key).values("key").annotate(cost=Sum("cost_usd")).order_by()
-    return {str(one["key"]): dollars(one["cost"]) for one in sums}
 
 
 def _unpriced_models(calls: QuerySet[ModelCall], key: F) -> dict[str, set[str]]:

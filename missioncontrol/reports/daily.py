@@ -12,7 +12,7 @@ import logging
 from collections.abc import Iterable
 from datetime import date, datetime, timedelta
 from decimal import Decimal
-from typing import Any
+from typing import Any, cast
 from uuid import UUID
 
 from django.db import IntegrityError, transaction
@@ -149,13 +149,13 @@ def _counted(project: Project, days: Iterable[date]) -> dict[date, str]:
         )
         .order_by()
     )
-    return {one["day"]: _text_of(one) for one in sums}
-
-
-def _text_of(one: Any) -> str:
-    cost = (one["cost"] or Decimal(0)).quantize(Decimal("0.000001"))
-    tokens = sum(one[f"sum_{name}"] or 0 for name in USAGE_COLUMNS)
-    return f"{one['n']} {one['last']} {cost} {one['unpriced']} {tokens}"
+    counted: dict[date, str] = {}
+    for one in cast(Any, sums):
+        # SQLite adds up as floats: a sum is the same again only once rounded.
+        cost = (one["cost"] or Decimal(0)).quantize(Decimal("0.000001"))
+        tokens = sum(one[f"sum_{name}"] or 0 for name in USAGE_COLUMNS)
+        counted[one["day"]] = f"{one['n']} {one['last']} {cost} {one['unpriced']} {tokens}"
+    return counted
 
 
 # --- telling --------------------------------------------------------------------

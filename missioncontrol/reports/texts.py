@@ -170,11 +170,11 @@ def _budget_facts(report: Report, t: Texts) -> list[tuple[str, str]]:
 
 def line_of(one: CostGroup, groups: Iterable[CostGroup], t: Texts) -> Line:
     """Return one group as a line of the table."""
-    total = one.cost_usd + one.judge_cost_usd
+    total, known = one.cost_usd + one.judge_cost_usd, total_of(one)
     most = max((other.cost_usd + other.judge_cost_usd for other in groups), default=Decimal(0))
     return Line(
         name=bounded(one.name, 60) or t.report.no_name,
-        cost=_cost_of(one, t),
+        cost=t.report.unpriced if known is None else t.figures.money(known),
         change=change_words(total, one.before_usd, t) or "—",
         is_steep=one.before_usd >= SMALL and total / one.before_usd - 1 > STEEP,
         share=int(100 * total / most) if most else 0,
@@ -233,11 +233,6 @@ def _saved_words(saved: Saving, t: Texts) -> str:
     if saved.likely_usd is None:
         return t.report.no_estimate if saved.samples < saved.enough else t.report.unpriced
     return t.report.saved.format(usd=t.figures.money(saved.likely_usd))
-
-
-def _cost_of(one: CostGroup, t: Texts) -> str:
-    total = total_of(one)
-    return t.report.unpriced if total is None else t.figures.money(total)
 
 
 def _note_of(one: CostGroup, t: Texts) -> str:

@@ -57,18 +57,14 @@ def _count(event: HookEvent, run: Run) -> None:
         for told in event.calls
         if told.call_id not in known
     ]
-    new = _own(run, new)
+    # What another session paid is left out: a fork's transcript begins with a copy.
+    copied = {call.call_id for call in new if call.made_at and call.made_at < run.started_at}
+    if copied and run.relation != FORKED:
+        copied = telemetry.counted_elsewhere(run, copied)
+    new = [call for call in new if call.call_id not in copied]
     if new:
         telemetry.count_calls({run.id: new}, at=now())
         telemetry.place_calls([run.id], at=now())
-
-
-def _own(run: Run, calls: list[Call]) -> list[Call]:
-    """Leave out what another session paid: a fork's transcript begins with a copy."""
-    copied = {call.call_id for call in calls if call.made_at and call.made_at < run.started_at}
-    if copied and run.relation != FORKED:
-        copied = telemetry.counted_elsewhere(run, copied)
-    return [call for call in calls if call.call_id not in copied]
 
 
 async def _complete(

@@ -59,9 +59,10 @@ async def metrics(request: Request) -> Response:
 async def _take(request: Request, signal: Signal) -> Response:
     kind = media_type(_last(request, b"content-type"))
     encoding = _last(request, b"content-encoding")
+    read = from_protobuf.read if kind == PROTOBUF else from_json.read
     batch = await beside(
-        lambda: _read(request.body, kind, encoding, signal),
-        size=len(request.body) if not encoding else LARGE,
+        lambda: read(unpacked(request.body, encoding), signal),
+        size=len(request.body) if not encoding else LARGE,  # what it unpacks to nobody knows yet
     )
     try:
         await _store(batch, request)
@@ -94,11 +95,6 @@ async def _aside(deed: Callable[[], T]) -> T:
 def _last(request: Request, name: bytes) -> str:
     values = request.headers(name)
     return values[-1] if values else ""
-
-
-def _read(body: bytes, kind: str, encoding: str, signal: Signal) -> Batch:
-    whole = unpacked(body, encoding)
-    return from_protobuf.read(whole, signal) if kind == PROTOBUF else from_json.read(whole, signal)
 
 
 async def _store(batch: Batch, request: Request) -> None:

@@ -206,7 +206,10 @@ def page(
     `calls`: its script may call us.
     """
     nonce = secrets.token_urlsafe(16)
-    said = {"nonce": nonce, "manage": _manage_command(), "referrer": "no-referrer", **told}
+    # A checkout's commands are typed otherwise than an installed wheel's.
+    is_checkout = (settings.BASE_DIR / "manage.py").is_file()
+    manage = "uv run --no-dev manage.py" if is_checkout else "missioncontrol"
+    said = {"nonce": nonce, "manage": manage, "referrer": "no-referrer", **told}
     response = render(request, template, said, status=status)
     response["Content-Security-Policy"] = (
         f"default-src 'none'; style-src 'nonce-{nonce}'; script-src 'nonce-{nonce}'; "
@@ -214,9 +217,3 @@ def page(
         "frame-ancestors 'none'; base-uri 'none'"
     )
     return response
-
-
-def _manage_command() -> str:
-    """Return how this installation's commands are typed: a checkout or a wheel."""
-    is_checkout = (settings.BASE_DIR / "manage.py").is_file()
-    return "uv run --no-dev manage.py" if is_checkout else "missioncontrol"
