@@ -128,6 +128,7 @@ class DjangoApplication(ASGIHandler):
         return response
 
     def _respond(self, request: Any) -> Any:
+        # As Django's handlers do; `request_finished` comes with the answer's `close`.
         request_started.send(sender=self.__class__, scope=request.scope)
         try:
             response = self.get_response(request)

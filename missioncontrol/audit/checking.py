@@ -97,6 +97,7 @@ class Walk:
             run.refresh_from_db()
             length, faults = _run_faults(run, chain)
         else:
+            # It moves on and on: under its lock nobody writes while it is read.
             with journal.writing([run.id], at=run.started_at) as tx:
                 length, faults = _run_faults(tx.run(run.id), chain)
         self.rows += length

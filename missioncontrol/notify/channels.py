@@ -68,6 +68,7 @@ def change_channel(channel: Channel, changes: dict[str, Any], *, by: str, at: da
     _apply(channel, changes)
     with transaction.atomic():
         channel.save(update_fields=["address", "name", *RULES])
+        # The chain tells that it is another one, never which.
         after = _told(channel) | ({"address": "another one"} if address is not None else {})
         if after != before:
             _record(channel, before=before, after=after, by=by, at=at)

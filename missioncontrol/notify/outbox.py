@@ -78,6 +78,7 @@ def settle(delivery: Delivery, outcome: Outcome, *, at: datetime) -> None:
     """Write down what came of a try: sent, to be tried again, or failed."""
     again = outcome.failure and not outcome.is_final and delivery.tries < retries.MOST_TRIES
     with _transaction_for(delivery, at=at) as record:
+        # A card may have been answered on the way: this was sent all the same.
         mine = Delivery.objects.filter(
             pk=delivery.pk, tries=delivery.tries, status__in=["waiting", "withdrawn"]
         )
@@ -114,6 +115,7 @@ def _free(at: datetime) -> Q:
 
 
 def _count_try(delivery: Delivery) -> bool:
+    # Whose lease went to another meanwhile does not try beside it.
     mine = Delivery.objects.filter(
         pk=delivery.pk, status="waiting", tries=delivery.tries, leased_until=delivery.leased_until
     )

@@ -100,6 +100,7 @@ def rotate_agent_key(
     if not live_keys(at=at).filter(pk=old.pk).exists():
         raise InvalidRequest("This key is over; make a new one.")
     _check_room(old.project, at=at)
+    # The keys that follow each other are named by the first of them.
     line = old.line or old.id
     made = services.mint_agent_key(
         project=old.project,

@@ -88,6 +88,7 @@ def by_password(request: HttpRequest) -> HttpResponse:
         return _too_many(request, error, name=name)
     user = people.find(name) if name else None
     if user is None or "\0" in password:
+        # As long as a check takes: whoever measures it learns of no name.
         make_password(password)
         return _page(request, _texts(request).wrong, name=name, status=HTTPStatus.FORBIDDEN)
     if not (user.check_password(password) and user.is_active):
@@ -181,6 +182,7 @@ def to_provider(request: HttpRequest) -> HttpResponse:
 @require_http_methods(["GET"])
 def from_provider(request: HttpRequest) -> HttpResponse:
     """Take what the identity provider says of the browser that was sent there."""
+    # Taken out: an answer of the provider is good for one return.
     kept = request.session.pop(OIDC_KEPT, None)
     if kept is None:
         return HttpResponseRedirect("/login/")
@@ -234,6 +236,7 @@ def _go_on(request: HttpRequest, user: User, way: str) -> HttpResponse:
     if not factors.has_one(user):
         return _enter(request, user, way)
     request.session.cycle_key()
+    # The key is another now: who planted a session here before is not half-way in with it.
     until = clock.now().timestamp() + HALF_WAY_S
     request.session[HALF_WAY] = {"user": user.pk, "way": way, "until": until}
     return HttpResponseRedirect("/login/by/second")
