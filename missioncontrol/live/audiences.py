@@ -55,7 +55,12 @@ class Audience:
     async def _tell(self) -> None:
         while self._events or self._meters:
             self._at_once.clear()
-            texts = self._texts()
+            texts, self._events = self._events, []
+            runs, self._meters = self._meters, {}
+            if len(texts) > 1:
+                texts = ['{"type":"batch","events":[' + ",".join(texts) + "]}"]
+            if runs:
+                texts = [*texts, json.dumps({"type": "meters", "runs": runs})]
             for hear in tuple(self.sockets):
                 try:
                     for text in texts:
@@ -68,14 +73,6 @@ class Audience:
             # agents'.
             pause_s = max(TELL_EVERY_S, TELL_EVERY_S_EACH * len(self.sockets))
             await self.pause(self._at_once, pause_s)
-
-    def _texts(self) -> list[str]:
-        events, self._events = self._events, []
-        runs, self._meters = self._meters, {}
-        texts = events
-        if len(events) > 1:
-            texts = ['{"type":"batch","events":[' + ",".join(events) + "]}"]
-        return [*texts, json.dumps({"type": "meters", "runs": runs})] if runs else texts
 
 
 class Audiences:

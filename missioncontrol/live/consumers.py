@@ -83,7 +83,12 @@ class LiveConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]  # channels ha
         await audiences.join(self.group, self._hear)
         await subscriber.add(self.mine, self._hear_of_access, self._lose)
         self._missed = False  # what went by before is in the snapshot
-        await self.send(await readings.read(self.shown(place), self._reading(place, projects)))
+
+        def text() -> str:
+            return _snapshots.dump_json(self.read(place, projects)).decode()
+
+        reading: Callable[[], Awaitable[str]] = database_sync_to_async(text)
+        await self.send(await readings.read(self.shown(place), reading))
         while self._early:  # more may come while one is sent
             await self.send(self._early.pop(0))
         self._early = None
@@ -99,13 +104,6 @@ class LiveConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]  # channels ha
     def shown(self, place: UUID) -> tuple[str, UUID]:
         """Name what is read: who may listen to it reads the same."""
         return type(self).__name__, place
-
-    def _reading(self, place: UUID, projects: list[UUID]) -> Callable[[], Awaitable[str]]:
-        def text() -> str:
-            return _snapshots.dump_json(self.read(place, projects)).decode()
-
-        reading: Callable[[], Awaitable[str]] = database_sync_to_async(text)
-        return reading
 
     async def _stay_allowed(self) -> None:
         """Close once the session, the token or the membership is gone, or messages were lost."""
