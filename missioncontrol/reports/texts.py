@@ -172,6 +172,11 @@ def line_of(one: CostGroup, groups: Iterable[CostGroup], t: Texts) -> Line:
     """Return one group as a line of the table."""
     total, known = one.cost_usd + one.judge_cost_usd, total_of(one)
     most = max((other.cost_usd + other.judge_cost_usd for other in groups), default=Decimal(0))
+    note = ""
+    if one.unpriced_calls:
+        models = f" ({bounded(', '.join(one.unpriced_models), 80)})" if one.unpriced_models else ""
+        calls = t.report.count(one.unpriced_calls, "call")
+        note = t.report.calls_unpriced.format(calls=calls, models=models)
     return Line(
         name=bounded(one.name, 60) or t.report.no_name,
         cost=t.report.unpriced if known is None else t.figures.money(known),
@@ -183,7 +188,7 @@ def line_of(one: CostGroup, groups: Iterable[CostGroup], t: Texts) -> Line:
         loops=one.loops,
         trend=trend_words(one.trend, t),
         saved=_saved_words(one.saved, t) if one.saved.stops else "—",
-        note=_note_of(one, t),
+        note=note,
     )
 
 
@@ -233,14 +238,6 @@ def _saved_words(saved: Saving, t: Texts) -> str:
     if saved.likely_usd is None:
         return t.report.no_estimate if saved.samples < saved.enough else t.report.unpriced
     return t.report.saved.format(usd=t.figures.money(saved.likely_usd))
-
-
-def _note_of(one: CostGroup, t: Texts) -> str:
-    if not one.unpriced_calls:
-        return ""
-    models = f" ({bounded(', '.join(one.unpriced_models), 80)})" if one.unpriced_models else ""
-    calls = t.report.count(one.unpriced_calls, "call")
-    return t.report.calls_unpriced.format(calls=calls, models=models)
 
 
 def _splits(report: Report, t: Texts) -> list[tuple[str, tuple[CostGroup, ...]]]:

@@ -46,12 +46,7 @@ def model_turns(step: ModelStep) -> tuple[Turn, ...]:
     # The news begins after what the model itself said last.
     spoken = [i for i, message in enumerate(given) if message.role in {"assistant", "model", "ai"}]
     fresh = given[(spoken[-1] + 1 if spoken else 0) :]
-    return (
-        *_results(step, fresh),
-        *_prompts(step, fresh),
-        *_words(step),
-        *_proposals(step),
-    )
+    return *_given(step, fresh), *_said(step)
 
 
 def tool_turn(
@@ -89,7 +84,8 @@ def told_prompt(record: Record, *, client: str, session: str, key: str, text: st
     return Told(client=client, session=session, turns=(turn,), prompt=text)
 
 
-def _results(step: ModelStep, fresh: Sequence[Said]) -> Iterator[Turn]:
+def _given(step: ModelStep, fresh: Sequence[Said]) -> Iterator[Turn]:
+    """Tell what tools and people said; the same words again are another turn only if they are."""
     names = {call.id: call for message in step.given for call in message.calls}
     told = Counter(answer.text for answer in _answers(step.given))
     for answer in _answers(fresh):
@@ -109,14 +105,6 @@ def _results(step: ModelStep, fresh: Sequence[Said]) -> Iterator[Turn]:
             key = f"told:{_digest(answer.text)}:{told[answer.text]}"
             yield Turn(role=Role.TOOL, key=key, content=answer.text, ts=step.at)
 
-
-def _answers(fresh: Sequence[Said]) -> Iterator[Answered]:
-    for message in fresh:
-        yield from message.answers
-
-
-def _prompts(step: ModelStep, fresh: Sequence[Said]) -> Iterator[Turn]:
-    """Tell what people said; the same words again are another turn only if they are."""
     # The whole conversation comes with each call: how often a text stands in it tells a repeat.
     said = Counter(message.text for message in step.given if message.role == "user")
     for message in fresh:
@@ -125,11 +113,17 @@ def _prompts(step: ModelStep, fresh: Sequence[Said]) -> Iterator[Turn]:
             yield Turn(role=Role.USER, key=key, content=message.text, ts=step.at)
 
 
+def _answers(fresh: Sequence[Said]) -> Iterator[Answered]:
+    for message in fresh:
+        yield from message.answers
+
+
 def _digest(text: str) -> str:
     return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()[:32]
 
 
-def _words(step: ModelStep) -> Iterator[Turn]:
+def _said(step: ModelStep) -> Iterator[Turn]:
+    """Tell what the model said, then the calls it proposed."""
     text = "\n".join(message.text for message in step.said if message.text)
     if text:
         yield Turn(
@@ -143,8 +137,6 @@ def _words(step: ModelStep) -> Iterator[Turn]:
             provider=step.provider or None,
         )
 
-
-def _proposals(step: ModelStep) -> Iterator[Turn]:
     for message in step.said:
         for call in message.calls:
             if call.id and call.name:
