@@ -15,16 +15,12 @@ def main() -> None:
     """
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "missioncontrol.settings")
     try:
-        _run(sys.argv)
+        if sys.argv[1:2] == ["up"]:
+            from missioncontrol.up.command import main as up
+
+            sys.exit(up(sys.argv[2:]))
+        from django.core.management import execute_from_command_line
+
+        execute_from_command_line(sys.argv)
     except SettingInvalid as error:
         sys.exit(f"mission control: {error}")
-
-
-def _run(said: list[str]) -> None:
-    if said[1:2] == ["up"]:
-        from missioncontrol.up.command import main as up
-
-        sys.exit(up(said[2:]))
-    from django.core.management import execute_from_command_line
-
-    execute_from_command_line(said)

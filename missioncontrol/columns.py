@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from datetime import UTC, datetime
+from datetime import UTC
 from functools import cache
 from typing import Any, TypeVar
 from uuid import UUID
@@ -87,15 +87,10 @@ def _read_json(text: Any) -> Any:
         return json.loads(text)
 
 
-def _read_time(moment: datetime | None) -> datetime | None:
-    return None if moment is None else moment.replace(tzinfo=UTC)
-
-
-def _read_id(text: str | None) -> UUID | None:
-    return None if text is None else UUID(hex=text)
-
-
-_SQLITE_READERS: dict[str, Convert] = {"DateTimeField": _read_time, "UUIDField": _read_id}
+_SQLITE_READERS: dict[str, Convert] = {
+    "DateTimeField": lambda moment: None if moment is None else moment.replace(tzinfo=UTC),
+    "UUIDField": lambda text: None if text is None else UUID(hex=text),
+}
 _SQLITE_WRITERS: dict[str, Convert] = {
     "DateTimeField": lambda moment: str(moment.astimezone(UTC).replace(tzinfo=None)),
     "UUIDField": lambda one: one.hex,

@@ -63,7 +63,11 @@ class CompiledQuery(Generic[M]):
         return _read(self._statements[shape], given)
 
     def _compile(self, shape: tuple[tuple[type, int], ...]) -> _Statement:
-        markers = [[_marker(kind) for _ in range(length)] for kind, length in shape]
+        # Ids that nobody has: by them a value's place is known in the compiled statement.
+        markers = [
+            [(uuid4() if kind is UUID else uuid4().hex) for _ in range(length)]
+            for kind, length in shape
+        ]
         compiler = self._build(*markers).query.get_compiler(connection=connection)
         sql, params = compiler.as_sql()
         places = {
@@ -128,10 +132,6 @@ def _padded(values: Collection[Any]) -> list[Any]:
     known = list(values)
     length = 1 << (len(known) - 1).bit_length()
     return known + known[-1:] * (length - len(known))
-
-
-def _marker(kind: type) -> Any:
-    return uuid4() if kind is UUID else uuid4().hex
 
 
 def _parameter(value: Any) -> Any:

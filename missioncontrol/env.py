@@ -169,6 +169,8 @@ def sqlite_database(path: Path, *, durable: bool) -> dict[str, Any]:
         "CONN_MAX_AGE": None,
         "OPTIONS": {
             "timeout": 20,
+            # A transaction that reads first could not begin to write while another does: SQLite
+            # fails it at once, whatever the time-out.
             "transaction_mode": "IMMEDIATE",
             "init_command": f"PRAGMA journal_mode=WAL;PRAGMA synchronous={synchronous};",
         },
@@ -186,6 +188,7 @@ def _postgres(url: Any, *, pooled: bool) -> dict[str, Any]:
         "PASSWORD": unquote(url.password or ""),
         "HOST": url.hostname or "",
         "PORT": str(url.port or ""),
+        # The pool keeps the connections; Django's own keeping beside it is refused.
         "CONN_MAX_AGE": 0 if pooled else None,
         "CONN_HEALTH_CHECKS": True,
         "OPTIONS": options,

@@ -24,4 +24,5 @@ def of_process() -> int:
     if _STATM.is_file():
         return int(_STATM.read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
     most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    # macOS counts bytes, Linux kilobytes.
     return most if sys.platform == "darwin" else most * 1024

@@ -167,12 +167,9 @@ def check_host(host: str, port: int | None, *, private_hosts: Collection[str]) -
     named = {name.lower() for name in private_hosts}
     if {host.lower(), f"{host.lower()}:{port}"} & named:
         return
-    if not all(is_public(address) for address, _ in _addresses_of([_in_url(host)])):
+    in_url = f"[{host}]" if ":" in host else host
+    if not all(is_public(address) for address, _ in _addresses_of([in_url])):
         raise Unsendable(NOT_PUBLIC)
-
-
-def _in_url(host: str) -> str:
-    return f"[{host}]" if ":" in host else host
 
 
 @dataclass(slots=True)

@@ -294,15 +294,12 @@ class ProjectChain(Chain):
             for seq in said["rows"]:
                 self._blank.pop(seq, None)
         elif said["change"] == "rotated":
-            self._succeed(said)
+            # Take leave of a key: from here on its successor signs, and it may not.
+            self.retired.add(said["key"])
+            if self._adopts:
+                self.trusted = {*(self.trusted or ()), said["successor"]}
         elif said["change"] == "imported" and said.get("former"):
             self.retired.add(said["former"])
-
-    def _succeed(self, said: Mapping[str, Any]) -> None:
-        """Take leave of a key: from here on its successor signs, and it may not."""
-        self.retired.add(said["key"])
-        if self._adopts:
-            self.trusted = {*(self.trusted or ()), said["successor"]}
 
     def _is_signed(self, statement: str, said: Mapping[str, Any]) -> bool:
         if self.trusted is None:

@@ -24,6 +24,7 @@ SHORTEST_RULE = 3
 _MARKED = r"\[masked(?: [a-p]{6})?\]"
 """What is masked already stays as it is: a turn may come by more than one door."""
 _LETTERS = str.maketrans("0123456789abcdef", "abcdefghijklmnop")
+# Possessive (`+`): what blanks took is never tried again shorter, so time stays linear.
 _STANDS_FOR = {"#": r"\d", "?": r"[^\W\d_]", " ": r"\s{1,16}+"}
 _PIECE, _OVERLAP = 16_384, 2_048
 """Characters read at a time: no other thread runs while an expression reads. What a rule

@@ -47,4 +47,5 @@ def _box(secret_key: str) -> Fernet:
 
 
 def _key(secret_key: str) -> bytes:
+    # Part of the key: with another text nothing that is kept could be unsealed.
     return hmac.new(secret_key.encode(), b"notify addresses", hashlib.sha256).digest()

@@ -164,8 +164,10 @@ BROKER_PREFIX = env.text("MISSIONCONTROL_PREFIX", "mc")
 
 CELERY_BROKER_URL = REDIS_URL.replace("unix://", "redis+socket://")
 CELERY_TASK_IGNORE_RESULT = True
+# A worker that dies has acknowledged nothing: its task is given to another.
 CELERY_TASK_ACKS_LATE = True
 CELERY_TASK_REJECT_ON_WORKER_LOST = True
+# No task waits behind a long one while another worker is free.
 CELERY_WORKER_PREFETCH_MULTIPLIER = 1
 CELERY_WORKER_HIJACK_ROOT_LOGGER = False
 CELERY_TASK_DEFAULT_QUEUE = f"{BROKER_PREFIX}-oversight"

@@ -54,7 +54,11 @@ class Subscriber:
 
         `lost` is called when the connection was lost: messages may be missed from then on.
         """
-        self._ensure_hearing()
+        # Also where the last listener just left: that task is ending.
+        if self._hearing is None or self._hearing.done() or self._hearing.cancelling():
+            self._subscriptions = {}
+            self._lock = asyncio.Lock()
+            self._hearing = asyncio.create_task(self._hear())
         subscription = self._subscriptions.setdefault(channel, _Subscription())
         subscription.listeners[listener] = lost
         await self._subscribe()
@@ -69,12 +73,6 @@ class Subscriber:
         elif self._hearing is not None:
             self._hearing.cancel()
             await asyncio.wait({self._hearing})
-
-    def _ensure_hearing(self) -> None:
-        if self._hearing is None or self._hearing.done() or self._hearing.cancelling():
-            self._subscriptions = {}
-            self._lock = asyncio.Lock()
-            self._hearing = asyncio.create_task(self._hear())
 
     async def _subscribe(self) -> None:
         """Tell the broker what is listened to, and what no more; `_hear` mends what fails."""
@@ -101,13 +99,10 @@ class Subscriber:
                 await self._connect_and_hear()
             except AWAY as fault:
                 logger.warning("the broker cannot be heard: %s", fault)
-                self._tell_lost()
+                for subscription in self._subscriptions.values():
+                    for lost in filter(None, tuple(subscription.listeners.values())):
+                        lost()
             await asyncio.sleep(LISTEN_AGAIN_S)
-
-    def _tell_lost(self) -> None:
-        for subscription in self._subscriptions.values():
-            for lost in filter(None, tuple(subscription.listeners.values())):
-                lost()
 
     async def _connect_and_hear(self) -> None:
         # Its own trying again would race with ours.

@@ -154,6 +154,7 @@ urlpatterns = [
     re_path(r"^pair/?$", signing_in.pair, name="pair"),
     re_path(r"^join/?$", joining.join, name="join"),
     path("logout/", signing_in.sign_out, name="sign-out"),
+    # Every other address is a screen's: the app itself says where there is none.
     re_path(r"^(?!api/|ws/|v1/|assets/).*$", screen),
 ]
 

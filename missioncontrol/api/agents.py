@@ -47,7 +47,9 @@ async def post_turns(request: Request) -> Response:
     )
     stored = await store(arrival, size=size)
     await request.note_use(run_id)
-    wait_s = _preferred_wait(request)
+    # RFC 7240: there may be several preferences, in several headers.
+    found = WAIT.search(", ".join(request.headers(b"prefer")))
+    wait_s = wait_seconds(found[1]) if found else None
     if wait_s is None:
         dispatcher.dispatch(run_id, root=stored.run.root)
         now_ = directives.control_state_of(stored.run)
@@ -73,6 +75,7 @@ async def get_directive(request: Request) -> Response:
         await dispatcher.run(lambda: _vouch(run_id, for_s=for_s, witness="keeper"))
     control = await dispatcher.moved(
         run_id,
+        # No version is below 0: without `after` the one that stands answers at once.
         after=-1 if after is None else after,
         as_agent=as_agent,
         timeout_s=wait_s if after is not None else 0,
@@ -82,6 +85,7 @@ async def get_directive(request: Request) -> Response:
     if after is not None and control.version <= after:
         return Response(204)
     directive = await _directive(request, run_id, control, asked_seq=asked_seq)
+    # A keeper ends its agent, and does nothing else: what else it hears is not delivered yet.
     is_told = as_agent or (control.forbidden and not request.key.reports_only)
     sent = told(run_id, control) if is_told else None
     return Response(200, _directives.dump_json(directive), sent=sent)
@@ -165,12 +169,6 @@ async def _reply(
 
 def _vouch(run_id: UUID, *, for_s: float, witness: str) -> None:
     presence.vouch(run_id, witness=witness, for_s=for_s, at=now())
-
-
-def _preferred_wait(request: Request) -> float | None:
-    """Read `Prefer: wait=S` (RFC 7240: several preferences, several headers)."""
-    found = WAIT.search(", ".join(request.headers(b"prefer")))
-    return wait_seconds(found[1]) if found else None
 
 
 def _after(request: Request) -> int | None:

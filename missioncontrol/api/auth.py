@@ -127,7 +127,13 @@ def projects_of(request: Request, *, even_archived: bool = True) -> list[UUID]:
     if isinstance(caller, AgentCaller):
         return [caller.project]
     wanted = request.query_params.get("project")
-    return _narrowed(_memberships(request, even_archived=even_archived or bool(wanted)), wanted)
+    mine = _memberships(request, even_archived=even_archived or bool(wanted))
+    if not wanted:
+        return mine
+    named = [project for project in mine if str(project) == wanted]
+    if not named:
+        raise NotFound("The project")
+    return named
 
 
 def check_reach(request: Request, run_id: UUID) -> None:
@@ -350,15 +356,6 @@ def _memberships(
     if not even_archived:
         found = found.filter(project__archived_at=None)
     return list(found.values_list("project_id", flat=True))
-
-
-def _narrowed(projects: list[UUID], wanted: str | None) -> list[UUID]:
-    if not wanted:
-        return projects
-    for project in projects:
-        if str(project) == wanted:
-            return [project]
-    raise NotFound("The project")
 
 
 def _bearer(request: Request) -> str:

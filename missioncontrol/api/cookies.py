@@ -19,35 +19,26 @@ def OwnCookies(get_response: Callable[[Any], Any]) -> Callable[[Any], Any]:  # n
 
     A page of a neighbouring host may set `mc_session` for us too, but no `__Host-` one.
     """
+    ours = f"{origin.HOST_ONLY}{origin.OURS}"
 
     def wrapped(request: Any) -> Any:
-        request.COOKIES = _told(request.COOKIES, request.scheme)
+        if not origin.is_over_https(request.scheme):
+            return get_response(request)
+        told = request.COOKIES.items()
+        own = {name.removeprefix(origin.HOST_ONLY): v for name, v in told if name.startswith(ours)}
+        foreign = {name: v for name, v in told if not name.startswith((origin.OURS, ours))}
+        request.COOKIES = foreign | own
         response = get_response(request)
         for name in [name for name in response.cookies if name.startswith(origin.OURS)]:
-            _keep_to_this_host(response.cookies, name, request.scheme)
+            cookie = response.cookies.pop(name)
+            renamed = origin.cookie_name(name, request.scheme)
+            # A Morsel cannot be renamed once it is set: a new one takes its attributes.
+            response.cookies[renamed] = cookie.value
+            response.cookies[renamed].update(cookie)
+            response.cookies[renamed]["secure"] = True
         return response
 
     return wrapped
-
-
-def _told(cookies: dict[str, str], scheme: str) -> dict[str, str]:
-    if not origin.is_over_https(scheme):
-        return cookies
-    ours = f"{origin.HOST_ONLY}{origin.OURS}"
-    foreign = {n: v for n, v in cookies.items() if not n.startswith((origin.OURS, ours))}
-    own = {n.removeprefix(origin.HOST_ONLY): v for n, v in cookies.items() if n.startswith(ours)}
-    return foreign | own
-
-
-def _keep_to_this_host(cookies: Any, name: str, scheme: str) -> None:
-    if not origin.is_over_https(scheme):
-        return
-    told = cookies.pop(name)
-    renamed = origin.cookie_name(name, scheme)
-    cookies[renamed] = told.value
-    for attribute, value in told.items():
-        cookies[renamed][attribute] = value
-    cookies[renamed]["secure"] = True
 
 
 class KeptSession(SessionMiddleware):

@@ -111,12 +111,9 @@ class BoundedRequest(http_protocol.WebRequest):  # type: ignore[misc]  # Daphne 
             else:
                 self._has_key = True  # until it is known to be none
                 self._check(size)
-                self._ask_whose_key()
-
-    def _ask_whose_key(self) -> None:
-        if not self._is_refused:
-            self.channel.transport.pauseProducing()
-            self._asking = asyncio.ensure_future(self._find_key())
+                if not self._is_refused:
+                    self.channel.transport.pauseProducing()
+                    self._asking = asyncio.ensure_future(self._find_key())
 
     async def _find_key(self) -> None:
         try:

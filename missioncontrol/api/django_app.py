@@ -112,14 +112,12 @@ class DjangoApplication(ASGIHandler):
         finally:
             self._people.submit(response.close)
 
-    def _pool_of(self, scope: Any) -> RequestPool:
-        if endpoint.bears_agent_key(scope):
-            return self._agents
-        return self._probes if scope["path"] == PROBE else self._people
-
     async def run_get_response(self, request: Any) -> Any:
         """Run middleware and view in a thread for this kind of caller."""
-        begun = self._pool_of(request.scope).submit(lambda: self._respond(request))
+        pool = self._probes if request.scope["path"] == PROBE else self._people
+        if endpoint.bears_agent_key(request.scope):
+            pool = self._agents
+        begun = pool.submit(lambda: self._respond(request))
         try:
             response = await _finished(begun)
         except Unavailable as error:
@@ -130,6 +128,7 @@ class DjangoApplication(ASGIHandler):
         return response
 
     def _respond(self, request: Any) -> Any:
+        # As Django's handlers do; `request_finished` comes with the answer's `close`.
         request_started.send(sender=self.__class__, scope=request.scope)
         try:
             response = self.get_response(request)

@@ -138,11 +138,10 @@ def admit(scope: Scope) -> Callable[[], Leave]:
     if kind is None:
         return _no_place
     proof = header(scope, b"authorization") or header(scope, b"cookie")
-    limits.limiter.count(
-        kind,
-        address=address_of(scope),
-        key=digest(proof.strip()[len("bearer ") :].strip() if _is_bearer(proof) else proof),
-    )
+    # A key or token is counted by the hash that it is kept as, whatever stands around it.
+    is_bearer = proof.strip().lower().startswith("bearer ")
+    key = digest(proof.strip()[len("bearer ") :].strip() if is_bearer else proof)
+    limits.limiter.count(kind, address=address_of(scope), key=key)
     return limits.openings.enter if kind == "runs" else _no_place
 
 
@@ -152,18 +151,9 @@ def address_of(scope: Scope) -> str:
     return peers.address_of(peer, header(scope, b"x-forwarded-for"))
 
 
-def _is_bearer(proof: str) -> bool:
-    """Say whether it is a key or token: it is counted by the hash that it is kept as."""
-    return proof.strip().lower().startswith("bearer ")
-
-
 def _no_place() -> Leave:
-    """Most requests hold none."""
-    return _nothing
-
-
-def _nothing() -> None:
-    """There is nothing to give back."""
+    """Most requests hold none, and have nothing to give back."""
+    return lambda: None
 
 
 def entering(receive: Receive, enter: Callable[[], Leave], leaves: list[Leave]) -> Receive:
@@ -270,6 +260,7 @@ async def _until_hang_up(work: Awaitable[Response], receive: Receive) -> Respons
         return await work
     except asyncio.CancelledError:
         if mine is not None and listening.done() and not listening.cancelled():
+            # It was ours and is dealt with: a time-out further up must not take it for its own.
             mine.uncancel()
             return None
         raise

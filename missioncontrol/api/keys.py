@@ -34,6 +34,7 @@ async def holder_of(token: str) -> KeyHolder:
     if known is not None and known[1] > moment:
         return known[0]
     looking = _looking.get(hashed)
+    # A task of another event loop can never be awaited here.
     if looking is None or looking.get_loop() is not asyncio.get_running_loop():
         looking = _looking[hashed] = asyncio.ensure_future(_look_up(hashed, moment + KEPT_S))
     holder = await asyncio.shield(looking)  # who hangs up leaves it to the others

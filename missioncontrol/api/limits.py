@@ -53,7 +53,11 @@ class Buckets:
         if self._a_minute and spent and spent + tokens > self._a_minute:
             return min(spent, spent + tokens - self._a_minute) / a_second
         if len(self._spent) >= KEPT_NAMES:
-            self._forget(now)
+            # Drop the names whose minute is over, or all: there are too many to be agents.
+            recent = now - MINUTE_S
+            self._spent = {name: kept for name, kept in self._spent.items() if kept[1] > recent}
+            if len(self._spent) >= KEPT_NAMES:
+                self._spent.clear()
         self._spent[name] = (spent + tokens, now)
         return 0.0
 
@@ -64,13 +68,6 @@ class Buckets:
             name: spent - (now - at) * a_second for name, (spent, at) in list(self._spent.items())
         }
         return {name: math.ceil(spent) for name, spent in left.items() if spent > 0}
-
-    def _forget(self, now: float) -> None:
-        """Drop the names whose minute is over, or all: there are too many to be agents."""
-        recent = now - MINUTE_S
-        self._spent = {name: kept for name, kept in self._spent.items() if kept[1] > recent}
-        if len(self._spent) >= KEPT_NAMES:
-            self._spent.clear()
 
 
 class RateLimiter:
@@ -190,6 +187,7 @@ def bounded(receive: Receive, announced: str, *, has_key: bool) -> Receive:
         BodyTooLarge: now, or when too much was read.
     """
     size = 0
+    # Without a length, or with nonsense for one, what is read is counted all the same.
     check_size(int(announced) if announced.isdecimal() else 0, has_key=has_key)
 
     async def counted() -> MutableMapping[str, Any]:

@@ -8,6 +8,7 @@ from django.conf import settings
 from django.http import HttpRequest
 from rest_framework.request import Request
 
+# INET6_ADDRSTRLEN without its NUL: no address is written longer.
 LONGEST_ADDRESS = 45
 
 

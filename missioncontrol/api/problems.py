@@ -23,16 +23,9 @@ from missioncontrol.errors import (
 
 def handle_error(error: Exception, context: dict[str, Any]) -> HttpResponse | None:
     """Return the problem document of an error; None: not one of ours."""
-    known = _known(error)
-    if known is None:
-        return None
-    return problem_response(known)
-
-
-def _known(error: Exception) -> MissionControlError | None:
     for kind, mended in MENDED:
         if isinstance(error, kind):
-            return mended(error)
+            return problem_response(mended(error))
     return None
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
 
@@ -66,34 +65,24 @@ def _one_by_one(body: bytes) -> tuple[tuple[Turn, ...], tuple[Refusal, ...]]:
     taken: list[Turn] = []
     refused: list[Refusal] = []
     for index, value in enumerate(given):
-        outcome = _read_one(index, value)
-        if isinstance(outcome, Refusal):
-            refused.append(outcome)
+        if isinstance(value, dict):  # ours to number: what a client says is left out
+            value.pop("seq", None)
+        try:
+            turn = _turns.validate_python(value)
+            fault = fault_of(turn)
+        except ValidationError as error:
+            first = error.errors(include_url=False, include_context=False, include_input=False)[0]
+            fault = f"{'.'.join(str(part) for part in first['loc']) or 'turn'}: {first['msg']}"
+        if fault:
+            refused.append(Refusal(index=index, code="invalid_turn", detail=fault))
         else:
-            taken.append(outcome)
+            taken.append(turn)
     if not taken:
         raise InvalidRequest(
             f"No turn could be read. The first: {refused[0].detail}",
             refused=[{"index": r.index, "code": r.code, "detail": r.detail} for r in refused],
         )
     return tuple(taken), tuple(refused)
-
-
-def _read_one(index: int, value: Any) -> Turn | Refusal:
-    if isinstance(value, dict):
-        value = {name: part for name, part in value.items() if name != "seq"}
-    try:
-        turn = _turns.validate_python(value)
-    except ValidationError as error:
-        return Refusal(index=index, code="invalid_turn", detail=_said(error))
-    fault = fault_of(turn)
-    return Refusal(index=index, code="invalid_turn", detail=fault) if fault else turn
-
-
-def _said(error: ValidationError) -> str:
-    first = error.errors(include_url=False, include_context=False, include_input=False)[0]
-    where = ".".join(str(part) for part in first["loc"]) or "turn"
-    return f"{where}: {first['msg']}"
 
 
 def fault_of(turn: Turn) -> str | None:
@@ -104,10 +93,6 @@ def fault_of(turn: Turn) -> str | None:
         text = getattr(turn, name)
         if text is not None and len(text) > most:
             return f"{name}: at most {most} characters, got {len(text)}"
-    return _number_fault(turn)
-
-
-def _number_fault(turn: Turn) -> str | None:
     cost = turn.cost_usd
     if cost is not None and not (cost.is_finite() and 0 <= cost <= HIGHEST_COST):
         return f"cost_usd: expected 0 to {HIGHEST_COST}, got {cost}"

@@ -65,6 +65,7 @@ def rows_response(
     after = request.query_params.get("cursor")
     if after:
         descending = bool(found.query.order_by) and found.query.order_by[0] == "-id"
+        # Ids are made in the order of time: what comes meanwhile moves no page.
         cursor = _uuid(after)
         found = found.filter(id__lt=cursor) if descending else found.filter(id__gt=cursor)
     rows = list(found[: limit + 1])
@@ -118,6 +119,7 @@ def moment(request: Request, name: str) -> Any:
 def read_moment(name: str, text: str) -> datetime:
     """Read an RFC 3339 time; without a zone it is UTC."""
     try:
+        # A `+` of a zone that was not percent-encoded arrives as a blank.
         read = datetime.fromisoformat(text.replace(" ", "+"))
     except ValueError:
         raise InvalidRequest(f"{name}: expected an RFC 3339 time, got {text!r}.") from None

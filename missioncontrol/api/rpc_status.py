@@ -20,6 +20,7 @@ def status(http_status: int, message: str) -> bytes:
 
 
 def _varint(number: int) -> bytes:
+    # Protobuf's base 128: the low seven bits first, and a high bit where more follow.
     parts = bytearray()
     while number > SEVEN_BITS:
         parts.append(number & SEVEN_BITS | 0x80)

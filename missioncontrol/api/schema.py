@@ -97,14 +97,11 @@ def wire_schemas() -> dict[str, Any]:
     found = {**shared.get("$defs", {})}
     for (name, _), schema in schemas.items():
         found.setdefault(name, schema)
-    return {name: _always_sent(found[name]) for name in sorted(found)}
-
-
-def _always_sent(schema: dict[str, Any]) -> dict[str, Any]:
-    """Defaults are always serialised, so that a literal `type` is never optional."""
-    if "properties" in schema and schema.get("title") not in _inputs:
-        return {**schema, "required": list(schema["properties"])}
-    return schema
+    for name, schema in found.items():
+        # Defaults are always serialised, so that a literal `type` is never optional.
+        if "properties" in schema and schema.get("title") not in _inputs:
+            found[name] = {**schema, "required": list(schema["properties"])}
+    return dict(sorted(found.items()))
 
 
 def _wire_classes() -> list[type[Any]]:

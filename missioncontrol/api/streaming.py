@@ -61,9 +61,6 @@ def _gathered(lines: Iterator[bytes]) -> Iterator[bytes]:
 
 
 async def _asynchronously(parts: Iterator[bytes]) -> AsyncIterator[bytes]:
-    while (part := await sync_to_async(_next)(parts)) is not None:
+    # With a default: a StopIteration cannot be raised into a future.
+    while (part := await sync_to_async(lambda: next(parts, None))()) is not None:
         yield part
-
-
-def _next(parts: Iterator[bytes]) -> bytes | None:
-    return next(parts, None)

@@ -25,6 +25,7 @@ _noted: dict[Use, float] = {}
 def is_due(use: Use) -> bool:
     """Say whether a use is to be noted; of several at once, one is told so."""
     moment = time.monotonic()
+    # A monotonic clock may begin near 0: what was never noted was long ago.
     if _noted.get(use, -1e9) > moment - NOTED_EVERY.total_seconds():
         return False
     if len(_noted) >= KEPT_USES:

@@ -45,9 +45,13 @@ def anchor_heads(*, at: datetime) -> list[UUID]:
     for run in unanchored.only("project_id", "event_seq", "head"):  # in the order of locks
         moved.setdefault(run.project_id, []).append(run)
     for project_id, runs in moved.items():
+        # At least once: where a project's own chain alone moved there are no runs.
         for first in range(0, len(runs) or 1, RUNS_AT_ONCE):
             _anchor(project_id, runs[first : first + RUNS_AT_ONCE], at=at)
-        _file(project_id)
+        try:
+            heads.append_heads(project_id)
+        except (OSError, ValueError):  # a full disk must not keep the next project waiting
+            logger.exception("project %s: its head was not filed", project_id)
     return list(moved)
 
 
@@ -67,7 +71,20 @@ def verify(*, projects: Collection[UUID]) -> Verification:
         head=head,
         broken_at=next((fault.row for fault in faults if fault.row), "missing") if faults else None,
         anchored_at=last,
-        faults=tuple(_shown(fault) for fault in faults),
+        faults=tuple(
+            AuditFault(
+                kind=cast(Any, fault.kind),
+                words=fault.words,
+                project=UUID(fault.project),
+                run=UUID(fault.run) if fault.run else None,
+                seq=fault.seq,
+                row=UUID(fault.row) if fault.row else None,
+                what=fault.what,
+                found=fault.found,
+                expected=fault.expected,
+            )
+            for fault in faults
+        ),
         keys=signing.trusted_keys(),
         compared_since=parse_datetime(walk.compared_since) if walk.compared_since else None,
     )
@@ -79,6 +96,7 @@ def _moved_projects() -> Iterator[UUID]:
     found = Project.objects.filter(event_seq__gte=0).annotate(
         last_type=Subquery(last.values("type")[:1]), said=Subquery(last.values("payload")[:1])
     )
+    # Checkpoints of earlier versions have no number: one of today's kind follows them.
     at_rest = found.exclude(last_type=ANCHORED, said__contains='"number":')
     return iter(at_rest.order_by("pk").values_list("pk", flat=True))
 
@@ -117,24 +135,3 @@ def _last_anchor(project: Project) -> tuple[int, str]:
         return 0, ""
     number = json.loads(last.payload or "{}").get("number")
     return number or anchors.count(), last.hash  # older ones have no number
-
-
-def _file(project_id: UUID) -> None:
-    try:
-        heads.append_heads(project_id)
-    except (OSError, ValueError):  # a full disk must not keep the next project waiting
-        logger.exception("project %s: its head was not filed", project_id)
-
-
-def _shown(fault: Fault) -> AuditFault:
-    return AuditFault(
-        kind=cast(Any, fault.kind),
-        words=fault.words,
-        project=UUID(fault.project),
-        run=UUID(fault.run) if fault.run else None,
-        seq=fault.seq,
-        row=UUID(fault.row) if fault.row else None,
-        what=fault.what,
-        found=fault.found,
-        expected=fault.expected,
-    )

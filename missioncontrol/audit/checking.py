@@ -85,12 +85,9 @@ class Walk:
             head=project.head, length=project.event_seq + 1, project=str(project_id), run=None
         )
         yield from witness.end(chain.last)
-        self._note(witness.since)
-
-    def _note(self, since: str | None) -> None:
-        """Keep the latest: what was compared of all projects is what the youngest file knows."""
-        if since is not None:
-            self.compared_since = max(since, self.compared_since or since)
+        if witness.since is not None:
+            # The latest: what was compared of all projects is what the youngest file knows.
+            self.compared_since = max(witness.since, self.compared_since or witness.since)
 
     def _settled_faults(self, run: Run, chain: ProjectChain) -> list[Fault]:
         length, faults = _run_faults(run, chain)
@@ -100,6 +97,7 @@ class Walk:
             run.refresh_from_db()
             length, faults = _run_faults(run, chain)
         else:
+            # It moves on and on: under its lock nobody writes while it is read.
             with journal.writing([run.id], at=run.started_at) as tx:
                 length, faults = _run_faults(tx.run(run.id), chain)
         self.rows += length
@@ -235,7 +233,8 @@ def _turn_faults(run: Run, told: Told, erased: Erased, last: Link) -> Iterator[F
     for turn in _pages(Turn.objects.filter(run=run, seq__lte=run.last_seq), "seq"):
         event = left.pop(turn.seq, None)
         if turn.seq <= erased.turns:
-            kind = None if _is_blank(turn) else "turn_changed"
+            has_words = turn.args or turn.content or turn.result or turn.error or turn.files
+            kind = "turn_changed" if has_words else None
         elif event is None:
             kind = "turn_added"
         else:
@@ -250,10 +249,6 @@ def _turn_fault(kind: str, seq: int, last: Link) -> Fault:
     return Fault(
         kind=kind, project=last.project, run=last.run, seq=last.seq, row=last.id, what=str(seq + 1)
     )
-
-
-def _is_blank(turn: Turn) -> bool:
-    return not (turn.args or turn.content or turn.result or turn.error or turn.files)
 
 
 def _is_as_told(turn: Turn, event: tuple[str, str]) -> bool:

@@ -112,6 +112,7 @@ def check_said(by: str, reason: str) -> None:
 def _blank(run: Run) -> None:
     """Take the words off everything that is kept of a run; the index follows by itself."""
     rows = JournalRow.objects.filter(run=run, seq__lte=run.event_seq)
+    # Money is no word: the sums of run and project are checked against these rows.
     rows.exclude(type=MONEY).update(payload=None, salt=None)
     Turn.objects.filter(run=run).update(**WORDLESS)
     TelemetryRecord.objects.filter(run=run).delete()

@@ -158,6 +158,7 @@ def _warn_if_older(project_id: UUID, last: dict[str, Any]) -> None:
 @contextmanager
 def _locked(path: Path) -> Iterator[int]:
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    # Several processes may file heads of one project at once: each appends under this lock.
     file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
     try:
         fcntl.flock(file, fcntl.LOCK_EX)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 from datetime import datetime
-from uuid import UUID
 
 from django.contrib.auth.models import User
 from django.db import transaction
@@ -49,7 +48,12 @@ def erase_person(user: User, *, by: str, reason: str, at: datetime) -> None:
     for project_id in sorted({*mine, *found.values_list("project_id", flat=True)}):
         with journal.holding_project(project_id):
             members.let_go(project_id, user.pk, at=at)
-            _erase_rows(project_id, named, by=by, reason=reason, at=at)
+            rows = JournalRow.objects.filter(named, project=project_id, run=None, type=ACCESS)
+            seqs = tuple(rows.order_by("seq").values_list("seq", flat=True))
+            amend(project_id, "person_erased", by=by, reason=reason, at=at, rows=seqs)
+            JournalRow.objects.filter(project=project_id, run=None, seq__in=seqs).update(
+                payload=None, salt=None
+            )
     sign_out_notices.send_to(Device.objects.filter(user=user), at=at)
     sessions.end_others(user, kept=None, at=at)
     person = user.pk
@@ -59,21 +63,8 @@ def erase_person(user: User, *, by: str, reason: str, at: datetime) -> None:
 
 def _naming(user: User) -> Q:
     """Ask for rows that speak of a person or of one of their browsers."""
-    names = {user.username, user.get_full_name(), *_browsers(user)} - {""}
+    own = Browser.objects.filter(user=user).values_list("name", flat=True)
     asked = Q()
-    for name in sorted(names):
+    for name in sorted({user.username, user.get_full_name(), *own} - {""}):
         asked |= Q(payload__contains=f"“{json.dumps(name, ensure_ascii=False)[1:-1]}”")
     return asked
-
-
-def _browsers(user: User) -> set[str]:
-    return set(Browser.objects.filter(user=user).values_list("name", flat=True))
-
-
-def _erase_rows(project_id: UUID, named: Q, *, by: str, reason: str, at: datetime) -> None:
-    rows = JournalRow.objects.filter(named, project=project_id, run=None, type=ACCESS)
-    seqs = tuple(rows.order_by("seq").values_list("seq", flat=True))
-    amend(project_id, "person_erased", by=by, reason=reason, at=at, rows=seqs)
-    JournalRow.objects.filter(project=project_id, run=None, seq__in=seqs).update(
-        payload=None, salt=None
-    )

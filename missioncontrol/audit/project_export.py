@@ -24,19 +24,7 @@ def export_lines(project_id: UUID, *, at: datetime) -> Iterator[bytes]:
     """Yield the lines of a project as it stands at one moment; agents go on meanwhile."""
     known = list(heads.lines_of(project_id))  # before the database, which then knows them all
     count = 0
-    yield _line(_header(project_id, at=at))
-    for head in known:
-        yield _line({"kind": "head", "line": head})
-    with _one_moment():
-        for kind, (model, lookup) in TABLES.items():
-            for row in _rows(model, lookup, project_id):
-                count += 1
-                yield _line({"kind": kind, "row": row})
-    yield _line({"kind": "end", "rows": count})
-
-
-def _header(project_id: UUID, *, at: datetime) -> dict[str, Any]:
-    said = {
+    header = {
         "kind": "header",
         "format": FORMAT,
         "version": settings.VERSION,
@@ -45,7 +33,15 @@ def _header(project_id: UUID, *, at: datetime) -> dict[str, Any]:
         "key": signing.public_key(),
         "trusted": list(signing.trusted_keys()),
     }
-    return {**said, "signature": signing.sign(canonical(said))}
+    yield _line({**header, "signature": signing.sign(canonical(header))})
+    for head in known:
+        yield _line({"kind": "head", "line": head})
+    with _one_moment():
+        for kind, (model, lookup) in TABLES.items():
+            for row in _rows(model, lookup, project_id):
+                count += 1
+                yield _line({"kind": kind, "row": row})
+    yield _line({"kind": "end", "rows": count})
 
 
 @contextmanager

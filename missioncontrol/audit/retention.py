@@ -11,7 +11,7 @@ import logging
 from datetime import datetime, timedelta
 from uuid import UUID
 
-from django.db.models import F, QuerySet
+from django.db.models import F
 
 from missioncontrol.accounts.models import Project
 from missioncontrol.audit.amendments import amend
@@ -40,14 +40,11 @@ def erase_old_words(*, at: datetime) -> int:
                 slices += _erase_slice(project.id, run_id, days=days, at=at)
             except Exception:  # one run that resists must not keep every other's words
                 logger.exception("the words of run %s could not be erased", run_id)
-        _erase_telemetry_alone(over.filter(erased_seq=F("last_seq")))
+        # What came without turns, or after they had gone: the audit log does not hold it.
+        done = over.filter(erased_seq=F("last_seq"))
+        late = TelemetryRecord.objects.filter(run__in=done).values_list("pk", flat=True)
+        TelemetryRecord.objects.filter(pk__in=list(late[:TELEMETRY_AT_ONCE])).delete()
     return slices
-
-
-def _erase_telemetry_alone(done: QuerySet[Run]) -> None:
-    """Erase what came without turns, or after they had gone; the audit log does not hold it."""
-    late = TelemetryRecord.objects.filter(run__in=done).values_list("pk", flat=True)
-    TelemetryRecord.objects.filter(pk__in=list(late[:TELEMETRY_AT_ONCE])).delete()
 
 
 def _erase_slice(project_id: UUID, run_id: UUID, *, days: int, at: datetime) -> bool:
@@ -70,13 +67,8 @@ def _erase_slice(project_id: UUID, run_id: UUID, *, days: int, at: datetime) -> 
         Turn.objects.filter(run=run, seq__gte=first, seq__lte=last).update(**WORDLESS)
         run.erased_seq = last
         if last == run.last_seq:
-            _finish(run)
+            TelemetryRecord.objects.filter(run=run).delete()
+            begin_afresh(run)  # it may come back
+            if indexed := getattr(run, "indexed", None):
+                indexed.delete()  # it is indexed anew, without the words
     return True
-
-
-def _finish(run: Run) -> None:
-    """Forget what stands beside the turns; a run that comes back begins afresh."""
-    TelemetryRecord.objects.filter(run=run).delete()
-    begin_afresh(run)
-    if indexed := getattr(run, "indexed", None):
-        indexed.delete()  # it is indexed anew, without the words

@@ -55,7 +55,12 @@ class Audience:
     async def _tell(self) -> None:
         while self._events or self._meters:
             self._at_once.clear()
-            texts = self._texts()
+            texts, self._events = self._events, []
+            runs, self._meters = self._meters, {}
+            if len(texts) > 1:
+                texts = ['{"type":"batch","events":[' + ",".join(texts) + "]}"]
+            if runs:
+                texts = [*texts, json.dumps({"type": "meters", "runs": runs})]
             for hear in tuple(self.sockets):
                 try:
                     for text in texts:
@@ -64,16 +69,10 @@ class Audience:
                     logger.exception("a socket could not be told")
                     self.sockets.pop(hear, None)
                 await asyncio.sleep(0)  # agents come between
+            # Ten times what telling them takes, however many listen: the rest of the time is the
+            # agents'.
             pause_s = max(TELL_EVERY_S, TELL_EVERY_S_EACH * len(self.sockets))
             await self.pause(self._at_once, pause_s)
-
-    def _texts(self) -> list[str]:
-        events, self._events = self._events, []
-        runs, self._meters = self._meters, {}
-        texts = events
-        if len(events) > 1:
-            texts = ['{"type":"batch","events":[' + ",".join(events) + "]}"]
-        return [*texts, json.dumps({"type": "meters", "runs": runs})] if runs else texts
 
 
 class Audiences:
@@ -109,11 +108,7 @@ def _merged(before: dict[str, Any] | None, now: dict[str, Any]) -> dict[str, Any
     if before is None:
         return now
     # Processes publish apart: those of an earlier commit may come after a later one's.
-    before, now = sorted((before, now), key=_place)
+    before, now = sorted((before, now), key=lambda told: (told["turns"], told["judged_turns"]))
     overlap = before["judged_turns"] - (now["judged_turns"] - len(now["tape"]))
     kept = before["tape"][: max(0, len(before["tape"]) - max(0, overlap))]
     return {**now, "tape": [*kept, *now["tape"]]}
-
-
-def _place(meters: dict[str, Any]) -> tuple[int, int]:
-    return meters["turns"], meters["judged_turns"]

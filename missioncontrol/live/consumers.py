@@ -54,7 +54,14 @@ class LiveConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]  # channels ha
         try:
             await super().__call__(scope, receive, send)
         finally:
-            await self._leave()
+            if self._guarding is not None:
+                self._guarding.cancel()
+            # It may end before it ever joined.
+            if hasattr(self, "mine"):
+                try:
+                    await audiences.leave(self.group, self._hear)
+                finally:  # a server that ends may cancel the leaving too
+                    await subscriber.remove(self.mine, self._hear_of_access)
 
     async def connect(self) -> None:
         """Accept, then refuse with a code that a browser can read."""
@@ -76,8 +83,15 @@ class LiveConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]  # channels ha
         await audiences.join(self.group, self._hear)
         await subscriber.add(self.mine, self._hear_of_access, self._lose)
         self._missed = False  # what went by before is in the snapshot
-        await self.send(await readings.read(self.shown(place), self._reading(place, projects)))
-        await self._send_early()
+
+        def text() -> str:
+            return _snapshots.dump_json(self.read(place, projects)).decode()
+
+        reading: Callable[[], Awaitable[str]] = database_sync_to_async(text)
+        await self.send(await readings.read(self.shown(place), reading))
+        while self._early:  # more may come while one is sent
+            await self.send(self._early.pop(0))
+        self._early = None
         self._guarding = asyncio.create_task(self._stay_allowed())
 
     async def _hear(self, text: str) -> None:
@@ -87,30 +101,9 @@ class LiveConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]  # channels ha
         else:
             self._early.append(text)
 
-    async def _send_early(self) -> None:
-        while self._early:
-            await self.send(self._early.pop(0))
-        self._early = None
-
-    async def _leave(self) -> None:
-        if self._guarding is not None:
-            self._guarding.cancel()
-        if hasattr(self, "mine"):
-            try:
-                await audiences.leave(self.group, self._hear)
-            finally:  # a server that ends may cancel the leaving too
-                await subscriber.remove(self.mine, self._hear_of_access)
-
     def shown(self, place: UUID) -> tuple[str, UUID]:
         """Name what is read: who may listen to it reads the same."""
         return type(self).__name__, place
-
-    def _reading(self, place: UUID, projects: list[UUID]) -> Callable[[], Awaitable[str]]:
-        def text() -> str:
-            return _snapshots.dump_json(self.read(place, projects)).decode()
-
-        reading: Callable[[], Awaitable[str]] = database_sync_to_async(text)
-        return reading
 
     async def _stay_allowed(self) -> None:
         """Close once the session, the token or the membership is gone, or messages were lost."""

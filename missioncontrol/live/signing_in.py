@@ -38,19 +38,14 @@ def opener_of(scope: dict[str, Any]) -> Opener | None:
         return None
     kind, _, token = headers.get("authorization", "").partition(" ")
     if kind.lower() == "bearer":
-        return _by_token(token.strip())
+        token = token.strip()
+        known = find_personal_token(token, at=now()) if token.startswith(PERSON_PREFIX) else None
+        return Opener(user=known.user, token=known) if known else None
     if not _is_our_origin(headers, scheme):
         return None
     name = origin.cookie_name(settings.SESSION_COOKIE_NAME, scheme)
     user = _by_session(headers.get("cookie", ""), name)
     return Opener(user=user) if user else None
-
-
-def _by_token(token: str) -> Opener | None:
-    if not token.startswith(PERSON_PREFIX):
-        return None
-    known = find_personal_token(token, at=now())
-    return Opener(user=known.user, token=known) if known else None
 
 
 def _is_our_origin(headers: dict[str, str], scheme: str) -> bool:
@@ -72,11 +67,11 @@ def _by_session(cookie: str, name: str) -> User | None:
     if morsel is None:
         return None
     session = import_module(settings.SESSION_ENGINE).SessionStore(morsel.value)
+    # As `django.contrib.auth.get_user` looks, which needs a request.
     if session.get(BACKEND_SESSION_KEY) not in settings.AUTHENTICATION_BACKENDS:
         return None
     user = User.objects.filter(pk=session.get(SESSION_KEY), is_active=True).first()
-    return user if user and _is_current(user, session.get(HASH_SESSION_KEY)) else None
-
-
-def _is_current(user: User, kept: Any) -> bool:
-    return constant_time_compare(str(kept), user.get_session_auth_hash())
+    if user is None:
+        return None
+    kept = str(session.get(HASH_SESSION_KEY))
+    return user if constant_time_compare(kept, user.get_session_auth_hash()) else None

@@ -100,7 +100,11 @@ def read_address(kind: str, text: str) -> str:
     if len(given) > LONGEST_ADDRESS:
         raise _wrong(f"at most {LONGEST_ADDRESS} characters")
     if kind == "webhook":
-        return _read_webhook(given)
+        try:
+            outbound.check_url(given, private_hosts=settings.NOTIFY_HOSTS)
+        except outbound.Unsendable as wrong:
+            raise InvalidRequest(f"address: {wrong}.", field="address") from None
+        return given
     if kind not in CHATS:
         raise InvalidRequest(
             f"kind: expected one of {', '.join(KINDS)}, got {kind!r}.", field="kind"
@@ -113,9 +117,11 @@ def service_of(kind: str, address: str, *, link: str | None = None) -> Any:
 
     `link`: what a tap on it opens, where the kind has that.
     """
+    extra = f"click={quote(link, safe='')}" if kind == "ntfy" and link else ALWAYS.get(kind, "")
     joint = "&" if "?" in address else "?"
-    extra = _extra(kind, link)
-    plugin = _plugin(kind)
+    # One of apprise's classes; its hundred others are never loaded.
+    module, name = CHATS[kind].plugin.split(":")
+    plugin = getattr(import_module(f"apprise.plugins.{module}"), name)
     read = plugin.parse_url(f"{address}{joint}{extra}" if extra else address)
     try:
         return plugin(asset=_asset(), **read) if read else None
@@ -137,32 +143,32 @@ def shown(kind: str, address: str) -> str:
     return f"{destination(kind, service)[0]}/{_listed(service.topics)}"
 
 
-def _extra(kind: str, link: str | None) -> str:
-    """Return what we add to an address, in apprise's words."""
-    if kind == "ntfy" and link:
-        return f"click={quote(link, safe='')}"
-    return ALWAYS.get(kind, "")
-
-
-def _read_webhook(given: str) -> str:
-    try:
-        outbound.check_url(given, private_hosts=settings.NOTIFY_HOSTS)
-    except outbound.Unsendable as wrong:
-        raise InvalidRequest(f"address: {wrong}.", field="address") from None
-    return given
-
-
 def _read_chat(name: str, kind: Kind, given: str) -> str:
     url = _unpasted(kind, given)
     scheme, _, rest = url.partition("://")
     if scheme.lower() not in kind.schemes or not rest:
         raise _wrong(kind.expected)
-    _check_parameters(kind, url)
+    for parameter, _ in parse_qsl(urlsplit(url).query, keep_blank_values=True):
+        if parameter not in kind.parameters:
+            taken = ", ".join(sorted(kind.parameters)) or "none"
+            raise InvalidRequest(
+                f"address: {parameter[:30]!r} is not taken here; these parameters are: {taken}.",
+                field="address",
+            )
     service = service_of(name, url)
     if service is None or not _reaches_somebody(name, service):
         raise _wrong(kind.expected)
     if kind.has_own_host:
-        _check_encryption(name, service)
+        # Passwords and words go over the net in the clear to hosts of this house only.
+        host, port, is_clear = destination(name, service)
+        named = {known.lower() for known in settings.NOTIFY_HOSTS}
+        if is_clear and not {host.lower(), f"{host.lower()}:{port}"} & named:
+            secure = "mailtos://" if name == "email" else "ntfys://"
+            raise InvalidRequest(
+                f"address: {host} would be reached without encryption; write {secure}… "
+                "(MISSIONCONTROL_NOTIFY_HOSTS names hosts that may be).",
+                field="address",
+            )
     return url
 
 
@@ -174,33 +180,10 @@ def _unpasted(kind: Kind, given: str) -> str:
     return given
 
 
-def _check_parameters(kind: Kind, url: str) -> None:
-    for name, _ in parse_qsl(urlsplit(url).query, keep_blank_values=True):
-        if name not in kind.parameters:
-            taken = ", ".join(sorted(kind.parameters)) or "none"
-            raise InvalidRequest(
-                f"address: {name[:30]!r} is not taken here; these parameters are: {taken}.",
-                field="address",
-            )
-
-
 def _reaches_somebody(name: str, service: Any) -> bool:
     if name in {"telegram", "email"}:
         return bool(service.targets)
     return bool(service.topics) if name == "ntfy" else True
-
-
-def _check_encryption(name: str, service: Any) -> None:
-    """Passwords and words go over the net in the clear to hosts of this house only."""
-    host, port, is_clear = destination(name, service)
-    named = {known.lower() for known in settings.NOTIFY_HOSTS}
-    if is_clear and not {host.lower(), f"{host.lower()}:{port}"} & named:
-        secure = "mailtos://" if name == "email" else "ntfys://"
-        raise InvalidRequest(
-            f"address: {host} would be reached without encryption; write {secure}… "
-            "(MISSIONCONTROL_NOTIFY_HOSTS names hosts that may be).",
-            field="address",
-        )
 
 
 def destination(name: str, service: Any) -> tuple[str, int | None, bool]:
@@ -216,13 +199,8 @@ def _wrong(expected: str) -> InvalidRequest:
     return InvalidRequest(f"address: expected {expected}.", field="address")
 
 
-def _plugin(kind: str) -> Any:
-    """Return one of apprise's classes; its hundred others are never loaded."""
-    module, name = CHATS[kind].plugin.split(":")
-    return getattr(import_module(f"apprise.plugins.{module}"), name)
-
-
 def _asset() -> Any:
+    # No file on disk, no picture of theirs, and no redirect: it could lead inside.
     from apprise import AppriseAsset
 
     return AppriseAsset(

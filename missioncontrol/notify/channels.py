@@ -68,6 +68,7 @@ def change_channel(channel: Channel, changes: dict[str, Any], *, by: str, at: da
     _apply(channel, changes)
     with transaction.atomic():
         channel.save(update_fields=["address", "name", *RULES])
+        # The chain tells that it is another one, never which.
         after = _told(channel) | ({"address": "another one"} if address is not None else {})
         if after != before:
             _record(channel, before=before, after=after, by=by, at=at)
@@ -88,8 +89,13 @@ def try_again(delivery: Delivery, *, at: datetime) -> None:
     Raises:
         ActionUnavailable: it has not failed, or there is nobody left to tell.
     """
-    if not rows.may_retry(delivery) or not outbox.retry(delivery, at=at):
-        raise ActionUnavailable(_why_not(delivery))
+    if rows.may_retry(delivery) and outbox.retry(delivery, at=at):
+        return
+    if delivery.notice.settled_at is not None:
+        raise ActionUnavailable("It was answered meanwhile: there is nothing left to tell.")
+    if delivery.status != "failed":
+        raise ActionUnavailable(f"It is {delivery.status}: only what failed is tried again.")
+    raise ActionUnavailable("Its target was removed: there is nobody left to tell.")
 
 
 def send_test(channel: Channel, *, by: str, at: datetime) -> Delivery:
@@ -116,7 +122,12 @@ def _apply(channel: Channel, rules: dict[str, Any]) -> None:
     if "enabled" in rules:
         channel.enabled = rules["enabled"]
     if "step_minutes" in rules:
-        channel.step_minutes = _read_step(rules["step_minutes"])
+        minutes = rules["step_minutes"]
+        if not 0 <= minutes <= LONGEST_STEP:
+            raise InvalidRequest(
+                f"step_minutes: expected 0 to {LONGEST_STEP}, got {minutes}.", field="step_minutes"
+            )
+        channel.step_minutes = minutes
     if "language" in rules:
         channel.language = rules["language"]
     for name in ("quiet_from", "quiet_to"):
@@ -131,14 +142,6 @@ def _read_name(text: str) -> str:
     if not name or len(name) > LONGEST_NAME or not name.isprintable():
         raise InvalidRequest(f"name: expected 1 to {LONGEST_NAME} characters.", field="name")
     return name
-
-
-def _read_step(minutes: int) -> int:
-    if not 0 <= minutes <= LONGEST_STEP:
-        raise InvalidRequest(
-            f"step_minutes: expected 0 to {LONGEST_STEP}, got {minutes}.", field="step_minutes"
-        )
-    return minutes
 
 
 def _read_clock(name: str, text: str | None) -> time | None:
@@ -177,11 +180,3 @@ def _record(
 ) -> None:
     what = f"the channel {channel.name}"
     journal.record_change(channel.project_id, what, before, after, by=by, at=at)
-
-
-def _why_not(delivery: Delivery) -> str:
-    if delivery.notice.settled_at is not None:
-        return "It was answered meanwhile: there is nothing left to tell."
-    if delivery.status != "failed":
-        return f"It is {delivery.status}: only what failed is tried again."
-    return "Its target was removed: there is nobody left to tell."

@@ -28,6 +28,8 @@ SAID_STATUS = re.compile(r"error=(\d{3})\b")
 
 def send(delivery: Delivery, at: datetime) -> Outcome:
     """Send a delivery to its channel."""
+    from apprise import Apprise, NotifyFormat
+
     channel: Any = delivery.channel
     told = content.read(delivery.notice.content, language=channel.language)
     t = texts_in(channel.language)
@@ -37,14 +39,24 @@ def send(delivery: Delivery, at: datetime) -> Outcome:
     if service is None:
         return Outcome(failure="its address cannot be read: enter it again", is_final=True)
     try:
-        _check_place(channel.kind, service)
+        # A server of one's own choosing is looked up here too: a proxy may be in between.
+        if addresses.CHATS[channel.kind].has_own_host:
+            host, port, _ = addresses.destination(channel.kind, service)
+            outbound.check_host(host, port, private_hosts=settings.NOTIFY_HOSTS)
     except outbound.Unsendable as refused:
         return Outcome(failure=str(refused))
     with outbound.only_public(private_hosts=settings.NOTIFY_HOSTS) as watch:
         text = body_of(channel.kind, words, t, where)
         if channel.kind == "email" and isinstance(told, content.Told) and told.html:
             return letter.send(service, subject=words.title, text=text, html=told.html)
-        result = _notify(service, literal(channel.kind, words.title), text)
+        carrier = Apprise()
+        carrier.add(service)
+        result = carrier.notify(
+            body=text,
+            title=literal(channel.kind, words.title),
+            body_format=NotifyFormat.TEXT,
+            timeout=LONGEST_CALL_S,
+        )
     if watch.refused:
         return Outcome(failure=watch.refused)
     return _outcome(result)
@@ -72,23 +84,6 @@ def literal(kind: str, text: str) -> str:
     if kind == "discord":
         text = DISCORD_MARKS.sub(r"\\\1", text)
     return text if kind in {"email", "ntfy"} else text.replace("@", f"@{UNSEEN}")
-
-
-def _check_place(kind: str, service: Any) -> None:
-    """A server of one's own choosing is looked up here too: a proxy may be in between."""
-    if addresses.CHATS[kind].has_own_host:
-        host, port, _ = addresses.destination(kind, service)
-        outbound.check_host(host, port, private_hosts=settings.NOTIFY_HOSTS)
-
-
-def _notify(service: Any, title: str, body: str) -> Any:
-    from apprise import Apprise, NotifyFormat
-
-    carrier = Apprise()
-    carrier.add(service)
-    return carrier.notify(
-        body=body, title=title, body_format=NotifyFormat.TEXT, timeout=LONGEST_CALL_S
-    )
 
 
 def _outcome(result: Any) -> Outcome:

@@ -140,6 +140,7 @@ def _asked(asks: AskedCall | None) -> dict[str, Any]:
     if asks is None:
         return {}
     line = bounded(asks.text, LONGEST_CALL)
+    # A detail that does not stand in the line could be what makes the call harmful.
     said_all = not asks.cut and asks.details.keys() <= SAYS_NOTHING_MORE
     return {
         "asks": line,
@@ -167,7 +168,14 @@ def kept(content: Card | Told) -> dict[str, Any]:
 def read(content: dict[str, Any], *, language: str = SOURCE) -> Card | Told:
     """Return content that was kept; what was told, in a language."""
     told = _contents.validate_python(content)
-    return _spoken(told, language) if isinstance(told, Told) else told
+    if not isinstance(told, Told):
+        return told
+    said = told.others.get(language_of(language))
+    if said is None:
+        return replace(told, others={})
+    return replace(
+        told, title=said.title, body=said.body, detail=said.detail, html=said.html, others={}
+    )
 
 
 def in_every_language(say: Callable[[Texts], Told]) -> Told:
@@ -179,12 +187,3 @@ def in_every_language(say: Callable[[Texts], Told]) -> Told:
         if language != SOURCE
     }
     return replace(said[SOURCE], others=others)
-
-
-def _spoken(told: Told, language: str) -> Told:
-    said = told.others.get(language_of(language))
-    if said is None:
-        return replace(told, others={})
-    return replace(
-        told, title=said.title, body=said.body, detail=said.detail, html=said.html, others={}
-    )

@@ -113,13 +113,12 @@ def last_tried(devices: list[Device]) -> dict[UUID, Tried]:
         failed=Subquery(mine.filter(FAILED).values("created_at")[:1]),
         error=Subquery(mine.filter(FAILED).values("last_error")[:1]),
     )
-    return {row.pk: _tried(row) for row in newest}
-
-
-def _tried(row: Any) -> Tried:
-    if row.failed is None or (row.sent is not None and row.sent > row.failed):
-        return Tried(sent_at=row.sent)
-    return Tried(sent_at=row.sent, failed_at=row.failed, error=row.error)
+    tried: dict[UUID, Tried] = {}
+    for row in newest:
+        works = row.failed is None or (row.sent is not None and row.sent > row.failed)
+        failure: dict[str, Any] = {} if works else {"failed_at": row.failed, "error": row.error}
+        tried[row.pk] = Tried(sent_at=row.sent, **failure)
+    return tried
 
 
 def _write(device: Device, changes: dict[str, Any]) -> None:
@@ -136,6 +135,7 @@ def _check(endpoint: str, p256dh: str, auth: str, vapid_key: str) -> None:
     except outbound.Unsendable as refused:
         raise InvalidRequest(f"endpoint: {refused}.", field="endpoint") from None
     try:
+        # Read now: a key that cannot be would fail at each push, unseen by whoever sent it.
         ec.EllipticCurvePublicKey.from_encoded_point(ec.SECP256R1(), raw(p256dh))
         is_long_enough = len(raw(auth)) == AUTH_BYTES
     except ValueError:

@@ -49,6 +49,7 @@ def written(
     """Write the letter: the text first, then the page."""
     name, sender = service.from_addr
     letter = EmailMessage(policy=PLAIN)
+    # A line break would begin another header.
     letter["Subject"] = " ".join(subject.split())
     letter["From"] = Address(display_name=name or "Mission Control", addr_spec=sender)
     letter["To"] = ", ".join(everybody)

@@ -24,6 +24,7 @@ class Device(models.Model):
     name = models.CharField(max_length=100)
     kind = models.CharField(max_length=7, default="phone", help_text="phone or desktop")
     endpoint = models.TextField(help_text="sealed: the push service's address")
+    # An address is sealed anew each time: it is found by this.
     endpoint_digest = models.CharField(max_length=64, unique=True)
     p256dh = models.TextField(help_text="sealed")
     auth = models.TextField(help_text="sealed")
@@ -125,6 +126,7 @@ class Delivery(models.Model):
             ),
         ]
         indexes = [
+            # Few wait among very many that are settled.
             models.Index(fields=["due_at"], condition=Q(due_at__isnull=False), name="delivery_due"),
             models.Index(fields=["project", "status"], name="delivery_of_project"),
         ]

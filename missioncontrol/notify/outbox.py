@@ -7,7 +7,7 @@ once: a repeat carries the same delivery id.
 from __future__ import annotations
 
 import time
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import datetime, timedelta
 from typing import Any
@@ -17,10 +17,10 @@ from django.db import transaction
 from django.db.models import Q
 
 from missioncontrol.accounts import ways
-from missioncontrol.notify import retries, services
+from missioncontrol.notify import chat, retries, services, web_push, webhook
+from missioncontrol.notify.addresses import CHATS
 from missioncontrol.notify.models import Delivery, Device
 from missioncontrol.notify.outcome import Outcome
-from missioncontrol.notify.senders import SENDERS
 from missioncontrol.runs import journal
 from missioncontrol.sealing import Unreadable
 from missioncontrol.wire.events import NoticeFailed, NoticeSent
@@ -31,13 +31,29 @@ BEHIND = timedelta(seconds=2)
 JOURNALLED = frozenset({"decision", "warning", "budget", "report", "test"})
 
 
+Sender = Callable[[Delivery, datetime], Outcome]
+"""Sends one delivery (its notice, device, channel and project are loaded), outside every
+lock, within `retries.LEASE`; says what came of it. It may be called twice for one delivery:
+after a death nobody knows whether it was sent."""
+
+SENDERS: Mapping[str, Sender] = {
+    "push": web_push.send,
+    "webhook": webhook.send,
+    **dict.fromkeys(CHATS, chat.send),
+}
+"""By the kind of a delivery's target."""
+
+
 def claim(*, at: datetime, of: Collection[UUID] | None = None) -> list[UUID]:
     """Take what is due; no other worker gets it until its lease is over."""
     due = Delivery.objects.filter(_free(at), status="waiting", due_at__lte=at)
     if of is not None:
         due = due.filter(pk__in=of)
-    found = due.order_by("due_at").values_list("id", flat=True)[:MOST_AT_ONCE]
-    return [delivery for delivery in list(found) if _lease(delivery, at=at)]
+    found = list(due.order_by("due_at").values_list("id", flat=True)[:MOST_AT_ONCE])
+    # One by one: of several workers that found the same delivery, one update takes it.
+    free = Delivery.objects.filter(_free(at), status="waiting", due_at__lte=at)
+    leased_until = at + retries.LEASE
+    return [pk for pk in found if free.filter(pk=pk).update(leased_until=leased_until)]
 
 
 def deliver(delivery_id: UUID, *, at: datetime) -> None:
@@ -62,6 +78,7 @@ def settle(delivery: Delivery, outcome: Outcome, *, at: datetime) -> None:
     """Write down what came of a try: sent, to be tried again, or failed."""
     again = outcome.failure and not outcome.is_final and delivery.tries < retries.MOST_TRIES
     with _transaction_for(delivery, at=at) as record:
+        # A card may have been answered on the way: this was sent all the same.
         mine = Delivery.objects.filter(
             pk=delivery.pk, tries=delivery.tries, status__in=["waiting", "withdrawn"]
         )
@@ -97,12 +114,8 @@ def _free(at: datetime) -> Q:
     return Q(leased_until__isnull=True) | Q(leased_until__lte=at)
 
 
-def _lease(delivery_id: UUID, *, at: datetime) -> bool:
-    mine = Delivery.objects.filter(_free(at), pk=delivery_id, status="waiting", due_at__lte=at)
-    return bool(mine.update(leased_until=at + retries.LEASE))
-
-
 def _count_try(delivery: Delivery) -> bool:
+    # Whose lease went to another meanwhile does not try beside it.
     mine = Delivery.objects.filter(
         pk=delivery.pk, status="waiting", tries=delivery.tries, leased_until=delivery.leased_until
     )
@@ -126,7 +139,12 @@ def _stands_down(delivery: Delivery, *, at: datetime) -> bool:
     if why := _no_longer(delivery):
         mine.update(status="skipped", due_at=None, leased_until=None, last_error=why)
         return True
-    due_at = at + BEHIND if _would_overtake(delivery, at=at) else services.due_for(delivery, at=at)
+    due_at = services.due_for(delivery, at=at)
+    if delivery.what == "sign_out":
+        # A push on its way to the device that is signed out would arrive after this, and stay
+        # on its lock screen.
+        others = Delivery.objects.filter(device=delivery.device_id, leased_until__gt=at)
+        due_at = at + BEHIND if others.exclude(pk=delivery.pk).exists() else due_at
     if due_at > at:
         mine.update(due_at=due_at, leased_until=None)
     return due_at > at
@@ -149,24 +167,13 @@ def _not_to_hear(delivery: Delivery) -> str | None:
         return "its target is switched off"
     if delivery.project.archived_at is not None:
         return "its project is archived"
-    if delivery.device is not None and not _may_hear(delivery.device, delivery):
-        return "its person no longer answers in the project"
-    return None
-
-
-def _would_overtake(delivery: Delivery, *, at: datetime) -> bool:
-    """Tell whether a push to a device that was signed out is still on its way there.
-
-    What arrived after the sign-out would stay on its lock screen.
-    """
-    others = Delivery.objects.filter(device=delivery.device_id, leased_until__gt=at)
-    return delivery.what == "sign_out" and others.exclude(pk=delivery.pk).exists()
-
-
-def _may_hear(device: Device, delivery: Delivery) -> bool:
-    """Tell whether a device's person may answer; a test is for whoever belongs there."""
-    mine = ways.open_memberships().filter(user_id=device.user_id, project_id=delivery.project_id)
-    return (mine if delivery.what == "test" else mine.filter(role__in=services.ANSWERERS)).exists()
+    if delivery.device is None:
+        return None
+    who, where = delivery.device.user_id, delivery.project_id
+    mine = ways.open_memberships().filter(user_id=who, project_id=where)
+    if delivery.what != "test":  # a test is for whoever belongs there
+        mine = mine.filter(role__in=services.ANSWERERS)
+    return None if mine.exists() else "its person no longer answers in the project"
 
 
 class _Record:
@@ -209,12 +216,8 @@ def _tell_outcome(record: _Record, delivery: Delivery, outcome: Outcome, *, at: 
     if is_over and delivery.device_id is not None:
         Device.objects.filter(pk=delivery.device_id).delete()
     elif outcome.failure is None:
-        _take_away_if_answered(delivery, at=at)
-
-
-def _take_away_if_answered(delivery: Delivery, *, at: datetime) -> None:
-    """It was answered while this was on its way: the device need not show it."""
-    is_shown = delivery.device_id is not None and delivery.what == "decision"
-    delivery.notice.refresh_from_db(fields=["settled_at"])
-    if is_shown and delivery.notice.settled_at is not None:
-        services.take_away([delivery], at=at)
+        # It may have been answered while this was on its way: then the device need not show it.
+        is_shown = delivery.device_id is not None and delivery.what == "decision"
+        delivery.notice.refresh_from_db(fields=["settled_at"])
+        if is_shown and delivery.notice.settled_at is not None:
+            services.take_away([delivery], at=at)

@@ -54,9 +54,11 @@ def of_card(
         "open": open_cards,
         "at": card.opened_at.isoformat(),
     }
-    return Push(
-        payload=payload, ttl_s=_life_of(card, at=at), urgency="high", topic=card.decision.hex
-    )
+    ttl_s = UNHELD_TTL_S
+    if card.expires_at is not None:  # until it answers itself; no service keeps it longer than that
+        left_s = int((card.expires_at - at).total_seconds())
+        ttl_s = min(LONGEST_TTL_S, max(60, left_s))
+    return Push(payload=payload, ttl_s=ttl_s, urgency="high", topic=card.decision.hex)
 
 
 def of_withdrawal(card: Card, t: Texts, *, outcome: str, by: str, open_cards: int) -> Push:
@@ -118,8 +120,10 @@ def buttons_of(card: Card, t: Texts) -> list[Button]:
 
 def _without_fix(card: Card, t: Texts) -> list[Button]:
     """Ending a run cannot be taken back: it is asked on the card, or by a second tap."""
-    if card.kind == PERMISSION:
-        return _of_permission(card, t)
+    if card.kind == PERMISSION:  # a call is allowed only from where it stands in full
+        read: Button = {"action": "open", "title": t.read_call}
+        allow = _offered(card, ("allow_once", t.allow_once)) if card.asks_whole else [read]
+        return [*allow, *_offered(card, ("deny", t.deny))]
     if card.kind == "budget":
         return _of_budget(card, t)
     if not card.holds:
@@ -128,20 +132,15 @@ def _without_fix(card: Card, t: Texts) -> list[Button]:
     return [*_offered(card, ("continue", t.proceed)), terminate]
 
 
-def _of_permission(card: Card, t: Texts) -> list[Button]:
-    """A call is allowed only from where it stands in full."""
-    read: Button = {"action": "open", "title": t.read_call}
-    allow = _offered(card, ("allow_once", t.allow_once)) if card.asks_whole else [read]
-    return [*allow, *_offered(card, ("deny", t.deny))]
-
-
 def _of_budget(card: Card, t: Texts) -> list[Button]:
     """What the card itself offers first and last: half its ceiling more, and the end."""
     buttons: list[Button] = []
     if "allow_budget" in card.actions and card.ceiling and card.unit:
         step = budget_step(Decimal(card.ceiling), card.unit)
-        title = t.allow_more.format(amount=_step_words(step, card.unit, t))
-        amount = f"{step:.2f}" if card.unit == "usd" else int(step)
+        in_dollars = card.unit == "usd"
+        more = t.figures.round_money(step) if in_dollars else t.amount(str(step), card.unit)
+        title = t.allow_more.format(amount=more)
+        amount = f"{step:.2f}" if in_dollars else int(step)
         allow: Button = {"action": "allow_budget", "title": title, "amount": {card.unit: amount}}
         buttons.append(allow)
     if "terminate" in card.actions:
@@ -161,18 +160,7 @@ def budget_step(ceiling: Decimal, unit: str) -> Decimal:
     return max(Decimal(1), half.quantize(Decimal(1), ROUND_HALF_UP))
 
 
-def _step_words(step: Decimal, unit: str, t: Texts) -> str:
-    return t.figures.round_money(step) if unit == "usd" else t.amount(str(step), unit)
-
-
 def _offered(card: Card, *wanted: tuple[str, str]) -> list[Button]:
     return [
         {"action": action, "title": title} for action, title in wanted if action in card.actions
     ]
-
-
-def _life_of(card: Card, *, at: datetime) -> int:
-    """Until it answers itself; a push service keeps it no longer than that."""
-    if card.expires_at is None:
-        return UNHELD_TTL_S
-    return min(LONGEST_TTL_S, max(60, int((card.expires_at - at).total_seconds())))

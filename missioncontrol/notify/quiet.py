@@ -23,10 +23,7 @@ def end_of_quiet(
     if not is_quiet:
         return None
     day = local.date() + timedelta(days=1 if over_midnight and clock >= start else 0)
-    return _first_after(at, datetime.combine(day, end, tzinfo=local.tzinfo))
-
-
-def _first_after(at: datetime, wall: datetime) -> datetime:
-    """A time that comes twice in a night, as clocks go back, is the one still ahead."""
-    ends = [wall.replace(fold=fold).astimezone(UTC) for fold in (0, 1)]
-    return next((end for end in ends if end > at), ends[-1])
+    wall = datetime.combine(day, end, tzinfo=local.tzinfo)
+    # Of a time that comes twice in a night, as clocks go back, the one still ahead.
+    first, second = (wall.replace(fold=fold).astimezone(UTC) for fold in (0, 1))
+    return first if first > at else second

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 from django.db.models import Model
@@ -21,26 +20,23 @@ class Resealed:
 
 def reseal() -> Resealed:
     """Seal every address with today's secret, inside the caller's transaction."""
-    done = [_reseal(row, columns) for row, columns in _sealed_rows()]
-    return Resealed(rows=sum(done), unreadable=len(done) - sum(done))
-
-
-def _sealed_rows() -> Iterator[tuple[Model, tuple[str, ...]]]:
-    """Yield every row that keeps something sealed, with its sealed columns."""
-    for channel in Channel.objects.select_for_update().order_by("pk"):
-        yield channel, ("address",)
-    for device in Device.objects.select_for_update().order_by("pk"):
-        yield device, ("endpoint", "p256dh", "auth")
-
-
-def _reseal(row: Model, columns: tuple[str, ...]) -> bool:
-    try:
-        plain = {name: unseal(getattr(row, name)) for name in columns}
-    except Unreadable:  # its owner is asked for it again, as before
-        return False
-    for name, text in plain.items():
-        setattr(row, name, seal(text))
-    if isinstance(row, Device):
-        row.endpoint_digest = fingerprint(plain["endpoint"])
-    row.save()
-    return True
+    sealed: list[tuple[Model, tuple[str, ...]]] = [
+        *((row, ("address",)) for row in Channel.objects.select_for_update().order_by("pk")),
+        *(
+            (row, ("endpoint", "p256dh", "auth"))
+            for row in Device.objects.select_for_update().order_by("pk")
+        ),
+    ]
+    unreadable = 0
+    for row, columns in sealed:
+        try:
+            plain = {name: unseal(getattr(row, name)) for name in columns}
+        except Unreadable:  # its owner is asked for it again, as before
+            unreadable += 1
+            continue
+        for name, text in plain.items():
+            setattr(row, name, seal(text))
+        if isinstance(row, Device):
+            row.endpoint_digest = fingerprint(plain["endpoint"])
+        row.save()
+    return Resealed(rows=len(sealed) - unreadable, unreadable=unreadable)

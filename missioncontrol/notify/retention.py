@@ -7,7 +7,6 @@ delivery, but for those of budgets: they remember that a ceiling's warning was g
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from datetime import datetime, timedelta
 from uuid import UUID
 
@@ -26,29 +25,21 @@ IS_OPEN = Q(decision__isnull=False, settled_at=None)
 def prune(*, at: datetime, keep: timedelta) -> int:
     """Forget settled deliveries made longer ago than `keep`, the oldest first; count them."""
     before = at - keep
-    gone = _in_batches(lambda: _old_deliveries(before))
-    _in_batches(lambda: _old_notices(before))
+    is_shown = Exists(Notice.objects.filter(IS_OPEN, pk=OuterRef("notice")))
+    settled = Delivery.objects.filter(~is_shown, status__in=SETTLED, created_at__lt=before)
+    gone = _in_batches(settled)
+    is_kept = Exists(Delivery.objects.filter(notice=OuterRef("pk")))
+    empty = Notice.objects.filter(~is_kept, at__lt=before).exclude(IS_OPEN)
+    _in_batches(empty.exclude(what="budget"))
     return gone
 
 
-def _old_deliveries(before: datetime) -> QuerySet[Delivery]:
-    is_shown = Exists(Notice.objects.filter(IS_OPEN, pk=OuterRef("notice")))
-    old = Delivery.objects.filter(~is_shown, status__in=SETTLED, created_at__lt=before)
-    return old.order_by("id")
-
-
-def _old_notices(before: datetime) -> QuerySet[Notice]:
-    is_kept = Exists(Delivery.objects.filter(notice=OuterRef("pk")))
-    old = Notice.objects.filter(~is_kept, at__lt=before).exclude(IS_OPEN)
-    return old.exclude(what="budget").order_by("id")
-
-
-def _in_batches(old: Callable[[], QuerySet[Delivery] | QuerySet[Notice]]) -> int:
+def _in_batches(old: QuerySet[Delivery] | QuerySet[Notice]) -> int:
     """Delete rows a batch a transaction; what changed since it was found is looked at again."""
     gone = 0
     for _ in range(MOST_BATCHES):
-        found: list[UUID] = list(old().values_list("id", flat=True)[:AT_ONCE])
-        gone += old().order_by().filter(pk__in=found).delete()[0]
+        found: list[UUID] = list(old.order_by("id").values_list("id", flat=True)[:AT_ONCE])
+        gone += old.filter(pk__in=found).delete()[0]
         if len(found) < AT_ONCE:
             break
     return gone

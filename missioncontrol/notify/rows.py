@@ -18,12 +18,16 @@ HEARD: tuple[ChannelHears, ...] = ("decisions", "budgets", "reports")
 
 def channel_row(channel: Channel, *, last: Delivery | None) -> ChannelRow:
     """Show a channel; its address stays here."""
+    try:
+        shown = addresses.shown(channel.kind, unseal(channel.address))
+    except Unreadable:
+        shown = None
     return ChannelRow(
         id=channel.id,
         project=channel.project_id,
         kind=cast(Any, channel.kind),
         name=channel.name,
-        shown=_shown(channel),
+        shown=shown,
         enabled=channel.enabled,
         step_minutes=channel.step_minutes,
         quiet_from=_clock(channel.quiet_from),
@@ -69,13 +73,6 @@ def may_retry(delivery: Delivery) -> bool:
     """Tell whether another try can still reach somebody whom it concerns."""
     has_target = delivery.channel_id is not None or delivery.device_id is not None
     return delivery.status == "failed" and has_target and delivery.notice.settled_at is None
-
-
-def _shown(channel: Channel) -> str | None:
-    try:
-        return addresses.shown(channel.kind, unseal(channel.address))
-    except Unreadable:
-        return None
 
 
 def _clock(value: time | None) -> str | None:

@@ -6,6 +6,7 @@ one: rows only, queued for a worker once they are committed.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -16,8 +17,9 @@ from django.db.models import Q
 
 from missioncontrol.accounts import ways
 from missioncontrol.accounts.models import Project, Role
+from missioncontrol.celery import app
 from missioncontrol.ids import new_id
-from missioncontrol.notify import content, delivery_queue, quiet, wording
+from missioncontrol.notify import content, quiet, wording
 from missioncontrol.notify.models import Channel, Delivery, Device, Notice
 from missioncontrol.notify.texts import Texts
 from missioncontrol.runs import rows
@@ -25,6 +27,10 @@ from missioncontrol.runs.lifecycle import ENDED
 from missioncontrol.runs.models import Run
 from missioncontrol.wire.decisions import DecisionRow
 
+logger = logging.getLogger(__name__)
+
+DELIVER = "missioncontrol.notify.tasks.deliver"
+"""By its name: the task's module imports us."""
 VERDICT_WAIT = timedelta(seconds=10)
 """How long a card is kept back for the judge, who may dismiss it or bring a fix."""
 ANSWERERS = (Role.OWNER, Role.OPERATOR)
@@ -58,8 +64,13 @@ def refresh(row: DecisionRow, run: Run, *, at: datetime) -> None:
         tries=0,
         due_at__lte=row.opened_at + VERDICT_WAIT,
     ).select_related("project", "device", "channel")
-    due = [_hasten(delivery, at=at) for delivery in kept_back]
-    enqueue_on_commit([delivery for delivery in due if delivery.due_at == at])
+    due: list[Delivery] = []
+    for delivery in kept_back:
+        delivery.due_at = due_for(delivery, at=at)
+        Delivery.objects.filter(pk=delivery.pk, status="waiting").update(due_at=delivery.due_at)
+        if delivery.due_at == at:
+            due.append(delivery)
+    enqueue_on_commit(due)
 
 
 def withdraw(decision: UUID, *, outcome: str, by: str, at: datetime) -> None:
@@ -101,6 +112,7 @@ def take_away(shown: Iterable[Delivery], *, at: datetime) -> None:
         )
         for one in shown
     ]
+    # Two answers at once: a constraint keeps the second withdrawal out.
     Delivery.objects.bulk_create(rows, ignore_conflicts=True)
     enqueue_on_commit(rows)
 
@@ -116,6 +128,7 @@ def warn(run: Run, *, kind: str, summary: str, at: datetime) -> None:
             t, summary, name=run.name, kind=kind, path=path, cost=_cost(run, t), is_over=is_over
         )
     )
+    # The hour is part of the subject, and a subject is told once.
     hour = at.astimezone(UTC).strftime("%Y-%m-%dT%H")
     tell(run.project_id, "warning", subject=f"{run.id}:{kind}:{hour}", told=told, at=at, run=run)
 
@@ -241,19 +254,14 @@ def _channels(project: UUID, hears: Iterable[str]) -> list[Channel]:
     return list(Channel.objects.filter(wanted, project_id=project, enabled=True))
 
 
-def _devices(project: UUID, what: str) -> list[Device]:
-    """Return the devices of the people who may answer in a project; a report is asked for."""
-    people = ways.open_memberships().filter(project_id=project, role__in=ANSWERERS)
-    mine = Device.objects.filter(
-        user__in=people.values("user"), user__is_active=True, enabled=True, left_at=None
-    )
-    return list(mine.filter(hears_reports=True) if what == "report" else mine)
-
-
 def _write(
     notice: Notice, *, channels: Iterable[Channel], at: datetime, wait: timedelta = timedelta(0)
 ) -> None:
-    devices = _devices(notice.project_id, notice.what)
+    people = ways.open_memberships().filter(project_id=notice.project_id, role__in=ANSWERERS)
+    mine = Device.objects.filter(
+        user__in=people.values("user"), user__is_active=True, enabled=True, left_at=None
+    )
+    devices = list(mine.filter(hears_reports=True) if notice.what == "report" else mine)
     made = [_to_device(notice, device, at=at, due_at=at + wait) for device in devices]
     for channel in channels:
         step = timedelta(minutes=channel.step_minutes)
@@ -299,14 +307,15 @@ def _keep(made: list[Delivery]) -> list[Delivery]:
     return made
 
 
-def _hasten(delivery: Delivery, *, at: datetime) -> Delivery:
-    delivery.due_at = due_for(delivery, at=at)
-    Delivery.objects.filter(pk=delivery.pk, status="waiting").update(due_at=delivery.due_at)
-    return delivery
-
-
 def enqueue_on_commit(due: list[Delivery]) -> None:
     """Have these delivered once the transaction is committed."""
     ids = [str(delivery.id) for delivery in due]
     if ids:
-        transaction.on_commit(lambda: delivery_queue.enqueue(ids))
+        transaction.on_commit(lambda: _enqueue(ids))
+
+
+def _enqueue(ids: list[str]) -> None:
+    try:
+        app.send_task(DELIVER, args=(ids,), retry=False, ignore_result=True)
+    except Exception as fault:  # noqa: BLE001 - the broker is away: it is swept up
+        logger.warning("queueing deliveries failed: %s", fault)

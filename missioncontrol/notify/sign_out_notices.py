@@ -9,14 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from datetime import datetime
-from uuid import UUID
 
 from django.db.models import Q
 
 from missioncontrol.ids import new_id
 from missioncontrol.notify import content, services
 from missioncontrol.notify.models import Delivery, Device, Notice
-from missioncontrol.notify.texts import Texts
 
 
 def send_to(devices: Iterable[Device], *, at: datetime) -> None:
@@ -24,42 +22,31 @@ def send_to(devices: Iterable[Device], *, at: datetime) -> None:
 
     Called in the transaction that forgets their browsers, before it does.
     """
-    services.enqueue_on_commit([told for device in devices if (told := _send_to(device, at=at))])
-
-
-def _send_to(device: Device, *, at: datetime) -> Delivery | None:
-    project = _told_from(device, at=at)
-    if project is None:
-        device.delete()
-        return None
-    device.browser, device.left_at = None, at
-    device.save(update_fields=["browser", "left_at"])
-    notice = Notice.objects.create(
-        id=new_id(),
-        project_id=project,
-        what="sign_out",
-        subject=str(device.id),
-        content=content.kept(content.in_every_language(_said)),
-        at=at,
+    said = content.in_every_language(
+        lambda t: content.Told(title=t.signed_out_title, body=t.signed_out_body)
     )
-    return Delivery.objects.create(
-        id=new_id(),
-        notice=notice,
-        project_id=project,
-        what="sign_out",
-        kind="push",
-        target=device.name,
-        device=device,
-        created_at=at,
-        due_at=at,
-    )
-
-
-def _told_from(device: Device, *, at: datetime) -> UUID | None:
-    """Return a project it was told of, or is being told of now; None: it shows nothing of ours."""
-    told = device.deliveries.filter(Q(status="sent") | Q(leased_until__gt=at)).order_by("-id")
-    return told.values_list("project_id", flat=True).first()
-
-
-def _said(t: Texts) -> content.Told:
-    return content.Told(title=t.signed_out_title, body=t.signed_out_body)
+    made: list[Delivery] = []
+    for device in devices:
+        told = device.deliveries.filter(Q(status="sent") | Q(leased_until__gt=at)).order_by("-id")
+        project = told.values_list("project_id", flat=True).first()
+        if project is None:  # it was told nothing, nor is being told now: it shows none of ours
+            device.delete()
+            continue
+        device.browser, device.left_at = None, at
+        device.save(update_fields=["browser", "left_at"])
+        about = {"project_id": project, "what": "sign_out"}
+        notice = Notice.objects.create(
+            **about, id=new_id(), subject=str(device.id), content=content.kept(said), at=at
+        )
+        delivery = Delivery.objects.create(
+            **about,
+            id=new_id(),
+            notice=notice,
+            kind="push",
+            target=device.name,
+            device=device,
+            created_at=at,
+            due_at=at,
+        )
+        made.append(delivery)
+    services.enqueue_on_commit(made)

@@ -26,6 +26,7 @@ def headers(
     body: bytes, *, project: UUID, event: str, delivery: UUID, at: datetime
 ) -> dict[str, str]:
     """Return what a web hook is sent with; a repeat carries the same delivery."""
+    # Signed with the body, so that whoever receives an old request again can tell.
     timestamp = str(int(at.timestamp()))
     return {
         "Content-Type": "application/json",

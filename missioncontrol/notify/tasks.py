@@ -62,4 +62,4 @@ def _deliver(delivery_id: UUID) -> None:
     except Exception:
         logger.exception("delivery %s failed", delivery_id)
     finally:
-        connection.close()
+        connection.close()  # of this thread alone: nobody else would

@@ -54,6 +54,7 @@ def authorization(endpoint: str, *, at: datetime) -> str:
     """
     service = urlsplit(endpoint)
     claims = {
+        # RFC 8292, 2: the service alone, so that the token is worth nothing at another.
         "aud": f"{service.scheme}://{service.netloc}",
         "exp": int((at + TOKEN_LIFE).timestamp()),
     }

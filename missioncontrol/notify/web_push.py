@@ -43,6 +43,7 @@ def send(delivery: Delivery, at: datetime) -> Outcome:
     except outbound.Unsendable as refused:
         return Outcome(failure=f"the push service could not be reached: {refused}")
     outcome = of_status(reply.status)
+    # The service does not say which: a missing contact is the likeliest that people can mend.
     if reply.status in UNTRUSTED and vapid.contact().problem:
         return replace(outcome, failure=f"{outcome.failure}: {NO_CONTACT}")
     return replace(outcome, is_gone=True) if reply.status in GONE else outcome
@@ -99,6 +100,7 @@ def encrypt(payload: bytes, device: Device) -> bytes:
     encrypted: bytes = http_ece.encrypt(
         payload,
         salt=os.urandom(16),
+        # A key for this message alone (RFC 8291, 3.1).
         private_key=ec.generate_private_key(ec.SECP256R1()),
         dh=raw(unseal(device.p256dh)),
         auth_secret=raw(unseal(device.auth)),

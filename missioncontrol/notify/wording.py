@@ -64,7 +64,10 @@ def nearing(
     )
     burns = scope == "run" and bool(burn_usd_per_hour)
     rate = f", {_an_hour(burn_usd_per_hour, t)}" if burns else ""
-    left = _time_left(spent, most, burn_usd_per_hour, t) if unit == "usd" and burns else ""
+    left = ""
+    if unit == "usd" and burns:
+        hours = (Decimal(most) - Decimal(spent)) / burn_usd_per_hour
+        left = t.left.format(time=t.figures.minutes(max(float(hours), 0.0) * 3600))
     title = titled(t.is_at, whose, share=t.figures.share(ceiling["share"]))
     return Told(title=title, body=f"{used}{rate}{left}.", path=path)
 
@@ -98,11 +101,6 @@ def fix_in(card: Card, t: Texts) -> str:
     if not card.fix or len(card.fix) > LONGEST_FIX_ON_BUTTON:
         return ""
     return " " + t.fix.format(fix=card.fix)
-
-
-def _time_left(spent: str, ceiling: str, burn: Decimal, t: Texts) -> str:
-    hours = (Decimal(ceiling) - Decimal(spent)) / burn
-    return t.left.format(time=t.figures.minutes(max(float(hours), 0.0) * 3600))
 
 
 def _an_hour(burn: Decimal, t: Texts) -> str:

@@ -100,6 +100,7 @@ def rotate_agent_key(
     if not live_keys(at=at).filter(pk=old.pk).exists():
         raise InvalidRequest("This key is over; make a new one.")
     _check_room(old.project, at=at)
+    # The keys that follow each other are named by the first of them.
     line = old.line or old.id
     made = services.mint_agent_key(
         project=old.project,
@@ -239,7 +240,11 @@ def change_device(browser: Browser, changes: dict[str, Any], *, by: str, at: dat
         devices.change(device, {**changes, "name": browser.name})
     elif changes.keys() - {"name"}:
         raise InvalidRequest("This browser takes no pushes.")
-    _record_choice(browser, before, _chosen(browser, device), by=by, at=at)
+    after = _chosen(browser, device)
+    moved = [name for name in after if after[name] != before[name]]
+    for project_id in _projects_of(browser.user) if moved else ():
+        was, now = ({name: said[name] for name in moved} for said in (before, after))
+        journal.record_change(project_id, f"the device “{before['name']}”", was, now, by=by, at=at)
 
 
 def _chosen(browser: Browser, device: Device | None) -> dict[str, Any]:
@@ -260,15 +265,6 @@ def _chosen(browser: Browser, device: Device | None) -> dict[str, Any]:
 
 def _clock(at: time | None) -> str:
     return at.strftime("%H:%M") if at else ""
-
-
-def _record_choice(
-    browser: Browser, before: dict[str, Any], after: dict[str, Any], *, by: str, at: datetime
-) -> None:
-    moved = [name for name in after if after[name] != before[name]]
-    for project_id in _projects_of(browser.user) if moved else ():
-        was, now = ({name: said[name] for name in moved} for said in (before, after))
-        journal.record_change(project_id, f"the device “{before['name']}”", was, now, by=by, at=at)
 
 
 @transaction.atomic
@@ -320,6 +316,7 @@ def set_active(user: User, is_active: bool, *, by: str, at: datetime) -> None:
 
 def _held_key(key_id: UUID, projects: Container[UUID]) -> AgentKey:
     """Return a key of these projects, its row held: of two that rotate it, one finds it over."""
+    # `no_key`: rows that point at it, as a run's opener, are written all the while.
     found = AgentKey.objects.select_for_update(no_key=True, of=("self",))
     key = found.select_related("project").filter(pk=key_id).first()
     if key is None or key.project_id not in projects:

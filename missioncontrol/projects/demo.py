@@ -31,8 +31,15 @@ def start_demo(owner: User, *, at: datetime) -> None:
         Forbidden: somebody else's demo runs.
     """
     _check_whose(owner)
+    keys: dict[str, str] = {}
     with transaction.atomic():
-        keys = {name: _fresh_key(_project(owner, name, at), at) for name in MODES}
+        for name in MODES:
+            project = _project(owner, name, at)
+            _revoke_keys(project, at)
+            made = services.mint_agent_key(
+                project=project, name=KEY_NAME, at=at, reach=Reach.PROJECT
+            )
+            keys[name] = made.secret
     asked = extras.DemoAsked(owner=owner.get_username(), keys=keys)
     extras.ask_for_demo(settings.DATA_DIR, asked)
 
@@ -45,9 +52,18 @@ def remove_demo(owner: User, *, at: datetime) -> None:
     """
     _check_whose(owner)
     extras.ask_for_demo(settings.DATA_DIR, None)
+    by = people.name_of(owner)
     for name in MODES:
         if project := _known(owner, name):
-            _put_away(project, by=people.name_of(owner), at=at)
+            _revoke_keys(project, at)
+            # What waits ends first: an archive holds no agent that waits for a person.
+            while run := Run.objects.filter(project=project, status__in=ON_HOLD).first():
+                ends = Tap(
+                    key=f"demo-{run.id}-{run.version}", action="terminate", version=run.version
+                )
+                with suppress(StaleRun):  # it moved meanwhile: look again
+                    interventions.intervene(run.id, ends, projects=[project.id], by=by, at=at)
+            rules.change_project(project.id, {"archived": True}, by=by, at=at)
 
 
 def _check_whose(owner: User) -> None:
@@ -69,21 +85,5 @@ def _project(owner: User, name: str, at: datetime) -> Project:
     return project
 
 
-def _fresh_key(project: Project, at: datetime) -> str:
-    _revoke_keys(project, at)
-    made = services.mint_agent_key(project=project, name=KEY_NAME, at=at, reach=Reach.PROJECT)
-    return made.secret
-
-
 def _revoke_keys(project: Project, at: datetime) -> None:
     AgentKey.objects.filter(project=project, name=KEY_NAME, revoked_at=None).update(revoked_at=at)
-
-
-def _put_away(project: Project, *, by: str, at: datetime) -> None:
-    """End what waits first: an archive holds no agent that waits for a person."""
-    _revoke_keys(project, at)
-    while run := Run.objects.filter(project=project, status__in=ON_HOLD).first():
-        ends = Tap(key=f"demo-{run.id}-{run.version}", action="terminate", version=run.version)
-        with suppress(StaleRun):  # it moved meanwhile: look again
-            interventions.intervene(run.id, ends, projects=[project.id], by=by, at=at)
-    rules.change_project(project.id, {"archived": True}, by=by, at=at)

@@ -103,6 +103,7 @@ def join(secret: str, *, user: User | None, name: str, at: datetime) -> Joined:
         membership = Membership.objects.create(
             project=project, user=joining, role=offered.role, joined_at=at
         )
+        # An owner invites them back: rules let them in again too.
         project.kept_out.remove(joining)
         sessions.rekey_soon(joining, at=at)
         inviter = people.name_of(offered.invited_by) if offered.invited_by else "?"

@@ -137,7 +137,8 @@ def enter_by_identity(known: Known, *, at: datetime) -> User:
         identity = _keep(user, known, at=at)
     if not identity.user.is_active:
         raise Forbidden("This account may not sign in here any more.")
-    _note_use(identity, known, at=at)
+    identity.label, identity.used_at = _label(known), at
+    identity.save(update_fields=["label", "used_at"])
     for rule in rules:
         _join(identity.user, rule, at=at)
     return identity.user
@@ -260,11 +261,6 @@ def _keep(user: User, known: Known, *, at: datetime) -> Identity:
 
 def _label(known: Known) -> str:
     return (known.email or known.name)[:254]
-
-
-def _note_use(identity: Identity, known: Known, *, at: datetime) -> None:
-    identity.label, identity.used_at = _label(known), at
-    identity.save(update_fields=["label", "used_at"])
 
 
 def _changed(user: User, what: str, *, at: datetime) -> None:

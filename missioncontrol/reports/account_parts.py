@@ -135,29 +135,29 @@ def gather(project: Project, asked: Asked, *, at: datetime) -> Part:
     calls = calls_of(project, asked)
     key = F(COLUMNS[asked.group_by])
     groups = grouped(between(calls, period.since, period.until), key)
+    earlier = between(calls, before.since, by_then).annotate(key=key).values("key")
+    earlier = earlier.annotate(cost=Sum("cost_usd")).order_by()
+    days = trend_days(period, at=at)
+    trend = Period(first=days[0], last=period.last, zone=period.zone)
+    since = min(trend.since, period.since)
     part = Part(
         project=project,
         period=period,
         before=before,
         by_then=by_then,
         groups=groups,
-        earlier=_totals(between(calls, before.since, by_then), key),
+        earlier={str(one["key"]): dollars(one["cost"]) for one in cast(Any, earlier)},
         models=_unpriced_models(between(calls, period.since, period.until), key),
-        loops=chosen(_trend_loops(project, period, at=at), asked),
+        loops=chosen(loops.loops(project.id, since=since, until=period.until), asked),
         stops=chosen(loops.stopped(project.id, since=period.since, until=period.until), asked),
         lasted=loops.lasted(project.id, at=min(at, period.until)),
         budget=None,
     )
     if asked.kind == "day" and asked.agent is None and asked.model is None:
-        part.budget = budget_of(project, period.first, sum(map(_total, groups.values()), NOTHING))
+        costs = (dollars(one["cost"]) + dollars(one["judge_cost"]) for one in groups.values())
+        part.budget = budget_of(project, period.first, sum(costs, NOTHING))
     part.names = _names_of(part, asked.group_by)
     return part
-
-
-def _trend_loops(project: Project, period: Period, *, at: datetime) -> list[Loop]:
-    days = trend_days(period, at=at)
-    trend = Period(first=days[0], last=period.last, zone=period.zone)
-    return loops.loops(project.id, since=min(trend.since, period.since), until=period.until)
 
 
 def trend_days(period: Period, *, at: datetime) -> list[date]:
@@ -203,11 +203,6 @@ def grouped(calls: QuerySet[ModelCall], key: F) -> dict[str, dict[str, Any]]:
     }
 
 
-def _totals(calls: QuerySet[ModelCall], key: F) -> dict[str, Decimal]:
-    sums = calls.annotate(key=key).values("key").annotate(cost=Sum("cost_usd")).order_by()
-    return {str(one["key"]): dollars(one["cost"]) for one in sums}
-
-
 def _unpriced_models(calls: QuerySet[ModelCall], key: F) -> dict[str, set[str]]:
     found: dict[str, set[str]] = defaultdict(set)
     unpriced = calls.filter(cost_usd__isnull=True).exclude(model="").annotate(key=key)
@@ -223,10 +218,6 @@ def _names_of(part: Part, group_by: Group) -> dict[str, str]:
         return {}
     runs = Run.objects.filter(pk__in=list(part.groups)).values_list("id", "name")
     return {str(run): name for run, name in runs}
-
-
-def _total(one: dict[str, Any]) -> Decimal:
-    return dollars(one["cost"]) + dollars(one["judge_cost"])
 
 
 def minute_sums(calls: QuerySet[ModelCall], period: Period) -> list[tuple[datetime, Decimal]]:

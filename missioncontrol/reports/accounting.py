@@ -61,10 +61,6 @@ def account(projects: Collection[UUID], asked: Asked, *, at: datetime) -> CostAc
     """Return the account of these projects, each in its own days, added up."""
     listed = list(Project.objects.filter(pk__in=projects).order_by("id"))
     parts = [gather(project, asked, at=at) for project in listed]
-    return _added(parts, asked, at=at)
-
-
-def _added(parts: Sequence[Part], asked: Asked, *, at: datetime) -> CostAccount:
     first = parts[0]
     zones = {part.project.time_zone for part in parts}
     stops = [loop.stop for part in parts for loop in part.stops if loop.stop]
@@ -207,10 +203,12 @@ def _group(
     now = [loop for part, loop in mine if part.period.since <= loop.at < part.period.until]
     told = _sum(rows, loops=len(now), stops=len(stops))
     models = set().union(*(part.models.get(key, set()) for part in parts))
-    names = {name for part in parts if (name := part.names.get(key))}
+    name = next((name for part in parts if (name := part.names.get(key))), key)
+    if name == key and asked.group_by == "run":  # it only looped in this time, and cost nothing
+        name = Run.objects.filter(pk=key).values_list("name", flat=True).first() or key
     return CostGroup(
         key=key,
-        name=names.pop() if names else _run_name(key, asked.group_by),
+        name=name,
         calls=told.calls,
         judge_calls=told.judge_calls,
         unpriced_calls=told.unpriced_calls,
@@ -224,12 +222,6 @@ def _group(
         trend=_trend(mine, at=at),
         saved=_saving(savings.estimate(stops, lasted)),
     )
-
-
-def _run_name(key: str, group_by: Group) -> str:
-    if group_by != "run":
-        return key
-    return Run.objects.filter(pk=key).values_list("name", flat=True).first() or key
 
 
 def _usage(rows: Iterable[dict[str, Any]]) -> Usage:
@@ -258,30 +250,25 @@ def _points(
 ) -> Iterable[CostPoint]:
     """Add up from the beginning on: this period, and the one before at the same minute."""
     step = POINTS[asked.kind] // MINUTE
-    now, before = _steps(parts, asked, step)
-    length = max(part.period.minutes for part in parts)
-    reached = max(_minute(part.period, at) for part in parts)
-    whole = sum(now.values(), NOTHING)
-    for place in range(-(-length // step) + 1):
-        minute = min(place * step, length)
-        if 0 <= reached - (minute - step) < step and reached < minute:
-            yield CostPoint(minute=reached, spent_usd=whole, before_usd=earlier)
-        spent = sum((now[one] for one in range(place)), NOTHING) if minute <= reached else None
-        then = sum((before[one] for one in range(place)), NOTHING)
-        yield CostPoint(minute=minute, spent_usd=spent, before_usd=then)
-
-
-def _steps(
-    parts: Sequence[Part], asked: Asked, step: int
-) -> tuple[dict[int, Decimal], dict[int, Decimal]]:
     now: dict[int, Decimal] = defaultdict(Decimal)
     before: dict[int, Decimal] = defaultdict(Decimal)
     for part in parts:
         calls = calls_of(part.project, asked)
         for into, period in ((now, part.period), (before, part.before)):
-            for minute, cost in minute_sums(calls, period):
-                into[(minute - period.since) // MINUTE // step] += cost
-    return now, before
+            for moment, cost in minute_sums(calls, period):
+                into[(moment - period.since) // MINUTE // step] += cost
+    length = max(part.period.minutes for part in parts)
+    reached = max(_minute(part.period, at) for part in parts)
+    whole = sum(now.values(), NOTHING)
+    # Rounded up: a week of 167 hours is no whole number of two hours.
+    for place in range(-(-length // step) + 1):
+        minute = min(place * step, length)
+        # Now lies in this piece: the line ends there, not where the piece does.
+        if 0 <= reached - (minute - step) < step and reached < minute:
+            yield CostPoint(minute=reached, spent_usd=whole, before_usd=earlier)
+        spent = sum((now[one] for one in range(place)), NOTHING) if minute <= reached else None
+        then = sum((before[one] for one in range(place)), NOTHING)
+        yield CostPoint(minute=minute, spent_usd=spent, before_usd=then)
 
 
 def _days(parts: Sequence[Part], asked: Asked, *, at: datetime) -> Iterable[CostDay]:

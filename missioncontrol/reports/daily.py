@@ -12,7 +12,7 @@ import logging
 from collections.abc import Iterable
 from datetime import date, datetime, timedelta
 from decimal import Decimal
-from typing import Any
+from typing import Any, cast
 from uuid import UUID
 
 from django.db import IntegrityError, transaction
@@ -32,7 +32,7 @@ from missioncontrol.reports.rows import groups, report_of
 from missioncontrol.reports.texts import told_of
 from missioncontrol.runs.models import ModelCall
 from missioncontrol.runs.rows import USAGE_COLUMNS
-from missioncontrol.wire.costs import CostAccount, CostSum
+from missioncontrol.wire.costs import CostAccount
 
 logger = logging.getLogger(__name__)
 
@@ -81,9 +81,12 @@ def make(
     report = drawn(project, day, at=at, version=version, reason=reason)
     try:
         with transaction.atomic():
+            # The constraint on day and version makes one of two beats the first.
             report.save(force_insert=True)
             if _is_news(report, at=at):
-                _tell(report, at=at)
+                subject = f"{report.day.isoformat()} v{report.version}"
+                told = told_of(report_of(report), path=path_of(report.id))
+                notices.tell(report.project_id, "report", subject=subject, told=told, at=at)
     except IntegrityError:
         return None
     return report
@@ -115,7 +118,9 @@ def correct_changed(*, at: datetime) -> int:
     """Make a new version of each recent report whose figures moved; return how many."""
     made = 0
     for project in Project.objects.filter(daily_report=True).order_by("id"):
-        newest = _newest(project, since=today(zone_of(project.time_zone), at=at))
+        since = today(zone_of(project.time_zone), at=at) - timedelta(days=WATCHED)
+        recent = CostReport.objects.filter(project=project, day__gte=since).order_by("version")
+        newest = {report.day: report for report in recent}
         if not newest:
             continue
         now = _counted(project, newest)
@@ -124,11 +129,6 @@ def correct_changed(*, at: datetime) -> int:
                 following = report.version + 1
                 made += make(project, day, at=at, version=following, reason=LATE) is not None
     return made
-
-
-def _newest(project: Project, *, since: date) -> dict[date, CostReport]:
-    recent = CostReport.objects.filter(project=project, day__gte=since - timedelta(days=WATCHED))
-    return {report.day: report for report in recent.order_by("version")}
 
 
 def _counted(project: Project, days: Iterable[date]) -> dict[date, str]:
@@ -149,13 +149,13 @@ def _counted(project: Project, days: Iterable[date]) -> dict[date, str]:
         )
         .order_by()
     )
-    return {one["day"]: _text_of(one) for one in sums}
-
-
-def _text_of(one: Any) -> str:
-    cost = (one["cost"] or Decimal(0)).quantize(Decimal("0.000001"))
-    tokens = sum(one[f"sum_{name}"] or 0 for name in USAGE_COLUMNS)
-    return f"{one['n']} {one['last']} {cost} {one['unpriced']} {tokens}"
+    counted: dict[date, str] = {}
+    for one in cast(Any, sums):
+        # SQLite adds up as floats: a sum is the same again only once rounded.
+        cost = (one["cost"] or Decimal(0)).quantize(Decimal("0.000001"))
+        tokens = sum(one[f"sum_{name}"] or 0 for name in USAGE_COLUMNS)
+        counted[one["day"]] = f"{one['n']} {one['last']} {cost} {one['unpriced']} {tokens}"
+    return counted
 
 
 # --- telling --------------------------------------------------------------------
@@ -169,23 +169,15 @@ def _is_news(report: CostReport, *, at: datetime) -> bool:
     zone = zone_of(report.time_zone)
     if at - midnight(report.day + timedelta(days=1), zone) > TOLD:
         return False
-    return report.version == 1 or _differs(report, spent)
-
-
-def _differs(report: CostReport, now: CostSum) -> bool:
-    """A correction below a cent that prices nothing new is kept, not sent."""
+    if report.version == 1:
+        return True
     before = CostReport.objects.get(
         project=report.project_id, day=report.day, version=report.version - 1
     )
     was = _account.validate_python(before.account).spent
-    moved = abs(was.total_usd - now.total_usd)
-    return moved >= CENT or was.unpriced_calls != now.unpriced_calls
-
-
-def _tell(report: CostReport, *, at: datetime) -> None:
-    subject = f"{report.day.isoformat()} v{report.version}"
-    told = told_of(report_of(report), path=path_of(report.id))
-    notices.tell(report.project_id, "report", subject=subject, told=told, at=at)
+    # A correction below a cent that prices nothing new is kept, not sent.
+    moved = abs(was.total_usd - spent.total_usd)
+    return moved >= CENT or was.unpriced_calls != spent.unpriced_calls
 
 
 def path_of(report: UUID) -> str:

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from datetime import date
-from decimal import Decimal
 from uuid import UUID
 
 from django.db.models import QuerySet
@@ -53,7 +52,11 @@ def report_of(report: CostReport) -> Report:
     """Show a report with what became of its sending."""
     same = CostReport.objects.filter(project_id=report.project_id, day=report.day)
     newest = same.order_by("-version").values_list("id", flat=True).first() or report.id
-    sent = _deliveries(report)
+    subject = f"{report.day.isoformat()} v{report.version}"
+    told = Delivery.objects.filter(
+        project_id=report.project_id, notice__what="report", notice__subject=subject
+    )
+    sent: Counter[str] = Counter(told.values_list("status", flat=True))
     return Report(
         row=_row_of(report),
         newest=newest,
@@ -66,18 +69,13 @@ def report_of(report: CostReport) -> Report:
     )
 
 
-def _deliveries(report: CostReport) -> Counter[str]:
-    subject = f"{report.day.isoformat()} v{report.version}"
-    told: Sequence[str] = list(
-        Delivery.objects.filter(
-            project_id=report.project_id, notice__what="report", notice__subject=subject
-        ).values_list("status", flat=True)
-    )
-    return Counter(told)
-
-
 def _row_of(report: CostReport) -> ReportRow:
     told = _account.validate_python(report.account)
+    was_usd = None
+    if report.version > 1:
+        before = CostReport.objects.filter(project_id=report.project_id, day=report.day)
+        account = before.get(version=report.version - 1).account
+        was_usd = _account.validate_python(account).spent.total_usd
     return ReportRow(
         id=report.id,
         project=report.project_id,
@@ -88,16 +86,8 @@ def _row_of(report: CostReport) -> ReportRow:
         reason=report.reason,
         made_at=report.made_at,
         spent=told.spent,
-        was_usd=_was(report),
+        was_usd=was_usd,
         before_usd=told.before.total_usd,
         budget=told.budget,
         saved=told.saved,
     )
-
-
-def _was(report: CostReport) -> Decimal | None:
-    if report.version == 1:
-        return None
-    before = CostReport.objects.filter(project_id=report.project_id, day=report.day)
-    account = before.get(version=report.version - 1).account
-    return _account.validate_python(account).spent.total_usd

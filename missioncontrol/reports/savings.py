@@ -70,7 +70,12 @@ def estimate(stops: Iterable[Stop], lasted: Iterable[Lasted]) -> Estimate:
     turns = sorted(one.turns for one in lasted)
     priced = [stop for stop in stops if stop.usd_per_turn is not None]
     known = not stops or (len(turns) >= ENOUGH and bool(priced))
-    by_kind = _by_kind(lasted, otherwise=turns)
+    # One of a kind that little is known of is compared with all of them.
+    grouped: dict[str, list[int]] = defaultdict(list)
+    for one in lasted:
+        grouped[one.kind].append(one.turns)
+    enough = {kind: sorted(found) for kind, found in grouped.items() if len(found) >= ENOUGH}
+    by_kind = defaultdict(lambda: turns, enough)
     low, likely, high = (
         sum((saved(stop, quantile(by_kind[stop.kind], part)) for stop in priced), NOTHING)
         if known
@@ -92,6 +97,7 @@ def saved(stop: Stop, turns: float) -> Decimal:
     """Return what one stop saved, had its loop gone on for so many turns in all."""
     if stop.usd_per_turn is None:
         return NOTHING
+    # Through a text: a float's own binary places would show in the cents.
     further = Decimal(str(max(0.0, turns - stop.turns)))
     amount = (further * stop.usd_per_turn).quantize(CENT)
     return amount if stop.most is None else min(amount, max(NOTHING, stop.most.quantize(CENT)))
@@ -107,12 +113,3 @@ def quantile(ordered: Sequence[int], part: float) -> float:
     below = int(place)
     above = min(below + 1, len(ordered) - 1)
     return ordered[below] + (ordered[above] - ordered[below]) * (place - below)
-
-
-def _by_kind(lasted: Iterable[Lasted], *, otherwise: list[int]) -> dict[str, list[int]]:
-    """Return what is known of each kind; of all of them for one that little is known of."""
-    grouped: dict[str, list[int]] = defaultdict(list)
-    for one in lasted:
-        grouped[one.kind].append(one.turns)
-    enough = {kind: sorted(found) for kind, found in grouped.items() if len(found) >= ENOUGH}
-    return defaultdict(lambda: otherwise, enough)

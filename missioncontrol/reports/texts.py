@@ -106,6 +106,9 @@ def html_of(report: Report, t: Texts, *, path: str) -> str:
     tables = [
         (title, [line_of(one, groups, t) for one in groups]) for title, groups in _splits(report, t)
     ]
+    money = t.figures.money
+    known = row.spent.agents_usd or not row.spent.unpriced_calls
+    agents = money(row.spent.agents_usd) if known else t.report.unpriced
     return render_to_string(
         "reports/cost_report.html",
         {
@@ -120,7 +123,10 @@ def html_of(report: Report, t: Texts, *, path: str) -> str:
             "tables": tables,
             "method": method_of(row.saved, t),
             "link": link(path),
-            "sums": t.report.total.format(total=total, parts=_parts(row.spent, t)),
+            "sums": t.report.total.format(
+                total=total,
+                parts=t.report.parts.format(agents=agents, judge=money(row.spent.judge_usd)),
+            ),
         },
     )
 
@@ -164,11 +170,16 @@ def _budget_facts(report: Report, t: Texts) -> list[tuple[str, str]]:
 
 def line_of(one: CostGroup, groups: Iterable[CostGroup], t: Texts) -> Line:
     """Return one group as a line of the table."""
-    total = one.cost_usd + one.judge_cost_usd
+    total, known = one.cost_usd + one.judge_cost_usd, total_of(one)
     most = max((other.cost_usd + other.judge_cost_usd for other in groups), default=Decimal(0))
+    note = ""
+    if one.unpriced_calls:
+        models = f" ({bounded(', '.join(one.unpriced_models), 80)})" if one.unpriced_models else ""
+        calls = t.report.count(one.unpriced_calls, "call")
+        note = t.report.calls_unpriced.format(calls=calls, models=models)
     return Line(
         name=bounded(one.name, 60) or t.report.no_name,
-        cost=_cost_of(one, t),
+        cost=t.report.unpriced if known is None else t.figures.money(known),
         change=change_words(total, one.before_usd, t) or "—",
         is_steep=one.before_usd >= SMALL and total / one.before_usd - 1 > STEEP,
         share=int(100 * total / most) if most else 0,
@@ -177,7 +188,7 @@ def line_of(one: CostGroup, groups: Iterable[CostGroup], t: Texts) -> Line:
         loops=one.loops,
         trend=trend_words(one.trend, t),
         saved=_saved_words(one.saved, t) if one.saved.stops else "—",
-        note=_note_of(one, t),
+        note=note,
     )
 
 
@@ -227,26 +238,6 @@ def _saved_words(saved: Saving, t: Texts) -> str:
     if saved.likely_usd is None:
         return t.report.no_estimate if saved.samples < saved.enough else t.report.unpriced
     return t.report.saved.format(usd=t.figures.money(saved.likely_usd))
-
-
-def _cost_of(one: CostGroup, t: Texts) -> str:
-    total = total_of(one)
-    return t.report.unpriced if total is None else t.figures.money(total)
-
-
-def _note_of(one: CostGroup, t: Texts) -> str:
-    if not one.unpriced_calls:
-        return ""
-    models = f" ({bounded(', '.join(one.unpriced_models), 80)})" if one.unpriced_models else ""
-    calls = t.report.count(one.unpriced_calls, "call")
-    return t.report.calls_unpriced.format(calls=calls, models=models)
-
-
-def _parts(spent: CostSum, t: Texts) -> str:
-    money = t.figures.money
-    known = spent.agents_usd or not spent.unpriced_calls
-    agents = money(spent.agents_usd) if known else t.report.unpriced
-    return t.report.parts.format(agents=agents, judge=money(spent.judge_usd))
 
 
 def _splits(report: Report, t: Texts) -> list[tuple[str, tuple[CostGroup, ...]]]:

@@ -18,26 +18,25 @@ from missioncontrol.wire.costs import TodayRow
 
 def spent_today(*, projects: Collection[UUID], at: datetime) -> list[TodayRow]:
     """Return what each project spent since its midnight, the judge included, and its budget."""
-    listed = Project.objects.filter(pk__in=projects).order_by("id")
-    return [_row(project, at=at) for project in listed]
-
-
-def _row(project: Project, *, at: datetime) -> TodayRow:
-    zone = zone_of(project.time_zone)
-    day = periods.period_of("day", periods.today(zone, at=at), zone)
-    calls = ModelCall.objects.filter(project=project)
-    sums = account_parts.between(calls, day.since, day.until).aggregate(
-        usd=Sum("cost_usd"), calls=Count("id"), unpriced=Count("id", filter=Q(cost_usd=None))
-    )
-    spent = dollars(sums["usd"])
-    return TodayRow(
-        project=project.id,
-        day=day.first.isoformat(),
-        time_zone=project.time_zone,
-        at=at,
-        until=day.until,
-        spent_usd=spent,
-        calls=sums["calls"],
-        unpriced_calls=sums["unpriced"],
-        budget=account_parts.budget_of(project, day.first, spent),
-    )
+    rows: list[TodayRow] = []
+    for project in Project.objects.filter(pk__in=projects).order_by("id"):
+        zone = zone_of(project.time_zone)
+        day = periods.period_of("day", periods.today(zone, at=at), zone)
+        calls = ModelCall.objects.filter(project=project)
+        sums = account_parts.between(calls, day.since, day.until).aggregate(
+            usd=Sum("cost_usd"), calls=Count("id"), unpriced=Count("id", filter=Q(cost_usd=None))
+        )
+        spent = dollars(sums["usd"])
+        row = TodayRow(
+            project=project.id,
+            day=day.first.isoformat(),
+            time_zone=project.time_zone,
+            at=at,
+            until=day.until,
+            spent_usd=spent,
+            calls=sums["calls"],
+            unpriced_calls=sums["unpriced"],
+            budget=account_parts.budget_of(project, day.first, spent),
+        )
+        rows.append(row)
+    return rows

@@ -57,6 +57,7 @@ async def follow(event: HookEvent, stored: Stored) -> None:
         return
     turn = event.turns[0] if event.turns else None
     done = turn is not None and turn.tool is not None and not turn.is_proposed
+    # A session that rests, or is given a new task, waits for no permission any more.
     starts_over = event.presence == "idle" or event.prompt is not None
     rests = (event.subagent or event.client) if starts_over else ""
     if done or rests:

@@ -43,12 +43,9 @@ async def wait_for_message(run: Run, request: Request) -> Response:
 
 def _look(run_id: UUID, control: ControlState, since: int) -> dict[str, Any]:
     """Look whether the session left its rest, or there is a text for it."""
-    if control.forbidden or control.status in ENDED or _has_gone_on(run_id, since):
+    deeds = Q(role__in=["user", "system"]) | Q(tool__isnull=False)
+    later = Turn.objects.filter(deeds, run_id=run_id, obs__gt=since)
+    if control.forbidden or control.status in ENDED or later.exists():
         return {"over": True}
     claimed = sessions.claim_messages(run_id, at=now()) if control.queued_messages else []
     return {"wake": "\n\n".join(message.text for message in claimed)} if claimed else {}
-
-
-def _has_gone_on(run_id: UUID, since: int) -> bool:
-    deeds = Q(role__in=["user", "system"]) | Q(tool__isnull=False)
-    return Turn.objects.filter(deeds, run_id=run_id, obs__gt=since).exists()

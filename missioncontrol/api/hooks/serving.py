@@ -49,8 +49,8 @@ async def hook(request: Request) -> Response:
     event = await beside(lambda: _read(adapter, request), size=size)
     if event.is_probe:
         return await dispatcher.run(lambda: _about(request.project))
-    if request.key.reports_only:
-        event = _only_reporting(event)
+    if request.key.reports_only:  # nothing that asks for an answer
+        event = replace(event, holds=False, idles=False, asks=None, takes_messages=False)
     run = await dispatcher.run(lambda: _run_of(adapter, event, request.key))
     await request.note_use(run.id)
     if event.stands_by:
@@ -76,11 +76,6 @@ async def hook(request: Request) -> Response:
         await store(replace(event, turns=(), calls=(), presence="idle"), run, size=0, own=own)
     sent = None if request.key.reports_only else told(run.id, control)
     return Response(200, json.dumps(answer).encode(), sent=sent)
-
-
-def _only_reporting(event: HookEvent) -> HookEvent:
-    """Leave out of an event what asks for an answer."""
-    return replace(event, holds=False, idles=False, asks=None, takes_messages=False)
 
 
 def _about(project_id: UUID) -> Response:
@@ -151,17 +146,13 @@ async def _directive(
     is_read = (event.takes_messages or skipped) and not control.forbidden
     if not (control.queued_messages and is_read):
         return directive
+    # About a call the answer reaches its speaker alone; at a rest it is read for all of them.
+    readers = None if event.call is None else {event.subagent or event.client}
     claimed = await dispatcher.run(
-        lambda: sessions.claim_messages(run_id, at=now(), agents=_readers(event))
+        lambda: sessions.claim_messages(run_id, at=now(), agents=readers)
     )
     told = (WireMessage(id=str(m.id), text=m.text, agent=m.agent) for m in claimed)
     return replace(directive, messages=tuple(told))
-
-
-def _readers(event: HookEvent) -> set[str | None] | None:
-    """Whose messages this answer carries: the speaker's; at a rest, everyone's."""
-    is_about_a_call = event.call is not None
-    return {event.subagent or event.client} if is_about_a_call else None
 
 
 def _read(adapter: Adapter, request: Request) -> HookEvent:

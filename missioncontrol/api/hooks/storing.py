@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from guard.adapters.hook import HookEvent, ModelCall
+from guard.adapters.hook import HookEvent
 from guard.turn import Turn
 from missioncontrol.api.reading import fault_of
 from missioncontrol.api.web_process import dispatcher
@@ -43,33 +43,28 @@ async def store(event: HookEvent, run: Run, *, size: int, own: Redaction) -> Sto
 def _count(event: HookEvent, run: Run) -> None:
     """Count what was not counted yet: each hook tells the last calls again."""
     known = telemetry.counted(run.id, [call.call_id for call in event.calls])
-    new = [_call(event, told) for told in event.calls if told.call_id not in known]
-    new = _own(run, new)
+    new = [
+        Call(
+            call_id=told.call_id,
+            source=told.source,
+            agent=told.agent or event.subagent or event.client,
+            model=told.model,
+            provider=told.provider,
+            usage=told.usage,
+            made_at=told.made_at,
+            turn_key=told.turn_key,
+        )
+        for told in event.calls
+        if told.call_id not in known
+    ]
+    # What another session paid is left out: a fork's transcript begins with a copy.
+    copied = {call.call_id for call in new if call.made_at and call.made_at < run.started_at}
+    if copied and run.relation != FORKED:
+        copied = telemetry.counted_elsewhere(run, copied)
+    new = [call for call in new if call.call_id not in copied]
     if new:
         telemetry.count_calls({run.id: new}, at=now())
         telemetry.place_calls([run.id], at=now())
-
-
-def _own(run: Run, calls: list[Call]) -> list[Call]:
-    """Leave out what another session paid: a fork's transcript begins with a copy."""
-    copied = {call.call_id for call in calls if call.made_at and call.made_at < run.started_at}
-    if copied and run.relation != FORKED:
-        copied = telemetry.counted_elsewhere(run, copied)
-    return [call for call in calls if call.call_id not in copied]
-
-
-def _call(event: HookEvent, told: ModelCall) -> Call:
-    speaker = told.agent or event.subagent or event.client
-    return Call(
-        call_id=told.call_id,
-        source=told.source,
-        agent=speaker,
-        model=told.model,
-        provider=told.provider,
-        usage=told.usage,
-        made_at=told.made_at,
-        turn_key=told.turn_key,
-    )
 
 
 async def _complete(

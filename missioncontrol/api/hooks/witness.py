@@ -10,13 +10,11 @@ import asyncio
 import json
 from functools import partial
 from typing import Any
-from uuid import UUID
 
 from missioncontrol.api.endpoint import Request, Response, read_json_object, wait_seconds
 from missioncontrol.api.web_process import dispatcher
 from missioncontrol.clock import now
 from missioncontrol.decisions import presence, sessions
-from missioncontrol.decisions.directives import ControlState
 from missioncontrol.errors import NotFound
 from missioncontrol.runs.lifecycle import Status
 from missioncontrol.runs.models import Run
@@ -41,37 +39,23 @@ async def stand_by(run: Run, request: Request) -> Response:
     )
     if not is_live or asked.get("carries") is not True or request.key.reports_only:
         return _respond(over=not is_live)
-    return await _deed(run.id, wait_s=wait_seconds(str(asked.get("wait", 0))))
-
-
-async def _deed(run_id: UUID, *, wait_s: float) -> Response:
-    """Wait until the session is to be stopped, or told something, or time is up."""
-    until = asyncio.get_running_loop().time() + wait_s
+    until = asyncio.get_running_loop().time() + wait_seconds(str(asked.get("wait", 0)))
     while True:
-        control = await _control_state(run_id)
+        control = await dispatcher.control_state(run.id)
+        if control is None:
+            raise NotFound("The run")
         left_s = until - asyncio.get_running_loop().time()
         if control.status == Status.STOPPING:
             return _respond(stop=control.reason)
         if control.queued_messages and not control.on_hold:
-            text = await _text_for(run_id)
+            await asyncio.sleep(HOOKS_FIRST_S)
+            claimed = await dispatcher.run(partial(sessions.claim_messages, run.id, at=now()))
+            text = "\n\n".join(message.text for message in claimed)
             if text:
                 return _respond(text=text)
         if left_s <= 0:
             return _respond()
-        await dispatcher.rested(run_id, after=control.version, timeout_s=left_s)
-
-
-async def _text_for(run_id: UUID) -> str:
-    await asyncio.sleep(HOOKS_FIRST_S)
-    claimed = await dispatcher.run(partial(sessions.claim_messages, run_id, at=now()))
-    return "\n\n".join(message.text for message in claimed)
-
-
-async def _control_state(run_id: UUID) -> ControlState:
-    control = await dispatcher.control_state(run_id)
-    if control is None:
-        raise NotFound("The run")
-    return control
+        await dispatcher.rested(run.id, after=control.version, timeout_s=left_s)
 
 
 def _respond(*, over: bool = False, stop: str | None = None, text: str | None = None) -> Response:

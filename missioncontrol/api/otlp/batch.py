@@ -63,6 +63,7 @@ def hex_id(text: str, length: int, what: str) -> str:
         Unreadable: it is no id.
     """
     text = text.lower()
+    # W3C Trace Context: an id of zeros alone is no id.
     if not text.strip("0"):
         return ""
     if len(text) != length or any(letter not in "0123456789abcdef" for letter in text):

@@ -41,7 +41,13 @@ def read(body: bytes, signal: Signal) -> Batch:
         InvalidRequest: it is no JSON object, or its groups are no lists.
     """
     batch = Batch(signal)
-    for place, (resource, scope, given) in enumerate(_records(_object(body), signal)):
+    try:
+        value = json.loads(body)
+    except (ValueError, RecursionError):
+        raise InvalidRequest("The body is not JSON, or nested too deep.") from None
+    if not isinstance(value, dict):
+        raise InvalidRequest("The body must be a JSON object.")
+    for place, (resource, scope, given) in enumerate(_records(value, signal)):
         if place >= MOST_RECORDS:
             batch.refuse(place, f"at most {MOST_RECORDS} records a request")
             continue
@@ -50,16 +56,6 @@ def read(body: bytes, signal: Signal) -> Batch:
         except (Unreadable, RecursionError, OverflowError) as fault:
             batch.refuse(place, str(fault))
     return batch
-
-
-def _object(body: bytes) -> dict[str, Any]:
-    try:
-        value = json.loads(body)
-    except (ValueError, RecursionError):
-        raise InvalidRequest("The body is not JSON, or nested too deep.") from None
-    if not isinstance(value, dict):
-        raise InvalidRequest("The body must be a JSON object.")
-    return value
 
 
 def _records(
@@ -78,7 +74,10 @@ def _take(
     if not isinstance(given, dict):
         raise Unreadable("a record is an object")
     if batch.signal == "metrics":
-        batch.points += _points(given)
+        kinds = [given[kind] for kind in POINTS if isinstance(given.get(kind), dict)]
+        if not _text(given.get("name")) or not kinds:
+            raise Unreadable("a metric has a name and data points")
+        batch.points += sum(len(_list(kind, "dataPoints")) for kind in kinds)
         return
     resource = _attributes(_maybe(group.get("resource")))
     scope = _text(_maybe(within.get("scope")).get("name"))
@@ -106,7 +105,11 @@ def _span(given: dict[str, Any], place: int, resource: dict[str, Any], scope: st
         began_at=moment(since),
         ended_at=moment(until),
         failure=_text(status.get("message")) or "error" if status.get("code") in FAILED else None,
-        events=tuple(_events(given)),
+        events=tuple(
+            Event(name=_text(event.get("name")), attributes=_attributes(event))
+            for event in _list(given, "events")
+            if isinstance(event, dict)
+        ),
     )
 
 
@@ -127,19 +130,6 @@ def _log(given: dict[str, Any], place: int, resource: dict[str, Any], scope: str
         began_at=began(when, attributes),
         ended_at=moment(when),
     )
-
-
-def _events(given: dict[str, Any]) -> Iterator[Event]:
-    for event in _list(given, "events"):
-        if isinstance(event, dict):
-            yield Event(name=_text(event.get("name")), attributes=_attributes(event))
-
-
-def _points(metric: dict[str, Any]) -> int:
-    kinds = [metric[kind] for kind in POINTS if isinstance(metric.get(kind), dict)]
-    if not _text(metric.get("name")) or not kinds:
-        raise Unreadable("a metric has a name and data points")
-    return sum(len(_list(kind, "dataPoints")) for kind in kinds)
 
 
 def _attributes(given: dict[str, Any]) -> dict[str, Any]:

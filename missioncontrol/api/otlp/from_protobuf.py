@@ -75,7 +75,10 @@ def _records(message: Any, signal: Signal) -> Iterator[tuple[dict[str, Any], str
 
 def _take(batch: Batch, place: int, resource: dict[str, Any], scope: str, given: Any) -> None:
     if batch.signal == "metrics":
-        batch.points += _points(given)
+        kind = given.WhichOneof("data")
+        if not given.name or kind not in POINTS:
+            raise Unreadable("a metric has a name and data points")
+        batch.points += len(getattr(given, kind).data_points)
         return
     read_one = _span if batch.signal == "traces" else _log
     batch.records.append(read_one(given, place, resource, scope))
@@ -125,13 +128,6 @@ def _log(given: Any, place: int, resource: dict[str, Any], scope: str) -> Record
         began_at=began(when, attributes),
         ended_at=moment(when),
     )
-
-
-def _points(metric: Any) -> int:
-    kind = metric.WhichOneof("data")
-    if not metric.name or kind not in POINTS:
-        raise Unreadable("a metric has a name and data points")
-    return len(getattr(metric, kind).data_points)
 
 
 def _attributes(pairs: Iterable[Any], depth: int = 0) -> dict[str, Any]:

@@ -53,7 +53,11 @@ def kept(attributes: Mapping[str, Any], own: Redaction) -> dict[str, Any]:
         if not name.startswith(NOT_KEPT)
     ]
     masked: dict[str, Any] = masked_json(dict(chosen[:MOST_ATTRIBUTES]), own) or {}
-    return {name: _cut(value) for name, value in masked.items()}
+    # Cut only once masked: half a number would not have been known for one.
+    return {
+        name: (value[:LONGEST_TEXT] if isinstance(value, str) else value)
+        for name, value in masked.items()
+    }
 
 
 def _short(value: Any) -> Any:
@@ -62,8 +66,3 @@ def _short(value: Any) -> Any:
         text = json.dumps(value, ensure_ascii=False, default=str)
         return value if len(text) <= LONGEST_VALUE else text[:LONGEST_VALUE]
     return value[:LONGEST_VALUE] if isinstance(value, str) else value
-
-
-def _cut(value: Any) -> Any:
-    """Cut a masked text to what is kept: half a number would not have been known for one."""
-    return value[:LONGEST_TEXT] if isinstance(value, str) else value

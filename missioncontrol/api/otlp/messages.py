@@ -82,6 +82,7 @@ def _calls(blocks: Any) -> Iterator[Asked]:
             continue
         if block.get("type") not in {"tool_call", "tool_use", "function", "function_call"}:
             continue
+        # OpenAI's chats keep name and arguments under `function`; others beside the `type`.
         function = block.get("function")
         inner = function if isinstance(function, dict) else block
         given = inner.get("arguments", inner.get("input", inner.get("args")))
@@ -101,20 +102,17 @@ def _answers(blocks: Iterable[dict[str, Any]]) -> Iterator[Answered]:
     for block in blocks:
         if block.get("type") not in {"tool_call_response", "tool_result", "function_call_output"}:
             continue
+        # GenAI conventions say `id`, Anthropic `tool_use_id`, OpenAI's responses `call_id`.
         call_id = block.get("id") or block.get("tool_use_id") or block.get("call_id")
         told = next(
             (block[n] for n in ("response", "result", "content", "output") if n in block), ""
         )
-        yield Answered(id=_id(call_id), text=_answer_text(told))
+        parts = [part for part in _listed(told) if isinstance(part, dict)]
+        yield Answered(id=_id(call_id), text=_texts(parts) or read_answer(told) or "")
 
 
 def _id(value: Any) -> str:
     return value if isinstance(value, str) else ""
-
-
-def _answer_text(told: Any) -> str:
-    blocks = [block for block in _listed(told) if isinstance(block, dict)]
-    return _texts(blocks) or read_answer(told) or ""
 
 
 def _listed(value: Any) -> list[Any]:

@@ -80,17 +80,21 @@ def understood(
     sessions.learn(project, read)
     agents = _agents(read)
     found = []
-    for record, told in sorted(read, key=_when):
+    for record, told in sorted(read, key=lambda one: (one[0].ended_at or EARLIEST, one[0].place)):
         session = sessions.of(project, record, told) or _otherwise(record, told, read)
         if not session:
             continue  # an event of no session, such as a program's start
+        # It is half of the run's key, whose column has an end.
         if len(session) > LONGEST_SESSION:
             batch.refuse(record.place, f"a session's id has at most {LONGEST_SESSION} characters")
             continue
         agent = masked_text(told.agent or agents.get(record.span, ""), own) or ""
         turns = tuple(replace(turn, agent=turn.agent or agent or None) for turn in told.turns)
         whole = replace(told, session=session, agent=agent, turns=turns)
-        found.append(Telling(record=record, told=_closed(record, whole)))
+        if record.signal == "traces" and not record.parent and told.client not in KNOWN:
+            # Where a trace is the session, its outermost span is the last of it.
+            whole = replace(whole, ends=True, failed=record.failure is not None)
+        found.append(Telling(record=record, told=whole))
     return found
 
 
@@ -116,15 +120,6 @@ def _read(batch: Batch, record: Record) -> Told | None:
         return None
     if told is None:
         return None
-    fault = _fault(told)
-    if fault:
-        batch.refuse(record.place, fault)
-        return None
-    return told
-
-
-def _fault(told: Told) -> str | None:
-    """Say what of it cannot be stored; limits are those of posted turns."""
     turns = [*told.turns]
     if told.use is not None:
         use = told.use
@@ -140,7 +135,11 @@ def _fault(told: Told) -> str | None:
                 cost_usd=use.cost_usd,
             )
         )
-    return next((fault for turn in turns if (fault := fault_of(turn))), None)
+    fault = next((fault for turn in turns if (fault := fault_of(turn))), None)
+    if fault:
+        batch.refuse(record.place, fault)
+        return None
+    return told
 
 
 def _agents(read: Iterable[tuple[Record, Told]]) -> dict[str, str]:
@@ -149,6 +148,7 @@ def _agents(read: Iterable[tuple[Record, Told]]) -> dict[str, str]:
     named: dict[str, str] = {}
     for span in spans:
         path, at = {span: None}, span
+        # Up to the first span that names somebody; what lies on the way is theirs too.
         while at in spans and at not in named and not spans[at][1]:
             at = spans[at][0]
             if at in path:  # a circle
@@ -157,14 +157,3 @@ def _agents(read: Iterable[tuple[Record, Told]]) -> dict[str, str]:
         agent = named.get(at) or (spans[at][1] if at in spans else "")
         named |= dict.fromkeys(path, agent)
     return named
-
-
-def _when(one: tuple[Record, Told]) -> tuple[datetime, int]:
-    record, _ = one
-    return record.ended_at or EARLIEST, record.place
-
-
-def _closed(record: Record, told: Told) -> Told:
-    """A trace's outermost span is the last of it."""
-    is_last = record.signal == "traces" and not record.parent and told.client not in KNOWN
-    return replace(told, ends=True, failed=record.failure is not None) if is_last else told

@@ -59,9 +59,10 @@ async def metrics(request: Request) -> Response:
 async def _take(request: Request, signal: Signal) -> Response:
     kind = media_type(_last(request, b"content-type"))
     encoding = _last(request, b"content-encoding")
+    read = from_protobuf.read if kind == PROTOBUF else from_json.read
     batch = await beside(
-        lambda: _read(request.body, kind, encoding, signal),
-        size=len(request.body) if not encoding else LARGE,
+        lambda: read(unpacked(request.body, encoding), signal),
+        size=len(request.body) if not encoding else LARGE,  # what it unpacks to nobody knows yet
     )
     try:
         await _store(batch, request)
@@ -70,7 +71,15 @@ async def _take(request: Request, signal: Signal) -> Response:
     except Exception:  # an exporter sends again what is unavailable, never what failed
         logger.exception("storing telemetry failed")
         raise Unavailable("It could not be stored just now; the log says why.") from None
-    return _respond(batch, kind)
+    response, field, camel = REJECTED[batch.signal]
+    count, message = len(batch.refused), batch.message
+    if kind == PROTOBUF:
+        partial = {"partial_success": {field: count, "error_message": message}} if count else {}
+        return Response(
+            200, response(**partial).SerializeToString(), content_type=PROTOBUF.encode()
+        )
+    told = {"partialSuccess": {camel: str(count), "errorMessage": message}} if count else {}
+    return Response(200, json.dumps(told).encode())
 
 
 async def _aside(deed: Callable[[], T]) -> T:
@@ -88,11 +97,6 @@ def _last(request: Request, name: bytes) -> str:
     return values[-1] if values else ""
 
 
-def _read(body: bytes, kind: str, encoding: str, signal: Signal) -> Batch:
-    whole = unpacked(body, encoding)
-    return from_protobuf.read(whole, signal) if kind == PROTOBUF else from_json.read(whole, signal)
-
-
 async def _store(batch: Batch, request: Request) -> None:
     """Store turns first: what is counted and kept afterwards points at them."""
     if not batch.records:
@@ -101,35 +105,25 @@ async def _store(batch: Batch, request: Request) -> None:
     found, arrivals = await _aside(lambda: _visits(batch, key))
     for visit in found:
         await request.note_use(visit.run.id)
+    # All at once: the ingest thread stores together what waits for it.
     await asyncio.gather(*(writer.put(arrival) for arrival in arrivals))
     await _aside(lambda: storing.settle(found, at=now(), own=key.redaction))
     for visit in (one for one in found if one.turns):
         dispatcher.dispatch(visit.run.id, root=visit.run.root)
 
 
-def _arrival(visit: storing.Visit, key: KeyHolder) -> Arrival:
-    told = Arrival(
-        run=visit.run.id,
-        project=key.project,
-        turns=tuple(visit.turns),
-        redaction=key.redaction,
-    )
-    return clean(told)
-
-
 def _visits(batch: Batch, key: KeyHolder) -> tuple[list[storing.Visit], list[Arrival]]:
     tellings = understood(batch, project=key.project, sessions=sessions, own=key.redaction)
     found = storing.visits(batch, tellings, project=key.project, key=key, at=now())
-    return found, [_arrival(visit, key) for visit in found if visit.turns]
-
-
-def _respond(batch: Batch, kind: str) -> Response:
-    response, field, camel = REJECTED[batch.signal]
-    count, message = len(batch.refused), batch.message
-    if kind == PROTOBUF:
-        partial = {"partial_success": {field: count, "error_message": message}} if count else {}
-        return Response(
-            200, response(**partial).SerializeToString(), content_type=PROTOBUF.encode()
+    arrivals = [
+        Arrival(
+            run=visit.run.id,
+            project=key.project,
+            turns=tuple(visit.turns),
+            redaction=key.redaction,
         )
-    told = {"partialSuccess": {camel: str(count), "errorMessage": message}} if count else {}
-    return Response(200, json.dumps(told).encode())
+        for visit in found
+        if visit.turns
+    ]
+    # Masked here, in a thread of its own: the ingest thread stores for everybody.
+    return found, [clean(arrival) for arrival in arrivals]

@@ -13,7 +13,8 @@ from guard.formats.fields import read_answer
 from guard.turn import Phase, Role, Turn
 from missioncontrol.api.otlp.identifying import told_apart
 from missioncontrol.api.otlp.messages import arguments
-from missioncontrol.api.otlp.told import Answered, Said
+from missioncontrol.api.otlp.record import Record
+from missioncontrol.api.otlp.told import Answered, Said, Told
 
 NAME_LENGTH, TOOL_LENGTH = 100, 200
 
@@ -42,13 +43,10 @@ def model_turns(step: ModelStep) -> tuple[Turn, ...]:
     """Tell what came back from tools, what a person said, and what the model did."""
     given, said = told_apart(step.given, step.said)
     step = replace(step, given=given, said=said)
-    fresh = given[_spoken_until(given) :]
-    return (
-        *_results(step, fresh),
-        *_prompts(step, fresh),
-        *_words(step),
-        *_proposals(step),
-    )
+    # The news begins after what the model itself said last.
+    spoken = [i for i, message in enumerate(given) if message.role in {"assistant", "model", "ai"}]
+    fresh = given[(spoken[-1] + 1 if spoken else 0) :]
+    return *_given(step, fresh), *_said(step)
 
 
 def tool_turn(
@@ -75,13 +73,19 @@ def tool_turn(
     )
 
 
-def _spoken_until(given: Sequence[Said]) -> int:
-    """Return where the news begins: after what the model itself said last."""
-    spoken = [i for i, message in enumerate(given) if message.role in {"assistant", "model", "ai"}]
-    return spoken[-1] + 1 if spoken else 0
+def told_prompt(record: Record, *, client: str, session: str, key: str, text: str) -> Told:
+    """Tell of a person's prompt; its text is empty where the agent was told to keep it back."""
+    turn = Turn(
+        role=Role.USER,
+        key=key,
+        ts=record.began_at,
+        content=text or "(a prompt that was not told)",
+    )
+    return Told(client=client, session=session, turns=(turn,), prompt=text)
 
 
-def _results(step: ModelStep, fresh: Sequence[Said]) -> Iterator[Turn]:
+def _given(step: ModelStep, fresh: Sequence[Said]) -> Iterator[Turn]:
+    """Tell what tools and people said; the same words again are another turn only if they are."""
     names = {call.id: call for message in step.given for call in message.calls}
     told = Counter(answer.text for answer in _answers(step.given))
     for answer in _answers(fresh):
@@ -101,14 +105,7 @@ def _results(step: ModelStep, fresh: Sequence[Said]) -> Iterator[Turn]:
             key = f"told:{_digest(answer.text)}:{told[answer.text]}"
             yield Turn(role=Role.TOOL, key=key, content=answer.text, ts=step.at)
 
-
-def _answers(fresh: Sequence[Said]) -> Iterator[Answered]:
-    for message in fresh:
-        yield from message.answers
-
-
-def _prompts(step: ModelStep, fresh: Sequence[Said]) -> Iterator[Turn]:
-    """Tell what people said; the same words again are another turn only if they are."""
+    # The whole conversation comes with each call: how often a text stands in it tells a repeat.
     said = Counter(message.text for message in step.given if message.role == "user")
     for message in fresh:
         if message.role == "user" and message.text:
@@ -116,11 +113,17 @@ def _prompts(step: ModelStep, fresh: Sequence[Said]) -> Iterator[Turn]:
             yield Turn(role=Role.USER, key=key, content=message.text, ts=step.at)
 
 
+def _answers(fresh: Sequence[Said]) -> Iterator[Answered]:
+    for message in fresh:
+        yield from message.answers
+
+
 def _digest(text: str) -> str:
     return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()[:32]
 
 
-def _words(step: ModelStep) -> Iterator[Turn]:
+def _said(step: ModelStep) -> Iterator[Turn]:
+    """Tell what the model said, then the calls it proposed."""
     text = "\n".join(message.text for message in step.said if message.text)
     if text:
         yield Turn(
@@ -134,8 +137,6 @@ def _words(step: ModelStep) -> Iterator[Turn]:
             provider=step.provider or None,
         )
 
-
-def _proposals(step: ModelStep) -> Iterator[Turn]:
     for message in step.said:
         for call in message.calls:
             if call.id and call.name:

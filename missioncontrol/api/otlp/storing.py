@@ -26,7 +26,7 @@ from missioncontrol.compiled import CompiledQuery
 from missioncontrol.costs import telemetry
 from missioncontrol.costs.ledger import Call
 from missioncontrol.decisions import sessions
-from missioncontrol.errors import Forbidden, MissionControlError
+from missioncontrol.errors import Forbidden
 from missioncontrol.redaction import NOTHING, Redaction
 from missioncontrol.runs import services as runs
 from missioncontrol.runs.cleaning import masked_json, masked_text
@@ -37,6 +37,8 @@ from missioncontrol.runs.models import Turn as TurnModel
 MOST_RUNS = 200
 """In one request; beyond it somebody is making up sessions."""
 PROMPT_LENGTH = 60
+Proposal = tuple[str | None, str | None, Any]
+"""A proposed turn that waits for its tool: its key, the tool, the masked arguments."""
 SOURCE = {"traces": "spans", "logs": "logs"}
 CAPABILITIES = {
     "hold": False,
@@ -130,7 +132,10 @@ def _visit(
 ) -> Visit:
     run = _run_of(project, key, told, at=at, opener=opener)
     own = opener.redaction if opener else NOTHING
-    new = _unknown(run, told)
+    by_key = {one.record.key: one for one in reversed(told)}
+    for record in _KEPT.rows([run.id], by_key.keys()):
+        del by_key[record.key]
+    new = [one for one in told if by_key.get(one.record.key) is one]
     visit = Visit(run, new)
     if run.observed_only:  # hooks and SDK tell of the turns themselves, and tell more
         visit.turns = _paired(run, new, own)
@@ -165,17 +170,12 @@ def _run_of(
     return run
 
 
-def _unknown(run: Run, told: list[Telling]) -> list[Telling]:
-    """Leave out records that were kept before, and repeats within the request."""
-    by_key = {one.record.key: one for one in reversed(told)}
-    for record in _KEPT.rows([run.id], by_key.keys()):
-        del by_key[record.key]
-    return [one for one in told if by_key.get(one.record.key) is one]
-
-
 def _paired(run: Run, told: list[Telling], own: Redaction) -> list[Turn]:
     """Give a tool call that came without its id the proposal it completes."""
-    waiting = _proposals(run) if any(one.told.unpaired for one in told) else []
+    waiting: list[Proposal] = []
+    if any(one.told.unpaired for one in told):
+        open_ = TurnModel.objects.filter(run=run, phase="proposed", key__isnull=False)
+        waiting.extend(open_.order_by("seq").values_list("key", "tool", "args"))
     turns: list[Turn] = []
     for one in told:
         for turn in one.told.turns:
@@ -183,14 +183,6 @@ def _paired(run: Run, told: list[Telling], own: Redaction) -> list[Turn]:
                 waiting.append((turn.key, turn.tool, masked_json(turn.args, own)))
             turns.append(_completing(waiting, turn, own) if one.told.unpaired else turn)
     return turns
-
-
-Proposal = tuple[str | None, str | None, Any]
-
-
-def _proposals(run: Run) -> list[Proposal]:
-    open_ = TurnModel.objects.filter(run=run, phase="proposed", key__isnull=False)
-    return list(open_.order_by("seq").values_list("key", "tool", "args"))
 
 
 def _completing(waiting: list[Proposal], turn: Turn, own: Redaction) -> Turn:
@@ -206,29 +198,26 @@ def _completing(waiting: list[Proposal], turn: Turn, own: Redaction) -> Turn:
 def _calls(visit: Visit) -> list[Call]:
     """Return the model calls told of; one within another is the same call."""
     spans = {one.record.span for one in visit.tellings if one.told.use and _is_span(one.record)}
-    return [
-        _call(visit.run, one)
-        for one in visit.tellings
-        if one.told.use is not None and not (_is_span(one.record) and one.record.parent in spans)
-    ]
+    calls: list[Call] = []
+    for one in visit.tellings:
+        use, record = one.told.use, one.record
+        if use is None or (_is_span(record) and record.parent in spans):
+            continue
+        calls.append(
+            Call(
+                call_id=use.call_id,
+                source=SOURCE[record.signal],
+                agent=one.told.agent or visit.run.agent,
+                model=use.model or None,
+                provider=use.provider or None,
+                usage=use.usage,
+                cost_usd=use.cost_usd,
+                made_at=record.ended_at,
+                began_at=record.began_at,
+            )
+        )
+    return calls
 
 
 def _is_span(record: Record) -> bool:
     return record.signal == "traces"
-
-
-def _call(run: Run, one: Telling) -> Call:
-    use, record = one.told.use, one.record
-    if use is None:
-        raise MissionControlError("A record that tells of no model call was counted.")
-    return Call(
-        call_id=use.call_id,
-        source=SOURCE[record.signal],
-        agent=one.told.agent or run.agent,
-        model=use.model or None,
-        provider=use.provider or None,
-        usage=use.usage,
-        cost_usd=use.cost_usd,
-        made_at=record.ended_at,
-        began_at=record.began_at,
-    )

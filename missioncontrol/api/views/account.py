@@ -94,7 +94,13 @@ class Account(APIView):
                 ways=cast(Any, ways.of(user)),
                 has_password=user.has_usable_password(),
                 has_app=any(row.type == factors.Kind.APP for row in rows),
-                passkeys=tuple(_passkey(r) for r in rows if r.type == factors.Kind.PASSKEY),
+                passkeys=tuple(
+                    PasskeyRow(
+                        id=r.pk, name=str(r), created_at=r.created_at, last_used_at=r.last_used_at
+                    )
+                    for r in rows
+                    if r.type == factors.Kind.PASSKEY
+                ),
                 recovery_codes=factors.recovery_codes_left(user),
                 provider=settings.OIDC.name if settings.OIDC else "",
                 identity=identity.label or identity.subject if identity else None,
@@ -231,12 +237,6 @@ def _is_proved(user: User, proof: Proof) -> bool:
         return factors.check_code(user, proof.code.strip()) is not None
     is_on = "password" in settings.SIGN_IN
     return is_on and proof.password is not None and user.check_password(proof.password)
-
-
-def _passkey(row: Any) -> PasskeyRow:
-    return PasskeyRow(
-        id=row.pk, name=str(row), created_at=row.created_at, last_used_at=row.last_used_at
-    )
 
 
 def _codes(codes: list[str]) -> HttpResponse:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 from uuid import UUID
 
 from django.http import HttpResponse
@@ -107,9 +106,10 @@ class OneChannel(APIView):
     def patch(self, request: Request, channel_id: UUID) -> HttpResponse:
         """Change a channel; owners only."""
         channel = _owned(request, channel_id)
-        changed = channels.change_channel(
-            channel, _named(read_body(request, ChannelPatch)), by=auth.name_of(request), at=now()
-        )
+        asked = read_body(request, ChannelPatch)
+        given = {name: getattr(asked, name) for name in ("name", "address", *RULES)}
+        changes = {name: value for name, value in given.items() if value is not None}
+        changed = channels.change_channel(channel, changes, by=auth.name_of(request), at=now())
         return json_response(selectors.show_channel(changed))
 
     @described("channels_remove", status=204)
@@ -189,11 +189,6 @@ def _owned(request: Request, channel_id: UUID) -> Channel:
 def _check_owns(request: Request, project: UUID) -> None:
     auth.check_owns(request, project, "Only an owner changes how people are reached.")
     auth.check_recent(request)
-
-
-def _named(asked: ChannelPatch) -> dict[str, Any]:
-    names = ("name", "address", *RULES)
-    return {name: getattr(asked, name) for name in names if getattr(asked, name) is not None}
 
 
 def _words(request: Request, name: str) -> list[str]:

@@ -90,9 +90,10 @@ class Allowlist(APIView):
         """Add an entry by hand."""
         asked = read_body(request, NewAllowlistEntry)
         project = named_project(request, asked.project)
+        named = "run" if asked.run else "agent" if asked.agent else "project"
         entry = allowlist.add_entry(
             project,
-            scope=_scope_of(asked),
+            scope=asked.scope or named,
             pattern=asked.pattern,
             match=asked.match,
             run=asked.run,
@@ -103,11 +104,6 @@ class Allowlist(APIView):
             at=now(),
         )
         return json_response(rows.allowlist_row(entry), status=201)
-
-
-def _scope_of(asked: NewAllowlistEntry) -> str:
-    named = "run" if asked.run else "agent" if asked.agent else "project"
-    return asked.scope or named
 
 
 class AllowlistPreviews(APIView):

@@ -85,7 +85,8 @@ class Devices(APIView):
         """List the browsers in which you are signed in, the latest seen first."""
         this = _this(request)
         mine = list(browsers.browsers_of(_person(request)).select_related("device"))
-        return list_response(request, _rows(mine, this))
+        tried = devices.last_tried([push for browser in mine if (push := _push_of(browser))])
+        return list_response(request, [_row(browser, this, tried) for browser in mine])
 
 
 class ReachView(APIView):
@@ -270,11 +271,6 @@ def _push_of(browser: Browser) -> Device | None:
     return getattr(browser, "device", None)
 
 
-def _rows(found: list[Browser], this: Browser | None) -> list[DeviceRow]:
-    tried = devices.last_tried([push for browser in found if (push := _push_of(browser))])
-    return [_row(browser, this, tried) for browser in found]
-
-
 def _row(
     browser: Browser, this: Browser | None, tried: dict[UUID, Tried] | None = None
 ) -> DeviceRow:
@@ -322,10 +318,13 @@ def _pairing_row(link: LoginLink, this: Browser | None) -> PairingRow:
 def _reach(request: Request) -> Reach:
     door = _door() if auth.owned_projects(request) else None
     url = address_for_phones(request)  # read later: whoever hears that it is open hears where
+    is_secure = url.startswith("https://")
+    # A proxy in front of us shows a certificate of its own.
+    is_own = is_secure and url != settings.PUBLIC_URL.rstrip("/")
     return Reach(
         url=url,
-        is_secure=url.startswith("https://"),
-        certificate=certificates.fingerprint(settings.DATA_DIR) if _is_own(url) else None,
+        is_secure=is_secure,
+        certificate=certificates.fingerprint(settings.DATA_DIR) if is_own else None,
         push_key=_push_key(),
         door=door,
         door_port=settings.HTTPS_PORT,
@@ -360,8 +359,3 @@ def address_for_phones(request: Request) -> str:
     here = request.build_absolute_uri("/").rstrip("/")
     name = urlsplit(here).hostname or ""
     return "" if name in LOOPBACK or name.endswith(".localhost") else here
-
-
-def _is_own(url: str) -> bool:
-    """Our own certificate serves this address, not a proxy's in front of us."""
-    return url.startswith("https://") and url != settings.PUBLIC_URL.rstrip("/")

@@ -36,19 +36,15 @@ class Gauges(Collector):
         yield _counter("cost_usd", "Dollars of agents' model calls.", float(found.cost_usd))
         yield _counter("judge_cost_usd", "Dollars of the judge's.", float(found.judge_cost_usd))
         yield _counter("unpriced_calls", "Model calls without a price.", found.unpriced_calls)
-        yield from self._of_channels()
-
-    def _of_channels(self) -> Iterator[Metric]:
-        """Tell how well people are reached."""
-        found = health(at=now())
+        reached = health(at=now())
         deliveries = GaugeMetricFamily(
             "missioncontrol_deliveries", "Notices for one target, by status.", labels=["status"]
         )
-        for status in get_args(DeliveryStatus):
-            deliveries.add_metric([status], found.deliveries.get(status, 0))
+        for known in get_args(DeliveryStatus):
+            deliveries.add_metric([known], reached.deliveries.get(known, 0))
         yield deliveries
-        yield _gauge("channels_disabled", "Channels switched off.", found.disabled_channels)
-        yield _gauge("delivery_oldest_due_seconds", "How late the outbox is.", found.oldest_due_s)
+        yield _gauge("channels_disabled", "Channels switched off.", reached.disabled_channels)
+        yield _gauge("delivery_oldest_due_seconds", "How late the outbox is.", reached.oldest_due_s)
 
 
 def _gauge(name: str, tells: str, value: float) -> Metric:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime, tzinfo
 from typing import cast
@@ -37,7 +36,6 @@ from missioncontrol.history.summary import summarize
 from missioncontrol.runs.models import Run
 from missioncontrol.runs.selectors import find_run, list_runs
 from missioncontrol.wire.history import (
-    HistoryRow,
     HistoryTotals,
     RunComparison,
     RunSummary,
@@ -105,7 +103,8 @@ class Export(APIView):
             raise InvalidRequest(f"as: expected csv or jsonl, got {kind!r}.", field="as")
         at = now()
         found, _ = _found(request, at=at)
-        return stream(request, FORMATS[kind](_rows(found, at=at)), kind=kind, name="runs")
+        rows = (row for page in pages_of(found) for row in finding.show(page, Query(), at=at))
+        return stream(request, FORMATS[kind](rows), kind=kind, name="runs")
 
 
 class SavedViews(APIView):
@@ -170,11 +169,6 @@ def _found(request: Request, *, at: datetime) -> tuple[QuerySet[Run], Query]:
         tree=identity(request, "tree"),
     )
     return finding.narrow(found, query), query
-
-
-def _rows(found: QuerySet[Run], *, at: datetime) -> Iterator[HistoryRow]:
-    for page in pages_of(found):
-        yield from finding.show(page, Query(), at=at)
 
 
 def _zone(request: Request) -> tzinfo:

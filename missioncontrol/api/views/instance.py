@@ -49,7 +49,7 @@ class Instance(APIView):
             InstanceRow(
                 version=settings.VERSION,
                 python=platform.python_version(),
-                parts=(_database(), _broker(), _worker()),
+                parts=_parts(),
                 data_dir=str(settings.DATA_DIR),
                 database_bytes=_database_bytes(),
                 disk_free_bytes=disk.free,
@@ -92,30 +92,29 @@ class InstanceBudget(APIView):
         return json_response(organisation.day_budget(at=now()))
 
 
-def _database() -> PartRow:
-    return PartRow(
-        name="database",
-        ok=operator.passes(operator.database),
-        what=_database_version(),
-        place=_database_place(),
-    )
-
-
-def _broker() -> PartRow:
-    return PartRow(
-        name="broker",
-        ok=operator.passes(operator.broker),
-        what=_broker_version(),
-        place=without_password(settings.REDIS_URL),
-    )
-
-
-def _worker() -> PartRow:
-    return PartRow(
-        name="worker",
-        ok=operator.passes(operator.worker),
-        what=f"Celery {version('celery')}",
-        place="",
+def _parts() -> tuple[PartRow, ...]:
+    # Without the user and the password: people read this.
+    told = connection.settings_dict
+    place = f"{told['HOST'] or 'localhost'}:{told['PORT'] or 5432}/{told['NAME']}"
+    return (
+        PartRow(
+            name="database",
+            ok=operator.passes(operator.database),
+            what=_database_version(),
+            place=str(told["NAME"]) if connection.vendor == "sqlite" else place,
+        ),
+        PartRow(
+            name="broker",
+            ok=operator.passes(operator.broker),
+            what=_broker_version(),
+            place=without_password(settings.REDIS_URL),
+        ),
+        PartRow(
+            name="worker",
+            ok=operator.passes(operator.worker),
+            what=f"Celery {version('celery')}",
+            place="",
+        ),
     )
 
 
@@ -125,13 +124,6 @@ def _database_version() -> str:
     with connection.cursor() as cursor:
         cursor.execute("SHOW server_version")
         return f"PostgreSQL {cursor.fetchone()[0]}"
-
-
-def _database_place() -> str:
-    told = connection.settings_dict
-    if connection.vendor == "sqlite":
-        return str(told["NAME"])
-    return f"{told['HOST'] or 'localhost'}:{told['PORT'] or 5432}/{told['NAME']}"
 
 
 def _database_bytes() -> int | None:

@@ -45,7 +45,8 @@ def join(request: HttpRequest) -> HttpResponse:
     offered = invitations.find(secret, at=clock.now())
     if offered is None:
         return _refuse(request)
-    if _belongs(request, offered):
+    mine = Membership.objects.filter(project=offered.project_id, user=request.user.pk)
+    if request.user.is_authenticated and mine.exists():
         return _refuse(request, is_member=True)
     if "accept" in request.POST:
         return _let_in(request, offered, secret)
@@ -67,15 +68,12 @@ def _let_in(request: HttpRequest, offered: Invitation, secret: str) -> HttpRespo
     return response
 
 
-def _belongs(request: HttpRequest, offered: Invitation) -> bool:
-    mine = Membership.objects.filter(project=offered.project_id, user=request.user.pk)
-    return request.user.is_authenticated and mine.exists()
-
-
 def _offer(
     request: HttpRequest, offered: Invitation, secret: str, *, problem: str = "", name: str = ""
 ) -> HttpResponse:
-    t, by, user = _texts(request), _inviter(offered), request.user
+    t, user = _texts(request), request.user
+    by = people.name_of(offered.invited_by) if offered.invited_by else ""
+    by = "" if by == LOCAL_OWNER else by  # who never said what they are called
     says = t.invites if by else t.invites_nameless
     return _page(
         request,
@@ -92,12 +90,6 @@ def _offer(
         },
         status=HTTPStatus.BAD_REQUEST if problem else HTTPStatus.OK,
     )
-
-
-def _inviter(offered: Invitation) -> str:
-    """Return who invites; empty for one who never said what they are called."""
-    name = people.name_of(offered.invited_by) if offered.invited_by else ""
-    return "" if name == LOCAL_OWNER else name
 
 
 def _refuse(request: HttpRequest, *, is_member: bool = False) -> HttpResponse:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Literal, cast
+from typing import Any, cast
 from uuid import UUID
 
 from django.conf import settings
@@ -92,7 +92,9 @@ class Invitations(APIView):
         found = Invitation.objects.filter(project_id=project_id).order_by("-id")
         at = now()
         return page_response(
-            request, found.select_related("invited_by", "used_by"), lambda row: _row(row, at=at)
+            request,
+            found.select_related("invited_by", "used_by"),
+            lambda row: InvitationRow(**_told(row, at=at)),
         )
 
     @described("invitations_make", takes=NewInvitation, returns=MadeInvitation, status=201)
@@ -151,26 +153,17 @@ def _members(request: Request, project_id: UUID) -> list[MemberRow]:
     return sorted(rows, key=lambda row: row.name.casefold())
 
 
-def _row(invitation: Invitation, *, at: datetime) -> InvitationRow:
-    return InvitationRow(**_told(invitation, at=at))
-
-
 def _told(invitation: Invitation, *, at: datetime) -> dict[str, Any]:
     names = ("id", "role", "note", "created_at", "expires_at", "used_at")
+    status = "expired" if invitation.expires_at <= at else "open"
+    if invitation.revoked_at is not None:
+        status = "revoked"
+    if invitation.used_at is not None:
+        status = "used"
     return {
         **{name: getattr(invitation, name) for name in names},
         "project": invitation.project_id,
-        "status": _status(invitation, at=at),
+        "status": status,
         "invited_by": people.name_of(invitation.invited_by) if invitation.invited_by else "",
         "used_by": people.name_of(invitation.used_by) if invitation.used_by else "",
     }
-
-
-def _status(
-    invitation: Invitation, *, at: datetime
-) -> Literal["open", "used", "revoked", "expired"]:
-    if invitation.used_at is not None:
-        return "used"
-    if invitation.revoked_at is not None:
-        return "revoked"
-    return "expired" if invitation.expires_at <= at else "open"

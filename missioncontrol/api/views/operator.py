@@ -52,6 +52,7 @@ def metrics(request: HttpRequest) -> HttpResponse:
     """Answer what Prometheus scrapes, to whoever holds the operator's token."""
     token = settings.METRICS_TOKEN
     sent = request.headers.get("Authorization", "").removeprefix("Bearer ")
+    # 404, not 401: who has no token learns nothing of the address.
     if not token or not constant_time_compare(sent, token):
         raise Http404
     registry = CollectorRegistry()

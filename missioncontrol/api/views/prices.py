@@ -40,9 +40,18 @@ class Prices(APIView):
         if project_id not in auth.projects_of(request):
             raise NotFound("The project")
         prices = Project.objects.values_list("prices", flat=True).get(pk=project_id)
-        return list_response(
-            request, [_row(project_id, model, prices[model]) for model in sorted(prices)]
-        )
+        rows = [
+            PriceRow(
+                project=project_id,
+                model=model,
+                input=table["input"],
+                output=table["output"],
+                cache_read=table.get("cache_read"),
+                cache_write=table.get("cache_write"),
+            )
+            for model, table in sorted(prices.items())
+        ]
+        return list_response(request, rows)
 
     @described("prices_set", takes=NewPrice, returns=PriceSet)
     def post(self, request: Request, project_id: UUID) -> HttpResponse:
@@ -63,14 +72,3 @@ class Prices(APIView):
             raise InvalidRequest("model: say which.", field="model")
         set_price(project_id, model, None, by=auth.name_of(request), at=now())
         return HttpResponse(status=204)
-
-
-def _row(project: UUID, model: str, table: dict[str, str]) -> PriceRow:
-    return PriceRow(
-        project=project,
-        model=model,
-        input=table["input"],
-        output=table["output"],
-        cache_read=table.get("cache_read"),
-        cache_write=table.get("cache_write"),
-    )

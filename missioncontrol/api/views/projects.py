@@ -172,11 +172,12 @@ class WhoAmI(APIView):
     @described("me", returns=Me)
     def get(self, request: Request) -> HttpResponse:
         """Show who is signed in, and what they may see."""
+        closed = ways.closed_memberships(cast(Person, request.user)).order_by("project_id")
         return json_response(
             Me(
                 user=User(id=str(request.user.pk), name=auth.name_of(request)),
                 projects=tuple(project_rows(request)),
-                closed=_closed_to(request),
+                closed=tuple(closed.values_list("project__name", flat=True)),
                 version=settings.VERSION,
                 agent_url=settings.PUBLIC_URL or _agent_url(request),
                 demo=demo_state(request),
@@ -190,11 +191,6 @@ class WhoAmI(APIView):
         person = cast(Person, request.user)
         members.rename_person(person, read_body(request, MePatch).name, at=now())
         return json_response(User(id=str(person.pk), name=auth.name_of(request)))
-
-
-def _closed_to(request: Request) -> tuple[str, ...]:
-    closed = ways.closed_memberships(cast(Person, request.user)).order_by("project_id")
-    return tuple(closed.values_list("project__name", flat=True))
 
 
 def _agent_url(request: Request) -> str:
@@ -263,7 +259,14 @@ def _checked(asked: ProjectPatch) -> dict[str, Any]:
     if "budget" in changes:
         Budget.from_mapping(changes["budget"])
     if "time_zone" in changes:
-        _check_zone(changes["time_zone"])
+        try:
+            ZoneInfo(changes["time_zone"])
+        except (KeyError, ValueError, OSError):
+            raise InvalidRequest(
+                "time_zone: expected an IANA name such as Europe/Berlin, "
+                f"got {changes['time_zone']!r}.",
+                field="time_zone",
+            ) from None
     if "redact_rules" in changes:
         changes["redact_rules"] = list(read_rules(changes["redact_rules"]).rules)
     if not 0 <= changes.get("keep_words_days", 0) <= LONGEST_DAYS:
@@ -271,13 +274,3 @@ def _checked(asked: ProjectPatch) -> dict[str, Any]:
     if not 1 <= changes.get("hold_limit", 1) <= LONGEST_HOLD_S:
         raise InvalidRequest(f"hold_limit: expected 1 to {LONGEST_HOLD_S} seconds.")
     return changes
-
-
-def _check_zone(name: str) -> None:
-    try:
-        ZoneInfo(name)
-    except (KeyError, ValueError, OSError):
-        raise InvalidRequest(
-            f"time_zone: expected an IANA name such as Europe/Berlin, got {name!r}.",
-            field="time_zone",
-        ) from None

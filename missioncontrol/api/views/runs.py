@@ -68,7 +68,8 @@ class Runs(APIView):
         """List runs, newest first or by `sort` (a column, `-` before it: highest first);
         `q` is a line of search (docs/history.md).
         """
-        _people_only(request)
+        if isinstance(request.user, auth.AgentCaller):
+            raise Forbidden("This is for people; an agent key cannot read it.")
         return history.runs_response(request)
 
     @described("runs_open", takes=OpenRun, returns=RunRow, status=201, or_known=True)
@@ -77,7 +78,11 @@ class Runs(APIView):
         if not isinstance(request.user, auth.AgentCaller):
             raise Forbidden("Agents open runs; send the project's agent key.")
         asked, at = read_body(request, OpenRun), now()
-        _check_rules(asked)
+        # Refuse a policy or a budget that could not be obeyed, before it is stored.
+        if asked.policy is not None:
+            Policy.from_mapping(asked.policy)
+            check_installed(asked.policy)
+        Budget.from_mapping(asked.budget)
         project = Project.objects.get(pk=request.user.project)
         run, is_new = open_run(
             project, asked, by=auth.name_of(request), at=at, opener=request.user.key
@@ -228,16 +233,3 @@ class Delivered(APIView):
         (project,) = auth.projects_of(request)
         sessions.deliver_message(run_id, message_id, project=project, at=now())
         return json_response({})
-
-
-def _people_only(request: Request) -> None:
-    if isinstance(request.user, auth.AgentCaller):
-        raise Forbidden("This is for people; an agent key cannot read it.")
-
-
-def _check_rules(asked: OpenRun) -> None:
-    """Refuse a policy or a budget that could not be obeyed, before it is stored."""
-    if asked.policy is not None:
-        Policy.from_mapping(asked.policy)
-        check_installed(asked.policy)
-    Budget.from_mapping(asked.budget)

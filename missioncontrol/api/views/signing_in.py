@@ -119,6 +119,7 @@ def _may_enter_on_get(request: HttpRequest, secret: str) -> bool:
 
 def is_from_this_machine(request: HttpRequest) -> bool:
     """Say whether the peer is loopback itself, not a proxy speaking for someone."""
+    # A proxy on this machine connects from loopback too, for whoever is behind it.
     if any(header in request.META for header in FORWARDED):
         return False
     return is_loopback(request.META.get("REMOTE_ADDR", ""))
@@ -130,6 +131,7 @@ def is_loopback(address: str) -> bool:
         known = ipaddress.ip_address(address)
     except ValueError:
         return False
+    # A socket of both families tells of 127.0.0.1 as ::ffff:127.0.0.1.
     mapped = getattr(known, "ipv4_mapped", None)
     return bool((mapped or known).is_loopback)
 
@@ -143,7 +145,10 @@ def _enter(request: HttpRequest, link: LoginLink) -> HttpResponse:
     response = HttpResponseRedirect(PAIRED if is_next else HOME)
     keep_browser(response, browser)
     if link.on_get:
-        _tell_script(request, response)
+        # Only `up --json` makes such links, for a script. The page itself reads `mc_csrf`.
+        response.set_cookie(
+            SCRIPTS_CSRF, get_token(request), samesite="Lax", secure=settings.SESSION_COOKIE_SECURE
+        )
     return response
 
 
@@ -167,16 +172,6 @@ def keep_browser(response: HttpResponse, browser: Browser) -> None:
         httponly=True,
         samesite="Lax",
         secure=settings.SESSION_COOKIE_SECURE,
-    )
-
-
-def _tell_script(request: HttpRequest, response: HttpResponse) -> None:
-    """Hand a script its token under the name that scripts know it by.
-
-    Only a link of `up --json` does: the page itself reads `mc_csrf`.
-    """
-    response.set_cookie(
-        SCRIPTS_CSRF, get_token(request), samesite="Lax", secure=settings.SESSION_COOKIE_SECURE
     )
 
 
@@ -211,7 +206,10 @@ def page(
     `calls`: its script may call us.
     """
     nonce = secrets.token_urlsafe(16)
-    said = {"nonce": nonce, "manage": _manage_command(), "referrer": "no-referrer", **told}
+    # A checkout's commands are typed otherwise than an installed wheel's.
+    is_checkout = (settings.BASE_DIR / "manage.py").is_file()
+    manage = "uv run --no-dev manage.py" if is_checkout else "missioncontrol"
+    said = {"nonce": nonce, "manage": manage, "referrer": "no-referrer", **told}
     response = render(request, template, said, status=status)
     response["Content-Security-Policy"] = (
         f"default-src 'none'; style-src 'nonce-{nonce}'; script-src 'nonce-{nonce}'; "
@@ -219,9 +217,3 @@ def page(
         "frame-ancestors 'none'; base-uri 'none'"
     )
     return response
-
-
-def _manage_command() -> str:
-    """Return how this installation's commands are typed: a checkout or a wheel."""
-    is_checkout = (settings.BASE_DIR / "manage.py").is_file()
-    return "uv run --no-dev manage.py" if is_checkout else "missioncontrol"

@@ -44,9 +44,13 @@ class Turns(APIView):
         """
         run, limit = _run(request, run_id), page_size(request)
         if "seqs" in request.query_params:
-            return json_response(
-                {"results": timeline.list_picked(run, seqs=_seqs(request)), "next": None}
-            )
+            text = request.query_params.get("seqs", "")
+            if not _SEQS.fullmatch(text):
+                raise InvalidRequest("seqs: expected whole numbers with commas.", field="seqs")
+            seqs = [int(part) for part in text.split(",")]
+            if len(seqs) > MOST_PICKED:
+                raise InvalidRequest(f"seqs: at most {MOST_PICKED} at once.", field="seqs")
+            return json_response({"results": timeline.list_picked(run, seqs=seqs), "next": None})
         page = timeline.list_window(
             run,
             limit=limit,
@@ -73,7 +77,17 @@ class Found(APIView):
     def get(self, request: Request, run_id: UUID) -> HttpResponse:
         """Number the turns that match a filter; a search goes back from the newest."""
         run = _run(request, run_id)
-        found = timeline.find_turns(run, _filter(request), before_seq=whole(request, "before_seq"))
+        # Nothing stored holds a NUL, and PostgreSQL refuses to be asked for one.
+        given = {name: request.query_params.get(name, "").replace("\0", "") for name in FILTERS}
+        if len(given["q"]) > timeline.LONGEST_NEEDLE:
+            longest = timeline.LONGEST_NEEDLE
+            raise InvalidRequest(f"q: at most {longest} characters.", field="q")
+        flagged = given.pop("flagged") not in {"", "0", "false"}
+        found = timeline.find_turns(
+            run,
+            timeline.TurnFilter(flagged=flagged, **given),
+            before_seq=whole(request, "before_seq"),
+        )
         return json_response(found)
 
 
@@ -138,25 +152,6 @@ class HandedOn(APIView):
 
 def _run(request: Request, run_id: UUID) -> Run:
     return selectors.find_run(run_id, projects=auth.projects_of(request))
-
-
-def _filter(request: Request) -> timeline.TurnFilter:
-    given = {name: request.query_params.get(name, "").replace("\0", "") for name in FILTERS}
-    if len(given["q"]) > timeline.LONGEST_NEEDLE:
-        longest = timeline.LONGEST_NEEDLE
-        raise InvalidRequest(f"q: at most {longest} characters.", field="q")
-    flagged = given.pop("flagged") not in {"", "0", "false"}
-    return timeline.TurnFilter(flagged=flagged, **given)
-
-
-def _seqs(request: Request) -> list[int]:
-    text = request.query_params.get("seqs", "")
-    if not _SEQS.fullmatch(text):
-        raise InvalidRequest("seqs: expected whole numbers with commas.", field="seqs")
-    seqs = [int(part) for part in text.split(",")]
-    if len(seqs) > MOST_PICKED:
-        raise InvalidRequest(f"seqs: at most {MOST_PICKED} at once.", field="seqs")
-    return seqs
 
 
 def _next_turns(request: Request, page: list[TurnRow]) -> str | None:

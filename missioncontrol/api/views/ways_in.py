@@ -88,6 +88,7 @@ def by_password(request: HttpRequest) -> HttpResponse:
         return _too_many(request, error, name=name)
     user = people.find(name) if name else None
     if user is None or "\0" in password:
+        # As long as a check takes: whoever measures it learns of no name.
         make_password(password)
         return _page(request, _texts(request).wrong, name=name, status=HTTPStatus.FORBIDDEN)
     if not (user.check_password(password) and user.is_active):
@@ -106,7 +107,9 @@ def by_second_factor(request: HttpRequest) -> HttpResponse:
         return HttpResponseRedirect("/login/")
     if request.method != "POST":
         return _second_page(request, user)
-    account = _account_of(user)
+    # An account whose codes are tried is apart from what somebody types as a name: no name
+    # holds a NUL.
+    account = f"\0{user.pk}"
     try:
         tries = _count(request, account)
     except TooManyRequests as error:
@@ -179,6 +182,7 @@ def to_provider(request: HttpRequest) -> HttpResponse:
 @require_http_methods(["GET"])
 def from_provider(request: HttpRequest) -> HttpResponse:
     """Take what the identity provider says of the browser that was sent there."""
+    # Taken out: an answer of the provider is good for one return.
     kept = request.session.pop(OIDC_KEPT, None)
     if kept is None:
         return HttpResponseRedirect("/login/")
@@ -232,6 +236,7 @@ def _go_on(request: HttpRequest, user: User, way: str) -> HttpResponse:
     if not factors.has_one(user):
         return _enter(request, user, way)
     request.session.cycle_key()
+    # The key is another now: who planted a session here before is not half-way in with it.
     until = clock.now().timestamp() + HALF_WAY_S
     request.session[HALF_WAY] = {"user": user.pk, "way": way, "until": until}
     return HttpResponseRedirect("/login/by/second")
@@ -263,11 +268,6 @@ def _count(request: HttpRequest, account: str) -> int:
     here = peers.asked_from(request)
     TRIES.check(here)
     return lockout.begin(account, here, at=clock.now())
-
-
-def _account_of(user: User) -> str:
-    """Name an account whose codes are tried, apart from what somebody types as a name."""
-    return f"\0{user.pk}"
 
 
 def _note_failure(request: HttpRequest, user: User, tries: int) -> None:

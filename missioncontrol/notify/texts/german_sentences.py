@@ -261,14 +261,11 @@ def sentence(text: str) -> str:
     """
     for pattern, says in _PATTERNS:
         if found := pattern.fullmatch(text):
-            return says.format_map(_written(found.groupdict()))
+            said = found.groupdict()
+            does, rest = DEEDS.get(said.get("deed", ""), ("", ""))
+            written = {name: _WRITERS.get(name, str)(part) for name, part in said.items()}
+            return says.format_map({**written, "does": does, "rest": rest})
     return text
-
-
-def _written(said: Mapping[str, str]) -> dict[str, str]:
-    does, rest = DEEDS.get(said.get("deed", ""), ("", ""))
-    written = {name: _WRITERS.get(name, str)(text) for name, text in said.items()}
-    return {**written, "does": does, "rest": rest}
 
 
 def _times(english: str) -> str:
@@ -292,16 +289,12 @@ def _dollars(english: str) -> str:
     return f"{_comma(english)}\u00a0$"
 
 
-def _unit(english: str) -> str:
-    return UNITS.get(english, english)
-
-
 _WRITERS: Mapping[str, Callable[[str], str]] = MappingProxyType(
     {
         "times": _times,
         "got": _answer,
         "few": _comma,
-        "unit": _unit,
+        "unit": lambda english: UNITS.get(english, english),
         "usd_spent": _dollars,
         "usd_of": _dollars,
     }

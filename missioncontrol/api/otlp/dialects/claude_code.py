@@ -13,7 +13,7 @@ from guard.turn import Role, Turn, Usage
 from missioncontrol.api.otlp.amounts import dollars
 from missioncontrol.api.otlp.messages import parsed
 from missioncontrol.api.otlp.record import Record
-from missioncontrol.api.otlp.steps import tool_turn
+from missioncontrol.api.otlp.steps import told_prompt, tool_turn
 from missioncontrol.api.otlp.told import ModelUse, Told
 
 CLIENT = "claude-code"
@@ -36,12 +36,28 @@ def read(record: Record) -> Told | None:
     if name in {"api_request", "llm_request"}:
         return Told(client=CLIENT, session=session, agent=_agent(record), use=_use(record))
     if name in {"tool_result", "tool"} and record.text("tool_name"):
-        turn = _tool(record)
+        failed = record.attributes.get("success") in ("false", False)
+        turn = tool_turn(
+            key=record.text("tool_use_id", "gen_ai.tool.call.id") or record.key,
+            agent=_agent(record),
+            at=record.began_at,
+            tool=record.text("tool_name"),
+            given=_args(record),
+            result=_output(record),
+            failure=(record.text("error", "error_type") or "failed") if failed else None,
+        )
         return Told(
             client=CLIENT, session=session, agent=_agent(record), turns=(turn,), tool_key=turn.key
         )
     if name == "user_prompt":
-        return _prompt(record, session)
+        known, asked = record.text("prompt.id"), record.text("prompt")
+        return told_prompt(
+            record,
+            client=CLIENT,
+            session=session,
+            key=f"prompt:{known}" if known else record.key,
+            text="" if asked == REDACTED else asked,
+        )
     if name == "assistant_response":
         return Told(client=CLIENT, session=session, agent=_agent(record), turns=_words(record))
     return Told(client=CLIENT, session=session)
@@ -50,39 +66,22 @@ def read(record: Record) -> Told | None:
 def _use(record: Record) -> ModelUse:
     micros = record.count("cost_usd_micros")
     own = Decimal(micros) / MICROS if micros > 0 else dollars(record.attributes.get("cost_usd"))
-    return ModelUse(
-        call_id=record.key,
-        usage=_usage(record),
-        cost_usd=own,
-        model=record.text("model"),
-        provider=record.text("gen_ai.provider.name") or "anthropic",
-    )
-
-
-def _usage(record: Record) -> Usage:
     hour = record.count("cache_creation_1h_tokens")
     stated = hour + record.count("cache_creation_5m_tokens")
     written = max(stated, record.count("cache_creation_tokens"))
-    return Usage(
-        input=record.count("input_tokens"),
-        cache_read=record.count("cache_read_tokens"),
-        # Cache writes of no stated tier are 5-minute writes.
-        cache_write_5m=written - hour,
-        cache_write_1h=hour,
-        output=record.count("output_tokens"),
-    )
-
-
-def _tool(record: Record) -> Turn:
-    failed = record.attributes.get("success") in ("false", False)
-    return tool_turn(
-        key=record.text("tool_use_id", "gen_ai.tool.call.id") or record.key,
-        agent=_agent(record),
-        at=record.began_at,
-        tool=record.text("tool_name"),
-        given=_args(record),
-        result=_output(record),
-        failure=(record.text("error", "error_type") or "failed") if failed else None,
+    return ModelUse(
+        call_id=record.key,
+        usage=Usage(
+            input=record.count("input_tokens"),
+            cache_read=record.count("cache_read_tokens"),
+            # Cache writes of no stated tier are 5-minute writes.
+            cache_write_5m=written - hour,
+            cache_write_1h=hour,
+            output=record.count("output_tokens"),
+        ),
+        cost_usd=own,
+        model=record.text("model"),
+        provider=record.text("gen_ai.provider.name") or "anthropic",
     )
 
 
@@ -101,18 +100,6 @@ def _output(record: Record) -> str | None:
             told = event.attributes.get("output", event.attributes.get("content"))
             return told if isinstance(told, str) else None
     return None
-
-
-def _prompt(record: Record, session: str) -> Told:
-    asked, known = record.text("prompt"), record.text("prompt.id")
-    is_told = asked not in {"", REDACTED}
-    turn = Turn(
-        role=Role.USER,
-        key=f"prompt:{known}" if known else record.key,
-        ts=record.began_at,
-        content=asked if is_told else "(a prompt that was not told)",
-    )
-    return Told(client=CLIENT, session=session, turns=(turn,), prompt=asked if is_told else "")
 
 
 def _words(record: Record) -> tuple[Turn, ...]:

@@ -7,11 +7,10 @@ is told twice, once without them. A command's exit code stands in its output.
 from __future__ import annotations
 
 from guard.formats.codex import output_of
-from guard.turn import Role, Turn
 from missioncontrol.api.otlp.amounts import inclusive
 from missioncontrol.api.otlp.messages import parsed
 from missioncontrol.api.otlp.record import Record
-from missioncontrol.api.otlp.steps import tool_turn
+from missioncontrol.api.otlp.steps import told_prompt, tool_turn
 from missioncontrol.api.otlp.told import ModelUse, Told, client_of
 
 CLIENT = "codex"
@@ -35,10 +34,27 @@ def read(record: Record) -> Told | None:
         use = _use(record) if record.text("event.kind") == "response.completed" else None
         return Told(client=CLIENT, session=session, use=use) if use else None
     if name == "tool_result" and record.text("tool_name"):
-        turn = _tool(record)
+        output, code = output_of(record.text("output"))
+        failed = code or record.attributes.get("success") in ("false", False)
+        turn = tool_turn(
+            key=record.text("call_id") or record.key,
+            agent="",
+            at=record.began_at,
+            tool=record.text("tool_name"),
+            given=parsed(record.text("arguments")) or record.text("arguments"),
+            result=output or None,
+            failure=(output or record.text("error.message") or "failed") if failed else None,
+        )
         return Told(client=CLIENT, session=session, turns=(turn,), tool_key=turn.key)
     if name == "user_prompt":
-        return _prompt(record, session)
+        asked = record.text("prompt")
+        return told_prompt(
+            record,
+            client=CLIENT,
+            session=session,
+            key=record.key,
+            text="" if asked == REDACTED else asked,
+        )
     return Told(client=CLIENT, session=session)
 
 
@@ -54,29 +70,3 @@ def _use(record: Record) -> ModelUse | None:
         return None
     model = record.text("model", "slug")
     return ModelUse(call_id=record.key, usage=usage, model=model, provider="openai")
-
-
-def _tool(record: Record) -> Turn:
-    output, code = output_of(record.text("output"))
-    failed = code or record.attributes.get("success") in ("false", False)
-    return tool_turn(
-        key=record.text("call_id") or record.key,
-        agent="",
-        at=record.began_at,
-        tool=record.text("tool_name"),
-        given=parsed(record.text("arguments")) or record.text("arguments"),
-        result=output or None,
-        failure=(output or record.text("error.message") or "failed") if failed else None,
-    )
-
-
-def _prompt(record: Record, session: str) -> Told:
-    asked = record.text("prompt")
-    is_told = asked not in {"", REDACTED}
-    turn = Turn(
-        role=Role.USER,
-        key=record.key,
-        ts=record.began_at,
-        content=asked if is_told else "(a prompt that was not told)",
-    )
-    return Told(client=CLIENT, session=session, turns=(turn,), prompt=asked if is_told else "")

@@ -7,11 +7,11 @@ cached, thoughts come on top of output.
 
 from __future__ import annotations
 
-from guard.turn import Role, Turn, Usage
+from guard.turn import Turn, Usage
 from missioncontrol.api.otlp.dialects import genai
 from missioncontrol.api.otlp.messages import parsed
 from missioncontrol.api.otlp.record import Record
-from missioncontrol.api.otlp.steps import tool_turn
+from missioncontrol.api.otlp.steps import told_prompt, tool_turn
 from missioncontrol.api.otlp.told import ModelUse, Told, client_of
 
 CLIENT = "gemini"
@@ -26,38 +26,43 @@ def recognises(record: Record) -> bool:
 def read(record: Record) -> Told | None:
     """Read one event or span."""
     if record.signal == "traces":
-        return _span(record)
+        told = genai.read(record) if genai.recognises(record) else None
+        return Told(client=CLIENT, session=_session(record), use=told.use) if told else None
     session, name = _session(record), record.name.removeprefix(EVENTS)
     if name == "api_response":
-        return Told(client=CLIENT, session=session, use=_use(record))
+        cached = record.count("cached_content_token_count")
+        thought, given = record.count("thoughts_token_count"), record.count("input_token_count")
+        usage = Usage(
+            input=max(0, given - cached) + record.count("tool_token_count"),
+            cache_read=cached,
+            output=record.count("output_token_count") + thought,
+            reasoning=thought,
+        )
+        return Told(
+            client=CLIENT,
+            session=session,
+            use=ModelUse(
+                call_id=record.key, usage=usage, model=record.text("model"), provider="google"
+            ),
+        )
     if name == "tool_call" and record.text("function_name"):
         turn = _tool(record)
         return Told(client=CLIENT, session=session, turns=(turn,), tool_key=turn.key)
     if name == "user_prompt":
-        return _prompt(record, session)
+        known = record.text("prompt_id")
+        return told_prompt(
+            record,
+            client=CLIENT,
+            session=session,
+            key=f"prompt:{known}" if known else record.key,
+            text=record.text("prompt"),
+        )
     return Told(client=CLIENT, session=session)
-
-
-def _span(record: Record) -> Told | None:
-    told = genai.read(record) if genai.recognises(record) else None
-    return Told(client=CLIENT, session=_session(record), use=told.use) if told else None
 
 
 def _session(record: Record) -> str:
     own = record.text("session.id", "gen_ai.conversation.id")
     return own or record.text("session.id", resource=True)
-
-
-def _use(record: Record) -> ModelUse:
-    cached = record.count("cached_content_token_count")
-    thought, given = record.count("thoughts_token_count"), record.count("input_token_count")
-    usage = Usage(
-        input=max(0, given - cached) + record.count("tool_token_count"),
-        cache_read=cached,
-        output=record.count("output_token_count") + thought,
-        reasoning=thought,
-    )
-    return ModelUse(call_id=record.key, usage=usage, model=record.text("model"), provider="google")
 
 
 def _tool(record: Record) -> Turn:
@@ -74,14 +79,3 @@ def _tool(record: Record) -> Turn:
         result=None,
         failure=(told or (f"exit code {code}" if code else "failed")) if failed else None,
     )
-
-
-def _prompt(record: Record, session: str) -> Told:
-    asked, known = record.text("prompt"), record.text("prompt_id")
-    turn = Turn(
-        role=Role.USER,
-        key=f"prompt:{known}" if known else record.key,
-        ts=record.began_at,
-        content=asked or "(a prompt that was not told)",
-    )
-    return Told(client=CLIENT, session=session, turns=(turn,), prompt=asked)

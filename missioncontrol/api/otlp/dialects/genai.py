@@ -9,7 +9,6 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from guard.turn import Usage
 from missioncontrol.api.otlp.amounts import dollars, inclusive
 from missioncontrol.api.otlp.messages import arguments, asked, numbered, parsed, read_messages
 from missioncontrol.api.otlp.record import Record, fitted
@@ -49,13 +48,26 @@ def recognises(record: Record) -> bool:
 def read(record: Record) -> Told:
     """Read a span, or the event that tells of one model call in detail."""
     operation = operation_of(record)
+    own = record.text("gen_ai.agent.name", "traceloop.association.properties.agent")
+    if not own and record.text("traceloop.span.kind") == "agent":
+        own = record.text("traceloop.entity.name")
     common = Told(
         client=client_of(record.service),
-        agent=_agent(record),
+        agent=own[:100],
         session=record.text(*SESSION) or record.text("session.id", resource=True),
     )
     if operation in TOOL_CALLS:
-        return _tool(record, common)
+        call_id = record.text("gen_ai.tool.call.id", "gen_ai.tool.call_id")
+        turn = tool_turn(
+            key=fitted(call_id or record.key),
+            agent=common.agent,
+            at=record.ended_at,
+            tool=record.text("gen_ai.tool.name", "traceloop.entity.name") or record.name,
+            given=_given(record),
+            result=_result(record),
+            failure=_failure(record),
+        )
+        return replace(common, turns=(turn,), tool_key=turn.key, unpaired=not call_id)
     if operation in MODEL_CALLS:
         return _model_call(record, common)
     return common
@@ -85,7 +97,13 @@ def _model_call(record: Record, common: Told) -> Told:
     )
     use = ModelUse(
         call_id=call_id,
-        usage=_usage(record),
+        usage=inclusive(
+            given=record.count(*INPUT),
+            output=record.count(*OUTPUT),
+            read=record.count(*READ),
+            written=record.count(*WRITTEN),
+            reasoning=record.count(*REASONING),
+        ),
         model=step.model,
         provider=step.provider,
         cost_usd=dollars(record.attributes.get("gen_ai.usage.cost")),
@@ -95,16 +113,6 @@ def _model_call(record: Record, common: Told) -> Told:
         turns=model_turns(step),
         prompt=prompt_of(given),
         use=use if use.usage or use.cost_usd else None,
-    )
-
-
-def _usage(record: Record) -> Usage | None:
-    return inclusive(
-        given=record.count(*INPUT),
-        output=record.count(*OUTPUT),
-        read=record.count(*READ),
-        written=record.count(*WRITTEN),
-        reasoning=record.count(*REASONING),
     )
 
 
@@ -136,20 +144,6 @@ def _row(row: dict[str, Any]) -> Said:
     return Said(role=read.role, text=read.text, calls=(*read.calls, *calls), answers=read.answers)
 
 
-def _tool(record: Record, common: Told) -> Told:
-    call_id = record.text("gen_ai.tool.call.id", "gen_ai.tool.call_id")
-    turn = tool_turn(
-        key=fitted(call_id or record.key),
-        agent=common.agent,
-        at=record.ended_at,
-        tool=record.text("gen_ai.tool.name", "traceloop.entity.name") or record.name,
-        given=_given(record),
-        result=_result(record),
-        failure=_failure(record),
-    )
-    return replace(common, turns=(turn,), tool_key=turn.key, unpaired=not call_id)
-
-
 def _given(record: Record) -> Any:
     told = record.attributes.get("gen_ai.tool.call.arguments")
     if told is not None:
@@ -179,10 +173,3 @@ def _failure(record: Record) -> str | None:
         if event.name == "exception" and isinstance(message, str) and message:
             return message
     return record.text("error.type") or record.failure
-
-
-def _agent(record: Record) -> str:
-    own = record.text("gen_ai.agent.name", "traceloop.association.properties.agent")
-    if not own and record.text("traceloop.span.kind") == "agent":
-        own = record.text("traceloop.entity.name")
-    return own[:100]

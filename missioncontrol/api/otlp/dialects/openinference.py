@@ -32,7 +32,18 @@ def read(record: Record) -> Told:
     if kind == "LLM":
         return _model_call(record, common)
     if kind == "TOOL":
-        return _tool(record, common)
+        call_id = record.text("tool_call.id", "tool.id")
+        given = record.attributes.get("tool.parameters", record.attributes.get("input.value"))
+        turn = tool_turn(
+            key=fitted(call_id or record.key),
+            agent=common.agent,
+            at=record.ended_at,
+            tool=record.text("tool.name", "tool_call.function.name") or record.name,
+            given=record.attributes.get("tool_call.function.arguments", given),
+            result=record.attributes.get("output.value"),
+            failure=record.failure,
+        )
+        return replace(common, turns=(turn,), tool_key=turn.key, unpaired=not call_id)
     return common
 
 
@@ -78,7 +89,11 @@ def _messages(record: Record, prefix: str) -> tuple[Said, ...]:
 
 def _message(row: dict[str, Any]) -> Said:
     role = str(row.get("message.role") or "assistant").lower()
-    text, call_id = _text(row), row.get("message.tool_call_id")
+    text, call_id = row.get("message.content"), row.get("message.tool_call_id")
+    if not isinstance(text, str):
+        blocks = numbered(row, "message.contents.")
+        texts = (block.get("message_content.text") for block in blocks)
+        text = "\n".join(one for one in texts if isinstance(one, str) and one)
     if role == "tool" and isinstance(call_id, str):
         return Said(role=role, answers=(Answered(id=call_id, text=text),))
     calls = tuple(
@@ -90,27 +105,3 @@ def _message(row: dict[str, Any]) -> Said:
         for call in numbered(row, "message.tool_calls.")
     )
     return Said(role=role, text=text, calls=calls)
-
-
-def _text(row: dict[str, Any]) -> str:
-    told = row.get("message.content")
-    if isinstance(told, str):
-        return told
-    blocks = numbered(row, "message.contents.")
-    texts = (block.get("message_content.text") for block in blocks)
-    return "\n".join(text for text in texts if isinstance(text, str) and text)
-
-
-def _tool(record: Record, common: Told) -> Told:
-    call_id = record.text("tool_call.id", "tool.id")
-    given = record.attributes.get("tool.parameters", record.attributes.get("input.value"))
-    turn = tool_turn(
-        key=fitted(call_id or record.key),
-        agent=common.agent,
-        at=record.ended_at,
-        tool=record.text("tool.name", "tool_call.function.name") or record.name,
-        given=record.attributes.get("tool_call.function.arguments", given),
-        result=record.attributes.get("output.value"),
-        failure=record.failure,
-    )
-    return replace(common, turns=(turn,), tool_key=turn.key, unpaired=not call_id)

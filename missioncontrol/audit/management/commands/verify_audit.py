@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import sys
 from argparse import ArgumentParser
-from collections.abc import Collection
 from typing import Any
-from uuid import UUID
 
 from django.core.management.base import BaseCommand, CommandError
 
-from missioncontrol.accounts.models import Project
 from missioncontrol.accounts.naming import chosen_projects
 from missioncontrol.audit import anchors, erasing, heads, signing
 from missioncontrol.clock import now
@@ -40,22 +37,23 @@ class Command(BaseCommand):
         projects = chosen_projects(options["project"])
         if options["accept_restored"]:
             for project in projects:
-                self._accept(project.id, by=options["by"], reason=options["reason"])
+                try:
+                    aside = erasing.accept_copy(
+                        project.id, by=options["by"], reason=options["reason"], at=now()
+                    )
+                except MissionControlError as refused:
+                    raise CommandError(str(refused)) from None
+                self.stdout.write(f"The file of heads was put aside as {aside}.")
         is_whole = [self._verify(project.id, project.name) for project in projects]
-        gone = [] if options["project"] else _gone(projects)
+        known = {project.id for project in projects}
+        filed = [] if options["project"] else heads.filed_projects()
+        gone = [project_id for project_id in filed if project_id not in known]
         for project_id in gone:
             self.stdout.write(
                 f"project {project_id}: the file of heads knows it, the database does not"
             )
         if gone or not all(is_whole):
             sys.exit(1)
-
-    def _accept(self, project_id: Any, *, by: str, reason: str) -> None:
-        try:
-            aside = erasing.accept_copy(project_id, by=by, reason=reason, at=now())
-        except MissionControlError as refused:
-            raise CommandError(str(refused)) from None
-        self.stdout.write(f"The file of heads was put aside as {aside}.")
 
     def _verify(self, project_id: Any, name: str) -> bool:
         found = anchors.verify(projects=[project_id])
@@ -72,9 +70,3 @@ class Command(BaseCommand):
             f"{name}: {found.rows} rows, {verdict}; last checkpoint {last}; {compared}"
         )
         return found.ok
-
-
-def _gone(projects: Collection[Project]) -> list[UUID]:
-    """Return the projects that have a file of heads and are not in the database."""
-    known = {project.id for project in projects}
-    return [project_id for project_id in heads.filed_projects() if project_id not in known]

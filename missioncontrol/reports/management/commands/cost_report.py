@@ -8,11 +8,10 @@ from typing import Any
 
 from django.core.management.base import BaseCommand
 
-from missioncontrol.accounts.models import Project
 from missioncontrol.accounts.naming import chosen_projects
 from missioncontrol.clock import now
 from missioncontrol.costs.spending import zone_of
-from missioncontrol.notify.texts import CATALOGUES, Texts, texts_in
+from missioncontrol.notify.texts import CATALOGUES, texts_in
 from missioncontrol.reports import daily, rows
 from missioncontrol.reports.models import CostReport
 from missioncontrol.reports.periods import today
@@ -33,13 +32,12 @@ class Command(BaseCommand):
         """Write one report a project."""
         for project in chosen_projects(options["project"]):
             t = texts_in(options["language"])
-            self._show(project, options["day"], t, as_csv=options["csv"])
-
-    def _show(self, project: Project, day: date | None, t: Texts, *, as_csv: bool) -> None:
-        at = now()
-        asked = day or today(zone_of(project.time_zone), at=at) - timedelta(days=1)
-        kept = CostReport.objects.filter(project=project, day=asked).order_by("-version").first()
-        report = rows.report_of(kept or daily.drawn(project, asked, at=at))
-        if kept is None:
-            self.stderr.write("No report was kept of this day: these are the figures now.")
-        self.stdout.write(csv_of(report) if as_csv else text_of(report, t) + "\n")
+            at = now()
+            asked = options["day"] or today(zone_of(project.time_zone), at=at) - timedelta(days=1)
+            kept = (
+                CostReport.objects.filter(project=project, day=asked).order_by("-version").first()
+            )
+            report = rows.report_of(kept or daily.drawn(project, asked, at=at))
+            if kept is None:
+                self.stderr.write("No report was kept of this day: these are the figures now.")
+            self.stdout.write(csv_of(report) if options["csv"] else text_of(report, t) + "\n")
