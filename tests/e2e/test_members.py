@@ -315,7 +315,7 @@ def test_who_is_removed_from_one_project_goes_on_in_their_own(
     # Invited as a viewer, who owns a project of their own.
     theirs = open_as(bea)
     heard, sockets = listen(theirs), []
-    theirs.on("websocket", sockets.append)
+    theirs.on("websocket", lambda one: sockets.insert(0, one))
     theirs.goto(link)
     theirs.get_by_role("button", name="Join").click()
     theirs.wait_for_url(f"{installation.url}/")
