@@ -67,7 +67,8 @@ class SessionStore(db.SessionStore):
     def save(self, must_create: bool = False) -> None:
         """Leave a former key its minute: a request that began before would give it a month."""
         if must_create:
-            self._get_session(no_load=True)[KEYED] = now().isoformat()
+            kept = self._get_session(no_load=True)  # type: ignore[attr-defined]  # not in the stubs
+            kept[KEYED] = now().isoformat()
             super().save(must_create)
             return
         with transaction.atomic():  # and hold the row: meanwhile it may become a former one
