@@ -20,6 +20,8 @@ COLUMN = 40
 KEYED = "keyed_at"
 """In each session: when its key was made."""
 GRACE = timedelta(minutes=1)
+SOON = 2 * GRACE
+"""What ends within it is a former key: more than its minute, as clocks of requests differ."""
 BEFORE = datetime(1970, 1, 1, tzinfo=UTC).isoformat()
 ENDS = "_session_expiry"
 """Django's name for the end of a session that has one of its own."""
@@ -60,7 +62,9 @@ class SessionStore(db.SessionStore):
         late = self.encode({**kept, ENDS: until.isoformat()})  # saved again, it ends
         former = self.model.objects.filter(pk=hashed(self.session_key or ""))
         with transaction.atomic():
-            if former.filter(expire_date__gt=until).update(session_data=late, expire_date=until):
+            if former.filter(expire_date__gt=at + SOON).update(
+                session_data=late, expire_date=until
+            ):
                 self._session_cache = kept
                 self.create()
 
@@ -74,7 +78,7 @@ class SessionStore(db.SessionStore):
         with transaction.atomic():  # and hold the row: meanwhile it may become a former one
             mine = self.model.objects.select_for_update().filter(pk=hashed(self.session_key or ""))
             row = mine.first()
-            if row is None or ENDS in self or row.expire_date > now() + GRACE:
+            if row is None or ENDS in self or row.expire_date > now() + SOON:
                 super().save()
 
     def cycle_key(self) -> None:

@@ -137,6 +137,18 @@ def test_of_requests_at_once_one_takes_the_new_key(browser, viewer):
     assert Session.objects.count() == 2
 
 
+def test_of_two_whose_clocks_differ_one_takes_the_new_key(browser, viewer):
+    sessions.rekey_soon(viewer, at=now())
+    first, second = SessionStore(key_of(browser)), SessionStore(key_of(browser))
+    assert first.is_outdated()
+    assert second.is_outdated()
+
+    first.rekey(at=now())
+    second.rekey(at=now() - timedelta(seconds=5))
+
+    assert second.session_key == key_of(browser)
+
+
 def test_each_of_their_browsers_takes_a_key_and_nobody_elses(browser, viewer, owner, project):
     phone, desk = Client(), Client()
     phone.force_login(viewer)
