@@ -66,7 +66,7 @@ ENGLISH = JoiningTexts(
     already_title="You are already a member of this project",
     already="The invitation was not used. An owner can change your role under Settings, Members.",
     open_it="Open Mission Control",
-    too_many="Too many attempts. Wait a minute, then try again.",
+    too_many="Too many attempts. Wait a moment, then try again.",
 )
 
 GERMAN = JoiningTexts(
@@ -99,7 +99,7 @@ GERMAN = JoiningTexts(
     already="Die Einladung wurde nicht verbraucht. Rollen ändern Eigentümer unter Einstellungen, "
     "Mitglieder.",
     open_it="Mission Control öffnen",
-    too_many="Zu viele Versuche. Bitte eine Minute warten.",
+    too_many="Zu viele Versuche. Bitte einen Moment warten.",
 )
 
 JOINING_TEXTS: Mapping[str, JoiningTexts] = MappingProxyType({"en": ENGLISH, "de": GERMAN})

@@ -275,3 +275,19 @@ class SignInAttempts(models.Model):
     who = models.CharField(primary_key=True, max_length=64)
     tries = models.PositiveIntegerField()
     free_at = models.DateTimeField(db_index=True, help_text="when the next one is taken")
+
+
+class PacedTries(models.Model):
+    """How much one name tried of late, or all together; names nobody, its key is a fingerprint."""
+
+    who = models.CharField(primary_key=True, max_length=64)
+    even_at = models.DateTimeField(db_index=True, help_text="when all of it is given back")
+
+
+class PrivilegeChange(models.Model):
+    """When what a person may do changed last: session keys from before are exchanged."""
+
+    user = models.OneToOneField(
+        settings.AUTH_USER_MODEL, primary_key=True, on_delete=models.CASCADE, related_name="+"
+    )
+    at = models.DateTimeField()

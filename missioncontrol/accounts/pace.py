@@ -1,55 +1,66 @@
-"""How often something may be tried: counted in this process, forgotten after a minute."""
+"""How often something may be tried: a burst, then so many a minute.
+
+Counted in the database, so that whichever web process is asked, the same tries count.
+"""
 
 from __future__ import annotations
 
 import math
-import threading
-import time
-from collections import deque
-from collections.abc import Callable
+from datetime import datetime, timedelta
 
+from missioncontrol.accounts.models import PacedTries
 from missioncontrol.errors import TooManyRequests
+from missioncontrol.sealing import fingerprint
 
-WINDOW_S = 60.0
+WINDOW = timedelta(minutes=1)
 
 
 class Pace:
-    """At most `most` tries a minute for each name, and `in_all` for all of them together."""
+    """At most `most` tries at once for each name, and `in_all` for all of them together.
 
-    def __init__(
-        self, *, most: int, in_all: int, clock: Callable[[], float] = time.monotonic
-    ) -> None:
-        self._most, self._in_all, self._clock = most, in_all, clock
-        self._tries: deque[tuple[float, str]] = deque()
-        self._lock = threading.Lock()
+    A minute's rest gives them all back, and a part of it as many as are its part: the generic
+    cell rate algorithm (ITU-T I.371), which keeps one time for each name.
+    """
 
-    def check(self, name: str) -> None:
+    def __init__(self, what: str, *, most: int, in_all: int) -> None:
+        self._what, self._most, self._in_all = what, most, in_all
+
+    def check(self, name: str, *, at: datetime) -> None:
         """Count a try.
 
         Raises:
             TooManyRequests: it is one too many, and is not counted; says how long to wait.
         """
-        if not self.may(name):
-            raise TooManyRequests(wait_s=self.wait_s(name))
+        limits = {
+            fingerprint(f"{self._what}\n{name}"): self._most,
+            fingerprint(self._what): self._in_all,
+        }
+        known = PacedTries.objects.in_bulk(list(limits))
+        for who, row in known.items():  # of both before any counts, and a flood writes nothing
+            _refuse_beyond(limits[who], row, at)
+        PacedTries.objects.filter(even_at__lt=at).delete()
+        for who, most in limits.items():
+            _count(who, most, at)
 
-    def wait_s(self, name: str) -> int:
-        """Return in how many whole seconds, 1 to 60, a try that was refused would be taken."""
-        now = self._clock()
-        with self._lock:
-            mine = [at for at, tried in self._tries if tried == name]
-            blocking = [at for at, _ in list(self._tries)[:1] if len(self._tries) >= self._in_all]
-            blocking += mine[:1] if len(mine) >= self._most else []
-        free_at = max(blocking, default=now) + WINDOW_S
-        return min(max(math.ceil(free_at - now), 1), int(WINDOW_S))
-
-    def may(self, name: str) -> bool:
+    def may(self, name: str, *, at: datetime) -> bool:
         """Count a try; False: it is one too many, and is not counted."""
-        now = self._clock()
-        with self._lock:
-            while self._tries and now - self._tries[0][0] > WINDOW_S:
-                self._tries.popleft()
-            mine = sum(1 for _, tried in self._tries if tried == name)
-            if len(self._tries) >= self._in_all or mine >= self._most:
-                return False
-            self._tries.append((now, name))
-            return True
+        try:
+            self.check(name, at=at)
+        except TooManyRequests:
+            return False
+        return True
+
+
+def _count(who: str, most: int, at: datetime) -> None:
+    while True:  # whoever counts first of many at once makes the others look again
+        row, _ = PacedTries.objects.get_or_create(who=who, defaults={"even_at": at})
+        _refuse_beyond(most, row, at)
+        unchanged = PacedTries.objects.filter(who=who, even_at=row.even_at)
+        if unchanged.update(even_at=max(row.even_at, at) + WINDOW / most):
+            return
+
+
+def _refuse_beyond(most: int, row: PacedTries, at: datetime) -> None:
+    wait = row.even_at - at - (WINDOW - WINDOW / most)
+    if wait > timedelta():
+        raise TooManyRequests(wait_s=math.ceil(wait.total_seconds()))

@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from asgiref.sync import sync_to_async
+from django.contrib.auth import SESSION_KEY
 from django.contrib.sessions.backends import db
 from django.db import transaction
 
+from missioncontrol.accounts.models import PrivilegeChange
 from missioncontrol.accounts.tokens import digest
 from missioncontrol.clock import now
 
 COLUMN = 40
 """Characters that Django's table keeps of a key: 160 bits of its SHA-256."""
 
-REKEY = "rekey"
-"""In a session that is to take another key: what its person may do has changed."""
+KEYED = "keyed_at"
+"""In each session: when its key was made."""
 GRACE = timedelta(minutes=1)
+SOON = 2 * GRACE
+"""What ends within it is a former key: more than its minute, as clocks of requests differ."""
+BEFORE = datetime(1970, 1, 1, tzinfo=UTC).isoformat()
 ENDS = "_session_expiry"
 """Django's name for the end of a session that has one of its own."""
 
@@ -38,6 +43,15 @@ class SessionStore(db.SessionStore):
         if key:
             super().delete(hashed(key))
 
+    def is_outdated(self) -> bool:
+        """Tell whether what its person may do has changed since this key was made."""
+        user, keyed_at = self.get(SESSION_KEY), self.get(KEYED, BEFORE)
+        return (
+            user is not None
+            and ENDS not in self
+            and PrivilegeChange.objects.filter(user=user, at__gt=keyed_at).exists()
+        )
+
     def rekey(self, *, at: datetime) -> None:
         """Go on under another key; the former one works for a minute more.
 
@@ -45,21 +59,27 @@ class SessionStore(db.SessionStore):
         takes the new key.
         """
         kept, until = dict(self.items()), at + GRACE
-        del kept[REKEY]
         late = self.encode({**kept, ENDS: until.isoformat()})  # saved again, it ends
         former = self.model.objects.filter(pk=hashed(self.session_key or ""))
         with transaction.atomic():
-            if former.filter(expire_date__gt=until).update(session_data=late, expire_date=until):
+            if former.filter(expire_date__gt=at + SOON).update(
+                session_data=late, expire_date=until
+            ):
                 self._session_cache = kept
                 self.create()
 
     def save(self, must_create: bool = False) -> None:
         """Leave a former key its minute: a request that began before would give it a month."""
-        former = self.model.objects.filter(
-            pk=hashed(self.session_key or ""), expire_date__lte=now() + GRACE
-        )
-        if must_create or ENDS in self or not former.exists():
+        if must_create:
+            kept = self._get_session(no_load=True)  # type: ignore[attr-defined]  # not in the stubs
+            kept[KEYED] = now().isoformat()
             super().save(must_create)
+            return
+        with transaction.atomic():  # and hold the row: meanwhile it may become a former one
+            mine = self.model.objects.select_for_update().filter(pk=hashed(self.session_key or ""))
+            row = mine.first()
+            if row is None or ENDS in self or row.expire_date > now() + SOON:
+                super().save()
 
     def cycle_key(self) -> None:
         """Go on under another key, for as long as any: also who comes with a former one."""

@@ -11,8 +11,8 @@ from django.contrib.sessions.models import Session
 from django.db.models import QuerySet
 
 from missioncontrol.accounts.browsers import IN_SESSION
-from missioncontrol.accounts.models import Browser
-from missioncontrol.accounts.session_store import REKEY, SessionStore, hashed
+from missioncontrol.accounts.models import Browser, PrivilegeChange
+from missioncontrol.accounts.session_store import hashed
 
 
 def end_others(user: User, *, kept: str | None, at: datetime) -> int:
@@ -36,9 +36,7 @@ def rekey_soon(user: User, *, at: datetime) -> None:
     A copy of the cookie then carries the new role a minute at most, unless it asks first: then
     the person is signed out, and sees that something is wrong.
     """
-    for session in list(_live(user, at)):
-        said = SessionStore().encode({**session.get_decoded(), REKEY: True})
-        Session.objects.filter(pk=session.pk).update(session_data=said)
+    PrivilegeChange.objects.update_or_create(user=user, defaults={"at": at})
 
 
 def other_browsers(user: User, *, kept: str | None) -> QuerySet[Browser]:

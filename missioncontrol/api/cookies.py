@@ -10,7 +10,7 @@ from django.contrib.sessions.middleware import SessionMiddleware
 from django.http import HttpRequest, HttpResponse
 
 from missioncontrol import origin
-from missioncontrol.accounts.session_store import REKEY, SessionStore
+from missioncontrol.accounts.session_store import SessionStore
 from missioncontrol.clock import now
 
 
@@ -50,8 +50,9 @@ class KeptSession(SessionMiddleware):
 
     def process_response(self, request: HttpRequest, response: HttpResponse) -> Any:
         is_kept = response.status_code < HTTPStatus.INTERNAL_SERVER_ERROR  # else no cookie is set
-        if is_kept and request.session.accessed and REKEY in request.session:
-            cast(SessionStore, request.session).rekey(at=now())
+        session = cast(SessionStore, request.session)
+        if is_kept and session.accessed and session.is_outdated():
+            session.rekey(at=now())
         if request.session.is_empty() and not request.session.modified:
             return response
         return super().process_response(request, response)

@@ -21,6 +21,8 @@ from missioncontrol.accounts.models import Membership, Project, Role
 from missioncontrol.audit import anchors, earlier_exports, heads, signing
 from missioncontrol.audit.amendments import amend
 from missioncontrol.audit.project_tables import FORMAT, TABLES, columns_of
+from missioncontrol.costs.models import Spend
+from missioncontrol.costs.spending import ORGANISATION
 from missioncontrol.errors import InvalidRequest
 from missioncontrol.proof import canonical, is_signed
 
@@ -76,6 +78,8 @@ def _import(lines: Iterator[Any], *, owner: User, trust: str, at: datetime) -> I
     try:
         counts = _insert(lines, project_id)
         _check_whose(counts, project_id)
+        # What was spent elsewhere, today too, must hold nobody here.
+        Spend.objects.filter(project=project_id, scope=ORGANISATION).delete()
         connection.check_constraints()  # now: a fault at the commit would leave the file of heads
         project = Project.objects.get(pk=project_id)
         Membership.objects.create(project=project, user=owner, role=Role.OWNER, joined_at=at)

@@ -8,6 +8,9 @@ them. In any case it is journalled.
 
 from __future__ import annotations
 
+import json
+from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Annotated, Literal
@@ -15,14 +18,16 @@ from uuid import UUID
 
 from pydantic import Field, TypeAdapter
 
+from guard.reading.normalize import write_call
 from guard.signals import Kind
 from missioncontrol.decisions import allowlist, cards, endings, holding, rows
 from missioncontrol.decisions.models import SPOKE, Decision, Intervention
 from missioncontrol.errors import KeyReused, NotFound
 from missioncontrol.ids import new_id
 from missioncontrol.proof import canonical
+from missioncontrol.redaction import Redaction
 from missioncontrol.runs import journal
-from missioncontrol.runs.cleaning import masked_text
+from missioncontrol.runs.cleaning import masked_json, masked_text
 from missioncontrol.runs.journal import RunTransaction
 from missioncontrol.runs.lifecycle import Status
 from missioncontrol.runs.models import Run, Turn
@@ -146,12 +151,20 @@ def _is_about(card: Decision, run: Run, choice: LateChoice) -> bool:
     return Turn.objects.filter(run=run, key=choice.turn, seq__in=card.signal["turns"]).exists()
 
 
+def _stored(call: str, own: Redaction) -> Iterator[str]:
+    """Yield how its turn may have been stored: arguments are masked one by one, numbers too."""
+    yield masked_text(call, own) or ""
+    tool, _, rest = call.partition(" {")
+    with suppress(ValueError, RecursionError):  # words, or a call that was cut
+        args = masked_json(json.loads(f"{{{rest}"), own)
+        yield write_call(masked_text(tool, own) or "", args)
+
+
 def _let_go(tx: RunTransaction, run: Run, choice: LateChoice, card: Decision, *, by: str) -> None:
     if choice.action == "allowlist":
         shown, own = card.evidence.get("calls") or (), run.project.redaction
-        told = (masked_text(call, own) for call in choice.calls)
-        calls = [call for call in told if call in shown]
-        allowlist.allow_in_run(tx, run, filter(None, calls), reason=choice.reason, by=by)
+        stored = [call for told in choice.calls for call in _stored(told, own) if call in shown]
+        allowlist.allow_in_run(tx, run, dict.fromkeys(stored), reason=choice.reason, by=by)
     if choice.action == "inject":
         Turn.objects.filter(run=run, key=choice.turn, phase="proposed").update(skipped=True)
     holding.release(tx, run, by=by, reason=choice.action)

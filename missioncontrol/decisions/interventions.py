@@ -26,6 +26,7 @@ from missioncontrol.decisions.models import Decision, Intervention
 from missioncontrol.decisions.taps import Amount, Tap, taps
 from missioncontrol.errors import (
     ActionUnavailable,
+    Forbidden,
     InvalidRequest,
     KeyReused,
     NoSuchMove,
@@ -54,14 +55,24 @@ SETTLED_THERE = {
     "answered": "This card has moved on: it was answered at the agent's terminal.",
     "timed_out": "This card no longer waits for an answer: give it at the agent's terminal.",
 }
+MOVES_CEILINGS = frozenset({"allow_budget", "undo"})
 AFTER_THE_END = frozenset({"terminate", "allow_budget", "restart", "undo"})
 """What can be tapped on an ended run; *Continue* too, where a hold stands on it."""
 
 
 def intervene(
-    run_id: UUID, tap: Tap, *, projects: Container[UUID], by: str, at: datetime
+    run_id: UUID,
+    tap: Tap,
+    *,
+    projects: Container[UUID],
+    by: str,
+    at: datetime,
+    owns_one: Callable[[], bool] = lambda: False,
 ) -> tuple[InterventionRow, bool]:
     """Do what a person tapped; True: it is new, False: the first answer again.
+
+    `owns_one` tells, under the locks, whether they own a project: who does moves the
+    organisation's ceiling.
 
     Raises:
         NotFound: no such run in the person's projects.
@@ -70,6 +81,7 @@ def intervene(
         InvalidRequest: the action lacks its version, message or amount.
         ActionUnavailable: the card does not offer this action.
         NoSuchMove: the run has ended.
+        Forbidden: it would move the organisation's ceiling, and they own no project.
     """
     with _locked(run_id, tap, projects=projects, at=at) as (tx, scope):
         run = tx.run(run_id)
@@ -83,6 +95,8 @@ def intervene(
         decision = _current_decision(run, tap, at=at)
         if tap.action == "allow_budget" and _scope_of(decision) != scope:
             raise _stale(run, tap, at=at)  # another card opened before the locks were ours
+        if scope == ORGANISATION and tap.action in MOVES_CEILINGS and not owns_one():
+            raise Forbidden("Only who owns a project raises what all of them may spend.")
         return _perform(tx, run, tap, decision, by=by), True
 
 
@@ -94,8 +108,7 @@ def _locked(
 
     Tells with the transaction for whose ceiling it is locked.
     """
-    moves = tap.action in {"allow_budget", "undo"}
-    card = _card_before_locks(run_id, tap) if moves else None
+    card = _card_before_locks(run_id, tap) if tap.action in MOVES_CEILINGS else None
     scope = _scope_of(card)
     run = Run.objects.only("project_id", "root").filter(pk=run_id).first()
     if run is None or run.project_id not in projects or not _concerns_others(run, tap, scope):
@@ -118,7 +131,7 @@ def _locked(
 
 def _concerns_others(run: Run, tap: Tap, scope: str) -> bool:
     """Tell whether an answer moves a ceiling that is shared, or ends a tree."""
-    if tap.action in {"allow_budget", "undo"}:
+    if tap.action in MOVES_CEILINGS:
         return scope != "run" or run.root is not None
     return tap.action == "terminate" and run.root is not None
 

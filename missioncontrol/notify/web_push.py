@@ -15,6 +15,7 @@ from django.conf import settings
 
 from missioncontrol import outbound
 from missioncontrol.accounts import ways
+from missioncontrol.accounts.models import Role
 from missioncontrol.notify import content, pushed, vapid
 from missioncontrol.notify.models import Delivery, Device, Notice
 from missioncontrol.notify.outcome import Outcome, of_status
@@ -66,13 +67,21 @@ def push_of(delivery: Delivery, *, at: datetime) -> pushed.Push:
             told, t, outcome=notice.outcome, by=notice.settled_by, open_cards=open_cards
         )
     return pushed.of_card(
-        told,
+        _answerable(told, device.user_id),
         t,
         step_minutes=delivery.step_minutes,
         open_cards=open_cards,
         details=device.show_details,
         at=at,
     )
+
+
+def _answerable(card: content.Card, user: int) -> content.Card:
+    """Return a card with what this person may answer: owners alone raise everybody's ceiling."""
+    owned = ways.open_memberships().filter(user_id=user, role=Role.OWNER)
+    if card.scope != "organisation" or owned.exists():
+        return card
+    return replace(card, actions=tuple(one for one in card.actions if one != "allow_budget"))
 
 
 def open_cards_of(device: Device) -> int:

@@ -62,8 +62,10 @@ def sources_digest() -> str:
 
 def _source_files(folder: Path) -> Iterator[Path]:
     for entry in os.scandir(folder):
+        if entry.name in _NOT_SOURCES:  # packages may be linked from another checkout
+            continue
         if entry.is_dir(follow_symlinks=False):
-            if entry.name not in _NOT_SOURCES and not entry.name.startswith("."):
+            if not entry.name.startswith("."):
                 yield from _source_files(Path(entry.path))
         elif not entry.name.endswith(_TEST_ENDINGS) and (
             entry.name == ".npmrc" or not entry.name.startswith(".")

@@ -36,7 +36,7 @@ def test_turns_are_masked(agent, person, ruled):
         run,
         {
             "role": "assistant",
-            "tool": "Bash",
+            "tool": f"grep for {CUSTOMER}",
             "args": {"command": f"grep {CUSTOMER} log"},
             "result": f"1: {CUSTOMER}",
             "files": [f"{CUSTOMER}.txt"],

@@ -295,3 +295,56 @@ def test_the_invitations_page_breaks_no_rule(
         )
         assert small == 0
         picture(page, f"join-{locale}-{scheme}-{'phone' if phone else 'desk'}-{said}")
+
+
+@pytest.mark.screens
+def test_who_is_removed_from_one_project_goes_on_in_their_own(
+    installation, open_page, open_as, named
+):
+    ana, bea, nights = named("Ana"), named("Bea"), named("nights")
+    desk = open_as(ana, "/settings/projects")
+    make_project(desk, nights)
+    desk.goto(f"{installation.url}/settings/members")
+    choose(desk, nights)
+    link = invite(desk, "Bea", "Viewer")
+    place, agent, owner = agent_of(desk, installation, nights)
+    run = StuckRun.begin(agent, owner, "stuck")
+    hidden_place, hidden_agent, _ = agent_of(desk, installation, ana)
+    hidden = StuckRun.begin(hidden_agent, owner, "hidden")
+
+    # Invited as a viewer, who owns a project of their own.
+    theirs = open_as(bea)
+    heard, sockets = listen(theirs), []
+    theirs.on("websocket", lambda one: sockets.insert(0, one))
+    theirs.goto(link)
+    theirs.get_by_role("button", name="Join").click()
+    theirs.wait_for_url(f"{installation.url}/")
+    _, own_agent, them = agent_of(theirs, installation, bea)
+    own = StuckRun.begin(own_agent, them, "own")
+    card = theirs.get_by_role("article", name=run.name)
+    rests = card.get_by_role("button").filter(has_text="owners and operators answer")
+    expect(rests.first).to_be_visible()
+    expect(theirs.get_by_role("article", name=own.name)).to_be_visible()
+    picture(theirs, "story-viewer-desk")
+
+    # Promoted while looking.
+    role_of(desk, bea).select_option("operator")
+    expect(rests).to_have_count(0)
+    assert not theirs.evaluate("performance.getEntriesByType('navigation')[0].type === 'reload'")
+    picture(theirs, "story-operator-desk")
+
+    # Removed while looking: that project is gone from the screen, and its socket ends.
+    (watching,) = [one for one in sockets if place in one.url and not one.is_closed()]
+    desk.get_by_role("button", name=f"Remove {bea}", exact=True).click()
+    desk.get_by_role("button", name=f"Remove {bea} now").click()
+    expect(card).to_have_count(0)
+    expect(theirs.get_by_label("Project", exact=True)).to_have_count(0)  # one is left
+    wait_for(watching.is_closed)
+    picture(theirs, "story-removed-desk")
+
+    # What is their own goes on, and answers.
+    theirs.get_by_role("article", name=own.name).get_by_role("button", name="Continue").click()
+    assert own.next_directive()["action"] == "proceed"
+    assert any(run.name in one for one in heard)
+    never = (hidden.name, hidden.id, hidden_place)
+    assert not [one for one in heard if any(name in one for name in never)]

@@ -4,6 +4,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.contract.conversation import a_turn
+from tests.e2e.people import a_member
 from tests.e2e.screens import FITS
 from tests.e2e.stuck import answer_all
 from tests.installations import wait_for
@@ -47,14 +48,33 @@ def test_what_is_no_budget_is_refused_in_words(settings):
     assert settings.evaluate(FITS)
 
 
-def test_a_run_is_held_at_it_and_goes_on_for_today_by_one_tap(settings, open_page, agent, person):
+@pytest.fixture
+def held(settings, agent, person):
+    """A run that is held at half a dollar of all projects; and its card."""
     run = agent.open_run(name="everybodys")
     agent.post_turns(run, a_turn(cost_usd="1.00"), wait=60)
     set_to(settings, "0.50")
     expect(settings.get_by_text("of $0.50 spent today")).to_be_visible()
     agent.post_turns(run, a_turn(cost_usd="0.01"), wait=60)
-    card = wait_for(lambda: person.card_of(run))
+    return run, wait_for(lambda: person.card_of(run))
 
+
+@pytest.mark.parametrize("phone", [False, True], ids=["desk", "phone"])
+def test_an_operator_reads_on_the_card_who_raises_it(held, phone, open_page, installation):
+    page = open_page("/login/", signed_in=False, phone=phone)
+    cookies = a_member(installation, "olu").items()
+    page.context.add_cookies([{"name": n, "value": v, "url": installation.url} for n, v in cookies])
+    page.goto(f"{installation.url}/decisions/{held[1]['id']}")
+
+    more = page.get_by_role("button", name="Allow $0.25 more").first
+    expect(more).to_have_attribute("aria-disabled", "true")
+    expect(more).to_contain_text("Only who owns a project raises it.")
+    expect(page.get_by_role("button", name="Stop", disabled=False).first).to_be_visible()
+    assert page.evaluate(FITS)
+
+
+def test_a_run_is_held_at_it_and_goes_on_for_today_by_one_tap(settings, held, open_page, person):
+    run, card = held
     page = open_page(f"/runs/{run}")
     expect(
         page.get_by_text("The organisation's budget of $0.50 for today is reached.").first

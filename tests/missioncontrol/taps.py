@@ -25,6 +25,7 @@ def tap(run, action, *, at=NOON, **said):
         projects=[run.project_id],
         by="ana",
         at=at,
+        owns_one=lambda: True,
     )
     run.refresh_from_db()
     return made

@@ -18,7 +18,7 @@ import { hasEnded } from "../format/words";
 import { words } from "../messages/texts";
 import { clock } from "./clock.svelte";
 import { Feed, type Link } from "./feed.svelte";
-import { lookOnly } from "./lookOnly";
+import { lookOnly, withoutEverybodysRaise } from "./lookOnly";
 import { isOpen, type LiveState } from "./reduce";
 import { freshKey } from "./key";
 import { Memory, type Kept } from "./memory";
@@ -277,9 +277,14 @@ class AppState {
     return { ...this.#listeners(() => void this.enter()), projectChanged: () => void this.enter() };
   }
 
+  #raisable(state: LiveState): LiveState {
+    const ownsOne = this.#me?.projects.some(({ role }) => role === "owner") ?? true;
+    return ownsOne ? state : withoutEverybodysRaise(state, words.ownersRaise);
+  }
+
   #listeners(onForbidden: () => void) {
     return {
-      shown: (state: LiveState) => lookOnly(state, this.#looksAt, words.looksOnly),
+      shown: (state: LiveState) => lookOnly(this.#raisable(state), this.#looksAt, words.looksOnly),
       arrived: () => this.#sendKept(),
       refused: (code: number) => (code === 4401 ? void this.#comeBack() : onForbidden()),
     };

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { aDecision, aRun } from "../fixtures/rows";
-import { lookOnly } from "./lookOnly";
+import { lookOnly, withoutEverybodysRaise } from "./lookOnly";
 import { EMPTY } from "./reduce";
 
 const theirs = aRun({ id: "r", project: "p" });
@@ -30,4 +30,25 @@ describe("who only looks", () => {
   });
 
   it("in none costs nothing", () => expect(lookOnly(state, new Set(), "no")).toBe(state));
+});
+
+describe("who owns no project", () => {
+  const budget = (scope: "day" | "organisation") =>
+    aDecision({
+      actions: ["allow_budget", "finish", "terminate"],
+      evidence: { ...card.evidence, scope },
+    });
+  const shown = (scope: "day" | "organisation") =>
+    withoutEverybodysRaise(
+      { ...EMPTY, decisions: new Map([["d", budget(scope)]]) },
+      "owners do",
+    ).decisions.get("d");
+
+  it("reads on the card who raises what all projects spend", () =>
+    expect(shown("organisation")).toMatchObject({
+      actions: ["finish", "terminate"],
+      unavailable: { allow_budget: "owners do" },
+    }));
+
+  it("raises their own project's", () => expect(shown("day")?.actions).toContain("allow_budget"));
 });

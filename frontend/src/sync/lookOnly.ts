@@ -15,6 +15,24 @@ export function lookOnly(state: LiveState, projects: ReadonlySet<string>, why: s
   };
 }
 
+/** The same state for who owns no project: what all of them may spend is raised by others. */
+export function withoutEverybodysRaise(state: LiveState, why: string): LiveState {
+  const theirs = ({ evidence, actions }: DecisionRow): boolean =>
+    evidence.scope === "organisation" && actions.includes("allow_budget");
+  return {
+    ...state,
+    decisions: changed(state.decisions, (card) =>
+      theirs(card)
+        ? {
+            ...card,
+            actions: card.actions.filter((action) => action !== "allow_budget"),
+            unavailable: { ...card.unavailable, allow_budget: why },
+          }
+        : card,
+    ),
+  };
+}
+
 function changed<Row>(rows: ReadonlyMap<string, Row>, change: (row: Row) => Row) {
   return new Map([...rows].map(([id, row]) => [id, change(row)]));
 }

@@ -92,7 +92,10 @@ def _with_grant(event: HookEvent, run: Run, own: Redaction) -> HookEvent:
     is not, and grants nothing.
     """
     asks = event.asks
-    call = call_text(replace(asks, args=own.json(asks.args))) if asks else ""
+    call = ""
+    if asks is not None:
+        tool = own.text(asks.tool) if asks.tool else None
+        call = call_text(replace(asks, tool=tool, args=own.json(asks.args)))
     return replace(event, grant=allowlist.grant_of(run, call, at=now()))
 
 

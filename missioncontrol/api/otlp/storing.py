@@ -180,16 +180,18 @@ def _paired(run: Run, told: list[Telling], own: Redaction) -> list[Turn]:
     for one in told:
         for turn in one.told.turns:
             if turn.is_proposed:
-                waiting.append((turn.key, turn.tool, masked_json(turn.args, own)))
+                args = masked_json(turn.args, own)
+                waiting.append((turn.key, masked_text(turn.tool, own), args))
             turns.append(_completing(waiting, turn, own) if one.told.unpaired else turn)
     return turns
 
 
 def _completing(waiting: list[Proposal], turn: Turn, own: Redaction) -> Turn:
-    given = masked_json(turn.args, own)  # as proposals are stored
+    # As proposals are stored.
+    named, given = masked_text(turn.tool, own), masked_json(turn.args, own)
     for proposal in waiting:
         key, tool, args = proposal
-        if tool == turn.tool and args == given:
+        if tool == named and args == given:
             waiting.remove(proposal)
             return replace(turn, key=key)
     return turn

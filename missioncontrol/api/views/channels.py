@@ -61,8 +61,8 @@ class ChannelPatch:
     language: Language | None = None
 
 
-TESTS = Pace(most=10, in_all=60)
-RETRIES = Pace(most=20, in_all=120)
+TESTS = Pace("test messages", most=10, in_all=60)
+RETRIES = Pace("messages sent again", most=20, in_all=120)
 """Each is up to eight calls to somebody else's server."""
 RULES = ("enabled", "step_minutes", "quiet_from", "quiet_to", "hears", "language")
 
@@ -127,7 +127,7 @@ class ChannelTest(APIView):
         """Send a channel a test, quiet hours or not; the delivery says what comes of it."""
         channel = selectors.channel(channel_id, projects=auth.projects_of(request))
         auth.check_may_act(request, channel.project_id)
-        TESTS.check(str(request.user.pk))
+        TESTS.check(str(request.user.pk), at=now())
         made = channels.send_test(channel, by=auth.name_of(request), at=now())
         return json_response(delivery_row(made), status=202)
 
@@ -173,7 +173,7 @@ class DeliveryRetry(APIView):
         mine = auth.projects_of(request)
         delivery = selectors.delivery(delivery_id, projects=mine)
         auth.check_may_act(request, delivery.project_id)
-        RETRIES.check(str(request.user.pk))
+        RETRIES.check(str(request.user.pk), at=now())
         channels.try_again(delivery, at=now())
         return json_response(
             delivery_row(selectors.delivery(delivery_id, projects=mine)), status=202

@@ -18,7 +18,7 @@ from missioncontrol.clock import now
 from missioncontrol.errors import Forbidden, Unavailable
 from missioncontrol.projects import demo
 
-STARTS = Pace(most=10, in_all=30)
+STARTS = Pace("demos", most=10, in_all=30)
 
 
 class Demo(APIView):
@@ -28,7 +28,7 @@ class Demo(APIView):
     def post(self, request: Request) -> HttpResponse:
         """Start three agents in projects of their own; for who owns a project."""
         _check_owner(request)
-        STARTS.check(str(request.user.pk))
+        STARTS.check(str(request.user.pk), at=now())
         if not settings.IS_SUPERVISED:
             raise Unavailable("Only `manage.py up` starts the demo's agents.")
         demo.start_demo(cast(User, request.user), at=now())

@@ -29,9 +29,9 @@ from missioncontrol.notify.models import Device
 from missioncontrol.projects import access
 from missioncontrol.wire.devices import DeviceRow, PairingRow, PushRow, Reach
 
-DOORS = Pace(most=10, in_all=30)
-PAIRINGS = Pace(most=10, in_all=100)
-TESTS = Pace(most=6, in_all=60)
+DOORS = Pace("the way in for phones", most=10, in_all=30)
+PAIRINGS = Pace("pairings", most=10, in_all=100)
+TESTS = Pace("test notifications", most=6, in_all=60)
 LOOPBACK = {"127.0.0.1", "localhost", "::1"}
 
 
@@ -108,7 +108,7 @@ class ReachView(APIView):
             raise Unavailable("How phones reach this installation was decided when it was started.")
         if asked.is_open:
             auth.check_recent(request)
-        DOORS.check(str(request.user.pk))
+        DOORS.check(str(request.user.pk), at=now())
         extras.ask_for_phone(settings.DATA_DIR, on=asked.is_open)
         access.record_phones(_person(request), on=asked.is_open, by=auth.name_of(request), at=now())
         return json_response(_reach(request))
@@ -197,7 +197,7 @@ class TryDevice(APIView):
         project = ways.open_memberships_of(_person(request)).first()
         if device is None or project is None:
             raise NotFound("A browser that takes pushes")
-        TESTS.check(str(request.user.pk))
+        TESTS.check(str(request.user.pk), at=now())
         services.try_device(device, project=project.project_id, by=auth.name_of(request), at=now())
         return HttpResponse(status=202)
 
@@ -210,7 +210,7 @@ class Pairings(APIView):
         """Make a link and a code that sign one phone in, once, within ten minutes."""
         auth.check_by_hand(request)
         auth.check_recent(request)
-        PAIRINGS.check(str(request.user.pk))
+        PAIRINGS.check(str(request.user.pk), at=now())
         base = address_for_phones(request)
         if not base:
             raise Unavailable(

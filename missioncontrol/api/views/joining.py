@@ -21,12 +21,12 @@ from missioncontrol.accounts.pace import Pace
 from missioncontrol.accounts.services import LOCAL_OWNER
 from missioncontrol.api import peers
 from missioncontrol.api.views import signing_in
-from missioncontrol.errors import Forbidden, InvalidRequest
+from missioncontrol.errors import Forbidden, InvalidRequest, TooManyRequests
 from missioncontrol.notify.texts import language_of
 from missioncontrol.projects import members
 
 # Nobody guesses 256 bits: this holds back who keeps the server busy, not who mistypes.
-TRIES = Pace(most=30, in_all=600)
+TRIES = Pace("invitations tried", most=30, in_all=600)
 
 
 @never_cache
@@ -35,11 +35,12 @@ def join(request: HttpRequest) -> HttpResponse:
     """Ask for a link, show what it offers, and let its bearer in."""
     if request.method != "POST":
         return _page(request)
-    here = peers.asked_from(request)
-    if not TRIES.may(here):
+    try:
+        TRIES.check(peers.asked_from(request), at=clock.now())
+    except TooManyRequests as error:
         told = {"problem": _texts(request).too_many}
         refused = _page(request, told, status=HTTPStatus.TOO_MANY_REQUESTS)
-        refused["Retry-After"] = str(TRIES.wait_s(here))
+        refused["Retry-After"] = str(error.wait_s)
         return refused
     secret = request.POST.get("invitation", "").strip().rpartition("#")[2]
     offered = invitations.find(secret, at=clock.now())

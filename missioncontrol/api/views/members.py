@@ -26,7 +26,7 @@ from missioncontrol.projects import members
 from missioncontrol.wire.members import InvitationRow, MadeInvitation, MemberRow
 from missioncontrol.wire.projects import RoleWord
 
-INVITATIONS = Pace(most=20, in_all=200)
+INVITATIONS = Pace("invitations", most=20, in_all=200)
 OWNERS_ONLY = "Only an owner decides who belongs to a project."
 
 
@@ -103,8 +103,9 @@ class Invitations(APIView):
         auth.check_by_hand(request)
         auth.check_owns(request, project_id, OWNERS_ONLY)
         auth.check_recent(request)
-        INVITATIONS.check(str(request.user.pk))
-        asked, at = read_body(request, NewInvitation), now()
+        at = now()
+        INVITATIONS.check(str(request.user.pk), at=at)
+        asked = read_body(request, NewInvitation)
         made = members.invite(
             project_id,
             role=asked.role,

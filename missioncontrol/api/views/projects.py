@@ -46,7 +46,7 @@ from missioncontrol.wire.projects import (
 
 LONGEST_HOLD_S = 24 * 3600
 NOT_AN_OWNER = "Only an owner changes a project's rules."
-MADE = Pace(most=10, in_all=60)
+MADE = Pace("projects made", most=10, in_all=60)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -106,7 +106,7 @@ class Projects(APIView):
         """Make a project and own it; for who owns one already."""
         if not auth.owned_projects(request):
             raise Forbidden("Only who owns a project makes another.")
-        MADE.check(str(request.user.pk))
+        MADE.check(str(request.user.pk), at=now())
         asked = read_body(request, NewProject)
         made = rules.make_project(
             name=asked.name, owner=cast(Person, request.user), mode=asked.mode, at=now()

@@ -182,7 +182,12 @@ class Interventions(APIView):
         projects = auth.projects_of(request)
         auth.check_may_act(request, selectors.project_of(run_id, projects=projects))
         made, is_new = interventions.intervene(
-            run_id, tap, projects=auth.acting_in(request), by=auth.name_of(request), at=now()
+            run_id,
+            tap,
+            projects=auth.acting_in(request),
+            by=auth.name_of(request),
+            at=now(),
+            owns_one=lambda: bool(auth.owned_projects(request)),
         )
         return json_response(made, status=201 if is_new else 200)
 

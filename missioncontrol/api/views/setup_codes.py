@@ -26,9 +26,9 @@ from missioncontrol.errors import NotFound
 from missioncontrol.projects import access
 from missioncontrol.wire.access import ExchangedKey, FoundAgentRow, MadeSetupCode, SetupCodeRow
 
-OFFERS = Pace(most=10, in_all=100)
+OFFERS = Pace("set-up codes offered", most=10, in_all=100)
 # Of 58 bits: at this pace nobody finds one in its ten minutes.
-TRIES = Pace(most=20, in_all=200)
+TRIES = Pace("set-up codes", most=20, in_all=200)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,7 +56,7 @@ class SetupCodes(APIView):
         auth.check_by_hand(request)
         project = auth.owned_project(request, read_body(request, NewSetupCode).project)
         auth.check_recent(request)
-        OFFERS.check(str(request.user.pk))
+        OFFERS.check(str(request.user.pk), at=now())
         made = setup_codes.offer(
             Project.objects.get(pk=project), by=auth.name_of(request), at=now()
         )
@@ -90,7 +90,7 @@ class ExchangeCode(APIView):
     @described("setup_codes_exchange", takes=Exchange, returns=ExchangedKey, status=201)
     def post(self, request: Request) -> HttpResponse:
         """Exchange a code for an agent key; its secret is in this answer alone."""
-        TRIES.check(peers.asked_from(request))
+        TRIES.check(peers.asked_from(request), at=now())
         asked = read_body(request, Exchange)
         made = access.exchange_code(asked.code, name=asked.name, on=asked.on, at=now())
         return json_response(ExchangedKey(key=made.secret, project=made.row.project_id), status=201)

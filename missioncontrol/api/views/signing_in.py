@@ -25,6 +25,7 @@ from missioncontrol.accounts.models import Browser, LoginLink
 from missioncontrol.accounts.pace import Pace
 from missioncontrol.accounts.services import find_login_link, note_browser, redeem_login_link
 from missioncontrol.api import auth, peers
+from missioncontrol.errors import TooManyRequests
 from missioncontrol.projects import access
 
 BACKEND = "django.contrib.auth.backends.ModelBackend"
@@ -32,7 +33,7 @@ HOME = "/"
 PAIRED = "/settings/devices"
 # 58 bits are not guessed at any pace: all together are held back for the server's sake alone,
 # far above where one who guesses from a few addresses would keep everybody out.
-CODES = Pace(most=10, in_all=6_000)
+CODES = Pace("pairing codes", most=10, in_all=6_000)
 # A form with a CSRF token needs its Origin, which browsers hide under `no-referrer`.
 PAIR = {"referrer": "same-origin"}
 SCRIPTS_CSRF = "csrftoken"
@@ -88,10 +89,12 @@ def pair(request: HttpRequest) -> HttpResponse:
     """Take the code that *Pair a phone* shows, where there is no camera."""
     if request.method != "POST":
         return page(request, "accounts/pair.html", PAIR)
-    if not CODES.may(peers.asked_from(request)):
-        told = {**PAIR, "problem": "Too many tries. Wait a minute, then type it again."}
+    try:
+        CODES.check(peers.asked_from(request), at=clock.now())
+    except TooManyRequests as error:
+        told = {**PAIR, "problem": "Too many tries. Wait a moment, then type it again."}
         refused = page(request, "accounts/pair.html", told, status=HTTPStatus.TOO_MANY_REQUESTS)
-        refused["Retry-After"] = str(CODES.wait_s(peers.asked_from(request)))
+        refused["Retry-After"] = str(error.wait_s)
         return refused
     link = pairing.redeem_code(code=request.POST.get("code", ""), at=clock.now())
     if link:

@@ -37,8 +37,8 @@ from missioncontrol.projects import signing_in as deeds
 logger = logging.getLogger(__name__)
 
 # Of one address, whatever accounts it tries; all together far above what a machine hashes.
-TRIES = Pace(most=60, in_all=6_000)
-NOTED = Pace(most=1, in_all=10)
+TRIES = Pace("sign-in", most=60, in_all=6_000)
+NOTED = Pace("failures on record", most=1, in_all=10)
 """Tries that failed are put on record, so that a flood of them does not flood it."""
 HALF_WAY = "half_way_in"
 HALF_WAY_S = 600
@@ -138,7 +138,7 @@ def begin_passkey(request: HttpRequest) -> HttpResponse:
 def by_passkey(request: HttpRequest) -> HttpResponse:
     """Take what a passkey answered; it is both factors, or the second of who came half-way."""
     half_way, way = _half_way(request)
-    if not TRIES.may(peers.asked_from(request)):
+    if not TRIES.may(peers.asked_from(request), at=clock.now()):
         return _refused("too_many_requests", status=HTTPStatus.TOO_MANY_REQUESTS)
     if half_way is None and "passkey" not in settings.SIGN_IN:
         return _refused("no_passkey")
@@ -162,8 +162,10 @@ def to_provider(request: HttpRequest) -> HttpResponse:
     purpose = request.GET.get("for", "") if request.user.is_authenticated else ""
     if request.user.is_authenticated and purpose not in {"connect", "again"}:
         return HttpResponseRedirect(signing_in.HOME)
-    if not TRIES.may(peers.asked_from(request)):
-        return _too_many(request, TooManyRequests(wait_s=TRIES.wait_s(peers.asked_from(request))))
+    try:
+        TRIES.check(peers.asked_from(request), at=clock.now())
+    except TooManyRequests as error:
+        return _too_many(request, error)
     try:
         begun = oidc.begin(
             _provider(),
@@ -265,14 +267,14 @@ def _count(request: HttpRequest, account: str) -> int:
     Raises:
         TooManyRequests: one too many, of this account from here or of this address.
     """
-    here = peers.asked_from(request)
-    TRIES.check(here)
-    return lockout.begin(account, here, at=clock.now())
+    here, at = peers.asked_from(request), clock.now()
+    TRIES.check(here, at=at)
+    return lockout.begin(account, here, at=at)
 
 
 def _note_failure(request: HttpRequest, user: User, tries: int) -> None:
     """Put it on record once somebody has to wait; a typing error is nobody's business."""
-    if tries >= FREE and NOTED.may(str(user.pk)):
+    if tries >= FREE and NOTED.may(str(user.pk), at=clock.now()):
         what = f"somebody at {peers.asked_from(request)} failed to sign in {tries} times in a row"
         access.record_of_person(user, what, at=clock.now(), by="guard")
 

@@ -11,8 +11,6 @@ from django.test import Client
 
 from missioncontrol.accounts import services as accounts
 from missioncontrol.accounts.models import Identity, Membership
-from missioncontrol.accounts.pace import Pace
-from missioncontrol.api.views import ways_in
 from missioncontrol.clock import now
 from missioncontrol.env import IdentityProvider, identity_provider
 from missioncontrol.errors import SettingInvalid
@@ -43,11 +41,6 @@ def liar(settings):
     with a_liar() as running:
         configure(settings, running.issuer)
         yield running
-
-
-@pytest.fixture(autouse=True)
-def paced(monkeypatch):
-    monkeypatch.setattr(ways_in, "TRIES", Pace(most=60, in_all=6_000))
 
 
 @pytest.fixture

@@ -1,14 +1,16 @@
 """Who may do something else from now on goes on under another session key."""
 
+from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 
 import pytest
 from django.contrib.sessions.models import Session
+from django.db import connections
 from django.test import Client
 
 from missioncontrol.accounts import sessions
 from missioncontrol.accounts.models import Role
-from missioncontrol.accounts.session_store import GRACE, SessionStore, hashed
+from missioncontrol.accounts.session_store import GRACE, KEYED, SessionStore, hashed
 from missioncontrol.clock import now
 from missioncontrol.projects import members
 from tests.build import a_person, a_project
@@ -124,8 +126,8 @@ def test_what_saves_the_former_session_keeps_it_no_longer(browser, viewer, owner
 def test_of_requests_at_once_one_takes_the_new_key(browser, viewer):
     sessions.rekey_soon(viewer, at=now())
     first, second = SessionStore(key_of(browser)), SessionStore(key_of(browser))
-    assert first["rekey"]
-    assert second["rekey"]
+    assert first.is_outdated()
+    assert second.is_outdated()
 
     first.rekey(at=now())
     second.rekey(at=now())
@@ -133,6 +135,18 @@ def test_of_requests_at_once_one_takes_the_new_key(browser, viewer):
     assert first.session_key != key_of(browser)
     assert second.session_key == key_of(browser)
     assert Session.objects.count() == 2
+
+
+def test_of_two_whose_clocks_differ_one_takes_the_new_key(browser, viewer):
+    sessions.rekey_soon(viewer, at=now())
+    first, second = SessionStore(key_of(browser)), SessionStore(key_of(browser))
+    assert first.is_outdated()
+    assert second.is_outdated()
+
+    first.rekey(at=now())
+    second.rekey(at=now() - timedelta(seconds=5))
+
+    assert second.session_key == key_of(browser)
 
 
 def test_each_of_their_browsers_takes_a_key_and_nobody_elses(browser, viewer, owner, project):
@@ -174,6 +188,63 @@ def test_a_request_that_began_before_gives_the_former_key_no_longer_life(
 
     assert Session.objects.get(pk=hashed(taken)).expire_date <= now() + GRACE
     assert SessionStore(first.session_key).get_expiry_age() > GRACE.total_seconds()
+
+
+def test_a_request_that_began_before_the_change_does_not_undo_it(browser, viewer, owner, project):
+    taken, begun = key_of(browser), SessionStore(key_of(browser))
+    begun["noted"] = "while the role changed"
+    change(project, viewer, Role.OPERATOR, owner)
+
+    begun.save()
+    browser.get(ME)
+
+    assert key_of(browser) != taken
+    assert Session.objects.get(pk=hashed(taken)).expire_date <= now() + GRACE
+
+
+def test_who_signed_in_since_keeps_their_key(viewer, owner, project):
+    change(project, viewer, Role.OPERATOR, owner)
+    client = Client()
+    client.force_login(viewer)
+    before = key_of(client)
+
+    client.get(ME)
+
+    assert key_of(client) == before
+
+
+def test_a_key_from_before_keys_were_dated_is_exchanged(browser, viewer, owner, project):
+    undated = SessionStore(key_of(browser))
+    del undated[KEYED]
+    undated.save()
+
+    change(project, viewer, Role.OPERATOR, owner)
+    browser.get(ME)
+
+    assert key_of(browser) != undated.session_key
+
+
+@pytest.mark.django_db(transaction=True)
+def test_what_is_saved_at_the_same_time_leaves_one_session_that_lasts(browser, viewer):
+    key = key_of(browser)
+    sessions.rekey_soon(viewer, at=now())
+    begun = [SessionStore(key) for _ in range(8)]
+    for session in begun:
+        session["noted"] = "at once"
+
+    def end(numbered):
+        number, session = numbered
+        try:
+            session.rekey(at=now()) if number % 2 else session.save()
+        finally:
+            connections.close_all()
+
+    with ThreadPoolExecutor(8) as requests:
+        list(requests.map(end, enumerate(begun)))
+
+    lasting = Session.objects.filter(expire_date__gt=now() + GRACE)
+    assert lasting.count() == 1
+    assert Session.objects.get(pk=hashed(key)) not in lasting
 
 
 def test_who_proves_it_by_the_former_key_goes_on_as_long_as_any(browser, viewer, owner, project):

@@ -7,7 +7,6 @@ from django.test import Client
 
 from missioncontrol.accounts import factors
 from missioncontrol.accounts.lockout import FREE
-from missioncontrol.accounts.pace import Pace
 from missioncontrol.api.views import ways_in
 from missioncontrol.runs.models import JournalRow
 from tests.missioncontrol.accounts.ways import (
@@ -24,10 +23,8 @@ pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture(autouse=True)
-def every_way(settings, monkeypatch):
+def every_way(settings):
     settings.SIGN_IN = EVERY_WAY
-    monkeypatch.setattr(ways_in, "TRIES", Pace(most=60, in_all=6_000))
-    monkeypatch.setattr(ways_in, "NOTED", Pace(most=1, in_all=10))
 
 
 def the_record(project):

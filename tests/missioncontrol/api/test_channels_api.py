@@ -6,7 +6,6 @@ import json
 
 import pytest
 
-from missioncontrol.api.views.channels import RETRIES, TESTS
 from missioncontrol.notify.models import Channel, Delivery
 from missioncontrol.runs.models import JournalRow
 from missioncontrol.sealing import unseal
@@ -14,12 +13,6 @@ from tests.build import a_project, a_stuck_run
 from tests.missioncontrol.notify.build import a_channel, deliver_due
 
 pytestmark = pytest.mark.django_db
-
-
-@pytest.fixture(autouse=True)
-def _unhurried():
-    TESTS._tries.clear()
-    RETRIES._tries.clear()
 
 
 SLACK = "https://hooks.slack.com/services/T1JJ3T3L2/A1BRTD4JD/TIiajkdnlazkcOXrIdevi7FQ"

@@ -1,5 +1,6 @@
 """What an agent follows alone, and what it tells of it later."""
 
+from dataclasses import replace
 from decimal import Decimal
 
 import pytest
@@ -7,6 +8,7 @@ import pytest
 from missioncontrol.decisions import allowlist, cards, deadlines, interventions, sessions
 from missioncontrol.decisions.models import AllowlistEntry, Decision, Intervention
 from missioncontrol.decisions.taps import Tap
+from missioncontrol.runs.cleaning import storable_turn
 from missioncontrol.runs.models import JournalRow, Run, Turn
 from tests.build import NOON, a_call, a_project, a_run, a_stuck_run, after, report
 
@@ -154,6 +156,22 @@ def test_only_a_call_that_the_card_shows_is_allowed(run, as_agent):
     tell(as_agent, run, of_its_call(run, "allowlist", calls=['Bash {"command":"rm -rf /"}', CALL]))
 
     assert AllowlistEntry.objects.get().pattern == CALL
+
+
+def test_a_call_with_a_masked_number_and_tool_is_known_again(as_agent, project):
+    project.redact_rules = ["4711", "K-####"]
+    project.save(update_fields=["redact_rules"])
+    run, args = a_run(project), {"customer": 4711, "times": 3}
+    for key in ("a", "b", "c"):
+        call = replace(a_call(key=key, error="no such customer"), tool="crm K-1234", args=args)
+        run = report(run, storable_turn(call, project.redaction))
+    (shown,) = Decision.objects.get(pk=run.open_decision).evidence["calls"]
+
+    said = 'crm K-1234 {"customer":4711,"times":3}'
+    tell(as_agent, run, a_choice("allowlist", turn="c", calls=[said]))
+
+    assert AllowlistEntry.objects.get().pattern == shown
+    assert not [word for word in ("4711", "1234") if word in shown]
 
 
 @pytest.mark.parametrize("by", ["terminal", "policy", "guard"])

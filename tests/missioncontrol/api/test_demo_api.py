@@ -5,7 +5,6 @@ from rest_framework.test import APIClient
 
 from missioncontrol import extras
 from missioncontrol.accounts.models import AgentKey, Project
-from missioncontrol.api.views.demo import STARTS
 from missioncontrol.runs.models import Run
 from tests.build import a_person, a_project
 
@@ -16,7 +15,6 @@ pytestmark = pytest.mark.django_db
 def _supervised(settings, tmp_path):
     settings.IS_SUPERVISED = True
     settings.DATA_DIR = tmp_path
-    STARTS._tries.clear()
 
 
 @pytest.fixture

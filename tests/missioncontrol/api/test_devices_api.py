@@ -13,8 +13,6 @@ from missioncontrol.accounts import services as accounts
 from missioncontrol.accounts.browsers import describe
 from missioncontrol.accounts.models import Browser, LoginLink
 from missioncontrol.accounts.session_store import hashed
-from missioncontrol.api.views.devices import PAIRINGS
-from missioncontrol.api.views.signing_in import CODES
 from missioncontrol.clock import now
 from missioncontrol.notify import content, services, vapid
 from missioncontrol.notify.models import Delivery, Device
@@ -32,8 +30,6 @@ PIXEL = (
 def _keyed(settings):
     settings.VAPID_PRIVATE_KEY = vapid.new_private_key()
     settings.PHONE_URL = "https://mission.example"
-    CODES._tries.clear()
-    PAIRINGS._tries.clear()
 
 
 def a_push(**said):

@@ -9,19 +9,12 @@ from django.contrib.auth.models import User
 from django.test import Client
 
 from missioncontrol.accounts.models import Browser, Invitation, Membership, Project
-from missioncontrol.accounts.pace import Pace
-from missioncontrol.api.views import joining
 from missioncontrol.clock import now
 from missioncontrol.projects import members
 from missioncontrol.runs.models import JournalRow
 from tests.build import a_person
 
 pytestmark = pytest.mark.django_db
-
-
-@pytest.fixture(autouse=True)
-def at_no_pace(monkeypatch):
-    monkeypatch.setattr(joining, "TRIES", Pace(most=30, in_all=600))
 
 
 @pytest.fixture

@@ -9,7 +9,6 @@ from rest_framework.test import APIClient
 from missioncontrol.accounts import services as accounts
 from missioncontrol.accounts import setup_codes
 from missioncontrol.accounts.models import Invitation, Membership, Scope, SetupCode
-from missioncontrol.api.views import members as views
 from missioncontrol.clock import now
 from missioncontrol.errors import Forbidden
 from missioncontrol.projects import members
@@ -17,12 +16,6 @@ from missioncontrol.runs.models import JournalRow
 from tests.build import NOON, a_person, a_project, a_stuck_run
 
 pytestmark = pytest.mark.django_db
-
-
-@pytest.fixture(autouse=True)
-def at_no_pace(monkeypatch):
-    """Each test begins with all its tries: the counts are the process's."""
-    monkeypatch.setattr(views, "INVITATIONS", views.Pace(most=20, in_all=200))
 
 
 def path_of(project, what="members", one=""):

@@ -2,6 +2,7 @@
 
 import pytest
 
+from missioncontrol.accounts.models import Membership, Role
 from missioncontrol.ids import new_id
 from missioncontrol.runs.models import JournalRow
 from tests.build import a_call, a_project, a_run, report
@@ -70,17 +71,45 @@ def test_a_member_is_told_the_ceiling_and_not_what_other_projects_spent(
     assert not [figure for figure in (b"9.87", b"10.87") if figure in shown]
 
 
-def test_an_operators_tap_raises_it_for_today(as_person, owner, operator, project):
+@pytest.fixture
+def held(as_person, owner, project):
+    """A run that the ceiling of all projects holds."""
     allow(as_person(owner), "10")
-    run = report(a_run(project), a_call("ls", cost_usd="10"))
-    body = {
-        "key": str(new_id()),
-        "action": "allow_budget",
-        "version": run.version,
-        "decision": str(run.open_decision),
-        "amount": {"usd": "5"},
-    }
+    return report(a_run(project), a_call("ls", cost_usd="10"))
 
-    made = as_person(operator).post(f"/api/v1/runs/{run.id}/interventions/", body, format="json")
 
-    assert made.status_code == 201
+def tap(client, run, action, **said):
+    run.refresh_from_db()
+    body = {"key": str(new_id()), "action": action, "version": run.version, **said}
+    return client.post(f"/api/v1/runs/{run.id}/interventions/", body, format="json")
+
+
+def raise_it(client, run):
+    return tap(client, run, "allow_budget", decision=str(run.open_decision), amount={"usd": "5"})
+
+
+def test_an_owners_tap_raises_it_for_today(as_person, owner, held):
+    assert raise_it(as_person(owner), held).status_code == 201
+
+
+def test_an_operator_neither_raises_it_nor_takes_a_raise_back(as_person, owner, operator, held):
+    client = as_person(operator)
+    refused = raise_it(client, held)
+    raised = raise_it(as_person(owner), held).json()
+
+    undone = tap(client, held, "undo", undoes=raised["key"])
+
+    assert (refused.status_code, undone.status_code) == (403, 403)
+    assert refused.json()["detail"] == "Only who owns a project raises what all of them may spend."
+    held.refresh_from_db()
+    assert held.status == "running"
+
+
+def test_an_operator_who_owns_another_project_raises_it(as_person, operator, held):
+    Membership.objects.create(project=a_project("theirs"), user=operator, role=Role.OWNER)
+
+    assert raise_it(as_person(operator), held).status_code == 201
+
+
+def test_an_operator_still_ends_what_it_holds(as_person, operator, held):
+    assert tap(as_person(operator), held, "finish").status_code == 201

@@ -6,7 +6,6 @@ import pytest
 
 from missioncontrol import extras
 from missioncontrol.accounts import services as accounts
-from missioncontrol.api.views.devices import DOORS, PAIRINGS
 from missioncontrol.clock import now
 from missioncontrol.extras import PhoneStatus
 from missioncontrol.runs.models import JournalRow
@@ -20,8 +19,6 @@ def _supervised(settings, tmp_path):
     settings.PHONE_URL = ""
     settings.HTTPS_PORT = 8766
     settings.DATA_DIR = tmp_path
-    DOORS._tries.clear()
-    PAIRINGS._tries.clear()
 
 
 @pytest.fixture

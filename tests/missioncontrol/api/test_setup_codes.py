@@ -17,9 +17,8 @@ pytestmark = pytest.mark.django_db
 
 @pytest.fixture(autouse=True)
 def pace(monkeypatch):
-    """A minute that no other test has tried anything in."""
-    monkeypatch.setattr(setup_codes, "OFFERS", Pace(most=5, in_all=5))
-    monkeypatch.setattr(setup_codes, "TRIES", Pace(most=5, in_all=5))
+    monkeypatch.setattr(setup_codes, "OFFERS", Pace("offers", most=5, in_all=5))
+    monkeypatch.setattr(setup_codes, "TRIES", Pace("tries", most=5, in_all=5))
 
 
 def offer(client):
@@ -90,7 +89,7 @@ def test_codes_cannot_be_tried_without_end():
 
 
 def test_behind_a_named_proxy_one_strangers_tries_refuse_nobody_else(settings, monkeypatch):
-    monkeypatch.setattr(setup_codes, "TRIES", Pace(most=5, in_all=50))
+    monkeypatch.setattr(setup_codes, "TRIES", Pace("tries", most=5, in_all=50))
     settings.TRUSTED_PROXIES = [ip_network("127.0.0.1")]
 
     def tried(by):

@@ -14,11 +14,12 @@ from missioncontrol.audit.project_export import export_lines
 from missioncontrol.audit.project_import import Untrusted, import_project
 from missioncontrol.audit.project_tables import TABLES
 from missioncontrol.audit.retention import erase_old_words
+from missioncontrol.costs.spending import ORGANISATION, spent_everywhere, utc_day
 from missioncontrol.decisions import interventions
 from missioncontrol.decisions.taps import Tap
 from missioncontrol.errors import InvalidRequest
 from missioncontrol.runs.models import Run, TelemetryRecord, Turn
-from tests.build import NOON, a_call, a_person, a_project, a_run, a_stuck_run, after, put
+from tests.build import NOON, a_call, a_person, a_project, a_run, a_stuck_run, after, put, report
 
 pytestmark = pytest.mark.django_db
 
@@ -36,7 +37,7 @@ def lived(project, owner):
     run = a_stuck_run(project, agent="coder")
     tap = Tap(key="k", action="terminate", decision=run.open_decision, version=run.version)
     interventions.intervene(run.id, tap, projects=[project.id], by="ana", at=after(1))
-    put(a_run(project, parent=run.id), a_call("ls", result="é\u2028\\u0000"[:3]))
+    report(a_run(project, parent=run.id), a_call("ls", cost_usd="4", result="é\u2028\\u0000"[:3]))
     TelemetryRecord.objects.create(run=run, key="1", name="chat", attributes={"a": [1.5]}, at=NOON)
     anchor_heads(at=after(60))
     return project
@@ -60,11 +61,15 @@ def elsewhere(export, lived, settings):
 
 
 def everything():
-    """Return every row there is of the tables that are carried, without counted-up numbers."""
+    """Return every row there is of the tables that are carried, without counted-up numbers.
+
+    What a project spent of an organisation's day is not carried to another organisation.
+    """
     return {
         kind: sorted(
             str([getattr(row, name) for name in project_tables.columns_of(model)])
             for row in model.objects.all()
+            if kind != "spend" or row.scope != ORGANISATION
         )
         for kind, (model, _) in TABLES.items()
         if kind not in {"project", "event"}
@@ -89,6 +94,22 @@ def test_everything_comes_as_it_was_and_the_audit_log_holds(lived, export, setti
     anchor_heads(at=after(220))
     found = verify(projects=[done.project.id])
     assert (found.ok, found.compared_since is not None) == (True, True)
+
+
+def test_what_was_spent_there_today_is_nothing_that_the_organisation_here_spent(
+    lived, export, settings, owner
+):
+    today, key = utc_day(after(70)), signing.public_key()
+    assert spent_everywhere(today) == 4
+    heads.path_of(lived.id).unlink()
+    lived.delete()
+    settings.SECRET_KEY = ELSEWHERE
+
+    done = import_project(export, owner=owner, trust=key, at=after(100))
+
+    assert spent_everywhere(today) == 0
+    report(a_run(done.project), a_call("ls", cost_usd="2"), at=after(170))
+    assert spent_everywhere(today) == 2
 
 
 def test_what_was_exported_before_holds_were_rows_comes_with_its_holds(project, tmp_path, settings):

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from decimal import Decimal
 
 import pytest
 
-from missioncontrol.decisions import interventions
+from missioncontrol.decisions import interventions, organisation
 from missioncontrol.decisions.taps import Tap
 from missioncontrol.notify import content, pushed, services, vapid
 from missioncontrol.notify.models import Delivery, Device, Notice
 from missioncontrol.notify.texts import texts_in
 from missioncontrol.sealing import fingerprint, seal
-from tests.build import NOON, a_run, a_stuck_run, after
+from tests.build import NOON, a_call, a_run, a_stuck_run, after, report
 from tests.missioncontrol.notify.build import a_device, deliver_due
 from tests.push_service import a_push_service
 
@@ -287,6 +288,23 @@ def test_a_budget_card_that_cannot_be_raised_offers_its_end_only(card):
     buttons = pushed.buttons_of(a_budget_card(card, actions=("terminate",)), EN)
 
     assert [one["action"] for one in buttons] == ["terminate"]
+
+
+@pytest.mark.parametrize(
+    ("role", "answers"), [("owner", ["allow_budget", "terminate"]), ("operator", ["terminate"])]
+)
+def test_who_owns_a_project_alone_raises_everybodys_budget(
+    role, answers, service, subscribed, owner, project
+):
+    mine, _ = subscribed()
+    owner.membership_set.update(role=role)
+    organisation.set_day_budget(Decimal(1), by="ana", at=NOON)
+    report(a_run(project), a_call("ls", cost_usd=Decimal(2)))
+
+    deliver_due()
+
+    (said,) = service.pushes_to(mine)
+    assert [one["action"] for one in said["actions"]] == answers
 
 
 def test_a_run_that_goes_on_can_be_held(card):

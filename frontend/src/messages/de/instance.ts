@@ -42,7 +42,7 @@ const texts: typeof en = {
   },
   budget: "Tagesbudget aller Projekte",
   budgetHint:
-    "Dollar für alle Projekte zusammen; ein Tag beginnt um Mitternacht UTC. Ist es erreicht, halten Agenten in jedem Projekt an und fragen.",
+    "Dollar für alle Projekte zusammen; ein Tag beginnt um Mitternacht UTC. Ist es erreicht, halten Agenten in jedem Projekt an und fragen. Erhöhen kann es nur, wem ein Projekt gehört.",
   noBudget: (spent) => `Keines gesetzt. Heute ${spent} verbraucht.`,
   spentOf: (spent, budget) => `${spent} von ${budget} heute verbraucht`,
   extra: (amount) => `plus ${amount}, für heute erlaubt`,

@@ -18,6 +18,7 @@ const texts: typeof en = {
   },
   waitingHere: "wartet auf Antwort",
   looksOnly: "Nur Eigentümer und Operatoren antworten.",
+  ownersRaise: "Das erhöht nur, wem ein Projekt gehört.",
   lostContact: (at) => `Kontakt verloren, zuletzt um ${at}`,
   moments: {
     now: "sofort",

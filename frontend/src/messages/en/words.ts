@@ -18,6 +18,7 @@ const texts = {
   },
   waitingHere: "waiting for you",
   looksOnly: "Only owners and operators answer.",
+  ownersRaise: "Only who owns a project raises it.",
   lostContact: (at: string) => `lost contact, last heard at ${at}`,
   moments: {
     now: "now",
