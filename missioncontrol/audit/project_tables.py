@@ -23,7 +23,13 @@ from missioncontrol.decisions.models import (
     LetGo,
     Message,
 )
-from missioncontrol.detection.models import Backtest, BacktestRun, PolicyVersion, Question
+from missioncontrol.detection.models import (
+    Backtest,
+    BacktestRun,
+    PolicyVersion,
+    Question,
+    Recording,
+)
 from missioncontrol.reports.models import CostReport
 from missioncontrol.runs.models import Hold, JournalRow, ModelCall, Run, TelemetryRecord, Turn
 
@@ -48,6 +54,7 @@ TABLES: Mapping[str, tuple[type[Model], str]] = {
     "cost_report": (CostReport, "project"),
     "let_go": (LetGo, "project"),
     "backtest": (Backtest, "project"),
+    "recording": (Recording, "project"),
     "backtest_run": (BacktestRun, "backtest__project"),
 }
 """Each kind of line, its table, and how a row leads to its project."""

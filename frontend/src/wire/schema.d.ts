@@ -1231,6 +1231,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/recordings/": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * @description Import a recorded run from the file in the body, called `name`; the same file again
+         *     answers 200 with the run it is.
+         */
+        post: operations["recordings_import"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/reports/": {
         parameters: {
             query?: never;
@@ -1519,6 +1539,23 @@ export interface paths {
         put?: never;
         /** @description The agent's process lives. Who says so must say it again within so many seconds, else the run is `lost`; who never does is missed after 30 minutes. */
         post: operations["runs_presence"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/runs/{run_id}/recording/": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** @description Show what an imported run was read from, and where a card would have opened. */
+        get: operations["recordings_read"];
+        put?: never;
+        post?: never;
         delete?: never;
         options?: never;
         head?: never;
@@ -2672,7 +2709,7 @@ export interface components {
         /** BatchFrame */
         BatchFrame: {
             /** Events */
-            events: (components["schemas"]["RunOpened"] | components["schemas"]["RunMoved"] | components["schemas"]["RunLinked"] | components["schemas"]["TurnRecorded"] | components["schemas"]["TurnCompleted"] | components["schemas"]["DetectionRaised"] | components["schemas"]["EscalationAsked"] | components["schemas"]["JudgeAsked"] | components["schemas"]["JudgeRuled"] | components["schemas"]["DecisionOpened"] | components["schemas"]["DecisionResolved"] | components["schemas"]["HoldAbandoned"] | components["schemas"]["InterventionMade"] | components["schemas"]["MessageQueued"] | components["schemas"]["MessageDelivered"] | components["schemas"]["AutofixApplied"] | components["schemas"]["AutofixJudged"] | components["schemas"]["CostAttributed"] | components["schemas"]["BudgetCrossed"] | components["schemas"]["SessionTerminated"] | components["schemas"]["AllowlistChanged"] | components["schemas"]["PolicyChanged"] | components["schemas"]["AccessChanged"] | components["schemas"]["ChainAnchored"] | components["schemas"]["AuditAmended"] | components["schemas"]["NoticeSent"] | components["schemas"]["NoticeFailed"])[];
+            events: (components["schemas"]["RunOpened"] | components["schemas"]["RunMoved"] | components["schemas"]["RunLinked"] | components["schemas"]["RunImported"] | components["schemas"]["TurnRecorded"] | components["schemas"]["TurnCompleted"] | components["schemas"]["DetectionRaised"] | components["schemas"]["EscalationAsked"] | components["schemas"]["JudgeAsked"] | components["schemas"]["JudgeRuled"] | components["schemas"]["DecisionOpened"] | components["schemas"]["DecisionResolved"] | components["schemas"]["HoldAbandoned"] | components["schemas"]["InterventionMade"] | components["schemas"]["MessageQueued"] | components["schemas"]["MessageDelivered"] | components["schemas"]["AutofixApplied"] | components["schemas"]["AutofixJudged"] | components["schemas"]["CostAttributed"] | components["schemas"]["BudgetCrossed"] | components["schemas"]["SessionTerminated"] | components["schemas"]["AllowlistChanged"] | components["schemas"]["PolicyChanged"] | components["schemas"]["AccessChanged"] | components["schemas"]["ChainAnchored"] | components["schemas"]["AuditAmended"] | components["schemas"]["NoticeSent"] | components["schemas"]["NoticeFailed"])[];
             /**
              * Type
              * @default batch
@@ -3762,7 +3799,7 @@ export interface components {
             /** Version */
             version: number;
         };
-        Event: components["schemas"]["RunOpened"] | components["schemas"]["RunMoved"] | components["schemas"]["RunLinked"] | components["schemas"]["TurnRecorded"] | components["schemas"]["TurnCompleted"] | components["schemas"]["DetectionRaised"] | components["schemas"]["EscalationAsked"] | components["schemas"]["JudgeAsked"] | components["schemas"]["JudgeRuled"] | components["schemas"]["DecisionOpened"] | components["schemas"]["DecisionResolved"] | components["schemas"]["HoldAbandoned"] | components["schemas"]["InterventionMade"] | components["schemas"]["MessageQueued"] | components["schemas"]["MessageDelivered"] | components["schemas"]["AutofixApplied"] | components["schemas"]["AutofixJudged"] | components["schemas"]["CostAttributed"] | components["schemas"]["BudgetCrossed"] | components["schemas"]["SessionTerminated"] | components["schemas"]["AllowlistChanged"] | components["schemas"]["PolicyChanged"] | components["schemas"]["AccessChanged"] | components["schemas"]["ChainAnchored"] | components["schemas"]["AuditAmended"] | components["schemas"]["NoticeSent"] | components["schemas"]["NoticeFailed"];
+        Event: components["schemas"]["RunOpened"] | components["schemas"]["RunMoved"] | components["schemas"]["RunLinked"] | components["schemas"]["RunImported"] | components["schemas"]["TurnRecorded"] | components["schemas"]["TurnCompleted"] | components["schemas"]["DetectionRaised"] | components["schemas"]["EscalationAsked"] | components["schemas"]["JudgeAsked"] | components["schemas"]["JudgeRuled"] | components["schemas"]["DecisionOpened"] | components["schemas"]["DecisionResolved"] | components["schemas"]["HoldAbandoned"] | components["schemas"]["InterventionMade"] | components["schemas"]["MessageQueued"] | components["schemas"]["MessageDelivered"] | components["schemas"]["AutofixApplied"] | components["schemas"]["AutofixJudged"] | components["schemas"]["CostAttributed"] | components["schemas"]["BudgetCrossed"] | components["schemas"]["SessionTerminated"] | components["schemas"]["AllowlistChanged"] | components["schemas"]["PolicyChanged"] | components["schemas"]["AccessChanged"] | components["schemas"]["ChainAnchored"] | components["schemas"]["AuditAmended"] | components["schemas"]["NoticeSent"] | components["schemas"]["NoticeFailed"];
         /**
          * EventHead
          * @description What every event carries. `version` and `status` are the run's, after it.
@@ -3954,6 +3991,11 @@ export interface components {
              * Format: uuid
              */
             id: string;
+            /**
+             * Imported
+             * @default false
+             */
+            imported: boolean;
             /** Judge Cost Usd */
             judge_cost_usd: string;
             /** Judged Turns */
@@ -4034,6 +4076,16 @@ export interface components {
             cost_usd: string;
             /** Flagged */
             flagged: number;
+            /**
+             * Imported
+             * @default 0
+             */
+            imported: number;
+            /**
+             * Imported Cost Usd
+             * @default 0
+             */
+            imported_cost_usd: string;
             /** Judge Cost Usd */
             judge_cost_usd: string;
             /** Loop Cost Usd */
@@ -5999,6 +6051,57 @@ export interface components {
             is_open: boolean;
         };
         /**
+         * RecordedAlarm
+         * @description Where a card would have opened, had the run been live and nobody answered.
+         */
+        RecordedAlarm: {
+            /** Detector */
+            detector: string;
+            /** Kind */
+            kind: string;
+            /** Summary */
+            summary: string;
+            /** Turn */
+            turn: number;
+            /** Until */
+            until: number | null;
+        };
+        /**
+         * RecordingRow
+         * @description What an imported run was read from, and what would have been asked.
+         */
+        RecordingRow: {
+            /** Alarms */
+            alarms: components["schemas"]["RecordedAlarm"][];
+            /**
+             * At
+             * Format: date-time
+             */
+            at: string;
+            /** By */
+            by: string;
+            /** File */
+            file: string;
+            /** Form */
+            form: string;
+            /**
+             * Project
+             * Format: uuid
+             */
+            project: string;
+            /**
+             * Run
+             * Format: uuid
+             */
+            run: string;
+            /** Run Name */
+            run_name: string;
+            /** Turns */
+            turns: number;
+            /** Unreadable */
+            unreadable: number;
+        };
+        /**
          * RecoveryCodes
          * @description Each stands in for a second factor once; readable in this answer and never again.
          */
@@ -6215,6 +6318,45 @@ export interface components {
             ][];
             /** Turns */
             turns: number;
+        };
+        /**
+         * RunImported
+         * @description A person imported a recording as this run.
+         */
+        RunImported: {
+            /**
+             * At
+             * Format: date-time
+             */
+            at: string;
+            /** By */
+            by: string;
+            /** File */
+            file: string;
+            /** Form */
+            form: string;
+            /**
+             * Project
+             * Format: uuid
+             */
+            project: string;
+            /** Run */
+            run: string | null;
+            /** Seq */
+            seq: number;
+            /** Sha256 */
+            sha256: string;
+            /** Status */
+            status: ("running" | "holding" | "held" | "stopping" | "completed" | "failed" | "terminated" | "lost") | null;
+            /** Turns */
+            turns: number;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "run.imported";
+            /** Version */
+            version: number;
         };
         /** RunLinked */
         RunLinked: {
@@ -6453,6 +6595,11 @@ export interface components {
              * Format: uuid
              */
             id: string;
+            /**
+             * Imported
+             * @default false
+             */
+            imported: boolean;
             /** Judge Cost Usd */
             judge_cost_usd: string;
             /** Judged Turns */
@@ -10452,6 +10599,48 @@ export interface operations {
             };
         };
     };
+    recordings_import: {
+        parameters: {
+            query?: {
+                name?: string;
+                project?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/octet-stream": string;
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RecordingRow"];
+                };
+            };
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RecordingRow"];
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     reports_list: {
         parameters: {
             query?: {
@@ -11088,6 +11277,35 @@ export interface operations {
                 };
             };
             /** @description RFC 9457 */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    recordings_read: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                run_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RecordingRow"];
+                };
+            };
             default: {
                 headers: {
                     [name: string]: unknown;

@@ -181,7 +181,7 @@ def _paired(run: Run, told: list[Telling], own: Redaction) -> list[Turn]:
         for turn in one.told.turns:
             if turn.is_proposed:
                 waiting.append((turn.key, turn.tool, masked_json(turn.args, own)))
-            turns.append(_completing(waiting, turn, own) if one.told.unpaired else turn)
+            turns.append(completing(waiting, turn, own) if one.told.unpaired else turn)
     return turns
 
 
@@ -193,7 +193,8 @@ def _proposals(run: Run) -> list[Proposal]:
     return list(open_.order_by("seq").values_list("key", "tool", "args"))
 
 
-def _completing(waiting: list[Proposal], turn: Turn, own: Redaction) -> Turn:
+def completing(waiting: list[Proposal], turn: Turn, own: Redaction) -> Turn:
+    """Give a tool call that has no id the key of the proposal it answers, if one waits."""
     given = masked_json(turn.args, own)  # as proposals are stored
     for proposal in waiting:
         key, tool, args = proposal

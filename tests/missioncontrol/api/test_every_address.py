@@ -51,6 +51,7 @@ BODIES = {
     "projects/<uuid:project_id>/prices/": {"model": "m", "input": "1", "output": "2"},
     "projects/<uuid:project_id>/policies/check/": {"policy": {}},
     "backtest/": {"policy": {}, "project": "{project_id}"},
+    "recordings/": {"role": "assistant", "content": "the same again"},
     "runs/": {"name": "mine", "parent": "{run_id}"},
     "runs/<uuid:run_id>/interventions/": {"key": "k", "action": "pause"},
     "runs/<uuid:run_id>/choices/": {"key": "k", "action": "continue"},

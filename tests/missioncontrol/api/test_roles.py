@@ -61,6 +61,7 @@ ONES_OWN = {
 MEMBERS = {("post", "views/"), ("post", "projects/<uuid:project_id>/policies/check/")}
 OPERATORS = {
     ("post", "backtest/"),
+    ("post", "recordings/"),
     ("patch", "runs/<uuid:run_id>/"),
     ("post", "runs/<uuid:run_id>/interventions/"),
     ("post", "allowlist/"),
@@ -142,6 +143,7 @@ MEMBERS_READ = {
     "runs/<uuid:run_id>/summary/",
     "runs/<uuid:run_id>/compare/",
     "runs/<uuid:run_id>/tree/",
+    "runs/<uuid:run_id>/recording/",
     "runs/<uuid:run_id>/turns/",
     "runs/<uuid:run_id>/turns/found/",
     "runs/<uuid:run_id>/turns/<int:seq>/",
