@@ -123,7 +123,7 @@ def show_recording(run_id: UUID, *, projects: Sequence[UUID]) -> RecordingRow:
     return recording_row(found)
 
 
-def recording_row(recording: Recording) -> RecordingRow:
+def recording_row(recording: Recording, *, is_new: bool = False) -> RecordingRow:
     """Show a recording."""
     return RecordingRow(
         run=recording.run_id,
@@ -136,6 +136,7 @@ def recording_row(recording: Recording) -> RecordingRow:
         alarms=_alarms.validate_python(recording.alarms),
         by=recording.by,
         at=recording.at,
+        is_new=is_new,
     )
 
 

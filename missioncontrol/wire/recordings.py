@@ -36,3 +36,5 @@ class RecordingRow:
     alarms: tuple[RecordedAlarm, ...]
     by: str
     at: datetime
+    is_new: bool = False
+    """It was imported just now, by this request."""

@@ -22,6 +22,7 @@ export const palette = view<(typeof import("./en/palette"))["default"]>("palette
 export const policies = view<(typeof import("./en/policies"))["default"]>("policies");
 export const prices = view<(typeof import("./en/prices"))["default"]>("prices");
 export const record = view<(typeof import("./en/record"))["default"]>("record");
+export const recordings = view<(typeof import("./en/recordings"))["default"]>("recordings");
 export const reports = view<(typeof import("./en/reports"))["default"]>("reports");
 export const run = view<(typeof import("./en/run"))["default"]>("run");
 export const settings = view<(typeof import("./en/settings"))["default"]>("settings");

@@ -6085,6 +6085,11 @@ export interface components {
             /** Form */
             form: string;
             /**
+             * Is New
+             * @default false
+             */
+            is_new: boolean;
+            /**
              * Project
              * Format: uuid
              */

@@ -85,6 +85,7 @@ export type MadeToken = Schemas["MadeToken"];
 export type Instance = Schemas["InstanceRow"];
 export type HistoryRow = Schemas["HistoryRow"];
 export type HistoryTotals = Schemas["HistoryTotals"];
+export type Recording = Schemas["RecordingRow"];
 export type RunSummary = Schemas["RunSummary"];
 export type Work = Schemas["Work"];
 export type Match = Schemas["MatchRow"];

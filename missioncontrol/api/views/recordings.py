@@ -67,7 +67,8 @@ class Recordings(APIView):
             by=auth.name_of(request),
             at=now(),
         )
-        return json_response(recordings.recording_row(recording), status=201 if is_new else 200)
+        row = recordings.recording_row(recording, is_new=is_new)
+        return json_response(row, status=201 if is_new else 200)
 
 
 class OneRecording(APIView):
