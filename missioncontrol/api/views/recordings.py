@@ -5,10 +5,13 @@ from __future__ import annotations
 import hashlib
 import io
 import tempfile
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 from uuid import UUID
 
 from django.http import HttpRequest, HttpResponse
+from rest_framework.parsers import BaseParser
 from rest_framework.request import Request
 from rest_framework.views import APIView
 
@@ -35,8 +38,23 @@ IMPORTS = Pace(most=20, in_all=60)
 """Each is read and judged at once."""
 
 
+class Unparsed(BaseParser):
+    """Leaves a body of any kind to the view: the check of a session's token asks for a form."""
+
+    media_type = "*/*"
+
+    def parse(
+        self,
+        stream: Any,
+        media_type: str | None = None,
+        parser_context: Mapping[str, Any] | None = None,
+    ) -> dict[str, Any]:
+        return {}
+
+
 class Recordings(APIView):
     permission_classes = [auth.IsPerson]
+    parser_classes = [Unparsed]
 
     @described(
         "recordings_import",

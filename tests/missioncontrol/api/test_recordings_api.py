@@ -5,6 +5,7 @@ from datetime import timedelta
 from uuid import UUID
 
 import pytest
+from rest_framework.test import APIClient
 
 from missioncontrol.accounts import services as accounts
 from missioncontrol.accounts.models import Project
@@ -160,6 +161,18 @@ def test_history_lists_it_with_its_mark_and_finds_it_by_that(imported, as_person
     assert (row["id"], row["imported"]) == (imported["run"], True)
     assert client.get("/api/v1/runs/?q=-is:imported").json()["results"] == []
     assert (sums["cost_usd"], sums["imported"], sums["imported_cost_usd"]) == ("0", 1, "1")
+
+
+def test_a_browser_sends_it_with_its_token_and_a_foreign_page_has_none(operator):
+    client = APIClient(enforce_csrf_checks=True)
+    client.force_login(operator)
+    token = "a" * 32
+    client.cookies["mc_csrf"] = token
+    address = "/api/v1/recordings/?name=night.jsonl"
+    sent = {"data": a_stuck_file(), "content_type": "application/octet-stream"}
+
+    assert client.post(address, **sent).status_code == 403
+    assert client.post(address, **sent, headers={"X-CSRFToken": token}).status_code == 201
 
 
 def test_secrets_in_it_are_masked(as_person, operator):
