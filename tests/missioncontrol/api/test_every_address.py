@@ -23,6 +23,7 @@ from missioncontrol.clock import now
 from missioncontrol.decisions.models import AllowlistEntry, Message
 from missioncontrol.detection.models import Backtest, PolicyVersion
 from missioncontrol.env import IdentityProvider
+from missioncontrol.history import sharing
 from missioncontrol.history.models import SavedView
 from missioncontrol.notify import content
 from missioncontrol.notify.models import Delivery, Notice
@@ -51,6 +52,7 @@ BODIES = {
     "projects/<uuid:project_id>/prices/": {"model": "m", "input": "1", "output": "2"},
     "projects/<uuid:project_id>/policies/check/": {"policy": {}},
     "backtest/": {"policy": {}, "project": "{project_id}"},
+    "shares/": {"run": "{run_id}", "project": "{project_id}"},
     "recordings/": {"role": "assistant", "content": "the same again"},
     "runs/": {"name": "mine", "parent": "{run_id}"},
     "runs/<uuid:run_id>/interventions/": {"key": "k", "action": "pause"},
@@ -221,6 +223,16 @@ def a_house(project, owner):
         "view_id": SavedView.objects.create(
             user=owner, project=project, name="the-secret-view", q="", created_at=NOON
         ),
+        "share_id": sharing.share(
+            project.id,
+            run=run.id,
+            decision=None,
+            week=None,
+            days=7,
+            language="en",
+            by=owner,
+            at=now(),
+        ).row,
         "key_id": accounts.mint_agent_key(project=project, name="the-secret-key", at=NOON).row,
         "invitation_id": invitations.offer(
             project.id,
