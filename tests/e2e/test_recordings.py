@@ -57,7 +57,6 @@ def test_a_file_is_chosen_and_its_run_says_where_it_would_have_asked(open_page, 
         "Imported: 4 turns. 1 card would have opened."
     )
     assert page.evaluate(FITS)
-    page.screenshot(path=f"/tmp/share-dialog-{size}.png")
     dialog.get_by_role("link", name="Open the run").click()
 
     band = page.get_by_role("region", name="Imported recording")
@@ -65,14 +64,12 @@ def test_a_file_is_chosen_and_its_run_says_where_it_would_have_asked(open_page, 
     expect(band).to_contain_text("1 card would have opened")
     expect(band.get_by_role("link", name="turn 3")).to_be_visible()
     expect(page.get_by_role("button", name="Terminate")).to_have_count(0)
-    page.screenshot(path=f"/tmp/share-run-{size}.png")
     assert axe.in_both_themes(page, "imported run", size) == []
     assert page.evaluate(FITS)
 
     page.goto(page.url.split("/runs/")[0] + "/history?q=is:imported")
     expect(page.get_by_role("link", name=name)).to_contain_text(name)
     expect(page.get_by_text("Imported", exact=True).last).to_be_visible()
-    page.screenshot(path=f"/tmp/share-history-{size}.png")
     assert page.evaluate(FITS)
 
 
@@ -94,6 +91,7 @@ def test_a_file_is_dropped_twice_and_the_second_time_it_is_known(open_page, reco
 @pytest.mark.screens
 def test_from_the_palette_with_the_keyboard_and_what_is_no_recording_is_refused(open_page):
     page = open_page("/")
+    expect(page.get_by_role("link", name="History").first).to_be_visible()
     page.keyboard.press("Control+k")
     expect(page.get_by_role("combobox")).to_be_focused()
     page.keyboard.type("import a rec")

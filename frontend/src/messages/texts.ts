@@ -26,6 +26,7 @@ export const recordings = view<(typeof import("./en/recordings"))["default"]>("r
 export const reports = view<(typeof import("./en/reports"))["default"]>("reports");
 export const run = view<(typeof import("./en/run"))["default"]>("run");
 export const settings = view<(typeof import("./en/settings"))["default"]>("settings");
+export const sharing = view<(typeof import("./en/sharing"))["default"]>("sharing");
 export const shell = view<(typeof import("./en/shell"))["default"]>("shell");
 export const summary = view<(typeof import("./en/summary"))["default"]>("summary");
 export const talk = view<(typeof import("./en/talk"))["default"]>("talk");

@@ -1787,6 +1787,41 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/shares/": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** @description List the links that show something now, newest first; their secrets are not kept. */
+        get: operations["shares_list"];
+        put?: never;
+        /** @description Make a link; whoever has it sees that one thing, and can do nothing. */
+        post: operations["shares_make"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/shares/{share_id}/": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /** @description End a link at once. */
+        delete: operations["shares_revoke"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/tokens/": {
         parameters: {
             query?: never;
@@ -4639,6 +4674,46 @@ export interface components {
             /** Used On */
             used_on: string;
         };
+        /** MadeShare */
+        MadeShare: {
+            /**
+             * Created At
+             * Format: date-time
+             */
+            created_at: string;
+            /** Decision */
+            decision: string | null;
+            /**
+             * Expires At
+             * Format: date-time
+             */
+            expires_at: string;
+            /**
+             * Id
+             * Format: uuid
+             */
+            id: string;
+            /** Is Local */
+            is_local: boolean;
+            /**
+             * Kind
+             * @enum {string}
+             */
+            kind: "run" | "decision" | "costs";
+            /** Made By */
+            made_by: string;
+            /**
+             * Project
+             * Format: uuid
+             */
+            project: string;
+            /** Run */
+            run: string | null;
+            /** Url */
+            url: string;
+            /** Week */
+            week: string | null;
+        };
         /** MadeToken */
         MadeToken: {
             /**
@@ -5222,6 +5297,42 @@ export interface components {
              * @default null
              */
             project: string | null;
+        };
+        /**
+         * NewShare
+         * @description What to show: one of `run`, `decision` and `week`, any day of the week whose costs they are.
+         */
+        NewShare: {
+            /**
+             * Days
+             * @default 7
+             */
+            days: number;
+            /**
+             * Decision
+             * @default null
+             */
+            decision: string | null;
+            /**
+             * Language
+             * @default en
+             */
+            language: string;
+            /**
+             * Project
+             * @default null
+             */
+            project: string | null;
+            /**
+             * Run
+             * @default null
+             */
+            run: string | null;
+            /**
+             * Week
+             * @default null
+             */
+            week: string | null;
         };
         /**
          * NewToken
@@ -6990,6 +7101,45 @@ export interface components {
             used_at: string | null;
             /** Used On */
             used_on: string;
+        };
+        /**
+         * ShareRow
+         * @description One link; its secret is told once, to who made it.
+         */
+        ShareRow: {
+            /**
+             * Created At
+             * Format: date-time
+             */
+            created_at: string;
+            /** Decision */
+            decision: string | null;
+            /**
+             * Expires At
+             * Format: date-time
+             */
+            expires_at: string;
+            /**
+             * Id
+             * Format: uuid
+             */
+            id: string;
+            /**
+             * Kind
+             * @enum {string}
+             */
+            kind: "run" | "decision" | "costs";
+            /** Made By */
+            made_by: string;
+            /**
+             * Project
+             * Format: uuid
+             */
+            project: string;
+            /** Run */
+            run: string | null;
+            /** Week */
+            week: string | null;
         };
         /** Snapshot */
         Snapshot: {
@@ -11755,6 +11905,99 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["SetupCodeRow"];
                 };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    shares_list: {
+        parameters: {
+            query?: {
+                decision?: string;
+                project?: string;
+                run?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        next: string | null;
+                        results: components["schemas"]["ShareRow"][];
+                    };
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    shares_make: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["NewShare"];
+            };
+        };
+        responses: {
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["MadeShare"];
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    shares_revoke: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                share_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description No response body */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
             };
             default: {
                 headers: {

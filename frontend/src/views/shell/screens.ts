@@ -42,6 +42,7 @@ export const PARTS = {
   palette: screen(["palette", "settings"], () => import("../shell/Palette.svelte")),
   importRecording: screen(["recordings"], () => import("../history/ImportRecording.svelte")),
   runImported: screen(["recordings"], () => import("../run/RunImported.svelte")),
+  share: screen(["sharing"], () => import("../shell/ShareDialog.svelte")),
   runSummary: screen(["history", "summary"], () => import("../run/RunSummary.svelte")),
 } as const;
 
