@@ -14,10 +14,11 @@ from missioncontrol.history.sharing import Story
 SIZE = WIDTH, HEIGHT = 1200, 630
 EDGE = 72
 GROUND, INK, INK_2, INK_3 = "#0c0d0f", "#f2f3f5", "#b0b4bd", "#8a8f9a"
-LINE, NEW, SAME, HIGH = "#24262b", "#7d8694", "#4c525d", "#f5b83d"
-"""The dark theme's; `HIGH`: near a card, or one opened."""
-ASKS_FROM = 0.8
+NEW, SAME, HIGH = "#7d8694", "#4c525d", "#f5b83d"
+"""The dark theme's; `HIGH`: a card opened."""
 BARS_TOP, BARS_HEIGHT = 430, 96
+FEWEST_BARS = 22
+"""Of a tape: fewer leave room for those to come."""
 LINES = 2
 
 Font = ImageFont.FreeTypeFont | ImageFont.ImageFont
@@ -38,12 +39,12 @@ def draw(story: Story) -> bytes:
         pen.text((EDGE, y), line, INK, _font(58, 650))
         y += 70
     for line in _wrapped(pen, story.text, _font(30, 400), LINES):
-        pen.text((EDGE, y + 6), line, INK_2, _font(30, 400))
+        pen.text((EDGE, y + 14), line, INK_2, _font(30, 400))
         y += 40
     _draw_bars(pen, story)
     _draw_figures(pen, story)
     told = io.BytesIO()
-    picture.save(told, "PNG", optimize=True)
+    picture.save(told, "PNG")
     return told.getvalue()
 
 
@@ -51,12 +52,14 @@ def _draw_bars(pen: ImageDraw.ImageDraw, story: Story) -> None:
     if not story.bars:
         return
     pen.text((EDGE, BARS_TOP - 42), story.of_bars, INK_3, _font(22, 450))
-    room = (WIDTH - 2 * EDGE) / max(len(story.bars), 22)
+    room = (WIDTH - 2 * EDGE) / (
+        max(len(story.bars), FEWEST_BARS) if story.alarms else len(story.bars)
+    )
     foot = BARS_TOP + BARS_HEIGHT
     for place, (height, is_new) in enumerate(story.bars):
         left = EDGE + place * room
         top = foot - max(6, round(height * BARS_HEIGHT))
-        color = HIGH if height >= ASKS_FROM and story.bars is not None else NEW if is_new else SAME
+        color = HIGH if story.alarms and height >= 1 else NEW if is_new else SAME
         pen.rounded_rectangle((left, top, left + room - 6, foot), radius=3, fill=color)
 
 

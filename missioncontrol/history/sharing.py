@@ -44,7 +44,11 @@ DAYS_SHOWN = 7
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Story:
-    """What a link shows, in words and figures; `bars` are heights in [0, 1], true: something new."""
+    """What a link shows.
+
+    `bars` are heights in [0, 1], each with whether it brought something new; `alarms`: one that
+    is as high as it can be opened a card.
+    """
 
     above: str
     title: str
@@ -52,6 +56,7 @@ class Story:
     figures: tuple[tuple[str, str], ...]
     bars: tuple[tuple[float, bool], ...]
     of_bars: str
+    alarms: bool = True
 
     @property
     def description(self) -> str:
@@ -179,7 +184,8 @@ def _note(row: Share, what: str, *, by: User, at: datetime) -> None:
 
 
 def _of_run(run: Run, t: SharedTexts, language: str) -> Story:
-    why = whys_of([run])[run.id].summary if run.id in whys_of([run]) else ""
+    found = whys_of([run]).get(run.id)
+    why = found.summary if found else ""
     parts = [run.agent, t.imported if run.imported else t.status[run.status]]
     return Story(
         above=" · ".join(part for part in parts if part),
@@ -226,6 +232,7 @@ def _of_costs(project: Project, told: CostAccount, t: SharedTexts) -> Story:
         ),
         bars=tuple((spent / highest, True) for spent in days),
         of_bars=t.days,
+        alarms=False,
     )
 
 

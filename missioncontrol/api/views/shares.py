@@ -37,7 +37,7 @@ MADE = Pace(most=30, in_all=300)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewShare:
-    """What to show: one of `run`, `decision` and `week`, any day of the week whose costs they are."""
+    """What to show: one of `run`, `decision` and `week`, which is any day of the week."""
 
     run: UUID | None = None
     decision: UUID | None = None
