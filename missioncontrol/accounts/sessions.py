@@ -30,7 +30,7 @@ def person_of(cookie: str, name: str) -> User | None:
     session = SessionStore(morsel.value)
     if session.get(BACKEND_SESSION_KEY) not in settings.AUTHENTICATION_BACKENDS:
         return None
-    user = User.objects.filter(pk=session.get(SESSION_KEY), is_active=True).first()
+    user = User.objects.filter(pk=session.get(SESSION_KEY) or 0, is_active=True).first()
     return user if user and _is_current(user, session.get(HASH_SESSION_KEY)) else None
 
 

@@ -68,7 +68,7 @@ def test_a_weeks_costs_are_shared_with_the_keyboard(open_page):
 
 @pytest.mark.screens
 def test_a_card_is_shared(open_page, stuck):
-    page = open_page(f"/runs/{stuck().run}")
+    page = open_page(f"/runs/{stuck().id}")
     card = page.get_by_role("article").first
 
     card.get_by_role("button", name="Share", exact=True).click()
