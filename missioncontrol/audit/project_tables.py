@@ -2,7 +2,7 @@
 
 A file of JSON Lines: a signed `header`, the file of heads, a line for each row of each table,
 and an `end` with the number of rows. What belongs to an installation stays there: people, keys,
-channels, devices, what was delivered, saved views, the search index.
+channels, devices, what was delivered, saved views, shared links, the search index.
 """
 
 from __future__ import annotations
