@@ -5300,7 +5300,7 @@ export interface components {
         };
         /**
          * NewShare
-         * @description What to show: one of `run`, `decision` and `week`, any day of the week whose costs they are.
+         * @description What to show: one of `run`, `decision` and `week`, which is any day of the week.
          */
         NewShare: {
             /**
