@@ -2,6 +2,7 @@
 
 import html
 import io
+import logging
 from datetime import timedelta
 
 import pytest
@@ -11,6 +12,7 @@ from rest_framework.test import APIClient
 
 from missioncontrol.accounts.models import Membership, Project
 from missioncontrol.accounts.pace import Pace
+from missioncontrol.accounts.redact import HideLoginLinks
 from missioncontrol.api.views import shares
 from missioncontrol.audit.erasing import erase_run
 from missioncontrol.clock import now
@@ -161,6 +163,15 @@ def test_its_secret_is_kept_as_a_hash(share, run):
     secret = share(run=str(run.id))["url"].rstrip("/").rpartition("/")[2]
 
     assert secret not in str(Share.objects.values().get())
+
+
+def test_no_log_holds_it(share, run):
+    made = share(run=str(run.id))
+    record = logging.LogRecord("x", 30, "x", 1, "Too Many Requests: %s", (made["url"],), None)
+
+    HideLoginLinks().filter(record)
+
+    assert record.getMessage().endswith("/shared/…/")
 
 
 def test_a_viewer_makes_and_revokes_none(share, run, as_person, viewer):
