@@ -47,6 +47,7 @@ class Alarm:
         kind: What sort of trouble it names.
         summary: Its evidence in one sentence.
         until: Position of the turn at which the agent got on by itself; None: it did not.
+        turns: `seq` of the turns it rests on, oldest first.
     """
 
     index: int
@@ -54,6 +55,7 @@ class Alarm:
     kind: str
     summary: str
     until: int | None = None
+    turns: tuple[int, ...] = ()
 
     def as_row(self) -> dict[str, Any]:
         """Give the fields of one alarm, as `--json` prints them."""
@@ -84,6 +86,7 @@ class Replayed:
         judge_calls: How often a model was asked, where one judges.
         judge_cost_usd: What that cost; None: a call has no price.
         stand_ins: How often the local judge ruled in its place.
+        assessments: What the engine said of each turn, in order.
     """
 
     run: str
@@ -101,6 +104,7 @@ class Replayed:
     judge_calls: int = 0
     judge_cost_usd: Decimal | None = None
     stand_ins: int = 0
+    assessments: tuple[Assessment, ...] = ()
 
     def as_row(self) -> dict[str, Any]:
         """Give the line of one run, as `--json` prints it."""
@@ -136,13 +140,20 @@ class _Watch:
     is_open: bool = False
     recovered_at: int | None = None
     us: list[float] = field(default_factory=list)
+    assessments: list[Assessment] = field(default_factory=list)
     seen: dict[int, Turn] = field(default_factory=dict)
 
     def open(self, position: int, signal: Signal) -> None:
         """Open a card on this signal."""
         kind, summary = signal.kind.value, signal.evidence.summary
         self.alarms.append(
-            Alarm(index=position, detector=signal.detector, kind=kind, summary=summary)
+            Alarm(
+                index=position,
+                detector=signal.detector,
+                kind=kind,
+                summary=summary,
+                turns=signal.turns,
+            )
         )
         self.is_open = True
         if self.alarm is None:
@@ -190,6 +201,7 @@ def replay(
         judge_calls=len(run_judge.calls),
         judge_cost_usd=run_judge.cost_usd if judge else None,
         stand_ins=run_judge.stand_ins,
+        assessments=tuple(watch.assessments),
     )
 
 
@@ -197,6 +209,7 @@ def _step(engine: Engine, watch: _Watch, position: int, turn: Turn) -> None:
     started = time.thread_time_ns()
     assessment = engine.observe(turn)
     watch.us.append((time.thread_time_ns() - started) / 1000)
+    watch.assessments.append(assessment)
     watch.seen[assessment.seq] = turn
     if watch.is_open and assessment.trip is None:
         # Nobody answers the card: it stands until the agent gets on by itself.

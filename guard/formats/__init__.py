@@ -8,6 +8,7 @@ from __future__ import annotations
 import io
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import chain, islice
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,7 @@ from guard.formats.recording import Recording
 
 Row = Mapping[str, Any]
 Recognises = Callable[[Sequence[Row]], bool]
+BufferedFile = io.BufferedReader | io.BufferedRandom
 
 # Summaries and file snapshots may stand before the first message.
 _EARLY = 250
@@ -43,17 +45,23 @@ def read_recording(path: Path) -> Recording:
     """
     try:
         with path.open("rb") as file:
-            return _read(_read_rows(file), path)
+            return read_stream(file, path)
     except OSError as error:
         raise UnreadableRecording(str(path), error.strerror or "cannot be opened") from error
 
 
-def _read(rows: Iterator[Row | None], path: Path) -> Recording:
+def read_stream(file: BufferedFile, path: Path) -> Recording:
+    """Read a recorded run from an open file; `path` is what it is called.
+
+    Raises:
+        UnreadableRecording: it holds no known form.
+    """
+    rows = _read_rows(file)
     early = list(islice(rows, _EARLY))
     known = [row for row in early if row is not None]
-    for recognises, read in FORMATS.values():
+    for form, (recognises, read) in FORMATS.items():
         if recognises(known):
-            return read(chain(early, rows), stem=path.stem)
+            return replace(read(chain(early, rows), stem=path.stem), form=form)
     if known or not early:
         raise UnreadableRecording(
             str(path),
@@ -63,7 +71,7 @@ def _read(rows: Iterator[Row | None], path: Path) -> Recording:
     raise UnreadableRecording(str(path), "holds no readable line")
 
 
-def _read_rows(file: io.BufferedReader) -> Iterator[Row | None]:
+def _read_rows(file: BufferedFile) -> Iterator[Row | None]:
     """Read JSON Lines; one JSON document is one row, a list its items. None: no object."""
     source: io.BufferedIOBase = file
     if file.peek(64).lstrip().startswith((b"{\n", b"{\r\n", b"[")):
@@ -98,4 +106,4 @@ def _read_json(text: bytes) -> Any:
         return None
 
 
-__all__ = ["FORMATS", "Recording", "read_recording"]
+__all__ = ["FORMATS", "Recording", "read_recording", "read_stream"]

@@ -18,6 +18,7 @@ class Recording:
         malformed: How many positions could not be read.
         workspace: Paths that existed, where the header tells.
         goal: What the run was for, where the header tells.
+        form: Which of `guard.formats.FORMATS` it was read as; empty: none of them.
     """
 
     run: str
@@ -25,3 +26,4 @@ class Recording:
     malformed: int = 0
     workspace: tuple[str, ...] = ()
     goal: str | None = None
+    form: str = ""

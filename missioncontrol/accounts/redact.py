@@ -1,18 +1,18 @@
-"""Keep one-time links out of logs: a link is a secret until it is used."""
+"""Keep links that are secrets out of logs: one-time ones, and those that share something."""
 
 from __future__ import annotations
 
 import logging
 import re
 
-_LINK = re.compile(r"(/login/)[\w-]{8,}")
+_LINK = re.compile(r"(/(?:login|shared)/)[\w-]{8,}")
 
 
 class HideLoginLinks(logging.Filter):
-    """Rewrite `/login/<secret>` in every record that passes."""
+    """Rewrite `/login/<secret>` and `/shared/<secret>` in every record that passes."""
 
     def filter(self, record: logging.LogRecord) -> bool:
         said = record.getMessage()
-        if "/login/" in said:
+        if _LINK.search(said):
             record.msg, record.args = _LINK.sub(r"\1…", said), ()
         return True

@@ -1,18 +1,41 @@
-"""Sign a person out everywhere else, or give their sessions other keys."""
+"""Tell whose session it is, sign a person out everywhere else, or give sessions other keys."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from datetime import datetime
+from http.cookies import CookieError, SimpleCookie
+from typing import Any
 
-from django.contrib.auth import SESSION_KEY
+from django.conf import settings
+from django.contrib.auth import BACKEND_SESSION_KEY, HASH_SESSION_KEY, SESSION_KEY
 from django.contrib.auth.models import User
 from django.contrib.sessions.models import Session
 from django.db.models import QuerySet
+from django.utils.crypto import constant_time_compare
 
 from missioncontrol.accounts.browsers import IN_SESSION
 from missioncontrol.accounts.models import Browser, PrivilegeChange
 from missioncontrol.accounts.session_store import hashed
+
+
+def person_of(cookie: str, name: str) -> User | None:
+    """Return who a `Cookie` header signs in, where our session is called `name`."""
+    try:
+        morsel = SimpleCookie(cookie).get(name)
+    except CookieError:
+        return None
+    if morsel is None:
+        return None
+    session = SessionStore(morsel.value)
+    if session.get(BACKEND_SESSION_KEY) not in settings.AUTHENTICATION_BACKENDS:
+        return None
+    user = User.objects.filter(pk=session.get(SESSION_KEY) or 0, is_active=True).first()
+    return user if user and _is_current(user, session.get(HASH_SESSION_KEY)) else None
+
+
+def _is_current(user: User, kept: Any) -> bool:
+    return constant_time_compare(str(kept), user.get_session_auth_hash())
 
 
 def end_others(user: User, *, kept: str | None, at: datetime) -> int:

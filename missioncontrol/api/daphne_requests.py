@@ -15,13 +15,24 @@ from typing import Any
 from urllib.parse import unquote
 
 from daphne import cli, http_protocol, server, ws_protocol
+from django.conf import settings
 from twisted.internet import reactor as twisted_reactor
 from twisted.internet import tcp
 from twisted.internet.interfaces import ISSLTransport
 
-from missioncontrol.api import endpoint, keys, limits
+from missioncontrol import origin
+from missioncontrol.accounts import sessions
+from missioncontrol.accounts.selectors import find_personal_token
+from missioncontrol.api import endpoint, keys, limits, web_process
 from missioncontrol.api.daphne_queue import QueuedChannel
-from missioncontrol.errors import BodyTooLarge, MissionControlError, TooManyRequests, Unavailable
+from missioncontrol.clock import now
+from missioncontrol.errors import (
+    BodyTooLarge,
+    MissionControlError,
+    NotSignedIn,
+    TooManyRequests,
+    Unavailable,
+)
 
 reactor: Any = twisted_reactor  # a module that is replaced by an object: no types
 ACCEPTS = 8
@@ -106,7 +117,7 @@ class BoundedRequest(http_protocol.WebRequest):  # type: ignore[misc]  # Daphne 
         try:
             limits.check_size(size, has_key=self._has_key)
         except BodyTooLarge as error:
-            if self._has_key or not endpoint.bears_agent_key(self._head):
+            if self._has_key or not endpoint.may_send_much(self._head):
                 self._refuse(error)
             else:
                 self._has_key = True  # until it is known to be none
@@ -117,7 +128,7 @@ class BoundedRequest(http_protocol.WebRequest):  # type: ignore[misc]  # Daphne 
 
     async def _find_key(self) -> None:
         try:
-            await keys.holder_of(endpoint.bearer(self._head))
+            await check_sender(self._head)
         except MissionControlError as error:
             self._refuse(error)
         finally:
@@ -158,6 +169,31 @@ class BoundedRequest(http_protocol.WebRequest):  # type: ignore[misc]  # Daphne 
         head = "".join(f"{line}\r\n" for line in lines)
         self.channel.transport.write(f"{head}\r\n".encode() + response.body)
         self._lingering = reactor.callLater(LINGER_S, self.channel.loseConnection)
+
+
+async def check_sender(scope: dict[str, Any]) -> None:
+    """Refuse who announces much without being somebody who may send it.
+
+    Raises:
+        NotSignedIn: no key, token or session that is known.
+        ProjectArchived: the key's project takes nothing in.
+    """
+    if endpoint.bears_agent_key(scope):
+        await keys.holder_of(endpoint.bearer(scope))
+    elif not await web_process.dispatcher.run(lambda: _is_person(scope)):
+        raise NotSignedIn
+
+
+def _is_person(scope: dict[str, Any]) -> bool:
+    kind, _, token = endpoint.header(scope, b"authorization").partition(" ")
+    if kind:
+        return find_personal_token(token.strip(), at=now()) is not None
+    # A proxy may have spoken HTTPS to them: either name will do, its key proves who it is.
+    names = {
+        origin.cookie_name(settings.SESSION_COOKIE_NAME, scheme) for scheme in ("http", "https")
+    }
+    cookie = endpoint.header(scope, b"cookie")
+    return any(sessions.person_of(cookie, name) for name in names)
 
 
 class SchemeTellingServer(server.Server):  # type: ignore[misc]  # Daphne has no types

@@ -175,7 +175,7 @@ def bounded(scope: Scope, receive: Receive) -> Receive:
         BodyTooLarge: so much was announced.
     """
     announced = header(scope, b"content-length")
-    has_key = bears_agent_key(scope)
+    has_key = may_send_much(scope)
     return limits.bounded(receive, announced, has_key=has_key)
 
 
@@ -316,6 +316,13 @@ def bearer(scope: Scope) -> str:
 def bears_agent_key(scope: Scope) -> bool:
     """Say whether the caller calls itself an agent; its key may be anything yet."""
     return header(scope, b"authorization")[: len(_AGENT)].lower() == _AGENT
+
+
+def may_send_much(scope: Scope) -> bool:
+    """Say whether the caller calls itself an agent, or a person who uploads a file."""
+    is_upload = scope["method"] == "POST" and limits.UPLOADS.match(scope["path"])
+    proof = header(scope, b"authorization") or header(scope, b"cookie")
+    return bears_agent_key(scope) or bool(is_upload and proof)
 
 
 def header(scope: Scope, name: bytes) -> str:

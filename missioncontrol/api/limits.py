@@ -28,6 +28,8 @@ LIMITED = (
     ("taps", re.compile(r"^/api/v1/runs/[^/]+/interventions/$")),
 )
 """What is posted there is counted, by kind."""
+UPLOADS = re.compile(r"^/api/v1/recordings/$")
+"""Where a person who has signed in may post as much as an agent."""
 OPEN_RUNS = "open_runs"
 """Of a key or project: no rate; whoever opens a run looks at them."""
 KEPT_NAMES = 20_000

@@ -37,6 +37,7 @@ def described(
     name: str,
     *,
     takes: type[Any] | None = None,
+    takes_file: bool = False,
     returns: type[Any] | None = None,
     many: bool = False,
     status: int = 200,
@@ -46,15 +47,17 @@ def described(
 ) -> Callable[[F], F]:
     """Say in the schema what a view takes and answers.
 
-    `or_known`: with 200 where the same was made before; `files`: a file of these media types.
+    `takes_file`: the body is a file as it is. `or_known`: with 200 where the same
+    was made before; `files`: a file of these media types.
     """
     answered = _reference(returns, "serialization") if returns else None
     body = _page_of(answered) if many and answered else answered
     sent = OpenApiTypes.BINARY if files else body
+    asked = {"application/json": _reference(takes, "validation")} if takes else None
     return extend_schema(
         operation_id=name,
         auth=[],
-        request={"application/json": _reference(takes, "validation")} if takes else None,
+        request={"application/octet-stream": OpenApiTypes.BINARY} if takes_file else asked,
         responses={
             (status, *files): sent,
             **({200: body} if or_known else {}),

@@ -22,6 +22,7 @@ from missioncontrol.decisions.models import (
     Message,
 )
 from missioncontrol.detection.models import BacktestRun
+from missioncontrol.detection.recordings import forget_words
 from missioncontrol.errors import InvalidRequest, NoSuchMove
 from missioncontrol.proof import MONEY
 from missioncontrol.runs import journal
@@ -124,6 +125,7 @@ def _blank(run: Run) -> None:
     run.notices.all().delete()
     LetGo.objects.filter(decision__run=run).delete()
     AllowlistEntry.objects.filter(run=run).delete()
+    forget_words(run)
     for result in BacktestRun.objects.filter(run=run):
         result.proposed, result.today = _unsaid(result.proposed), _unsaid(result.today)
         result.save(update_fields=["proposed", "today"])

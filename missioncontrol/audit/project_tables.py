@@ -2,7 +2,7 @@
 
 A file of JSON Lines: a signed `header`, the file of heads, a line for each row of each table,
 and an `end` with the number of rows. What belongs to an installation stays there: people, keys,
-channels, devices, what was delivered, saved views, the search index.
+channels, devices, what was delivered, saved views, shared links, the search index.
 """
 
 from __future__ import annotations
@@ -23,7 +23,13 @@ from missioncontrol.decisions.models import (
     LetGo,
     Message,
 )
-from missioncontrol.detection.models import Backtest, BacktestRun, PolicyVersion, Question
+from missioncontrol.detection.models import (
+    Backtest,
+    BacktestRun,
+    PolicyVersion,
+    Question,
+    Recording,
+)
 from missioncontrol.reports.models import CostReport
 from missioncontrol.runs.models import Hold, JournalRow, ModelCall, Run, TelemetryRecord, Turn
 
@@ -48,6 +54,7 @@ TABLES: Mapping[str, tuple[type[Model], str]] = {
     "cost_report": (CostReport, "project"),
     "let_go": (LetGo, "project"),
     "backtest": (Backtest, "project"),
+    "recording": (Recording, "project"),
     "backtest_run": (BacktestRun, "backtest__project"),
 }
 """Each kind of line, its table, and how a row leads to its project."""

@@ -16,6 +16,7 @@ from django.db.models import F
 from missioncontrol.accounts.models import Project
 from missioncontrol.audit.amendments import amend
 from missioncontrol.audit.erasing import WORDLESS, begin_afresh
+from missioncontrol.detection.recordings import forget_words
 from missioncontrol.runs import journal
 from missioncontrol.runs.models import Run, TelemetryRecord, Turn
 
@@ -33,7 +34,9 @@ def erase_old_words(*, at: datetime) -> int:
     slices = 0
     for project in Project.objects.exclude(keep_words_days=0).order_by("pk"):
         days = project.keep_words_days
-        over = Run.objects.filter(project=project, ended_at__lt=at - timedelta(days=days))
+        before = at - timedelta(days=days)
+        over = Run.objects.filter(project=project, ended_at__lt=before)
+        over = over.exclude(recording__at__gte=before)  # it ended long before it was imported
         old = over.filter(erased_seq__lt=F("last_seq"))
         for run_id in old.order_by("ended_at").values_list("pk", flat=True)[:RUNS_AT_ONCE]:
             try:
@@ -68,6 +71,7 @@ def _erase_slice(project_id: UUID, run_id: UUID, *, days: int, at: datetime) -> 
         run.erased_seq = last
         if last == run.last_seq:
             TelemetryRecord.objects.filter(run=run).delete()
+            forget_words(run)
             begin_afresh(run)  # it may come back
             if indexed := getattr(run, "indexed", None):
                 indexed.delete()  # it is indexed anew, without the words

@@ -56,6 +56,7 @@ SETTLED_THERE = {
     "timed_out": "This card no longer waits for an answer: give it at the agent's terminal.",
 }
 MOVES_CEILINGS = frozenset({"allow_budget", "undo"})
+RECORDED = "This run is an imported recording: there is no agent to reach."
 AFTER_THE_END = frozenset({"terminate", "allow_budget", "restart", "undo"})
 """What can be tapped on an ended run; *Continue* too, where a hold stands on it."""
 
@@ -87,6 +88,7 @@ def intervene(
         run = tx.run(run_id)
         if run.project_id not in projects:
             raise NotFound("The run")
+        _check_is_live(run)
         known = Intervention.objects.filter(run=run, key=tap.key).first()
         if known is not None:
             if known.body != _body(tap):
@@ -416,6 +418,7 @@ def set_mode(run_id: UUID, mode: str, *, projects: Container[UUID], by: str, at:
     """Change what the server does when this run loops."""
     with journal.writing([run_id], at=at) as tx:
         run = _own(tx, run_id, projects)
+        _check_is_live(run)
         if run.mode != mode:
             tx.bump(run)
             run.mode = mode
@@ -432,6 +435,16 @@ def report_end(
         run = _own(tx, run_id, projects)
         endings.end(tx, run, move, by=by, reason=f"the agent reported {status}")
     return run
+
+
+def _check_is_live(run: Run) -> None:
+    """Refuse to act on a recording.
+
+    Raises:
+        ActionUnavailable: it is one.
+    """
+    if run.imported:
+        raise ActionUnavailable(RECORDED)
 
 
 def _own(tx: RunTransaction, run_id: UUID, projects: Container[UUID]) -> Run:

@@ -62,7 +62,8 @@ def allowlist(*, projects: Collection[UUID]) -> QuerySet[AllowlistEntry]:
 def board(project: UUID, *, at: datetime) -> Snapshot:
     """Return what a project's board shows: live runs, and those of the last day."""
     fresh = Q(ended_at__isnull=True) | Q(ended_at__gte=at - RECENT)
-    found = Run.objects.select_related("project", "hold").filter(fresh, project_id=project)
+    live = Run.objects.filter(project_id=project, imported=False)
+    found = live.select_related("project", "hold").filter(fresh)
     # First: what a row lacks that is read before its run is told by no event to come.
     runs = list(found.order_by("-id")[:BOARD_RUNS])
     recent = Q(status__in=rows.OPEN) | Q(resolved_at__gte=at - RECENT)

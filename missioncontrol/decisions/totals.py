@@ -14,7 +14,7 @@ from missioncontrol.runs.models import Run
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Totals:
-    """Sums over every run; `waiting`: observations stored and not yet judged."""
+    """Sums over every run but imported ones; `waiting`: observations stored and not yet judged."""
 
     runs: dict[str, int]
     open_decisions: int
@@ -28,7 +28,8 @@ class Totals:
 
 def count_everything() -> Totals:
     """Count, in four statements."""
-    sums = Run.objects.aggregate(
+    live = Run.objects.filter(imported=False)
+    sums = live.aggregate(
         turns=Sum(F("last_seq") + 1, default=0),
         cost_usd=Sum("cost_usd", default=Decimal(0)),
         judge_cost_usd=Sum("judge_cost_usd", default=Decimal(0)),
@@ -36,7 +37,7 @@ def count_everything() -> Totals:
     )
     behind = Run.objects.filter(detected_obs__lt=F("last_obs"))
     waiting = behind.aggregate(sum=Sum(F("last_obs") - F("detected_obs"), default=0))["sum"]
-    by_status = Run.objects.order_by().values_list("status").annotate(Count("id"))
+    by_status = live.order_by().values_list("status").annotate(Count("id"))
     return Totals(
         runs=dict(by_status),
         open_decisions=Decision.objects.filter(status__in=rows.OPEN).count(),

@@ -1,8 +1,9 @@
-"""What detection asks and follows: suspicions, policies as they stood, backtests."""
+"""What detection asks and follows: suspicions, policies as they stood, backtests, recordings."""
 
 from __future__ import annotations
 
 from django.db import models
+from django.db.models import Q
 
 from missioncontrol.accounts.models import Project
 from missioncontrol.decisions.models import Decision
@@ -78,6 +79,28 @@ class Backtest(models.Model):
     class Meta:
         db_table = "oversight_backtest"
         indexes = [models.Index(fields=["status", "beat_at"], name="backtest_open")]
+
+
+class Recording(models.Model):
+    """The file a run was imported from, and where a card would have opened in it."""
+
+    id = models.UUIDField(primary_key=True, default=new_id)
+    run = models.OneToOneField(Run, on_delete=models.CASCADE, related_name="recording")
+    project = models.ForeignKey(Project, on_delete=models.CASCADE, related_name="+")
+    sha256 = models.CharField(max_length=64, help_text="of the file; empty: it was erased")
+    file = models.CharField(max_length=200, help_text="its name; empty: it was erased")
+    form = models.CharField(max_length=20, help_text="as what it was read")
+    unreadable = models.IntegerField(default=0, help_text="entries that could not be read")
+    alarms = models.JSONField(default=list, help_text="wire.RecordedAlarm rows")
+    by = models.CharField(max_length=150)
+    at = models.DateTimeField()
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["project", "sha256"], condition=~Q(sha256=""), name="one_recording_a_file"
+            )
+        ]
 
 
 class BacktestRun(models.Model):

@@ -38,7 +38,7 @@ STOPS = ("terminate", "inject", "restart")
 def scores_of(project: Project, *, days: int, at: datetime) -> PolicyScores:
     """Return the highest score of each run that began in the last days, newest first."""
     since = at - timedelta(days=days)
-    began = Run.objects.filter(project=project, started_at__gte=since)
+    began = Run.objects.filter(project=project, started_at__gte=since, imported=False)
     runs = began.order_by("-started_at", "id").only(
         "id", "name", "started_at", "highest_score", "highest_score_seq"
     )[: MOST_RUNS + 1]

@@ -66,7 +66,9 @@ def totals(found: QuerySet[Run]) -> HistoryTotals:
     sums = found.aggregate(
         runs=Count("id"),
         turns=Sum(F("last_seq") + 1, default=0),
-        cost=Sum("cost_usd", default=Decimal(0)),
+        cost=Sum("cost_usd", default=Decimal(0), filter=Q(imported=False)),
+        recordings=Count("id", filter=Q(imported=True)),
+        recorded_cost=Sum("cost_usd", default=Decimal(0), filter=Q(imported=True)),
         judge=Sum("judge_cost_usd", default=Decimal(0)),
         unpriced_runs=Count("id", filter=Q(unpriced_calls__gt=0)),
     )
@@ -84,6 +86,8 @@ def totals(found: QuerySet[Run]) -> HistoryTotals:
         flagged=cards.values("run_id").distinct().count(),
         loops=_loops(cards),
         loop_cost_usd=sum(_costs(cards), Decimal(0)),
+        imported=sums["recordings"],
+        imported_cost_usd=dollars(sums["recorded_cost"]),
         **fixes,
     )
 
@@ -186,6 +190,7 @@ def _is(named: Sequence[str]) -> Q:
         "flagged": Exists(Decision.objects.filter(run=OuterRef("pk")).exclude(kind=PERMISSION)),
         "fixed": Exists(Autofix.objects.filter(run=OuterRef("pk"))),
         "unpriced": Q(unpriced_calls__gt=0),
+        "imported": Q(imported=True),
     }
     either = Q(pk__in=[])
     for name in named:

@@ -21,7 +21,7 @@ LONGEST_LINE = 1000
 MOST_TERMS = 24
 STATUSES: tuple[str, ...] = get_args(RunStatus)
 MODES = ("warn", "flag", "pause", "auto")
-FACTS = ("flagged", "fixed", "unpriced")
+FACTS = ("flagged", "fixed", "unpriced", "imported")
 AGO = {"m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
 HIGHEST = Decimal(10) ** 12
 

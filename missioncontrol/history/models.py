@@ -1,4 +1,4 @@
-"""What finds a run again: how far the words are indexed, and saved views.
+"""What finds a run again (how far the words are indexed, saved views), and shows it to others.
 
 The words themselves stand in the table `history_words`, which is no model: each
 database has its own kind of index (`index`).
@@ -10,6 +10,7 @@ from django.conf import settings
 from django.db import models
 
 from missioncontrol.accounts.models import Project
+from missioncontrol.decisions.models import Decision
 from missioncontrol.ids import new_id
 from missioncontrol.runs.models import Run
 
@@ -42,3 +43,21 @@ class SavedView(models.Model):
         constraints = [
             models.UniqueConstraint(fields=["project", "user", "name"], name="one_saved_view")
         ]
+
+
+class Share(models.Model):
+    """A link that shows one run, card or week of costs to whoever has it. Its secret is hashed."""
+
+    id = models.UUIDField(primary_key=True, default=new_id)
+    project = models.ForeignKey(Project, on_delete=models.CASCADE, related_name="+")
+    run = models.ForeignKey(Run, null=True, on_delete=models.CASCADE, related_name="+")
+    decision = models.ForeignKey(Decision, null=True, on_delete=models.CASCADE, related_name="+")
+    week = models.DateField(null=True, help_text="a day of the week whose costs it shows")
+    language = models.CharField(max_length=2)
+    digest = models.CharField(max_length=64, unique=True)
+    made_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+"
+    )
+    created_at = models.DateTimeField()
+    expires_at = models.DateTimeField()
+    revoked_at = models.DateTimeField(null=True)

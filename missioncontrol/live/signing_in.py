@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from importlib import import_module
 from typing import Any
 from urllib.parse import urlsplit
 
 from django.conf import settings
-from django.contrib.auth import BACKEND_SESSION_KEY, HASH_SESSION_KEY, SESSION_KEY
 from django.contrib.auth.models import User
-from django.utils.crypto import constant_time_compare
 
 from missioncontrol import origin
+from missioncontrol.accounts import sessions
 from missioncontrol.accounts.models import PersonalToken
 from missioncontrol.accounts.selectors import find_personal_token
 from missioncontrol.accounts.tokens import PERSON_PREFIX
@@ -44,7 +42,7 @@ def opener_of(scope: dict[str, Any]) -> Opener | None:
     if not _is_our_origin(headers, scheme):
         return None
     name = origin.cookie_name(settings.SESSION_COOKIE_NAME, scheme)
-    user = _by_session(headers.get("cookie", ""), name)
+    user = sessions.person_of(headers.get("cookie", ""), name)
     return Opener(user=user) if user else None
 
 
@@ -55,23 +53,3 @@ def _is_our_origin(headers: dict[str, str], scheme: str) -> bool:
         public = urlsplit(settings.PUBLIC_URL)
         ours.add(f"{public.scheme}://{public.netloc}")
     return headers.get("origin") in ours
-
-
-def _by_session(cookie: str, name: str) -> User | None:
-    from http.cookies import CookieError, SimpleCookie
-
-    try:
-        morsel = SimpleCookie(cookie).get(name)
-    except CookieError:
-        return None
-    if morsel is None:
-        return None
-    session = import_module(settings.SESSION_ENGINE).SessionStore(morsel.value)
-    # As `django.contrib.auth.get_user` looks, which needs a request.
-    if session.get(BACKEND_SESSION_KEY) not in settings.AUTHENTICATION_BACKENDS:
-        return None
-    user = User.objects.filter(pk=session.get(SESSION_KEY), is_active=True).first()
-    if user is None:
-        return None
-    kept = str(session.get(HASH_SESSION_KEY))
-    return user if constant_time_compare(kept, user.get_session_auth_hash()) else None

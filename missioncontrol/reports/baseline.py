@@ -54,6 +54,7 @@ def _ended(projects: Collection[UUID], *, at: datetime) -> Any:
         cost_usd__gt=0,
         last_turn_at__isnull=False,
         parent__isnull=True,
+        imported=False,
     )
     told = ended.values_list("project_id", "agent", "cost_usd", "started_at", "last_turn_at")
     return told.order_by("-id")[:MOST_RUNS]

@@ -60,7 +60,7 @@ class Arrival:
 
     def is_for(self, run: Run) -> bool:
         """Tell whether this is a run that these turns may be told of."""
-        if run.project_id != self.project:
+        if run.project_id != self.project or run.imported:
             return False
         return self.key is None or self.key.reaches(opened_by=run.opened_by, agent=run.agent)
 
@@ -99,6 +99,22 @@ def store(arrivals: Sequence[Arrival], *, at: datetime) -> list[Stored | Mission
     return outcomes
 
 
+def number_recording(
+    tx: journal.RunTransaction, run: Run, turns: Sequence[GuardTurn]
+) -> list[tuple[GuardTurn, Turn]]:
+    """Make the rows of a run that is new and over: each turn, with its row to be inserted.
+
+    The turns are clean and have their times; nothing is written yet.
+    """
+    batch, found = _Batch(tx, {}), []
+    for turn in turns:
+        row, is_new = batch.add(run, turn)
+        if is_new:
+            row.done_at = None if turn.is_proposed else turn.ts
+            found.append((turn, row))
+    return found
+
+
 def clean(arrival: Arrival) -> Arrival:
     """Mask the turns and make them storable, once; large ones before they come to `store`."""
     if arrival.is_clean:
@@ -123,13 +139,8 @@ class _Batch:
         before, asked_seq, duplicates = run.last_obs, run.last_seq, 0
         first_seq = run.last_seq + 1
         for turn in arrival.turns:
-            row = self._known.get((run.id, turn.key)) if turn.key else None
-            if row is None:
-                row = self._record(run, turn)
-            elif row.phase == Phase.PROPOSED and not turn.is_proposed:
-                self._complete(run, row, turn)
-            else:
-                duplicates += 1
+            row, is_new = self.add(run, turn)
+            duplicates += not is_new
             asked_seq = row.seq
         if arrival.turns:
             self._hear(run, is_news=run.last_obs > before, first_seq=first_seq)
@@ -143,6 +154,16 @@ class _Batch:
             asked_seq=asked_seq,
             run=run,
         )
+
+    def add(self, run: Run, turn: GuardTurn) -> tuple[Turn, bool]:
+        """Record a turn, or complete the one it completes; False: it is a repeat."""
+        row = self._known.get((run.id, turn.key)) if turn.key else None
+        if row is None:
+            return self._record(run, turn), True
+        if row.phase == Phase.PROPOSED and not turn.is_proposed:
+            self._complete(run, row, turn)
+            return row, True
+        return row, False
 
     def write(self) -> None:
         journal.insert_rows(Turn, self._new)

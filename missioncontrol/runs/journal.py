@@ -111,6 +111,8 @@ class RunTransaction:
         self._events: dict[UUID, list[EventHead]] = defaultdict(list)
         self._live: dict[UUID, list[EventHead]] = defaultdict(list)
         self._last: list[Callable[[], None]] = []
+        self.is_silent = False
+        """Nobody is told: what is written happened elsewhere, long ago."""
 
     def run(self, run_id: UUID) -> Run:
         """Return a locked run.
@@ -250,7 +252,7 @@ class RunTransaction:
         insert_rows(JournalRow, self._rows)
         for write in self._last:
             write()
-        if metered or woken or self._rows:
+        if (metered or woken or self._rows) and not self.is_silent:
             transaction.on_commit(lambda: self._publish(metered, woken))
 
     def _write_holds(self) -> None:

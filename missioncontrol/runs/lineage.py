@@ -33,7 +33,7 @@ def named_parent(project: Project, key: str | None) -> Run | None:
     """Find the run that a key, or an id as text, names; None: not known (yet)."""
     if not key:
         return None
-    runs = Run.objects.filter(project=project)
+    runs = Run.objects.filter(project=project, imported=False)
     run_id = _as_id(key)
     found = runs.filter(key=key).first()
     return found or (runs.filter(pk=run_id).first() if run_id else None)

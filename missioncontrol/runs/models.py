@@ -89,6 +89,10 @@ class Run(models.Model):
         default=False, help_text="told by telemetry alone: there is nothing to hold it by"
     )
 
+    imported = models.BooleanField(
+        default=False, help_text="a recording: it was over when it came, and nobody is asked"
+    )
+
     last_seq = models.IntegerField(default=-1, help_text="turns")
     erased_seq = models.IntegerField(default=-1, help_text="turns without words: through")
     last_obs = models.IntegerField(default=0, help_text="observations stored")

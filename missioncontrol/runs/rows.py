@@ -142,6 +142,7 @@ def run_row(run: Run, *, at: datetime) -> RunRow:
         seq=run.event_seq,
         presence=cast(Presence, run.presence),
         hold_stands=outlives_session(run),
+        imported=run.imported,
     )
 
 

@@ -47,7 +47,7 @@ def check_reach(run_id: UUID, key: KeyHolder) -> Run:
         NotFound: it is another key's, or there is none.
     """
     found = Run.objects.filter(pk=run_id, project_id=key.project)
-    run = found.only("last_seq", "opened_by", "agent").first()
+    run = found.filter(imported=False).only("last_seq", "opened_by", "agent").first()
     if run is None or not key.reaches(opened_by=run.opened_by, agent=run.agent):
         raise NotFound("The run")
     return run

@@ -346,7 +346,7 @@ def _controller_url(request: OpenRun) -> str:
 def _run_of_project(project: Project, run_id: UUID | None) -> Run | None:
     if run_id is None:
         return None
-    found = Run.objects.filter(project=project, pk=run_id).first()
+    found = Run.objects.filter(project=project, pk=run_id, imported=False).first()
     if found is None:
         raise NotFound(f"The run {run_id}")
     return found

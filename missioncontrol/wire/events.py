@@ -88,6 +88,18 @@ class RunLinked(EventHead):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class RunImported(EventHead):
+    """A person imported a recording as this run."""
+
+    type: Literal["run.imported"] = "run.imported"
+    file: str
+    form: str
+    """As what it was read: `claude-code`, `codex`, `gemini`, `turns`, `otlp`, …"""
+    sha256: str
+    turns: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class TurnRecorded(EventHead):
     """`turn` rides on live frames of the run's socket only; the journal keeps
     the id and the digest.
@@ -357,6 +369,7 @@ Event = Annotated[
     RunOpened
     | RunMoved
     | RunLinked
+    | RunImported
     | TurnRecorded
     | TurnCompleted
     | DetectionRaised

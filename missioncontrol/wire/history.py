@@ -71,6 +71,10 @@ class HistoryTotals:
     loop_cost_usd: Decimal
     autofixes: int
     recovered: int
+    imported: int = 0
+    """Recordings among the runs."""
+    imported_cost_usd: Decimal = Decimal(0)
+    """What they cost where they were recorded; it is in no other sum."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

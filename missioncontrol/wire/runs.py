@@ -102,6 +102,8 @@ class RunRow:
     presence: Presence = "working"
     hold_stands: bool = False
     """It ended while it was held, and is held when it comes back; `continue` lifts that."""
+    imported: bool = False
+    """A recording that a person imported: nothing can be done to its agent, nothing is counted."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -13,6 +13,7 @@ MEGABYTE = 1024 * 1024
 BODY_LIMIT = 8 * MEGABYTE
 GIGANTIC = 1_500_000_000
 RUN = "/api/v1/runs/0198a3d2-0000-7000-8000-000000000000/turns/"
+UPLOAD = "/api/v1/recordings/?name=x"
 ADDRESSES = [RUN, "/api/v1/hooks/claude-code/", "/v1/logs", "/api/v1/runs/", "/pair/", "/"]
 
 
@@ -112,6 +113,23 @@ def test_an_agent_may_send_megabytes(call, installation):
 
     assert status == 400  # read to its end: it is no JSON
     assert json.loads(body)["code"] == "invalid_request"
+
+
+@pytest.mark.parametrize("known", [True, False], ids=["signed in", "made up"])
+def test_a_file_of_megabytes_is_taken_from_who_has_signed_in_alone(call, installation, known):
+    cookies = installation.cookies() if known else {"mc_session": "guessed"}
+    cookie = "; ".join(f"{name}={value}" for name, value in cookies.items())
+    token = f"X-CSRFToken: {cookies.get('mc_csrf', '')}"
+    with call() as person:
+        person.begin(UPLOAD, f"Cookie: {cookie}", token, "Transfer-Encoding: chunked")
+        person.send(2 * MEGABYTE)
+        if known:
+            person.wire.sendall(b"0\r\n\r\n")
+
+        status, _, body = person.answered()
+
+    assert status == (400 if known else 401)  # 400: it was read, and is no recording
+    assert ("expected a transcript" in body.decode()) is known
 
 
 def test_who_sends_on_after_the_refusal_still_reads_it(call):

@@ -281,6 +281,8 @@ function applyEvent(state: LiveState, runId: string, event: Event): LiveState {
         relation: event.relation,
         root: event.root,
       });
+    case "run.imported":
+      return changeRun(state, runId, { imported: true });
     case "turn.recorded":
     case "turn.completed":
       return hearTurn(changeRun(state, runId, { last_turn_at: event.at }), event.turn);

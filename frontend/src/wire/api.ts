@@ -51,6 +51,19 @@ export function write<T>(
   });
 }
 
+/** Send a file as it is. */
+export function upload<T>(path: string, file: Blob): Promise<T> {
+  return call<T>(path, {
+    method: "POST",
+    headers: {
+      Accept: "application/json",
+      "Content-Type": "application/octet-stream",
+      "X-CSRFToken": csrfToken(),
+    },
+    body: file,
+  });
+}
+
 /** What shows a write to be ours: another site cannot read it. */
 export function csrfToken(): string {
   return cookie(location.protocol === "https:" ? "__Host-mc_csrf" : "mc_csrf");

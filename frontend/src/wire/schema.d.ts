@@ -1231,6 +1231,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/recordings/": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * @description Import a recorded run from the file in the body, called `name`; the same file again
+         *     answers 200 with the run it is.
+         */
+        post: operations["recordings_import"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/reports/": {
         parameters: {
             query?: never;
@@ -1525,6 +1545,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/runs/{run_id}/recording/": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** @description Show what an imported run was read from, and where a card would have opened. */
+        get: operations["recordings_read"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/runs/{run_id}/rules/": {
         parameters: {
             query?: never;
@@ -1745,6 +1782,41 @@ export interface paths {
         put?: never;
         post?: never;
         delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/shares/": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** @description List the links that show something now, newest first; their secrets are not kept. */
+        get: operations["shares_list"];
+        put?: never;
+        /** @description Make a link; whoever has it sees that one thing, and can do nothing. */
+        post: operations["shares_make"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/shares/{share_id}/": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /** @description End a link at once. */
+        delete: operations["shares_revoke"];
         options?: never;
         head?: never;
         patch?: never;
@@ -2672,7 +2744,7 @@ export interface components {
         /** BatchFrame */
         BatchFrame: {
             /** Events */
-            events: (components["schemas"]["RunOpened"] | components["schemas"]["RunMoved"] | components["schemas"]["RunLinked"] | components["schemas"]["TurnRecorded"] | components["schemas"]["TurnCompleted"] | components["schemas"]["DetectionRaised"] | components["schemas"]["EscalationAsked"] | components["schemas"]["JudgeAsked"] | components["schemas"]["JudgeRuled"] | components["schemas"]["DecisionOpened"] | components["schemas"]["DecisionResolved"] | components["schemas"]["HoldAbandoned"] | components["schemas"]["InterventionMade"] | components["schemas"]["MessageQueued"] | components["schemas"]["MessageDelivered"] | components["schemas"]["AutofixApplied"] | components["schemas"]["AutofixJudged"] | components["schemas"]["CostAttributed"] | components["schemas"]["BudgetCrossed"] | components["schemas"]["SessionTerminated"] | components["schemas"]["AllowlistChanged"] | components["schemas"]["PolicyChanged"] | components["schemas"]["AccessChanged"] | components["schemas"]["ChainAnchored"] | components["schemas"]["AuditAmended"] | components["schemas"]["NoticeSent"] | components["schemas"]["NoticeFailed"])[];
+            events: (components["schemas"]["RunOpened"] | components["schemas"]["RunMoved"] | components["schemas"]["RunLinked"] | components["schemas"]["RunImported"] | components["schemas"]["TurnRecorded"] | components["schemas"]["TurnCompleted"] | components["schemas"]["DetectionRaised"] | components["schemas"]["EscalationAsked"] | components["schemas"]["JudgeAsked"] | components["schemas"]["JudgeRuled"] | components["schemas"]["DecisionOpened"] | components["schemas"]["DecisionResolved"] | components["schemas"]["HoldAbandoned"] | components["schemas"]["InterventionMade"] | components["schemas"]["MessageQueued"] | components["schemas"]["MessageDelivered"] | components["schemas"]["AutofixApplied"] | components["schemas"]["AutofixJudged"] | components["schemas"]["CostAttributed"] | components["schemas"]["BudgetCrossed"] | components["schemas"]["SessionTerminated"] | components["schemas"]["AllowlistChanged"] | components["schemas"]["PolicyChanged"] | components["schemas"]["AccessChanged"] | components["schemas"]["ChainAnchored"] | components["schemas"]["AuditAmended"] | components["schemas"]["NoticeSent"] | components["schemas"]["NoticeFailed"])[];
             /**
              * Type
              * @default batch
@@ -3762,7 +3834,7 @@ export interface components {
             /** Version */
             version: number;
         };
-        Event: components["schemas"]["RunOpened"] | components["schemas"]["RunMoved"] | components["schemas"]["RunLinked"] | components["schemas"]["TurnRecorded"] | components["schemas"]["TurnCompleted"] | components["schemas"]["DetectionRaised"] | components["schemas"]["EscalationAsked"] | components["schemas"]["JudgeAsked"] | components["schemas"]["JudgeRuled"] | components["schemas"]["DecisionOpened"] | components["schemas"]["DecisionResolved"] | components["schemas"]["HoldAbandoned"] | components["schemas"]["InterventionMade"] | components["schemas"]["MessageQueued"] | components["schemas"]["MessageDelivered"] | components["schemas"]["AutofixApplied"] | components["schemas"]["AutofixJudged"] | components["schemas"]["CostAttributed"] | components["schemas"]["BudgetCrossed"] | components["schemas"]["SessionTerminated"] | components["schemas"]["AllowlistChanged"] | components["schemas"]["PolicyChanged"] | components["schemas"]["AccessChanged"] | components["schemas"]["ChainAnchored"] | components["schemas"]["AuditAmended"] | components["schemas"]["NoticeSent"] | components["schemas"]["NoticeFailed"];
+        Event: components["schemas"]["RunOpened"] | components["schemas"]["RunMoved"] | components["schemas"]["RunLinked"] | components["schemas"]["RunImported"] | components["schemas"]["TurnRecorded"] | components["schemas"]["TurnCompleted"] | components["schemas"]["DetectionRaised"] | components["schemas"]["EscalationAsked"] | components["schemas"]["JudgeAsked"] | components["schemas"]["JudgeRuled"] | components["schemas"]["DecisionOpened"] | components["schemas"]["DecisionResolved"] | components["schemas"]["HoldAbandoned"] | components["schemas"]["InterventionMade"] | components["schemas"]["MessageQueued"] | components["schemas"]["MessageDelivered"] | components["schemas"]["AutofixApplied"] | components["schemas"]["AutofixJudged"] | components["schemas"]["CostAttributed"] | components["schemas"]["BudgetCrossed"] | components["schemas"]["SessionTerminated"] | components["schemas"]["AllowlistChanged"] | components["schemas"]["PolicyChanged"] | components["schemas"]["AccessChanged"] | components["schemas"]["ChainAnchored"] | components["schemas"]["AuditAmended"] | components["schemas"]["NoticeSent"] | components["schemas"]["NoticeFailed"];
         /**
          * EventHead
          * @description What every event carries. `version` and `status` are the run's, after it.
@@ -3954,6 +4026,11 @@ export interface components {
              * Format: uuid
              */
             id: string;
+            /**
+             * Imported
+             * @default false
+             */
+            imported: boolean;
             /** Judge Cost Usd */
             judge_cost_usd: string;
             /** Judged Turns */
@@ -4034,6 +4111,16 @@ export interface components {
             cost_usd: string;
             /** Flagged */
             flagged: number;
+            /**
+             * Imported
+             * @default 0
+             */
+            imported: number;
+            /**
+             * Imported Cost Usd
+             * @default 0
+             */
+            imported_cost_usd: string;
             /** Judge Cost Usd */
             judge_cost_usd: string;
             /** Loop Cost Usd */
@@ -4586,6 +4673,46 @@ export interface components {
             used_at: string | null;
             /** Used On */
             used_on: string;
+        };
+        /** MadeShare */
+        MadeShare: {
+            /**
+             * Created At
+             * Format: date-time
+             */
+            created_at: string;
+            /** Decision */
+            decision: string | null;
+            /**
+             * Expires At
+             * Format: date-time
+             */
+            expires_at: string;
+            /**
+             * Id
+             * Format: uuid
+             */
+            id: string;
+            /** Is Local */
+            is_local: boolean;
+            /**
+             * Kind
+             * @enum {string}
+             */
+            kind: "run" | "decision" | "costs";
+            /** Made By */
+            made_by: string;
+            /**
+             * Project
+             * Format: uuid
+             */
+            project: string;
+            /** Run */
+            run: string | null;
+            /** Url */
+            url: string;
+            /** Week */
+            week: string | null;
         };
         /** MadeToken */
         MadeToken: {
@@ -5170,6 +5297,42 @@ export interface components {
              * @default null
              */
             project: string | null;
+        };
+        /**
+         * NewShare
+         * @description What to show: one of `run`, `decision` and `week`, which is any day of the week.
+         */
+        NewShare: {
+            /**
+             * Days
+             * @default 7
+             */
+            days: number;
+            /**
+             * Decision
+             * @default null
+             */
+            decision: string | null;
+            /**
+             * Language
+             * @default en
+             */
+            language: string;
+            /**
+             * Project
+             * @default null
+             */
+            project: string | null;
+            /**
+             * Run
+             * @default null
+             */
+            run: string | null;
+            /**
+             * Week
+             * @default null
+             */
+            week: string | null;
         };
         /**
          * NewToken
@@ -5999,6 +6162,62 @@ export interface components {
             is_open: boolean;
         };
         /**
+         * RecordedAlarm
+         * @description Where a card would have opened, had the run been live and nobody answered.
+         */
+        RecordedAlarm: {
+            /** Detector */
+            detector: string;
+            /** Kind */
+            kind: string;
+            /** Summary */
+            summary: string;
+            /** Turn */
+            turn: number;
+            /** Until */
+            until: number | null;
+        };
+        /**
+         * RecordingRow
+         * @description What an imported run was read from, and what would have been asked.
+         */
+        RecordingRow: {
+            /** Alarms */
+            alarms: components["schemas"]["RecordedAlarm"][];
+            /**
+             * At
+             * Format: date-time
+             */
+            at: string;
+            /** By */
+            by: string;
+            /** File */
+            file: string;
+            /** Form */
+            form: string;
+            /**
+             * Is New
+             * @default false
+             */
+            is_new: boolean;
+            /**
+             * Project
+             * Format: uuid
+             */
+            project: string;
+            /**
+             * Run
+             * Format: uuid
+             */
+            run: string;
+            /** Run Name */
+            run_name: string;
+            /** Turns */
+            turns: number;
+            /** Unreadable */
+            unreadable: number;
+        };
+        /**
          * RecoveryCodes
          * @description Each stands in for a second factor once; readable in this answer and never again.
          */
@@ -6215,6 +6434,45 @@ export interface components {
             ][];
             /** Turns */
             turns: number;
+        };
+        /**
+         * RunImported
+         * @description A person imported a recording as this run.
+         */
+        RunImported: {
+            /**
+             * At
+             * Format: date-time
+             */
+            at: string;
+            /** By */
+            by: string;
+            /** File */
+            file: string;
+            /** Form */
+            form: string;
+            /**
+             * Project
+             * Format: uuid
+             */
+            project: string;
+            /** Run */
+            run: string | null;
+            /** Seq */
+            seq: number;
+            /** Sha256 */
+            sha256: string;
+            /** Status */
+            status: ("running" | "holding" | "held" | "stopping" | "completed" | "failed" | "terminated" | "lost") | null;
+            /** Turns */
+            turns: number;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "run.imported";
+            /** Version */
+            version: number;
         };
         /** RunLinked */
         RunLinked: {
@@ -6453,6 +6711,11 @@ export interface components {
              * Format: uuid
              */
             id: string;
+            /**
+             * Imported
+             * @default false
+             */
+            imported: boolean;
             /** Judge Cost Usd */
             judge_cost_usd: string;
             /** Judged Turns */
@@ -6838,6 +7101,45 @@ export interface components {
             used_at: string | null;
             /** Used On */
             used_on: string;
+        };
+        /**
+         * ShareRow
+         * @description One link; its secret is told once, to who made it.
+         */
+        ShareRow: {
+            /**
+             * Created At
+             * Format: date-time
+             */
+            created_at: string;
+            /** Decision */
+            decision: string | null;
+            /**
+             * Expires At
+             * Format: date-time
+             */
+            expires_at: string;
+            /**
+             * Id
+             * Format: uuid
+             */
+            id: string;
+            /**
+             * Kind
+             * @enum {string}
+             */
+            kind: "run" | "decision" | "costs";
+            /** Made By */
+            made_by: string;
+            /**
+             * Project
+             * Format: uuid
+             */
+            project: string;
+            /** Run */
+            run: string | null;
+            /** Week */
+            week: string | null;
         };
         /** Snapshot */
         Snapshot: {
@@ -10452,6 +10754,48 @@ export interface operations {
             };
         };
     };
+    recordings_import: {
+        parameters: {
+            query?: {
+                name?: string;
+                project?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/octet-stream": string;
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RecordingRow"];
+                };
+            };
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RecordingRow"];
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     reports_list: {
         parameters: {
             query?: {
@@ -11098,6 +11442,35 @@ export interface operations {
             };
         };
     };
+    recordings_read: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                run_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RecordingRow"];
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     runs_rules: {
         parameters: {
             query?: never;
@@ -11532,6 +11905,99 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["SetupCodeRow"];
                 };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    shares_list: {
+        parameters: {
+            query?: {
+                decision?: string;
+                project?: string;
+                run?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        next: string | null;
+                        results: components["schemas"]["ShareRow"][];
+                    };
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    shares_make: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["NewShare"];
+            };
+        };
+        responses: {
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["MadeShare"];
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    shares_revoke: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                share_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description No response body */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
             };
             default: {
                 headers: {

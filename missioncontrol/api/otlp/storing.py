@@ -182,11 +182,12 @@ def _paired(run: Run, told: list[Telling], own: Redaction) -> list[Turn]:
             if turn.is_proposed:
                 args = masked_json(turn.args, own)
                 waiting.append((turn.key, masked_text(turn.tool, own), args))
-            turns.append(_completing(waiting, turn, own) if one.told.unpaired else turn)
+            turns.append(completing(waiting, turn, own) if one.told.unpaired else turn)
     return turns
 
 
-def _completing(waiting: list[Proposal], turn: Turn, own: Redaction) -> Turn:
+def completing(waiting: list[Proposal], turn: Turn, own: Redaction) -> Turn:
+    """Give a tool call that has no id the key of the proposal it answers, if one waits."""
     # As proposals are stored.
     named, given = masked_text(turn.tool, own), masked_json(turn.args, own)
     for proposal in waiting:

@@ -21,8 +21,9 @@ from missioncontrol.accounts import services as accounts
 from missioncontrol.accounts.models import Browser, JoiningRule, Project, Role, Scope
 from missioncontrol.clock import now
 from missioncontrol.decisions.models import AllowlistEntry, Message
-from missioncontrol.detection.models import Backtest, PolicyVersion
+from missioncontrol.detection.models import Backtest, PolicyVersion, Recording
 from missioncontrol.env import IdentityProvider
+from missioncontrol.history import sharing
 from missioncontrol.history.models import SavedView
 from missioncontrol.notify import content
 from missioncontrol.notify.models import Delivery, Notice
@@ -51,6 +52,8 @@ BODIES = {
     "projects/<uuid:project_id>/prices/": {"model": "m", "input": "1", "output": "2"},
     "projects/<uuid:project_id>/policies/check/": {"policy": {}},
     "backtest/": {"policy": {}, "project": "{project_id}"},
+    "shares/": {"run": "{run_id}", "project": "{project_id}"},
+    "recordings/": {"role": "assistant", "content": "the same again"},
     "runs/": {"name": "mine", "parent": "{run_id}"},
     "runs/<uuid:run_id>/interventions/": {"key": "k", "action": "pause"},
     "runs/<uuid:run_id>/choices/": {"key": "k", "action": "continue"},
@@ -81,6 +84,8 @@ BODIES = {
     "setup-codes/": {"project": "{project_id}"},
     "setup-codes/exchange/": {"code": "2345-6789-ABCD", "name": "theirs", "on": "elsewhere"},
 }
+QUERIES = {"recordings/": "?project={project_id}"}
+"""Where the body is a file, the project stands in the address."""
 ONES_OWN = {
     "me/",
     "tokens/",
@@ -166,6 +171,9 @@ def a_house(project, owner):
     """Fill a project with one of everything that has an id."""
     run = a_run(project, name="the-secret-run")
     put(run, a_call("cat the-secret-file"))
+    Recording.objects.create(
+        run=run, project=project, sha256="0", file="the-secret-file", form="turns", by="a", at=NOON
+    )
     browser = Browser.objects.create(
         user=owner, name="Ana's", kind="phone", created_at=NOON, seen_at=NOON
     )
@@ -220,6 +228,16 @@ def a_house(project, owner):
         "view_id": SavedView.objects.create(
             user=owner, project=project, name="the-secret-view", q="", created_at=NOON
         ),
+        "share_id": sharing.share(
+            project.id,
+            run=run.id,
+            decision=None,
+            week=None,
+            days=7,
+            language="en",
+            by=owner,
+            at=now(),
+        ).row,
         "key_id": accounts.mint_agent_key(project=project, name="the-secret-key", at=NOON).row,
         "invitation_id": invitations.offer(
             project.id,
@@ -254,6 +272,7 @@ def ask(house):
     """Ask an address of the house with what belongs in it; returns the answer."""
 
     def asked(client, verb, path, query=""):
+        query = query or QUERIES.get(path, "").format(**house.ids)
         return client.generic(
             verb.upper(),
             f"/api/v1/{filled(path, house)}{query}",

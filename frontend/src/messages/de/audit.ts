@@ -163,6 +163,7 @@ const texts: typeof en = {
     opened: "eröffnete den Lauf",
     moved: "änderte den Status des Laufs",
     linked: "verband den Lauf mit seinem Ursprung",
+    imported: (file) => `importierte eine Aufzeichnung, ${file}`,
     recorded: (turn) => `zeichnete Schritt ${turn} auf`,
     completed: (turn) => `schloss Schritt ${turn} ab`,
     raised: (what, turn) => `meldete ${what} bei Schritt ${turn}`,

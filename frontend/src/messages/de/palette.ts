@@ -15,6 +15,7 @@ const texts: typeof en = {
   allProjects: "Alle Projekte",
   searchAll: (line) => `Alle Läufe nach „${line}“ durchsuchen`,
   costliest: "Teuerste Läufe",
+  importRecording: "Aufzeichnung importieren",
   theme: "Zwischen hell und dunkel wechseln",
   keys: "Tastenkürzel zeigen",
   failed: "Läufe konnten nicht durchsucht werden.",

@@ -51,6 +51,7 @@ const texts: typeof en = {
   tooMany: (seconds) =>
     `Zu viele Versuche in einer Minute. In ${String(seconds)}\u00a0s geht es wieder.`,
   tryAgain: "Erneut versuchen",
+  share: "Teilen",
   asking: "Wird geladen …",
   failedAgain: (at) => `Um ${at} erneut versucht, ohne Erfolg.`,
   keptBelow: "Gezeigt wird, was vorher geladen wurde.",

@@ -117,6 +117,7 @@ const texts = {
     opened: "opened the run",
     moved: "changed the run’s status",
     linked: "linked the run to its parent",
+    imported: (file: string) => `imported a recording, ${file}`,
     recorded: (turn: string) => `recorded turn ${turn}`,
     completed: (turn: string) => `completed turn ${turn}`,
     raised: (what: string, turn: string) => `raised ${what} at turn ${turn}`,

@@ -15,6 +15,7 @@ const texts = {
   allProjects: "All projects",
   searchAll: (line: string) => `Search all runs for “${line}”`,
   costliest: "Costliest runs",
+  importRecording: "Import a recording",
   theme: "Switch between light and dark",
   keys: "Show keyboard shortcuts",
   failed: "Runs could not be searched.",

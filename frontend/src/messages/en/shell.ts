@@ -49,6 +49,7 @@ const texts = {
   screenFailedWhy: "The connection broke off, or Mission Control was updated meanwhile.",
   tooMany: (seconds: number) => `Too many tries in one minute. Try again in ${String(seconds)} s.`,
   tryAgain: "Try again",
+  share: "Share",
   asking: "Loading…",
   failedAgain: (at: string) => `Tried again at ${at}, without success.`,
   keptBelow: "Showing what was loaded before.",

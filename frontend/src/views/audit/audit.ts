@@ -9,9 +9,12 @@ import type { AuditFault, AuditRow } from "../../wire/types";
 export const VIEWS: readonly (readonly [id: keyof typeof t.views, types: string])[] = [
   [
     "deeds",
-    "run.opened,run.moved,run.linked,detection.raised,escalation.asked,judge.ruled,decision.opened,decision.resolved,hold.abandoned,intervention.made,autofix.applied,autofix.judged,budget.crossed,session.terminated,allowlist.changed,policy.changed,access.changed,chain.anchored,audit.amended,notice.sent,notice.failed",
+    "run.opened,run.moved,run.linked,run.imported,detection.raised,escalation.asked,judge.ruled,decision.opened,decision.resolved,hold.abandoned,intervention.made,autofix.applied,autofix.judged,budget.crossed,session.terminated,allowlist.changed,policy.changed,access.changed,chain.anchored,audit.amended,notice.sent,notice.failed",
   ],
-  ["people", "intervention.made,allowlist.changed,policy.changed,access.changed,audit.amended"],
+  [
+    "people",
+    "run.imported,intervention.made,allowlist.changed,policy.changed,access.changed,audit.amended",
+  ],
   ["cards", "decision.opened,judge.ruled,decision.resolved,autofix.applied,autofix.judged"],
   ["all", ""],
 ];
@@ -22,6 +25,7 @@ const DEEDS: Record<string, (payload: Payload) => string> = {
   "run.opened": () => t.did.opened,
   "run.moved": (payload) => text(payload.reason) || t.did.moved,
   "run.linked": () => t.did.linked,
+  "run.imported": (payload) => t.did.imported(text(payload.file)),
   "turn.recorded": (payload) => t.did.recorded(turn(payload)),
   "turn.completed": (payload) => t.did.completed(turn(payload)),
   "detection.raised": (payload) => t.did.raised(words(payload.detector), turn(payload)),

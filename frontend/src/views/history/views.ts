@@ -1,7 +1,7 @@
 /** The views that everybody has. A person's own come from the server. */
 import { history as t } from "../../messages/texts";
 
-export type Builtin = "all" | "byPerson" | "loops" | "dear" | "unpriced";
+export type Builtin = "all" | "byPerson" | "loops" | "dear" | "unpriced" | "imported";
 
 export const BUILTIN: readonly (readonly [name: Builtin, q: string])[] = [
   ["all", ""],
@@ -9,6 +9,7 @@ export const BUILTIN: readonly (readonly [name: Builtin, q: string])[] = [
   ["loops", "is:flagged since:7d"],
   ["dear", "cost:>5"],
   ["unpriced", "is:unpriced"],
+  ["imported", "is:imported"],
 ];
 
 export function builtinWords(name: Builtin): string {

@@ -40,6 +40,9 @@ export const PARTS = {
   closedBand: screen(["account"], () => import("../shell/ClosedBand.svelte")),
   proveAgain: screen(["account"], () => import("../shell/ProveAgain.svelte")),
   palette: screen(["palette", "settings"], () => import("../shell/Palette.svelte")),
+  importRecording: screen(["recordings"], () => import("../history/ImportRecording.svelte")),
+  runImported: screen(["recordings"], () => import("../run/RunImported.svelte")),
+  share: screen(["sharing"], () => import("../shell/ShareDialog.svelte")),
   runSummary: screen(["history", "summary"], () => import("../run/RunSummary.svelte")),
 } as const;
 

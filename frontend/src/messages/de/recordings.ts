@@ -1,0 +1,33 @@
+import type en from "../en/recordings";
+import { counted } from "../plural";
+
+const texts: typeof en = {
+  title: "Aufzeichnung importieren",
+  about:
+    "Eine Sitzung, die anderswo oder früher lief: ein Protokoll von Claude Code, Codex oder Gemini, eine Schrittdatei oder ein OTLP-Export in JSON. Sie wird ein Lauf dieses Projekts. Niemand wird gefragt, und ihre Kosten zählen nirgends.",
+  drop: "Datei hier ablegen oder",
+  choose: "Datei wählen",
+  project: "Projekt",
+  sending: (file) => `${file} wird importiert…`,
+  done: (turns, alarms) =>
+    `Importiert: ${counted(turns, { one: "Schritt", other: "Schritte" })}. ${alarms === 0 ? "Keine Karte hätte" : counted(alarms, { one: "Karte hätte", other: "Karten hätten" })} sich geöffnet.`,
+  known: "Diese Datei wurde schon importiert.",
+  open: "Lauf öffnen",
+  another: "Weitere importieren",
+  close: "Schließen",
+  failed: "Die Datei konnte nicht gesendet werden. Nichts wurde gespeichert.",
+  looksOnly: "Wer nur zuschaut, kann keine Aufzeichnung importieren.",
+  band: "Importierte Aufzeichnung",
+  from: (file, who, when) => `${file}, importiert von ${who} ${when}.`,
+  nobody: "Es gibt keinen Agenten, der zu erreichen wäre, und ihre Kosten zählen nirgends.",
+  unreadable: (n) => `${counted(n, { one: "Eintrag war", other: "Einträge waren" })} nicht lesbar.`,
+  none: "Nach der Policy dieses Projekts wäre niemand gefragt worden.",
+  would: (n) =>
+    `Nach der Policy dieses Projekts ${n === 1 ? "hätte sich 1 Karte" : `hätten sich ${String(n)} Karten`} geöffnet:`,
+  turn: (turn) => `Schritt ${turn}`,
+  until: (turn) => `wieder in Gang bei Schritt ${turn}`,
+  fewer: "Weniger",
+  all: (n) => `Alle ${String(n)}`,
+  notLoaded: "Was gefragt worden wäre, konnte nicht geladen werden.",
+};
+export default texts;

@@ -1,0 +1,30 @@
+import type en from "../en/sharing";
+
+const texts: typeof en = {
+  titles: {
+    run: "Diesen Lauf teilen",
+    decision: "Diese Karte teilen",
+    costs: "Kosten dieser Woche teilen",
+  },
+  about:
+    "Wer den Link hat, sieht Namen, Status, Zahlen und Verlauf, und sonst nichts: keine Schritte, nichts zum Tippen. Suchmaschinen führen ihn nicht.",
+  life: "Gilt",
+  days: (n) => (n === 1 ? "1 Tag" : `${String(n)} Tage`),
+  make: "Link erstellen",
+  making: "Wird erstellt…",
+  link: "Link",
+  once: "Jetzt kopieren: er wird nicht noch einmal gezeigt.",
+  local:
+    "Nur dieser Rechner erreicht diese Adresse. Für andere braucht es eine öffentliche Adresse.",
+  picture: "Bild (PNG)",
+  live: "Aktive Links",
+  until: (who, day) => `von ${who}, gilt bis ${day}`,
+  revoke: "Zurückziehen",
+  revokeOf: (who, day) => `Den Link von ${who}, der bis ${day} gilt, zurückziehen`,
+  revoked: "Link zurückgezogen.",
+  close: "Schließen",
+  failed: "Der Link konnte nicht erstellt werden.",
+  notRevoked: "Der Link konnte nicht zurückgezogen werden.",
+  notLoaded: "Die aktiven Links konnten nicht geladen werden.",
+};
+export default texts;

@@ -1,0 +1,33 @@
+/** Recorded runs: imported from a file, and looked at like live ones. */
+import { counted } from "../plural";
+
+const cards = { one: "card", other: "cards" };
+const texts = {
+  title: "Import a recording",
+  about:
+    "A session that ran elsewhere or earlier: a transcript of Claude Code, Codex or Gemini, a turn file, or an OTLP export in JSON. It becomes a run of this project. Nobody is asked, and its cost counts nowhere.",
+  drop: "Drop a file here, or",
+  choose: "Choose a file",
+  project: "Project",
+  sending: (file: string) => `Importing ${file}…`,
+  done: (turns: number, alarms: number) =>
+    `Imported: ${counted(turns, { one: "turn", other: "turns" })}. ${alarms === 0 ? "No card" : counted(alarms, cards)} would have opened.`,
+  known: "This file was imported before.",
+  open: "Open the run",
+  another: "Import another",
+  close: "Close",
+  failed: "The file could not be sent. Nothing was stored.",
+  looksOnly: "A viewer cannot import a recording.",
+  band: "Imported recording",
+  from: (file: string, who: string, when: string) => `${file}, imported by ${who} ${when}.`,
+  nobody: "There is no agent to reach, and its cost counts nowhere.",
+  unreadable: (n: number) => `${counted(n, { one: "entry", other: "entries" })} could not be read.`,
+  none: "Under this project’s policy nobody would have been asked.",
+  would: (n: number) => `Under this project’s policy ${counted(n, cards)} would have opened:`,
+  turn: (turn: string) => `turn ${turn}`,
+  until: (turn: string) => `recovered at turn ${turn}`,
+  fewer: "Fewer",
+  all: (n: number) => `All ${String(n)}`,
+  notLoaded: "What would have been asked could not be loaded.",
+};
+export default texts;

@@ -1,0 +1,133 @@
+"""Recordings: a recorded run comes in as a file, and is looked at like a live one."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+from uuid import UUID
+
+from django.http import HttpRequest, HttpResponse
+from rest_framework.parsers import BaseParser
+from rest_framework.request import Request
+from rest_framework.views import APIView
+
+from guard.errors import UnreadableRecording
+from guard.formats import read_stream
+from guard.formats.recording import Recording as Recorded
+from missioncontrol.accounts.models import Project
+from missioncontrol.accounts.pace import Pace
+from missioncontrol.api import auth
+from missioncontrol.api.otlp import recorded as otlp
+from missioncontrol.api.rest import identity, json_response, word
+from missioncontrol.api.schema import described
+from missioncontrol.clock import now
+from missioncontrol.detection import recordings
+from missioncontrol.errors import InvalidRequest
+from missioncontrol.wire.recordings import RecordingRow
+
+PIECE = 1 << 16
+EXPECTED = (
+    "expected a transcript of Claude Code, Codex or Gemini, a turn file, chat messages,"
+    " or OTLP JSON"
+)
+IMPORTS = Pace(most=20, in_all=60)
+"""Each is read and judged at once."""
+
+
+class Unparsed(BaseParser):
+    """Leaves a body of any kind to the view: the check of a session's token asks for a form."""
+
+    media_type = "*/*"
+
+    def parse(
+        self,
+        stream: Any,
+        media_type: str | None = None,
+        parser_context: Mapping[str, Any] | None = None,
+    ) -> dict[str, Any]:
+        return {}
+
+
+class Recordings(APIView):
+    permission_classes = [auth.IsPerson]
+    parser_classes = [Unparsed]
+
+    @described(
+        "recordings_import",
+        takes_file=True,
+        returns=RecordingRow,
+        status=201,
+        or_known=True,
+        query=("project", "name"),
+    )
+    def post(self, request: Request) -> HttpResponse:
+        """Import a recorded run from the file in the body, called `name`; the same file again
+        answers 200 with the run it is.
+        """
+        project_id = auth.the_project(request, identity(request, "project"))
+        auth.check_may_act(request, project_id)
+        IMPORTS.check(str(request.user.pk))
+        name = Path(word(request, "name") or "recording").name
+        with tempfile.TemporaryFile() as file:
+            sha256 = _copy(request._request, file)  # noqa: SLF001 - unparsed, in pieces
+            if (known := recordings.known(project_id, sha256)) is not None:
+                return json_response(recordings.recording_row(known))
+            recorded = _read(file, name, project_id)
+        recording, is_new = recordings.import_recording(
+            Project.objects.get(pk=project_id),
+            recorded,
+            file=name,
+            sha256=sha256,
+            by=auth.name_of(request),
+            at=now(),
+        )
+        row = recordings.recording_row(recording, is_new=is_new)
+        return json_response(row, status=201 if is_new else 200)
+
+
+class OneRecording(APIView):
+    permission_classes = [auth.IsPerson]
+
+    @described("recordings_read", returns=RecordingRow)
+    def get(self, request: Request, run_id: UUID) -> HttpResponse:
+        """Show what an imported run was read from, and where a card would have opened."""
+        projects = auth.projects_of(request)
+        return json_response(recordings.show_recording(run_id, projects=projects))
+
+
+def _copy(request: HttpRequest, file: io.BufferedRandom) -> str:
+    """Copy the body into a file; return the file's hash."""
+    hashed = hashlib.sha256()
+    while piece := request.read(PIECE):
+        hashed.update(piece)
+        file.write(piece)
+    file.seek(0)
+    return hashed.hexdigest()
+
+
+def _read(file: io.BufferedRandom, name: str, project: UUID) -> Recorded:
+    """Read a file of any known form.
+
+    Raises:
+        InvalidRequest: it holds none, and says what was expected.
+    """
+    if otlp.is_otlp(file.peek(PIECE)):
+        return otlp.read_recording(file.read(), name=Path(name).stem, project=project)
+    try:
+        return read_stream(file, Path(name))
+    except UnreadableRecording:
+        file.seek(0)
+        raise InvalidRequest(f"{name}: {EXPECTED}, got {_beginning(file)}.", field="file") from None
+
+
+def _beginning(file: io.BufferedRandom) -> str:
+    """Say what the first line is that holds anything."""
+    for number, line in enumerate(iter(lambda: file.readline(PIECE), b""), 1):
+        if line.strip():
+            text = line.decode("utf-8", "replace").strip()
+            return f"{text[:40]!r} in line {number}"
+    return "an empty file"

@@ -1,0 +1,150 @@
+"""Links that show one run, card or week of costs: made by members, opened by whoever has one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from datetime import date
+from http import HTTPStatus
+from typing import Any, cast
+from uuid import UUID
+
+from django.conf import settings
+from django.contrib.auth.models import User
+from django.http import HttpRequest, HttpResponse
+from django.views.decorators.http import require_safe
+from rest_framework.request import Request
+from rest_framework.views import APIView
+
+from missioncontrol.accounts import people
+from missioncontrol.accounts.pace import Pace
+from missioncontrol.api import auth, peers
+from missioncontrol.api.rest import identity, json_response, page_response, read_body
+from missioncontrol.api.schema import described
+from missioncontrol.api.views import signing_in
+from missioncontrol.api.views.devices import address_for_phones
+from missioncontrol.clock import now
+from missioncontrol.errors import NotFound
+from missioncontrol.history import pictures, sharing
+from missioncontrol.history.models import Share
+from missioncontrol.history.shared_texts import SHARED_TEXTS
+from missioncontrol.notify.texts import language_of
+from missioncontrol.wire.shares import MadeShare, ShareRow
+
+# Nobody guesses 256 bits: this holds back who keeps the server busy with drawing.
+VISITS = Pace(most=120, in_all=600)
+MADE = Pace(most=30, in_all=300)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewShare:
+    """What to show: one of `run`, `decision` and `week`, which is any day of the week."""
+
+    run: UUID | None = None
+    decision: UUID | None = None
+    week: date | None = None
+    project: UUID | None = None
+    days: int = sharing.LIFE_DAYS
+    """1 to 90."""
+    language: str = "en"
+
+
+class Shares(APIView):
+    permission_classes = [auth.IsPerson]
+
+    @described("shares_list", returns=ShareRow, many=True, query=("project", "run", "decision"))
+    def get(self, request: Request) -> HttpResponse:
+        """List the links that show something now, newest first; their secrets are not kept."""
+        found = sharing.shares(projects=auth.projects_of(request), at=now())
+        for name in ("run", "decision"):
+            if wanted := identity(request, name):
+                found = found.filter(**{name: wanted})
+        return page_response(request, found, sharing.share_row)
+
+    @described("shares_make", takes=NewShare, returns=MadeShare, status=201)
+    def post(self, request: Request) -> HttpResponse:
+        """Make a link; whoever has it sees that one thing, and can do nothing."""
+        auth.check_by_hand(request)
+        asked = read_body(request, NewShare)
+        project = auth.the_project(request, asked.project)
+        auth.check_may_act(request, project)
+        MADE.check(str(request.user.pk))
+        made = sharing.share(
+            project,
+            run=asked.run,
+            decision=asked.decision,
+            week=asked.week,
+            days=asked.days,
+            language=language_of(asked.language),
+            by=cast(User, request.user),
+            at=now(),
+        )
+        reached = settings.PUBLIC_URL.rstrip("/") or address_for_phones(request)
+        base = reached or request.build_absolute_uri("/").rstrip("/")
+        row = sharing.share_row(made.row)
+        told = {field.name: getattr(row, field.name) for field in fields(ShareRow)}
+        return json_response(
+            MadeShare(**told, url=f"{base}/shared/{made.secret}/", is_local=not reached), status=201
+        )
+
+
+class OneShare(APIView):
+    permission_classes = [auth.IsPerson]
+
+    @described("shares_revoke", status=204)
+    def delete(self, request: Request, share_id: UUID) -> HttpResponse:
+        """End a link at once."""
+        found = Share.objects.filter(pk=share_id, project__in=auth.projects_of(request)).first()
+        if found is None:
+            raise NotFound("The link")
+        auth.check_may_act(request, found.project_id)
+        sharing.revoke(share_id, projects=[found.project_id], by=cast(User, request.user), at=now())
+        return HttpResponse(status=204)
+
+
+@signing_in.leave_no_trace
+@require_safe
+def shared(request: HttpRequest, secret: str) -> HttpResponse:
+    """Show what a link is about to whoever has it."""
+    row, refused = _found(request, secret)
+    if row is None:
+        return refused
+    t, story = SHARED_TEXTS[row.language], sharing.tell(row, at=now())
+    here = request.build_absolute_uri(request.path)
+    if request.get_host() in settings.PUBLIC_URL:
+        here = f"{settings.PUBLIC_URL.rstrip('/')}{request.path}"
+    told = {
+        "language": row.language,
+        "t": t,
+        "story": story,
+        "image": f"{here}image.png",
+        "until": t.until.format(by=people.name_of(row.made_by), day=row.expires_at.strftime(t.day)),
+    }
+    response = signing_in.page(request, "history/shared.html", told)
+    response["Content-Security-Policy"] += "; img-src 'self'"
+    return response
+
+
+@signing_in.leave_no_trace
+@require_safe
+def picture(request: HttpRequest, secret: str) -> HttpResponse:
+    """Draw what a link is about."""
+    row, refused = _found(request, secret)
+    if row is None:
+        return refused
+    return HttpResponse(pictures.draw(sharing.tell(row, at=now())), content_type="image/png")
+
+
+def _found(request: HttpRequest, secret: str) -> tuple[Share | None, HttpResponse]:
+    """Return the link, or the page that says that there is none."""
+    here = peers.asked_from(request)
+    if not VISITS.may(here):
+        refused = HttpResponse(status=HTTPStatus.TOO_MANY_REQUESTS, content_type="text/plain")
+        refused["Retry-After"] = str(VISITS.wait_s(here))
+        return None, refused
+    row = sharing.find(secret, at=now())
+    if row is not None:
+        return row, HttpResponse()
+    language = language_of(request.headers.get("Accept-Language", "").partition(",")[0])
+    told: dict[str, Any] = {"language": language, "t": SHARED_TEXTS[language], "story": None}
+    page = signing_in.page(request, "history/shared.html", told, status=HTTPStatus.NOT_FOUND)
+    return None, page

@@ -1,0 +1,270 @@
+"""Import a recorded run: stored and judged as a live one is, and nobody is held or asked.
+
+Everything is read, masked, priced and judged in memory; then one transaction stores it all, or
+nothing. Its money is the run's own: no budget, report or sum of the project counts it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import datetime
+from uuid import UUID
+
+from django.db import IntegrityError, transaction
+from pydantic import TypeAdapter
+
+from guard.adapters.capabilities import Capabilities, EndBy
+from guard.formats.recording import Recording as Recorded
+from guard.replay import Replayed, replay
+from guard.turn import Role
+from guard.turn import Turn as GuardTurn
+from missioncontrol.accounts.models import Project
+from missioncontrol.costs import ledger
+from missioncontrol.costs.ledger import Call
+from missioncontrol.detection.engine_cache import policy_of
+from missioncontrol.detection.models import Recording
+from missioncontrol.errors import InvalidRequest, NotFound
+from missioncontrol.ids import new_id
+from missioncontrol.runs import journal, rows
+from missioncontrol.runs.cleaning import (
+    masked_name,
+    masked_text,
+    storable_moment,
+    storable_turn,
+)
+from missioncontrol.runs.ingest import number_recording
+from missioncontrol.runs.journal import RunTransaction
+from missioncontrol.runs.lifecycle import Status
+from missioncontrol.runs.models import TAPE_POINTS, Run, Turn
+from missioncontrol.runs.selectors import find_run
+from missioncontrol.runs.services import UNSPENT, masked_workspace
+from missioncontrol.wire.events import DetectionRaised, RunImported, RunOpened
+from missioncontrol.wire.recordings import RecordedAlarm, RecordingRow
+
+MOST_TURNS = 20_000
+NAME_LENGTH = 60
+AGENTS = frozenset({"claude-code", "codex", "gemini"})
+"""Forms that one agent writes; in others the turns say who speaks."""
+NO_AGENT = "This is an imported recording: there is no agent to reach."
+RECORDED = Capabilities(
+    hold=False,
+    inject=(),
+    terminate=EndBy.NOT,
+    why=dict.fromkeys(("hold", "inject", "terminate"), NO_AGENT),
+)
+
+_alarms = TypeAdapter(tuple[RecordedAlarm, ...])
+
+
+def known(project_id: UUID, sha256: str) -> Recording | None:
+    """Return what was imported from this very file before."""
+    found = Recording.objects.filter(project_id=project_id, sha256=sha256)
+    return found.select_related("run").first()
+
+
+def import_recording(
+    project: Project, recorded: Recorded, *, file: str, sha256: str, by: str, at: datetime
+) -> tuple[Recording, bool]:
+    """Store a recording as an ended run of a project; False: the file is there already.
+
+    Raises:
+        InvalidRequest: it holds no turn, or too many.
+    """
+    turns = _readable(recorded, project, at=at)
+    run = _run_of(project, recorded, turns)
+    tx = RunTransaction({}, at=at)
+    tx.is_silent = True
+    tx.adopt(run)
+    file = masked_name(file, 200, project.redaction)
+    tx.record(run, RunOpened, by=by, row=rows.run_row(run, at=at))
+    tx.record(
+        run, RunImported, by=by, file=file, form=recorded.form, sha256=sha256, turns=len(turns)
+    )
+    numbered = number_recording(tx, run, turns)
+    _count(tx, run, numbered)
+    replayed = _judge(run, numbered)
+    alarms = _write_alarms(tx, run, numbered, replayed)
+    recording = Recording(
+        run=run,
+        project=project,
+        sha256=sha256,
+        file=file,
+        form=recorded.form,
+        unreadable=recorded.malformed,
+        alarms=_alarms.dump_python(alarms, mode="json"),
+        by=by,
+        at=at,
+    )
+    try:
+        with transaction.atomic():
+            run.save(force_insert=True)
+            recording.save(force_insert=True)
+            journal.insert_rows(Turn, {row.id: row for _, row in numbered}.values())
+            tx.close()
+    except IntegrityError:  # the same file was sent twice at once
+        earlier = known(project.id, sha256)
+        if earlier is None:
+            raise
+        return earlier, False
+    return recording, True
+
+
+def show_recording(run_id: UUID, *, projects: Sequence[UUID]) -> RecordingRow:
+    """Show what an imported run was read from.
+
+    Raises:
+        NotFound: no such run in these projects, or it was not imported.
+    """
+    run = find_run(run_id, projects=projects)
+    found = Recording.objects.filter(run=run).select_related("run").first()
+    if found is None:
+        raise NotFound("The recording")
+    return recording_row(found)
+
+
+def recording_row(recording: Recording, *, is_new: bool = False) -> RecordingRow:
+    """Show a recording."""
+    return RecordingRow(
+        run=recording.run_id,
+        run_name=recording.run.name,
+        project=recording.project_id,
+        file=recording.file,
+        form=recording.form,
+        turns=recording.run.last_seq + 1,
+        unreadable=recording.unreadable,
+        alarms=_alarms.validate_python(recording.alarms),
+        by=recording.by,
+        at=recording.at,
+        is_new=is_new,
+    )
+
+
+def forget_words(run: Run) -> None:
+    """Take the words off what was kept of a recording; its file may be imported again."""
+    for one in Recording.objects.filter(run=run):
+        one.alarms = [{**alarm, "summary": ""} for alarm in one.alarms]
+        one.file = one.sha256 = ""
+        one.save(update_fields=["alarms", "file", "sha256"])
+
+
+def _readable(recorded: Recorded, project: Project, *, at: datetime) -> list[GuardTurn]:
+    """Return the turns that could be read, masked, each with a time: at worst the one before."""
+    told = [turn for turn in recorded.turns if turn is not None]
+    if not told:
+        raise InvalidRequest("The file was read, and there is no turn in it.", field="file")
+    if len(told) > MOST_TURNS:
+        raise InvalidRequest(
+            f"At most {MOST_TURNS} turns a recording; this one has {len(told)}.", field="file"
+        )
+    moments = [storable_moment(turn.ts) for turn in told]
+    latest = next((moment for moment in moments if moment), at)
+    turns = []
+    for turn, moment in zip(told, moments, strict=True):
+        latest = moment or latest
+        turns.append(replace(storable_turn(turn, project.redaction), ts=latest))
+    return turns
+
+
+def _run_of(project: Project, recorded: Recorded, turns: Sequence[GuardTurn]) -> Run:
+    """Make the run: over, and of nobody who could be answered."""
+    asked = next((turn.content for turn in turns if turn.role is Role.USER and turn.content), "")
+    goal = masked_text(recorded.goal, project.redaction) or asked or ""
+    speaks = next((turn.agent for turn in turns if turn.agent), "")
+    # A transcript is named after its session, which is a number.
+    called = " ".join(goal.split())[:NAME_LENGTH] if recorded.form in AGENTS else ""
+    times = [turn.ts for turn in turns if turn.ts is not None]
+    run = Run(
+        id=new_id(),
+        project=project,
+        name=called or masked_name(recorded.run, 200, project.redaction) or "recording",
+        agent=recorded.form if recorded.form in AGENTS else speaks or "",
+        goal=goal,
+        mode=project.mode,
+        policy_version=project.policy_version,
+        capabilities=RECORDED.as_mapping(),
+        workspace=masked_workspace(recorded.workspace, project.redaction),
+        started_at=min(times),
+        last_turn_at=max(times),
+        ended_at=max(times),
+        status=Status.COMPLETED,
+        presence="gone",
+        imported=True,
+    )
+    run.cost_usd = run.judge_cost_usd = UNSPENT
+    run.final_ceilings = rows.shared_ceilings(run)
+    return run
+
+
+def _count(tx: RunTransaction, run: Run, numbered: Sequence[tuple[GuardTurn, Turn]]) -> None:
+    """Count turns, calls and money on the run itself; a model call once."""
+    paid: set[str] = set()
+    for turn, row in numbered:
+        if not turn.is_proposed:
+            run.done_turns += 1
+            run.tool_calls += bool(turn.tool)
+        call = turn.call_id or turn.key or str(row.id)
+        if (turn.usage is None and turn.cost_usd is None) or call in paid:
+            continue
+        paid.add(call)
+        told = Call(
+            call_id=call,
+            source="transcript" if run.agent in AGENTS else "turns",
+            agent=row.agent,
+            model=turn.model,
+            provider=turn.provider,
+            usage=turn.usage,
+            cost_usd=turn.cost_usd,
+            made_at=turn.ts,
+            turn_seq=row.seq,
+        )
+        row.cost_usd = ledger.enter(tx, run, told)[0].cost_usd
+    run.recent_costs = []  # nothing is being spent
+
+
+def _judge(run: Run, numbered: Sequence[tuple[GuardTurn, Turn]]) -> Replayed:
+    """Replay it under the project's policy, draw its tape, and take it as judged."""
+    turns = tuple(replace(turn, seq=row.seq) for turn, row in numbered)
+    recorded = Recorded(
+        run=run.name, turns=turns, workspace=tuple(run.workspace), goal=run.goal or None
+    )
+    replayed = replay(recorded, policy_of(run))
+    for (_, row), said in zip(numbered, replayed.assessments, strict=True):
+        row.score, row.changed = round(said.score, 3), said.changed
+        if run.highest_score is None or said.stuck > run.highest_score:
+            run.highest_score, run.highest_score_seq = said.stuck, row.seq
+    drawn = {row.seq: [row.score, row.changed] for _, row in numbered}
+    run.tape = list(drawn.values())[-TAPE_POINTS:]
+    run.judged_turns, run.detected_obs = run.last_seq + 1, run.last_obs
+    return replayed
+
+
+def _write_alarms(
+    tx: RunTransaction, run: Run, numbered: Sequence[tuple[GuardTurn, Turn]], replayed: Replayed
+) -> tuple[RecordedAlarm, ...]:
+    """Write down where a card would have opened."""
+    found = []
+    for alarm in replayed.alarms:
+        row = numbered[alarm.index][1]
+        row.detector = alarm.detector
+        tx.record(
+            run,
+            DetectionRaised,
+            by="guard",
+            detector=alarm.detector,
+            kind=alarm.kind,
+            turn_seq=row.seq,
+            turns=alarm.turns,
+            summary=alarm.summary,
+            outcome="observed",
+        )
+        found.append(
+            RecordedAlarm(
+                turn=row.seq,
+                detector=alarm.detector,
+                kind=alarm.kind,
+                summary=alarm.summary,
+                until=None if alarm.until is None else numbered[alarm.until][1].seq,
+            )
+        )
+    return tuple(found)

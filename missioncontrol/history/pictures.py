@@ -1,0 +1,110 @@
+"""Draw what a link shows as a PNG, without a browser: 1200 by 630, as previews of links are."""
+
+from __future__ import annotations
+
+import io
+from functools import cache
+from pathlib import Path
+
+from django.conf import settings
+from PIL import Image, ImageDraw, ImageFont
+
+from missioncontrol.history.sharing import Story
+
+SIZE = WIDTH, HEIGHT = 1200, 630
+EDGE = 72
+GROUND, INK, INK_2, INK_3 = "#0c0d0f", "#f2f3f5", "#b0b4bd", "#8a8f9a"
+NEW, SAME, HIGH = "#7d8694", "#4c525d", "#f5b83d"
+"""The dark theme's; `HIGH`: a card opened."""
+BARS_TOP, BARS_HEIGHT = 430, 96
+FEWEST_BARS = 22
+"""Of a tape: fewer leave room for those to come."""
+LINES = 2
+
+Font = ImageFont.FreeTypeFont | ImageFont.ImageFont
+
+
+def draw(story: Story) -> bytes:
+    """Draw a story.
+
+    Letters that the bundled face lacks are drawn as its empty box.
+    """
+    picture = Image.new("RGB", SIZE, GROUND)
+    pen = ImageDraw.Draw(picture)
+    pen.text(
+        (EDGE, 64), _cut(pen, story.above, _font(30, 500), WIDTH - 2 * EDGE), INK_2, _font(30, 500)
+    )
+    y = 116
+    for line in _wrapped(pen, story.title, _font(58, 650), LINES):
+        pen.text((EDGE, y), line, INK, _font(58, 650))
+        y += 70
+    for line in _wrapped(pen, story.text, _font(30, 400), LINES):
+        pen.text((EDGE, y + 14), line, INK_2, _font(30, 400))
+        y += 40
+    _draw_bars(pen, story)
+    _draw_figures(pen, story)
+    told = io.BytesIO()
+    picture.save(told, "PNG")
+    return told.getvalue()
+
+
+def _draw_bars(pen: ImageDraw.ImageDraw, story: Story) -> None:
+    if not story.bars:
+        return
+    pen.text((EDGE, BARS_TOP - 42), story.of_bars, INK_3, _font(22, 450))
+    room = (WIDTH - 2 * EDGE) / (
+        max(len(story.bars), FEWEST_BARS) if story.alarms else len(story.bars)
+    )
+    foot = BARS_TOP + BARS_HEIGHT
+    for place, (height, is_new) in enumerate(story.bars):
+        left = EDGE + place * room
+        top = foot - max(6, round(height * BARS_HEIGHT))
+        color = HIGH if story.alarms and height >= 1 else NEW if is_new else SAME
+        pen.rounded_rectangle((left, top, left + room - 6, foot), radius=3, fill=color)
+
+
+def _draw_figures(pen: ImageDraw.ImageDraw, story: Story) -> None:
+    x = float(EDGE)
+    for name, value in story.figures:
+        pen.text((x, 556), value, INK, _font(34, 620))
+        x += pen.textlength(value, _font(34, 620)) + 12
+        pen.text((x, 565), name, INK_3, _font(25, 450))
+        x += pen.textlength(name, _font(25, 450)) + 44
+    mark = "Mission Control"
+    pen.text(
+        (WIDTH - EDGE - pen.textlength(mark, _font(25, 600)), 565), mark, INK_2, _font(25, 600)
+    )
+
+
+def _wrapped(pen: ImageDraw.ImageDraw, text: str, font: Font, most: int) -> list[str]:
+    """Break a text into lines; what the last has no room for is cut."""
+    lines: list[str] = []
+    words = text.split()
+    while words and len(lines) < most:
+        line = words.pop(0)
+        while words and pen.textlength(f"{line} {words[0]}", font) <= WIDTH - 2 * EDGE:
+            line = f"{line} {words.pop(0)}"
+        lines.append(line)
+    if lines and words:
+        lines[-1] = f"{lines[-1]} {' '.join(words)}"
+    return [_cut(pen, line, font, WIDTH - 2 * EDGE) for line in lines]
+
+
+def _cut(pen: ImageDraw.ImageDraw, text: str, font: Font, room: float) -> str:
+    text = text[:400]
+    if pen.textlength(text, font) <= room:
+        return text
+    while text and pen.textlength(f"{text}…", font) > room:
+        text = text[:-1]
+    return f"{text.rstrip()}…"
+
+
+@cache
+def _font(size: int, weight: int) -> Font:
+    """Return the screens' own face; before they are built, the one that Pillow brings."""
+    bundled = sorted(Path(settings.FRONTEND_DIST, "assets").glob("inter-latin-wght-normal*.woff2"))
+    if not bundled:
+        return ImageFont.load_default(size)
+    font = ImageFont.truetype(bundled[0], size)
+    font.set_variation_by_axes([weight])
+    return font

@@ -1,0 +1,241 @@
+"""Share one run, one card or a week's costs by a link: read only, for some days, on the record.
+
+A link lives no longer than its maker's right to act in the project, and goes with what it shows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from datetime import date, datetime, timedelta
+from uuid import UUID
+
+from django.contrib.auth.models import User
+from django.db.models import QuerySet
+
+from missioncontrol.accounts import people, ways
+from missioncontrol.accounts.models import Project, Role
+from missioncontrol.accounts.services import Minted
+from missioncontrol.accounts.tokens import digest, new_token
+from missioncontrol.audit.erasing import ERASED
+from missioncontrol.decisions.models import Decision
+from missioncontrol.decisions.rows import OPEN
+from missioncontrol.errors import InvalidRequest, NotFound
+from missioncontrol.history.finding import whys_of
+from missioncontrol.history.models import Share
+from missioncontrol.history.shared_texts import SHARED_TEXTS, SharedTexts
+from missioncontrol.ids import new_id
+from missioncontrol.notify.texts import texts_in
+from missioncontrol.reports.account_parts import Asked
+from missioncontrol.reports.accounting import account
+from missioncontrol.runs import journal
+from missioncontrol.runs.models import Run
+from missioncontrol.wire.costs import CostAccount
+from missioncontrol.wire.events import AccessChanged
+from missioncontrol.wire.shares import ShareRow
+
+LIFE_DAYS = 7
+LONGEST_DAYS = 90
+MOST_OPEN = 200
+"""Links of one project at once."""
+MAY_SHARE = (Role.OWNER, Role.OPERATOR)
+DAYS_SHOWN = 7
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Story:
+    """What a link shows.
+
+    `bars` are heights in [0, 1], each with whether it brought something new; `alarms`: one that
+    is as high as it can be opened a card.
+    """
+
+    above: str
+    title: str
+    text: str
+    figures: tuple[tuple[str, str], ...]
+    bars: tuple[tuple[float, bool], ...]
+    of_bars: str
+    alarms: bool = True
+
+    @property
+    def description(self) -> str:
+        """Return it as one line."""
+        figures = ", ".join(f"{value} {name}" for name, value in self.figures)
+        return ". ".join(part for part in (self.above, self.text.rstrip("."), figures) if part)
+
+
+def share(
+    project_id: UUID,
+    *,
+    run: UUID | None,
+    decision: UUID | None,
+    week: date | None,
+    days: int,
+    language: str,
+    by: User,
+    at: datetime,
+) -> Minted[Share]:
+    """Make a link to one thing of a project.
+
+    Raises:
+        InvalidRequest: it names no thing or several, would live too long, or is one too many.
+        NotFound: what it names is not this project's.
+    """
+    if sum(thing is not None for thing in (run, decision, week)) != 1:
+        raise InvalidRequest("Say one of `run`, `decision` and `week`.", field="run")
+    if not 1 <= days <= LONGEST_DAYS:
+        raise InvalidRequest(f"days: expected 1 to {LONGEST_DAYS}.", field="days")
+    if run and not Run.objects.filter(pk=run, project=project_id).exists():
+        raise NotFound("The run")
+    if decision and not Decision.objects.filter(pk=decision, run__project=project_id).exists():
+        raise NotFound("The card")
+    token = new_token("")
+    with journal.holding_project(project_id):
+        if _live(Share.objects.filter(project=project_id), at).count() >= MOST_OPEN:
+            raise InvalidRequest(f"At most {MOST_OPEN} links at once; revoke some.", field="run")
+        row = Share.objects.create(
+            id=new_id(),
+            project_id=project_id,
+            run_id=run,
+            decision_id=decision,
+            week=week,
+            language=language,
+            digest=token.digest,
+            made_by=by,
+            created_at=at,
+            expires_at=at + timedelta(days=days),
+        )
+        _note(row, f"shared {_named(row)} by a link for {days} days", by=by, at=at)
+    return Minted(row=row, secret=token.text)
+
+
+def revoke(share_id: UUID, *, projects: Collection[UUID], by: User, at: datetime) -> None:
+    """End a link at once.
+
+    Raises:
+        NotFound: there is no such link in these projects, or it is over.
+    """
+    row = Share.objects.filter(pk=share_id, project__in=projects).first()
+    if row is None or not _live(Share.objects.filter(pk=row.pk), at).update(revoked_at=at):
+        raise NotFound("The link")
+    _note(row, f"revoked the link to {_named(row)}", by=by, at=at)
+
+
+def shares(*, projects: Collection[UUID], at: datetime) -> QuerySet[Share]:
+    """Find the links that show something now, newest first."""
+    found = Share.objects.filter(project__in=projects).select_related("made_by")
+    return _live(found, at).order_by("-id")
+
+
+def find(secret: str, *, at: datetime) -> Share | None:
+    """Return the link with this secret, while it shows something."""
+    found = _live(Share.objects.filter(project__archived_at=None), at)
+    found = found.select_related("project", "run", "decision__run", "made_by")
+    row = found.filter(digest=digest(secret)).first()
+    if row is None or not row.made_by.is_active:
+        return None
+    may = ways.open_memberships_of(row.made_by).filter(project=row.project, role__in=MAY_SHARE)
+    run = row.decision.run if row.decision else row.run
+    return row if may.exists() and (run is None or run.name != ERASED) else None
+
+
+def share_row(row: Share) -> ShareRow:
+    """Show a link, without its secret."""
+    return ShareRow(
+        id=row.id,
+        project=row.project_id,
+        kind="run" if row.run_id else "decision" if row.decision_id else "costs",
+        run=row.run_id,
+        decision=row.decision_id,
+        week=row.week,
+        made_by=people.name_of(row.made_by),
+        created_at=row.created_at,
+        expires_at=row.expires_at,
+    )
+
+
+def tell(row: Share, *, at: datetime) -> Story:
+    """Say what a link shows, as it is now."""
+    t = SHARED_TEXTS[row.language]
+    if row.run is not None:
+        return _of_run(row.run, t, row.language)
+    if row.decision is not None:
+        return _of_card(row.decision, t, row.language)
+    asked = Asked(kind="week", day=row.week)
+    return _of_costs(row.project, account([row.project_id], asked, at=at), t)
+
+
+def _live(found: QuerySet[Share], at: datetime) -> QuerySet[Share]:
+    return found.filter(revoked_at=None, expires_at__gt=at)
+
+
+def _named(row: Share) -> str:
+    """Name what is shared as the log does, which outlives the names of things."""
+    if row.run_id:
+        return f"the run {row.run_id}"
+    return f"the card {row.decision_id}" if row.decision_id else f"the costs of {row.week}"
+
+
+def _note(row: Share, what: str, *, by: User, at: datetime) -> None:
+    journal.record_for_project(
+        row.project_id, AccessChanged, by=people.name_of(by), at=at, what=what
+    )
+
+
+def _of_run(run: Run, t: SharedTexts, language: str) -> Story:
+    found = whys_of([run]).get(run.id)
+    why = found.summary if found else ""
+    parts = [run.agent, t.imported if run.imported else t.status[run.status]]
+    return Story(
+        above=" · ".join(part for part in parts if part),
+        title=run.name,
+        text=texts_in(language).sentence(why) if why else "",
+        figures=(
+            (t.turns, str(run.last_seq + 1)),
+            (t.calls, str(run.tool_calls)),
+            (t.cost, _cost(run, t)),
+        ),
+        bars=tuple((float(score), bool(changed)) for score, changed in run.tape),
+        of_bars=t.tape,
+    )
+
+
+def _of_card(card: Decision, t: SharedTexts, language: str) -> Story:
+    run, evidence = card.run, card.evidence
+    summary = evidence.get("summary") or ""
+    figures = [(t.turns, str(run.last_seq + 1)), (t.cost, _cost(run, t))]
+    if evidence.get("cost_usd") is not None:
+        figures.append((t.in_loops, f"${float(evidence['cost_usd']):,.2f}"))
+    return Story(
+        above=f"{run.name} · {t.waits if card.status in OPEN else t.answered}",
+        title=texts_in(language).sentence(summary) if summary else run.name,
+        text="",
+        figures=tuple(figures),
+        bars=tuple((float(score), bool(changed)) for score, changed in run.tape),
+        of_bars=t.tape,
+    )
+
+
+def _of_costs(project: Project, told: CostAccount, t: SharedTexts) -> Story:
+    days = [float(day.total_usd) for day in told.days][-DAYS_SHOWN:]
+    highest = max([*days, 0.01])
+    first = date.fromisoformat(told.first_day)
+    return Story(
+        above=f"{project.name} · {t.week.format(day=first.strftime(t.day))}",
+        title=f"${told.spent.total_usd:,.2f}",
+        text="",
+        figures=(
+            (t.runs, str(told.spent.runs)),
+            (t.loops, str(told.spent.loops)),
+            (t.before, f"${told.before.total_usd:,.2f}"),
+        ),
+        bars=tuple((spent / highest, True) for spent in days),
+        of_bars=t.days,
+        alarms=False,
+    )
+
+
+def _cost(run: Run, t: SharedTexts) -> str:
+    spent = run.cost_usd + run.judge_cost_usd
+    return t.unpriced if not spent and run.unpriced_calls else f"${spent:,.2f}"

@@ -1,0 +1,304 @@
+"""A recorded run imported from a file: looked at like a live one, and it asks and costs nobody."""
+
+import json
+from datetime import timedelta
+from uuid import UUID
+
+import pytest
+from rest_framework.test import APIClient
+
+from missioncontrol.accounts import services as accounts
+from missioncontrol.accounts.models import Project
+from missioncontrol.accounts.pace import Pace
+from missioncontrol.api.views import recordings
+from missioncontrol.audit import retention
+from missioncontrol.audit.anchors import verify
+from missioncontrol.audit.erasing import erase_run
+from missioncontrol.clock import now
+from missioncontrol.costs.models import Spend
+from missioncontrol.decisions import totals
+from missioncontrol.decisions.models import Decision
+from missioncontrol.decisions.selectors import board
+from missioncontrol.detection.models import Recording
+from missioncontrol.notify.models import Delivery, Notice
+from missioncontrol.runs.models import ModelCall, Run, Turn
+from tests.build import NOON
+from tests.otlp.build import a_log, logs
+
+pytestmark = pytest.mark.django_db
+
+ERROR = "ModuleNotFoundError: no module 'app.tokens'"
+SECRET = "ghp_" + "a1B2" * 9
+
+
+def turn(command="pytest -q", **said):
+    return {"role": "assistant", "tool": "Bash", "args": {"command": command}, **said}
+
+
+def a_file(*turns):
+    return "\n".join(json.dumps(one) for one in turns).encode()
+
+
+def a_stuck_file():
+    """Four calls that fail alike, half an hour apart, with what each cost."""
+    began = NOON - timedelta(days=400)
+    return a_file(
+        {"run": "night-shift", "goal": "mend the tokens"},
+        *(
+            turn(
+                error=ERROR,
+                agent="coder",
+                cost_usd="0.25",
+                ts=(began + timedelta(minutes=30 * n)).isoformat(),
+            )
+            for n in range(4)
+        ),
+    )
+
+
+def send(client, body, *, name="night.jsonl", query=""):
+    return client.generic(
+        "POST",
+        f"/api/v1/recordings/?name={name}{query}",
+        body,
+        content_type="application/octet-stream",
+    )
+
+
+@pytest.fixture(autouse=True)
+def unhurried(monkeypatch):
+    """Each test counts its imports afresh."""
+    monkeypatch.setattr(recordings, "IMPORTS", Pace(most=20, in_all=60))
+
+
+@pytest.fixture
+def imported(as_person, operator):
+    response = send(as_person(operator), a_stuck_file())
+    assert response.status_code == 201, response.content
+    return response.json()
+
+
+def test_it_becomes_an_ended_run_with_its_own_times_and_cost(imported):
+    run = Run.objects.get(pk=imported["run"])
+
+    assert (run.name, run.goal, run.agent, run.status) == (
+        "night-shift",
+        "mend the tokens",
+        "coder",
+        "completed",
+    )
+    assert run.started_at == NOON - timedelta(days=400)
+    assert run.ended_at - run.started_at == timedelta(minutes=90)
+    assert (str(run.cost_usd), run.last_seq) == ("1.000000", 3)
+
+
+def test_the_same_engine_judges_it_and_says_where_it_would_have_asked(imported):
+    (alarm,) = imported["alarms"]
+    run = Run.objects.get(pk=imported["run"])
+
+    assert (alarm["turn"], alarm["kind"], alarm["until"]) == (2, "exact_repeat", None)
+    assert [point[0] for point in run.tape][2:] == [1.0, 1.0]
+    assert Turn.objects.get(run=run, seq=2).detector == alarm["detector"]
+
+
+def test_nobody_is_asked_told_or_charged(imported, project):
+    assert not Decision.objects.exists()
+    assert not Notice.objects.exists()
+    assert not Delivery.objects.exists()
+    assert not Spend.objects.exists()
+    assert not ModelCall.objects.exists()
+    assert totals.count_everything().cost_usd == 0
+    assert board(project.id, at=now()).runs == ()
+
+
+def test_the_audit_log_says_who_imported_it_and_holds(imported, as_person, viewer, project):
+    told = as_person(viewer).get("/api/v1/audit/?type=run.imported").json()["results"]
+
+    assert [(row["by"], row["payload"]["file"]) for row in told] == [("olu", "night.jsonl")]
+    assert verify(projects=[project.id]).ok
+
+
+def test_the_same_file_is_not_stored_twice(imported, as_person, owner):
+    again = send(as_person(owner), a_stuck_file(), name="copy.jsonl")
+
+    assert again.status_code == 200
+    assert again.json()["run"] == imported["run"]
+    assert Run.objects.count() == 1
+
+
+def test_nothing_can_be_done_to_it(imported, as_person, owner):
+    client = as_person(owner)
+    address = f"/api/v1/runs/{imported['run']}/"
+    tap = {"key": "k", "action": "terminate", "version": 0}
+
+    refused = client.post(f"{address}interventions/", tap, format="json")
+
+    assert refused.status_code == 409
+    assert "imported recording" in refused.json()["detail"]
+    assert client.patch(address, {"mode": "warn"}, format="json").status_code == 409
+    assert {"terminate", "inject", "pause"} <= client.get(address).json()["unavailable"].keys()
+
+
+def test_no_agent_goes_on_with_it(imported, project, client):
+    key = accounts.mint_agent_key(project=project, name="theirs", at=NOON).secret
+
+    answer = client.patch(
+        f"/api/v1/runs/{imported['run']}/",
+        {"status": "failed"},
+        content_type="application/json",
+        headers={"Authorization": f"Bearer {key}"},
+    )
+
+    assert answer.status_code == 404
+
+
+def test_history_lists_it_with_its_mark_and_finds_it_by_that(imported, as_person, viewer):
+    client = as_person(viewer)
+
+    (row,) = client.get("/api/v1/runs/?q=is:imported").json()["results"]
+    sums = client.get("/api/v1/runs/totals/").json()
+
+    assert (row["id"], row["imported"]) == (imported["run"], True)
+    assert client.get("/api/v1/runs/?q=-is:imported").json()["results"] == []
+    assert (sums["cost_usd"], sums["imported"], sums["imported_cost_usd"]) == ("0", 1, "1")
+
+
+def test_a_browser_sends_it_with_its_token_and_a_foreign_page_has_none(operator):
+    client = APIClient(enforce_csrf_checks=True)
+    client.force_login(operator)
+    token = "a" * 32
+    client.cookies["mc_csrf"] = token
+    address = "/api/v1/recordings/?name=night.jsonl"
+    sent = {"data": a_stuck_file(), "content_type": "application/octet-stream"}
+
+    assert client.post(address, **sent).status_code == 403
+    assert client.post(address, **sent, headers={"X-CSRFToken": token}).status_code == 201
+
+
+def test_secrets_in_it_are_masked(as_person, operator):
+    body = a_file(turn(result=f"token {SECRET}", error=None))
+
+    run = send(as_person(operator), body).json()["run"]
+
+    assert SECRET not in Turn.objects.get(run=run).result
+
+
+def test_a_viewer_may_not_and_to_a_stranger_there_is_no_such_project(
+    as_person, viewer, stranger, project
+):
+    assert send(as_person(viewer), a_stuck_file()).status_code == 403
+    theirs = send(as_person(stranger), a_stuck_file(), query=f"&project={project.id}")
+    assert theirs.status_code == 404
+
+
+@pytest.mark.parametrize(
+    ("body", "said"),
+    [
+        (b"", "got an empty file"),
+        (b"\na,b,c\n1,2,3\n", "expected a transcript of Claude Code, Codex or Gemini"),
+        (b"\na,b,c\n1,2,3\n", "got 'a,b,c' in line 2"),
+        (b'{"tables": []}\n', "in line 1"),
+        (b'{"run": "empty"}\n', "no turn in it"),
+        (b'{"resourceSpans": []}\nnot json\n', "Line 2: expected an OTLP request"),
+        (b'{"resourceSpans": []}\n', "no turn of an agent"),
+    ],
+)
+def test_what_is_no_recording_is_refused_in_words_and_nothing_is_kept(
+    body, said, as_person, operator
+):
+    response = send(as_person(operator), body)
+
+    assert response.status_code == 400, response.content
+    assert said in response.json()["detail"]
+    assert not Run.objects.exists()
+
+
+def test_lines_that_cannot_be_read_are_counted(as_person, operator):
+    told = send(as_person(operator), a_stuck_file() + b"\nbroken").json()
+
+    assert (told["turns"], told["unreadable"]) == (4, 1)
+
+
+def test_a_claude_code_transcript_is_named_by_what_was_asked(as_person, operator):
+    rows = [
+        {
+            "type": "user",
+            "sessionId": "0198",
+            "timestamp": "2026-10-01T09:00:00Z",
+            "message": {"role": "user", "content": "Fix the login test"},
+        },
+        {
+            "type": "assistant",
+            "sessionId": "0198",
+            "timestamp": "2026-10-01T09:00:04Z",
+            "message": {
+                "id": "msg_1",
+                "role": "assistant",
+                "model": "claude-sonnet-4-5",
+                "usage": {"input_tokens": 1000, "output_tokens": 100},
+                "content": [
+                    {
+                        "type": "tool_use",
+                        "id": "tu_1",
+                        "name": "Bash",
+                        "input": {"command": "pytest"},
+                    }
+                ],
+            },
+        },
+        {
+            "type": "user",
+            "sessionId": "0198",
+            "timestamp": "2026-10-01T09:00:09Z",
+            "message": {
+                "role": "user",
+                "content": [{"type": "tool_result", "tool_use_id": "tu_1", "content": "1 passed"}],
+            },
+        },
+    ]
+
+    told = send(as_person(operator), a_file(*rows)).json()
+    run = Run.objects.get(pk=told["run"])
+
+    assert (told["form"], run.name, run.agent) == (
+        "claude-code",
+        "Fix the login test",
+        "claude-code",
+    )
+    assert run.cost_usd > 0
+    assert run.usage_source == "transcript"
+
+
+def test_an_export_of_telemetry_is_one_run(as_person, operator):
+    body = logs(
+        a_log("claude_code.user_prompt", **{"session.id": "s1", "prompt": "Fix it"}),
+        a_log(
+            "claude_code.tool_result",
+            **{"session.id": "s1", "tool_name": "Bash", "success": "true", "tool_use_id": "t1"},
+        ),
+    )
+
+    response = send(as_person(operator), json.dumps(body).encode(), name="export.json")
+
+    assert response.status_code == 201, response.content
+    assert (response.json()["form"], response.json()["run_name"]) == ("otlp", "Fix it")
+
+
+def test_it_can_be_erased_and_imported_again(imported, as_person, operator, project):
+    erase_run(UUID(imported["run"]), by="ana", reason="asked to", at=now())
+
+    recording = Recording.objects.get(run=imported["run"])
+    assert (recording.file, recording.sha256, recording.alarms[0]["summary"]) == ("", "", "")
+    assert verify(projects=[project.id]).ok
+    assert send(as_person(operator), a_stuck_file()).status_code == 201
+
+
+def test_its_words_are_kept_from_the_day_it_was_imported(imported, project):
+    Project.objects.filter(pk=project.pk).update(keep_words_days=30)
+
+    retention.erase_old_words(at=now() + timedelta(days=29))
+    assert Turn.objects.filter(run=imported["run"], error="").count() == 0
+    assert Turn.objects.get(run=imported["run"], seq=0).error == ERROR
+    retention.erase_old_words(at=now() + timedelta(days=31))
+    assert Turn.objects.get(run=imported["run"], seq=0).error is None
+    assert Recording.objects.get(run=imported["run"]).file == ""

@@ -1,0 +1,212 @@
+"""Links that show one thing to whoever has them: read only, for some days, on the record."""
+
+import html
+import io
+import logging
+from datetime import timedelta
+
+import pytest
+from django.contrib.auth.models import User
+from PIL import Image
+from rest_framework.test import APIClient
+
+from missioncontrol.accounts.models import Membership, Project
+from missioncontrol.accounts.pace import Pace
+from missioncontrol.accounts.redact import HideLoginLinks
+from missioncontrol.api.views import shares
+from missioncontrol.audit.erasing import erase_run
+from missioncontrol.clock import now
+from missioncontrol.decisions.models import Decision
+from missioncontrol.history.models import Share
+from tests.build import NOON, a_call, a_project, a_run, a_stuck_run, put
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture(autouse=True)
+def unhurried(monkeypatch):
+    """Each test counts its links and visits afresh."""
+    monkeypatch.setattr(shares, "MADE", Pace(most=30, in_all=300))
+    monkeypatch.setattr(shares, "VISITS", Pace(most=120, in_all=600))
+
+
+@pytest.fixture
+def run(project):
+    return a_stuck_run(project, name="fix-auth-tests")
+
+
+@pytest.fixture
+def share(as_person, operator):
+    """Return what makes a link and gives its answer."""
+
+    def made(**asked):
+        response = as_person(operator).post("/api/v1/shares/", asked, format="json")
+        assert response.status_code == 201, response.content
+        return response.json()
+
+    return made
+
+
+def look(made, *, image=False):
+    """Open a link as somebody who has nothing but it."""
+    path = "/shared/" + made["url"].partition("/shared/")[2]
+    return APIClient().get(path + ("image.png" if image else ""))
+
+
+def test_a_run_is_shown_to_who_has_the_link_and_nothing_else(share, run):
+    put(run, a_call("cat the-secret-file"))
+
+    page = look(share(run=str(run.id)))
+    text = page.content.decode()
+
+    assert page.status_code == 200
+    assert '<meta property="og:title" content="fix-auth-tests">' in text
+    assert "image.png" in text
+    assert "the-secret-file" not in text
+    assert str(run.id) not in text
+
+
+def test_no_index_cache_or_referrer_keeps_it(share, run):
+    made = share(run=str(run.id))
+
+    for answer in (look(made), look(made, image=True)):
+        assert answer["X-Robots-Tag"] == "noindex"
+        assert answer["Referrer-Policy"] == "no-referrer"
+        assert answer["Cache-Control"] == "no-store"
+
+
+def test_its_picture_is_a_png_of_the_size_of_previews(share, run):
+    drawn = look(share(run=str(run.id)), image=True)
+
+    assert drawn["Content-Type"] == "image/png"
+    assert Image.open(io.BytesIO(drawn.content)).size == (1200, 630)
+
+
+def test_a_card_says_what_was_seen(share, run):
+    made = share(decision=str(run.open_decision))
+
+    assert made["kind"] == "decision"
+    summary = Decision.objects.get().evidence["summary"]
+    assert summary in html.unescape(look(made).content.decode())
+    assert look(made, image=True).status_code == 200
+
+
+def test_a_week_of_costs_says_what_was_spent_in_german_too(share, project):
+    made = share(week="2026-11-18", language="de-AT")
+
+    text = look(made).content.decode()
+    assert "Woche ab 16.11.2026" in text
+    assert '<html lang="de">' in text
+    assert look(made, image=True).status_code == 200
+
+
+def test_a_link_that_is_revoked_expired_or_made_up_shows_nothing(share, run, as_person, operator):
+    revoked, expired = share(run=str(run.id)), share(run=str(run.id))
+    address = f"/api/v1/shares/{revoked['id']}/"
+    assert as_person(operator).delete(address).status_code == 204
+    assert as_person(operator).delete(address).status_code == 404
+    Share.objects.filter(pk=expired["id"]).update(expires_at=now())
+
+    for made in (revoked, expired, {"url": "/shared/made-up/"}):
+        page = look(made)
+        assert page.status_code == 404
+        assert "fix-auth-tests" not in page.content.decode()
+        assert look(made, image=True).status_code == 404
+
+
+def test_it_ends_with_the_right_of_who_made_it(share, run, operator):
+    made = share(run=str(run.id))
+
+    Membership.objects.filter(user=operator).update(role="viewer")
+    assert look(made).status_code == 404
+    Membership.objects.filter(user=operator).update(role="operator")
+    assert look(made).status_code == 200
+    User.objects.filter(pk=operator.pk).update(is_active=False)
+    assert look(made).status_code == 404
+
+
+def test_it_ends_when_the_project_is_archived(share, run, project):
+    made = share(run=str(run.id))
+
+    Project.objects.filter(pk=project.pk).update(archived_at=NOON)
+
+    assert look(made).status_code == 404
+
+
+def test_an_erased_run_is_shown_no_more(share, project):
+    run = a_run(project)
+    made = share(run=str(run.id))
+    run.refresh_from_db()
+    type(run).objects.filter(pk=run.pk).update(status="completed", ended_at=NOON)
+
+    erase_run(run.id, by="ana", reason="asked to", at=now())
+
+    assert look(made).status_code == 404
+
+
+def test_links_are_listed_without_their_secret_and_are_on_the_record(share, run, as_person, viewer):
+    made = share(run=str(run.id))
+    client = as_person(viewer)
+
+    (row,) = client.get(f"/api/v1/shares/?run={run.id}").json()["results"]
+    (event,) = client.get("/api/v1/audit/?type=access.changed").json()["results"]
+
+    assert row["id"] == made["id"]
+    assert "url" not in row
+    assert (event["by"], event["payload"]["what"]) == (
+        "olu",
+        f"shared the run {run.id} by a link for 7 days",
+    )
+
+
+def test_its_secret_is_kept_as_a_hash(share, run):
+    secret = share(run=str(run.id))["url"].rstrip("/").rpartition("/")[2]
+
+    assert secret not in str(Share.objects.values().get())
+
+
+def test_no_log_holds_it(share, run):
+    made = share(run=str(run.id))
+    record = logging.LogRecord("x", 30, "x", 1, "Too Many Requests: %s", (made["url"],), None)
+
+    HideLoginLinks().filter(record)
+
+    assert record.getMessage().endswith("/shared/…/")
+
+
+def test_a_viewer_makes_and_revokes_none(share, run, as_person, viewer):
+    made = share(run=str(run.id))
+    client = as_person(viewer)
+
+    assert client.post("/api/v1/shares/", {"run": str(run.id)}, format="json").status_code == 403
+    assert client.delete(f"/api/v1/shares/{made['id']}/").status_code == 403
+
+
+def test_what_is_another_projects_cannot_be_shared(as_person, operator):
+    theirs = a_stuck_run(a_project("elsewhere"))
+    client = as_person(operator)
+
+    for asked in ({"run": str(theirs.id)}, {"decision": str(theirs.open_decision)}):
+        assert client.post("/api/v1/shares/", asked, format="json").status_code == 404
+
+
+@pytest.mark.parametrize("asked", [{}, {"week": "2026-11-18", "days": 91}, {"days": 0}])
+def test_one_thing_is_named_and_its_days_are_bounded(asked, as_person, operator):
+    response = as_person(operator).post("/api/v1/shares/", asked, format="json")
+
+    assert response.status_code == 400
+
+
+def test_who_opens_many_is_told_to_wait(share, run, monkeypatch):
+    made = share(run=str(run.id))
+    monkeypatch.setattr(shares, "VISITS", Pace(most=1, in_all=9))
+
+    assert look(made).status_code == 200
+    assert look(made, image=True).status_code == 429
+
+
+def test_a_link_lives_some_days(share, run):
+    made = share(run=str(run.id), days=30)
+    row = Share.objects.get(pk=made["id"])
+
+    assert row.expires_at - row.created_at == timedelta(days=30)
