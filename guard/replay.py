@@ -27,7 +27,7 @@ from guard.policy import DEFAULT_POLICY, Action, Card, Control, Policy, RunState
 from guard.policy.presets import PRESETS, find_preset
 from guard.pricing import price_turns
 from guard.printing import table
-from guard.signals import Signal
+from guard.signals import Assessment, Signal
 from guard.turn import Turn
 from guard.wire import Mode
 

@@ -16,7 +16,7 @@ from django.utils.crypto import constant_time_compare
 
 from missioncontrol.accounts.browsers import IN_SESSION
 from missioncontrol.accounts.models import Browser, PrivilegeChange
-from missioncontrol.accounts.session_store import hashed
+from missioncontrol.accounts.session_store import SessionStore, hashed
 
 
 def person_of(cookie: str, name: str) -> User | None:

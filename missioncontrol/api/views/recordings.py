@@ -34,7 +34,7 @@ EXPECTED = (
     "expected a transcript of Claude Code, Codex or Gemini, a turn file, chat messages,"
     " or OTLP JSON"
 )
-IMPORTS = Pace(most=20, in_all=60)
+IMPORTS = Pace("recordings imported", most=20, in_all=60)
 """Each is read and judged at once."""
 
 
@@ -70,7 +70,7 @@ class Recordings(APIView):
         """
         project_id = auth.the_project(request, identity(request, "project"))
         auth.check_may_act(request, project_id)
-        IMPORTS.check(str(request.user.pk))
+        IMPORTS.check(str(request.user.pk), at=now())
         name = Path(word(request, "name") or "recording").name
         with tempfile.TemporaryFile() as file:
             sha256 = _copy(request._request, file)  # noqa: SLF001 - unparsed, in pieces

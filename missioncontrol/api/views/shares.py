@@ -23,7 +23,7 @@ from missioncontrol.api.schema import described
 from missioncontrol.api.views import signing_in
 from missioncontrol.api.views.devices import address_for_phones
 from missioncontrol.clock import now
-from missioncontrol.errors import NotFound
+from missioncontrol.errors import NotFound, TooManyRequests
 from missioncontrol.history import pictures, sharing
 from missioncontrol.history.models import Share
 from missioncontrol.history.shared_texts import SHARED_TEXTS
@@ -31,8 +31,8 @@ from missioncontrol.notify.texts import language_of
 from missioncontrol.wire.shares import MadeShare, ShareRow
 
 # Nobody guesses 256 bits: this holds back who keeps the server busy with drawing.
-VISITS = Pace(most=120, in_all=600)
-MADE = Pace(most=30, in_all=300)
+VISITS = Pace("shared links opened", most=120, in_all=600)
+MADE = Pace("shared links made", most=30, in_all=300)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,7 +67,7 @@ class Shares(APIView):
         asked = read_body(request, NewShare)
         project = auth.the_project(request, asked.project)
         auth.check_may_act(request, project)
-        MADE.check(str(request.user.pk))
+        MADE.check(str(request.user.pk), at=now())
         made = sharing.share(
             project,
             run=asked.run,
@@ -136,10 +136,11 @@ def picture(request: HttpRequest, secret: str) -> HttpResponse:
 
 def _found(request: HttpRequest, secret: str) -> tuple[Share | None, HttpResponse]:
     """Return the link, or the page that says that there is none."""
-    here = peers.asked_from(request)
-    if not VISITS.may(here):
+    try:
+        VISITS.check(peers.asked_from(request), at=now())
+    except TooManyRequests as error:
         refused = HttpResponse(status=HTTPStatus.TOO_MANY_REQUESTS, content_type="text/plain")
-        refused["Retry-After"] = str(VISITS.wait_s(here))
+        refused["Retry-After"] = str(error.wait_s)
         return None, refused
     row = sharing.find(secret, at=now())
     if row is not None:
