@@ -239,11 +239,11 @@ def write_fix(page: Page) -> None:
 
 
 def spoil_a_rule(page: Page) -> None:
-    page.locator(".rule input:visible").first.fill("1")
+    page.locator("main input[inputmode=decimal]:visible").first.fill("1")
 
 
 def backtest(page: Page) -> None:
-    page.locator(".rule input:visible").first.fill("2")
+    page.locator("main input[inputmode=decimal]:visible").first.fill("2")
     page.locator("section .btn.line:not([disabled])").first.click()
     page.locator("table tbody tr").first.wait_for()
     page.wait_for_timeout(2_500)
