@@ -3,7 +3,7 @@
 `uv run python -m tests.e2e.pictures` retakes the few in docs/images that README shows.
 `uv run python -m tests.e2e.pictures FOLDER [LANGUAGE]` takes every screen there is and every
 state of `states.py`, on a desk and on a phone, dark and light, with three weeks of figures
-behind them, into FOLDER, with an index.html to look through them.
+behind them, into FOLDER, with an index.html to look through them and all of them in one sheet.jpg.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ SIZES: dict[str, dict[str, Any]] = {
 THEMES = ("dark", "light")
 # The demo's runs stand in projects of their own; rules, money and settings are one's.
 OF_ONE_PROJECT = """
-  if (/^.(policies|settings|costs|history|reports)/.test(location.pathname))
+  if (/^.(policies|settings|costs|history|reports|audit)/.test(location.pathname))
     localStorage.setItem("missioncontrol.project", "%s");
   else localStorage.removeItem("missioncontrol.project");
 """
@@ -60,7 +60,7 @@ def waiting_card(running: Any) -> dict[str, Any] | None:
 def weeks_behind(running: Any) -> None:
     """Give costs, reports, history and charts something to show."""
     subprocess.run(
-        [sys.executable, "-m", "tests.e2e.fortnight", running.project, "reports"],
+        [sys.executable, "-m", "tests.e2e.weeks", running.project],
         cwd=ROOT,
         env=running.own_environment(),
         check=True,
@@ -152,6 +152,7 @@ def everything(
                 with a_context(browser, running, size, language) as context:
                     photograph_state(context, running, size, name, state, to=to)
     write_index(to)
+    photograph_sheet(browser, to)
 
 
 def for_readme(browser: Browser, running: Any, card: dict[str, Any]) -> None:
@@ -177,6 +178,17 @@ def write_index(folder: Path) -> None:
         for name in names
     )
     (folder / "index.html").write_text(INDEX + "".join(rows))
+
+
+def photograph_sheet(browser: Browser, folder: Path) -> None:
+    """Take all of them in one picture, to be looked over and compared with the last one."""
+    page = browser.new_page(viewport={"width": 2400, "height": 1200})
+    page.goto((folder / "index.html").as_uri())
+    page.evaluate(
+        "Promise.all([...document.images].map(one => (one.loading = 'eager', one.decode())))"
+    )
+    page.screenshot(path=folder / "sheet.jpg", type="jpeg", quality=70, full_page=True)
+    page.close()
 
 
 def main(folder: str | None = None, language: str = "en-GB") -> None:

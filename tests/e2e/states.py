@@ -41,12 +41,15 @@ class State:
 class Scene:
     """What stands on the board while the states are photographed."""
 
+    project: str
     runs: list[StuckRun]
     parked: StuckRun
     differing: str
     """A card whose two turns were not answered alike."""
     over_budget: str
     ended: str
+    empty: str
+    """A project in which nothing has run."""
 
 
 LONG = "reconcile-invoices-of-the-third-quarter-with-the-ledger-after-the-migration"
@@ -100,8 +103,13 @@ def set_scene(running: Any) -> Scene:
         )
     agent.ask("PATCH", f"/api/v1/runs/{ended}/", {"status": "terminated"})
     told = {"project": running.project}
-    for pattern in ("Bash ls src", "WebFetch https://status.example.com/*"):
-        person.ask("POST", "/api/v1/allowlist/", {**told, "pattern": pattern})
+    for pattern, reason in (
+        ("Bash ls src", "Harmless, and quick."),
+        ("Bash npm run build*", "The bundler fails twice before its cache is warm."),
+        ("WebFetch https://status.example.com/*", "It waits for the deployment."),
+    ):
+        person.ask("POST", "/api/v1/allowlist/", {**told, "pattern": pattern, "reason": reason})
+    empty = person.ask("POST", "/api/v1/projects/", {"name": "payments"}).json["id"]
     for name, kind, address, step in (
         ("ops", "webhook", "https://127.0.0.1:9/told", 0),
         ("duty", "ntfy", "https://ntfy.example.com/duty", 15),
@@ -117,7 +125,15 @@ def set_scene(running: Any) -> Scene:
     parked = StuckRun.begin(agent, person, "nightly-release", mark=" ")
     park(running, parked.id)
     differing = wait_for(lambda: person.card_of(fail_differently(agent)))["id"]
-    return Scene(runs=runs, parked=parked, differing=differing, over_budget=over, ended=ended)
+    return Scene(
+        project=running.project,
+        runs=runs,
+        parked=parked,
+        differing=differing,
+        over_budget=over,
+        ended=ended,
+        empty=empty,
+    )
 
 
 def states(scene: Scene, *, report: str, login_link: str) -> dict[str, State]:
@@ -126,6 +142,7 @@ def states(scene: Scene, *, report: str, login_link: str) -> dict[str, State]:
     card = f"/decisions/{first.card['id']}"
     return {
         "now, several cards": State(path="/"),
+        "now, empty": State(path="/", before=within(scene.empty)),
         "now, terminating": State(path="/", deed=terminate, after=press("z"), size="desktop"),
         "decisions, several": State(path="/decisions"),
         "decisions, some selected": State(path="/decisions", deed=select_two),
@@ -135,10 +152,18 @@ def states(scene: Scene, *, report: str, login_link: str) -> dict[str, State]:
         "decision, parked": State(path=f"/decisions/{scene.parked.card['id']}"),
         "decision, what differs": State(path=f"/decisions/{scene.differing}"),
         "decision, gone": State(path="/decisions/00000000-0000-7000-8000-000000000000"),
+        "run, conversation": State(
+            path=f"/runs/{first.id}", deed=click(".right .seg label:last-child"), size="desktop"
+        ),
         "run, over budget": State(path=f"/runs/{scene.over_budget}"),
         "run, ended": State(path=f"/runs/{scene.ended}"),
         "run, hostile name": State(path=f"/runs/{scene.runs[2].id}"),
         "run, long name": State(path=f"/runs/{scene.runs[1].id}"),
+        "allowlist, filled": State(path="/allowlist"),
+        "allowlist, adding": State(
+            path="/allowlist", before=within(scene.project), deed=add_pattern
+        ),
+        "compare, two runs": State(path=f"/compare?a={first.id}&b={scene.runs[3].id}"),
         "now, offline": State(path="/", is_cut=True),
         "decision, offline": State(path=card, is_cut=True),
         "unreachable": State(path="/", before=lose_the_server),
@@ -181,6 +206,18 @@ def press(key: str) -> Deed:
     return lambda page: page.keyboard.press(key)
 
 
+def within(project: str) -> Deed:
+    """Choose a project before the page opens."""
+    chosen = f'localStorage.setItem("missioncontrol.project", "{project}")'
+    return lambda page: page.add_init_script(chosen)
+
+
+def add_pattern(page: Page) -> None:
+    page.locator(".top .btn").click()
+    page.locator("form input").first.fill("Bash*pytest*")
+    page.wait_for_timeout(1_500)
+
+
 def terminate(page: Page) -> None:
     page.wait_for_timeout(1_200)  # a card that has just come takes no tap
     page.keyboard.press("t")
@@ -202,11 +239,11 @@ def write_fix(page: Page) -> None:
 
 
 def spoil_a_rule(page: Page) -> None:
-    page.locator(".rule input").first.fill("1")
+    page.locator("main input[inputmode=decimal]:visible").first.fill("1")
 
 
 def backtest(page: Page) -> None:
-    page.locator(".rule input").first.fill("2")
+    page.locator("main input[inputmode=decimal]:visible").first.fill("2")
     page.locator("section .btn.line:not([disabled])").first.click()
     page.locator("table tbody tr").first.wait_for()
     page.wait_for_timeout(2_500)

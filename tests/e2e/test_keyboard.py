@@ -59,6 +59,25 @@ def test_a_card_is_answered_by_tab_and_enter(visit, open_page, agent, person):
     assert run.next_directive()["action"] == "proceed"
 
 
+def test_a_key_answers_no_card_before_it_is_drawn(open_page, agent, person):
+    run = StuckRun.begin(agent, person, "not drawn yet")
+    page = open_page("/history")
+    expect(page.get_by_role("link", name=re.compile("Decisions.*[1-9]"))).to_be_visible()
+    late = []
+    page.route("**/assets/Now-*.js", lambda route: late.append(route))  # noqa: PLW0108 - a builtin is refused
+
+    page.get_by_role("link", name="Now").first.click()
+    for key in ("c", "t"):
+        page.keyboard.press(key)
+    page.wait_for_timeout(300)
+    for route in late:
+        route.continue_()
+
+    expect(run.on(page)).to_be_visible()
+    expect(page.get_by_role("button", name="Undo")).to_have_count(0)
+    assert person.card_of(run.id)["id"] == run.card["id"]
+
+
 def test_terminate_by_keyboard_is_asked_twice(open_page, agent, person):
     run = StuckRun.begin(agent, person, "ended")
     page = open_page(f"/runs/{run.id}")

@@ -468,6 +468,7 @@ def test_the_way_it_went_and_the_list_move_together(open_page, agent, installati
     run = seeded(installation, agent, 900)
     page = open_page(f"/runs/{run}")
     story = page.get_by_role("region", name="Progress of the run")
+    story.get_by_text("Cost and tokens").click()
     expect(story.get_by_role("img", name="Cost so far", exact=False)).to_be_visible()
 
     story.get_by_text("Last 200").click()

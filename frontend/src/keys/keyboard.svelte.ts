@@ -136,7 +136,9 @@ export class Keyboard {
   #cardInSight() {
     const { route } = router;
     const card = controller.focused;
-    if (route.name === "run") return card?.run === route.id ? card : null;
+    // A screen is fetched, and its cards are, after the board is known: until then there is nothing to answer.
+    if (!card || !document.querySelector(`[data-card="${card.id}"]`)) return null;
+    if (route.name === "run") return card.run === route.id ? card : null;
     return route.name === "now" || route.name === "decisions" ? card : null;
   }
 

@@ -59,8 +59,10 @@ export interface Doings {
   zoom: ((view: [number, number] | null) => void) | null;
 }
 
-const FONT = "11px system-ui, -apple-system, sans-serif";
-const STRONG = "600 11px system-ui, -apple-system, sans-serif";
+// As --font: a canvas knows no tokens.
+const FACE = '"Inter Variable", "Inter Fallback", system-ui, sans-serif';
+const FONT = `11px ${FACE}`;
+const STRONG = `600 11px ${FACE}`;
 const HEADROOM = 1.12;
 const MOST_ROWS = 120;
 /** So far the ground of words reaches beyond them. */

@@ -31,12 +31,11 @@ const texts: typeof en = {
   call: "Aufruf",
   allowed: "Erlaubt",
   hitsHead: "Treffer",
+  lastHead: "Zuletzt",
   until: "Bis",
   by: "Von",
   hits: (n) => counted(n, { other: "Treffer" }),
   byWhom: (who) => `von ${who}`,
-  last: (at) => `zuletzt ${at}`,
-  neverYet: "noch nie",
   add: {
     open: "Muster hinzufügen",
     call: "Aufruf",

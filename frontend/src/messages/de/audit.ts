@@ -185,6 +185,7 @@ const texts: typeof en = {
     counted: (source) => `zählte Kosten von ${source}`,
     reached: (ceiling, unit) => `erreichte ${ceiling} ${unit}`,
     ended: "beendete den Lauf",
+    stopping: "verlangte das Ende des Laufs",
     allowlist: (change, pattern) => `${change} „${pattern}“`,
     changed: (what) => `änderte ${what}`,
     loweredBudget: (figures) => `nahm die Erhöhung zurück: Budget ${figures}`,

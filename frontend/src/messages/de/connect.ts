@@ -53,6 +53,7 @@ const texts: typeof en = {
     "Drei Demo-Agenten. Einer steckt nach 20 s fest und fragt. Kostenlos; ein Klick entfernt sie.",
   startDemo: "Demo starten",
   starting: "Startet …",
+  showDemo: "Anzeigen",
   demo: "Demo",
   demoRuns: "Drei Demo-Agenten laufen.",
   remove: "Entfernen",

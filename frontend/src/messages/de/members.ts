@@ -31,6 +31,7 @@ const texts: typeof en = {
   note: "Name oder Notiz",
   noteExample: "Bea, Nachtschicht",
   as: "Rolle der eingeladenen Person",
+  role: "Rolle",
   life: "Gültig",
   lives: { day: "1 Tag", week: "7 Tage", month: "30 Tage" },
   keepWords: "Wortlaut aufbewahren",

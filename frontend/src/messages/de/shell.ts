@@ -68,7 +68,7 @@ const texts: typeof en = {
     phoneOf: (budget) => `von ${budget} heute`,
     since: (zones) => `Seit Mitternacht, ${zones}. Mit Prüfer.`,
     unpriced: "ohne Preis",
-    andUnpriced: "+ ohne Preis",
+    andUnpriced: (n) => `+ ${String(n)} ohne Preis`,
     unpricedCalls: (n) =>
       `Dazu ${counted(n, { one: "Aufruf", other: "Aufrufe" })} ohne bekannten Preis.`,
     none: "Heute keine Kosten gemeldet",

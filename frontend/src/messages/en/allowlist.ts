@@ -31,12 +31,11 @@ const texts = {
   call: "Call",
   allowed: "Allowed",
   hitsHead: "Hits",
+  lastHead: "Last hit",
   until: "Until",
   by: "By",
   hits: (n: number) => counted(n, { one: "hit", other: "hits" }),
   byWhom: (who: string) => `by ${who}`,
-  last: (at: string) => `last ${at}`,
-  neverYet: "none yet",
   add: {
     open: "Add a pattern",
     call: "Call",

@@ -140,6 +140,7 @@ const texts = {
     counted: (source: string) => `counted cost from ${source}`,
     reached: (ceiling: string, unit: string) => `reached ${ceiling} ${unit}`,
     ended: "ended the run",
+    stopping: "asked the run to end",
     allowlist: (change: string, pattern: string) => `${change} “${pattern}”`,
     changed: (what: string) => `changed ${what}`,
     loweredBudget: (figures: string) => `undid the raise: budget ${figures}`,

@@ -50,6 +50,7 @@ const texts = {
     "Three demo agents. One gets stuck within 20 s and asks you. Free; one click removes them.",
   startDemo: "Start the demo",
   starting: "Starting…",
+  showDemo: "Show it",
   demo: "Demo",
   demoRuns: "Three demo agents are running.",
   remove: "Remove",

@@ -178,7 +178,7 @@ const texts = {
     other: "older turns no longer count",
     rule: (name: string, repeats: number, limit: number) =>
       `rule “${name}”: ${String(repeats)} of ${String(limit)}`,
-    nothing: "no reason to move",
+    nothing: "unchanged by this turn",
     unchanged: "nothing changed since",
     differs: "Calculated with today’s policy; it differed then.",
     failed: "The reasons could not be loaded.",

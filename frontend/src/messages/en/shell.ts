@@ -67,7 +67,7 @@ const texts = {
     phoneOf: (budget: string) => `of ${budget} today`,
     since: (zones: string) => `Since midnight, ${zones}. The judge is included.`,
     unpriced: "unpriced",
-    andUnpriced: "+ unpriced",
+    andUnpriced: (n: number) => `+ ${String(n)} unpriced`,
     unpricedCalls: (n: number) =>
       `Plus ${counted(n, { one: "call", other: "calls" })} without a known price.`,
     none: "No cost reported today",

@@ -23,7 +23,9 @@ type Payload = Record<string, unknown>;
 
 const DEEDS: Record<string, (payload: Payload) => string> = {
   "run.opened": () => t.did.opened,
-  "run.moved": (payload) => text(payload.reason) || t.did.moved,
+  // Who asked for an end stands in the row's own column.
+  "run.moved": ({ reason }) =>
+    text(reason).startsWith("Terminated by ") ? t.did.stopping : text(reason) || t.did.moved,
   "run.linked": () => t.did.linked,
   "run.imported": (payload) => t.did.imported(text(payload.file)),
   "turn.recorded": (payload) => t.did.recorded(turn(payload)),
