@@ -34,13 +34,13 @@ def erase_old_words(*, at: datetime) -> int:
     for project in Project.objects.exclude(keep_words_days=0).order_by("pk"):
         days = project.keep_words_days
         over = Run.objects.filter(project=project, ended_at__lt=at - timedelta(days=days))
-        old = over.filter(erased_seq__lt=F("last_seq"))
+        old = over.filter(meters__erased_seq__lt=F("meters__last_seq"))
         for run_id in old.order_by("ended_at").values_list("pk", flat=True)[:RUNS_AT_ONCE]:
             try:
                 slices += _erase_slice(project.id, run_id, days=days, at=at)
             except Exception:  # one run that resists must not keep every other's words
                 logger.exception("the words of run %s could not be erased", run_id)
-        _erase_telemetry_alone(over.filter(erased_seq=F("last_seq")))
+        _erase_telemetry_alone(over.filter(meters__erased_seq=F("meters__last_seq")))
     return slices
 
 
@@ -56,7 +56,10 @@ def _erase_slice(project_id: UUID, run_id: UUID, *, days: int, at: datetime) -> 
         run = tx.run(run_id)
         if run.ended_at is None or run.ended_at >= at - timedelta(days=days):
             return False
-        first, last = run.erased_seq + 1, min(run.erased_seq + TURNS_AT_ONCE, run.last_seq)
+        first, last = (
+            run.meters.erased_seq + 1,
+            min(run.meters.erased_seq + TURNS_AT_ONCE, run.meters.last_seq),
+        )
         amend(
             project_id,
             "erased",
@@ -68,8 +71,8 @@ def _erase_slice(project_id: UUID, run_id: UUID, *, days: int, at: datetime) -> 
             turns_through=last,
         )
         Turn.objects.filter(run=run, seq__gte=first, seq__lte=last).update(**WORDLESS)
-        run.erased_seq = last
-        if last == run.last_seq:
+        run.meters.erased_seq = last
+        if last == run.meters.last_seq:
             _finish(run)
     return True
 

@@ -65,10 +65,10 @@ def totals(found: QuerySet[Run]) -> HistoryTotals:
     found = found.order_by()
     sums = found.aggregate(
         runs=Count("id"),
-        turns=Sum(F("last_seq") + 1, default=0),
-        cost=Sum("cost_usd", default=Decimal(0)),
-        judge=Sum("judge_cost_usd", default=Decimal(0)),
-        unpriced_runs=Count("id", filter=Q(unpriced_calls__gt=0)),
+        turns=Sum(F("meters__last_seq") + 1, default=0),
+        cost=Sum("meters__cost_usd", default=Decimal(0)),
+        judge=Sum("meters__judge_cost_usd", default=Decimal(0)),
+        unpriced_runs=Count("id", filter=Q(meters__unpriced_calls__gt=0)),
     )
     ids = found.values("id")
     cards = Decision.objects.filter(run_id__in=ids).exclude(kind=PERMISSION)
@@ -158,7 +158,7 @@ def _plain(row: RunRow) -> dict[str, Any]:
 def _text(words: Words) -> Q:
     """Find words in the index; a run's name and goal also before they are indexed."""
     typed = words.typed
-    fresh = Q(name__icontains=typed) | Q(goal__icontains=typed) | Q(doing__icontains=typed)
+    fresh = Q(name__icontains=typed) | Q(goal__icontains=typed) | Q(meters__doing__icontains=typed)
     return Q(id__in=index.runs_holding(words)) | fresh
 
 
@@ -185,7 +185,7 @@ def _is(named: Sequence[str]) -> Q:
     facts = {
         "flagged": Exists(Decision.objects.filter(run=OuterRef("pk")).exclude(kind=PERMISSION)),
         "fixed": Exists(Autofix.objects.filter(run=OuterRef("pk"))),
-        "unpriced": Q(unpriced_calls__gt=0),
+        "unpriced": Q(meters__unpriced_calls__gt=0),
     }
     either = Q(pk__in=[])
     for name in named:
@@ -219,7 +219,7 @@ CONDITIONS: dict[str, Any] = {
     "text": _text,
     "agent": _agent,
     "tool": lambda name: _tagged(TOOL, name),
-    "model": lambda name: Q(model__icontains=name),
+    "model": lambda name: Q(meters__model__icontains=name),
     "by": _by,
     "project": _project,
     "kind": _kind,
@@ -227,8 +227,8 @@ CONDITIONS: dict[str, Any] = {
     "mode": lambda named: Q(mode__in=named),
     "is": _is,
     "ended": _ended,
-    "cost": lambda bounds: _within("cost_usd", bounds),
-    "turns": lambda bounds: _within("last_seq", bounds, less=1),
+    "cost": lambda bounds: _within("meters__cost_usd", bounds),
+    "turns": lambda bounds: _within("meters__last_seq", bounds, less=1),
     "since": lambda moment: Q(started_at__gte=moment),
     "until": lambda moment: Q(started_at__lt=moment),
 }
