@@ -25,6 +25,17 @@ LONGEST = 1024
 
 
 @dataclass(frozen=True, slots=True)
+class _Related:
+    """A row that is selected with each one, and how the one gets it."""
+
+    model: Any
+    columns: tuple[str, ...]
+    first: int
+    """Where its columns begin."""
+    attach: Callable[[Any, Any], None]
+
+
+@dataclass(frozen=True, slots=True)
 class _Statement:
     """A compiled queryset for so many values."""
 
@@ -34,6 +45,9 @@ class _Statement:
     """Which of `params` takes which value of which list."""
     model: Any
     columns: tuple[str, ...]
+    """The model's own; then come those of `related`, then what is annotated."""
+    related: tuple[_Related, ...]
+    annotated: tuple[str, ...]
     readers: tuple[tuple[int, Callable[[Any], Any]], ...]
     converters: tuple[tuple[int, Sequence[Callable[..., Any]], Any], ...]
     """By column, what makes Python values of the database's: ours, and Django's for the rest."""
@@ -43,7 +57,9 @@ class CompiledQuery(Generic[M]):
     """A queryset of rows of one model, annotated or not, as a function of lists of ids or texts.
 
     `build` gets lists of other values than those asked for, and may only hand them
-    to `__in` lookups. Values given twice are harmless; their order says nothing.
+    to `__in` lookups. Values given twice are harmless; their order says nothing. A row that
+    `select_related` joins must be there. It is not told whose it is: two rows that keep each
+    other alive would wait for the garbage collector.
     """
 
     def __init__(self, build: Callable[..., QuerySet[M]]) -> None:
@@ -77,10 +93,10 @@ class CompiledQuery(Generic[M]):
         }
         selected = [column for column, _, _ in compiler.select]
         wanted = compiler.get_converters(selected)
-        annotated = {place: name for name, place in compiler.annotation_col_map.items()}
+        annotated = compiler.annotation_col_map
         readers = {
             place: read
-            for place in wanted.keys() - annotated.keys()
+            for place in wanted.keys() - set(annotated.values())
             if (read := reader(selected[place].target, connection.vendor)) is not None
         }
         return _Statement(
@@ -90,10 +106,17 @@ class CompiledQuery(Generic[M]):
                 (place, *places[param]) for place, param in enumerate(params) if param in places
             ),
             model=compiler.klass_info["model"],
-            columns=tuple(
-                annotated.get(place) or column.target.attname
-                for place, column in enumerate(selected)
+            columns=_names(compiler.klass_info, selected),
+            related=tuple(
+                _Related(
+                    one["model"],
+                    _names(one, selected),
+                    first=one["select_fields"][0],
+                    attach=one["local_setter"],
+                )
+                for one in compiler.klass_info.get("related_klass_infos", ())
             ),
+            annotated=tuple(annotated),
             readers=tuple(readers.items()),
             converters=tuple(
                 (place, *how) for place, how in wanted.items() if place not in readers
@@ -119,12 +142,27 @@ def _read(statement: _Statement, given: Sequence[Sequence[Any]]) -> list[Any]:
             for convert in converters:
                 value = convert(value, column, database)
             read[place] = value
-        made: Model = statement.model.__new__(statement.model)
-        state = ModelState()
-        state.db, state.adding = DEFAULT_DB_ALIAS, False
-        made.__dict__.update(zip(statement.columns, read, strict=True), _state=state)
+        made = _made(statement.model, statement.columns, read)
+        for one in statement.related:
+            own = read[one.first : one.first + len(one.columns)]
+            one.attach(made, _made(one.model, one.columns, own))
+        if statement.annotated:
+            told = read[-len(statement.annotated) :]
+            made.__dict__.update(zip(statement.annotated, told, strict=True))
         rows.append(made)
     return rows
+
+
+def _made(model: Any, columns: Sequence[str], values: Sequence[Any]) -> Any:
+    row = model.__new__(model)
+    state = ModelState()
+    state.db, state.adding = DEFAULT_DB_ALIAS, False
+    row.__dict__.update(zip(columns, values, strict=False), _state=state)
+    return row
+
+
+def _names(info: dict[str, Any], selected: Sequence[Any]) -> tuple[str, ...]:
+    return tuple(selected[place].target.attname for place in info["select_fields"])
 
 
 def _padded(values: Collection[Any]) -> list[Any]:

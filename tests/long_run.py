@@ -119,7 +119,7 @@ def fill(run_id: Any, turns: int, first: int | None = None) -> None:
     from missioncontrol.runs.models import Run, Turn
 
     run = Run.objects.get(pk=run_id)
-    first = run.last_seq + 1 if first is None else first
+    first = run.meters.last_seq + 1 if first is None else first
     quote = connection.ops.quote_name
     names = [quote(str(one.column)) for one in Turn._meta.concrete_fields]
     marks = ", ".join(["%s"] * len(names))
@@ -130,11 +130,12 @@ def fill(run_id: Any, turns: int, first: int | None = None) -> None:
 
 
 def _follow(run: Any, last: int) -> None:
-    from missioncontrol.runs.models import Run
+    from missioncontrol.runs.models import Run, RunMeters
 
     turns = last + 1
     tape = [[score_of(seq), seq % PERIOD % 7 == 0] for seq in range(max(0, turns - 44), turns)]
-    Run.objects.filter(pk=run.pk).update(
+    Run.objects.filter(pk=run.pk).update(started_at=BEGAN)
+    RunMeters.objects.filter(pk=run.pk).update(
         last_seq=last,
         last_obs=turns,
         detected_obs=turns,
@@ -143,7 +144,6 @@ def _follow(run: Any, last: int) -> None:
         judged_turns=turns,
         tool_calls=turns * 4 // 5,
         cost_usd=COST * turns,
-        started_at=BEGAN,
         last_turn_at=BEGAN + timedelta(seconds=last),
         tape=tape,
         input_tokens=245 * turns,

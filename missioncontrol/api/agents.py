@@ -183,7 +183,7 @@ def _after(request: Request) -> int | None:
 
 def _asked(run_id: UUID, request: Request) -> int | None:
     """Return the `seq` of the turn asked about: `call` names its key, else the last."""
-    last_seq = selectors.check_reach(run_id, request.key).last_seq
+    last_seq = selectors.check_reach(run_id, request.key).meters.last_seq
     key = request.query("call")
     named = Turn.objects.filter(run_id=run_id, key=key) if key else Turn.objects.none()
     return named.values_list("seq", flat=True).first() if key else last_seq

@@ -22,7 +22,7 @@ from missioncontrol.accounts.models import Project
 from missioncontrol.audit import checking, heads, signing
 from missioncontrol.proof import ANCHORED, Fault, anchor_statement
 from missioncontrol.runs import journal
-from missioncontrol.runs.models import JournalRow, Run
+from missioncontrol.runs.models import JournalRow, RunMeters
 from missioncontrol.wire.audit import AuditFault, Verification
 from missioncontrol.wire.events import ChainAnchored
 
@@ -40,9 +40,10 @@ def anchor_heads(*, at: datetime) -> list[UUID]:
 
     A project whose own chain alone moved is anchored too.
     """
-    moved: dict[UUID, list[Run]] = {project: [] for project in _moved_projects()}
-    unanchored = Run.objects.filter(event_seq__gt=F("anchored_seq")).order_by("id")
-    for run in unanchored.only("project_id", "event_seq", "head"):  # in the order of locks
+    moved: dict[UUID, list[RunMeters]] = {project: [] for project in _moved_projects()}
+    unanchored = RunMeters.objects.filter(event_seq__gt=F("anchored_seq")).order_by("pk")
+    unanchored = unanchored.annotate(project_id=F("run__project_id"))
+    for run in unanchored.only("event_seq", "head"):  # in the order of locks
         moved.setdefault(run.project_id, []).append(run)
     for project_id, runs in moved.items():
         # At least once: where a project's own chain alone moved there are no runs.
@@ -101,8 +102,8 @@ def _moved_projects() -> Iterator[UUID]:
     return iter(at_rest.order_by("pk").values_list("pk", flat=True))
 
 
-def _anchor(project_id: UUID, runs: Collection[Run], *, at: datetime) -> None:
-    tied: Heads = {str(run.id): (run.event_seq, run.head) for run in runs}
+def _anchor(project_id: UUID, runs: Collection[RunMeters], *, at: datetime) -> None:
+    tied: Heads = {str(run.pk): (run.event_seq, run.head) for run in runs}
     with journal.holding_project(project_id) as project:
         number, predecessor = _last_anchor(project)
         said = {
@@ -124,7 +125,7 @@ def _anchor(project_id: UUID, runs: Collection[Run], *, at: datetime) -> None:
         )
         for run in runs:
             run.anchored_seq = run.event_seq
-        journal.update_columns(Run, ("anchored_seq",), runs)
+        journal.update_columns(RunMeters, ("anchored_seq",), runs)
 
 
 def _last_anchor(project: Project) -> tuple[int, str]:

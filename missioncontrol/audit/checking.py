@@ -36,7 +36,7 @@ from missioncontrol.proof import (
     turn_digest,
 )
 from missioncontrol.runs import journal
-from missioncontrol.runs.models import JournalRow, Run, Turn
+from missioncontrol.runs.models import JournalRow, Run, RunMeters, Turn
 from missioncontrol.runs.rows import USAGE_COLUMNS, usage_of
 
 M = TypeVar("M", bound=models.Model)
@@ -63,7 +63,8 @@ class Walk:
         )
         yield from self._own_faults(project.id, chain)
         seen: set[str] = set()
-        runs = Run.objects.filter(project=project).defer("metadata", "workspace")
+        runs = Run.objects.filter(project=project).select_related("meters")
+        runs = runs.defer("metadata", "workspace")
         for run in _pages(runs, "id"):
             seen.add(str(run.id))
             yield from self._settled_faults(run, chain)
@@ -129,12 +130,14 @@ def _run_faults(run: Run, project: ProjectChain) -> tuple[int, list[Fault]]:
     name, of = str(run.id), str(run.project_id)
     chain, told = RunChain(project, name), Told()
     faults: list[Fault] = []
-    for row in _pages(JournalRow.objects.filter(run=run, seq__lte=run.event_seq), "seq"):
+    for row in _pages(JournalRow.objects.filter(run=run, seq__lte=run.meters.event_seq), "seq"):
         link = link_of(row)
         faults += chain.take(link)
         if not faults:
             told.hear(link)
-    end = list(chain.end(head=run.head, length=run.event_seq + 1, project=of, run=name))
+    end = list(
+        chain.end(head=run.meters.head, length=run.meters.event_seq + 1, project=of, run=name)
+    )
     faults += end or chain.end_signed(project=of, run=name)
     if not faults and chain.last is not None:
         faults += _row_faults(run, told, chain.last)
@@ -196,9 +199,9 @@ def _row_faults(run: Run, told: Told, last: Link) -> Iterator[Fault]:
         "name": run.name,
         "goal": run.goal,
         "ended_at": run.ended_at,
-        "turns": run.last_seq + 1,
-        "cost_usd": _capped(run.cost_usd),
-        "judge_cost_usd": _capped(run.judge_cost_usd),
+        "turns": run.meters.last_seq + 1,
+        "cost_usd": _capped(run.meters.cost_usd),
+        "judge_cost_usd": _capped(run.meters.judge_cost_usd),
         **asdict(usage_of(run)),
     }
     expected: dict[str, Any] = {
@@ -230,7 +233,7 @@ def _capped(cost: Decimal) -> Decimal:
 
 def _turn_faults(run: Run, told: Told, erased: Erased, last: Link) -> Iterator[Fault]:
     left = dict(told.turns)
-    for turn in _pages(Turn.objects.filter(run=run, seq__lte=run.last_seq), "seq"):
+    for turn in _pages(Turn.objects.filter(run=run, seq__lte=run.meters.last_seq), "seq"):
         event = left.pop(turn.seq, None)
         if turn.seq <= erased.turns:
             has_words = turn.args or turn.content or turn.result or turn.error or turn.files
@@ -271,7 +274,7 @@ def _as_floats(value: Any) -> Any:
 
 
 def _has_moved(run: Run) -> bool:
-    return Run.objects.filter(pk=run.pk, event_seq__gt=run.event_seq).exists()
+    return RunMeters.objects.filter(run=run, event_seq__gt=run.meters.event_seq).exists()
 
 
 def _pages(found: QuerySet[M], column: str) -> Iterator[M]:

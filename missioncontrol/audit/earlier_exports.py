@@ -1,6 +1,7 @@
 """Rows of an export by an earlier version, as this one keeps them.
 
-Until 0.1.0 a run's hold was columns of its row, and an answer told only that it ended one.
+A run's meters were columns of its row; before that its hold was too, and an answer told only
+that it ended one.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from missioncontrol.runs.lifecycle import NEVER_HELD, ON_HOLD
+from missioncontrol.runs.models import RunMeters
 
 Told = tuple[str, dict[str, Any]]
 """The kind of a row, and its columns."""
@@ -23,24 +25,36 @@ HOLD = {
     "hold_stands": "stands",
 }
 """What the columns of a hold were called in its run."""
+METERS = {field.attname for field in RunMeters._meta.concrete_fields if not field.primary_key}
+KEPT_BACK = 500
+"""Rows cut out of their runs, before they follow them: neither all at once nor one by one."""
 
 
 def as_now(told: Iterable[Told]) -> Iterator[Told]:
     """Yield what an earlier version told as this one's rows; its own come as they are."""
     began: dict[str, int] = {}
+    meters: list[Told] = []
     holds: list[Told] = []
     for kind, row in told:
+        if kind != "run" or len(meters) == KEPT_BACK:
+            yield from (*meters, *holds)
+            meters, holds = [], []
         if kind == "run" and "hold_seq" in row:
-            hold = {name: row.pop(was) for was, name in HOLD.items()}
-            began[row["id"]] = hold["from_seq"]
-            is_over = row["status"] in NEVER_HELD
-            if not is_over and (row["status"] in ON_HOLD or hold["stands"]):
-                hold["since"] = hold["since"] or row["last_turn_at"] or row["started_at"]
-                holds.append(("hold", {**hold, "run_id": row["id"]}))
-        elif kind != "run":  # a hold comes after its run
-            yield from holds
-            holds = []
+            began[row["id"]] = row["hold_seq"]
+            holds += _hold_of(row)
+        if kind == "run" and "last_seq" in row:
+            own = {name: row.pop(name) for name in METERS & row.keys()}
+            meters.append(("run_meters", {**own, "run_id": row["id"]}))
         if kind == "intervention" and "lifted" in row:
             row["held_from"] = began.get(row["run_id"]) if row.pop("lifted") else None
         yield kind, row
-    yield from holds
+    yield from (*meters, *holds)
+
+
+def _hold_of(run: dict[str, Any]) -> Iterator[Told]:
+    """Cut a run's hold out of its columns, if it was held."""
+    hold = {name: run.pop(was) for was, name in HOLD.items()}
+    is_over = run["status"] in NEVER_HELD
+    if not is_over and (run["status"] in ON_HOLD or hold["stands"]):
+        hold["since"] = hold["since"] or run["last_turn_at"] or run["started_at"]
+        yield "hold", {**hold, "run_id": run["id"]}

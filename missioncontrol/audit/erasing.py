@@ -70,18 +70,18 @@ def erase_run(run_id: UUID, *, by: str, reason: str, at: datetime) -> None:
             reason=reason,
             at=at,
             of_run=run.id,
-            through_seq=run.event_seq,
-            turns_through=run.last_seq,
+            through_seq=run.meters.event_seq,
+            turns_through=run.meters.last_seq,
         )
         _blank(run)
-        run.erased_seq = run.last_seq
+        run.meters.erased_seq = run.meters.last_seq
         begin_afresh(run)
         _rename(tx, run, by=by)
 
 
 def begin_afresh(run: Run) -> None:
     """Let no loop reach back over erased turns, should the run come back: they all look alike."""
-    run.streak_obs, run.corrected, run.doing = run.last_obs, [], ""
+    run.meters.streak_obs, run.meters.corrected, run.meters.doing = run.meters.last_obs, [], ""
 
 
 def accept_copy(project_id: UUID, *, by: str, reason: str, at: datetime) -> str:
@@ -112,7 +112,7 @@ def check_said(by: str, reason: str) -> None:
 
 def _blank(run: Run) -> None:
     """Take the words off everything that is kept of a run; the index follows by itself."""
-    rows = JournalRow.objects.filter(run=run, seq__lte=run.event_seq)
+    rows = JournalRow.objects.filter(run=run, seq__lte=run.meters.event_seq)
     # Money is no word: the sums of run and project are checked against these rows.
     rows.exclude(type=MONEY).update(payload=None, salt=None)
     Turn.objects.filter(run=run).update(**WORDLESS)

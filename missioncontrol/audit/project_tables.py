@@ -31,13 +31,22 @@ from missioncontrol.detection.models import (
     Recording,
 )
 from missioncontrol.reports.models import CostReport
-from missioncontrol.runs.models import Hold, JournalRow, ModelCall, Run, TelemetryRecord, Turn
+from missioncontrol.runs.models import (
+    Hold,
+    JournalRow,
+    ModelCall,
+    Run,
+    RunMeters,
+    TelemetryRecord,
+    Turn,
+)
 
 FORMAT = 1
 TABLES: Mapping[str, tuple[type[Model], str]] = {
     "project": (Project, "pk"),
     "policy_version": (PolicyVersion, "project"),
     "run": (Run, "project"),
+    "run_meters": (RunMeters, "run__project"),
     "hold": (Hold, "run__project"),
     "turn": (Turn, "run__project"),
     "model_call": (ModelCall, "run__project"),

@@ -37,14 +37,14 @@ def erase_old_words(*, at: datetime) -> int:
         before = at - timedelta(days=days)
         over = Run.objects.filter(project=project, ended_at__lt=before)
         over = over.exclude(recording__at__gte=before)  # it ended long before it was imported
-        old = over.filter(erased_seq__lt=F("last_seq"))
+        old = over.filter(meters__erased_seq__lt=F("meters__last_seq"))
         for run_id in old.order_by("ended_at").values_list("pk", flat=True)[:RUNS_AT_ONCE]:
             try:
                 slices += _erase_slice(project.id, run_id, days=days, at=at)
             except Exception:  # one run that resists must not keep every other's words
                 logger.exception("the words of run %s could not be erased", run_id)
         # What came without turns, or after they had gone: the audit log does not hold it.
-        done = over.filter(erased_seq=F("last_seq"))
+        done = over.filter(meters__erased_seq=F("meters__last_seq"))
         late = TelemetryRecord.objects.filter(run__in=done).values_list("pk", flat=True)
         TelemetryRecord.objects.filter(pk__in=list(late[:TELEMETRY_AT_ONCE])).delete()
     return slices
@@ -56,7 +56,10 @@ def _erase_slice(project_id: UUID, run_id: UUID, *, days: int, at: datetime) -> 
         run = tx.run(run_id)
         if run.ended_at is None or run.ended_at >= at - timedelta(days=days):
             return False
-        first, last = run.erased_seq + 1, min(run.erased_seq + TURNS_AT_ONCE, run.last_seq)
+        first, last = (
+            run.meters.erased_seq + 1,
+            min(run.meters.erased_seq + TURNS_AT_ONCE, run.meters.last_seq),
+        )
         amend(
             project_id,
             "erased",
@@ -68,8 +71,8 @@ def _erase_slice(project_id: UUID, run_id: UUID, *, days: int, at: datetime) -> 
             turns_through=last,
         )
         Turn.objects.filter(run=run, seq__gte=first, seq__lte=last).update(**WORDLESS)
-        run.erased_seq = last
-        if last == run.last_seq:
+        run.meters.erased_seq = last
+        if last == run.meters.last_seq:
             TelemetryRecord.objects.filter(run=run).delete()
             forget_words(run)
             begin_afresh(run)  # it may come back

@@ -89,11 +89,11 @@ def count(
     use = Use()
     if not turn.is_proposed:
         use.turns = 1
-        run.done_turns += 1
+        run.meters.done_turns += 1
         if turn.tool:
             use.calls = 1
-            run.tool_calls += 1
-            run.failures = run.failures + 1 if turn.error else 0
+            run.meters.tool_calls += 1
+            run.meters.failures = run.meters.failures + 1 if turn.error else 0
     is_paid = turn.usage is not None or turn.cost_usd is not None
     if is_paid and cost_totals.claims(run, turn):
         _count_price(tx, run, row, turn, cost_totals, use)
@@ -122,8 +122,8 @@ def charge_judge(
         cost, pricer = to_the_micro(mine), "project"
     spending = Spending((), at=tx.at)
     spending.add(run, agent, Use(usd=cost or Decimal(0), tokens=usage.total))
-    run.judge_cost_usd = min(run.judge_cost_usd + (cost or 0), HIGHEST_SUM)
-    run.unpriced_calls += cost is None
+    run.meters.judge_cost_usd = min(run.meters.judge_cost_usd + (cost or 0), HIGHEST_SUM)
+    run.meters.unpriced_calls += cost is None
     told = Call(call_id=call_id, source=JUDGE, agent=agent, model=model, usage=usage)
     row_of(tx, run, told, cost).save(force_insert=True)
     tx.record(
@@ -146,17 +146,17 @@ def spent_by(run: Run, *, at: datetime, below: Spent = NOTHING) -> Spent:
 
     The time in which it was asked to wait is not its own.
     """
-    held = run.held_seconds
+    held = run.meters.held_seconds
     if run.hold is not None:
         held += (at - run.hold.since).total_seconds()
     return Spent(
-        usd=run.cost_usd + run.judge_cost_usd + below.usd,
+        usd=run.meters.cost_usd + run.meters.judge_cost_usd + below.usd,
         tokens=usage_of(run).total + below.tokens,
-        calls=run.tool_calls + below.calls,
-        turns=run.done_turns + below.turns,
+        calls=run.meters.tool_calls + below.calls,
+        turns=run.meters.done_turns + below.turns,
         seconds=max(0.0, (at - run.started_at).total_seconds() - held),
-        failures=run.failures,
-        agents={name: _spent_of(row) for name, row in run.agents_spent.items()},
+        failures=run.meters.failures,
+        agents={name: _spent_of(row) for name, row in run.meters.agents_spent.items()},
     )
 
 
@@ -190,7 +190,7 @@ def count_agent(run: Run, agent: str, use: Use, *, obs: int, failed: bool = Fals
     agents = ceilings_of(run).get("agents")
     if not agents or not agent or Budget.from_mapping({"agents": agents}).of_agent(agent) is None:
         return
-    usd, tokens, calls, turns, failures = run.agents_spent.get(agent, ("0", 0, 0, 0, 0))[:5]
+    usd, tokens, calls, turns, failures = run.meters.agents_spent.get(agent, ("0", 0, 0, 0, 0))[:5]
     if use.calls:
         failures = failures + 1 if failed else 0
     used = [
@@ -201,7 +201,7 @@ def count_agent(run: Run, agent: str, use: Use, *, obs: int, failed: bool = Fals
         failures,
         obs,
     ]
-    run.agents_spent = _latest({**run.agents_spent, agent: used}, named=agents)
+    run.meters.agents_spent = _latest({**run.meters.agents_spent, agent: used}, named=agents)
 
 
 def take_over(
@@ -218,9 +218,9 @@ def take_over(
         tokens = sum(getattr(call, column) for column in TOTAL_COLUMNS)
         less = Use(usd=-(call.cost_usd or Decimal(0)), tokens=-tokens)
         spending.add(run, call.agent, less, at=call.at)
-        if call.agent in run.agents_spent:
-            count_agent(run, call.agent, less, obs=run.last_obs)
-    run.usage_source = source
+        if call.agent in run.meters.agents_spent:
+            count_agent(run, call.agent, less, obs=run.meters.last_obs)
+    run.meters.usage_source = source
 
 
 def _latest(spent: dict[str, list[Any]], *, named: Collection[str]) -> dict[str, list[Any]]:
@@ -239,6 +239,8 @@ def _spent_of(row: list[Any]) -> Spent:
 
 def forgive_failures(run: Run) -> None:
     """Begin new rows of failures: a person stepped in."""
-    run.failures = 0
-    if run.agents_spent:
-        run.agents_spent = {name: [*row[:4], 0, *row[5:]] for name, row in run.agents_spent.items()}
+    run.meters.failures = 0
+    if run.meters.agents_spent:
+        run.meters.agents_spent = {
+            name: [*row[:4], 0, *row[5:]] for name, row in run.meters.agents_spent.items()
+        }

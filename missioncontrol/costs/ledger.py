@@ -56,7 +56,7 @@ class Call:
 
 def is_heard(run: Run, source: str) -> bool:
     """Whether what this source tells of the run counts: no better one has spoken."""
-    return SOURCES.index(source) >= SOURCES.index(run.usage_source or SOURCES[0])
+    return SOURCES.index(source) >= SOURCES.index(run.meters.usage_source or SOURCES[0])
 
 
 def enter(tx: RunTransaction, run: Run, call: Call) -> tuple[ModelCall, Use]:
@@ -65,13 +65,13 @@ def enter(tx: RunTransaction, run: Run, call: Call) -> tuple[ModelCall, Use]:
     The run's row lock is held, and the call was not entered before.
     """
     usage, (cost, pricer) = call.usage or Usage(), cost_of(call, run.project.prices)
-    run.usage_source = call.source
+    run.meters.usage_source = call.source
     for name, column in USAGE_COLUMNS.items():
-        setattr(run, column, getattr(run, column) + getattr(usage, name))
+        setattr(run.meters, column, getattr(run.meters, column) + getattr(usage, name))
     if cost is None:
-        run.unpriced_calls += 1
+        run.meters.unpriced_calls += 1
     else:
-        run.cost_usd = min(run.cost_usd + cost, HIGHEST_SUM)
+        run.meters.cost_usd = min(run.meters.cost_usd + cost, HIGHEST_SUM)
         _note_recent(run, cost, minute=int(tx.at.timestamp()) // 60)
     row = row_of(tx, run, call, cost)
     tx.record(
@@ -113,26 +113,26 @@ def take_back(
         CostAttributed,
         by="agent",
         source=calls[-1].source,
-        cost_usd=-min(cost, run.cost_usd),
+        cost_usd=-min(cost, run.meters.cost_usd),
         usage=Usage(**total),
         taken_back=len(calls),
     )
     for name, column in USAGE_COLUMNS.items():
-        setattr(run, column, getattr(run, column) + total[name])
-    run.unpriced_calls -= sum(call.cost_usd is None for call in calls)
-    run.cost_usd = max(run.cost_usd - cost, UNSPENT)
+        setattr(run.meters, column, getattr(run.meters, column) + total[name])
+    run.meters.unpriced_calls -= sum(call.cost_usd is None for call in calls)
+    run.meters.cost_usd = max(run.meters.cost_usd - cost, UNSPENT)
     _forget_recent(run, calls)
     ModelCall.objects.filter(pk__in=[call.pk for call in calls]).delete()
     return calls
 
 
 def _forget_recent(run: Run, calls: Iterable[ModelCall]) -> None:
-    recent = {entry[0]: Decimal(entry[1]) for entry in run.recent_costs}
+    recent = {entry[0]: Decimal(entry[1]) for entry in run.meters.recent_costs}
     for call in calls:
         minute = int(call.at.timestamp()) // 60 if call.at else None
         if minute in recent:
             recent[minute] -= call.cost_usd or 0
-    run.recent_costs = [[when, str(total)] for when, total in recent.items() if total > 0]
+    run.meters.recent_costs = [[when, str(total)] for when, total in recent.items() if total > 0]
 
 
 def row_of(tx: RunTransaction, run: Run, call: Call, cost: Decimal | None) -> ModelCall:
@@ -146,7 +146,7 @@ def row_of(tx: RunTransaction, run: Run, call: Call, cost: Decimal | None) -> Mo
         call_id=call.call_id,
         at=tx.at,
         agent=call.agent,
-        model=call.model or run.model,
+        model=call.model or run.meters.model,
         source=call.source,
         cost_usd=cost,
         began_at=call.began_at,
@@ -177,7 +177,7 @@ def to_the_micro(cost: Decimal) -> Decimal:
 
 
 def _note_recent(run: Run, cost: Decimal, *, minute: int) -> None:
-    recent = [entry for entry in run.recent_costs if minute - entry[0] < BURN_MINUTES]
+    recent = [entry for entry in run.meters.recent_costs if minute - entry[0] < BURN_MINUTES]
     here: Mapping[int, Any] = {entry[0]: Decimal(entry[1]) for entry in recent}
     totals = {**here, minute: here.get(minute, Decimal(0)) + cost}
-    run.recent_costs = [[when, str(total)] for when, total in sorted(totals.items())]
+    run.meters.recent_costs = [[when, str(total)] for when, total in sorted(totals.items())]

@@ -71,12 +71,13 @@ def _price(tx: RunTransaction, call: ModelCall, spending: Spending, *, by: str) 
         return False
     call.cost_usd = to_the_micro(cost)
     column = "judge_cost_usd" if call.source == JUDGE else "cost_usd"
-    setattr(run, column, min(getattr(run, column) + call.cost_usd, HIGHEST_SUM))
-    run.unpriced_calls -= 1
+    counted = getattr(run.meters, column) + call.cost_usd
+    setattr(run.meters, column, min(counted, HIGHEST_SUM))
+    run.meters.unpriced_calls -= 1
     use = Use(usd=call.cost_usd)
     spending.add(run, call.agent, use, at=call.at)
     if call.source != JUDGE:
-        count_agent(run, call.agent, use, obs=run.last_obs)
+        count_agent(run, call.agent, use, obs=run.meters.last_obs)
     tx.record(
         run,
         CostAttributed,

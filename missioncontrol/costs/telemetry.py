@@ -67,9 +67,9 @@ def _enter_new(
             continue
         known.add(call.call_id)
         row, use = enter(tx, run, call)
-        run.model = row.model or run.model
+        run.meters.model = row.model or run.meters.model
         spending.add(run, call.agent, use)
-        count_agent(run, call.agent, use, obs=run.last_obs)
+        count_agent(run, call.agent, use, obs=run.meters.last_obs)
         yield row
 
 

@@ -34,7 +34,7 @@ class Ancestors:
         wanted = {one for run in linked for one in ancestors(run)}
         missing = wanted - self._known.keys()
         if missing:
-            found = Run.objects.select_related("project").filter(pk__in=missing)
+            found = Run.objects.select_related("project", "meters").filter(pk__in=missing)
             self._known |= {run.id: run for run in found}
 
     def of(self, run: Run) -> list[Run]:

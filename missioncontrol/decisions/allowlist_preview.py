@@ -43,12 +43,12 @@ class Scope:
 
     def runs(self, *, since: datetime) -> QuerySet[Run]:
         """Return its runs since then, the newest first."""
-        found = Run.objects.filter(project_id=self.project, last_turn_at__gt=since)
+        found = Run.objects.filter(project_id=self.project, meters__last_turn_at__gt=since)
         if self.run is not None:
             found = found.filter(pk=self.run)
         elif self.agent is not None:
             found = found.filter(agent=self.agent)
-        return found.order_by("-last_turn_at")
+        return found.order_by("-meters__last_turn_at")
 
 
 @dataclass(slots=True)

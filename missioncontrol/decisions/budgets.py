@@ -128,7 +128,7 @@ def tell(tx: RunTransaction, run: Run, signals: Iterable[Signal]) -> bool:
         state = _state_of(signal)
         if not _was_told(run, state):
             is_news = is_news or signal.trips
-            run.budget_told = [*run.budget_told, state]
+            run.meters.budget_told = [*run.meters.budget_told, state]
             tx.record(run, BudgetCrossed, by="guard", **state)
             if not signal.trips:
                 notices.near_end(run, state, at=tx.at)
@@ -210,7 +210,7 @@ def own_moved(tx: RunTransaction, owner: Run, *, by: str) -> None:
     runs = tx.runs.values()
     spending, ancestors = Spending(runs, agents=_held_agents(runs), at=tx.at), Ancestors(runs)
     for run in runs:
-        if any(told["whose"] == str(owner.id) for told in run.budget_told):
+        if any(told["whose"] == str(owner.id) for told in run.meters.budget_told):
             tx.bump(run)
             tell_moved(tx, run)
         if run.open_decision is not None:
@@ -222,7 +222,7 @@ def tell_moved(tx: RunTransaction, run: Run) -> None:
 
     Who changed them, and by how much, stands in one row: the project's, or the tap's.
     """
-    run.budget_told = []
+    run.meters.budget_told = []
     tx.moved(run, by="policy", reason="budget changed", budget=ceilings_of(run))
 
 
@@ -333,7 +333,7 @@ def _state_of(signal: Signal) -> dict[str, Any]:
 
 def _was_told(run: Run, state: dict[str, Any]) -> bool:
     names = ("scope", "whose", "unit", "level", "ceiling")
-    return any(all(told[name] == state[name] for name in names) for told in run.budget_told)
+    return any(all(told[name] == state[name] for name in names) for told in run.meters.budget_told)
 
 
 def _raised(now: Ceilings, spent: Spent, more: Ceilings) -> dict[str, Any]:

@@ -115,12 +115,12 @@ def resolve(tx: RunTransaction, run: Run, card: Decision, *, resolution: str, by
 
 def judge_autofix(tx: RunTransaction, run: Run, *, tripped: bool = False) -> None:
     """Settle whether an autofix helped: no new trip and something new since."""
-    if run.recovering is None:
+    if run.meters.recovering is None:
         return
-    fix = Autofix.objects.get(pk=run.recovering)
+    fix = Autofix.objects.get(pk=run.meters.recovering)
     fix.recovered, fix.judged_at = fix.news and not tripped, tx.at
     fix.save(update_fields=["recovered", "judged_at"])
-    run.recovering = None
+    run.meters.recovering = None
     tx.record(
         run,
         AutofixJudged,

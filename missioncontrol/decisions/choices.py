@@ -169,4 +169,4 @@ def _let_go(tx: RunTransaction, run: Run, choice: LateChoice, card: Decision, *,
         Turn.objects.filter(run=run, key=choice.turn, phase="proposed").update(skipped=True)
     holding.release(tx, run, by=by, reason=choice.action)
     if choice.action == "inject":
-        run.corrected = [card.signal["turns"]]
+        run.meters.corrected = [card.signal["turns"]]

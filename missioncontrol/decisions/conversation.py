@@ -139,7 +139,7 @@ def _state(message: Message, read: Turn | None, acted: int | None) -> MessageSta
 
 def _words(run: Run) -> Iterable[WordsRow]:
     spoken = Turn.objects.filter(
-        run=run, role=Role.ASSISTANT, tool=None, seq__gt=run.last_seq - WITHIN
+        run=run, role=Role.ASSISTANT, tool=None, seq__gt=run.meters.last_seq - WITHIN
     ).exclude(Q(content=None) | Q(content=""))
     said = spoken.annotate(said=Left("content", LONGEST)).order_by("-seq")
     newest = said.values_list("seq", "ts", "agent", "said")[:MOST]

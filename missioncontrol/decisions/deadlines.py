@@ -49,7 +49,7 @@ def miss_unheard(*, at: datetime) -> None:
     An agent that waits hears at once, over a restart within seconds.
     """
     late = Intervention.objects.filter(
-        Q(decision__holds=True, run__unconfirmed=F("id")) | Q(decision__kind=PERMISSION),
+        Q(decision__holds=True, run__meters__unconfirmed=F("id")) | Q(decision__kind=PERMISSION),
         status="asked",
         at__lt=at - STILL_WAITING,
         run__parked=False,
@@ -58,8 +58,10 @@ def miss_unheard(*, at: datetime) -> None:
         with journal.writing([made.run_id], at=at) as tx:
             run = tx.run(made.run_id)
             made.refresh_from_db()
-            heard = run.last_turn_at is not None and run.last_turn_at > made.at
-            awaited = run.unconfirmed == made.id or made.action in receipts.ON_THEIR_OWN_REQUEST
+            heard = run.meters.last_turn_at is not None and run.meters.last_turn_at > made.at
+            awaited = (
+                run.meters.unconfirmed == made.id or made.action in receipts.ON_THEIR_OWN_REQUEST
+            )
             if made.status == "asked" and awaited and not heard:
                 receipts.miss(tx, run, made)
 
@@ -69,15 +71,15 @@ def lose_silent(*, at: datetime) -> None:
 
     Those whose clients vouch for themselves may rest for hours: `presence` misses them.
     """
-    quiet = Q(last_turn_at__lt=at - SILENCE) | Q(
-        last_turn_at__isnull=True, started_at__lt=at - SILENCE
+    quiet = Q(meters__last_turn_at__lt=at - SILENCE) | Q(
+        meters__last_turn_at__isnull=True, started_at__lt=at - SILENCE
     )
     awaited = Q(hold__waiting_at__gte=at - STILL_WAITING) | Q(status=Status.HOLDING, parked=True)
-    for run_id in _ids(Q(status__in=EXPECTED, expected_by__isnull=True) & quiet & ~awaited):
+    for run_id in _ids(Q(status__in=EXPECTED, meters__expected_by__isnull=True) & quiet & ~awaited):
         with journal.writing([run_id], at=at) as tx:
             run = tx.run(run_id)
-            spoke_at = run.last_turn_at or run.started_at
-            is_heard = run.expected_by is not None or spoke_at >= at - SILENCE
+            spoke_at = run.meters.last_turn_at or run.started_at
+            is_heard = run.meters.expected_by is not None or spoke_at >= at - SILENCE
             if run.status not in EXPECTED or is_heard:
                 continue  # it spoke, or ended, while we waited for its lock
             endings.end(

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
-from django.db.models import Q, QuerySet
+from django.db.models import F, Q, QuerySet
 
 from guard.wire import CallAction, Directive, DirectiveAction, Escalation
 from guard.wire import Message as WireMessage
@@ -39,13 +39,22 @@ class ControlState:
         return self.status in FORBIDDEN
 
 
-CONTROL_STATE_COLUMNS = tuple(name for name in ControlState.__slots__ if name != "on_hold")
+OF_METERS = (
+    "skip_from_seq",
+    "skip_through_seq",
+    "queued_messages",
+    "last_obs",
+    "detected_obs",
+    "unconfirmed",
+)
+OF_RUN = tuple(name for name in ControlState.__slots__ if name not in {*OF_METERS, "on_hold"})
 
 
 def control_state_of(run: Run) -> ControlState:
     """Return a run's control state."""
-    columns = {name: getattr(run, name) for name in CONTROL_STATE_COLUMNS}
-    return control_state_from({**columns, "on_hold": run.hold is not None})
+    columns = {name: getattr(run, name) for name in OF_RUN}
+    meters = {name: getattr(run.meters, name) for name in OF_METERS}
+    return control_state_from({**columns, **meters, "on_hold": run.hold is not None})
 
 
 def control_state_from(values: dict[str, Any]) -> ControlState:
@@ -56,7 +65,8 @@ def control_state_from(values: dict[str, Any]) -> ControlState:
 def read_control_state(run_id: UUID) -> ControlState | None:
     """Read a run's control state as it is now; None: there is no such run."""
     found = Run.objects.filter(pk=run_id)
-    values = found.values(*CONTROL_STATE_COLUMNS, on_hold=Q(hold__isnull=False)).first()
+    meters = {name: F(f"meters__{name}") for name in OF_METERS}
+    values = found.values(*OF_RUN, **meters, on_hold=Q(hold__isnull=False)).first()
     return control_state_from(values) if values else None
 
 

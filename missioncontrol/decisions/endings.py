@@ -56,9 +56,9 @@ def end(tx: RunTransaction, run: Run, move: Move, *, by: str, reason: str) -> No
     was_stopping, why = run.status == Status.STOPPING, run.reason
     if not tx.move(run, move, by=by, reason=reason):
         return
-    run.expected_by = None
+    run.meters.expected_by = None
     if move is Move.FALL_SILENT:
-        run.presence = "gone"
+        run.meters.presence = "gone"
     cards.close_card(tx, run, resolution="ended", by=by)
     permission_cards.close_all(tx, run, resolution="ended", by=by)
     receipts.confirm(tx, run, reached=move is not Move.FALL_SILENT or was_stopping)

@@ -51,7 +51,7 @@ def release(tx: RunTransaction, run: Run, *, by: str, reason: str) -> None:
     if run.status in FORBIDDEN:
         return
     stood = outlives_session(run)
-    run.reason, run.finish_seq = "", None
+    run.reason, run.meters.finish_seq = "", None
     tx.lift(run)
     tx.move(run, Move.RELEASE, by=by, reason=reason)
     if stood:
@@ -61,15 +61,15 @@ def release(tx: RunTransaction, run: Run, *, by: str, reason: str) -> None:
 
 def start_afresh(run: Run) -> None:
     """Forget every observation so far: the count begins again."""
-    run.streak_obs, run.kin_forgotten = run.last_obs, lineage.observed(run)
-    run.corrected = []
+    run.meters.streak_obs, run.meters.kin_forgotten = run.meters.last_obs, lineage.observed(run)
+    run.meters.corrected = []
     counting.forgive_failures(run)
 
 
 def finish(tx: RunTransaction, run: Run, *, by: str) -> None:
     """Let the agent go on for its last few turns; then it is stopped."""
     release(tx, run, by=by, reason="finish")
-    run.finish_seq = run.last_seq + LAST_TURNS
+    run.meters.finish_seq = run.meters.last_seq + LAST_TURNS
 
 
 def wait(tx: RunTransaction, run: Run) -> None:
@@ -114,14 +114,14 @@ def correct(tx: RunTransaction, run: Run, *, by: str, reason: str, about: Sequen
     skipped = skip_held_calls(run)
     release(tx, run, by=by, reason=reason)
     corrected = [list(about)] if about else [[seq] for seq in skipped]
-    run.corrected = corrected if was_held else []
+    run.meters.corrected = corrected if was_held else []
 
 
 def skip_held_calls(run: Run) -> list[int]:
     """Answer the calls that are being held with `skip`: they will not run. Return their turns."""
     if run.hold is None or run.status not in ON_HOLD:
         return []
-    run.skip_from_seq, run.skip_through_seq = run.hold.from_seq, run.last_seq
+    run.meters.skip_from_seq, run.meters.skip_through_seq = run.hold.from_seq, run.meters.last_seq
     held = Turn.objects.filter(run=run, seq__gte=run.hold.from_seq, phase="proposed")
     skipped = list(held.values_list("seq", flat=True))
     held.update(skipped=True)
@@ -130,6 +130,6 @@ def skip_held_calls(run: Run) -> list[int]:
 
 def take_held_calls_back(run: Run, *, from_seq: int) -> None:
     """Let the calls that were answered with `skip` wait again: no answer has left."""
-    if run.skip_from_seq == from_seq:
-        run.skip_through_seq = from_seq - 1
+    if run.meters.skip_from_seq == from_seq:
+        run.meters.skip_through_seq = from_seq - 1
     Turn.objects.filter(run=run, seq__gte=from_seq, skipped=True).update(skipped=False)

@@ -262,14 +262,14 @@ def _follow(run: Run, made: Intervention, *, is_heard: bool, lifts: bool) -> Non
     `lifts`: it lifts a hold before the session comes back, and waits for that.
     """
     if run.status in ENDED and not lifts:
-        run.unconfirmed = None
+        run.meters.unconfirmed = None
         # A fresh run is there for whoever asks; the ended one has nobody to reach.
         made.status = "unreachable" if made.new_run_id is None else "acknowledged"
         made.acknowledged_at = made.at if made.new_run_id else None
         made.save(update_fields=["status", "acknowledged_at"])
     elif made.action in {"terminate", "restart"} or run.status not in FORBIDDEN:
-        if made.action not in receipts.ON_THEIR_OWN_REQUEST or run.unconfirmed is None:
-            run.unconfirmed = made.id
+        if made.action not in receipts.ON_THEIR_OWN_REQUEST or run.meters.unconfirmed is None:
+            run.meters.unconfirmed = made.id
         if not is_heard and made.action != "pause":
             made.status = "unreachable"
             made.save(update_fields=["status"])
@@ -279,7 +279,9 @@ def _pause(tx: RunTransaction, run: Run, tap: Tap, made: Intervention) -> None:
     refusal = rows.unavailable(run).get("pause")
     if refusal:
         raise ActionUnavailable(refusal)
-    holding.hold(tx, run, by=made.by, reason=f"Paused by {made.by}.", from_seq=run.last_seq + 1)
+    holding.hold(
+        tx, run, by=made.by, reason=f"Paused by {made.by}.", from_seq=run.meters.last_seq + 1
+    )
     if run.open_decision is not None and run.hold:  # flagged so far: it is now asked to wait
         shown = run.decisions.filter(pk=run.open_decision)
         shown.update(holds=True, expires_at=run.hold.expires_at)
@@ -373,8 +375,8 @@ def _answer_question(tx: RunTransaction, run: Run, tap: Tap, made: Intervention)
     """The agent's request is open, and carries it; it works again, or asks the next."""
     if made.decision is None or made.decision.kind != PERMISSION:
         raise InvalidRequest(f"{tap.action} needs the card that asks for it.", field="decision")
-    if not run.open_permissions and run.presence == "waiting":
-        run.presence = "working"
+    if not run.meters.open_permissions and run.meters.presence == "waiting":
+        run.meters.presence = "working"
 
 
 def _check_can_end(run: Run) -> None:

@@ -45,7 +45,7 @@ def queue_message(
     escalation: Escalation | None = None,
 ) -> Message:
     """Queue a text for the model."""
-    run.queued_messages += 1
+    run.meters.queued_messages += 1
     return Message.objects.create(
         id=new_id(),
         run=run,
@@ -67,7 +67,7 @@ def withdraw(tx: RunTransaction, run: Run, made: Intervention) -> None:
     is_under_way = made.status not in {"asked", "unreachable"}
     if is_under_way or not waiting.update(withdrawn_at=tx.at):
         raise ActionUnavailable("The agent has the text by now; it cannot be taken back.")
-    run.queued_messages -= 1
+    run.meters.queued_messages -= 1
 
 
 def tell_controller(

@@ -35,7 +35,7 @@ SUBJECTS = ("file_path", "notebook_path", "path", "url", "pattern", "query")
 
 def open_cards(run: Run) -> list[Decision]:
     """Return the run's open permission cards, oldest first."""
-    if not run.open_permissions:
+    if not run.meters.open_permissions:
         return []
     return list(run.decisions.filter(kind=PERMISSION, status="open").order_by("id"))
 
@@ -69,7 +69,7 @@ def open_card(
         expires_at=until,
     )
     decision.save(force_insert=True)
-    run.open_permissions += 1
+    run.meters.open_permissions += 1
     row = rows.decision_row(decision, run)
     tx.record(run, DecisionOpened, by="agent", row=row)
     notices.announce(row, run, at=tx.at)
@@ -81,7 +81,7 @@ def close_card(
 ) -> None:
     """Close an open permission card."""
     tx.bump(run)
-    run.open_permissions -= 1
+    run.meters.open_permissions -= 1
     resolve(tx, run, decision, resolution=resolution, by=by)
 
 

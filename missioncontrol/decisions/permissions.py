@@ -60,7 +60,7 @@ def ask(
     call = storable_turn(call, own)
     with journal.writing([run_id], at=at) as tx:
         run = tx.run(run_id)
-        if run.status in ENDED | FORBIDDEN or run.open_permissions >= MOST_OPEN:
+        if run.status in ENDED | FORBIDDEN or run.meters.open_permissions >= MOST_OPEN:
             return None
         if keeps and _nobody_answered(run):
             return None
@@ -121,7 +121,7 @@ def leave(run_id: UUID, card_id: UUID, *, at: datetime) -> None:
     with journal.writing([run_id], at=at) as tx:
         run = tx.run(run_id)
         if _settle_one(tx, run, card_id, resolution="answered"):
-            run.presence = "waiting" if run.open_permissions else "idle"
+            run.meters.presence = "waiting" if run.meters.open_permissions else "idle"
 
 
 def follow(run_id: UUID, *, done_seq: int | None, rests: str, at: datetime) -> None:

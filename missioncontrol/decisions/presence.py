@@ -16,7 +16,7 @@ from missioncontrol.decisions import cards, endings, holding
 from missioncontrol.runs import journal
 from missioncontrol.runs.journal import RunTransaction
 from missioncontrol.runs.lifecycle import ENDED, Move, Status
-from missioncontrol.runs.models import Run, Turn
+from missioncontrol.runs.models import Run, RunMeters, Turn
 
 PROMISE_S = 45.0
 """Until a client must be heard of again: it speaks every twenty seconds, and may miss once."""
@@ -33,7 +33,7 @@ def vouch(run_id: UUID, *, witness: str, for_s: float, at: datetime) -> bool:
 
     A run that was lost comes back. False: it has ended, and nobody need stand by it.
     """
-    live = Run.objects.filter(pk=run_id).exclude(status__in=ENDED - {Status.LOST})
+    live = RunMeters.objects.filter(pk=run_id).exclude(run__status__in=ENDED - {Status.LOST})
     promised = at + timedelta(seconds=for_s)
     is_live = bool(live.update(expected_by=promised, witness=witness))
     if live.filter(presence="gone").exists():
@@ -47,7 +47,7 @@ def _find_again(tx: RunTransaction, run: Run, *, promised: datetime) -> None:
         tx.come_back(run, reason="its process was heard of again")
         cards.resume_hold(tx, run)
     if run.status not in ENDED:
-        run.presence, run.expected_by = "working", promised
+        run.meters.presence, run.meters.expected_by = "working", promised
 
 
 def lose_process(run_id: UUID, *, witness: str, at: datetime) -> None:
@@ -57,7 +57,7 @@ def lose_process(run_id: UUID, *, witness: str, at: datetime) -> None:
     """
     with journal.writing([run_id], at=at) as tx:
         run = tx.run(run_id)
-        if run.witness == witness:
+        if run.meters.witness == witness:
             _lose(tx, run, reason="its process ended without a word")
 
 
@@ -65,19 +65,19 @@ def lose_unheard(*, at: datetime, listening_since: datetime) -> None:
     """Lose contact with the clients that did not keep their promise to be heard of."""
     if at - listening_since < TO_BE_HEARD:
         return
-    for run_id in _ids(Q(expected_by__lt=at)):
+    for run_id in _ids(Q(meters__expected_by__lt=at)):
         with journal.writing([run_id], at=at) as tx:
             run = tx.run(run_id)
-            if run.expected_by is not None and run.expected_by < at:
+            if run.meters.expected_by is not None and run.meters.expected_by < at:
                 _lose(tx, run, reason="no sign of life of its process")
 
 
 def _lose(tx: RunTransaction, run: Run, *, reason: str) -> None:
     """A hold stands, with its card: the person's answer waits for the session's return."""
-    run.expected_by = None
+    run.meters.expected_by = None
     if run.status in ENDED:
         return
-    run.presence = "gone"
+    run.meters.presence = "gone"
     # A parked session has no process until it is resumed.
     if run.status in {Status.RUNNING, Status.STOPPING} and not run.parked:
         endings.end(tx, run, Move.FALL_SILENT, by="policy", reason=reason)
@@ -88,12 +88,12 @@ def end_stopped(*, at: datetime) -> None:
 
     Their process may live on at its prompt; whatever it asks next is answered *stop*.
     """
-    told = Q(status=Status.STOPPING, presence="idle")
-    quiet = Q(last_turn_at__lt=at - QUIET) | Q(last_turn_at__isnull=True)
+    told = Q(status=Status.STOPPING, meters__presence="idle")
+    quiet = Q(meters__last_turn_at__lt=at - QUIET) | Q(meters__last_turn_at__isnull=True)
     for run_id in _ids(told & quiet):
         with journal.writing([run_id], at=at) as tx:
             run = tx.run(run_id)
-            if run.status == Status.STOPPING and run.presence == "idle":
+            if run.status == Status.STOPPING and run.meters.presence == "idle":
                 endings.end(tx, run, Move.END, by="agent", reason="its turn has ended")
 
 
@@ -102,21 +102,22 @@ def end_finished(*, at: datetime) -> None:
 
     Whatever such a run does next is answered *stop*.
     """
-    spoke = Q(last_seq__gt=F("finish_seq") - holding.LAST_TURNS)
-    rests = Q(presence="idle", last_turn_at__lt=at - QUIET) | Q(last_turn_at__lt=at - LAST_WORD)
-    which = Q(status=Status.RUNNING, finish_seq__isnull=False) & spoke & rests
+    spoke = Q(meters__last_seq__gt=F("meters__finish_seq") - holding.LAST_TURNS)
+    has_ended_its_turn = Q(meters__presence="idle", meters__last_turn_at__lt=at - QUIET)
+    rests = has_ended_its_turn | Q(meters__last_turn_at__lt=at - LAST_WORD)
+    which = Q(status=Status.RUNNING, meters__finish_seq__isnull=False) & spoke & rests
     for run_id in _ids(which):
         with journal.writing([run_id], at=at) as tx:
             run = tx.run(run_id)
             if Run.objects.filter(which, pk=run_id).exists() and not _is_at_work(run):
-                run.finish_seq = run.last_seq
+                run.meters.finish_seq = run.meters.last_seq
                 endings.end(tx, run, Move.COMPLETE, by="policy", reason="it was asked to finish")
 
 
 def _is_at_work(run: Run) -> bool:
     """Tell whether a call that it may make to finish has not come back."""
     calls = Turn.objects.filter(run=run, phase="proposed", skipped=False)
-    return calls.filter(seq__gt=(run.finish_seq or 0) - holding.LAST_TURNS).exists()
+    return calls.filter(seq__gt=(run.meters.finish_seq or 0) - holding.LAST_TURNS).exists()
 
 
 def _ids(which: Q) -> list[UUID]:

@@ -35,7 +35,7 @@ def deliver_one(tx: RunTransaction, run: Run, made: Intervention) -> None:
 def confirm(tx: RunTransaction, run: Run, *, reached: bool = True) -> None:
     """Note that the agent acted on a person's answer, or never will."""
     made = _unconfirmed(run)
-    run.unconfirmed = None
+    run.meters.unconfirmed = None
     if made is None:
         return
     if made.action == "deny" and _ran(made):  # it had been permitted at the terminal
@@ -54,7 +54,11 @@ def _ran(made: Intervention) -> bool:
 
 
 def _unconfirmed(run: Run) -> Intervention | None:
-    return Intervention.objects.filter(pk=run.unconfirmed).first() if run.unconfirmed else None
+    return (
+        Intervention.objects.filter(pk=run.meters.unconfirmed).first()
+        if run.meters.unconfirmed
+        else None
+    )
 
 
 def _tell_intervention(tx: RunTransaction, run: Run, made: Intervention) -> None:

@@ -28,7 +28,7 @@ def decisions(*, projects: Collection[UUID], status: str = "") -> QuerySet[Decis
     answered = Intervention.objects.filter(decision=OuterRef("pk")).order_by("-id")
     found = (
         Decision.objects.filter(run__project_id__in=projects)
-        .select_related("run__project", "run__hold")
+        .select_related("run__project", "run__meters", "run__hold")
         .annotate(answer=Subquery(answered.values("status")[:1]))
         .order_by("id")
     )
@@ -63,7 +63,7 @@ def board(project: UUID, *, at: datetime) -> Snapshot:
     """Return what a project's board shows: live runs, and those of the last day."""
     fresh = Q(ended_at__isnull=True) | Q(ended_at__gte=at - RECENT)
     live = Run.objects.filter(project_id=project, imported=False)
-    found = live.select_related("project", "hold").filter(fresh)
+    found = live.select_related("project", "meters", "hold").filter(fresh)
     # First: what a row lacks that is read before its run is told by no event to come.
     runs = list(found.order_by("-id")[:BOARD_RUNS])
     recent = Q(status__in=rows.OPEN) | Q(resolved_at__gte=at - RECENT)

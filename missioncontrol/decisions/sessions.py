@@ -66,11 +66,11 @@ def _deliver(tx: journal.RunTransaction, run: Run, message_ids: Collection[UUID]
     """Note that texts reached the model, and so did the answer that sent one of them."""
     for message_id in message_ids:
         if unsent_texts(run.id).filter(pk=message_id).update(delivered_at=tx.at):
-            run.queued_messages -= 1
+            run.meters.queued_messages -= 1
             tx.record(run, MessageDelivered, by="agent", message=message_id)
     if (
-        run.unconfirmed
-        and Message.objects.filter(pk__in=message_ids, intervention=run.unconfirmed).exists()
+        run.meters.unconfirmed
+        and Message.objects.filter(pk__in=message_ids, intervention=run.meters.unconfirmed).exists()
     ):
         receipts.deliver(tx, run)
 
@@ -125,4 +125,4 @@ def unpark(run_id: UUID, *, at: datetime) -> None:
     with journal.writing([run_id], at=at) as tx:
         run = tx.run(run_id)
         run.parked = run.parked and run.status in ON_HOLD
-        run.witness = ""  # the process that parked it has no more say
+        run.meters.witness = ""  # the process that parked it has no more say

@@ -9,7 +9,7 @@ from django.db.models import Count, F, Sum
 
 from missioncontrol.decisions import rows
 from missioncontrol.decisions.models import Decision, Intervention
-from missioncontrol.runs.models import Run
+from missioncontrol.runs.models import Run, RunMeters
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,13 +29,13 @@ class Totals:
 def count_everything() -> Totals:
     """Count, in four statements."""
     live = Run.objects.filter(imported=False)
-    sums = live.aggregate(
+    sums = RunMeters.objects.filter(run__imported=False).aggregate(
         turns=Sum(F("last_seq") + 1, default=0),
         cost_usd=Sum("cost_usd", default=Decimal(0)),
         judge_cost_usd=Sum("judge_cost_usd", default=Decimal(0)),
         unpriced_calls=Sum("unpriced_calls", default=0),
     )
-    behind = Run.objects.filter(detected_obs__lt=F("last_obs"))
+    behind = RunMeters.objects.filter(detected_obs__lt=F("last_obs"))
     waiting = behind.aggregate(sum=Sum(F("last_obs") - F("detected_obs"), default=0))["sum"]
     by_status = live.order_by().values_list("status").annotate(Count("id"))
     return Totals(

@@ -107,11 +107,11 @@ def _hold_again(tx: RunTransaction, run: Run, undone: Intervention, *, by: str) 
         return
     is_unheard = undone.status in {"asked", "unreachable"}
     held_from = undone.held_from
-    first = held_from if held_from is not None and is_unheard else run.last_seq + 1
+    first = held_from if held_from is not None and is_unheard else run.meters.last_seq + 1
     if undone.action in TEXTS and held_from is not None:
         holding.take_held_calls_back(run, from_seq=held_from)
     if undone.action in TEXTS:
-        run.corrected, run.finish_seq = [], None
+        run.meters.corrected, run.meters.finish_seq = [], None
     card = undone.decision
     if card is not None:
         signal = rows.signals.validate_python(card.signal)
@@ -126,6 +126,6 @@ def _stand_again(tx: RunTransaction, run: Run, undone: Intervention, *, by: str)
     """Let a hold that was lifted after its session's end stand again until it comes back."""
     lifted = undone.action == "continue" and undone.held_from is not None
     if lifted and undone.at >= (run.ended_at or tx.at):
-        run.hold = Hold(run=run, since=tx.at, from_seq=run.last_seq + 1, stands=True)
+        run.hold = Hold(run=run, since=tx.at, from_seq=run.meters.last_seq + 1, stands=True)
         run.reason = f"Paused by {by}."
         tx.moved(run, by=by, reason="undo")

@@ -91,16 +91,16 @@ def forget(run_ids: Iterable[UUID]) -> None:
 
 def start_afresh(cached: CachedEngine, run: Run, *, upto: int) -> None:
     """Reset the engine when it passes the point where a person stepped in."""
-    if cached.streak_obs < run.streak_obs < upto:
+    if cached.streak_obs < run.meters.streak_obs < upto:
         cached.engine.reset(corrected=corrections_of(run))
-        cached.streak_obs = run.streak_obs
+        cached.streak_obs = run.meters.streak_obs
 
 
 def corrections_of(run: Run) -> list[Correction]:
     """Read the corrected calls of a run; a correction is about the newest of its turns."""
-    if not run.corrected:
+    if not run.meters.corrected:
         return []
-    turns_of = {turns[-1]: tuple(turns) for turns in run.corrected}
+    turns_of = {turns[-1]: tuple(turns) for turns in run.meters.corrected}
     calls = TurnModel.objects.filter(run=run, seq__in=turns_of, tool__isnull=False)
     return [Correction(call=rows.guard_turn(call), turns=turns_of[call.seq]) for call in calls]
 
@@ -110,7 +110,7 @@ def unseen(runs: list[Run]) -> dict[UUID, list[Observation]]:
     make_room(memory.of_process())
     floors = {run.id: _floor(run) for run in runs}
     found: dict[UUID, list[Observation]] = {run.id: [] for run in runs}
-    is_new_all = all(floors[run.id] == run.detected_obs for run in runs)
+    is_new_all = all(floors[run.id] == run.meters.detected_obs for run in runs)
     unread = (
         _NEW.rows(found.keys())
         if is_new_all
@@ -125,7 +125,7 @@ def unseen(runs: list[Run]) -> dict[UUID, list[Observation]]:
 
 _NEW = CompiledQuery(
     lambda runs: with_counted(
-        TurnModel.objects.filter(run_id__in=runs, obs__gt=F("run__detected_obs"))
+        TurnModel.objects.filter(run_id__in=runs, obs__gt=F("run__meters__detected_obs"))
     )
 )
 """What no process has seen: all there is to read where this one judged the runs last."""
@@ -133,10 +133,10 @@ _NEW = CompiledQuery(
 
 def _wanted(runs: list[Run], floors: dict[UUID, int]) -> Q:
     """Ask once for every run that is nearly up to date, and by name for the others."""
-    lags = {run.id: run.detected_obs - floors[run.id] for run in runs}
+    lags = {run.id: run.meters.detected_obs - floors[run.id] for run in runs}
     near = [run_id for run_id, lag in lags.items() if lag <= NEARLY]
     reach = max((lags[run_id] for run_id in near), default=0)
-    wanted = Q(run_id__in=near, obs__gt=F("run__detected_obs") - reach)
+    wanted = Q(run_id__in=near, obs__gt=F("run__meters__detected_obs") - reach)
     for run_id in lags.keys() - set(near):
         wanted |= Q(run_id=run_id, obs__gt=floors[run_id])
     return wanted
@@ -146,7 +146,7 @@ def _floor(run: Run) -> int:
     """Return the observation after which this process's engine must read on."""
     rules = rows.rules_of(run), rows.ceilings_of(run)
     cached = KEPT.get(run.id)
-    if cached is None or cached.rules != rules or cached.seen_obs > run.detected_obs:
+    if cached is None or cached.rules != rules or cached.seen_obs > run.meters.detected_obs:
         cached = _fresh_engine(run, rules)
     KEPT[run.id] = cached
     KEPT.move_to_end(run.id)
@@ -174,14 +174,14 @@ def _fresh_engine(run: Run, rules: tuple[Any, Any]) -> CachedEngine:
     """Start an engine that rebuilds itself from the last turns before the watermark."""
     policy = policy_of(run)
     remembered = (
-        TurnModel.objects.filter(run=run, obs__lte=run.detected_obs)
+        TurnModel.objects.filter(run=run, obs__lte=run.meters.detected_obs)
         .order_by("-obs")
         .values_list("obs", flat=True)[: Engine.WINDOW]
     )
-    oldest = min(remembered, default=run.detected_obs + 1)
-    floor = min(oldest - 1, run.detected_obs)
+    oldest = min(remembered, default=run.meters.detected_obs + 1)
+    floor = min(oldest - 1, run.meters.detected_obs)
     engine = start_engine(policy)
-    if floor >= run.streak_obs:  # the correction was given before what it reads again
+    if floor >= run.meters.streak_obs:  # the correction was given before what it reads again
         engine.reset(corrected=corrections_of(run))
     return CachedEngine(
         engine=engine,
@@ -189,7 +189,7 @@ def _fresh_engine(run: Run, rules: tuple[Any, Any]) -> CachedEngine:
         rules=rules,
         seen_obs=floor,
         # It passes the point where a person stepped in, as the first engine did.
-        streak_obs=min(floor, run.streak_obs),
+        streak_obs=min(floor, run.meters.streak_obs),
     )
 
 

@@ -116,7 +116,7 @@ def _waiting(decision_id: UUID) -> Decision | None:
 
 def _case(run: Run, signal: Signal) -> Case:
     turns = Turn.objects.filter(run=run, seq__in=signal.turns).order_by("seq")
-    before = Turn.objects.filter(run=run, seq__lte=max(signal.turns, default=run.last_seq))
+    before = Turn.objects.filter(run=run, seq__lte=max(signal.turns, default=run.meters.last_seq))
     history = reversed(before.order_by("-seq")[:HISTORY_TURNS])
     said = before.filter(role="user").order_by("-seq").values_list("content", flat=True)
     rests_on = sorted([*evidence.turns_of_relatives(signal), *turns], key=lambda turn: turn.id)
@@ -246,7 +246,7 @@ def _answer(
         _tell(tx, run, verdict)
         return None
     holds = action is not Action.FLAG and capabilities_of(run).hold
-    decision = cards.open_card(tx, run, signal, holds=holds, from_seq=run.last_seq + 1)
+    decision = cards.open_card(tx, run, signal, holds=holds, from_seq=run.meters.last_seq + 1)
     decision.asked_at = question.asked_at
     _rule(tx, run, decision, verdict)
     return decision
@@ -256,11 +256,11 @@ def _is_void(run: Run, question: Question) -> bool:
     """Tell whether a person, a card or the run's end came before the answer."""
     if run.open_decision is not None or run.status != Status.RUNNING:
         return True
-    return run.streak_obs > question.obs or run.finish_seq is not None
+    return run.meters.streak_obs > question.obs or run.meters.finish_seq is not None
 
 
 def _action_on(tx: RunTransaction, run: Run, signal: Signal) -> Action:
-    state = RunState(mode=Mode(run.mode), fix_failed=run.recovering is not None)
+    state = RunState(mode=Mode(run.mode), fix_failed=run.meters.recovering is not None)
     cards.judge_autofix(tx, run, tripped=True)
     sure = Assessment(seq=max(signal.turns), score=0.0, changed=False, signals=(signal,))
     ((action, _),) = decide(state, sure)
@@ -293,7 +293,7 @@ def _inject_fix(tx: RunTransaction, run: Run, decision: Decision, text: str) -> 
     fix.save(force_insert=True)
     cards.close_card(tx, run, resolution="autofix", by="auto")
     holding.correct(tx, run, by="auto", reason="autofix", about=decision.signal["turns"])
-    run.recovering = fix.id
+    run.meters.recovering = fix.id
     tx.record(run, AutofixApplied, by="auto", row=rows.autofix_row(fix, run, delivered_at=None))
 
 

@@ -126,12 +126,12 @@ def _oversee(
     judged: dict[UUID, TurnModel] = {}
     for seen in observations:
         engine_cache.start_afresh(cached, run, upto=seen.obs)
-        if seen.obs <= run.detected_obs:
+        if seen.obs <= run.meters.detected_obs:
             _observe(run, cached, seen, batch, at=tx.at)
         else:
             _judge(tx, run, cached, seen, batch)
             judged[seen.row.id] = seen.row
-            run.detected_obs = seen.obs
+            run.meters.detected_obs = seen.obs
         cached.seen_obs = seen.obs
     return list(judged.values())
 
@@ -140,7 +140,11 @@ def _judge(
     tx: RunTransaction, run: Run, cached: CachedEngine, seen: Observation, batch: DetectionBatch
 ) -> None:
     """Look at one new observation."""
-    if run.unconfirmed is not None and seen.obs > run.streak_obs and run.status == "running":
+    if (
+        run.meters.unconfirmed is not None
+        and seen.obs > run.meters.streak_obs
+        and run.status == "running"
+    ):
         receipts.confirm(tx, run)  # what is new since the answer shows that the agent acted on it
     counting.count(tx, run, seen.row, seen.turn, batch.cost_totals)
     assessment = _observe(run, cached, seen, batch, at=tx.at)
@@ -153,16 +157,20 @@ def _judge(
             agent=seen.row.agent,
             at=tx.at,
         )
-    if run.corrected and seen.obs > run.streak_obs and not cached.engine.is_correcting:
-        run.corrected = []  # something new was done: it may have been the cure
+    if (
+        run.meters.corrected
+        and seen.obs > run.meters.streak_obs
+        and not cached.engine.is_correcting
+    ):
+        run.meters.corrected = []  # something new was done: it may have been the cure
     _draw_tape(run, seen, assessment)
-    if run.highest_score is None or assessment.stuck > run.highest_score:
-        run.highest_score, run.highest_score_seq = assessment.stuck, seen.row.seq
+    if run.meters.highest_score is None or assessment.stuck > run.meters.highest_score:
+        run.meters.highest_score, run.meters.highest_score_seq = assessment.stuck, seen.row.seq
     _follow_up(tx, run, assessment, seen, batch)
     if "ralph" in cached.policy.detectors and ticks_complete(seen.turn):
         endings.end(tx, run, Move.COMPLETE, by="agent", reason="it ticked TASK_COMPLETE")
         return
-    if seen.obs <= run.streak_obs:
+    if seen.obs <= run.meters.streak_obs:
         return
     version = run.project.policy_version
     if run.policy is None and run.policy_version != version:
@@ -183,7 +191,7 @@ class _Across:
     def __init__(self, tx: RunTransaction, batch: DetectionBatch) -> None:
         self._tx, self._batch = tx, batch
         runs = [run for run in tx.runs.values() if run.root is not None]
-        self._judged = {run.id: run.detected_obs for run in runs}
+        self._judged = {run.id: run.meters.detected_obs for run in runs}
         named = batch.ancestors.named
         policies = {run.root: policy_of(named(run.root) or run) for run in runs if run.root}
         self._trees = tree_engines.TreeEngines(tx.runs.values(), policies)
@@ -202,7 +210,7 @@ class _Across:
     def _look_at(self, run: Run, seen: Observation) -> None:
         """A loop that goes round over linked runs is carded here, where it closed."""
         signal = self._trees.look(run, seen.row, seen.obs, seen.turn)
-        if signal is None or seen.obs <= run.streak_obs:
+        if signal is None or seen.obs <= run.meters.streak_obs:
             return
         assessment = Assessment(seq=seen.row.seq, score=0.0, changed=False, signals=(signal,))
         state = run_state.of(run, trip=signal, knows_budget=False)
@@ -287,9 +295,9 @@ def _let_go_on(
     if action is Action.WARN:
         notices.warn(run, kind=signal.kind, summary=signal.evidence.summary, at=tx.at)
     cached.engine.reset()
-    run.corrected = []
-    run.streak_obs = cached.streak_obs = seen.obs
-    run.kin_forgotten = lineage.observed(run)
+    run.meters.corrected = []
+    run.meters.streak_obs = cached.streak_obs = seen.obs
+    run.meters.kin_forgotten = lineage.observed(run)
 
 
 def _intervene(
@@ -320,9 +328,9 @@ def _follow_up(
     batch: DetectionBatch,
 ) -> None:
     """Do what was decided earlier and depends on a further turn."""
-    if run.recovering is not None and not seen.turn.is_proposed:
-        _follow_autofix(tx, run, run.recovering, assessment)
-    if run.finish_seq is not None and seen.row.seq > run.finish_seq:
+    if run.meters.recovering is not None and not seen.turn.is_proposed:
+        _follow_autofix(tx, run, run.meters.recovering, assessment)
+    if run.meters.finish_seq is not None and seen.row.seq > run.meters.finish_seq:
         endings.stop_finished(tx, run)
     if run.relation == "child" and run.parent_id:
         _end_with_parent(tx, run, batch.ancestors.named(run.parent_id))
@@ -351,10 +359,10 @@ def _draw_tape(run: Run, seen: Observation, assessment: Assessment) -> None:
     """A turn has one bar: its completion redraws what its proposal drew."""
     point = [round(assessment.score, 3), assessment.changed]
     seen.row.score, seen.row.changed = point[0], assessment.changed
-    if seen.row.seq >= run.judged_turns:
-        run.tape = [*run.tape, point][-TAPE_POINTS:]
-        run.judged_turns = seen.row.seq + 1
+    if seen.row.seq >= run.meters.judged_turns:
+        run.meters.tape = [*run.meters.tape, point][-TAPE_POINTS:]
+        run.meters.judged_turns = seen.row.seq + 1
         return
-    place = len(run.tape) - (run.judged_turns - seen.row.seq)
+    place = len(run.meters.tape) - (run.meters.judged_turns - seen.row.seq)
     if place >= 0:
-        run.tape = [*run.tape[:place], point, *run.tape[place + 1 :]]
+        run.meters.tape = [*run.meters.tape[:place], point, *run.meters.tape[place + 1 :]]

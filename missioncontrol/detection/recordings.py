@@ -36,7 +36,7 @@ from missioncontrol.runs.cleaning import (
 from missioncontrol.runs.ingest import number_recording
 from missioncontrol.runs.journal import RunTransaction
 from missioncontrol.runs.lifecycle import Status
-from missioncontrol.runs.models import TAPE_POINTS, Run, Turn
+from missioncontrol.runs.models import TAPE_POINTS, Run, RunMeters, Turn
 from missioncontrol.runs.selectors import find_run
 from missioncontrol.runs.services import UNSPENT, masked_workspace
 from missioncontrol.wire.events import DetectionRaised, RunImported, RunOpened
@@ -60,7 +60,7 @@ _alarms = TypeAdapter(tuple[RecordedAlarm, ...])
 def known(project_id: UUID, sha256: str) -> Recording | None:
     """Return what was imported from this very file before."""
     found = Recording.objects.filter(project_id=project_id, sha256=sha256)
-    return found.select_related("run").first()
+    return found.select_related("run__meters").first()
 
 
 def import_recording(
@@ -99,6 +99,7 @@ def import_recording(
     try:
         with transaction.atomic():
             run.save(force_insert=True)
+            run.meters.save(force_insert=True)
             recording.save(force_insert=True)
             journal.insert_rows(Turn, {row.id: row for _, row in numbered}.values())
             tx.close()
@@ -117,7 +118,7 @@ def show_recording(run_id: UUID, *, projects: Sequence[UUID]) -> RecordingRow:
         NotFound: no such run in these projects, or it was not imported.
     """
     run = find_run(run_id, projects=projects)
-    found = Recording.objects.filter(run=run).select_related("run").first()
+    found = Recording.objects.filter(run=run).select_related("run__meters").first()
     if found is None:
         raise NotFound("The recording")
     return recording_row(found)
@@ -131,7 +132,7 @@ def recording_row(recording: Recording, *, is_new: bool = False) -> RecordingRow
         project=recording.project_id,
         file=recording.file,
         form=recording.form,
-        turns=recording.run.last_seq + 1,
+        turns=recording.run.meters.last_seq + 1,
         unreadable=recording.unreadable,
         alarms=_alarms.validate_python(recording.alarms),
         by=recording.by,
@@ -185,24 +186,28 @@ def _run_of(project: Project, recorded: Recorded, turns: Sequence[GuardTurn]) ->
         capabilities=RECORDED.as_mapping(),
         workspace=masked_workspace(recorded.workspace, project.redaction),
         started_at=min(times),
-        last_turn_at=max(times),
         ended_at=max(times),
         status=Status.COMPLETED,
-        presence="gone",
         imported=True,
     )
-    run.cost_usd = run.judge_cost_usd = UNSPENT
-    run.final_ceilings = rows.shared_ceilings(run)
+    RunMeters(
+        run=run,
+        cost_usd=UNSPENT,
+        judge_cost_usd=UNSPENT,
+        last_turn_at=max(times),
+        presence="gone",
+        final_ceilings=rows.shared_ceilings(run),
+    )
     return run
 
 
 def _count(tx: RunTransaction, run: Run, numbered: Sequence[tuple[GuardTurn, Turn]]) -> None:
     """Count turns, calls and money on the run itself; a model call once."""
-    paid: set[str] = set()
+    meters, paid = run.meters, set[str]()
     for turn, row in numbered:
         if not turn.is_proposed:
-            run.done_turns += 1
-            run.tool_calls += bool(turn.tool)
+            meters.done_turns += 1
+            meters.tool_calls += bool(turn.tool)
         call = turn.call_id or turn.key or str(row.id)
         if (turn.usage is None and turn.cost_usd is None) or call in paid:
             continue
@@ -219,7 +224,7 @@ def _count(tx: RunTransaction, run: Run, numbered: Sequence[tuple[GuardTurn, Tur
             turn_seq=row.seq,
         )
         row.cost_usd = ledger.enter(tx, run, told)[0].cost_usd
-    run.recent_costs = []  # nothing is being spent
+    meters.recent_costs = []  # nothing is being spent
 
 
 def _judge(run: Run, numbered: Sequence[tuple[GuardTurn, Turn]]) -> Replayed:
@@ -228,14 +233,14 @@ def _judge(run: Run, numbered: Sequence[tuple[GuardTurn, Turn]]) -> Replayed:
     recorded = Recorded(
         run=run.name, turns=turns, workspace=tuple(run.workspace), goal=run.goal or None
     )
-    replayed = replay(recorded, policy_of(run))
+    meters, replayed = run.meters, replay(recorded, policy_of(run))
     for (_, row), said in zip(numbered, replayed.assessments, strict=True):
         row.score, row.changed = round(said.score, 3), said.changed
-        if run.highest_score is None or said.stuck > run.highest_score:
-            run.highest_score, run.highest_score_seq = said.stuck, row.seq
+        if meters.highest_score is None or said.stuck > meters.highest_score:
+            meters.highest_score, meters.highest_score_seq = said.stuck, row.seq
     drawn = {row.seq: [row.score, row.changed] for _, row in numbered}
-    run.tape = list(drawn.values())[-TAPE_POINTS:]
-    run.judged_turns, run.detected_obs = run.last_seq + 1, run.last_obs
+    meters.tape = list(drawn.values())[-TAPE_POINTS:]
+    meters.judged_turns, meters.detected_obs = meters.last_seq + 1, meters.last_obs
     return replayed
 
 

@@ -39,9 +39,13 @@ def scores_of(project: Project, *, days: int, at: datetime) -> PolicyScores:
     """Return the highest score of each run that began in the last days, newest first."""
     since = at - timedelta(days=days)
     began = Run.objects.filter(project=project, started_at__gte=since, imported=False)
-    runs = began.order_by("-started_at", "id").only(
-        "id", "name", "started_at", "highest_score", "highest_score_seq"
-    )[: MOST_RUNS + 1]
+    runs = (
+        began.order_by("-started_at", "id")
+        .select_related("meters")
+        .only("id", "name", "started_at", "meters__highest_score", "meters__highest_score_seq")[
+            : MOST_RUNS + 1
+        ]
+    )
     cards, stopped = _cards(project, since), _stopped_unasked(project, since)
     return PolicyScores(
         project=project.id,
@@ -60,10 +64,10 @@ def _row(run: Run, cards: list[tuple[str | None, str]], stopped: bool) -> RunSco
         run=run.id,
         run_name=run.name,
         started_at=run.started_at,
-        score=run.highest_score,
-        turn=run.highest_score_seq,
+        score=run.meters.highest_score,
+        turn=run.meters.highest_score_seq,
         outcome=_outcome(cards, stopped),
-        rule=_rule((detector for _, detector in cards), run.highest_score),
+        rule=_rule((detector for _, detector in cards), run.meters.highest_score),
     )
 
 

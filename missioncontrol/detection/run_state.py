@@ -24,8 +24,8 @@ def of(run: Run, *, trip: Signal | None, knows_budget: bool) -> RunState:
         mode=Mode(run.mode),
         control=_control_of(run, card),
         card=Card.NONE if run.open_decision is None else _asked_by(card),
-        is_finishing=run.finish_seq is not None,
-        fix_failed=run.recovering is not None,
+        is_finishing=run.meters.finish_seq is not None,
+        fix_failed=run.meters.recovering is not None,
         knows_budget=knows_budget,
         has_judge=settings.JUDGE is not None,
     )

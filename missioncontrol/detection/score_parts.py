@@ -69,10 +69,10 @@ def _replay(
     ]
     engine, assessment = start_engine(policy), None
     before = start = 0.0
-    is_reset = run.streak_obs >= turn.obs
+    is_reset = run.meters.streak_obs >= turn.obs
     for obs, one in sorted(seen, key=lambda pair: pair[0]):
         before = _evidence(engine)
-        if not is_reset and obs > run.streak_obs > 0:
+        if not is_reset and obs > run.meters.streak_obs > 0:
             engine.reset(corrected=corrections_of(run))
             is_reset = True
         start = _evidence(engine)

@@ -34,11 +34,14 @@ app.set_default()
 not /readyz sent to Celery's default address, and each verdict took 2 s.
 """
 
+LOOKED_AT_ALL_EVERY = timedelta(hours=1)
+"""So often, and when its process starts, the sweeper looks at runs that ended long ago too."""
 RUNS_AT_ONCE = 16
 """Runs the sweeper locks together."""
 ASKED_FOR = timedelta(seconds=2)
 """For so long a run's own detector is let judge it: its engine is there, and falls behind each
 time another process judges."""
+_looked_at_all = datetime.min.replace(tzinfo=UTC)
 _callers = ThreadPoolExecutor(4, thread_name_prefix="caller")
 
 
@@ -189,7 +192,11 @@ def _call_controller(note_id: UUID) -> None:
 
 
 def _judge_left(*, at: datetime) -> None:
-    left = selectors.unjudged_runs(told_before=at - ASKED_FOR)
+    global _looked_at_all  # noqa: PLW0603 - of this process
+    among_all = at - _looked_at_all >= LOOKED_AT_ALL_EVERY
+    left = selectors.unjudged_runs(told_before=at - ASKED_FOR, among_all=among_all)
+    if among_all:
+        _looked_at_all = at
     for first in range(0, len(left), RUNS_AT_ONCE):
         detect_now(left[first : first + RUNS_AT_ONCE])
 

@@ -75,9 +75,9 @@ MEMBER_COLUMNS = (
     "agent",
     "goal",
     "status",
-    "detected_obs",
-    "streak_obs",
-    "kin_forgotten",
+    "meters__detected_obs",
+    "meters__streak_obs",
+    "meters__kin_forgotten",
 )
 
 

@@ -27,7 +27,7 @@ from missioncontrol.runs.models import JournalRow, Run, Turn
 RUNS_AT_ONCE = 32
 OBSERVATIONS_AT_ONCE = 100
 """In one transaction: nobody waits long for SQLite's lock."""
-RUN_COLUMNS = ("name", "goal", "agent", "reason", "last_obs", "event_seq")
+RUN_COLUMNS = ("name", "goal", "agent", "reason", "meters__last_obs", "meters__event_seq")
 TURN_COLUMNS = ("run", "seq", "tool", "agent", "args", "content", "error", "result", "files")
 
 
@@ -76,10 +76,12 @@ class News:
 def index_slice(*, at: datetime, news: News | None = None) -> bool:
     """Index some of what is behind, the longest waiting first; tell whether more is."""
     found = _behind() if news is None else news.among(_behind(), at=at)
-    behind = list(found.only(*RUN_COLUMNS)[: RUNS_AT_ONCE + 1])
+    behind = list(found.select_related("meters").only(*RUN_COLUMNS)[: RUNS_AT_ONCE + 1])
     slices = _cut(behind[:RUNS_AT_ONCE])
     _write(slices, at=at)
-    is_cut = any(one.event_seq != run.event_seq for one, run in zip(slices, behind, strict=False))
+    is_cut = any(
+        one.event_seq != run.meters.event_seq for one, run in zip(slices, behind, strict=False)
+    )
     is_more = is_cut or len(behind) > len(slices)
     if news is not None and not is_more:
         news.caught_up(at=at)
@@ -93,7 +95,7 @@ def lag() -> int:
 
 def _behind() -> QuerySet[Run]:
     never = Q(indexed__isnull=True)
-    found = Run.objects.filter(never | Q(indexed__event_seq__lt=F("event_seq")))
+    found = Run.objects.filter(never | Q(indexed__event_seq__lt=F("meters__event_seq")))
     return found.order_by(F("indexed__at").asc(nulls_first=True), "-id")
 
 
@@ -104,7 +106,7 @@ def _cut(runs: Sequence[Run]) -> list[Slice]:
     for run in runs:
         if left <= 0:
             break
-        ends[run.id] = min(run.last_obs, marks[run.id].obs + left)
+        ends[run.id] = min(run.meters.last_obs, marks[run.id].obs + left)
         left -= ends[run.id] - marks[run.id].obs
     taken = [run for run in runs if run.id in ends]
     turns, beside = _new_turns(taken, marks, ends), texts_beside(taken)
@@ -118,7 +120,7 @@ def _slice(
 ) -> Slice:
     about = Document(run=mark.id, part=ABOUT_THE_RUN, words=run_words(run, beside))
     new = [Document(run=mark.id, part=turn.seq + 1, words=turn_words(turn)) for turn in turns]
-    event_seq = run.event_seq if obs == run.last_obs else mark.event_seq
+    event_seq = run.meters.event_seq if obs == run.meters.last_obs else mark.event_seq
     return Slice(mark=mark, documents=[about, *new], obs=obs, event_seq=event_seq)
 
 
@@ -136,12 +138,12 @@ def _new_turns(
     runs: Sequence[Run], marks: Mapping[UUID, IndexedRun], ends: Mapping[UUID, int]
 ) -> dict[UUID, list[Turn]]:
     """Read the turns behind the marks; of a run that is cut, up to its end."""
-    whole = [run for run in runs if ends[run.id] == run.last_obs]
+    whole = [run for run in runs if ends[run.id] == run.meters.last_obs]
     found = [Turn.objects.filter(run__in=whole, obs__gt=F("run__indexed__obs"))]
     found += [
         Turn.objects.filter(run=run, obs__gt=marks[run.id].obs, obs__lte=ends[run.id])
         for run in runs
-        if ends[run.id] < run.last_obs
+        if ends[run.id] < run.meters.last_obs
     ]
     turns: dict[UUID, list[Turn]] = defaultdict(list)
     for turn in (turn for some in found for turn in some.only(*TURN_COLUMNS)):

@@ -99,7 +99,7 @@ def compare(run: Run, other: Run) -> RunComparison:
         stretches=stretches,
         read_a=len(a),
         read_b=len(b),
-        more=len(a) <= run.last_seq or len(b) <= other.last_seq,
+        more=len(a) <= run.meters.last_seq or len(b) <= other.meters.last_seq,
     )
 
 
@@ -115,7 +115,7 @@ def _read(run: Run) -> list[_Read]:
             seq=turn.seq, text=headline(seen), role=turn.role, failed=bool(turn.error)
         )
         request = mask_request(seen, call_text(seen), meant_args(seen.args))
-        if turn.seq <= run.erased_seq:  # without its words it is like no other
+        if turn.seq <= run.meters.erased_seq:  # without its words it is like no other
             request = f"turn {run.pk} {turn.seq}"
         read.append(_Read(request=f"{turn.role} {request}", step=step))
         if time.monotonic() > until:

@@ -65,12 +65,12 @@ def totals(found: QuerySet[Run]) -> HistoryTotals:
     found = found.order_by()
     sums = found.aggregate(
         runs=Count("id"),
-        turns=Sum(F("last_seq") + 1, default=0),
-        cost=Sum("cost_usd", default=Decimal(0), filter=Q(imported=False)),
+        turns=Sum(F("meters__last_seq") + 1, default=0),
+        cost=Sum("meters__cost_usd", default=Decimal(0), filter=Q(imported=False)),
         recordings=Count("id", filter=Q(imported=True)),
-        recorded_cost=Sum("cost_usd", default=Decimal(0), filter=Q(imported=True)),
-        judge=Sum("judge_cost_usd", default=Decimal(0)),
-        unpriced_runs=Count("id", filter=Q(unpriced_calls__gt=0)),
+        recorded_cost=Sum("meters__cost_usd", default=Decimal(0), filter=Q(imported=True)),
+        judge=Sum("meters__judge_cost_usd", default=Decimal(0)),
+        unpriced_runs=Count("id", filter=Q(meters__unpriced_calls__gt=0)),
     )
     ids = found.values("id")
     cards = Decision.objects.filter(run_id__in=ids).exclude(kind=PERMISSION)
@@ -162,7 +162,7 @@ def _plain(row: RunRow) -> dict[str, Any]:
 def _text(words: Words) -> Q:
     """Find words in the index; a run's name and goal also before they are indexed."""
     typed = words.typed
-    fresh = Q(name__icontains=typed) | Q(goal__icontains=typed) | Q(doing__icontains=typed)
+    fresh = Q(name__icontains=typed) | Q(goal__icontains=typed) | Q(meters__doing__icontains=typed)
     return Q(id__in=index.runs_holding(words)) | fresh
 
 
@@ -189,7 +189,7 @@ def _is(named: Sequence[str]) -> Q:
     facts = {
         "flagged": Exists(Decision.objects.filter(run=OuterRef("pk")).exclude(kind=PERMISSION)),
         "fixed": Exists(Autofix.objects.filter(run=OuterRef("pk"))),
-        "unpriced": Q(unpriced_calls__gt=0),
+        "unpriced": Q(meters__unpriced_calls__gt=0),
         "imported": Q(imported=True),
     }
     either = Q(pk__in=[])
@@ -224,7 +224,7 @@ CONDITIONS: dict[str, Any] = {
     "text": _text,
     "agent": _agent,
     "tool": lambda name: _tagged(TOOL, name),
-    "model": lambda name: Q(model__icontains=name),
+    "model": lambda name: Q(meters__model__icontains=name),
     "by": _by,
     "project": _project,
     "kind": _kind,
@@ -232,8 +232,8 @@ CONDITIONS: dict[str, Any] = {
     "mode": lambda named: Q(mode__in=named),
     "is": _is,
     "ended": _ended,
-    "cost": lambda bounds: _within("cost_usd", bounds),
-    "turns": lambda bounds: _within("last_seq", bounds, less=1),
+    "cost": lambda bounds: _within("meters__cost_usd", bounds),
+    "turns": lambda bounds: _within("meters__last_seq", bounds, less=1),
     "since": lambda moment: Q(started_at__gte=moment),
     "until": lambda moment: Q(started_at__lt=moment),
 }

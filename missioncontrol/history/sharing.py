@@ -131,7 +131,7 @@ def shares(*, projects: Collection[UUID], at: datetime) -> QuerySet[Share]:
 def find(secret: str, *, at: datetime) -> Share | None:
     """Return the link with this secret, while it shows something."""
     found = _live(Share.objects.filter(project__archived_at=None), at)
-    found = found.select_related("project", "run", "decision__run", "made_by")
+    found = found.select_related("project", "run__meters", "decision__run__meters", "made_by")
     row = found.filter(digest=digest(secret)).first()
     if row is None or not row.made_by.is_active:
         return None
@@ -192,11 +192,11 @@ def _of_run(run: Run, t: SharedTexts, language: str) -> Story:
         title=run.name,
         text=texts_in(language).sentence(why) if why else "",
         figures=(
-            (t.turns, str(run.last_seq + 1)),
-            (t.calls, str(run.tool_calls)),
+            (t.turns, str(run.meters.last_seq + 1)),
+            (t.calls, str(run.meters.tool_calls)),
             (t.cost, _cost(run, t)),
         ),
-        bars=tuple((float(score), bool(changed)) for score, changed in run.tape),
+        bars=tuple((float(score), bool(changed)) for score, changed in run.meters.tape),
         of_bars=t.tape,
     )
 
@@ -204,7 +204,7 @@ def _of_run(run: Run, t: SharedTexts, language: str) -> Story:
 def _of_card(card: Decision, t: SharedTexts, language: str) -> Story:
     run, evidence = card.run, card.evidence
     summary = evidence.get("summary") or ""
-    figures = [(t.turns, str(run.last_seq + 1)), (t.cost, _cost(run, t))]
+    figures = [(t.turns, str(run.meters.last_seq + 1)), (t.cost, _cost(run, t))]
     if evidence.get("cost_usd") is not None:
         figures.append((t.in_loops, f"${float(evidence['cost_usd']):,.2f}"))
     return Story(
@@ -212,7 +212,7 @@ def _of_card(card: Decision, t: SharedTexts, language: str) -> Story:
         title=texts_in(language).sentence(summary) if summary else run.name,
         text="",
         figures=tuple(figures),
-        bars=tuple((float(score), bool(changed)) for score, changed in run.tape),
+        bars=tuple((float(score), bool(changed)) for score, changed in run.meters.tape),
         of_bars=t.tape,
     )
 
@@ -237,5 +237,5 @@ def _of_costs(project: Project, told: CostAccount, t: SharedTexts) -> Story:
 
 
 def _cost(run: Run, t: SharedTexts) -> str:
-    spent = run.cost_usd + run.judge_cost_usd
-    return t.unpriced if not spent and run.unpriced_calls else f"${spent:,.2f}"
+    spent = run.meters.cost_usd + run.meters.judge_cost_usd
+    return t.unpriced if not spent and run.meters.unpriced_calls else f"${spent:,.2f}"

@@ -36,9 +36,9 @@ SORTS: dict[str, tuple[Any, Any]] = {
     "status": (F("status"), str),
     "name": (Lower("name"), str),
     "agent": (Lower("agent"), str),
-    "score": (Coalesce(F("highest_score"), Value(-1.0)), float),
-    "turns": (F("last_seq"), int),
-    "cost": (F("cost_usd"), Decimal),
+    "score": (Coalesce(F("meters__highest_score"), Value(-1.0)), float),
+    "turns": (F("meters__last_seq"), int),
+    "cost": (F("meters__cost_usd"), Decimal),
     "loops": (_in_loops(), float),
     "started": (F("started_at"), datetime.fromisoformat),
 }

@@ -55,7 +55,7 @@ RAN = Q(tool__isnull=False, phase="done", skipped=False)
 def summarize(run: Run) -> RunSummary:
     """Say what a run was asked, what it did in all and in its last hour, and why it stands."""
     asked, last_asked = _asked(run)
-    hour_ago = run.last_turn_at - HOUR if run.last_turn_at else None
+    hour_ago = run.meters.last_turn_at - HOUR if run.meters.last_turn_at else None
     within = place_moments(run, [hour_ago])[0].seq if hour_ago else 0
     return RunSummary(
         run=run.id,
@@ -71,7 +71,7 @@ def _asked(run: Run) -> tuple[SaidRow | None, SaidRow | None]:
     spoken = Turn.objects.filter(run=run, role=Role.USER).exclude(content=None)
     spoken = spoken.annotate(said=Left("content", LONGEST_SAID + 1)).only("seq")
     first = spoken.filter(seq__lt=ASKED_WITHIN).order_by("seq").first()
-    last = spoken.filter(seq__gt=run.last_seq - DETAIL_TURNS).order_by("-seq").first()
+    last = spoken.filter(seq__gt=run.meters.last_seq - DETAIL_TURNS).order_by("-seq").first()
     asked = _said(first) if first else None
     if run.goal:
         is_said = asked is not None and asked.text == _cut(run.goal)
@@ -104,7 +104,7 @@ def _work(run: Run, from_seq: int) -> Work | None:
     )
     if not groups:
         return None
-    details_from = max(from_seq, run.last_seq + 1 - DETAIL_TURNS)
+    details_from = max(from_seq, run.meters.last_seq + 1 - DETAIL_TURNS)
     details = tell_details(_read_telling(turns.filter(seq__gte=details_from)))
     calls = [
         CallCount(
@@ -116,10 +116,10 @@ def _work(run: Run, from_seq: int) -> Work | None:
     spent = sum((one["cost"] for one in groups if one["cost"]), Decimal(0))
     return Work(
         from_seq=from_seq,
-        to_seq=run.last_seq,
+        to_seq=run.meters.last_seq,
         since=min(one["since"] for one in groups),
         calls=tuple(sorted(calls, key=lambda call: (-call.count, call.kind))),
-        cost_usd=dollars(spent) if from_seq else run.cost_usd,
+        cost_usd=dollars(spent) if from_seq else run.meters.cost_usd,
         details_from_seq=details_from,
         files=details.files,
         file_count=details.file_count,

@@ -143,7 +143,9 @@ def ended(run: Run, *, summary: str, at: datetime) -> None:
 
 
 def _cost(run: Run, t: Texts) -> str:
-    return wording.cost_in_all(run.cost_usd + run.judge_cost_usd, run.unpriced_calls, t)
+    return wording.cost_in_all(
+        run.meters.cost_usd + run.meters.judge_cost_usd, run.meters.unpriced_calls, t
+    )
 
 
 def near_end(run: Run, ceiling: Mapping[str, Any], *, at: datetime) -> None:

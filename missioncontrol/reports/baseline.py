@@ -51,10 +51,12 @@ def _ended(projects: Collection[UUID], *, at: datetime) -> Any:
     ended = Run.objects.filter(
         project_id__in=projects,
         ended_at__gte=at - LOOKS_BACK,
-        cost_usd__gt=0,
-        last_turn_at__isnull=False,
+        meters__cost_usd__gt=0,
+        meters__last_turn_at__isnull=False,
         parent__isnull=True,
         imported=False,
     )
-    told = ended.values_list("project_id", "agent", "cost_usd", "started_at", "last_turn_at")
+    told = ended.values_list(
+        "project_id", "agent", "meters__cost_usd", "started_at", "meters__last_turn_at"
+    )
     return told.order_by("-id")[:MOST_RUNS]

@@ -46,7 +46,7 @@ def loops(project: UUID, *, since: datetime, until: datetime) -> list[Loop]:
     """Return the loops found in a project, by when their cards opened, oldest first."""
     cards = _cards(project).filter(opened_at__gte=since, opened_at__lt=until)
     found = cards.exclude(resolution__in=NO_LOOP).order_by("opened_at", "id")
-    said = found.values_list("run_id", "agent", "run__agent", "run__model", "opened_at")
+    said = found.values_list("run_id", "agent", "run__agent", "run__meters__model", "opened_at")
     return [
         Loop(project=project, run=run, agent=agent or first, model=model, at=at)
         for run, agent, first, model, at in said
@@ -58,7 +58,7 @@ def stopped(project: UUID, *, since: datetime, until: datetime) -> list[Loop]:
     answered = _cards(project).filter(
         resolution__in=STOPS, resolved_at__gte=since, resolved_at__lt=until
     )
-    cards = answered.select_related("run").order_by("resolved_at", "id")
+    cards = answered.select_related("run__meters").order_by("resolved_at", "id")
     last = {card.run_id: card for card in cards}
     return [_stopped(card) for card in last.values()]
 
@@ -70,7 +70,7 @@ def lasted(project: UUID, *, at: datetime) -> list[Lasted]:
     """
     cards = _cards(project).filter(opened_at__gte=at - KNOWN_SINCE, opened_at__lt=at)
     over = Q(resolution__in=WENT_ON) | Q(resolution=None, holds=False)
-    found = cards.filter(over).select_related("run").order_by("-opened_at")
+    found = cards.filter(over).select_related("run__meters").order_by("-opened_at")
     return list(_lengths(found[:MOST_SAMPLES]))
 
 
@@ -87,7 +87,9 @@ def _lengths(cards: Iterable[Decision]) -> Iterator[Lasted]:
         end = changed.order_by("seq").values_list("seq", flat=True).first()
         if end is None and card.run.status not in ENDED - {Status.TERMINATED}:
             continue  # it goes on, or somebody stopped it later
-        yield Lasted(kind=card.kind, turns=(card.run.last_seq + 1 if end is None else end) - first)
+        yield Lasted(
+            kind=card.kind, turns=(card.run.meters.last_seq + 1 if end is None else end) - first
+        )
 
 
 def _stopped(card: Decision) -> Loop:
@@ -96,7 +98,7 @@ def _stopped(card: Decision) -> Loop:
         project=run.project_id,
         run=run.id,
         agent=card.agent or run.agent,
-        model=run.model,
+        model=run.meters.model,
         at=at,
         stop=_stop_of(card),
     )
@@ -104,7 +106,7 @@ def _stopped(card: Decision) -> Loop:
 
 def _stop_of(card: Decision) -> Stop:
     first, _ = _turns_of(card)
-    turns = max(1, card.run.last_seq + 1 - first)
+    turns = max(1, card.run.meters.last_seq + 1 - first)
     return Stop(
         kind=card.kind, turns=turns, usd_per_turn=_usd_per_turn(card), most=_left_of(card.run)
     )
@@ -122,8 +124,8 @@ def _usd_per_turn(card: Decision) -> Decimal | None:
     if told is not None and turns and Decimal(told) > 0:
         return Decimal(told) / len(turns)
     run: Run = card.run
-    if run.cost_usd > 0 and run.done_turns > 0:
-        return run.cost_usd / run.done_turns
+    if run.meters.cost_usd > 0 and run.meters.done_turns > 0:
+        return run.meters.cost_usd / run.meters.done_turns
     return None
 
 
@@ -133,4 +135,4 @@ def _left_of(run: Run) -> Decimal | None:
         whole = None if ceiling is None else Decimal(str(ceiling))
     except InvalidOperation:
         return None
-    return None if whole is None else whole - run.cost_usd - run.judge_cost_usd
+    return None if whole is None else whole - run.meters.cost_usd - run.meters.judge_cost_usd

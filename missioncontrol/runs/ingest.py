@@ -136,21 +136,21 @@ class _Batch:
         run = self._tx.runs.get(arrival.run)
         if run is None or not arrival.is_for(run):
             return NotFound("The run")
-        before, asked_seq, duplicates = run.last_obs, run.last_seq, 0
-        first_seq = run.last_seq + 1
+        before, asked_seq, duplicates = run.meters.last_obs, run.meters.last_seq, 0
+        first_seq = run.meters.last_seq + 1
         for turn in arrival.turns:
             row, is_new = self.add(run, turn)
             duplicates += not is_new
             asked_seq = row.seq
         if arrival.turns:
-            self._hear(run, is_news=run.last_obs > before, first_seq=first_seq)
+            self._hear(run, is_news=run.meters.last_obs > before, first_seq=first_seq)
         if arrival.presence is not None and run.status not in ENDED:
-            run.presence = arrival.presence
+            run.meters.presence = arrival.presence
         return Stored(
-            accepted=run.last_obs - before,
+            accepted=run.meters.last_obs - before,
             duplicates=duplicates,
-            last_seq=run.last_seq,
-            obs=run.last_obs,
+            last_seq=run.meters.last_seq,
+            obs=run.meters.last_obs,
             asked_seq=asked_seq,
             run=run,
         )
@@ -173,31 +173,31 @@ class _Batch:
             journal.update_columns(Turn, COMPLETION_COLUMNS, stale)
 
     def _hear(self, run: Run, *, is_news: bool, first_seq: int) -> None:
-        run.last_turn_at = self._tx.at
+        run.meters.last_turn_at = self._tx.at
         if not is_news:  # a repeat that an outbox sends late must not revive an ended run
             return
-        run.presence = "working"
+        run.meters.presence = "working"
         if run.status in ENDED and run.hold is not None:
             run.hold.from_seq = first_seq
         # Held before detection looks: the answer to this very request says so.
         self._tx.come_back(run, reason="the agent spoke again")
 
     def _record(self, run: Run, turn: GuardTurn) -> Turn:
-        run.last_seq += 1
-        run.last_obs += 1
+        run.meters.last_seq += 1
+        run.meters.last_obs += 1
         row = _turn_of(run, turn, at=self._tx.at)
         self._new.append(row)
         if turn.key:
             self._known[run.id, turn.key] = row
-        run.doing = headline(rows.guard_turn(row))[:200]
-        run.model = row.model or run.model
+        run.meters.doing = headline(rows.guard_turn(row))[:200]
+        run.meters.model = row.model or run.meters.model
         run.agent = run.agent or row.agent
         self._announce(run, row, TurnRecorded)
         return row
 
     def _complete(self, run: Run, row: Turn, turn: GuardTurn) -> None:
-        run.last_obs += 1
-        row.obs = run.last_obs
+        run.meters.last_obs += 1
+        row.obs = run.meters.last_obs
         _fill_outcome(row, turn, at=self._tx.at)
         self._completed[row.id] = row
         self._announce(run, row, TurnCompleted)
@@ -240,9 +240,9 @@ def _turn_of(run: Run, turn: GuardTurn, *, at: datetime) -> Turn:
     row = new_row(
         Turn,
         run_id=run.id,
-        seq=run.last_seq,
-        first_obs=run.last_obs,
-        obs=run.last_obs,
+        seq=run.meters.last_seq,
+        first_obs=run.meters.last_obs,
+        obs=run.meters.last_obs,
         key=turn.key,
         agent=turn.agent or run.agent,
         role=turn.role,

@@ -32,7 +32,7 @@ from missioncontrol.errors import NotFound
 from missioncontrol.proof import canonical, payload_digest, row_hash
 from missioncontrol.runs import lifecycle, rows
 from missioncontrol.runs.lifecycle import ENDED, NEVER_HELD, Move
-from missioncontrol.runs.models import Hold, JournalRow, Run
+from missioncontrol.runs.models import Hold, JournalRow, Run, RunMeters
 from missioncontrol.sqlite.write_lock import going_ahead
 from missioncontrol.wire.events import (
     EventHead,
@@ -46,7 +46,7 @@ from missioncontrol.wire.runs import Meters
 E = TypeVar("E", bound=EventHead)
 
 HEAD_FIELDS = frozenset(field.name for field in fields(EventHead))
-METER_COLUMNS = frozenset(
+SHOWN_METERS = frozenset(
     {
         "last_seq",
         "cost_usd",
@@ -62,6 +62,7 @@ METER_COLUMNS = frozenset(
     }
     | set(rows.USAGE_COLUMNS.values())
 )
+"""What screens hear of when it moves."""
 DESCRIPTION = frozenset(
     {
         "id",
@@ -89,10 +90,13 @@ DESCRIPTION = frozenset(
 STATE_NAMES = tuple(
     field.attname for field in Run._meta.concrete_fields if field.attname not in DESCRIPTION
 )
+METER_NAMES = tuple(
+    field.attname for field in RunMeters._meta.concrete_fields if not field.primary_key
+)
 LIST_NAMES = tuple(
     field.attname
-    for field in Run._meta.concrete_fields
-    if field.attname in STATE_NAMES and isinstance(field.get_default(), list)
+    for field in RunMeters._meta.concrete_fields
+    if isinstance(field.get_default(), list)
 )
 HOLD_NAMES = tuple(field.attname for field in Hold._meta.concrete_fields)
 LONG_COLUMNS = ("goal", "metadata", "workspace")
@@ -104,7 +108,8 @@ class RunTransaction:
     def __init__(self, runs: dict[UUID, Run], *, at: datetime) -> None:
         self.runs = runs
         self.at = at
-        self._before = {run.id: _columns(run) for run in runs.values()}
+        self._before = {run.id: vars(run).copy() for run in runs.values()}
+        self._meters = {run.id: _copied(run.meters) for run in runs.values()}
         self._holds = {run.id: vars(run.hold).copy() for run in runs.values() if run.hold}
         self._bumped: set[UUID] = set()
         self._rows: list[JournalRow] = []
@@ -128,7 +133,8 @@ class RunTransaction:
     def adopt(self, run: Run) -> Run:
         """Take in a run that was created inside this transaction."""
         self.runs[run.id] = run
-        self._before[run.id] = _columns(run)
+        self._before[run.id] = vars(run).copy()
+        self._meters[run.id] = _copied(run.meters)
         return run
 
     def bump(self, run: Run) -> None:
@@ -151,9 +157,9 @@ class RunTransaction:
             run.hold.gave_up_at = run.hold.expires_at = None
         run.ended_at = self.at if now in ENDED else None
         if now not in ENDED:
-            run.final_ceilings = None
+            run.meters.final_ceilings = None
         elif before not in ENDED:  # what is set later is no ceiling that it had
-            run.final_ceilings = rows.shared_ceilings(run)
+            run.meters.final_ceilings = rows.shared_ceilings(run)
         if lifecycle.moves_version(before, now):
             self.bump(run)
         self.moved(run, by=by, reason=reason or move)
@@ -162,7 +168,7 @@ class RunTransaction:
     def lift(self, run: Run) -> None:
         """End its hold, if it is held; the time in it was no run time."""
         if run.hold is not None:
-            run.held_seconds += (self.at - run.hold.since).total_seconds()
+            run.meters.held_seconds += (self.at - run.hold.since).total_seconds()
             run.hold = None
 
     def come_back(self, run: Run, *, reason: str) -> None:
@@ -200,19 +206,19 @@ class RunTransaction:
         `live` adds fields to the frame that the run's own sockets receive, such as
         a whole turn; the journal keeps the event without them.
         """
-        run.event_seq += 1
+        run.meters.event_seq += 1
         event = event_type(
             run=run.id,
             project=run.project_id,
-            seq=run.event_seq,
+            seq=run.meters.event_seq,
             at=self.at,
             by=by,
             version=run.version,
             status=cast(Any, run.status),
             **payload,
         )
-        row = _row_of(event, previous=run.head)
-        run.head = row.hash
+        row = _row_of(event, previous=run.meters.head)
+        run.meters.head = row.hash
         self._rows.append(row)
         self._events[run.project_id].append(event)
         self._live[run.id].append(replace(event, **live) if live else event)
@@ -229,25 +235,18 @@ class RunTransaction:
         """Write changed columns and new events; publish once it is committed."""
         woken: list[UUID] = []
         metered: list[Run] = []
-        batches: dict[tuple[str, ...], list[Run]] = defaultdict(list)
+        batches: dict[tuple[Any, tuple[str, ...]], list[Any]] = defaultdict(list)
         for run in self.runs.values():
-            before, now = self._before[run.id], run.__dict__
-            changed = tuple(
-                [
-                    name
-                    for name in STATE_NAMES
-                    if now[name] is not before[name] and now[name] != before[name]
-                ]
-            )
-            if not changed:
-                continue
-            batches[changed].append(run)
+            if changed := _changed(run, STATE_NAMES, self._before[run.id]):
+                batches[Run, changed].append(run)
+            if moved := _changed(run.meters, METER_NAMES, self._meters[run.id]):
+                batches[RunMeters, moved].append(run.meters)
             if "version" in changed:
                 woken.append(run.id)
-            if not METER_COLUMNS.isdisjoint(changed):
+            if not SHOWN_METERS.isdisjoint(moved):
                 metered.append(run)
-        for columns, changed_runs in batches.items():  # one statement for the same columns
-            update_columns(Run, columns, changed_runs)
+        for (model, columns), changed_rows in batches.items():  # one statement for the same ones
+            update_columns(model, columns, changed_rows)
         self._write_holds()
         insert_rows(JournalRow, self._rows)
         for write in self._last:
@@ -286,7 +285,7 @@ class RunTransaction:
         for run in metered:
             groups = {broadcast.board_group(run.project_id), broadcast.run_group(run.id)}
             if groups := groups.intersection(listened):
-                points = _fresh_points(run, self._before[run.id])
+                points = _fresh_points(run.meters, self._meters[run.id])
                 told = rows.meters(run, new_points=points, at=self.at)
                 shown = _meters.dump_python(told, mode="json")
                 for group in groups:
@@ -337,9 +336,10 @@ def writing(
 
 _LOCKED = CompiledQuery(
     lambda ids: (
-        Run.objects.select_for_update(of=("self",), no_key=True)
+        Run.objects.select_for_update(of=("self", "meters"), no_key=True)
+        .select_related("meters")
         .defer(*LONG_COLUMNS)
-        .filter(pk__in=ids)
+        .filter(pk__in=ids, meters__isnull=False)  # an inner join: an outer one locks nothing
         .order_by("pk")
     )
 )
@@ -474,19 +474,27 @@ def _row_of(event: EventHead, *, previous: str) -> JournalRow:
     return row
 
 
-def _fresh_points(run: Run, before: dict[str, Any]) -> int:
+def _fresh_points(meters: RunMeters, before: dict[str, Any]) -> int:
     """Count the tape points from the first that is new or redrawn to the last."""
-    kept = len(run.tape) - (run.judged_turns - before["judged_turns"])
+    kept = len(meters.tape) - (meters.judged_turns - before["judged_turns"])
     known = before["tape"][-kept:] if kept > 0 else []
-    same = itertools.takewhile(lambda pair: pair[0] == pair[1], zip(known, run.tape, strict=False))
-    return len(run.tape) - len(list(same))
+    pairs = zip(known, meters.tape, strict=False)
+    same = itertools.takewhile(lambda pair: pair[0] == pair[1], pairs)
+    return len(meters.tape) - len(list(same))
 
 
-def _columns(run: Run) -> dict[str, Any]:
-    """Copy its state, lists as lists of their own: one that grows in place is seen to."""
-    copied = run.__dict__.copy()
+def _copied(meters: RunMeters) -> dict[str, Any]:
+    """Copy the columns, lists as lists of their own: one that grows in place is seen to."""
+    copied = vars(meters).copy()
     copied.update((name, list(copied[name])) for name in LIST_NAMES if copied[name])
     return copied
+
+
+def _changed(row: Any, names: tuple[str, ...], before: dict[str, Any]) -> tuple[str, ...]:
+    now = row.__dict__
+    return tuple(
+        [name for name in names if now[name] is not before[name] and now[name] != before[name]]
+    )
 
 
 def _values(model: Any, names: tuple[str, ...], rows_: Iterable[Any]) -> list[list[Any]]:

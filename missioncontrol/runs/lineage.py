@@ -96,9 +96,8 @@ def observed(run: Run) -> dict[str, int]:
     if run.root is None:
         return {}
     relatives = Run.objects.filter(root=run.root).exclude(pk=run.pk).order_by("-id")
-    return {
-        str(one): obs for one, obs in relatives.values_list("id", "last_obs")[:REMEMBERED] if obs
-    }
+    counts = relatives.values_list("id", "meters__last_obs")[:REMEMBERED]
+    return {str(one): obs for one, obs in counts if obs}
 
 
 def started_by(run: Run) -> list[UUID]:

@@ -17,7 +17,10 @@ TAPE_POINTS = 44
 
 
 class Run(models.Model):
-    """One agent session. Its state columns change only in `runs.journal`."""
+    """One agent session: what it is and where it stands; the rest is its `meters`.
+
+    Its state columns change only in `runs.journal`.
+    """
 
     id = models.UUIDField(primary_key=True, default=new_id)
     project = models.ForeignKey(Project, on_delete=models.CASCADE, related_name="runs")
@@ -32,9 +35,6 @@ class Run(models.Model):
         null=True, help_text="of the project's policy it runs under; null: its own"
     )
     budget = models.JSONField(default=dict)
-    final_ceilings = models.JSONField(
-        null=True, help_text="once it ended: its policy's and project's ceilings at its end"
-    )
     capabilities = models.JSONField(default=dict)
     metadata = models.JSONField(default=dict)
     workspace = models.JSONField(default=list)
@@ -60,24 +60,75 @@ class Run(models.Model):
     version = models.IntegerField(default=0)
     reason = models.TextField(default="", help_text="why it is held or stopped")
     open_decision = models.UUIDField(null=True)
-    open_permissions = models.IntegerField(
-        default=0, help_text="cards on which its agent asks for a permission"
-    )
-    unconfirmed = models.UUIDField(
-        null=True, help_text="an intervention the agent has not acted on"
-    )
-    recovering = models.UUIDField(null=True, help_text="an autofix whose effect is not known yet")
-    queued_messages = models.IntegerField(default=0)
     ended_at = models.DateTimeField(null=True)
-    last_turn_at = models.DateTimeField(null=True)
     parked = models.BooleanField(
         default=False, help_text="its process ended in a hold; it goes on when it is resumed"
     )
-    held_seconds = models.FloatField(default=0, help_text="of earlier holds: no run time")
+    observed_only = models.BooleanField(
+        default=False, help_text="told by telemetry alone: there is nothing to hold it by"
+    )
+    imported = models.BooleanField(
+        default=False, help_text="a recording: it was over when it came, and nobody is asked"
+    )
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["project", "key"], condition=Q(key__isnull=False), name="one_run_a_key"
+            )
+        ]
+        indexes = [
+            models.Index(fields=["project", "-started_at"], name="run_history"),
+            models.Index(fields=["status"], name="run_status"),
+            models.Index(fields=["ended_at"], name="run_ended"),
+            models.Index(
+                fields=["started_at"],
+                condition=Q(parent__isnull=True) & ~Q(parent_key=""),
+                name="run_awaits_parent",
+            ),
+        ]
+
+    @property
+    def life(self) -> Status:
+        """The status as a member of the table."""
+        return Status(self.status)
+
+    @property
+    def hold(self) -> Hold | None:
+        """Its hold, while and because it is held."""
+        return None if self.status in NEVER_HELD else getattr(self, "hold_row", None)
+
+    @hold.setter
+    def hold(self, hold: Hold | None) -> None:
+        self._state.fields_cache["hold_row"] = hold
+
+
+class RunMeters(models.Model):
+    """What turns move of a run; made with it, and changed only in `runs.journal`.
+
+    A turn that changes no state writes this row alone. None of its columns is in an index:
+    so PostgreSQL leaves every index as it is (a heap-only update).
+    """
+
+    run = models.OneToOneField(
+        Run, on_delete=models.CASCADE, primary_key=True, related_name="meters"
+    )
+    last_seq = models.IntegerField(default=-1, help_text="turns")
+    last_obs = models.IntegerField(default=0, help_text="observations stored")
+    detected_obs = models.IntegerField(default=0, help_text="observations judged")
+    event_seq = models.IntegerField(default=-1)
+    head = models.CharField(max_length=64, default=GENESIS)
+    anchored_seq = models.IntegerField(default=-1, help_text="events tied to the project's chain")
+
+    erased_seq = models.IntegerField(default=-1, help_text="turns without words: through")
+    streak_obs = models.IntegerField(default=0, help_text="observations forgotten by a reset")
+    skip_from_seq = models.IntegerField(default=0, help_text="held calls answered `skip`: from")
+    skip_through_seq = models.IntegerField(default=-1, help_text="... through")
     finish_seq = models.IntegerField(
         null=True, help_text="last turn that is let through: it was asked to finish"
     )
 
+    last_turn_at = models.DateTimeField(null=True)
     presence = models.CharField(max_length=8, default="working", help_text="a wire.runs.Presence")
     witness = models.CharField(
         max_length=32, default="", help_text="which process speaks for its client's"
@@ -85,31 +136,16 @@ class Run(models.Model):
     expected_by = models.DateTimeField(
         null=True, help_text="a sign of life was promised by then; null: nobody promised"
     )
-    observed_only = models.BooleanField(
-        default=False, help_text="told by telemetry alone: there is nothing to hold it by"
-    )
+    held_seconds = models.FloatField(default=0, help_text="of earlier holds: no run time")
 
-    imported = models.BooleanField(
-        default=False, help_text="a recording: it was over when it came, and nobody is asked"
+    queued_messages = models.IntegerField(default=0)
+    open_permissions = models.IntegerField(
+        default=0, help_text="cards on which its agent asks for a permission"
     )
-
-    last_seq = models.IntegerField(default=-1, help_text="turns")
-    erased_seq = models.IntegerField(default=-1, help_text="turns without words: through")
-    last_obs = models.IntegerField(default=0, help_text="observations stored")
-    detected_obs = models.IntegerField(default=0, help_text="observations judged")
-    streak_obs = models.IntegerField(default=0, help_text="observations forgotten by a reset")
-    corrected = models.JSONField(
-        default=list,
-        help_text="calls answered with a correction, each as the turns it repeats, itself last",
+    unconfirmed = models.UUIDField(
+        null=True, help_text="an intervention the agent has not acted on"
     )
-    kin_forgotten = models.JSONField(
-        default=dict, help_text="by run of its tree, the observations a reset here forgot"
-    )
-    skip_from_seq = models.IntegerField(default=0, help_text="held calls answered `skip`: from")
-    skip_through_seq = models.IntegerField(default=-1, help_text="... through")
-    event_seq = models.IntegerField(default=-1)
-    head = models.CharField(max_length=64, default=GENESIS)
-    anchored_seq = models.IntegerField(default=-1, help_text="events tied to the project's chain")
+    recovering = models.UUIDField(null=True, help_text="an autofix whose effect is not known yet")
 
     input_tokens = models.BigIntegerField(default=0)
     cache_read_tokens = models.BigIntegerField(default=0)
@@ -133,6 +169,11 @@ class Run(models.Model):
     budget_told = models.JSONField(
         default=list, help_text="the wire.BudgetStates told since the ceilings last moved"
     )
+    final_ceilings = models.JSONField(
+        null=True, help_text="once it ended: its policy's and project's ceilings at its end"
+    )
+    recent_costs = models.JSONField(default=list, help_text="[epoch minute, dollars], last 5")
+
     doing = models.CharField(max_length=200, default="")
     model = models.CharField(max_length=100, default="")
     tape = models.JSONField(default=list)
@@ -142,42 +183,13 @@ class Run(models.Model):
         help_text="stuck score of the turn that was most stuck, in [0, 1); null: none was judged",
     )
     highest_score_seq = models.IntegerField(null=True, help_text="that turn")
-    recent_costs = models.JSONField(default=list, help_text="[epoch minute, dollars], last 5")
-
-    class Meta:
-        constraints = [
-            models.UniqueConstraint(
-                fields=["project", "key"], condition=Q(key__isnull=False), name="one_run_a_key"
-            )
-        ]
-        indexes = [
-            models.Index(fields=["project", "-started_at"], name="run_history"),
-            models.Index(
-                fields=["id"],
-                condition=Q(detected_obs__lt=models.F("last_obs")),
-                name="run_unjudged",
-            ),
-            models.Index(fields=["status"], name="run_status"),
-            models.Index(
-                fields=["started_at"],
-                condition=Q(parent__isnull=True) & ~Q(parent_key=""),
-                name="run_awaits_parent",
-            ),
-        ]
-
-    @property
-    def life(self) -> Status:
-        """The status as a member of the table."""
-        return Status(self.status)
-
-    @property
-    def hold(self) -> Hold | None:
-        """Its hold, while and because it is held."""
-        return None if self.status in NEVER_HELD else getattr(self, "hold_row", None)
-
-    @hold.setter
-    def hold(self, hold: Hold | None) -> None:
-        self._state.fields_cache["hold_row"] = hold
+    corrected = models.JSONField(
+        default=list,
+        help_text="calls answered with a correction, each as the turns it repeats, itself last",
+    )
+    kin_forgotten = models.JSONField(
+        default=dict, help_text="by run of its tree, the observations a reset here forgot"
+    )
 
 
 class Hold(models.Model):

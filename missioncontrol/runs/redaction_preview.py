@@ -34,7 +34,9 @@ SAID = ("content", "result", "error")
 def preview(project: UUID, own: Redaction, *, at: datetime) -> RedactionPreview:
     """Hold rules against what a project recorded in the last 30 days."""
     since, ends = at - LOOKED_BACK, monotonic() + LONGEST_S
-    runs = Run.objects.filter(project_id=project, last_turn_at__gt=since).order_by("-last_turn_at")
+    runs = Run.objects.filter(project_id=project, meters__last_turn_at__gt=since).order_by(
+        "-meters__last_turn_at"
+    )
     names = dict(runs.values_list("pk", "name")[: MOST_RUNS + 1])
     is_whole, looked_at, turns, met = len(names) <= MOST_RUNS, 0, 0, set[UUID]()
     uses: Counter[str] = Counter()

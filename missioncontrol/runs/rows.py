@@ -37,7 +37,7 @@ USAGE_COLUMNS = {
 
 def usage_of(run: Run) -> Usage:
     """Return the tokens counted for a run."""
-    return Usage(**{name: getattr(run, column) for name, column in USAGE_COLUMNS.items()})
+    return Usage(**{name: getattr(run.meters, column) for name, column in USAGE_COLUMNS.items()})
 
 
 def capabilities_of(run: Run) -> Capabilities:
@@ -61,7 +61,7 @@ def ceilings_of(run: Run) -> dict[str, Any]:
 
     Of an ended run: those it ended under. One that ended before they were kept shows its own.
     """
-    base = (run.final_ceilings or {}) if run.status in ENDED else shared_ceilings(run)
+    base = (run.meters.final_ceilings or {}) if run.status in ENDED else shared_ceilings(run)
     return {**base, **run.budget}
 
 
@@ -92,7 +92,9 @@ def burn_of(run: Run, at: datetime) -> Decimal:
     """Return dollars an hour over the last five minutes, or since the start."""
     this_minute = int(at.timestamp()) // 60
     spent = sum(
-        Decimal(cost) for minute, cost in run.recent_costs if this_minute - minute < BURN_MINUTES
+        Decimal(cost)
+        for minute, cost in run.meters.recent_costs
+        if this_minute - minute < BURN_MINUTES
     )
     age = max(1, min(BURN_MINUTES, this_minute - int(run.started_at.timestamp()) // 60 + 1))
     return (Decimal(spent) * 60 / age).quantize(Decimal("0.01"))
@@ -105,6 +107,7 @@ def tape_of(points: list[Any]) -> tuple[TapePoint, ...]:
 
 def run_row(run: Run, *, at: datetime) -> RunRow:
     """Show a run."""
+    meters = run.meters
     return RunRow(
         id=run.id,
         project=run.project_id,
@@ -115,32 +118,32 @@ def run_row(run: Run, *, at: datetime) -> RunRow:
         status=cast(RunStatus, run.status),
         mode=Mode(run.mode),
         version=run.version,
-        turns=run.last_seq + 1,
+        turns=meters.last_seq + 1,
         usage=usage_of(run),
-        cost_usd=run.cost_usd,
-        judge_cost_usd=run.judge_cost_usd,
-        unpriced_calls=run.unpriced_calls,
-        usage_source=cast(Any, run.usage_source or None),
-        calls=run.tool_calls,
+        cost_usd=meters.cost_usd,
+        judge_cost_usd=meters.judge_cost_usd,
+        unpriced_calls=meters.unpriced_calls,
+        usage_source=cast(Any, meters.usage_source or None),
+        calls=meters.tool_calls,
         burn_usd_per_hour=burn_of(run, at),
-        open_decisions=int(run.open_decision is not None) + run.open_permissions,
+        open_decisions=int(run.open_decision is not None) + meters.open_permissions,
         budget=ceilings_of(run),
-        budget_state=BudgetState(**run.budget_told[-1]) if run.budget_told else None,
+        budget_state=BudgetState(**meters.budget_told[-1]) if meters.budget_told else None,
         policy_version=run.policy_version,
         capabilities=run.capabilities,
         unavailable=capabilities_of(run).unavailable(run.agent),
         parent=run.parent_id,
         relation=cast(Any, run.relation) if run.parent_id else None,
         root=run.root if run.root != run.id else None,
-        doing=run.doing,
-        model=run.model,
-        tape=tape_of(run.tape),
-        judged_turns=run.judged_turns,
+        doing=meters.doing,
+        model=meters.model,
+        tape=tape_of(meters.tape),
+        judged_turns=meters.judged_turns,
         started_at=run.started_at,
-        last_turn_at=run.last_turn_at,
+        last_turn_at=meters.last_turn_at,
         ended_at=run.ended_at,
-        seq=run.event_seq,
-        presence=cast(Presence, run.presence),
+        seq=meters.event_seq,
+        presence=cast(Presence, meters.presence),
         hold_stands=outlives_session(run),
         imported=run.imported,
     )
@@ -148,22 +151,23 @@ def run_row(run: Run, *, at: datetime) -> RunRow:
 
 def meters(run: Run, *, new_points: int, at: datetime) -> Meters:
     """Show what moves with every turn; only the last `new_points` of the tape."""
+    own = run.meters
     return Meters(
-        turns=run.last_seq + 1,
+        turns=own.last_seq + 1,
         usage=usage_of(run),
-        cost_usd=run.cost_usd,
-        judge_cost_usd=run.judge_cost_usd,
-        unpriced_calls=run.unpriced_calls,
-        usage_source=cast(Any, run.usage_source or None),
-        calls=run.tool_calls,
+        cost_usd=own.cost_usd,
+        judge_cost_usd=own.judge_cost_usd,
+        unpriced_calls=own.unpriced_calls,
+        usage_source=cast(Any, own.usage_source or None),
+        calls=own.tool_calls,
         burn_usd_per_hour=burn_of(run, at),
-        doing=run.doing,
+        doing=own.doing,
         agent=run.agent,
-        model=run.model,
-        presence=cast(Presence, run.presence),
-        last_turn_at=run.last_turn_at,
-        tape=tape_of(run.tape[-new_points:] if new_points else []),
-        judged_turns=run.judged_turns,
+        model=own.model,
+        presence=cast(Presence, own.presence),
+        last_turn_at=own.last_turn_at,
+        tape=tape_of(own.tape[-new_points:] if new_points else []),
+        judged_turns=own.judged_turns,
     )
 
 

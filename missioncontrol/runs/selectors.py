@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 from decimal import Decimal
 from uuid import UUID
 
@@ -14,6 +14,7 @@ from guard.turn import Phase
 from missioncontrol.accounts.reach import KeyHolder
 from missioncontrol.errors import NotFound
 from missioncontrol.runs import rows
+from missioncontrol.runs.lifecycle import ENDED, Status
 from missioncontrol.runs.models import JournalRow, Run, TelemetryRecord, Turn
 from missioncontrol.wire.audit import AuditRow
 from missioncontrol.wire.runs import RunRow, TreeRow
@@ -21,6 +22,7 @@ from missioncontrol.wire.turns import TelemetryRow
 
 TREE_SHOWN = 200
 SUMMED = ("cost_usd", "judge_cost_usd", "unpriced_calls", "done_turns", "tool_calls")
+JUST_ENDED = timedelta(hours=1)
 PLACES = Decimal("0.000001")
 
 
@@ -31,7 +33,7 @@ def find_run(run_id: UUID, *, projects: Collection[UUID]) -> Run:
         NotFound: no such run in these projects.
     """
     run = (
-        Run.objects.select_related("project", "hold")
+        Run.objects.select_related("project", "meters", "hold")
         .filter(pk=run_id, project_id__in=projects)
         .first()
     )
@@ -47,7 +49,8 @@ def check_reach(run_id: UUID, key: KeyHolder) -> Run:
         NotFound: it is another key's, or there is none.
     """
     found = Run.objects.filter(pk=run_id, project_id=key.project)
-    run = found.filter(imported=False).only("last_seq", "opened_by", "agent").first()
+    live = found.filter(imported=False).select_related("meters")
+    run = live.only("meters__last_seq", "opened_by", "agent").first()
     if run is None or not key.reaches(opened_by=run.opened_by, agent=run.agent):
         raise NotFound("The run")
     return run
@@ -94,7 +97,7 @@ def list_runs(
     tree: UUID | None = None,
 ) -> QuerySet[Run]:
     """Find runs, newest first; `tree` names any run of a tree's."""
-    found = Run.objects.select_related("project", "hold").filter(project_id__in=projects)
+    found = Run.objects.select_related("project", "meters", "hold").filter(project_id__in=projects)
     found = found.order_by("-id")
     if status:
         found = found.filter(status__in=status)
@@ -117,9 +120,10 @@ def list_runs(
 def show_tree(run: Run, *, at: datetime) -> TreeRow:
     """Show a run with all that belong together with it: the newest, and the sums."""
     relatives = Run.objects.filter(_of_tree(run.id, [run.project_id])).select_related(
-        "project", "hold"
+        "project", "meters", "hold"
     )
-    sums = relatives.aggregate(**{name: Sum(name) for name in SUMMED}, runs=Count("id"))
+    summed = {name: Sum(f"meters__{name}") for name in SUMMED}
+    sums = relatives.aggregate(**summed, runs=Count("id"))
     shown = sorted(relatives.order_by("-id")[:TREE_SHOWN], key=lambda one: one.id)
     rows_ = tuple(rows.run_row(one, at=at) for one in shown)
     return TreeRow(
@@ -207,8 +211,15 @@ def list_journal(
     return found.order_by("id" if oldest_first else "-id")
 
 
-def unjudged_runs(*, told_before: datetime) -> list[UUID]:
-    """Return runs with observations that no detection has seen, the newest told before then."""
-    behind = Run.objects.filter(detected_obs__lt=F("last_obs"))
-    behind = behind.exclude(last_turn_at__gte=told_before)
+def unjudged_runs(*, told_before: datetime, among_all: bool = False) -> list[UUID]:
+    """Return runs with observations that no detection has seen, the newest told before then.
+
+    Of those that ended more than an hour ago only `among_all`: no index leads to them, as
+    every turn would have to write it.
+    """
+    behind = Run.objects.filter(meters__detected_obs__lt=F("meters__last_obs"))
+    behind = behind.exclude(meters__last_turn_at__gte=told_before)
+    if not among_all:
+        live = Q(status__in=set(Status) - ENDED)
+        behind = behind.filter(live | Q(ended_at__gte=told_before - JUST_ENDED))
     return list(behind.order_by("id").values_list("id", flat=True))

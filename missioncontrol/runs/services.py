@@ -27,7 +27,7 @@ from missioncontrol.runs.cleaning import masked_json, masked_name, masked_text
 from missioncontrol.runs.journal import RunTransaction
 from missioncontrol.runs.lifecycle import ENDED, Move, Status
 from missioncontrol.runs.lineage import Relation
-from missioncontrol.runs.models import Hold, Run
+from missioncontrol.runs.models import Hold, Run, RunMeters
 from missioncontrol.wire.events import RunLinked, RunOpened
 
 WORKSPACE_LIMIT = 2000
@@ -181,7 +181,9 @@ def _by_key(project: Project, key: str | None) -> Run | None:
 
 
 _BY_KEY = CompiledQuery(
-    lambda projects, keys: Run.objects.filter(project__in=projects, key__in=keys)
+    lambda projects, keys: Run.objects.select_related("meters").filter(
+        project__in=projects, key__in=keys, meters__isnull=False
+    )
 )
 
 
@@ -300,8 +302,8 @@ def open_successor(tx: RunTransaction, run: Run, *, key: str, by: str) -> Run:
 
 
 def _begin(tx: RunTransaction, run: Run, *, by: str, chosen: tuple[str, ...]) -> None:
-    run.cost_usd = run.judge_cost_usd = UNSPENT
     run.save(force_insert=True)
+    RunMeters(run=run, cost_usd=UNSPENT, judge_cost_usd=UNSPENT).save(force_insert=True)
     tx.adopt(run)
     row = rows.run_row(run, at=tx.at)
     tx.record(run, RunOpened, by=by, row=row, chosen_by_agent=chosen)

@@ -152,7 +152,9 @@ def find_turns(run: Run, wanted: TurnFilter, *, before_seq: int | None = None) -
 
     `searched_from` is the first turn that was looked at: from there on nothing is missing.
     """
-    end = run.last_seq + 1 if before_seq is None else min(before_seq, run.last_seq + 1)
+    end = (
+        run.meters.last_seq + 1 if before_seq is None else min(before_seq, run.meters.last_seq + 1)
+    )
     turns = Turn.objects.filter(wanted.condition, run=run)
     if wanted.q:
         texts = turns.annotate(args_text=Cast("args", TextField()))
@@ -213,7 +215,7 @@ def count_facets(run: Run) -> RunFacets:
     counted["tool"][TEXT_TURNS] += counted["tool"].pop(None, 0)
     return RunFacets(
         run=run.id,
-        turns=run.last_seq + 1,
+        turns=run.meters.last_seq + 1,
         agents=_most(counted["agent"]),
         tools=_most(counted["tool"]),
         roles=_most(counted["role"]),
@@ -236,7 +238,7 @@ def show_series(
     A point of several turns tells their highest values: no spike disappears.
     """
     first = max(0, from_seq or 0)
-    last = run.last_seq if to_seq is None else min(to_seq, run.last_seq)
+    last = run.meters.last_seq if to_seq is None else min(to_seq, run.meters.last_seq)
     per = max(1, -(-(last - first + 1) // max(1, min(points, MOST_POINTS))))
     turns = Turn.objects.filter(run=run)
     cost_before = turns.filter(seq__lt=first).aggregate(n=Sum("cost_usd"))["n"] if first else None
@@ -245,7 +247,7 @@ def show_series(
         run=run.id,
         from_seq=first,
         to_seq=last,
-        turns=run.last_seq + 1,
+        turns=run.meters.last_seq + 1,
         turns_a_point=per,
         cost_before_usd=_dollars(cost_before),
         points=tuple(found),
@@ -330,7 +332,7 @@ class _Times(Sequence[datetime]):
 
     def __init__(self, run: Run) -> None:
         self._turns = Turn.objects.filter(run=run)
-        self._length = run.last_seq + 1
+        self._length = run.meters.last_seq + 1
 
     def __len__(self) -> int:
         return self._length

@@ -145,7 +145,7 @@ def shared_budget_raised(run):
 def say(run, times):
     for number in range(times):
         said = f"I will look at the parser once more. {number}"
-        report(run, Turn(role=Role.ASSISTANT, key=f"s{run.last_seq}-{number}", content=said))
+        report(run, Turn(role=Role.ASSISTANT, key=f"s{run.meters.last_seq}-{number}", content=said))
 
 
 def warned_then_ended_by_policy(run):

@@ -41,7 +41,7 @@ PROJECT_BUDGETS = {"day": {"usd": "60"}}
 
 
 def spread(project, dice, *, at):
-    from missioncontrol.runs.models import ModelCall, Run
+    from missioncontrol.runs.models import ModelCall, Run, RunMeters
     from missioncontrol.runs.services import OpenRun, open_run
 
     for back in reversed(range(DAYS)):
@@ -51,7 +51,8 @@ def spread(project, dice, *, at):
             run, _ = open_run(
                 project, OpenRun(name=f"{agent} {back}", agent=agent), by="agent", at=day
             )
-            Run.objects.filter(pk=run.pk).update(status="completed", ended_at=day, model=model)
+            Run.objects.filter(pk=run.pk).update(status="completed", ended_at=day)
+            RunMeters.objects.filter(pk=run.pk).update(model=model)
             midnight = day.replace(hour=0, minute=0)
             minutes = sorted(dice.triangular(0, 1439, 800) for _ in range(count))
             calls = [
@@ -93,16 +94,15 @@ def spread(project, dice, *, at):
 def loops(run, count, dice, *, at):
     """Cards of a run: a third of them stopped, the others left to themselves."""
     from missioncontrol.decisions.models import Decision
-    from missioncontrol.runs.models import Run
+    from missioncontrol.runs.models import Run, RunMeters
 
     length = dice.randint(20, 90)
     resolution = dice.choice(("terminate", "ended", "continue"))
     turns = 6 if resolution == "terminate" else length
-    Run.objects.filter(pk=run.pk).update(
-        last_seq=turns,
-        done_turns=turns,
-        cost_usd=Decimal(2),
-        status="terminated" if resolution == "terminate" else "completed",
+    status = "terminated" if resolution == "terminate" else "completed"
+    Run.objects.filter(pk=run.pk).update(status=status)
+    RunMeters.objects.filter(pk=run.pk).update(
+        last_seq=turns, done_turns=turns, cost_usd=Decimal(2)
     )
     for n in range(count):
         opened = at + timedelta(minutes=n)

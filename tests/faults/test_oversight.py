@@ -74,7 +74,7 @@ def read(installation, question):
 
 
 def unjudged(installation):
-    return read(installation, "SELECT id FROM runs_run WHERE detected_obs < last_obs")
+    return read(installation, "SELECT run_id FROM runs_runmeters WHERE detected_obs < last_obs")
 
 
 def cards_of(person, run):

@@ -45,7 +45,7 @@ def card(run):
 
 
 def asked(run):
-    return directive(control_state_of(run), asked_seq=run.last_seq, messages=queued(run.id))
+    return directive(control_state_of(run), asked_seq=run.meters.last_seq, messages=queued(run.id))
 
 
 def say(run: Run, times: int, text: str = "I will look at the parser once more.") -> Run:

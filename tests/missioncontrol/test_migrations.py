@@ -9,8 +9,8 @@ from django.db.migrations.executor import MigrationExecutor
 
 from missioncontrol.audit.anchors import anchor_heads, verify
 from missioncontrol.decisions import sessions
-from missioncontrol.runs.models import Hold, Run
-from tests.build import NOON, a_run, a_stuck_run, after
+from missioncontrol.runs.models import Hold, Run, RunMeters
+from tests.build import NOON, a_call, a_run, a_stuck_run, after, report
 
 
 @pytest.mark.django_db(transaction=True)
@@ -66,4 +66,20 @@ def test_a_run_that_was_held_before_holds_were_rows_is_held_as_it_was(project, n
     assert list(Hold.objects.order_by("pk").values()) == before
     assert [one["run_id"] for one in before] == sorted([waiting.pk, over.pk])
     assert Run.objects.get(pk=free.pk).hold is None
+    assert verify(projects=[project.id]).ok
+
+
+@pytest.mark.django_db(transaction=True)
+def test_what_a_run_counted_before_its_meters_were_a_row_is_kept(project, newest):
+    run = report(a_stuck_run(project), a_call("ls"))
+    anchor_heads(at=after(70))
+    before = list(RunMeters.objects.order_by("pk").values())
+
+    earlier = migrate(("runs", "0018_hold"))
+    was = earlier.get_model("runs", "Run").objects.get(pk=run.pk)
+    columns = {name: getattr(was, name) for name in before[0] if name != "run_id"}
+    assert [{"run_id": run.pk, **columns}] == before
+    migrate(*newest)
+
+    assert list(RunMeters.objects.order_by("pk").values()) == before
     assert verify(projects=[project.id]).ok

@@ -124,8 +124,8 @@ def test_the_run_costs_what_the_agent_says_though_logs_and_spans_tell_of_it():
         logs(a_call_event(6)),
     )
 
-    assert (run.key, run.agent, run.usage_source) == (RUN_KEY, "claude-code", "logs")
-    assert (run.cost_usd, run.input_tokens) == (Decimal("0.016110"), 2400)
+    assert (run.key, run.agent, run.meters.usage_source) == (RUN_KEY, "claude-code", "logs")
+    assert (run.meters.cost_usd, run.meters.input_tokens) == (Decimal("0.016110"), 2400)
     assert [turn.tool for turn in Turn.objects.filter(run=run)] == ["Bash"]
 
 
@@ -158,7 +158,7 @@ def test_what_hooks_tell_is_not_told_twice():
 
     (run,) = take(project, logs(a_call_event(6), an_event("tool_result", 8, **TOOL)))
 
-    assert (Turn.objects.get(run=run).result, run.cost_usd) == ("a b", Decimal("0.008055"))
+    assert (Turn.objects.get(run=run).result, run.meters.cost_usd) == ("a b", Decimal("0.008055"))
     assert run.capabilities == {"hold": True}
 
 
@@ -182,7 +182,7 @@ def test_what_was_half_stored_is_counted_once_when_it_is_sent_again(model):
         take(project, body)
     (run,) = take(project, body)
 
-    assert (run.cost_usd, run.input_tokens) == (Decimal("0.008055"), 1200)
+    assert (run.meters.cost_usd, run.meters.input_tokens) == (Decimal("0.008055"), 1200)
     assert TelemetryRecord.objects.filter(run=run).count() == 1
 
 

@@ -107,6 +107,6 @@ def test_its_log_alone_is_a_run_with_its_cost():
     (run,) = take(a_project(), body, body)
 
     # 2 x (500 x 1.25 + 1000 x 0.125 + 42 x 10) dollars a million
-    assert (run.key, str(run.cost_usd)) == (f"codex:{THREAD}", "0.002340")
-    assert (run.goal, run.reasoning_tokens) == ("list the files", 20)
+    assert (run.key, str(run.meters.cost_usd)) == (f"codex:{THREAD}", "0.002340")
+    assert (run.goal, run.meters.reasoning_tokens) == ("list the files", 20)
     assert Turn.objects.filter(run=run).count() == 2

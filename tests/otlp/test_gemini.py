@@ -83,5 +83,5 @@ def test_a_response_told_three_ways_counts_once():
     )
 
     # 500 x 0.30 + 1000 x 0.03 + 52 x 2.50 dollars a million
-    assert (run.key, str(run.cost_usd)) == (f"gemini:{SESSION}", "0.000310")
-    assert (run.usage_source, run.output_tokens) == ("logs", 52)
+    assert (run.key, str(run.meters.cost_usd)) == (f"gemini:{SESSION}", "0.000310")
+    assert (run.meters.usage_source, run.meters.output_tokens) == ("logs", 52)

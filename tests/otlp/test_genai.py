@@ -276,10 +276,10 @@ def test_an_openinference_tool_is_a_turn():
 def test_an_agent_without_our_sdk_is_a_run_that_says_it_cannot_be_held():
     (run,) = take(a_project(), spans(a_chat(), a_span("execute_tool Bash", TOOL)))
 
-    assert (run.key, run.agent, run.usage_source) == ("my-agent:run-1", "coder", "spans")
-    assert (run.cost_usd, run.capabilities["hold"]) == (Decimal("0.008055"), False)
+    assert (run.key, run.agent, run.meters.usage_source) == ("my-agent:run-1", "coder", "spans")
+    assert (run.meters.cost_usd, run.capabilities["hold"]) == (Decimal("0.008055"), False)
     (turn,) = Turn.objects.filter(run=run)
-    assert (turn.tool, turn.result, run.tool_calls) == ("Bash", "a b", 1)
+    assert (turn.tool, turn.result, run.meters.tool_calls) == ("Bash", "a b", 1)
 
 
 @pytest.mark.django_db
@@ -318,7 +318,7 @@ def test_the_same_request_sent_again_changes_nothing():
 
     (run,) = take(a_project(), body, body)
 
-    assert (Turn.objects.filter(run=run).count(), run.cost_usd) == (2, Decimal("0.008055"))
+    assert (Turn.objects.filter(run=run).count(), run.meters.cost_usd) == (2, Decimal("0.008055"))
     assert TelemetryRecord.objects.filter(run=run).count() == 2
 
 

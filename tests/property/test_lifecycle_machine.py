@@ -97,11 +97,11 @@ class OneRun(RuleBasedStateMachine):
     @rule()
     def look_twice(self):
         self.look()
-        before = self._row()
+        before = self._row().meters.event_seq
 
         pipeline.detect([self.run.id], at=self.model.now)
 
-        assert self._row().event_seq == before.event_seq
+        assert self._row().meters.event_seq == before
 
     @rule()
     def another_process_takes_over(self):
@@ -251,14 +251,14 @@ class OneRun(RuleBasedStateMachine):
 
     def _has_stored_turns_once(self, run):
         turns = list(run.turn_rows.order_by("seq").values_list("seq", "key", "phase"))
-        assert [seq for seq, _, _ in turns] == list(range(run.last_seq + 1))
+        assert [seq for seq, _, _ in turns] == list(range(run.meters.last_seq + 1))
         assert {key: phase for _, key, phase in turns} == self.model.phases
-        assert run.detected_obs <= run.last_obs == self.model.obs
+        assert run.meters.detected_obs <= run.meters.last_obs == self.model.obs
 
     def _is_told_by_its_journal(self, run):
         told = run.journal.order_by("seq").values_list("seq", "version", "status")
         numbers, versions, statuses = zip(*told, strict=True)
-        assert numbers == tuple(range(run.event_seq + 1))
+        assert numbers == tuple(range(run.meters.event_seq + 1))
         assert list(versions) == sorted(versions)
         assert (versions[-1], statuses[-1]) == (run.version, run.status)
         moves = {(one, two) for one, two in itertools.pairwise(statuses) if one != two}
@@ -266,14 +266,14 @@ class OneRun(RuleBasedStateMachine):
 
     def _counts_its_messages(self, run):
         undelivered = run.messages.filter(delivered_at=None).count()
-        assert undelivered == run.queued_messages == self.model.undelivered
+        assert undelivered == run.meters.queued_messages == self.model.undelivered
 
     def _follows_answers_forward(self, run):
         for key, status in run.interventions.values_list("id", "status") if self.taps else ():
             before = self.answers.get(key, "asked")
             assert before not in FINAL or status == before
             assert ORDER.index(status) >= ORDER.index(before)
-            assert key != run.unconfirmed or status not in FINAL
+            assert key != run.meters.unconfirmed or status not in FINAL
             self.answers[key] = status
 
     # --- inside -----------------------------------------------------------------------
@@ -288,8 +288,8 @@ class OneRun(RuleBasedStateMachine):
 
     def _follow_detection(self, before):
         run = self._row()
-        assert run.detected_obs == run.last_obs
-        self.model.tool_calls = run.tool_calls
+        assert run.meters.detected_obs == run.meters.last_obs
+        self.model.tool_calls = run.meters.tool_calls
         self.model.look()
         if run.open_decision == before.open_decision:
             return

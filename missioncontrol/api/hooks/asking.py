@@ -53,7 +53,7 @@ async def ask(
 
 async def follow(event: HookEvent, stored: Stored) -> None:
     """Close what was answered at the terminal, as the agent's next deed tells."""
-    if not stored.run.open_permissions or event.asks is not None:
+    if not stored.run.meters.open_permissions or event.asks is not None:
         return
     turn = event.turns[0] if event.turns else None
     done = turn is not None and turn.tool is not None and not turn.is_proposed

@@ -279,13 +279,14 @@ def _places(secret: AgentKey | PersonalToken) -> tuple[UsedFrom, ...]:
 
 def _used_on(key: AgentKey) -> tuple[UsedOn, ...]:
     used = uses.runs(key, most=MOST_RUNS)
-    runs = Run.objects.filter(project=key.project_id).in_bulk([use["run"] for use in used])
+    ours = Run.objects.filter(project=key.project_id).select_related("meters")
+    runs = ours.in_bulk([use["run"] for use in used])
     return tuple(
         UsedOn(
             **use,
             name=run.name,
             status=run.status,
-            turns=run.last_seq + 1,
+            turns=run.meters.last_seq + 1,
             is_its_own=run.opened_by == key.pk,
         )
         for use in used

@@ -10,7 +10,7 @@ class Migration(migrations.Migration):
     dependencies = [
         ('accounts', '0017_lockout_in_the_database'),
         ('detection', '0001_initial'),
-        ('runs', '0019_imported'),
+        ('runs', '0020_imported'),
     ]
 
     operations = [

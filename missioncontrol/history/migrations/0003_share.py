@@ -12,7 +12,7 @@ class Migration(migrations.Migration):
         ('accounts', '0017_lockout_in_the_database'),
         ('decisions', '0002_held_from'),
         ('history', '0002_words'),
-        ('runs', '0019_imported'),
+        ('runs', '0020_imported'),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
 

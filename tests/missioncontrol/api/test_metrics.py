@@ -9,6 +9,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from missioncontrol.clock import now
 from missioncontrol.runs.lifecycle import Status
+from missioncontrol.runs.models import RunMeters
 from tests.build import a_run, a_stuck_run
 from tests.installations import ROOT
 from tests.missioncontrol.notify.build import a_channel
@@ -50,7 +51,7 @@ def test_it_counts_runs_by_status(client, project):
 
 def test_it_tells_how_far_detection_is_behind(client, project):
     run = a_run(project)
-    type(run).objects.filter(id=run.id).update(last_obs=9, detected_obs=4, last_seq=6)
+    RunMeters.objects.filter(pk=run.pk).update(last_obs=9, detected_obs=4, last_seq=6)
 
     found = read(scrape(client))
 

@@ -234,7 +234,7 @@ def test_the_audit_log_is_exported_as_json_lines(run, as_person, owner):
     response = as_person(owner).get(f"/api/v1/audit/export/?run={run.id}")
 
     rows = [json.loads(line) for line in b"".join(response.streaming_content).splitlines()]
-    assert [row["seq"] for row in rows] == list(range(run.event_seq + 1))
+    assert [row["seq"] for row in rows] == list(range(run.meters.event_seq + 1))
     assert as_person(owner).get("/api/v1/audit/verify/").json()["ok"] is True
 
 

@@ -89,7 +89,7 @@ def test_it_becomes_an_ended_run_with_its_own_times_and_cost(imported):
     )
     assert run.started_at == NOON - timedelta(days=400)
     assert run.ended_at - run.started_at == timedelta(minutes=90)
-    assert (str(run.cost_usd), run.last_seq) == ("1.000000", 3)
+    assert (str(run.meters.cost_usd), run.meters.last_seq) == ("1.000000", 3)
 
 
 def test_the_same_engine_judges_it_and_says_where_it_would_have_asked(imported):
@@ -97,7 +97,7 @@ def test_the_same_engine_judges_it_and_says_where_it_would_have_asked(imported):
     run = Run.objects.get(pk=imported["run"])
 
     assert (alarm["turn"], alarm["kind"], alarm["until"]) == (2, "exact_repeat", None)
-    assert [point[0] for point in run.tape][2:] == [1.0, 1.0]
+    assert [point[0] for point in run.meters.tape][2:] == [1.0, 1.0]
     assert Turn.objects.get(run=run, seq=2).detector == alarm["detector"]
 
 
@@ -265,7 +265,7 @@ def test_a_claude_code_transcript_is_named_by_what_was_asked(as_person, operator
         "Fix the login test",
         "claude-code",
     )
-    assert run.cost_usd > 0
+    assert run.meters.cost_usd > 0
     assert run.usage_source == "transcript"
 
 

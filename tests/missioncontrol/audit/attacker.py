@@ -19,7 +19,7 @@ from missioncontrol.proof import (
     row_hash,
 )
 from missioncontrol.runs import rows
-from missioncontrol.runs.models import JournalRow, Run
+from missioncontrol.runs.models import JournalRow, Run, RunMeters
 
 OWN_KEY = Ed25519PrivateKey.from_private_bytes(b"an attacker's own key, 32 bytes.")
 OWN_PUBLIC = OWN_KEY.public_key().public_bytes(Encoding.Raw, PublicFormat.Raw).hex()
@@ -48,19 +48,22 @@ def rehash(owner: Run | Project) -> None:
         row.hash = row_hash(rows.header(row), previous=previous, digest=row.digest)
         row.save()
         previous = row.hash
-    type(owner).objects.filter(pk=owner.pk).update(head=previous, event_seq=seq)
+    chained: RunMeters | Project = owner.meters if isinstance(owner, Run) else owner
+    chained.head, chained.event_seq = previous, seq
+    chained.save(update_fields=["head", "event_seq"])
 
 
 def append(owner: Run | Project, kind: str, payload: dict[str, Any], *, at: Any) -> JournalRow:
     """Write a row at the end of a chain."""
     owner.refresh_from_db()
     run = owner if isinstance(owner, Run) else None
+    chained: RunMeters | Project = owner.meters if isinstance(owner, Run) else owner
     text, salt = canonical(payload), "00" * 16
     row = JournalRow(
         id=new_id(),
         project_id=run.project_id if run else owner.pk,
         run=run,
-        seq=owner.event_seq + 1,
+        seq=chained.event_seq + 1,
         type=kind,
         at=at,
         by="policy",
@@ -68,12 +71,13 @@ def append(owner: Run | Project, kind: str, payload: dict[str, Any], *, at: Any)
         status=run.status if run else None,
         payload=text,
         salt=salt,
-        previous=owner.head,
+        previous=chained.head,
         digest=payload_digest(text, salt),
     )
     row.hash = row_hash(rows.header(row), previous=row.previous, digest=row.digest)
     row.save(force_insert=True)
-    type(owner).objects.filter(pk=owner.pk).update(head=row.hash, event_seq=row.seq)
+    chained.head, chained.event_seq = row.hash, row.seq
+    chained.save(update_fields=["head", "event_seq"])
     return row
 
 
@@ -99,8 +103,8 @@ def forge_erasure(run: Run, *, at: Any, key: str) -> JournalRow:
         "reason": "asked for",
         "of_run": str(run.pk),
         "key": key,
-        "through_seq": run.event_seq,
-        "turns_through": run.last_seq,
+        "through_seq": run.meters.event_seq,
+        "turns_through": run.meters.last_seq,
     }
     statement = amendment_statement(str(run.project_id), at.isoformat(), "policy", said)
     said["signature"] = own_signature(statement)

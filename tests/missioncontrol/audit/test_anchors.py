@@ -12,7 +12,7 @@ from missioncontrol.audit.anchors import anchor_heads, verify
 from missioncontrol.projects import rules
 from missioncontrol.proof import ProjectChain, canonical
 from missioncontrol.runs import journal
-from missioncontrol.runs.models import JournalRow, Run
+from missioncontrol.runs.models import JournalRow, Run, RunMeters
 from missioncontrol.wire.events import ChainAnchored
 from tests.build import NOON, a_call, a_project, a_proposal, a_run, after, put
 from tests.missioncontrol.audit.attacker import edit_payload, rehash
@@ -23,7 +23,7 @@ pytestmark = pytest.mark.django_db
 def anchor_as_before(project, run, *, at):
     """Write a checkpoint as it was written before there were keys."""
     run.refresh_from_db()
-    tied = {str(run.id): (run.event_seq, run.head)}
+    tied = {str(run.id): (run.meters.event_seq, run.meters.head)}
     statement = canonical([str(project.id), {name: list(head) for name, head in tied.items()}])
     journal.record_for_project(
         project.id,
@@ -40,7 +40,7 @@ def anchor_as_before(project, run, *, at):
     row.save()
     edit_payload(row)
     rehash(project)
-    Run.objects.filter(pk=run.pk).update(anchored_seq=run.event_seq)
+    RunMeters.objects.filter(pk=run.pk).update(anchored_seq=run.meters.event_seq)
 
 
 @pytest.fixture
@@ -132,7 +132,9 @@ def test_many_runs_are_anchored_in_slices(project, monkeypatch):
     slices = [len(one["heads"]) for one in said_by_anchors(project)]
     assert slices == [2, 2, 1]
     assert kinds(project) == []
-    assert {run.anchored_seq for run in Run.objects.filter(pk__in=[run.pk for run in runs])} == {0}
+    assert {
+        run.meters.anchored_seq for run in Run.objects.filter(pk__in=[run.pk for run in runs])
+    } == {0}
 
 
 def test_long_chains_and_many_runs_are_read_in_pages(project, monkeypatch):
@@ -292,7 +294,7 @@ def test_the_files_of_heads_name_their_projects(project, settings, tmp_path):
 def test_a_run_that_moves_while_it_is_read_is_read_again(project):
     run = a_run(project)
     put(run, a_proposal("ls", key="k"))
-    read_before = Run.objects.get(pk=run.pk)
+    read_before = Run.objects.select_related("meters").get(pk=run.pk)
     put(run, a_call("ls", key="k", result="ok"))
 
     walk, chain = checking.Walk(), ProjectChain(trusted=())
@@ -305,7 +307,7 @@ def test_a_run_that_moves_while_it_is_read_is_read_again(project):
 def test_a_run_that_never_rests_is_locked_for_it(project, monkeypatch):
     run = a_run(project)
     put(run, a_proposal("ls", key="k"))
-    read_before = Run.objects.get(pk=run.pk)
+    read_before = Run.objects.select_related("meters").get(pk=run.pk)
     put(run, a_call("ls", key="k", result="ok"))
     monkeypatch.setattr(checking, "TRIES", 0)
 

@@ -13,7 +13,7 @@ from missioncontrol.decisions.taps import Tap
 from missioncontrol.detection.models import Backtest, BacktestRun
 from missioncontrol.errors import InvalidRequest, NoSuchMove
 from missioncontrol.history.catching_up import index_slice
-from missioncontrol.runs.models import JournalRow, Run, Turn
+from missioncontrol.runs.models import JournalRow, Run, RunMeters, Turn
 from tests.build import NOON, a_call, a_proposal, a_run, a_stuck_run, after, put
 
 pytestmark = pytest.mark.django_db
@@ -99,7 +99,8 @@ def test_it_says_who_erased_what_and_why(project, erased):
 
 
 def test_what_it_cost_and_how_it_ended_can_still_be_checked(project, erased):
-    Run.objects.filter(pk=erased.pk).update(cost_usd=7, status="completed")
+    Run.objects.filter(pk=erased.pk).update(status="completed")
+    RunMeters.objects.filter(pk=erased.pk).update(cost_usd=7)
 
     whats = {fault.what for fault in verify(projects=[project.id]).faults}
     assert whats == {"cost_usd", "status"}
@@ -112,7 +113,8 @@ def test_an_erased_turn_cannot_be_written_anew(project, erased):
 
 
 def test_an_erasure_reaches_no_row_after_it(project, erased):
-    JournalRow.objects.filter(run=erased, seq=erased.event_seq).update(payload=None, salt=None)
+    last = JournalRow.objects.filter(run=erased, seq=erased.meters.event_seq)
+    last.update(payload=None, salt=None)
 
     assert kinds(project) == ["blanked"]
 

@@ -7,7 +7,7 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from missioncontrol.accounts.models import AgentKey, Membership, Project
-from missioncontrol.audit import heads, project_tables, signing
+from missioncontrol.audit import earlier_exports, heads, project_tables, signing
 from missioncontrol.audit.anchors import anchor_heads, verify
 from missioncontrol.audit.earlier_exports import HOLD
 from missioncontrol.audit.project_export import export_lines
@@ -112,25 +112,55 @@ def test_what_was_spent_there_today_is_nothing_that_the_organisation_here_spent(
     assert spent_everywhere(today) == 2
 
 
+def before_meters_were_rows(lines):
+    """Turn an export's lines into an earlier version's, which had them in their runs."""
+    meters = {one["row"].pop("run_id"): one["row"] for one in lines if one["kind"] == "run_meters"}
+    earlier = [one for one in lines if one["kind"] != "run_meters"]
+    for line in earlier:
+        if line["kind"] == "run":
+            line["row"] |= meters[line["row"]["id"]]
+    earlier[-1]["rows"] -= len(meters)
+    return earlier
+
+
+def bring(lines, project, tmp_path, settings, *, key):
+    """Import these lines elsewhere."""
+    export = tmp_path / "project.jsonl"
+    export.write_text("".join(f"{json.dumps(line)}\n" for line in lines))
+    heads.path_of(project.id).unlink()
+    project.delete()
+    settings.SECRET_KEY = ELSEWHERE
+    import_project(export, owner=a_person("eve"), trust=key, at=after(100))
+
+
+def test_what_was_exported_before_meters_were_rows_comes_with_them(
+    lived, tmp_path, settings, monkeypatch
+):
+    monkeypatch.setattr(earlier_exports, "KEPT_BACK", 1)
+    before, key = everything(), signing.public_key()
+    lines = [json.loads(line) for line in export_lines(lived.id, at=after(70))]
+
+    bring(before_meters_were_rows(lines), lived, tmp_path, settings, key=key)
+
+    assert everything() == before
+    assert verify(projects=[lived.id]).ok
+
+
 def test_what_was_exported_before_holds_were_rows_comes_with_its_holds(project, tmp_path, settings):
     held, free = a_stuck_run(project), a_run(project)
     anchor_heads(at=after(60))
     before, key = everything(), signing.public_key()
     lines = [json.loads(line) for line in export_lines(project.id, at=after(70))]
     holds = {one["row"]["run_id"]: one["row"] for one in lines if one["kind"] == "hold"}
+    lines = before_meters_were_rows(lines)
     lines = [one for one in lines if one["kind"] != "hold"]
     for line in lines:
         if line["kind"] == "run":
             hold = holds.get(line["row"]["id"], {"from_seq": 0, "stands": False})
             line["row"] |= {was: hold.get(name) for was, name in HOLD.items()}
     lines[-1]["rows"] -= len(holds)
-    export = tmp_path / "project.jsonl"
-    export.write_text("".join(f"{json.dumps(line)}\n" for line in lines))
-    heads.path_of(project.id).unlink()
-    project.delete()
-    settings.SECRET_KEY = ELSEWHERE
 
-    import_project(export, owner=a_person("eve"), trust=key, at=after(100))
+    bring(lines, project, tmp_path, settings, key=key)
 
     assert everything() == before
     assert (Run.objects.get(pk=held.pk).hold is None, Run.objects.get(pk=free.pk).hold) == (

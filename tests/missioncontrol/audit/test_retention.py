@@ -123,12 +123,12 @@ def test_a_run_that_cannot_be_erased_keeps_no_others_words(project, monkeypatch,
 def test_an_erased_run_that_comes_back_is_judged_by_what_it_says_then(project):
     run = ended(project, turns=4)
     erasing.erase_run(run.id, by="ana", reason="asked", at=after(DAY))
-    erased_through = run.last_obs
+    erased_through = run.meters.last_obs
 
     back = report(run, a_call("pytest -q"), a_call("ls"), at=after(2 * DAY))
 
     assert back.open_decision is None
-    assert back.streak_obs >= erased_through
+    assert back.meters.streak_obs >= erased_through
     assert faults_of(project) == []
 
 

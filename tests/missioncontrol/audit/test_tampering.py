@@ -15,7 +15,7 @@ from missioncontrol.decisions import interventions
 from missioncontrol.decisions.taps import Tap
 from missioncontrol.ids import new_id
 from missioncontrol.projects import rules
-from missioncontrol.runs.models import JournalRow, Run, Turn
+from missioncontrol.runs.models import JournalRow, Run, RunMeters, Turn
 from tests.build import a_call, a_run, a_stuck_run, after, put, report
 from tests.missioncontrol.audit.attacker import (
     append,
@@ -127,9 +127,9 @@ def removes_a_turn(past):
 
 def adds_a_turn(past):
     turn = Turn.objects.get(run=past.stopped, seq=0)
-    turn.id, turn.seq, turn.key = new_id(), past.stopped.last_seq + 1, "another"
+    turn.id, turn.seq, turn.key = new_id(), past.stopped.meters.last_seq + 1, "another"
     turn.save(force_insert=True)
-    Run.objects.filter(pk=past.stopped.pk).update(last_seq=turn.seq)
+    RunMeters.objects.filter(pk=past.stopped.pk).update(last_seq=turn.seq)
 
 
 def edits_a_status(past):
@@ -137,11 +137,11 @@ def edits_a_status(past):
 
 
 def edits_a_cost(past):
-    Run.objects.filter(pk=past.other.pk).update(cost_usd=Decimal("0.01"))
+    RunMeters.objects.filter(pk=past.other.pk).update(cost_usd=Decimal("0.01"))
 
 
 def edits_tokens(past):
-    Run.objects.filter(pk=past.other.pk).update(input_tokens=1)
+    RunMeters.objects.filter(pk=past.other.pk).update(input_tokens=1)
 
 
 def edits_a_name(past):
@@ -155,7 +155,7 @@ def edits_a_status_and_its_events(past):
 
 
 def edits_a_cost_and_its_event(past):
-    Run.objects.filter(pk=past.other.pk).update(cost_usd=Decimal("0.01"))
+    RunMeters.objects.filter(pk=past.other.pk).update(cost_usd=Decimal("0.01"))
     edit_payload(past.rows(run=past.other, type="cost.attributed").get(), cost_usd="0.01")
     rehash(past.other)
 
@@ -199,13 +199,13 @@ def drops_the_first_checkpoint(past):
 
 def drops_the_last_checkpoint(past):
     past.rows(pk=past.anchors.last().pk).delete()
-    Run.objects.filter(project=past.project).update(anchored_seq=-1)
+    RunMeters.objects.filter(run__project=past.project).update(anchored_seq=-1)
     rehash(past.project)
 
 
 def drops_every_checkpoint(past):
     past.anchors.delete()
-    Run.objects.filter(project=past.project).update(anchored_seq=-1)
+    RunMeters.objects.filter(run__project=past.project).update(anchored_seq=-1)
     rehash(past.project)
 
 

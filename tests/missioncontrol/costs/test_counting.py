@@ -49,7 +49,7 @@ def test_it_is_attributed_once_though_a_proposal_a_completion_and_another_turn_c
     run = report(run, a_call(key="a", result="x", **same), a_call("pwd", **same))
 
     assert len(told(run)) == 1
-    assert run.cost_usd == Decimal("0.008055")
+    assert run.meters.cost_usd == Decimal("0.008055")
 
 
 def test_a_call_without_a_price_is_attributed_as_unpriced():
@@ -62,7 +62,7 @@ def test_a_call_without_a_price_is_attributed_as_unpriced():
 def test_the_agents_own_figure_wins_and_is_labelled_even_without_tokens():
     run = report(a_run(), a_call("ls", cost_usd=Decimal("0.5")))
 
-    assert (told(run)[0]["priced_by"], run.cost_usd) == ("agent", Decimal("0.5"))
+    assert (told(run)[0]["priced_by"], run.meters.cost_usd) == ("agent", Decimal("0.5"))
 
 
 def test_a_turn_that_names_neither_call_nor_key_is_counted_each_time():
@@ -70,7 +70,7 @@ def test_a_turn_that_names_neither_call_nor_key_is_counted_each_time():
 
     run = report(run, a_call("ls", key=None, cost_usd=Decimal(1)))
 
-    assert (len(told(run)), run.cost_usd) == (2, 2)
+    assert (len(told(run)), run.meters.cost_usd) == (2, 2)
 
 
 @pytest.fixture

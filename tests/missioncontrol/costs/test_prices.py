@@ -48,7 +48,7 @@ def test_a_call_of_a_priced_model_is_counted_with_the_projects_price(project):
 
     run = report(a_run(project), a_call("x", usage=USED, model="house"))
 
-    assert (run.cost_usd, run.unpriced_calls) == (Decimal("0.4"), 0)
+    assert (run.meters.cost_usd, run.meters.unpriced_calls) == (Decimal("0.4"), 0)
     assert events_of(run)[0]["priced_by"] == "project"
 
 
@@ -59,7 +59,7 @@ def test_it_goes_before_the_public_list_and_after_the_agents_own_figure(project)
     run = report(a_run(project), a_call("x", **said), a_call("y", **said, cost_usd=Decimal(7)))
 
     assert [one["priced_by"] for one in events_of(run)] == ["project", "agent"]
-    assert run.cost_usd == Decimal("7.4")
+    assert run.meters.cost_usd == Decimal("7.4")
 
 
 def test_what_had_no_price_is_counted_again_everywhere(project, unpriced):
@@ -67,7 +67,7 @@ def test_what_had_no_price_is_counted_again_everywhere(project, unpriced):
 
     unpriced.refresh_from_db()
     assert (made.calls, made.usd) == (1, Decimal("0.4"))
-    assert (unpriced.cost_usd, unpriced.unpriced_calls) == (Decimal("0.4"), 0)
+    assert (unpriced.meters.cost_usd, unpriced.meters.unpriced_calls) == (Decimal("0.4"), 0)
     assert ModelCall.objects.get().cost_usd == Decimal("0.4")
     assert Turn.objects.get().cost_usd == Decimal("0.4")
     assert spent(project, "day", "2026-11-21") == Decimal("0.4")
@@ -99,7 +99,7 @@ def test_setting_it_twice_counts_nothing_twice(project, unpriced):
 
     assert price(project).calls == 0
     unpriced.refresh_from_db()
-    assert unpriced.cost_usd == Decimal("0.4")
+    assert unpriced.meters.cost_usd == Decimal("0.4")
     assert JournalRow.objects.filter(type="policy.changed").count() == 1
 
 
@@ -111,7 +111,7 @@ def test_another_model_or_project_is_left_alone(project, unpriced):
 
     unpriced.refresh_from_db()
     other.refresh_from_db()
-    assert (unpriced.unpriced_calls, other.unpriced_calls) == (1, 1)
+    assert (unpriced.meters.unpriced_calls, other.meters.unpriced_calls) == (1, 1)
 
 
 def test_the_judges_calls_are_counted_as_its_own(project):
@@ -124,7 +124,11 @@ def test_the_judges_calls_are_counted_as_its_own(project):
     price(project)
 
     run.refresh_from_db()
-    assert (run.cost_usd, run.judge_cost_usd, run.unpriced_calls) == (0, Decimal("0.4"), 0)
+    assert (run.meters.cost_usd, run.meters.judge_cost_usd, run.meters.unpriced_calls) == (
+        0,
+        Decimal("0.4"),
+        0,
+    )
 
 
 def test_a_price_that_is_removed_leaves_what_was_counted(project, unpriced):
@@ -134,7 +138,7 @@ def test_a_price_that_is_removed_leaves_what_was_counted(project, unpriced):
     run = report(a_run(project), a_call("x", usage=USED, model="house"))
 
     unpriced.refresh_from_db()
-    assert (unpriced.cost_usd, run.unpriced_calls) == (Decimal("0.4"), 1)
+    assert (unpriced.meters.cost_usd, run.meters.unpriced_calls) == (Decimal("0.4"), 1)
 
 
 def test_a_call_without_tokens_stays_unpriced():

@@ -35,7 +35,8 @@ def tell(run, *calls, at=NOON):
 
 
 def figures(run):
-    return run.cost_usd, run.input_tokens, run.output_tokens, run.usage_source
+    meters = run.meters
+    return meters.cost_usd, meters.input_tokens, meters.output_tokens, meters.usage_source
 
 
 def spent(project, scope):
@@ -54,7 +55,7 @@ def test_the_agents_own_telemetry_is_priced_as_by_hand():
 def test_the_agents_own_figure_wins_over_the_price_list():
     run = tell(a_run(), told(cost_usd=Decimal("0.5")))
 
-    assert run.cost_usd == Decimal("0.5")
+    assert run.meters.cost_usd == Decimal("0.5")
     assert ModelCall.objects.get(run=run).cost_usd == Decimal("0.5")
 
 
@@ -83,7 +84,7 @@ def test_what_a_worse_source_tells_later_is_left_out():
     run = tell(run, told("s1", source="spans"), told("t1", source="transcript"))
 
     assert figures(run) == (Decimal("0.008055"), 1200, 42, "logs")
-    assert run.tool_calls == 1
+    assert run.meters.tool_calls == 1
 
 
 def test_of_two_sources_in_one_batch_the_better_is_counted():
@@ -111,7 +112,7 @@ def test_what_was_used_before_a_better_source_began_stays_counted():
 
     assert figures(run) == (Decimal("12.008055"), 2400, 84, "logs")
     assert [call.call_id for call in ModelCall.objects.filter(run=run)] == ["t1", "c1"]
-    assert Decimal(run.recent_costs[-1][1]) == Decimal("0.008055")
+    assert Decimal(run.meters.recent_costs[-1][1]) == Decimal("0.008055")
 
 
 def test_all_is_replaced_where_a_better_source_names_no_moment():
@@ -146,9 +147,9 @@ def test_a_call_that_a_better_source_tells_by_the_same_name_counts_once_from_it(
 
 def test_calls_of_no_known_price_are_unpriced_and_taken_back_as_such():
     run = tell(a_run(), told(source="spans", model="house-1"))
-    assert (run.unpriced_calls, run.cost_usd) == (1, 0)
+    assert (run.meters.unpriced_calls, run.meters.cost_usd) == (1, 0)
 
-    assert (tell(run, told("c2")).unpriced_calls) == 0
+    assert tell(run, told("c2")).meters.unpriced_calls == 0
 
 
 def test_the_judges_calls_stay_when_a_source_is_replaced():
@@ -160,7 +161,7 @@ def test_the_judges_calls_stay_when_a_source_is_replaced():
 
     run = tell(run, told())
 
-    assert run.unpriced_calls == 1
+    assert run.meters.unpriced_calls == 1
     assert ModelCall.objects.filter(run=run, source="judge").exists()
 
 
@@ -183,7 +184,7 @@ def test_an_agents_ceiling_in_a_run_sees_the_corrected_figure():
 
     run = tell(run, told(cost_usd=Decimal("0.02")))
 
-    assert Decimal(run.agents_spent["coder"][0]) == Decimal("0.02")
+    assert Decimal(run.meters.agents_spent["coder"][0]) == Decimal("0.02")
 
 
 def test_the_next_call_is_held_when_telemetry_told_of_the_last_of_the_money():
@@ -206,8 +207,8 @@ def test_the_events_told_add_up_to_what_the_run_says():
 
     events = JournalRow.objects.filter(run=run, type="cost.attributed").order_by("seq")
     said = [json.loads(event.payload) for event in events]
-    assert sum(Decimal(one["cost_usd"]) for one in said) == run.cost_usd
-    assert sum(one["usage"]["cache_read"] for one in said) == run.cache_read_tokens
+    assert sum(Decimal(one["cost_usd"]) for one in said) == run.meters.cost_usd
+    assert sum(one["usage"]["cache_read"] for one in said) == run.meters.cache_read_tokens
     assert [one["taken_back"] for one in said] == [0, 0, 2, 0]
 
 

@@ -89,7 +89,7 @@ def test_the_judges_cost_is_counted():
 
     run = report(run, a_call("pwd"))
 
-    assert run.judge_cost_usd == Decimal("0.9")
+    assert run.meters.judge_cost_usd == Decimal("0.9")
     assert card(run).evidence["spent"] == "1.10"
 
 
@@ -102,7 +102,7 @@ def test_a_judges_call_is_charged_once():
             )
     run.refresh_from_db()
 
-    assert run.judge_cost_usd == 1
+    assert run.meters.judge_cost_usd == 1
     assert Spend.objects.get(scope="project").usd == 1
 
 
@@ -141,7 +141,7 @@ def test_failures_in_a_row_begin_anew_after_a_person_spoke():
 
     run = report(run, a_call("c", error="z"))
 
-    assert (run.status, run.failures) == ("running", 1)
+    assert (run.status, run.meters.failures) == ("running", 1)
 
 
 def test_an_allowed_continue_begins_a_new_row_of_failures():
@@ -149,7 +149,7 @@ def test_an_allowed_continue_begins_a_new_row_of_failures():
 
     tap(run, "allow_budget", amount=Amount(failures=1))
 
-    assert (run.status, run.failures, run.budget["failures"]) == ("running", 0, 3)
+    assert (run.status, run.meters.failures, run.budget["failures"]) == ("running", 0, 3)
 
 
 def test_an_agent_of_a_run_is_held_at_its_own_ceiling():

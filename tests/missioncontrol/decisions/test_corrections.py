@@ -30,7 +30,7 @@ def corrected_by_a_fix(project):
 
 def corrected_at_its_terminal(project):
     run = a_stuck_run(project)
-    held = run.turn_rows.get(seq=run.last_seq).key
+    held = run.turn_rows.get(seq=run.meters.last_seq).key
     choice = LateChoice(key="c", action="inject", message="Look in token.py.", turn=held)
     choices.take_choice(run.id, choice, project=project.id, at=NOON)
     return Run.objects.get(pk=run.pk)
@@ -87,7 +87,7 @@ def test_a_change_in_between_lifts_it_for_every_worker(project):
 
     run = report(run, a_proposal())
 
-    assert (run.status, run.corrected) == ("running", [])
+    assert (run.status, run.meters.corrected) == ("running", [])
 
 
 def test_the_next_correction_is_enforced_as_the_first(project):

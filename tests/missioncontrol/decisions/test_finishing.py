@@ -6,7 +6,7 @@ import pytest
 
 from guard.turn import Role, Turn
 from missioncontrol.decisions import deadlines, presence
-from missioncontrol.runs.models import Run
+from missioncontrol.runs.models import RunMeters
 from tests.build import a_call, a_proposal, a_run, after, report
 from tests.missioncontrol.taps import asked, tap
 
@@ -22,7 +22,7 @@ def finishing():
 
 
 def rest(run):
-    Run.objects.filter(pk=run.pk).update(presence="idle")
+    RunMeters.objects.filter(pk=run.pk).update(presence="idle")
 
 
 def sweep(run, *, seconds):

@@ -19,7 +19,7 @@ from missioncontrol.decisions.models import Decision, Intervention
 from missioncontrol.decisions.rows import decision_row
 from missioncontrol.decisions.taps import Tap
 from missioncontrol.runs.journal import writing
-from missioncontrol.runs.models import JournalRow, Run
+from missioncontrol.runs.models import JournalRow, Run, RunMeters
 from tests.build import NOON, a_call, a_run, a_stuck_run, after, report
 
 pytestmark = pytest.mark.django_db
@@ -77,16 +77,17 @@ def test_a_hold_that_is_asked_for_twice_is_counted_from_the_first():
         holding.release(tx, tx.run(run.id), by="ana", reason="go on")
 
     run.refresh_from_db()
-    assert run.held_seconds == 30
+    assert run.meters.held_seconds == 30
 
 
 def test_a_persons_answer_forgives_each_agents_failures_and_nothing_else():
-    run = Run(failures=3, agents_spent={"critic": ["1.50", 900, 3, 4, 2, 7]})
+    run = Run()
+    RunMeters(run=run, failures=3, agents_spent={"critic": ["1.50", 900, 3, 4, 2, 7]})
 
     counting.forgive_failures(run)
 
-    assert run.failures == 0
-    assert run.agents_spent == {"critic": ["1.50", 900, 3, 4, 0, 7]}
+    assert run.meters.failures == 0
+    assert run.meters.agents_spent == {"critic": ["1.50", 900, 3, 4, 0, 7]}
 
 
 def test_the_journal_says_why_a_run_was_ended_whatever_it_says_at_its_end(project):

@@ -314,7 +314,7 @@ def test_an_agent_that_falls_silent_took_an_answer_only_if_it_was_to_stop(action
 
     run.refresh_from_db()
     made = Intervention.objects.get()
-    assert (run.status, run.presence, made.status) == (ends, "gone", answer)
+    assert (run.status, run.meters.presence, made.status) == (ends, "gone", answer)
     assert bool(made.acknowledged_at) is (answer == "acknowledged")
 
 

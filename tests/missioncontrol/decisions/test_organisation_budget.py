@@ -211,4 +211,4 @@ def test_free_calls_reach_nothing(runs):
 def test_finish_and_stop_are_offered_as_at_a_projects_day(runs):
     tap(runs[1], "finish")
 
-    assert runs[1].finish_seq is not None
+    assert runs[1].meters.finish_seq is not None

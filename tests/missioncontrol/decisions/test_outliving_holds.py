@@ -10,7 +10,7 @@ from missioncontrol.decisions.directives import directive, read_control_state
 from missioncontrol.decisions.models import Decision
 from missioncontrol.detection import engine_cache, pipeline
 from missioncontrol.errors import NoSuchMove
-from missioncontrol.runs.models import Run
+from missioncontrol.runs.models import Run, RunMeters
 from tests.build import a_call, a_proposal, a_run, a_stuck_run, after, put, report
 from tests.missioncontrol.taps import tap
 
@@ -85,7 +85,7 @@ RETURNS = [speaks, opens_again, meets_another_worker, is_resumed_as_another]
 
 
 def asked(run):
-    return directive(read_control_state(run.id), asked_seq=run.last_seq).action
+    return directive(read_control_state(run.id), asked_seq=run.meters.last_seq).action
 
 
 @pytest.mark.parametrize("come_back", RETURNS)
@@ -147,7 +147,7 @@ def test_the_limit_lets_it_go_counted_from_its_return(project):
 def test_a_process_that_is_heard_of_again_is_back_in_its_hold(project):
     run = held_by_a_card(project)
     falls_silent(run)
-    Run.objects.filter(pk=run.pk).update(presence="gone")
+    RunMeters.objects.filter(pk=run.pk).update(presence="gone")
 
     presence.vouch(run.id, witness="w", for_s=30, at=LATER)
 
@@ -214,7 +214,7 @@ def test_a_terminated_one_stays_terminated_whoever_held_it(project):
 def test_the_terminals_word_does_not_lift_what_outlived_the_session(project):
     run = held_by_a_card(project)
     says_goodbye(run)
-    call = run.turn_rows.get(seq=run.last_seq).key
+    call = run.turn_rows.get(seq=run.meters.last_seq).key
     run = report(run, a_proposal("make"), at=LATER)
 
     choice = LateChoice(key="c", action="continue", turn=call)
@@ -230,7 +230,7 @@ def test_the_time_away_is_no_run_time(project):
     report(run, a_proposal("make"), at=LATER)
     tap(run, "continue", at=LATER)
 
-    assert Run.objects.get(pk=run.pk).held_seconds == 31 * 60
+    assert Run.objects.get(pk=run.pk).meters.held_seconds == 31 * 60
 
 
 def test_one_that_cannot_be_held_is_not_held_for_another(project):

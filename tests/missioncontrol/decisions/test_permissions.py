@@ -24,7 +24,7 @@ from missioncontrol.errors import ActionUnavailable, InvalidRequest, StaleRun
 from missioncontrol.history.finding import totals
 from missioncontrol.notify.models import Notice
 from missioncontrol.reports import loops
-from missioncontrol.runs.models import JournalRow, Run
+from missioncontrol.runs.models import JournalRow, Run, RunMeters
 from missioncontrol.runs.rows import run_row
 from tests.build import NOON, a_call, a_project, a_proposal, a_run, a_stuck_run, after, put, report
 from tests.missioncontrol.taps import paid
@@ -38,7 +38,7 @@ def asking(run=None, command="rm -r build", *, key="c1", at=NOON, **said):
     agent = said.setdefault("agent", "claude-code")
     put(run, a_proposal(command, key=key, agent=agent), at=at)
     card = permissions.ask(run.id, a_proposal(command, key=None, agent=agent), for_s=60, at=at)
-    Run.objects.filter(pk=run.id).update(presence="waiting")
+    RunMeters.objects.filter(pk=run.id).update(presence="waiting")
     run.refresh_from_db()
     return run, Decision.objects.get(pk=card)
 
@@ -127,7 +127,7 @@ def test_an_agent_that_asks_is_judged_on_while_its_loops_card_is_open():
 
     run = report(run, a_call("pytest -q", error="ModuleNotFoundError: no module 'app.tokens'"))
 
-    assert run.detected_obs == run.last_obs
+    assert run.meters.detected_obs == run.meters.last_obs
 
 
 def test_a_budgets_card_is_answered_though_an_older_question_is_open():
@@ -222,8 +222,8 @@ def test_a_tap_closes_it_and_is_journalled(action):
     made = tap(run, action, card)
 
     assert how(card) == ("resolved", action, "ana")
-    assert (made.action, made.status, run.presence) == (action, "asked", "working")
-    assert (run.version, run.open_permissions) == (version + 1, 0)
+    assert (made.action, made.status, run.meters.presence) == (action, "asked", "working")
+    assert (run.version, run.meters.open_permissions) == (version + 1, 0)
     told = [row.type for row in JournalRow.objects.filter(run=run).order_by("seq")]
     assert told[-2:] == ["decision.resolved", "intervention.made"]
 
@@ -354,10 +354,10 @@ def test_a_question_taken_back_leaves_the_agent_at_rest():
     run.refresh_from_db()
 
     assert how(card)[1] == "answered"
-    assert (run.presence, run.open_permissions) == ("idle", 0)
+    assert (run.meters.presence, run.meters.open_permissions) == ("idle", 0)
     permissions.leave(run.id, card.id, at=after(2))  # its second request ends too
     run.refresh_from_db()
-    assert run.open_permissions == 0
+    assert run.meters.open_permissions == 0
 
 
 def test_what_nobody_answered_in_time_stays_with_the_terminal():
@@ -367,7 +367,7 @@ def test_what_nobody_answered_in_time_stays_with_the_terminal():
     run.refresh_from_db()
 
     assert how(card) == ("expired", "timed_out", "policy")
-    assert (run.presence, run.status) == ("waiting", "running")
+    assert (run.meters.presence, run.status) == ("waiting", "running")
     assert not permissions.outcome_of(card.id).is_answer
 
 

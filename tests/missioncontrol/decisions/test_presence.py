@@ -45,21 +45,21 @@ def terminated(run, *, at=NOON):
 def test_a_run_works_until_its_client_says_otherwise():
     run = heard(a_run(), a_proposal())
 
-    assert run.presence == "working"
+    assert run.meters.presence == "working"
 
 
 @pytest.mark.parametrize("said", ["idle", "waiting"])
 def test_what_its_client_says_stands_until_its_next_turn(said):
     run = heard(a_run(), presence=said)
-    assert run.presence == said
+    assert run.meters.presence == said
 
-    assert heard(run, a_proposal()).presence == "working"
+    assert heard(run, a_proposal()).meters.presence == "working"
 
 
 def test_the_turn_that_ends_its_work_leaves_it_idle():
     last = Turn(role=Role.ASSISTANT, content="Done.")
 
-    assert heard(a_run(), last, presence="idle").presence == "idle"
+    assert heard(a_run(), last, presence="idle").meters.presence == "idle"
 
 
 # --- whether it is there -----------------------------------------------------------
@@ -71,7 +71,7 @@ def test_a_client_that_promised_to_be_heard_of_and_was_not_is_lost():
     assert sweep(run, at=after(44)).status == "running"
     run = sweep(run, at=after(46))
 
-    assert (run.status, run.presence) == ("lost", "gone")
+    assert (run.status, run.meters.presence) == ("lost", "gone")
 
 
 def test_a_client_that_is_heard_of_in_time_is_not_lost():
@@ -84,11 +84,11 @@ def test_a_client_that_promised_nothing_has_thirty_minutes():
     run = heard(a_run(), a_proposal())
 
     run = sweep(run, at=after(29 * 60))
-    assert (run.status, run.presence) == ("running", "working")
+    assert (run.status, run.meters.presence) == ("running", "working")
 
     deadlines.lose_silent(at=after(31 * 60))
     run.refresh_from_db()
-    assert (run.status, run.presence) == ("lost", "gone")
+    assert (run.status, run.meters.presence) == ("lost", "gone")
 
 
 def test_a_client_that_vouches_for_itself_may_rest_for_hours():
@@ -97,7 +97,7 @@ def test_a_client_that_vouches_for_itself_may_rest_for_hours():
     deadlines.lose_silent(at=after(3610))
     run.refresh_from_db()
 
-    assert (run.status, run.presence) == ("running", "idle")
+    assert (run.status, run.meters.presence) == ("running", "idle")
 
 
 def test_nobody_is_lost_while_the_server_itself_was_away():
@@ -113,7 +113,7 @@ def test_a_client_whose_process_ended_without_a_word_is_lost_at_once():
     presence.lose_process(run.id, witness="one", at=after(2))
     run.refresh_from_db()
 
-    assert (run.status, run.presence) == ("lost", "gone")
+    assert (run.status, run.meters.presence) == ("lost", "gone")
 
 
 def test_the_end_of_an_earlier_process_is_no_loss_of_a_resumed_session():
@@ -129,7 +129,7 @@ def test_a_process_that_is_heard_again_brings_its_run_back():
     run = sweep(vouched(a_run()), at=after(60))
 
     assert vouched(run, at=after(70)).status == "running"
-    assert run.presence == "working"
+    assert run.meters.presence == "working"
 
 
 def test_a_process_that_lives_on_does_not_revive_what_was_completed():
@@ -146,7 +146,7 @@ def test_a_held_call_of_a_client_that_is_gone_keeps_its_card():
     presence.lose_process(run.id, witness="one", at=after(2))
     run.refresh_from_db()
 
-    assert (run.status, run.presence) == ("held", "gone")
+    assert (run.status, run.meters.presence) == ("held", "gone")
     assert run.open_decision is not None
 
 

@@ -104,7 +104,7 @@ def test_a_summer_day_of_twenty_three_hours_ends_at_its_own_midnight():
 def test_a_time_zone_that_this_machine_has_lost_stops_no_judging(caplog):
     run = report(a_run(a_project(time_zone="Atlantis/Capital")), paid(1))
 
-    assert run.detected_obs == run.last_obs
+    assert run.meters.detected_obs == run.meters.last_obs
     assert Spend.objects.get(scope="day").name == "2026-11-21"
     assert "Atlantis/Capital is not known here" in caplog.text
 
@@ -169,7 +169,7 @@ def test_a_kept_ceiling_that_cannot_be_read_stops_no_judging_and_is_told_once(ke
     run = report(a_run(project), a_call("ls"), a_call("pwd"))
     run = report(run, a_call("id"))
 
-    assert (run.status, run.detected_obs) == ("running", run.last_obs)
+    assert (run.status, run.meters.detected_obs) == ("running", run.meters.last_obs)
     assert caplog.text.count(f"the budgets of project {project.id}") == 1
 
 
@@ -386,7 +386,7 @@ def test_a_run_remembers_its_latest_agents_and_every_one_that_its_ceilings_name(
     run = report(run, *[a_call("ls", agent=name) for name in workers[1:-1]])
     run = report(run, a_call("pwd", agent=workers[0]), a_call("ls", agent=workers[-1]))
 
-    assert run.agents_spent.keys() == {"critic", *workers} - {workers[1]}
+    assert run.meters.agents_spent.keys() == {"critic", *workers} - {workers[1]}
     assert counting.spent_by(run, at=NOON).agents[workers[0]].calls == 2
 
 

@@ -159,7 +159,7 @@ def unsent(run):
 
 
 def call_of(run):
-    return run.turn_rows.get(seq=run.last_seq)
+    return run.turn_rows.get(seq=run.meters.last_seq)
 
 
 @pytest.mark.parametrize("action", ["inject", "finish"])
@@ -173,7 +173,11 @@ def test_a_queued_text_is_withdrawn_and_the_held_call_waits_again(action):
 
     assert (asked(run).action, asked(run).call, unsent(run)) == ("hold", "run", [])
     assert (card(run).signal, card(run).holds) == (first.signal, True)
-    assert (run.queued_messages, run.finish_seq, run.corrected) == (0, None, [])
+    assert (run.meters.queued_messages, run.meters.finish_seq, run.meters.corrected) == (
+        0,
+        None,
+        [],
+    )
     assert not call_of(run).skipped
     assert run.interventions.get(key=made.key).status == "unreachable"
 
@@ -185,7 +189,7 @@ def test_a_withdrawn_text_reaches_nobody_later():
 
     assert sessions.claim_messages(run.id, at=after(1)) == []
     run.refresh_from_db()
-    assert run.queued_messages == 0
+    assert run.meters.queued_messages == 0
 
 
 def test_the_call_of_a_withdrawn_text_can_be_answered_anew():
@@ -217,7 +221,7 @@ def test_a_pause_that_a_message_ended_is_there_again_with_its_call():
     undo(run, made)
 
     assert (asked(run).action, asked(run).call) == ("hold", "run")
-    assert (run.hold.from_seq, call_of(run).skipped) == (run.last_seq, False)
+    assert (run.hold.from_seq, call_of(run).skipped) == (run.meters.last_seq, False)
 
 
 def test_calls_that_an_earlier_correction_answered_stay_so():
@@ -236,13 +240,13 @@ def test_calls_of_a_later_hold_stay_answered_when_what_was_allowed_before_goes()
     made = tap(run, "allowlist")
     run = report(run, *[a_call("make", error="no rule") for _ in range(2)], a_proposal("make"))
     tap(run, "inject", message=FIX)
-    corrected = run.corrected
+    corrected = run.meters.corrected
     sessions.claim_messages(run.id, at=after(1))
 
     undo(run, made)
 
     assert (call_of(run).skipped, asked(run).call) == (True, "skip")
-    assert run.corrected == corrected != []
+    assert run.meters.corrected == corrected != []
 
 
 @pytest.mark.parametrize(
@@ -302,7 +306,7 @@ def test_a_pause_that_was_lifted_holds_from_the_next_call_once_the_agent_has_mov
     assert (run.status, run.reason, run.hold.from_seq) == (
         "holding",
         "Paused by ana.",
-        run.last_seq + 1,
+        run.meters.last_seq + 1,
     )
 
 

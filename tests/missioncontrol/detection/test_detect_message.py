@@ -49,7 +49,7 @@ def test_a_detector_judges_what_waits_in_its_queue_and_tells_who_asked(broker, r
 
     assert (reply["type"], reply["ring"]) == ("judged", 7)
     assert reply["runs"][run.id.hex]["detected_obs"] == 1
-    assert Run.objects.get(pk=run.pk).detected_obs == 1
+    assert Run.objects.get(pk=run.pk).meters.detected_obs == 1
     assert not broker.llen(QUEUE)
 
 

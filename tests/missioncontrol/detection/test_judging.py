@@ -73,8 +73,8 @@ def test_its_cost_is_counted_apart_and_within_the_budget(asking):
     with asking(a_completion(a_verdict())):
         judged(run)
 
-    assert run.judge_cost_usd == Decimal("0.000171")
-    assert run.cost_usd == 0
+    assert run.meters.judge_cost_usd == Decimal("0.000171")
+    assert run.meters.cost_usd == 0
     assert events("cost.attributed")[-1]["source"] == "judge"
     row = counting.spent_by(run, at=NOON)
     assert row.usd == Decimal("0.000171")
@@ -87,7 +87,7 @@ def test_a_model_without_a_price_is_unpriced_and_never_free(asking):
     with asking(reply):
         judged(run)
 
-    assert (run.judge_cost_usd, run.unpriced_calls) == (0, 1)
+    assert (run.meters.judge_cost_usd, run.meters.unpriced_calls) == (0, 1)
     assert events("cost.attributed")[-1]["cost_usd"] is None
 
 
@@ -148,7 +148,7 @@ def test_tokens_of_an_answer_that_is_of_no_use_are_paid_for(asking):
     with asking(a_completion("It is stuck, I think.")):
         judged(run)
 
-    assert run.judge_cost_usd == Decimal("0.000342")
+    assert run.meters.judge_cost_usd == Decimal("0.000342")
 
 
 def test_a_second_call_asks_nobody_twice(asking):
@@ -194,7 +194,7 @@ def test_an_answer_that_comes_too_late_changes_nothing_and_is_paid(asking):
 
     run.refresh_from_db()
     assert Decision.objects.get().resolution != "dismissed"
-    assert run.judge_cost_usd > 0
+    assert run.meters.judge_cost_usd > 0
 
 
 def _verdict_of(chat):
@@ -250,7 +250,7 @@ def test_a_suspicion_is_put_to_the_model_and_a_sure_loop_opens_a_card(asking):
     decision = Decision.objects.get()
     assert (run.status, decision.kind, decision.status) == ("holding", "suspicion", "open")
     assert decision.verdict["judge"] == "gpt-4o-mini"
-    assert run.judge_cost_usd > 0
+    assert run.meters.judge_cost_usd > 0
     assert [asked["decision"] for asked in events("judge.asked")] == [None]
 
 

@@ -36,7 +36,7 @@ def test_a_shadow_notes_what_it_would_have_done_once_and_holds_nobody():
     run = a_failing(a_run(policy=quiet), times=6)
 
     assert raised(run) == ["observed"]
-    assert (run.status, run.open_decision, run.queued_messages) == ("running", None, 0)
+    assert (run.status, run.open_decision, run.meters.queued_messages) == ("running", None, 0)
 
 
 def test_a_nudge_tells_the_agent_what_repeats_and_the_first_error():
@@ -61,7 +61,7 @@ def test_a_streak_is_nudged_once_and_still_trips():
 def test_without_a_policy_that_says_so_nobody_is_nudged():
     run = a_failing(a_run(), times=2)
 
-    assert (run.queued_messages, raised(run)) == (0, [])
+    assert (run.meters.queued_messages, raised(run)) == (0, [])
 
 
 def test_a_trip_that_only_nudges_opens_no_card():
@@ -70,13 +70,13 @@ def test_a_trip_that_only_nudges_opens_no_card():
     run = a_failing(a_run(policy=policy), times=5)
 
     assert run.open_decision is None
-    assert run.queued_messages >= 1
+    assert run.meters.queued_messages >= 1
 
 
 def test_an_agent_that_takes_no_text_is_not_sent_any():
     run = a_failing(a_run(policy=telling(), capabilities={"inject": []}), times=2)
 
-    assert (run.queued_messages, raised(run)) == (0, ["nudged"])
+    assert (run.meters.queued_messages, raised(run)) == (0, ["nudged"])
 
 
 def test_an_allowed_call_is_not_nudged(project):
@@ -97,7 +97,7 @@ def test_an_allowed_call_is_not_nudged(project):
 
     run = a_failing(a_run(project, policy=telling()), times=2)
 
-    assert (run.queued_messages, raised(run)) == (0, [])
+    assert (run.meters.queued_messages, raised(run)) == (0, [])
 
 
 def test_a_policy_of_another_release_does_not_stop_the_watch(caplog):

@@ -14,7 +14,7 @@ from missioncontrol.decisions.models import Autofix, Decision, Message
 from missioncontrol.decisions.rows import autofix_row
 from missioncontrol.decisions.taps import Tap
 from missioncontrol.detection import engine_cache, judging, pipeline
-from missioncontrol.runs.models import JournalRow, Run
+from missioncontrol.runs.models import JournalRow, RunMeters
 from missioncontrol.runs.models import Turn as TurnRow
 from tests.build import NOON, a_call, a_proposal, a_run, a_stuck_run, put, report
 from tests.missioncontrol.taps import tap
@@ -201,7 +201,7 @@ def test_a_process_that_fell_behind_in_one_run_catches_up_beside_another():
 
 def test_a_process_whose_database_was_put_back_reads_again():
     run = report(a_run(), a_call("ls"), a_call("pwd"))
-    Run.objects.update(detected_obs=1)
+    RunMeters.objects.update(detected_obs=1)
     run.refresh_from_db()
 
     found = engine_cache.unseen([run])[run.id]
@@ -282,7 +282,7 @@ def test_where_a_person_waits_one_run_is_judged_and_the_others_are_left():
     detected = pipeline.detect([run.id for run in runs], at=NOON)
 
     assert (len(detected.control_states), len(detected.left)) == (1, 2)
-    assert Run.objects.filter(detected_obs=1).count() == 1
+    assert RunMeters.objects.filter(detected_obs=1).count() == 1
 
 
 @pytest.mark.usefixtures("a_person_waits")
@@ -314,14 +314,14 @@ def test_it_counts_a_model_call_once_though_two_turns_carry_it():
 
     run = report(run, a_call("ls", **told), a_call("pwd", **told))
 
-    assert run.cost_usd == Decimal("0.008055")
-    assert run.cache_read_tokens == 9000
+    assert run.meters.cost_usd == Decimal("0.008055")
+    assert run.meters.cache_read_tokens == 9000
 
 
 def test_an_unknown_model_is_unpriced_and_never_free():
     run = report(a_run(), a_call(usage=Usage(input=10), model="house-model-1"))
 
-    assert (run.unpriced_calls, run.cost_usd) == (1, 0)
+    assert (run.meters.unpriced_calls, run.meters.cost_usd) == (1, 0)
     assert TurnRow.objects.get().cost_usd is None
 
 
@@ -357,13 +357,13 @@ def test_a_run_keeps_its_highest_stuck_score_and_the_turn_of_it():
     run = a_run(mode="warn")
 
     run = report(run, a_call(error="x"))
-    assert (run.highest_score, run.highest_score_seq) == (0.0, 0)
+    assert (run.meters.highest_score, run.meters.highest_score_seq) == (0.0, 0)
     run = report(run, a_call(error="x"))
-    high = run.highest_score
+    high = run.meters.highest_score
     run = report(run, a_call("make", result="built in 4 s: 12 objects, all of them new"))
 
     assert 0 < high < 1
-    assert (run.highest_score, run.highest_score_seq) == (high, 1)
+    assert (run.meters.highest_score, run.meters.highest_score_seq) == (high, 1)
 
 
 def test_the_tape_has_one_point_a_turn():
@@ -372,7 +372,7 @@ def test_the_tape_has_one_point_a_turn():
     report(run, a_proposal(key="a"))
     run = report(run, a_call(key="a", result="fine"), a_call("ls"))
 
-    assert (len(run.tape), run.judged_turns) == (2, 2)
+    assert (len(run.meters.tape), run.meters.judged_turns) == (2, 2)
 
 
 def test_a_turn_the_engine_fails_on_is_passed_over_and_the_next_ones_are_judged(caplog):
@@ -384,7 +384,7 @@ def test_a_turn_the_engine_fails_on_is_passed_over_and_the_next_ones_are_judged(
     engine_cache.KEPT[run.id].engine = Broken()
 
     run = report(run, a_call("pwd"))
-    assert run.detected_obs == run.last_obs
+    assert run.meters.detected_obs == run.meters.last_obs
     assert "the engine failed on turn 1" in caplog.text
 
     run = report(run, a_call(error="x"), a_call(error="x"), a_proposal())
@@ -435,7 +435,7 @@ def test_usage_without_a_call_id_is_counted_once_for_a_turn():
     report(run, a_proposal(key="a", usage=usage, model="m"))
     run = report(run, a_call(key="a", model="m"))
 
-    assert run.input_tokens == 100
+    assert run.meters.input_tokens == 100
 
 
 def test_the_policys_own_ceilings_stand_beside_the_runs():

@@ -62,7 +62,7 @@ def test_the_fresh_run_is_the_same_in_all_but_its_past():
     fresh = Run.objects.get(pk=made.new_run)
     same = ("name", "agent", "goal", "mode", "policy", "controller_id", "workspace", "project_id")
     assert [getattr(fresh, name) for name in same] == [getattr(run, name) for name in same]
-    assert (fresh.parent_id, fresh.last_seq, fresh.status) == (run.id, -1, "running")
+    assert (fresh.parent_id, fresh.meters.last_seq, fresh.status) == (run.id, -1, "running")
 
 
 def test_it_is_found_by_its_key_and_linked_in_the_journal():
@@ -156,5 +156,5 @@ def test_the_fresh_run_counts_from_nothing():
 
     fresh = say(Run.objects.get(pk=made.new_run), 3)
 
-    assert (fresh.open_decision, fresh.tool_calls) == (None, 0)
+    assert (fresh.open_decision, fresh.meters.tool_calls) == (None, 0)
     assert report(fresh).status == "running"

@@ -9,7 +9,7 @@ from missioncontrol.decisions.models import Decision
 from missioncontrol.decisions.taps import Tap
 from missioncontrol.detection import policies
 from missioncontrol.detection.run_scores import scores_of
-from missioncontrol.runs.models import Run
+from missioncontrol.runs.models import Run, RunMeters
 from tests.build import NOON, a_call, a_project, a_proposal, a_run, a_stuck_run, report
 
 pytestmark = pytest.mark.django_db
@@ -36,7 +36,7 @@ def test_a_run_tells_its_highest_score_its_turn_and_the_rule_that_asked(project)
     (row,) = scores(project)
 
     assert (row.run, row.run_name, row.rule) == (run.id, run.name, "repeat")
-    assert (row.score, row.turn, row.outcome) == (run.highest_score, 1, "unanswered")
+    assert (row.score, row.turn, row.outcome) == (run.meters.highest_score, 1, "unanswered")
 
 
 @pytest.mark.parametrize(
@@ -69,8 +69,8 @@ def test_what_the_score_asked_is_no_rule(project):
     run = a_stuck_run(project)
     Decision.objects.update(detector="stall")
 
-    assert scores(project)[0].rule == ("stall" if run.highest_score < 0.5 else None)
-    Run.objects.update(highest_score=0.83)
+    assert scores(project)[0].rule == ("stall" if run.meters.highest_score < 0.5 else None)
+    RunMeters.objects.update(highest_score=0.83)
     assert scores(project)[0].rule is None
 
 

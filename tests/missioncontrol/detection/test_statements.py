@@ -7,6 +7,7 @@ from django.test.utils import CaptureQueriesContext
 from guard.turn import Usage
 from missioncontrol.detection import pipeline
 from missioncontrol.runs.ingest import Arrival, store
+from missioncontrol.runs.models import RunMeters
 from tests.build import NOON, a_call, a_project, a_proposal, a_run, report
 
 pytestmark = pytest.mark.django_db
@@ -63,6 +64,22 @@ def test_calls_are_judged_in_six(runs, number):
 @pytest.mark.parametrize("number", [1, MANY])
 def test_what_models_were_paid_for_takes_two_more(runs, number):
     assert len(judging(runs, *[a_paid_call(one) for one in range(1, 1 + number)])) <= 8
+
+
+@pytest.mark.parametrize("deed", [storing, judging])
+def test_a_turn_that_changes_no_state_writes_no_run(runs, deed):
+    asked = "\n".join(deed(runs, a_paid_call(1)))
+
+    assert 'UPDATE "runs_runmeters"' in asked
+    assert 'UPDATE "runs_run"' not in asked
+
+
+def test_no_index_is_over_a_column_that_a_turn_moves():
+    with connection.cursor() as cursor:
+        found = connection.introspection.get_constraints(cursor, RunMeters._meta.db_table)
+
+    indexed = {name for one in found.values() if not one["check"] for name in one["columns"]}
+    assert indexed == {"run_id"}
 
 
 def test_what_all_runs_share_is_locked_last(runs):

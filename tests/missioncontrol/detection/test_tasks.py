@@ -13,7 +13,7 @@ from django.db import close_old_connections, connection
 from missioncontrol.audit.anchors import anchor_heads
 from missioncontrol.detection import tasks
 from missioncontrol.runs import journal
-from missioncontrol.runs.models import JournalRow, Run
+from missioncontrol.runs.models import JournalRow, Run, RunMeters
 from tests.build import NOON, a_call, a_run, put
 from tests.installations import ROOT
 
@@ -44,10 +44,28 @@ def test_the_sweeper_leaves_to_the_own_detector_what_came_just_now(project):
     put(run, a_call("ls"), at=NOON)
 
     tasks._judge_left(at=NOON + timedelta(seconds=1))
-    assert Run.objects.get(pk=run.pk).detected_obs == 0
+    assert Run.objects.get(pk=run.pk).meters.detected_obs == 0
 
     tasks._judge_left(at=NOON + timedelta(seconds=3))
-    assert Run.objects.get(pk=run.pk).detected_obs == 1
+    assert Run.objects.get(pk=run.pk).meters.detected_obs == 1
+
+
+@pytest.mark.django_db
+def test_the_sweeper_looks_hourly_among_runs_that_ended_long_ago(project, monkeypatch):
+    monkeypatch.setattr(tasks, "_looked_at_all", NOON + timedelta(minutes=30))
+    recent, old = a_run(project), a_run(project)
+    for run, ago in ((recent, timedelta(minutes=5)), (old, timedelta(days=2))):
+        put(run, a_call("ls"), at=NOON - ago)
+        Run.objects.filter(pk=run.pk).update(status="terminated", ended_at=NOON - ago)
+
+    def judged():
+        return set(RunMeters.objects.filter(detected_obs=1).values_list("pk", flat=True))
+
+    tasks._judge_left(at=NOON + timedelta(minutes=31))
+    assert judged() == {recent.id}
+
+    tasks._judge_left(at=NOON + timedelta(minutes=91))
+    assert judged() == {recent.id, old.id}
 
 
 @pytest.mark.django_db(transaction=True)

@@ -6,7 +6,7 @@ from decimal import Decimal
 import pytest
 
 from missioncontrol.history.sorting import SORTS
-from missioncontrol.runs.models import Run
+from missioncontrol.runs.models import Run, RunMeters
 from tests.build import NOON, a_call, a_run, a_stuck_run, put
 
 pytestmark = pytest.mark.django_db
@@ -31,7 +31,8 @@ def pages(as_person, owner):
 
 def shaped(project, name, **columns):
     run = a_run(project, name=name)
-    Run.objects.filter(pk=run.pk).update(**columns)
+    of_meters = columns.keys() <= {field.name for field in RunMeters._meta.fields}
+    (RunMeters if of_meters else Run).objects.filter(pk=run.pk).update(**columns)
 
 
 @pytest.mark.parametrize(

@@ -128,7 +128,7 @@ def test_why_it_waits_names_the_last_turn_of_the_loop(project, read):
 
     why = read(run)["why"]
     assert why["kind"] == "exact_repeat"
-    assert why["turn"] == run.last_seq
+    assert why["turn"] == run.meters.last_seq
 
 
 def test_of_a_long_run_all_calls_are_counted_and_its_end_read(project, read, monkeypatch):

@@ -103,7 +103,7 @@ async def test_meters_carry_every_new_point_of_the_tape_once(project, token):
             start = judged - len(meters["tape"])
             points = [*points[:start], *meters["tape"]]
 
-    fetched = await sync_to_async(lambda: type(run).objects.get(pk=run.pk).tape)()
+    fetched = await sync_to_async(lambda: type(run).objects.get(pk=run.pk).meters.tape)()
     assert points == fetched
     await socket.disconnect()
 

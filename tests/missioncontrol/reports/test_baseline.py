@@ -6,7 +6,7 @@ from decimal import Decimal
 import pytest
 
 from missioncontrol.reports.baseline import baseline_spending
-from missioncontrol.runs.models import Run
+from missioncontrol.runs.models import Run, RunMeters
 from tests.build import NOON, a_project, a_run
 
 pytestmark = pytest.mark.django_db
@@ -17,9 +17,8 @@ def an_ended_run(project, cost, *, minutes=60, agent="coder", days=0):
     run = a_run(project, agent=agent)
     heard = NOON + timedelta(minutes=minutes)
     ended = NOON - timedelta(days=days)
-    Run.objects.filter(pk=run.id).update(
-        status="completed", cost_usd=Decimal(cost), last_turn_at=heard, ended_at=ended
-    )
+    Run.objects.filter(pk=run.id).update(status="completed", ended_at=ended)
+    RunMeters.objects.filter(pk=run.id).update(cost_usd=Decimal(cost), last_turn_at=heard)
 
 
 def baseline_of(project):

@@ -9,7 +9,7 @@ from missioncontrol.decisions import sessions
 from missioncontrol.decisions.models import Decision
 from missioncontrol.reports import loops
 from missioncontrol.reports.savings import Lasted
-from missioncontrol.runs.models import Run
+from missioncontrol.runs.models import Run, RunMeters
 from tests.build import NOON, a_call, a_proposal, a_run, after, report
 from tests.missioncontrol.taps import tap
 
@@ -60,7 +60,7 @@ def test_what_a_person_let_go_on_was_no_loop(project, answer):
 
 def test_a_stop_is_told_when_and_to_whom_it_came(project):
     run = a_loop(project)
-    Run.objects.filter(pk=run.pk).update(model="m-big")
+    RunMeters.objects.filter(pk=run.pk).update(model="m-big")
     tap(run, "terminate", at=after(300))
 
     (loop,) = loops.stopped(project.id, **HOUR)
@@ -86,7 +86,7 @@ def test_a_stop_whose_evidence_was_erased_counts_from_the_beginning(project):
 
 def test_a_turn_of_a_loop_costs_what_its_own_turns_cost(project):
     run = a_loop(project, usd="0.30")
-    Run.objects.filter(pk=run.pk).update(cost_usd=100)
+    RunMeters.objects.filter(pk=run.pk).update(cost_usd=100)
     tap(run, "terminate")
 
     assert the_stop(project).usd_per_turn == Decimal("0.20")
@@ -95,7 +95,7 @@ def test_a_turn_of_a_loop_costs_what_its_own_turns_cost(project):
 @pytest.mark.parametrize("usd", [None, "0"])
 def test_where_its_turns_tell_no_price_a_turn_costs_what_the_whole_run_says(project, usd):
     run = a_loop(project, usd=usd)
-    Run.objects.filter(pk=run.pk).update(cost_usd="0.60")
+    RunMeters.objects.filter(pk=run.pk).update(cost_usd="0.60")
     tap(run, "terminate")
 
     assert the_stop(project).usd_per_turn == Decimal("0.20")
@@ -103,7 +103,7 @@ def test_where_its_turns_tell_no_price_a_turn_costs_what_the_whole_run_says(proj
 
 def test_where_no_turn_was_done_yet_a_turn_has_no_price(project):
     run = a_loop(project)
-    Run.objects.filter(pk=run.pk).update(cost_usd=6, done_turns=0)
+    RunMeters.objects.filter(pk=run.pk).update(cost_usd=6, done_turns=0)
     tap(run, "terminate")
 
     assert the_stop(project).usd_per_turn is None
@@ -117,7 +117,7 @@ def test_where_nothing_has_a_price_a_turn_has_none(project):
 
 def test_a_stop_saves_no_more_than_the_runs_ceiling_had_left(project):
     run = a_loop(project, usd="0.50", budget={"usd": "5"})
-    Run.objects.filter(pk=run.pk).update(judge_cost_usd=1)
+    RunMeters.objects.filter(pk=run.pk).update(judge_cost_usd=1)
     tap(run, "terminate")
 
     assert the_stop(project).most == Decimal("2.50")

@@ -1,8 +1,10 @@
 """The chain holds, and shows where it does not."""
 
 import json
+import threading
 
 import pytest
+from django.db import close_old_connections, connection
 
 from missioncontrol import broadcast, proof
 from missioncontrol.audit.anchors import anchor_heads, verify
@@ -10,7 +12,7 @@ from missioncontrol.decisions import holding
 from missioncontrol.runs import rows
 from missioncontrol.runs.journal import writing
 from missioncontrol.runs.lifecycle import Move
-from missioncontrol.runs.models import JournalRow, Run
+from missioncontrol.runs.models import JournalRow, Run, RunMeters
 from tests.build import NOON, a_call, a_run, after, put
 
 pytestmark = pytest.mark.django_db
@@ -40,7 +42,7 @@ def test_a_run_has_ended_from_its_end_until_it_is_heard_of_again(told_run):
     back = move(told_run, Move.SPEAK, at=after(20))
 
     assert (told_run.ended_at, ended.ended_at, failed.ended_at) == (None, after(5), after(9))
-    assert (back.ended_at, back.final_ceilings) == (None, None)
+    assert (back.ended_at, back.meters.final_ceilings) == (None, None)
 
 
 def test_a_ceiling_that_moves_after_the_end_is_none_that_the_run_had(project, told_run):
@@ -48,7 +50,7 @@ def test_a_ceiling_that_moves_after_the_end_is_none_that_the_run_had(project, to
     move(told_run, Move.COMPLETE)
     type(project).objects.update(budget={"usd": "9.00"})
 
-    assert move(told_run, Move.FAIL).final_ceilings == {"usd": "5.00"}
+    assert move(told_run, Move.FAIL).meters.final_ceilings == {"usd": "5.00"}
 
 
 def test_a_version_that_moved_wakes_who_waits_for_that_run_alone(
@@ -95,7 +97,7 @@ def test_what_shows_is_told_and_nothing_else(
         elif change == "a request":
             run.hold.waiting_at = NOON
         elif change:
-            setattr(run, change, {"doing": "ls -l"}.get(change, NOON))
+            setattr(run.meters, change, "ls -l")
 
     assert bool(published) is is_told
 
@@ -114,7 +116,7 @@ def test_a_move_says_why_or_else_what_it_was(told_run, reason, said):
 def test_seq_is_dense_from_zero(told_run):
     rows = JournalRow.objects.filter(run=told_run).order_by("seq")
 
-    assert [row.seq for row in rows] == list(range(told_run.event_seq + 1))
+    assert [row.seq for row in rows] == list(range(told_run.meters.event_seq + 1))
 
 
 def test_an_untouched_chain_verifies(project, told_run):
@@ -187,3 +189,23 @@ def test_heads_that_did_not_move_are_not_anchored_again(project, told_run):
     anchor_heads(at=NOON)
 
     assert JournalRow.objects.filter(type="chain.anchored").count() == 1
+
+
+@pytest.mark.django_db(transaction=True)
+def test_whoever_waited_for_a_run_reads_its_meters_as_they_were_left(project):
+    run = a_run(project)
+
+    def count():
+        close_old_connections()
+        for _ in range(10):
+            with writing([run.id], at=NOON) as tx:
+                tx.run(run.id).meters.tool_calls += 1
+        connection.close()
+
+    counting = [threading.Thread(target=count) for _ in range(2)]
+    for one in counting:
+        one.start()
+    for one in counting:
+        one.join()
+
+    assert RunMeters.objects.get(pk=run.pk).tool_calls == 20
