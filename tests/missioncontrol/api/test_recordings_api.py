@@ -9,8 +9,6 @@ from rest_framework.test import APIClient
 
 from missioncontrol.accounts import services as accounts
 from missioncontrol.accounts.models import Project
-from missioncontrol.accounts.pace import Pace
-from missioncontrol.api.views import recordings
 from missioncontrol.audit import retention
 from missioncontrol.audit.anchors import verify
 from missioncontrol.audit.erasing import erase_run
@@ -63,12 +61,6 @@ def send(client, body, *, name="night.jsonl", query=""):
         body,
         content_type="application/octet-stream",
     )
-
-
-@pytest.fixture(autouse=True)
-def unhurried(monkeypatch):
-    """Each test counts its imports afresh."""
-    monkeypatch.setattr(recordings, "IMPORTS", Pace(most=20, in_all=60))
 
 
 @pytest.fixture
@@ -266,7 +258,7 @@ def test_a_claude_code_transcript_is_named_by_what_was_asked(as_person, operator
         "claude-code",
     )
     assert run.meters.cost_usd > 0
-    assert run.usage_source == "transcript"
+    assert run.meters.usage_source == "transcript"
 
 
 def test_an_export_of_telemetry_is_one_run(as_person, operator):

@@ -23,13 +23,6 @@ from tests.build import NOON, a_call, a_project, a_run, a_stuck_run, put
 pytestmark = pytest.mark.django_db
 
 
-@pytest.fixture(autouse=True)
-def unhurried(monkeypatch):
-    """Each test counts its links and visits afresh."""
-    monkeypatch.setattr(shares, "MADE", Pace(most=30, in_all=300))
-    monkeypatch.setattr(shares, "VISITS", Pace(most=120, in_all=600))
-
-
 @pytest.fixture
 def run(project):
     return a_stuck_run(project, name="fix-auth-tests")
@@ -199,7 +192,7 @@ def test_one_thing_is_named_and_its_days_are_bounded(asked, as_person, operator)
 
 def test_who_opens_many_is_told_to_wait(share, run, monkeypatch):
     made = share(run=str(run.id))
-    monkeypatch.setattr(shares, "VISITS", Pace(most=1, in_all=9))
+    monkeypatch.setattr(shares, "VISITS", Pace("opened", most=1, in_all=9))
 
     assert look(made).status_code == 200
     assert look(made, image=True).status_code == 429
