@@ -340,7 +340,11 @@ def test_who_is_removed_from_one_project_goes_on_in_their_own(
     expect(card).to_have_count(0)
     expect(theirs.get_by_label("Project", exact=True)).to_have_count(0)  # one is left
     wait_for(watching.is_closed)
+    gone = theirs.get_by_text(f"You are no longer a member of {nights}")
+    expect(gone).to_be_visible()
     picture(theirs, "story-removed-desk")
+    theirs.get_by_role("button", name="OK", exact=True).click()
+    expect(gone).to_have_count(0)
 
     # What is their own goes on, and answers.
     theirs.get_by_role("article", name=own.name).get_by_role("button", name="Continue").click()

@@ -18,7 +18,7 @@ import { hasEnded } from "../format/words";
 import { words } from "../messages/texts";
 import { clock } from "./clock.svelte";
 import { Feed, type Link } from "./feed.svelte";
-import { lookOnly, withoutEverybodysRaise } from "./lookOnly";
+import { lookOnly, projectsLost, withoutEverybodysRaise } from "./lookOnly";
 import { isOpen, type LiveState } from "./reduce";
 import { freshKey } from "./key";
 import { Memory, type Kept } from "./memory";
@@ -42,6 +42,7 @@ class AppState {
   #feeds = $state.raw<ReadonlyMap<string, Feed>>(new Map());
   #runFeed = $state.raw<{ id: string; feed: Feed } | null>(null);
   #chosen = $state.raw<string | null>(storedProject());
+  #lost = $state.raw<readonly string[]>([]);
   readonly taps: TapQueue;
   readonly #memory = new Memory(storage);
   #again: ReturnType<typeof setTimeout> | undefined;
@@ -89,6 +90,13 @@ class AppState {
   /** Put away: they can be read and brought back, and stand in no switch. */
   get archived(): readonly ProjectRow[] {
     return this.#me?.projects.filter(isArchived) ?? [];
+  }
+  /** Names of projects that this person lost since they were last here, until that was read. */
+  get lost(): readonly string[] {
+    return this.#lost;
+  }
+  forgetLost(): void {
+    this.#lost = [];
   }
   /** The chosen project; null is all of them. */
   get project(): ProjectRow | null {
@@ -189,7 +197,9 @@ class AppState {
     const late = setTimeout(() => void this.#recall(), RECALL_MS);
     try {
       await settled();
-      this.#me = await read<Me>("me/");
+      const me = await read<Me>("me/");
+      this.#lost = [...this.#lost, ...projectsLost(this.#me, me)];
+      this.#me = me;
       this.#access = "in";
       if (await this.#memory.enter(this.#me)) this.taps.forgetAll();
       void handOver(this.#me.user.id);
@@ -308,6 +318,7 @@ class AppState {
   #leave(): void {
     this.#access = "out";
     this.#me = null;
+    this.#lost = [];
     this.taps.forgetAll();
     void clearScreen();
     void this.#memory.forget();

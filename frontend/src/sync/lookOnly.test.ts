@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { aDecision, aRun } from "../fixtures/rows";
-import { lookOnly, withoutEverybodysRaise } from "./lookOnly";
+import { lookOnly, projectsLost, withoutEverybodysRaise } from "./lookOnly";
 import { EMPTY } from "./reduce";
 
 const theirs = aRun({ id: "r", project: "p" });
@@ -30,6 +30,26 @@ describe("who only looks", () => {
   });
 
   it("in none costs nothing", () => expect(lookOnly(state, new Set(), "no")).toBe(state));
+});
+
+describe("projects that a person lost", () => {
+  const project = (id: string) => ({ id, name: `name of ${id}` });
+  const me = (ids: readonly string[], closed: string[] = [], id = "ana") => ({
+    user: { id },
+    projects: ids.map(project),
+    closed,
+  });
+
+  it("are those that were there and are no more", () =>
+    expect(projectsLost(me(["a", "b"]), me(["b"]))).toEqual(["name of a"]));
+
+  it("are none of another person's", () =>
+    expect(projectsLost(me(["a"]), me([], [], "bea"))).toEqual([]));
+
+  it("are none for who just came", () => expect(projectsLost(null, me(["b"]))).toEqual([]));
+
+  it("are none where a second factor opens them", () =>
+    expect(projectsLost(me(["a"]), me([], ["name of a"]))).toEqual([]));
 });
 
 describe("who owns no project", () => {

@@ -1,5 +1,5 @@
 /** What a person sees of projects in which they only look: every answer rests, and says why. Pure. */
-import type { Action, DecisionRow, RunRow } from "../wire/types";
+import type { Action, DecisionRow, Me, RunRow } from "../wire/types";
 import type { LiveState } from "./reduce";
 
 const ON_A_RUN: readonly Action[] = ["pause", "continue", "terminate", "inject", "restart"];
@@ -31,6 +31,20 @@ export function withoutEverybodysRaise(state: LiveState, why: string): LiveState
         : card,
     ),
   };
+}
+
+type Person = Pick<Me, "closed"> & {
+  readonly user: { readonly id: Me["user"]["id"] };
+  readonly projects: readonly Pick<Me["projects"][number], "id" | "name">[];
+};
+
+/** Names of projects that a person could look at before and no more: they were removed, or left. */
+export function projectsLost(before: Person | null, after: Person): readonly string[] {
+  if (before?.user.id !== after.user.id) return []; // another person's are not theirs to read
+  const here = new Set(after.projects.map(({ id }) => id));
+  const gone = before.projects.filter(({ id }) => !here.has(id));
+  // What is closed until there is a second factor is said elsewhere.
+  return gone.map(({ name }) => name).filter((name) => !after.closed.includes(name));
 }
 
 function changed<Row>(rows: ReadonlyMap<string, Row>, change: (row: Row) => Row) {

@@ -6,6 +6,10 @@ const texts: typeof en = {
   offHint:
     "Wer Mission Control betreibt, kann für ein Team Passwörter, Passkeys oder einen Identitätsanbieter einschalten (MISSIONCONTROL_SIGN_IN).",
   closedTitle: (projects) => `${projects}: ein zweiter Faktor ist nötig`,
+  lostTitle: (projects) => `Keine Mitgliedschaft mehr in ${projects}`,
+  lostHint:
+    "Läufe und Karten sind von diesem Bildschirm verschwunden. Wem das Projekt gehört, kann wieder einladen.",
+  lostRead: "OK",
   closedHint: "Mit einer Authenticator-App oder einem Passkey öffnet es sich.",
   toSetUp: "Einrichten",
   password: "Passwort",

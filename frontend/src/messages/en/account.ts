@@ -6,6 +6,9 @@ const texts = {
   offHint:
     "Whoever runs Mission Control can turn on passwords, passkeys or an identity provider for a team (MISSIONCONTROL_SIGN_IN).",
   closedTitle: (projects: string) => `${projects}: a second factor is required`,
+  lostTitle: (projects: string) => `You are no longer a member of ${projects}`,
+  lostHint: "Its runs and cards have left this screen. An owner of it can invite you again.",
+  lostRead: "OK",
   closedHint: "Set up an authenticator app or a passkey to open it.",
   toSetUp: "Set up",
   password: "Password",
