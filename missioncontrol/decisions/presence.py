@@ -10,6 +10,7 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 from uuid import UUID
 
+from django.db import transaction
 from django.db.models import F, Q
 
 from missioncontrol.decisions import cards, endings, holding
@@ -33,10 +34,14 @@ def vouch(run_id: UUID, *, witness: str, for_s: float, at: datetime) -> bool:
 
     A run that was lost comes back. False: it has ended, and nobody need stand by it.
     """
-    live = RunMeters.objects.filter(pk=run_id).exclude(run__status__in=ENDED - {Status.LOST})
+    live = Run.objects.filter(pk=run_id).exclude(status__in=ENDED - {Status.LOST})
     promised = at + timedelta(seconds=for_s)
-    is_live = bool(live.update(expected_by=promised, witness=witness))
-    if live.filter(presence="gone").exists():
+    with transaction.atomic():
+        # After a wait for who ends it, PostgreSQL looks again at the row that is locked alone.
+        is_live = bool(live.select_for_update(no_key=True).values_list("pk"))
+        if is_live:
+            RunMeters.objects.filter(pk=run_id).update(expected_by=promised, witness=witness)
+    if live.filter(meters__presence="gone").exists():
         with journal.writing([run_id], at=at) as tx:
             _find_again(tx, tx.run(run_id), promised=promised)
     return is_live

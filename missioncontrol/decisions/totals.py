@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from decimal import Decimal
 
-from django.db.models import Count, F, Sum
+from django.db.models import Count, F, Q, Sum
 
 from missioncontrol.decisions import rows
 from missioncontrol.decisions.models import Decision, Intervention
@@ -29,19 +29,18 @@ class Totals:
 def count_everything() -> Totals:
     """Count, in four statements."""
     live = Run.objects.filter(imported=False)
+    behind = Q(detected_obs__lt=F("last_obs"))
     sums = RunMeters.objects.filter(run__imported=False).aggregate(
         turns=Sum(F("last_seq") + 1, default=0),
         cost_usd=Sum("cost_usd", default=Decimal(0)),
         judge_cost_usd=Sum("judge_cost_usd", default=Decimal(0)),
         unpriced_calls=Sum("unpriced_calls", default=0),
+        waiting=Sum(F("last_obs") - F("detected_obs"), default=0, filter=behind),
     )
-    behind = RunMeters.objects.filter(detected_obs__lt=F("last_obs"))
-    waiting = behind.aggregate(sum=Sum(F("last_obs") - F("detected_obs"), default=0))["sum"]
     by_status = live.order_by().values_list("status").annotate(Count("id"))
     return Totals(
         runs=dict(by_status),
         open_decisions=Decision.objects.filter(status__in=rows.OPEN).count(),
-        waiting=waiting,
         interventions=Intervention.objects.count(),
         **sums,
     )

@@ -34,7 +34,7 @@ app.set_default()
 not /readyz sent to Celery's default address, and each verdict took 2 s.
 """
 
-LOOKED_AT_ALL_EVERY = timedelta(hours=1)
+LOOKED_AT_ALL_EVERY = timedelta(minutes=1)
 """So often, and when its process starts, the sweeper looks at runs that ended long ago too."""
 RUNS_AT_ONCE = 16
 """Runs the sweeper locks together."""
@@ -195,10 +195,10 @@ def _judge_left(*, at: datetime) -> None:
     global _looked_at_all  # noqa: PLW0603 - of this process
     among_all = at - _looked_at_all >= LOOKED_AT_ALL_EVERY
     left = selectors.unjudged_runs(told_before=at - ASKED_FOR, among_all=among_all)
-    if among_all:
-        _looked_at_all = at
     for first in range(0, len(left), RUNS_AT_ONCE):
         detect_now(left[first : first + RUNS_AT_ONCE])
+    if among_all:
+        _looked_at_all = at
 
 
 def _lose_unheard(*, at: datetime) -> None:

@@ -182,6 +182,10 @@ def removes_a_run(past):
     past.other.delete()
 
 
+def removes_the_meters_of_a_run(past):
+    RunMeters.objects.filter(run=past.stopped).delete()
+
+
 def rewrites_a_rule(past):
     edit_payload(past.rule, after="pause")
     rehash(past.project)
@@ -269,6 +273,7 @@ TABLE = [
     (removes_a_row_and_hashes_anew, "cut"),
     (cuts_the_end_of_a_run, "cut"),
     (removes_a_run, "run_missing"),
+    (removes_the_meters_of_a_run, "run_row"),
     (rewrites_a_rule, "rewritten"),
     (removes_a_rule, "rewritten"),
     (drops_the_first_checkpoint, "dropped"),

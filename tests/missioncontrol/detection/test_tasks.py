@@ -51,7 +51,7 @@ def test_the_sweeper_leaves_to_the_own_detector_what_came_just_now(project):
 
 
 @pytest.mark.django_db
-def test_the_sweeper_looks_hourly_among_runs_that_ended_long_ago(project, monkeypatch):
+def test_the_sweeper_looks_each_minute_among_runs_that_ended_long_ago(project, monkeypatch):
     monkeypatch.setattr(tasks, "_looked_at_all", NOON + timedelta(minutes=30))
     recent, old = a_run(project), a_run(project)
     for run, ago in ((recent, timedelta(minutes=5)), (old, timedelta(days=2))):
@@ -61,10 +61,10 @@ def test_the_sweeper_looks_hourly_among_runs_that_ended_long_ago(project, monkey
     def judged():
         return set(RunMeters.objects.filter(detected_obs=1).values_list("pk", flat=True))
 
-    tasks._judge_left(at=NOON + timedelta(minutes=31))
+    tasks._judge_left(at=NOON + timedelta(minutes=30, seconds=50))
     assert judged() == {recent.id}
 
-    tasks._judge_left(at=NOON + timedelta(minutes=91))
+    tasks._judge_left(at=NOON + timedelta(minutes=31))
     assert judged() == {recent.id, old.id}
 
 
