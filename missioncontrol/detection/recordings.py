@@ -253,7 +253,7 @@ def _placed(
     by_call = {row.call_id: row for row in rows if row.call_id}
     by_key = {row.key: row for row in rows if row.key}
     for call in calls:
-        row = by_call.get(call.call_id) or by_key.get(call.turn_key)
+        row = by_call.get(call.call_id) or by_key.get(call.turn_key or "")
         agent = masked_name(call.agent, 100, run.project.redaction)
         yield replace(call, agent=agent, turn_seq=None if row is None else row.seq)
 
