@@ -46,7 +46,7 @@ class AppServer:
         command: Sequence[str],
         *,
         env: Mapping[str, str],
-        inbox: queue.Queue[Any],
+        inbox: queue.SimpleQueue[Any],
         quiet: bool = False,
     ) -> None:
         self._inbox = inbox

@@ -58,8 +58,9 @@ class Signalled:
 
 def drive(task: Task, connection: Connection, *, name: str | None) -> int:
     """Run one prompt; answers the exit status."""
-    inbox: queue.Queue[Notice | Heard | Signalled] = queue.Queue()
-    # Into the inbox: a handler may break in anywhere, in the middle of a line we write too.
+    inbox: queue.SimpleQueue[Notice | Heard | Signalled] = queue.SimpleQueue()
+    # Into the inbox: a handler may break in anywhere, in the middle of a line we write too, or of
+    # the inbox's own `get` and `put`, which only a SimpleQueue allows.
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, lambda given, _frame: inbox.put(Signalled(given)))
     with tempfile.TemporaryDirectory(prefix="guard-run-") as notes:
@@ -77,7 +78,7 @@ class Driver:
     """One prompt's way through the app-server."""
 
     def __init__(
-        self, task: Task, server: AppServer, connection: Connection, inbox: queue.Queue[Any]
+        self, task: Task, server: AppServer, connection: Connection, inbox: queue.SimpleQueue[Any]
     ) -> None:
         self._task, self._server, self._inbox = task, server, inbox
         self._client = RunClient(connection)

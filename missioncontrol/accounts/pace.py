@@ -8,11 +8,15 @@ from __future__ import annotations
 import math
 from datetime import datetime, timedelta
 
+from django.db.models import Q
+
 from missioncontrol.accounts.models import PacedTries
 from missioncontrol.errors import TooManyRequests
 from missioncontrol.sealing import fingerprint
 
 WINDOW = timedelta(minutes=1)
+FURTHEST = 2 * WINDOW
+"""How far ahead a time may lie: a window by whoever counted, whose clock may be ahead of ours."""
 
 
 class Pace:
@@ -38,7 +42,7 @@ class Pace:
         known = PacedTries.objects.in_bulk(list(limits))
         for who, row in known.items():  # of both before any counts, and a flood writes nothing
             _refuse_beyond(limits[who], row, at)
-        PacedTries.objects.filter(even_at__lt=at).delete()
+        PacedTries.objects.filter(Q(even_at__lt=at) | Q(even_at__gt=at + FURTHEST)).delete()
         for who, most in limits.items():
             _count(who, most, at)
 
@@ -56,11 +60,16 @@ def _count(who: str, most: int, at: datetime) -> None:
         row, _ = PacedTries.objects.get_or_create(who=who, defaults={"even_at": at})
         _refuse_beyond(most, row, at)
         unchanged = PacedTries.objects.filter(who=who, even_at=row.even_at)
-        if unchanged.update(even_at=max(row.even_at, at) + WINDOW / most):
+        if unchanged.update(even_at=max(_even_at(row, at), at) + WINDOW / most):
             return
 
 
+def _even_at(row: PacedTries, at: datetime) -> datetime:
+    """Return when all tries are back: at once where the clock was set back since they were made."""
+    return at if row.even_at > at + FURTHEST else row.even_at
+
+
 def _refuse_beyond(most: int, row: PacedTries, at: datetime) -> None:
-    wait = row.even_at - at - (WINDOW - WINDOW / most)
+    wait = _even_at(row, at) - at - (WINDOW - WINDOW / most)
     if wait > timedelta():
         raise TooManyRequests(wait_s=math.ceil(wait.total_seconds()))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from datetime import datetime
-from http.cookies import CookieError, SimpleCookie
 from typing import Any
 
 from django.conf import settings
@@ -12,6 +11,7 @@ from django.contrib.auth import BACKEND_SESSION_KEY, HASH_SESSION_KEY, SESSION_K
 from django.contrib.auth.models import User
 from django.contrib.sessions.models import Session
 from django.db.models import QuerySet
+from django.http import parse_cookie
 from django.utils.crypto import constant_time_compare
 
 from missioncontrol.accounts.browsers import IN_SESSION
@@ -21,13 +21,11 @@ from missioncontrol.accounts.session_store import SessionStore, hashed
 
 def person_of(cookie: str, name: str) -> User | None:
     """Return who a `Cookie` header signs in, where our session is called `name`."""
-    try:
-        morsel = SimpleCookie(cookie).get(name)
-    except CookieError:
+    # Leniently: another program's cookies on our host may be written in any way.
+    key = parse_cookie(cookie).get(name)
+    if key is None:
         return None
-    if morsel is None:
-        return None
-    session = SessionStore(morsel.value)
+    session = SessionStore(key)
     if session.get(BACKEND_SESSION_KEY) not in settings.AUTHENTICATION_BACKENDS:
         return None
     user = User.objects.filter(pk=session.get(SESSION_KEY) or 0, is_active=True).first()

@@ -38,10 +38,11 @@ def link_run(
     Takes the project's lock, so that no tree moves meanwhile, then the runs' in id order.
 
     Raises:
-        NotFound: one of them is no run of these projects, or they are not of one.
+        NotFound: one of them is no run of these projects or was imported, or they are not of
+            one.
         InvalidRequest: it has another parent, or would be its own ancestor.
     """
-    child = Run.objects.filter(pk=run_id, project_id__in=projects).first()
+    child = Run.objects.filter(pk=run_id, project_id__in=projects, imported=False).first()
     if child is None:
         raise NotFound("The run")
     with journal.holding_project(child.project_id) as project:
@@ -73,7 +74,7 @@ def _link(
     tx: RunTransaction, run_id: UUID, parent_id: UUID, project: Project, *, relation: str, by: str
 ) -> Run:
     child, parent = tx.run(run_id), tx.runs.get(parent_id)
-    if parent is None or parent.project_id != project.id:
+    if parent is None or parent.project_id != project.id or parent.imported:
         raise NotFound(f"The run {parent_id}")
     if child.parent_id == parent.id:
         return child

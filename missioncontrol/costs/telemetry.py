@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -126,7 +127,7 @@ def _place(run: Run) -> None:
         if turn is not None:
             call.turn_seq = turn.seq
             placed.append(call)
-            turns.append(_marked(turn, call))
+            turns.append(mark_turn(turn, call))
     if placed:
         journal.update_columns(ModelCall, ("turn_key", "turn_seq"), placed)
         journal.update_columns(Turn, ("usage", "cost_usd", "call_id", "model"), turns)
@@ -160,7 +161,8 @@ def _turns_of(
     return by_key, {turn.call_id: turn for turn in naming}
 
 
-def _marked(turn: Turn, call: ModelCall) -> Turn:
+def mark_turn(turn: Turn, call: ModelCall) -> Turn:
+    """Show a call at the turn it led to; nothing is written."""
     told = {name: getattr(call, column) for name, column in USAGE_COLUMNS.items()}
     turn.usage, turn.cost_usd = asdict(Usage(**told)), call.cost_usd
     turn.call_id, turn.model = call.call_id, call.model or turn.model
@@ -183,13 +185,13 @@ def led_to(calls: Iterable[Began], tools: Iterable[Began]) -> dict[str, str]:
     not over when its first tool begins. Calls that asked for none are left out.
     """
     begun: dict[str, list[Began]] = defaultdict(list)
-    for call in calls:
+    for call in sorted(calls, key=_when):
         begun[call.agent].append(call)
     found: dict[str, str] = {}
     for tool in sorted(tools, key=_when):
-        before = [call for call in begun[tool.agent] if call.at <= tool.at]
+        before = bisect_right(begun[tool.agent], tool.at, key=lambda call: call.at)
         if before:
-            found.setdefault(max(before, key=_when).name, tool.name)
+            found.setdefault(begun[tool.agent][before - 1].name, tool.name)
     return found
 
 

@@ -6,12 +6,12 @@ nothing. Its money is the run's own: no budget, report or sum of the project cou
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Container, Iterator, Sequence
 from dataclasses import replace
 from datetime import datetime
 from uuid import UUID
 
-from django.db import IntegrityError, transaction
+from django.db import IntegrityError
 from pydantic import TypeAdapter
 
 from guard.adapters.capabilities import Capabilities, EndBy
@@ -20,7 +20,7 @@ from guard.replay import Replayed, replay
 from guard.turn import Role
 from guard.turn import Turn as GuardTurn
 from missioncontrol.accounts.models import Project
-from missioncontrol.costs import ledger
+from missioncontrol.costs import ledger, telemetry
 from missioncontrol.costs.ledger import Call
 from missioncontrol.detection.engine_cache import policy_of
 from missioncontrol.detection.models import Recording
@@ -64,12 +64,24 @@ def known(project_id: UUID, sha256: str) -> Recording | None:
 
 
 def import_recording(
-    project: Project, recorded: Recorded, *, file: str, sha256: str, by: str, at: datetime
+    project: Project,
+    recorded: Recorded,
+    calls: Sequence[Call] = (),
+    *,
+    projects: Container[UUID],
+    file: str,
+    sha256: str,
+    by: str,
+    at: datetime,
 ) -> tuple[Recording, bool]:
     """Store a recording as an ended run of a project; False: the file is there already.
 
+    `calls` are the model calls told of apart from the turns: they alone are counted then.
+    `projects` is asked at the end, under the project's lock: judging takes its time.
+
     Raises:
         InvalidRequest: it holds no turn, or too many.
+        NotFound: the project is none of these (any more).
     """
     turns = _readable(recorded, project, at=at)
     run = _run_of(project, recorded, turns)
@@ -82,7 +94,7 @@ def import_recording(
         run, RunImported, by=by, file=file, form=recorded.form, sha256=sha256, turns=len(turns)
     )
     numbered = number_recording(tx, run, turns)
-    _count(tx, run, numbered)
+    numbered = _count(tx, run, numbered, calls)
     replayed = _judge(run, numbered)
     alarms = _write_alarms(tx, run, numbered, replayed)
     recording = Recording(
@@ -97,7 +109,9 @@ def import_recording(
         at=at,
     )
     try:
-        with transaction.atomic():
+        with journal.holding_project(project.id):
+            if project.id not in projects:
+                raise NotFound("The project")
             run.save(force_insert=True)
             run.meters.save(force_insert=True)
             recording.save(force_insert=True)
@@ -158,7 +172,8 @@ def _readable(recorded: Recorded, project: Project, *, at: datetime) -> list[Gua
         raise InvalidRequest(
             f"At most {MOST_TURNS} turns a recording; this one has {len(told)}.", field="file"
         )
-    moments = [storable_moment(turn.ts) for turn in told]
+    # Nothing was recorded after its import: what is told of the future would never grow old.
+    moments = [moment and min(moment, at) for moment in (storable_moment(t.ts) for t in told)]
     latest = next((moment for moment in moments if moment), at)
     turns = []
     for turn, moment in zip(told, moments, strict=True):
@@ -201,18 +216,57 @@ def _run_of(project: Project, recorded: Recorded, turns: Sequence[GuardTurn]) ->
     return run
 
 
-def _count(tx: RunTransaction, run: Run, numbered: Sequence[tuple[GuardTurn, Turn]]) -> None:
-    """Count turns, calls and money on the run itself; a model call once."""
-    meters, paid = run.meters, set[str]()
-    for turn, row in numbered:
+def _count(
+    tx: RunTransaction, run: Run, numbered: Sequence[tuple[GuardTurn, Turn]], calls: Sequence[Call]
+) -> list[tuple[GuardTurn, Turn]]:
+    """Count turns, calls and money on the run itself; return the turns with their calls."""
+    meters = run.meters
+    for turn, _ in numbered:
         if not turn.is_proposed:
             meters.done_turns += 1
             meters.tool_calls += bool(turn.tool)
+    found = list(numbered)
+    # Of a proposal and its outcome, which share a row, the outcome.
+    places = {row.seq: place for place, (_, row) in enumerate(found)}
+    for call in _placed(run, numbered, calls) if calls else _told_with(run, numbered):
+        entered = ledger.enter(tx, run, call)[0]
+        meters.model = entered.model
+        if call.turn_seq is None:
+            continue
+        turn, row = found[places[call.turn_seq]]
+        if calls:
+            telemetry.mark_turn(row, entered)
+            paid = replace(turn, call_id=call.call_id, usage=call.usage, cost_usd=call.cost_usd)
+            model, provider = call.model or turn.model, call.provider or turn.provider
+            found[places[row.seq]] = replace(paid, model=model, provider=provider), row
+        else:
+            row.cost_usd = entered.cost_usd
+    meters.recent_costs = []  # nothing is being spent
+    return found
+
+
+def _placed(
+    run: Run, numbered: Sequence[tuple[GuardTurn, Turn]], calls: Sequence[Call]
+) -> Iterator[Call]:
+    """Yield the calls told of apart from the turns, each at the turn it led to, where one did."""
+    rows = [row for _, row in reversed(numbered)]  # of several that name a call, the first
+    by_call = {row.call_id: row for row in rows if row.call_id}
+    by_key = {row.key: row for row in rows if row.key}
+    for call in calls:
+        row = by_call.get(call.call_id) or by_key.get(call.turn_key or "")
+        agent = masked_name(call.agent, 100, run.project.redaction)
+        yield replace(call, agent=agent, turn_seq=None if row is None else row.seq)
+
+
+def _told_with(run: Run, numbered: Sequence[tuple[GuardTurn, Turn]]) -> Iterator[Call]:
+    """Yield the model calls that the turns tell of, each once."""
+    paid = set[str]()
+    for turn, row in numbered:
         call = turn.call_id or turn.key or str(row.id)
         if (turn.usage is None and turn.cost_usd is None) or call in paid:
             continue
         paid.add(call)
-        told = Call(
+        yield Call(
             call_id=call,
             source="transcript" if run.agent in AGENTS else "turns",
             agent=row.agent,
@@ -223,8 +277,6 @@ def _count(tx: RunTransaction, run: Run, numbered: Sequence[tuple[GuardTurn, Tur
             made_at=turn.ts,
             turn_seq=row.seq,
         )
-        row.cost_usd = ledger.enter(tx, run, told)[0].cost_usd
-    meters.recent_costs = []  # nothing is being spent
 
 
 def _judge(run: Run, numbered: Sequence[tuple[GuardTurn, Turn]]) -> Replayed:

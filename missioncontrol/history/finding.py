@@ -70,7 +70,7 @@ def totals(found: QuerySet[Run]) -> HistoryTotals:
         recordings=Count("id", filter=Q(imported=True)),
         recorded_cost=Sum("meters__cost_usd", default=Decimal(0), filter=Q(imported=True)),
         judge=Sum("meters__judge_cost_usd", default=Decimal(0)),
-        unpriced_runs=Count("id", filter=Q(meters__unpriced_calls__gt=0)),
+        unpriced_runs=Count("id", filter=Q(imported=False, meters__unpriced_calls__gt=0)),
     )
     ids = found.values("id")
     cards = Decision.objects.filter(run_id__in=ids).exclude(kind=PERMISSION)

@@ -91,7 +91,7 @@ def _wrapped(pen: ImageDraw.ImageDraw, text: str, font: Font, most: int) -> list
 
 
 def _cut(pen: ImageDraw.ImageDraw, text: str, font: Font, room: float) -> str:
-    text = text[:400]
+    text = " ".join(text[:400].split())  # Pillow measures no text of several lines
     if pen.textlength(text, font) <= room:
         return text
     while text and pen.textlength(f"{text}…", font) > room:

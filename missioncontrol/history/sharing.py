@@ -11,7 +11,7 @@ from datetime import date, datetime, timedelta
 from uuid import UUID
 
 from django.contrib.auth.models import User
-from django.db.models import QuerySet
+from django.db.models import Exists, OuterRef, Q, QuerySet
 
 from missioncontrol.accounts import people, ways
 from missioncontrol.accounts.models import Project, Role
@@ -39,7 +39,6 @@ LONGEST_DAYS = 90
 MOST_OPEN = 200
 """Links of one project at once."""
 MAY_SHARE = (Role.OWNER, Role.OPERATOR)
-DAYS_SHOWN = 7
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,7 +91,7 @@ def share(
         raise NotFound("The card")
     token = new_token("")
     with journal.holding_project(project_id):
-        if _live(Share.objects.filter(project=project_id), at).count() >= MOST_OPEN:
+        if shares(projects=[project_id], at=at).count() >= MOST_OPEN:
             raise InvalidRequest(f"At most {MOST_OPEN} links at once; revoke some.", field="run")
         row = Share.objects.create(
             id=new_id(),
@@ -122,22 +121,24 @@ def revoke(share_id: UUID, *, projects: Collection[UUID], by: User, at: datetime
     _note(row, f"revoked the link to {_named(row)}", by=by, at=at)
 
 
+def revoke_all_of(maker: int, *, project: UUID, by: User, at: datetime) -> None:
+    """End the links of who may share nothing in a project any more, for good."""
+    for row in list(_live(Share.objects.filter(project=project, made_by=maker), at)):
+        revoke(row.pk, projects=[project], by=by, at=at)
+
+
 def shares(*, projects: Collection[UUID], at: datetime) -> QuerySet[Share]:
     """Find the links that show something now, newest first."""
     found = Share.objects.filter(project__in=projects).select_related("made_by")
-    return _live(found, at).order_by("-id")
+    return _shown(found, at).order_by("-id")
 
 
 def find(secret: str, *, at: datetime) -> Share | None:
     """Return the link with this secret, while it shows something."""
-    found = _live(Share.objects.filter(project__archived_at=None), at)
-    found = found.select_related("project", "run__meters", "decision__run__meters", "made_by")
-    row = found.filter(digest=digest(secret)).first()
-    if row is None or not row.made_by.is_active:
-        return None
-    may = ways.open_memberships_of(row.made_by).filter(project=row.project, role__in=MAY_SHARE)
-    run = row.decision.run if row.decision else row.run
-    return row if may.exists() and (run is None or run.name != ERASED) else None
+    found = _shown(Share.objects.filter(digest=digest(secret)), at)
+    return found.select_related(
+        "project", "run__meters", "decision__run__meters", "made_by"
+    ).first()
 
 
 def share_row(row: Share) -> ShareRow:
@@ -168,6 +169,15 @@ def tell(row: Share, *, at: datetime) -> Story:
 
 def _live(found: QuerySet[Share], at: datetime) -> QuerySet[Share]:
     return found.filter(revoked_at=None, expires_at__gt=at)
+
+
+def _shown(found: QuerySet[Share], at: datetime) -> QuerySet[Share]:
+    """Leave the links whose maker may act, in a project that goes on, and whose run has words."""
+    may = ways.open_memberships().filter(
+        user=OuterRef("made_by"), project=OuterRef("project"), role__in=MAY_SHARE
+    )
+    found = _live(found, at).filter(Exists(may), made_by__is_active=True, project__archived_at=None)
+    return found.exclude(Q(run__name=ERASED) | Q(decision__run__name=ERASED))
 
 
 def _named(row: Share) -> str:
@@ -218,7 +228,9 @@ def _of_card(card: Decision, t: SharedTexts, language: str) -> Story:
 
 
 def _of_costs(project: Project, told: CostAccount, t: SharedTexts) -> Story:
-    days = [float(day.total_usd) for day in told.days][-DAYS_SHOWN:]
+    days = [  # of the week: the account's trend begins before it
+        float(day.total_usd) for day in told.days if told.first_day <= day.day <= told.last_day
+    ]
     highest = max([*days, 0.01])
     first = date.fromisoformat(told.first_day)
     return Story(

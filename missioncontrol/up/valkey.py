@@ -76,7 +76,8 @@ def command(server: ValkeyServer, *, socket_path: Path) -> list[str]:
         "daemonize": "no",
         "dir": str(socket_path.parent),
         "loglevel": "warning",
-        # A full broker refuses what is new; evicting would lose what waits.
+        # Should somebody set a limit of memory (we set none), what is new is refused: evicting
+        # would lose what waits.
         "maxmemory-policy": "noeviction",
     }
     return [str(server.program), *(word for key, to in flags.items() for word in (f"--{key}", to))]

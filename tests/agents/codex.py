@@ -110,7 +110,7 @@ class Codex:
 
     def trust_hooks(self) -> None:
         """Trust every hook, as the person does in `/hooks`."""
-        server = AppServer([str(binary()), "app-server"], env=self.env, inbox=queue.Queue())
+        server = AppServer([str(binary()), "app-server"], env=self.env, inbox=queue.SimpleQueue())
         try:
             server.begin()
             (listed,) = server.ask("hooks/list", cwds=[str(self.project)])["data"]

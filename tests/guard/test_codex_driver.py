@@ -76,7 +76,7 @@ def play(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
 
     def drive(at_last):
-        inbox = queue.Queue()
+        inbox = queue.SimpleQueue()
         server = Server(at_last, stands_still=(tmp_path / "interrupted").exists)
         server.start()
         codex = AppServer([sys.executable, "-c", APP_SERVER], env={}, inbox=inbox)

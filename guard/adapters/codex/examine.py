@@ -52,7 +52,8 @@ def ask_trust() -> Finding:
     try:
         from guard.running.app_server import AppServer
 
-        server = AppServer([program, "app-server"], env=os.environ, inbox=queue.Queue(), quiet=True)
+        inbox = queue.SimpleQueue[object]()
+        server = AppServer([program, "app-server"], env=os.environ, inbox=inbox, quiet=True)
         try:
             server.begin()
             told = server.ask("hooks/list", cwds=[str(Path.cwd())])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from uuid import UUID
 
@@ -13,7 +13,8 @@ from missioncontrol.api.otlp import from_json, storing
 from missioncontrol.api.otlp.batch import MOST_RECORDS
 from missioncontrol.api.otlp.reading import Sessions, Telling, understood
 from missioncontrol.api.otlp.record import Signal
-from missioncontrol.api.otlp.told import ModelUse
+from missioncontrol.costs.ledger import SOURCES, Call
+from missioncontrol.costs.telemetry import Began, led_to
 from missioncontrol.errors import InvalidRequest
 from missioncontrol.redaction import NOTHING
 
@@ -25,8 +26,8 @@ def is_otlp(beginning: bytes) -> bool:
     return any(name in beginning for name in HOLDS)
 
 
-def read_recording(text: bytes, *, name: str, project: UUID) -> Recording:
-    """Read the one session that a file tells of.
+def read_recording(text: bytes, *, name: str, project: UUID) -> tuple[Recording, list[Call]]:
+    """Read the one session that a file tells of, and its model calls.
 
     Raises:
         InvalidRequest: a line is no request, or the file tells of no session, or of several.
@@ -50,9 +51,10 @@ def read_recording(text: bytes, *, name: str, project: UUID) -> Recording:
     prompt = next((one.told.prompt for one in told if one.told.prompt), "")
     agent = next((one.told.agent for one in told if one.told.agent), told[0].told.client)
     turns = tuple(replace(turn, agent=turn.agent or agent) for turn in _turns(told))
-    return Recording(
+    recording = Recording(
         run=prompt[:60] or name, turns=turns, malformed=refused, goal=prompt or None, form="otlp"
     )
+    return recording, _calls(told, agent)
 
 
 def _requests(text: bytes) -> Iterator[tuple[bytes, Signal]]:
@@ -84,33 +86,31 @@ def _is_json(text: bytes) -> bool:
 
 
 def _turns(told: Iterable[Telling]) -> Iterator[Turn]:
-    """Yield the turns in order, each with the model call that was told beside it."""
-    told = list(told)
-    paid = {one.record.span for one in told if one.told.use and one.record.span}
     waiting: list[storing.Proposal] = []
-    uses: list[ModelUse] = []
     for one in told:
-        use = one.told.use
-        if use is not None and one.record.parent not in paid:  # one within another is the same
-            uses.append(use)
         for turn in one.told.turns:
             if turn.is_proposed:
                 waiting.append((turn.key, turn.tool, turn.args))
             elif one.told.unpaired:
                 turn = storing.completing(waiting, turn, NOTHING)  # noqa: PLW2901 - as it was told
             moment = turn.ts or one.record.began_at or one.record.ended_at
-            yield _paid(replace(turn, ts=moment), uses)
+            yield replace(turn, ts=moment)
 
 
-def _paid(turn: Turn, uses: list[ModelUse]) -> Turn:
-    if not uses or turn.usage is not None or turn.is_proposed:
-        return turn
-    use = uses.pop(0)
-    return replace(
-        turn,
-        call_id=use.call_id,
-        usage=use.usage,
-        cost_usd=use.cost_usd,
-        model=turn.model or use.model or None,
-        provider=turn.provider or use.provider or None,
-    )
+def _calls(told: Sequence[Telling], agent: str) -> list[Call]:
+    """Return each model call once, as the best source tells it, with the tool it asked for."""
+    calls = storing.calls_of(told, agent=agent)
+    best = max((call.source for call in calls), key=SOURCES.index, default="")
+    heard = {call.call_id: call for call in reversed(calls) if call.source == best}
+    begun = [
+        Began(name=call.call_id, agent=call.agent, at=call.began_at)
+        for call in heard.values()
+        if call.began_at is not None
+    ]
+    tools = [
+        Began(name=one.told.tool_key, agent=one.told.agent or agent, at=one.record.began_at)
+        for one in told
+        if one.told.tool_key and one.record.began_at is not None
+    ]
+    keys = led_to(begun, tools)
+    return [replace(call, turn_key=keys.get(name)) for name, call in reversed(heard.items())]

@@ -102,7 +102,7 @@ def settle(found: Iterable[Visit], *, at: datetime, own: Redaction = NOTHING) ->
     turns are matched with calls last, for that reads the records.
     """
     found = list(found)
-    calls = {visit.run.id: _calls(visit) for visit in found}
+    calls = {visit.run.id: calls_of(visit.tellings, agent=visit.run.agent) for visit in found}
     telemetry.count_calls({run: told for run, told in calls.items() if told}, at=at)
     for visit in found:
         if visit.run.observed_only and (last := visit.goodbye):
@@ -198,11 +198,14 @@ def completing(waiting: list[Proposal], turn: Turn, own: Redaction) -> Turn:
     return turn
 
 
-def _calls(visit: Visit) -> list[Call]:
-    """Return the model calls told of; one within another is the same call."""
-    spans = {one.record.span for one in visit.tellings if one.told.use and _is_span(one.record)}
+def calls_of(tellings: Sequence[Telling], *, agent: str) -> list[Call]:
+    """Return the model calls told of, `agent`'s unless another is named.
+
+    One within another is the same call.
+    """
+    spans = {one.record.span for one in tellings if one.told.use and _is_span(one.record)}
     calls: list[Call] = []
-    for one in visit.tellings:
+    for one in tellings:
         use, record = one.told.use, one.record
         if use is None or (_is_span(record) and record.parent in spans):
             continue
@@ -210,7 +213,7 @@ def _calls(visit: Visit) -> list[Call]:
             Call(
                 call_id=use.call_id,
                 source=SOURCE[record.signal],
-                agent=one.told.agent or visit.run.agent,
+                agent=one.told.agent or agent,
                 model=use.model or None,
                 provider=use.provider or None,
                 usage=use.usage,

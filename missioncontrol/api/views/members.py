@@ -9,6 +9,7 @@ from uuid import UUID
 
 from django.conf import settings
 from django.contrib.auth.models import User
+from django.db import transaction
 from django.db.models import Max
 from django.http import HttpResponse
 from rest_framework.request import Request
@@ -22,6 +23,7 @@ from missioncontrol.api.rest import json_response, list_response, page_response,
 from missioncontrol.api.schema import described
 from missioncontrol.api.views.devices import address_for_phones
 from missioncontrol.clock import now
+from missioncontrol.history import sharing
 from missioncontrol.projects import members
 from missioncontrol.wire.members import InvitationRow, MadeInvitation, MemberRow
 from missioncontrol.wire.projects import RoleWord
@@ -65,7 +67,11 @@ class OneMember(APIView):
         auth.check_owns(request, project_id, OWNERS_ONLY)
         auth.check_recent(request)
         role = read_body(request, MemberPatch).role
-        members.change_role(project_id, user_id, role, by=cast(User, request.user), at=now())
+        by, at = cast(User, request.user), now()
+        with transaction.atomic():
+            members.change_role(project_id, user_id, role, by=by, at=at)
+            if role not in sharing.MAY_SHARE:
+                sharing.revoke_all_of(user_id, project=project_id, by=by, at=at)
         rows = _members(request, project_id)
         return json_response(next(row for row in rows if row.id == str(user_id)))
 
@@ -78,7 +84,10 @@ class OneMember(APIView):
         else:
             auth.check_owns(request, project_id, OWNERS_ONLY, even_archived=True)
             auth.check_recent(request)
-        members.remove(project_id, user_id, by=cast(User, request.user), at=now())
+        by, at = cast(User, request.user), now()
+        with transaction.atomic():
+            members.remove(project_id, user_id, by=by, at=at)
+            sharing.revoke_all_of(user_id, project=project_id, by=by, at=at)
         return HttpResponse(status=204)
 
 

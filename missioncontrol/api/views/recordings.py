@@ -6,6 +6,7 @@ import hashlib
 import io
 import tempfile
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from uuid import UUID
@@ -22,9 +23,11 @@ from missioncontrol.accounts.models import Project
 from missioncontrol.accounts.pace import Pace
 from missioncontrol.api import auth
 from missioncontrol.api.otlp import recorded as otlp
+from missioncontrol.api.reading import fault_of
 from missioncontrol.api.rest import identity, json_response, word
 from missioncontrol.api.schema import described
 from missioncontrol.clock import now
+from missioncontrol.costs.ledger import Call
 from missioncontrol.detection import recordings
 from missioncontrol.errors import InvalidRequest
 from missioncontrol.wire.recordings import RecordingRow
@@ -76,10 +79,12 @@ class Recordings(APIView):
             sha256 = _copy(request._request, file)  # noqa: SLF001 - unparsed, in pieces
             if (known := recordings.known(project_id, sha256)) is not None:
                 return json_response(recordings.recording_row(known))
-            recorded = _read(file, name, project_id)
+            recorded, calls = _read(file, name, project_id)
         recording, is_new = recordings.import_recording(
             Project.objects.get(pk=project_id),
             recorded,
+            calls,
+            projects=auth.acting_in(request),
             file=name,
             sha256=sha256,
             by=auth.name_of(request),
@@ -109,8 +114,8 @@ def _copy(request: HttpRequest, file: io.BufferedRandom) -> str:
     return hashed.hexdigest()
 
 
-def _read(file: io.BufferedRandom, name: str, project: UUID) -> Recorded:
-    """Read a file of any known form.
+def _read(file: io.BufferedRandom, name: str, project: UUID) -> tuple[Recorded, list[Call]]:
+    """Read a file of any known form; its model calls, where they are told apart from turns.
 
     Raises:
         InvalidRequest: it holds none, and says what was expected.
@@ -118,10 +123,14 @@ def _read(file: io.BufferedRandom, name: str, project: UUID) -> Recorded:
     if otlp.is_otlp(file.peek(PIECE)):
         return otlp.read_recording(file.read(), name=Path(name).stem, project=project)
     try:
-        return read_stream(file, Path(name))
+        recorded = read_stream(file, Path(name))
     except UnreadableRecording:
         file.seek(0)
         raise InvalidRequest(f"{name}: {EXPECTED}, got {_beginning(file)}.", field="file") from None
+    # What an agent could not post is not stored from a file either.
+    faulty = {place for place, turn in enumerate(recorded.turns) if turn and fault_of(turn)}
+    turns = tuple(None if n in faulty else turn for n, turn in enumerate(recorded.turns))
+    return replace(recorded, turns=turns, malformed=recorded.malformed + len(faulty)), []
 
 
 def _beginning(file: io.BufferedRandom) -> str:

@@ -18,12 +18,12 @@ from rest_framework.views import APIView
 from missioncontrol.accounts import people
 from missioncontrol.accounts.pace import Pace
 from missioncontrol.api import auth, peers
-from missioncontrol.api.rest import identity, json_response, page_response, read_body
+from missioncontrol.api.rest import YEARS, identity, json_response, page_response, read_body
 from missioncontrol.api.schema import described
 from missioncontrol.api.views import signing_in
 from missioncontrol.api.views.devices import address_for_phones
 from missioncontrol.clock import now
-from missioncontrol.errors import NotFound, TooManyRequests
+from missioncontrol.errors import InvalidRequest, NotFound, TooManyRequests
 from missioncontrol.history import pictures, sharing
 from missioncontrol.history.models import Share
 from missioncontrol.history.shared_texts import SHARED_TEXTS
@@ -65,6 +65,10 @@ class Shares(APIView):
         """Make a link; whoever has it sees that one thing, and can do nothing."""
         auth.check_by_hand(request)
         asked = read_body(request, NewShare)
+        if asked.week and asked.week.year not in YEARS:
+            raise InvalidRequest(
+                f"week: expected a date such as 2026-11-21, got {asked.week}.", field="week"
+            )
         project = auth.the_project(request, asked.project)
         auth.check_may_act(request, project)
         MADE.check(str(request.user.pk), at=now())

@@ -113,3 +113,17 @@ def test_of_many_at_once_as_many_are_taken_as_one_after_the_other(most, in_all):
         tried = list(processes.map(try_once, range(24)))
 
     assert sum(tried) == 5
+
+
+def test_a_clock_that_is_set_back_keeps_nobody_waiting():
+    pace = Pace("codes", most=1, in_all=10)
+    taken(pace, "ana", at=after(3600))
+
+    assert taken(pace, "ana", times=2) == 1
+
+
+def test_who_read_the_clock_a_moment_earlier_has_no_more_tries():
+    pace = Pace("codes", most=3, in_all=10)
+    taken(pace, "ana", at=after(1), times=3)
+
+    assert taken(pace, "ana") == 0

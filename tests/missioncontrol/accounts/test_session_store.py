@@ -1,10 +1,14 @@
 """Whoever reads the database finds no session there to take over."""
 
 import pytest
+from django.conf import settings
+from django.contrib.auth import BACKEND_SESSION_KEY, HASH_SESSION_KEY, SESSION_KEY
+from django.contrib.auth.models import User
 from django.contrib.sessions.models import Session
 from django.core.management import call_command
 
 from missioncontrol.accounts.session_store import SessionStore
+from missioncontrol.accounts.sessions import person_of
 from missioncontrol.clock import now
 
 pytestmark = pytest.mark.django_db
@@ -67,3 +71,16 @@ async def test_the_asynchronous_half_keeps_hashes_too():
     assert await SessionStore(session.session_key).aget("who") == "ana"
     await session.adelete()
     assert not await Session.objects.aexists()
+
+
+def test_another_programs_odd_cookie_does_not_sign_a_person_out():
+    user = User.objects.create_user("ana")
+    session = SessionStore()
+    session[SESSION_KEY] = str(user.pk)
+    session[BACKEND_SESSION_KEY] = settings.AUTHENTICATION_BACKENDS[0]
+    session[HASH_SESSION_KEY] = user.get_session_auth_hash()
+    session.save()
+
+    found = person_of(f'prefs={{"a":1}}; mc_session={session.session_key}', "mc_session")
+
+    assert found == user

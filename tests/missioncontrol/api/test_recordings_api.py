@@ -8,7 +8,7 @@ import pytest
 from rest_framework.test import APIClient
 
 from missioncontrol.accounts import services as accounts
-from missioncontrol.accounts.models import Project
+from missioncontrol.accounts.models import Membership, Project
 from missioncontrol.audit import retention
 from missioncontrol.audit.anchors import verify
 from missioncontrol.audit.erasing import erase_run
@@ -17,11 +17,12 @@ from missioncontrol.costs.models import Spend
 from missioncontrol.decisions import totals
 from missioncontrol.decisions.models import Decision
 from missioncontrol.decisions.selectors import board
+from missioncontrol.detection import recordings
 from missioncontrol.detection.models import Recording
 from missioncontrol.notify.models import Delivery, Notice
-from missioncontrol.runs.models import ModelCall, Run, Turn
+from missioncontrol.runs.models import JournalRow, ModelCall, Run, Turn
 from tests.build import NOON
-from tests.otlp.build import a_log, logs
+from tests.otlp.build import a_log, a_span, logs, spans
 
 pytestmark = pytest.mark.django_db
 
@@ -294,3 +295,175 @@ def test_its_words_are_kept_from_the_day_it_was_imported(imported, project):
     retention.erase_old_words(at=now() + timedelta(days=31))
     assert Turn.objects.get(run=imported["run"], seq=0).error is None
     assert Recording.objects.get(run=imported["run"]).file == ""
+
+
+def test_a_turn_of_the_future_is_told_as_of_the_import(as_person, operator, project):
+    body = a_file(turn(ts="2199-01-01T00:00:00Z"))
+
+    run = Run.objects.get(pk=send(as_person(operator), body).json()["run"])
+
+    assert run.ended_at <= now()
+    Project.objects.filter(pk=project.pk).update(keep_words_days=30)
+    assert retention.erase_old_words(at=now() + timedelta(days=31)) == 1
+
+
+def test_a_turn_that_no_column_holds_is_counted_as_unreadable(as_person, operator):
+    body = a_file(turn(), turn(key="k" * 201), turn(usage={"input": 10**11, "output": 1}))
+
+    told = send(as_person(operator), body).json()
+
+    assert (told["turns"], told["unreadable"]) == (1, 2)
+
+
+def test_who_lost_their_role_while_it_was_judged_imports_nothing(
+    as_person, operator, monkeypatch, project
+):
+    judged = recordings.replay
+
+    def judge(*given):
+        Membership.objects.filter(user=operator).update(role="viewer")
+        return judged(*given)
+
+    monkeypatch.setattr(recordings, "replay", judge)
+
+    assert send(as_person(operator), a_stuck_file()).status_code == 403
+    assert not Run.objects.exists()
+
+
+def test_a_project_archived_while_it_was_judged_takes_nothing(
+    as_person, operator, monkeypatch, project
+):
+    judged = recordings.replay
+
+    def judge(*given):
+        Project.objects.filter(pk=project.pk).update(archived_at=NOON)
+        return judged(*given)
+
+    monkeypatch.setattr(recordings, "replay", judge)
+
+    assert send(as_person(operator), a_stuck_file()).json()["code"] == "project_archived"
+    assert not Run.objects.exists()
+
+
+def test_a_run_without_a_price_is_counted_among_those_whose_cost_is_summed(
+    as_person, operator, viewer
+):
+    send(as_person(operator), a_file(turn(model="unheard-of", usage={"input": 5, "output": 5})))
+
+    sums = as_person(viewer).get("/api/v1/runs/totals/").json()
+
+    assert Run.objects.get().meters.unpriced_calls == 1
+    assert (sums["runs"], sums["turns"], sums["unpriced_runs"]) == (1, 1, 0)
+
+
+A_CALL = {"model": "claude-sonnet-4-5", "input_tokens": 100, "output_tokens": 10}
+
+
+def of_session(event, **said):
+    return a_log(event, **{"session.id": "s1"}, **said)
+
+
+def imported_export(client, *bodies):
+    body = "\n".join(json.dumps(one) for one in bodies).encode()
+    response = send(client, body, name="export.jsonl")
+    assert response.status_code == 201, response.content
+    return Run.objects.get(pk=response.json()["run"])
+
+
+def entered(run):
+    told = JournalRow.objects.filter(run=run, type="cost.attributed").order_by("seq")
+    return [json.loads(row.payload) for row in told]
+
+
+def test_every_model_call_of_an_export_counts_also_the_last_and_at_no_persons_turn(
+    as_person, operator
+):
+    body = logs(
+        of_session("claude_code.user_prompt", prompt="Fix it"),
+        of_session("claude_code.api_request", cost_usd=0.5, request_id="r1", **A_CALL),
+        of_session("claude_code.api_request", cost_usd=0.25, request_id="r2", **A_CALL),
+        of_session("claude_code.user_prompt", prompt="And that"),
+        of_session("claude_code.api_request", cost_usd=0.125, request_id="r3", **A_CALL),
+    )
+
+    run = imported_export(as_person(operator), body)
+
+    assert (str(run.meters.cost_usd), run.meters.usage_source) == ("0.875000", "logs")
+    assert not Turn.objects.filter(run=run, cost_usd__isnull=False).exists()
+    assert [one["source"] for one in entered(run)] == ["logs"] * 3
+
+
+def test_what_spans_and_logs_both_tell_is_counted_once(as_person, operator):
+    told = {"session.id": "s1", "cost_usd": 0.5, **A_CALL}
+    body = logs(
+        of_session("claude_code.user_prompt", prompt="Fix it"),
+        of_session("claude_code.api_request", cost_usd=0.5, request_id="r1", **A_CALL),
+    )
+    traces = spans(a_span("claude_code.llm_request", told), service="claude-code")
+
+    run = imported_export(as_person(operator), body, traces)
+
+    assert str(run.meters.cost_usd) == "0.500000"
+
+
+def test_a_call_stands_at_the_turn_of_its_agent_that_it_led_to(as_person, operator):
+    def acts(who):
+        return {"gen_ai.conversation.id": "c1", "gen_ai.agent.name": who}
+
+    def asks(who, cost):
+        used = {"gen_ai.usage.input_tokens": 10, "gen_ai.usage.cost": cost}
+        return {"gen_ai.operation.name": "chat", **acts(who), **used}
+
+    def runs(who):
+        called = {"gen_ai.tool.name": "search", "gen_ai.tool.call.id": f"call-{who}"}
+        return {"gen_ai.operation.name": "execute_tool", **acts(who), **called}
+
+    body = spans(
+        a_span("chat", asks("writer", 0.5), at_s=1),
+        a_span("chat", asks("critic", 0.25), at_s=2),
+        a_span("execute_tool", runs("writer"), at_s=3),
+        a_span("execute_tool", runs("critic"), at_s=4),
+    )
+
+    run = imported_export(as_person(operator), body)
+
+    placed = Turn.objects.filter(run=run).order_by("seq").values_list("agent", "cost_usd")
+    assert [(who, float(cost)) for who, cost in placed] == [("writer", 0.5), ("critic", 0.25)]
+    assert [(one["agent"], one["turn_seq"]) for one in entered(run)] == [
+        ("writer", 0),
+        ("critic", 1),
+    ]
+
+
+def test_a_call_is_shown_once_at_a_tool_that_was_proposed_and_then_ran(as_person, operator):
+    asked = {
+        "gen_ai.conversation.id": "c1",
+        "gen_ai.operation.name": "chat",
+        "gen_ai.usage.input_tokens": 10,
+        "gen_ai.usage.cost": 0.5,
+        "gen_ai.output.messages": json.dumps(
+            [
+                {
+                    "role": "assistant",
+                    "parts": [
+                        {"type": "tool_call", "id": "t1", "name": "search", "arguments": {"q": 1}}
+                    ],
+                }
+            ]
+        ),
+    }
+    ran = {
+        "gen_ai.conversation.id": "c1",
+        "gen_ai.operation.name": "execute_tool",
+        "gen_ai.tool.name": "search",
+        "gen_ai.tool.call.id": "t1",
+    }
+
+    run = imported_export(
+        as_person(operator),
+        spans(a_span("chat", asked, at_s=1), a_span("execute_tool", ran, at_s=3)),
+    )
+
+    (row,) = Turn.objects.filter(run=run)
+    assert (row.phase, float(row.cost_usd), run.meters.tool_calls) == ("done", 0.5, 1)
+    assert float(run.meters.cost_usd) == 0.5

@@ -3,7 +3,7 @@
 import html
 import io
 import logging
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 
 import pytest
 from django.contrib.auth.models import User
@@ -17,6 +17,7 @@ from missioncontrol.api.views import shares
 from missioncontrol.audit.erasing import erase_run
 from missioncontrol.clock import now
 from missioncontrol.decisions.models import Decision
+from missioncontrol.history import sharing
 from missioncontrol.history.models import Share
 from tests.build import NOON, a_call, a_project, a_run, a_stuck_run, put
 
@@ -203,3 +204,53 @@ def test_a_link_lives_some_days(share, run):
     row = Share.objects.get(pk=made["id"])
 
     assert row.expires_at - row.created_at == timedelta(days=30)
+
+
+@pytest.mark.parametrize(("week", "days"), [("2026-11-18", 7), ("2026-11-25", 3)])
+def test_a_week_shows_its_own_days_and_none_before(share, week, days):
+    made = Share.objects.get(pk=share(week=week)["id"])
+
+    wednesday = datetime(2026, 11, 25, 12, tzinfo=UTC)
+
+    assert len(sharing.tell(made, at=wednesday).bars) == days
+
+
+def test_a_name_of_several_lines_is_drawn_too(share, project):
+    run = a_run(project, agent="one\ntwo")
+
+    assert look(share(run=str(run.id)), image=True).status_code == 200
+
+
+@pytest.mark.parametrize("week", ["9999-12-31", "0001-01-01"])
+def test_a_week_that_no_calendar_of_ours_reaches_is_refused(week, as_person, operator):
+    response = as_person(operator).post("/api/v1/shares/", {"week": week}, format="json")
+
+    assert (response.status_code, response.json()["field"]) == (400, "week")
+
+
+@pytest.mark.parametrize("lowered", [True, False])
+def test_links_of_who_is_lowered_or_removed_are_revoked_for_good(
+    share, run, as_person, owner, operator, project, lowered
+):
+    made = share(run=str(run.id))
+    client, address = as_person(owner), f"/api/v1/projects/{project.id}/members/{operator.pk}/"
+
+    if lowered:
+        assert client.patch(address, {"role": "viewer"}, format="json").status_code == 200
+        assert client.patch(address, {"role": "operator"}, format="json").status_code == 200
+    else:
+        assert client.delete(address).status_code == 204
+        Membership.objects.create(project=project, user=operator, role="operator")
+
+    assert look(made).status_code == 404
+    told = client.get("/api/v1/audit/?type=access.changed").json()["results"]
+    said = [(row["by"], row["payload"]["what"]) for row in told]
+    assert ("ana", f"revoked the link to the run {run.id}") in said
+
+
+def test_only_links_that_show_something_are_listed(share, run, as_person, viewer, operator):
+    share(run=str(run.id))
+
+    Membership.objects.filter(user=operator).update(role="viewer")
+
+    assert as_person(viewer).get("/api/v1/shares/").json()["results"] == []

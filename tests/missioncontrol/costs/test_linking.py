@@ -185,3 +185,14 @@ def test_the_deepest_run_still_counts_with_its_outermost_ancestors(project):
 
     assert len(run.lineage) == LONGEST_LINEAGE
     assert (run.root, run.lineage[0]) == (first.id, str(first.id))
+
+
+@pytest.mark.parametrize("which", ["child", "parent"])
+def test_an_imported_run_is_linked_to_nothing(project, which):
+    runs = {"child": a_run(project), "parent": a_run(project)}
+    Run.objects.filter(pk=runs[which].pk).update(imported=True)
+
+    with pytest.raises(NotFound):
+        link(runs["child"], runs["parent"])
+
+    assert fresh(runs["child"]).parent_id is None
