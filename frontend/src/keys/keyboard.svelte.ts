@@ -119,10 +119,12 @@ export class Keyboard {
       | "allow once"
       | "deny",
   ): void {
-    const card = this.#cardInSight();
-    if (!card || controller.isSettling) return;
+    if (controller.isSettling) return;
+    // Chosen cards stand in the queue: the place of the one card is taken by what answers all.
     if (router.route.name === "decisions" && controller.selected.length > 1)
       return this.#answerSeveral(command);
+    const card = this.#cardInSight();
+    if (!card) return;
     const action = actionOf(command, card.actions);
     if (action !== null) controller.answer(card, action);
   }
