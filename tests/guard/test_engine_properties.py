@@ -86,15 +86,43 @@ def test_the_same_turns_give_the_same_signals(turns, preset):
     assert said(Engine(PRESETS[preset]), turns) == said(Engine(PRESETS[preset]), turns)
 
 
+def told_apart(turns: list[Turn]) -> list[Turn]:
+    """Give answers as turns of their own."""
+    return [
+        told
+        for turn in turns
+        for told in (
+            (replace(turn, result=None), Turn(role=Role.TOOL, content=turn.result))
+            if turn.tool and turn.result and turn.role is Role.ASSISTANT
+            else (turn,)
+        )
+    ]
+
+
 @FEW
-@given(LONG_RUNS)
-def test_an_engine_rebuilt_from_the_last_window_says_the_same_next(turns):
-    *past, newest = numbered(turns)
+@given(LONG_RUNS, st.booleans())
+def test_an_engine_rebuilt_from_the_last_window_says_the_same_next(turns, apart):
+    *past, newest = numbered(told_apart(turns) if apart else turns)
     lived, rebuilt = Engine(), Engine()
     said(lived, past)
     said(rebuilt, past[-Engine.WINDOW :])
 
-    assert rebuilt.observe(newest).signals == lived.observe(newest).signals
+    again, before = rebuilt.observe(newest), lived.observe(newest)
+    assert (again.signals, again.changed) == (before.signals, before.changed)
+
+
+@pytest.mark.parametrize("after", [45, 70])
+def test_a_rebuilt_engine_forgets_the_same_pages_where_answers_stand_apart(after):
+    pages = [
+        a_call("Read", f"quay{n} lamp{n} rope{n} mast{n} keel{n} sail{n}", path=f"{n}.md")
+        for n in range(after)
+    ]
+    *past, newest = numbered(told_apart([*pages, *pages, pages[0]]))
+    lived, rebuilt = Engine(), Engine()
+    said(lived, past)
+    said(rebuilt, past[-Engine.WINDOW :])
+
+    assert rebuilt.observe(newest).changed == lived.observe(newest).changed
 
 
 @FEW
