@@ -116,6 +116,7 @@ class TurnReader:
         # Tools whose calls carry their own results: what follows those is no answer.
         self._self_told: set[str] = set()
         self._names: set[str] = set()
+        self._callers: set[str] = set()
         self._messages: deque[_UserMessage] = deque(maxlen=_REMEMBERED)
         self._action = False
         self._users_answer = False
@@ -159,10 +160,10 @@ class TurnReader:
             return ReadTurn(Kind.ACTION if self._blanks >= _BLANKS else Kind.NOISE, turn)
         self._blanks = 0
         answered = self._answer(turn)
+        if answered is None and _is_to_do_list(turn):
+            answered = ReadTurn(Kind.NOISE, turn)
         if answered is not None:
             return answered
-        if _is_to_do_list(turn):
-            return ReadTurn(Kind.NOISE, turn)
         self._last_agent = turn.agent
         self._note(turn, seq)
         is_said = turn.role is Role.ASSISTANT and turn.tool is None
@@ -184,6 +185,8 @@ class TurnReader:
         if turn.role is Role.TOOL or turn.tool is None or turn.is_proposed:
             return
         self._action = True
+        if turn.agent and len(self._callers) < _MOST_NAMES:
+            self._callers.add(turn.agent)
         tells = turn.result or turn.error  # an empty one may stand for none
         if tells and len(self._self_told) < _MOST_NAMES:
             self._self_told.add(turn.tool)
@@ -215,6 +218,8 @@ class TurnReader:
         call = self._open[-1]
         if call.agent and turn.agent.startswith(call.agent):
             return None  # who calls thinks aloud, perhaps under a longer name
+        if not call.agent and turn.agent in self._callers:
+            return None  # a colleague speaks; an environment never calls anything
         return len(self._open) - 1
 
     def _close(self, place: int, answer: Turn) -> ReadTurn:

@@ -96,6 +96,13 @@ def test_the_floor_is_given_back_to_one_that_only_gave_it():
     assert kinds(given, back) == [Kind.NOISE, Kind.NOISE]
 
 
+def test_a_named_agent_that_calls_itself_answers_no_call_of_one_without_a_name():
+    said = a_message("I read the harbour file next.", agent="reviewer")
+    own = a_call("cat", "text", agent="reviewer", path="a.py")
+
+    assert kinds(own, a_call("ls", None), said)[-1] is Kind.ACTION
+
+
 def test_a_users_turn_after_the_only_open_call_is_its_answer():
     assert kinds(a_call("ls", None), a_user("a.py b.py")) == [Kind.ACTION, Kind.ANSWER]
 
