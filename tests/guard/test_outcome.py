@@ -86,6 +86,12 @@ def test_a_first_line_that_tells_something_is_part_of_an_answer(line):
     assert key(f"{line}\nno such table") != key("no such table")
 
 
+def test_a_line_that_announces_an_answer_does_not_make_it_a_failure():
+    told = "Error budgets are set per team, once a quarter."
+
+    assert not outcome_of(a_call(result=f"Here is the report you got:\n{told}")).failed
+
+
 def test_short_answers_are_equal_in_any_order():
     assert key("a.py\nb.py") == key("b.py\na.py")
 
