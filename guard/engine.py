@@ -38,8 +38,9 @@ class Engine:
     Assessment. What it says follows from the last `WINDOW` turns and the resets
     among them alone, so an engine can be rebuilt by feeding it those and resetting
     where it was reset. Three things apart: a budget's meter, which the caller may pass;
-    complaints of longer ago, which a rebuilt engine hears as new; and turns that say
-    nothing, blanks and routing lines: where they are more than a third, it knows less.
+    complaints of longer ago, which a rebuilt engine hears as new; and how new the
+    oldest steps were, where answers are turns of their own or more than a third of the
+    turns say nothing (blanks, routing lines).
 
     >>> from guard.turn import Role, Turn
     >>> engine = Engine()
