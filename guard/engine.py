@@ -37,8 +37,10 @@ class Engine:
     Feed it every turn in order of observation; it answers each with an
     Assessment. What it says follows from the last `WINDOW` turns and the resets
     among them alone, so an engine can be rebuilt by feeding it those and resetting
-    where it was reset. Two things apart: a budget's meter, which the caller may pass,
-    and complaints of longer ago, which a rebuilt engine hears as new.
+    where it was reset. Three things apart: a budget's meter, which the caller may pass;
+    complaints of longer ago, which a rebuilt engine hears as new; and how new the
+    oldest steps were, where answers are turns of their own or more than a third of the
+    turns say nothing (blanks, routing lines).
 
     >>> from guard.turn import Role, Turn
     >>> engine = Engine()
@@ -78,7 +80,7 @@ class Engine:
         self._meter = UsageMeter(policy.budget)
         self._limit = evidence_limit(policy)
         self._turns = 0
-        self._heard = 0.0  # the same, but for what says nothing
+        self._heard = 0.0  # the same, where what says nothing counts less: the terms' clock
         self._called_at: int | None = None
         self._nudged = False
         self._session: str | None = None
@@ -106,6 +108,7 @@ class Engine:
             self._turns += 1
             seq = self._number(turn)
             read = self._reader.take(turn, seq)
+            self._heard += _OF_NOISE if read.kind is Kind.NOISE else 1
             if read.earlier:
                 self._reread(read.earlier)
             if read.kind in _WORDS:
@@ -179,7 +182,6 @@ class Engine:
         """Take what is no attempt; new words of a person reset all streaks."""
         turn = read.turn
         self._meter.take(turn, failed=None)
-        self._heard += _OF_NOISE if read.kind is Kind.NOISE else 1
         if read.kind is not Kind.NOISE:
             self._nudged = read.kind is Kind.NUDGE
         if read.kind is Kind.PERSON:
@@ -198,7 +200,6 @@ class Engine:
         return turn.seq if turn.seq is not None else self._turns - 1
 
     def _read(self, turn: Turn, place: int | None, refusals: int) -> tuple[Step, bool]:
-        self._heard += place is None
         steps = self._history.steps
         before = steps if place is None else steps[:place]
         # What the agent wrote itself is entered first: its echo is no news.

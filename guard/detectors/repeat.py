@@ -23,6 +23,8 @@ _BLIND_POLLS = 4
 _SOON = 60.0
 _BRISK = 4
 """Within so many seconds so many times as many polls are no loop."""
+_BRISK_STEPS = 32
+"""That minute ends with so many steps: what began before those remembered is not known."""
 _MOVED, _MOVED_EACH, _MOVED_MOST = 0.2, 0.1, 0.55
 """The share of steps between that may have brought something: at first, for each more, at most."""
 _REFUSED = 2
@@ -67,30 +69,33 @@ class Repeat(Detector):
             row = _flickering(history.steps)
             summary = f"It looked {len(row)} times in a row; only figures went up and down."
             return self._same(Kind.EXACT_REPEAT, row, summary, len(row)) if row else None
-        limit = self._limit(again, history.between(again[0], again[-1]))
+        limit = self._limit(again, history)
         if only_announces(history.steps):
             limit = max(limit, self._rule.without_results)
         return self._same(Kind.EXACT_REPEAT, again, _say_again(again), limit)
 
-    def _limit(self, again: Sequence[Step], between: Sequence[Step]) -> int:
+    def _limit(self, again: Sequence[Step], history: History) -> int:
         if any(step.nudged for step in again):
             return 2 * self._rule.calls
         # "sleep 10" between two looks makes the looking a poll.
+        between = history.between(again[0], again[-1])
         if any(step.patient for step in (*again, *between)) or again[0].stays_patient:
             seen = any(step.outcome for step in again)
-            return self._polls(again) if seen else _BLIND_POLLS * self._rule.polls
+            return self._polls(again, history) if seen else _BLIND_POLLS * self._rule.polls
         completed = [step for step in again if not step.proposed]
         enough = len(completed) >= self._rule.calls - 1
         if enough and all(step.outcome_known for step in completed):
             return self._rule.calls
         return max(self._rule.calls, self._rule.without_results)
 
-    def _polls(self, again: Sequence[Step]) -> int:
+    def _polls(self, again: Sequence[Step], history: History) -> int:
         """Say how often may be looked: what began less than a minute ago may be at work yet."""
         newest, first, last = again[-1], again[0].at, again[-1].at
-        if newest.patient and not newest.failed and first is not None and last is not None:
-            return self._rule.polls * (_BRISK if 0 <= last - first < _SOON else 1)
-        return self._rule.polls
+        if not newest.patient or newest.failed or first is None or last is None:
+            return self._rule.polls
+        steps = len(history.steps) - history.steps.index(again[0])
+        is_young = 0 < last - first < _SOON and steps < _BRISK_STEPS
+        return self._rule.polls * (_BRISK if is_young else 1)
 
     # --- periods of several -------------------------------------------------------
 
@@ -144,7 +149,7 @@ class Repeat(Detector):
         between = [step for step in since if step.is_call or step.agent != newest.agent]
         if 1 < len(same) <= len(between):
             waits = newest.stays_patient or any(step.patient for step in between)
-            limit = self._polls(same) if waits else self._rule.calls
+            limit = self._polls(same, history) if waits else self._rule.calls
             if len(same) >= limit and not self._gained_little(between, same):
                 limit = len(same) + 1
             yield self._comes_back(same, limit)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import islice
 from typing import ClassVar
@@ -74,6 +75,8 @@ class Stagnation(Detector):
         calls = view.history.of_agent(newest.agent).answered
         if not (newest.asks or newest.runs):
             return self._actions(calls)
+        if view.history.has_one_agent:
+            return surest(self._questions(calls))
         # Who takes turns at one matter is as stuck as who is alone with it.
         together = [step for step in view.history.calls if step.is_answered]
         return surest((*self._questions(calls), *self._questions(together)))
@@ -105,6 +108,7 @@ back is not known."
 
     def _hold(self, steps: Sequence[Step], limit: int, answer: str) -> Signal | None:
         """Hold steps against a limit; None where they are few, or one call: `repeat` names it."""
+        steps = _of_those_who_came_again(steps)
         if len(steps) < _FEW or len({(step.request, step.outcome_key) for step in steps}) == 1:
             return None
         if any(step.patient for step in steps):
@@ -116,6 +120,18 @@ back is not known."
 def _same_answer(calls: Sequence[Step]) -> list[Step]:
     newest = calls[-1]
     return tail_of(calls, lambda step: step.asks and step.outcome_key == newest.outcome_key)
+
+
+def _of_those_who_came_again(steps: Sequence[Step]) -> Sequence[Step]:
+    """Leave out who asked once; nothing is left where that is the newest.
+
+    Workers side by side who each look once are a fan-out, and none of them is stuck.
+    """
+    times = Counter(step.agent for step in steps)
+    if len(times) < 2:  # noqa: PLR2004 - one agent's own row
+        return steps
+    again = [step for step in steps if times[step.agent] > 1]
+    return again if again and again[-1] is steps[-1] else ()
 
 
 def _one_matter(steps: Sequence[Step]) -> Sequence[Step]:

@@ -26,6 +26,8 @@ SUBMISSION = "hand in"
 """The name under which a refusal message again is read: as what came of handing in."""
 
 _BLANKS = 3
+_ROUTINGS = 5
+"""So many blank turns, or routing lines, in a row are all that is said: two routers give three."""
 _MOST_OPEN = 16
 _MOST_NAMES = 1000
 _LONGEST_CALL = 100_000
@@ -42,6 +44,7 @@ _ROUTES = terms_of(
     "speaker agent router routing handoff hand over transfer delegate selected assigned turn"
     " calling running active switching"
 )
+_FLOOR = terms_of("speaker")
 # What a client writes in the user's name by itself: Claude Code, Codex, Gemini CLI.
 _NOTICE = re.compile(
     r"\s{0,4}(?:\[request interrupted|<(?:task-notification|system-reminder|local-command|command-"
@@ -113,11 +116,12 @@ class TurnReader:
         # Tools whose calls carry their own results: what follows those is no answer.
         self._self_told: set[str] = set()
         self._names: set[str] = set()
+        self._callers: set[str] = set()
         self._messages: deque[_UserMessage] = deque(maxlen=_REMEMBERED)
         self._action = False
         self._users_answer = False
         self._last_agent: str | None = None
-        self._blanks = 0
+        self._blanks = self._routes = 0
         # A message showed a command; and the harness carries out what is shown.
         self._shows, self._carries_out = False, False
         # What was said last, what was answered to each message, and whether by a machine.
@@ -137,23 +141,29 @@ class TurnReader:
     def take(self, turn: Turn, seq: int) -> ReadTurn:
         """Read the next turn, of this number."""
         turn = self._as_shown(as_call(turn))
-        if turn.role is Role.SYSTEM or self._is_route(turn):
+        if turn.role is Role.SYSTEM:
             return ReadTurn(Kind.NOISE, turn)
         if turn.agent and len(self._names) < _MOST_NAMES:
             self._names |= terms_of(turn.agent)
+        if self._is_route(turn):
+            self._routes += 1
+            return ReadTurn(Kind.ACTION if self._routes >= _ROUTINGS else Kind.NOISE, turn)
+        is_blank = turn.tool is None and not (
+            turn.result or turn.error or (turn.content or "").strip()
+        )
+        if not is_blank:
+            self._routes = 0
         if turn.role is Role.USER and not is_report(turn):
             return self._read_user(turn, seq)
-        tells = turn.result or turn.error or (turn.content or "").strip()
-        if turn.tool is None and not tells:
+        if is_blank:
             self._blanks += 1
-            # One between turns says nothing; many in a row are all that is said.
             return ReadTurn(Kind.ACTION if self._blanks >= _BLANKS else Kind.NOISE, turn)
         self._blanks = 0
         answered = self._answer(turn)
+        if answered is None and _is_to_do_list(turn):
+            answered = ReadTurn(Kind.NOISE, turn)
         if answered is not None:
             return answered
-        if _is_to_do_list(turn):
-            return ReadTurn(Kind.NOISE, turn)
         self._last_agent = turn.agent
         self._note(turn, seq)
         is_said = turn.role is Role.ASSISTANT and turn.tool is None
@@ -175,6 +185,8 @@ class TurnReader:
         if turn.role is Role.TOOL or turn.tool is None or turn.is_proposed:
             return
         self._action = True
+        if turn.agent and len(self._callers) < _MOST_NAMES:
+            self._callers.add(turn.agent)
         tells = turn.result or turn.error  # an empty one may stand for none
         if tells and len(self._self_told) < _MOST_NAMES:
             self._self_told.add(turn.tool)
@@ -206,6 +218,8 @@ class TurnReader:
         call = self._open[-1]
         if call.agent and turn.agent.startswith(call.agent):
             return None  # who calls thinks aloud, perhaps under a longer name
+        if not call.agent and turn.agent in self._callers:
+            return None  # a colleague speaks; an environment never calls anything
         return len(self._open) - 1
 
     def _close(self, place: int, answer: Turn) -> ReadTurn:
@@ -267,7 +281,13 @@ class TurnReader:
         terms = terms_of(turn.content or "")
         asked = terms_of(self._open[-1].tool or "") if self._open else frozenset[str]()
         names = self._names | asked if terms & _ROUTES else self._names
-        return terms <= names | _ROUTES and (len(terms) > 1 or bool(terms & names))
+        if not terms <= names | _ROUTES:
+            return False
+        if terms & names:
+            return True
+        # "Agent active, running." may as well be what a call came to.
+        is_answer = bool(self._open) and turn.agent not in {None, self._open[-1].agent}
+        return len(terms) > 1 and (not is_answer or bool(terms & _FLOOR))
 
     # --- people and machines ----------------------------------------------------
 

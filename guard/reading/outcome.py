@@ -99,14 +99,21 @@ _MORE = re.compile(
     r"\"has_?[mM]ore\" ?: ?true|\"next\w{0,20}\" ?: ?(?:\"[^\"]|\d)|\bhas more\b|\bmore results\b"
 )
 _MORE_HINTS = ('ore"', "has more", "more results", '"next')
-# A first line of these words alone announces what follows and is no part of it.
-_OPENING = words_in(
-    "a after an and answer answered answers are as back below by call called came come command"
-    " commands executed executing execution following follows for from function gave get given"
-    " got have here i in is it its last message my observation of on output outputs received"
-    " replied reply report reported response responded result results return returned returns"
-    " running said says shows step that the these this tool tools to was we what when with you"
-    " your"
+# A first line of these words alone that names an answer announces it and is no part of it.
+_ANSWERS = words_in(
+    "answer answered answers observation output outputs received replied reply report reported"
+    " responded response result results return returned returns"
+)
+_CAME_BACK = words_in("came back")
+_OPENING = (
+    _ANSWERS
+    | _CAME_BACK
+    | words_in(
+        "a after an and are as below by call called come command commands executed executing"
+        " execution following follows for from function gave get given got have here i in is it"
+        " its last message my of on running said says shows step that the these this tool tools to"
+        " was we what when with you your"
+    )
 )
 _LONGEST_OPENING = 80
 _LATE = re.compile(r"timed out|time-?out\b")
@@ -223,7 +230,8 @@ def _read(text: str, *, is_error: bool, asked: Mapping[str, Any] | None) -> Outc
 def _read_answer(text: str, *, is_error: bool) -> Outcome:
     whole, text = text, _unannounced(text)
     failures, terms = _count_failures(text), terms_in(text)
-    failed = is_error or (looks_failed(text) if failures is None else failures > 0)
+    # "Error budgets" under an announcement does not start the answer.
+    failed = is_error or (looks_failed(whole) if failures is None else failures > 0)
     failure = _tell_failure(text) if failed else None
     return Outcome(
         key=_identify(text, terms, failed=failed),
@@ -243,7 +251,8 @@ def _unannounced(text: str) -> str:
     if not rest or opening.rstrip()[-1:] not in {":", "."}:
         return text
     words = words_in(opening)
-    return text[len(opening) + 1 :] if words and words <= _OPENING else text
+    announces = words <= _OPENING and (words & _ANSWERS or words >= _CAME_BACK)
+    return text[len(opening) + 1 :] if announces else text
 
 
 @functools.lru_cache(maxsize=_HEADS)

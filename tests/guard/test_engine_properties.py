@@ -25,6 +25,7 @@ from guard.formats import FORMATS, Recording, read_recording
 from guard.policy import DETECTOR_NAMES, Policy
 from guard.policy.presets import PRESETS
 from guard.replay import replay
+from guard.signals import Assessment
 from guard.turn import Phase, Role, Turn, Usage
 from tests.examples import tried
 from tests.guard.build import a_call, a_message, a_proposal, a_user
@@ -86,15 +87,53 @@ def test_the_same_turns_give_the_same_signals(turns, preset):
     assert said(Engine(PRESETS[preset]), turns) == said(Engine(PRESETS[preset]), turns)
 
 
-@FEW
-@given(LONG_RUNS)
-def test_an_engine_rebuilt_from_the_last_window_says_the_same_next(turns):
+def told_apart(turns: list[Turn]) -> list[Turn]:
+    """Give answers as turns of their own."""
+    return [
+        told
+        for turn in turns
+        for told in (
+            (replace(turn, result=None), Turn(role=Role.TOOL, content=turn.result))
+            if turn.tool and turn.result and turn.role is Role.ASSISTANT
+            else (turn,)
+        )
+    ]
+
+
+def both_engines(turns: list[Turn]) -> tuple[Assessment, Assessment]:
+    """Give what one that saw all and one that saw the last window say of the last turn."""
     *past, newest = numbered(turns)
     lived, rebuilt = Engine(), Engine()
     said(lived, past)
     said(rebuilt, past[-Engine.WINDOW :])
+    return lived.observe(newest), rebuilt.observe(newest)
 
-    assert rebuilt.observe(newest).signals == lived.observe(newest).signals
+
+@FEW
+@given(LONG_RUNS)
+def test_an_engine_rebuilt_from_the_last_window_says_the_same_next(turns):
+    lived, rebuilt = both_engines(turns)
+
+    assert (rebuilt.signals, rebuilt.changed) == (lived.signals, lived.changed)
+
+
+@FEW
+@given(LONG_RUNS)
+def test_where_answers_stand_apart_it_tells_what_changed_the_same(turns):
+    lived, rebuilt = both_engines(told_apart(turns))
+
+    assert rebuilt.changed == lived.changed
+
+
+@pytest.mark.parametrize("after", [45, 70])
+def test_a_rebuilt_engine_forgets_the_same_pages_where_answers_stand_apart(after):
+    pages = [
+        a_call("Read", f"quay{n} lamp{n} rope{n} mast{n} keel{n} sail{n}", path=f"{n}.md")
+        for n in range(after)
+    ]
+    lived, rebuilt = both_engines(told_apart([*pages, *pages, pages[0]]))
+
+    assert rebuilt.changed == lived.changed
 
 
 @FEW

@@ -78,9 +78,18 @@ def test_a_line_that_only_announces_an_answer_is_no_part_of_it(opening):
     assert key(f"{opening}\nno such table") != key(f"{opening}\nno such row")
 
 
-@pytest.mark.parametrize("line", ["results", "Harbour report:", "Step 7:", "It is done."])
+@pytest.mark.parametrize(
+    "line",
+    ["results", "Harbour report:", "Step 7:", "It is done.", "I was here.", "The tool is running:"],
+)
 def test_a_first_line_that_tells_something_is_part_of_an_answer(line):
     assert key(f"{line}\nno such table") != key("no such table")
+
+
+def test_a_line_that_announces_an_answer_does_not_make_it_a_failure():
+    told = "Error budgets are set per team, once a quarter."
+
+    assert not outcome_of(a_call(result=f"Here is the report you got:\n{told}")).failed
 
 
 def test_short_answers_are_equal_in_any_order():

@@ -59,15 +59,48 @@ def test_routing_lines_do_not_make_an_engine_forget():
     page = "\n".join(f"The {name} stands in the old harbour." for name in "abcdefghijklmnop")
     route = Turn(role=Role.ASSISTANT, agent="router", content="Next speaker: reader")
     engine = Engine()
-    for turn in (
-        a_call("read", page, agent="reader", path="a.md"),
-        *[route] * 100,
-    ):
-        engine.observe(turn)
+    engine.observe(a_call("read", page, agent="reader", path="a.md"))
+    for _ in range(60):
+        engine.observe(route)
+        engine.observe(a_call("ls", "a.md b.md", agent="reader"))
 
     engine.observe(a_call("read", page, agent="reader", path="b.md"))
 
     assert engine.history.last.news == 0.0
+
+
+def test_who_says_nothing_but_a_routers_words_is_seen():
+    said = a_message("Transfer running, handoff active.")
+
+    assert first_trip([said] * 20) is not None
+    assert kinds(*[said] * 5) == [Kind.NOISE] * 4 + [Kind.ACTION]
+
+
+def test_routing_lines_between_turns_stay_noise_however_many():
+    route = Turn(role=Role.ASSISTANT, agent="router", content="Next speaker: coder")
+    told = kinds(*[route, a_call("ls", "a.py", agent="coder"), route, a_user()] * 4)
+
+    assert set(told[2::2]) == {Kind.NOISE}
+
+
+def test_an_answer_in_a_routers_words_answers_an_open_call():
+    told = Turn(role=Role.ASSISTANT, agent="deploy", content="Agent active, running.")
+
+    assert kinds(a_call("status", None, agent="lead"), told)[-1] is Kind.ANSWER
+
+
+def test_the_floor_is_given_back_to_one_that_only_gave_it():
+    given = Turn(role=Role.ASSISTANT, agent="dispatcher", content="Next speaker: agent")
+    back = Turn(role=Role.ASSISTANT, agent="coder", content="Transfer to dispatcher.")
+
+    assert kinds(given, back) == [Kind.NOISE, Kind.NOISE]
+
+
+def test_a_named_agent_that_calls_itself_answers_no_call_of_one_without_a_name():
+    said = a_message("I read the harbour file next.", agent="reviewer")
+    own = a_call("cat", "text", agent="reviewer", path="a.py")
+
+    assert kinds(own, a_call("ls", None), said)[-1] is Kind.ACTION
 
 
 def test_a_users_turn_after_the_only_open_call_is_its_answer():

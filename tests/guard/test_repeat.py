@@ -126,6 +126,29 @@ def test_a_job_at_work_may_be_polled_more_often_within_its_first_minute():
     assert first_trip(polls(every=20)) == 7
 
 
+@pytest.mark.parametrize("others", [1, 2, 3])
+def test_a_fast_poll_among_other_looks_is_not_young_for_ever(others):
+    told = "the harbour opens at nine"
+    looks = [
+        replace(look, ts=poll.ts)
+        for n, poll in enumerate(polls(every=1.0, count=50))
+        for look in (
+            poll,
+            *(a_call("Read", told, path=f"{(7 * n + 3 * m) % 5}.md") for m in range(others)),
+        )
+    ]
+
+    assert first_trip(looks, Policy(detectors=("repeat",))) in range(31, 36)
+
+
+def test_a_fast_poll_trips_at_last_however_many_the_policy_allows():
+    assert first_trip(polls(every=0.5, count=80), Policy(repeat=Repeat(polls=12))) == 31
+
+
+def test_polls_all_stamped_alike_are_as_polls_without_a_time():
+    assert first_trip(polls(every=0)) == 7
+
+
 def test_a_busy_service_is_not_asked_more_often_because_it_is_asked_fast():
     assert first_trip(polls(every=1, error="503 Service Unavailable")) == 7
 

@@ -76,9 +76,25 @@ def in_turn(commands):
 
 
 def test_agents_that_try_one_thing_in_turn_are_as_stuck_as_one():
-    tries = [f"find /srv -name lamp -newer ref {'-not -empty ' * n}-print" for n in range(1, 6)]
+    tries = [f"find /srv -name lamp -newer ref {'-not -empty ' * n}-print" for n in range(1, 7)]
 
-    assert first_trip(in_turn(tries)) == 4
+    assert first_trip(in_turn(tries)) == 5
+
+
+def test_workers_side_by_side_who_each_look_once_and_find_the_same_are_not_stuck():
+    turns = [
+        a_call("Bash", "12 passed", agent=f"worker {n}", command=f"pytest -q {'-x ' * n}")
+        for n in range(12)
+    ]
+
+    assert first_trip(turns) is None
+
+
+def test_a_worker_who_has_just_come_is_not_held_to_what_others_tried_in_turn():
+    tries = [f"find /srv -name lamp -newer ref {'-not -empty ' * n}-print" for n in range(1, 6)]
+    came = a_call("Bash", "", agent="newcomer", command="find /srv -name lamp -print")
+
+    assert first_trip([*in_turn(tries), came]) is None
 
 
 def test_agents_that_each_look_for_another_thing_find_nothing_without_alarm():
