@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
+from datetime import UTC, datetime
 from operator import attrgetter
 from typing import Any, NamedTuple
 
@@ -38,6 +39,8 @@ from guard.reading.normalize import (
 from guard.reading.outcome import Outcome, has_timed_out, is_transient
 from guard.reading.terms import NEWS, Memo, bounded, words_in
 from guard.turn import ActionClass, Role, Turn
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 # So many new terms are found in any rewording.
 FEW_TERMS = 3
@@ -330,7 +333,7 @@ def read_step(
         **asked,
         seq=seq,
         key=turn.key,
-        at=turn.ts.timestamp() if turn.ts else None,
+        at=_seconds_of(turn.ts) if turn.ts else None,
         agent=speaker(turn),
         proposed=turn.is_proposed,
         outcome=outcome,
@@ -344,6 +347,11 @@ def read_step(
         verbatim=verbatim_of(turn) if keep_verbatim else UNSAID,
         refusals=refusals,
     )
+
+
+def _seconds_of(ts: datetime) -> float:
+    # `timestamp` refuses the year 1, and reads a time without a zone in the machine's own.
+    return ((ts if ts.tzinfo else ts.replace(tzinfo=UTC)) - _EPOCH).total_seconds()
 
 
 def _ask_anew(
