@@ -79,6 +79,7 @@ def test_a_file_is_dropped_twice_and_the_second_time_it_is_known(open_page, reco
     page = open_page("/history")
     status = page.get_by_role("dialog").get_by_role("status")
 
+    page.get_by_role("button", name="Import a recording").wait_for()  # it hears drops now
     page.evaluate(DROP, [f"{name}.jsonl", text])
     expect(status).to_contain_text("Imported: 4 turns.")
     page.keyboard.press("Escape")
