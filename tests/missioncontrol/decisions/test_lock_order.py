@@ -239,7 +239,14 @@ def test_taps_in_two_projects_raise_the_ceiling_of_all_one_after_the_other():
                 amount=Amount(usd=Decimal(100)),
             )
             try:
-                interventions.intervene(run.id, said, projects=[run.project_id], by="ana", at=NOON)
+                interventions.intervene(
+                    run.id,
+                    said,
+                    projects=[run.project_id],
+                    owns_one=lambda: True,
+                    by="ana",
+                    at=NOON,
+                )
             except StaleRun:
                 return
             done.append(run.id)
