@@ -1,12 +1,13 @@
 import { svelte } from "@sveltejs/vite-plugin-svelte";
 import { defineConfig } from "vitest/config";
 import { drawnIcons } from "./vite.icons";
+import { preloads } from "./vite.preloads";
 import { serviceWorker } from "./vite.sw";
 
 const BACKEND = process.env.MISSIONCONTROL_URL ?? "http://127.0.0.1:8765";
 
 export default defineConfig({
-  plugins: [drawnIcons(), svelte(), serviceWorker("src/sw/worker.ts")],
+  plugins: [drawnIcons(), svelte(), preloads(), serviceWorker("src/sw/worker.ts")],
   build: {
     target: "es2022",
     manifest: true,

@@ -12,10 +12,11 @@ import { fetchAhead } from "./views/shell/screens";
 const target = document.getElementById("app");
 if (!target) throw new Error("index.html has no #app");
 void appState.enter();
-if (import.meta.env.PROD) void installation.begin();
 // Nothing is drawn before its words are here.
 const spoken = speech.begin();
 // A chunk that cannot be had is told of by the screen itself.
-fetchAhead(router.route, media.isPhone).catch(() => undefined);
+const screen = fetchAhead(router.route, media.isPhone).catch(() => undefined);
+// The service worker fetches all there is: on a slow line what is looked at comes first.
+if (import.meta.env.PROD) void screen.then(() => installation.begin());
 await spoken;
 export default mount(App, { target });

@@ -72,6 +72,7 @@ def a_phone(browser: Browser, cookies: list[Any]) -> Iterator[Page]:
         context.add_cookies(cookies)
     context.add_init_script(OBSERVE)
     page = context.new_page()
+    page.set_default_timeout(120_000)  # a peer's megabytes of script take a minute here
     session = context.new_cdp_session(page)
     session.send("Network.enable")
     session.send("Network.emulateNetworkConditions", NETWORK)

@@ -202,9 +202,9 @@ class AppState {
       this.#me = me;
       this.#access = "in";
       if (await this.#memory.enter(this.#me)) this.taps.forgetAll();
+      this.#openFeeds();
       void handOver(this.#me.user.id);
       await storage.put("csrf", csrfToken());
-      this.#openFeeds();
       await this.#restoreTaps();
       this.taps.retryKept();
     } catch (error) {
