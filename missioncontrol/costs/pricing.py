@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from datetime import datetime
 from decimal import Decimal
 from uuid import UUID
@@ -38,18 +37,14 @@ def set_price(
         if before != table:
             was, now = {model: before}, {model: table}
             journal.record_change(project_id, "prices", was, now, by=by, at=at)
-    priced = [] if table is None else _recount(project_id, model, by=by, at=at)
+    priced: list[Decimal] = []
+    if table is not None:
+        unpriced = ModelCall.objects.filter(project_id=project_id, model=model, cost_usd=None)
+        runs = sorted(set(unpriced.values_list("run_id", flat=True)))
+        for first in range(0, len(runs), RUNS_AT_ONCE):
+            with journal.writing(runs[first : first + RUNS_AT_ONCE], at=at) as tx:
+                priced += _count_again(tx, model, by=by)
     return PriceSet(model=model, calls=len(priced), usd=sum(priced, Decimal(0)))
-
-
-def _recount(project_id: UUID, model: str, *, by: str, at: datetime) -> list[Decimal]:
-    unpriced = ModelCall.objects.filter(project_id=project_id, model=model, cost_usd=None)
-    runs = sorted(set(unpriced.values_list("run_id", flat=True)))
-    found: list[Decimal] = []
-    for first in range(0, len(runs), RUNS_AT_ONCE):
-        with journal.writing(runs[first : first + RUNS_AT_ONCE], at=at) as tx:
-            found += _count_again(tx, model, by=by)
-    return found
 
 
 def _count_again(tx: RunTransaction, model: str, *, by: str) -> list[Decimal]:
@@ -58,7 +53,10 @@ def _count_again(tx: RunTransaction, model: str, *, by: str) -> list[Decimal]:
     spending = Spending((), at=tx.at)
     priced = [call for call in unpriced.order_by("pk") if _price(tx, call, spending, by=by)]
     journal.update_columns(ModelCall, ("cost_usd",), priced)
-    _show_at_turns(priced)
+    for call in priced:
+        if call.turn_seq is not None and call.source != JUDGE:
+            turns = Turn.objects.filter(run_id=call.run_id, seq=call.turn_seq, cost_usd=None)
+            turns.update(cost_usd=call.cost_usd)
     spending.write()
     return [call.cost_usd for call in priced if call.cost_usd is not None]
 
@@ -91,10 +89,3 @@ def _price(tx: RunTransaction, call: ModelCall, spending: Spending, *, by: str) 
         turn_seq=call.turn_seq,
     )
     return True
-
-
-def _show_at_turns(priced: Sequence[ModelCall]) -> None:
-    for call in priced:
-        if call.turn_seq is not None and call.source != JUDGE:
-            turns = Turn.objects.filter(run_id=call.run_id, seq=call.turn_seq, cost_usd=None)
-            turns.update(cost_usd=call.cost_usd)

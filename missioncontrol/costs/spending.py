@@ -92,7 +92,10 @@ class Spending:
             today = Q(scope="day", name=day_of(project, at))
             wanted |= Q(project=project) & (always | today)
         if linked := [run for run in runs if run.root is not None]:
-            wanted |= _below(linked)
+            # What was used below these runs, and below those above them.
+            names = {str(run.id) for run in linked} | {one for run in linked for one in run.lineage}
+            of_them = {run.project_id for run in linked}
+            wanted |= Q(project__in=of_them, scope=TREE, name__in=names)
         for row in Spend.objects.filter(wanted) if wanted else ():
             use = Use(row.usd, row.tokens, row.calls, row.turns)
             self._known[row.project_id, row.scope, row.name] = use
@@ -121,18 +124,14 @@ class Spending:
 
     def spent(self, project: Project, scope: str, name: str) -> Spent:
         """Return what was used in a scope so far."""
-        if scope == ORGANISATION:
-            return self._spent_by_all(name)
-        return self._sum((project.id, scope, name))
-
-    def _spent_by_all(self, day: str) -> Spent:
-        """A day that is over holds nobody any more."""
-        if day != utc_day(self._at):
-            return Spent()
+        if scope != ORGANISATION:
+            return self._sum((project.id, scope, name))
+        if name != utc_day(self._at):
+            return Spent()  # a day that is over holds nobody any more
         added = [
             use.usd
-            for (_, scope, name), use in self._added.items()
-            if (scope, name) == (ORGANISATION, day)
+            for (_, added_in, day), use in self._added.items()
+            if (added_in, day) == (ORGANISATION, name)
         ]
         return Spent(usd=self._everywhere + sum(added, Decimal(0)))
 
@@ -149,13 +148,6 @@ class Spending:
         if used:
             with connection.cursor() as cursor:
                 cursor.executemany(_statement(), [_values(key, use) for key, use in used])
-
-
-def _below(linked: Collection[Run]) -> Q:
-    """Ask for what was used below these runs, and below those above them."""
-    names = {str(run.id) for run in linked} | {above for run in linked for above in run.lineage}
-    projects = {run.project_id for run in linked}
-    return Q(project__in=projects, scope=TREE, name__in=names)
 
 
 def day_of(project: Project, at: datetime) -> str:
