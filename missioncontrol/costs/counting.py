@@ -25,10 +25,11 @@ from missioncontrol.costs.ledger import (
 )
 from missioncontrol.costs.prices import own_price
 from missioncontrol.costs.spending import Spending, Use
-from missioncontrol.runs.journal import RunTransaction, insert_rows
+from missioncontrol.runs.journal import RunTransaction
 from missioncontrol.runs.models import ModelCall, Run
 from missioncontrol.runs.models import Turn as TurnModel
 from missioncontrol.runs.rows import USAGE_COLUMNS, ceilings_of, usage_of
+from missioncontrol.runs.statements import insert_rows
 from missioncontrol.wire.events import CostAttributed
 
 TOTAL_COLUMNS = tuple(column for name, column in USAGE_COLUMNS.items() if name != "reasoning")

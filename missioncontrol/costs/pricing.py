@@ -15,6 +15,7 @@ from missioncontrol.runs import journal
 from missioncontrol.runs.journal import RunTransaction
 from missioncontrol.runs.models import ModelCall, Turn
 from missioncontrol.runs.rows import USAGE_COLUMNS
+from missioncontrol.runs.statements import update_columns
 from missioncontrol.wire.events import CostAttributed
 from missioncontrol.wire.prices import PriceSet
 
@@ -52,7 +53,7 @@ def _count_again(tx: RunTransaction, model: str, *, by: str) -> list[Decimal]:
     unpriced = ModelCall.objects.filter(run_id__in=tx.runs, model=model, cost_usd=None)
     spending = Spending((), at=tx.at)
     priced = [call for call in unpriced.order_by("pk") if _price(tx, call, spending, by=by)]
-    journal.update_columns(ModelCall, ("cost_usd",), priced)
+    update_columns(ModelCall, ("cost_usd",), priced)
     for call in priced:
         if call.turn_seq is not None and call.source != JUDGE:
             turns = Turn.objects.filter(run_id=call.run_id, seq=call.turn_seq, cost_usd=None)

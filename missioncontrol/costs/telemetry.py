@@ -18,6 +18,7 @@ from missioncontrol.runs import journal
 from missioncontrol.runs.journal import RunTransaction
 from missioncontrol.runs.models import ModelCall, Run, TelemetryRecord, Turn
 from missioncontrol.runs.rows import USAGE_COLUMNS
+from missioncontrol.runs.statements import update_columns
 
 SLACK = timedelta(minutes=2)
 """Of two clocks, and of an exporter that gathers calls before it tells of them."""
@@ -105,8 +106,8 @@ def place_calls(run_ids: Iterable[UUID], *, at: datetime) -> None:
                     placed.append(call)
                     turns.append(mark_turn(turn, call))
             if placed:
-                journal.update_columns(ModelCall, ("turn_key", "turn_seq"), placed)
-                journal.update_columns(Turn, ("usage", "cost_usd", "call_id", "model"), turns)
+                update_columns(ModelCall, ("turn_key", "turn_seq"), placed)
+                update_columns(Turn, ("usage", "cost_usd", "call_id", "model"), turns)
 
 
 _LOOSE = CompiledQuery(

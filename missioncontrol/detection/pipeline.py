@@ -29,6 +29,7 @@ from missioncontrol.runs import journal
 from missioncontrol.runs.journal import RunTransaction
 from missioncontrol.runs.models import TAPE_POINTS, Run
 from missioncontrol.runs.models import Turn as TurnModel
+from missioncontrol.runs.statements import update_columns
 
 logger = logging.getLogger(__name__)
 
@@ -82,7 +83,7 @@ def detect(run_ids: Iterable[UUID], *, at: datetime) -> Detected:
                 left.discard(run.id)
             if trees is not None:
                 trees.look(observations)
-            journal.update_columns(TurnModel, ("score", "changed", "detector", "cost_usd"), judged)
+            update_columns(TurnModel, ("score", "changed", "detector", "cost_usd"), judged)
             batch.hit_totals.write(at=at)
             batch.cost_totals.write(tx)
             control_states = {run.id: control_state_of(run) for run in runs if run.id not in left}

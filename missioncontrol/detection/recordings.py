@@ -39,6 +39,7 @@ from missioncontrol.runs.lifecycle import Status
 from missioncontrol.runs.models import TAPE_POINTS, Run, RunMeters, Turn
 from missioncontrol.runs.selectors import find_run
 from missioncontrol.runs.services import UNSPENT, masked_workspace
+from missioncontrol.runs.statements import insert_rows
 from missioncontrol.wire.events import DetectionRaised, RunImported, RunOpened
 from missioncontrol.wire.recordings import RecordedAlarm, RecordingRow
 
@@ -123,7 +124,7 @@ def import_recording(
             run.save(force_insert=True)
             run.meters.save(force_insert=True)
             recording.save(force_insert=True)
-            journal.insert_rows(Turn, {row.id: row for _, row in numbered}.values())
+            insert_rows(Turn, {row.id: row for _, row in numbered}.values())
             tx.close()
     except IntegrityError:  # the same file was sent twice at once
         earlier = known(project.id, sha256)
