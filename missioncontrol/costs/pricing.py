@@ -52,7 +52,36 @@ def _count_again(tx: RunTransaction, model: str, *, by: str) -> list[Decimal]:
     """Price what these runs' calls of a model lack; their row locks are held."""
     unpriced = ModelCall.objects.filter(run_id__in=tx.runs, model=model, cost_usd=None)
     spending = Spending((), at=tx.at)
-    priced = [call for call in unpriced.order_by("pk") if _price(tx, call, spending, by=by)]
+    priced = []
+    for call in unpriced.order_by("pk"):
+        run = tx.run(call.run_id)
+        usage = Usage(**{name: getattr(call, column) for name, column in USAGE_COLUMNS.items()})
+        cost = own_price(run.project.prices, call.model, usage)
+        if cost is None:
+            continue
+        call.cost_usd = to_the_micro(cost)
+        priced.append(call)
+        is_judges = call.source == JUDGE
+        column = "judge_cost_usd" if is_judges else "cost_usd"
+        counted = getattr(run.meters, column) + call.cost_usd
+        setattr(run.meters, column, min(counted, HIGHEST_SUM))
+        run.meters.unpriced_calls -= 1
+        use = Use(usd=call.cost_usd)
+        spending.add(run, call.agent, use, at=call.at)
+        if not is_judges:
+            count_agent(run, call.agent, use, obs=run.meters.last_obs)
+        tx.record(
+            run,
+            CostAttributed,
+            by=by,
+            source=call.source,
+            cost_usd=call.cost_usd,
+            call_id=call.call_id,
+            agent=call.agent,
+            model=call.model,
+            priced_by="project",
+            turn_seq=call.turn_seq,
+        )
     update_columns(ModelCall, ("cost_usd",), priced)
     for call in priced:
         if call.turn_seq is not None and call.source != JUDGE:
@@ -60,33 +89,3 @@ def _count_again(tx: RunTransaction, model: str, *, by: str) -> list[Decimal]:
             turns.update(cost_usd=call.cost_usd)
     spending.write()
     return [call.cost_usd for call in priced if call.cost_usd is not None]
-
-
-def _price(tx: RunTransaction, call: ModelCall, spending: Spending, *, by: str) -> bool:
-    run = tx.run(call.run_id)
-    usage = Usage(**{name: getattr(call, column) for name, column in USAGE_COLUMNS.items()})
-    cost = own_price(run.project.prices, call.model, usage)
-    if cost is None:
-        return False
-    call.cost_usd = to_the_micro(cost)
-    column = "judge_cost_usd" if call.source == JUDGE else "cost_usd"
-    counted = getattr(run.meters, column) + call.cost_usd
-    setattr(run.meters, column, min(counted, HIGHEST_SUM))
-    run.meters.unpriced_calls -= 1
-    use = Use(usd=call.cost_usd)
-    spending.add(run, call.agent, use, at=call.at)
-    if call.source != JUDGE:
-        count_agent(run, call.agent, use, obs=run.meters.last_obs)
-    tx.record(
-        run,
-        CostAttributed,
-        by=by,
-        source=call.source,
-        cost_usd=call.cost_usd,
-        call_id=call.call_id,
-        agent=call.agent,
-        model=call.model,
-        priced_by="project",
-        turn_seq=call.turn_seq,
-    )
-    return True

@@ -16,7 +16,6 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, tzinfo
 from decimal import Decimal
 from functools import cache
-from typing import Any
 from uuid import UUID
 from zoneinfo import ZoneInfo
 
@@ -145,9 +144,16 @@ class Spending:
     def write(self) -> None:
         """Add to the counters, in key order; the last thing a transaction does."""
         used = sorted((key, use) for key, use in self._added.items() if not use.is_nothing)
-        if used:
-            with connection.cursor() as cursor:
-                cursor.executemany(_statement(), [_values(key, use) for key, use in used])
+        if not used:
+            return
+        writers, values = _writers(connection.vendor), []
+        # In key order: two transactions that add to the same counters wait, and never deadlock.
+        for (project, scope, name), use in used:
+            counts = (getattr(use, unit) for unit in SHARED_UNITS)
+            row = (new_id(), project, scope, name[:100], *counts)
+            values.append([w(one) if w else one for w, one in zip(writers, row, strict=True)])
+        with connection.cursor() as cursor:
+            cursor.executemany(_statement(), values)
 
 
 def day_of(project: Project, at: datetime) -> str:
@@ -197,13 +203,6 @@ def _statement() -> str:
         f"INSERT INTO {table} ({columns}) VALUES ({marks}) "  # noqa: S608 - column names
         f"ON CONFLICT (project_id, scope, name) DO UPDATE SET {added}"
     )
-
-
-def _values(key: Key, use: Use) -> list[Any]:
-    project, scope, name = key
-    row = (new_id(), project, scope, name[:100], *(getattr(use, unit) for unit in SHARED_UNITS))
-    writers = _writers(connection.vendor)
-    return [write(value) if write else value for write, value in zip(writers, row, strict=True)]
 
 
 @cache

@@ -65,20 +65,17 @@ def call_webhook(note_id: UUID, *, at: datetime) -> None:
     # Counted before it is made: a try that nobody comes back from was one too.
     mine = ControllerNote.objects.filter(pk=note.pk, tries=note.tries, due_at=note.due_at)
     note.tries += 1
-    if mine.update(tries=note.tries):
-        _settle(note, _failure_of(note, at=at), at=at)
-
-
-def _failure_of(note: ControllerNote, *, at: datetime) -> str | None:
-    """Post a note; say why it was not taken, None: it was."""
+    if not mine.update(tries=note.tries):
+        return
     body = json.dumps({**note.payload, "text": note.text}, ensure_ascii=False).encode()
     project, url = note.run.project_id, note.run.controller_url
     headers = signing.headers(body, project=project, event=note.event, delivery=note.id, at=at)
     try:
         reply = outbound.post(url, body, headers, private_hosts=settings.CONTROLLER_HOSTS)
     except outbound.Unsendable as refused:
-        return str(refused)
-    return None if reply.is_good else f"it answered {reply.status}"
+        _settle(note, str(refused), at=at)
+    else:
+        _settle(note, None if reply.is_good else f"it answered {reply.status}", at=at)
 
 
 def _settle(note: ControllerNote, failure: str | None, *, at: datetime) -> None:

@@ -97,7 +97,19 @@ def work(backtest_id: UUID, *, at: datetime) -> bool:
     left = _left(backtest)
     started = time.monotonic()
     for run_id in left:
-        _replay_run(backtest, run_id)
+        run = Run.objects.filter(pk=run_id, project_id=backtest.project_id).first()
+        if run is None:  # erased since
+            backtest.runs = [one for one in backtest.runs if one != run_id]
+            backtest.save(update_fields=["runs"])
+            continue
+        rows = list(Turn.objects.filter(run=run, seq__lt=MOST_TURNS).order_by("seq"))
+        proposed, today = (_flag(run, rows, told) for told in (backtest.policy, backtest.today))
+        # Not created twice: two workers may have taken the same slice.
+        BacktestRun.objects.get_or_create(
+            backtest=backtest,
+            run=run,
+            defaults={"turns": len(rows), "proposed": proposed, "today": today},
+        )
         if time.monotonic() - started > SLICE_S:
             break
     if _left(backtest):
@@ -151,21 +163,6 @@ def _left(backtest: Backtest) -> list[str]:
 def _finish(backtest: Backtest, status: str, *, at: datetime, error: str = "") -> None:
     Backtest.objects.filter(pk=backtest.pk, finished_at=None).update(
         status=status, error=error[:2000], finished_at=at
-    )
-
-
-def _replay_run(backtest: Backtest, run_id: str) -> None:
-    run = Run.objects.filter(pk=run_id, project_id=backtest.project_id).first()
-    if run is None:  # erased since
-        backtest.runs = [one for one in backtest.runs if one != run_id]
-        backtest.save(update_fields=["runs"])
-        return
-    rows = list(Turn.objects.filter(run=run, seq__lt=MOST_TURNS).order_by("seq"))
-    sides = [_flag(run, rows, policy) for policy in (backtest.policy, backtest.today)]
-    BacktestRun.objects.get_or_create(
-        backtest=backtest,
-        run=run,
-        defaults={"turns": len(rows), "proposed": sides[0], "today": sides[1]},
     )
 
 
