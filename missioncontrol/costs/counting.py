@@ -78,6 +78,7 @@ class CostTotals:
     def write(self, tx: RunTransaction) -> None:
         """Keep the calls that were counted; add to the shared sums at its very end."""
         insert_rows(ModelCall, self._new)
+        # All runs of a project add to the same rows: they are locked last, for the commit alone.
         tx.write_last(self.spending.write)
 
 

@@ -80,6 +80,7 @@ def resume_hold(tx: RunTransaction, run: Run) -> None:
     closed = run.decisions.exclude(kind=PERMISSION).order_by("-id").first()
     if closed is not None and closed.holds and closed.resolution == "ended":
         signal = rows.signals.validate_python(closed.signal)
+        # Not judged again: it keeps the verdict that it had, if any.
         open_card(
             tx,
             run,

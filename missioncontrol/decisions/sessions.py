@@ -64,6 +64,7 @@ def claim_messages(
 def _deliver(tx: journal.RunTransaction, run: Run, message_ids: Collection[UUID]) -> None:
     """Note that texts reached the model, and so did the answer that sent one of them."""
     for message_id in message_ids:
+        # Conditional: of several answers at once, one alone carries it to the model.
         if unsent_texts(run.id).filter(pk=message_id).update(delivered_at=tx.at):
             run.meters.queued_messages -= 1
             tx.record(run, MessageDelivered, by="agent", message=message_id)

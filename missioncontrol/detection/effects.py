@@ -98,7 +98,7 @@ def _answer(
     judged: bool,
 ) -> None:
     """Write down a signal that is answered, and answer it: warn, stop, escalate or ask people."""
-    seen.row.detector = signal.detector
+    seen.row.detector = signal.detector  # written with the turn's score, once for the batch
     outcome = OUTCOMES.get(action, "card")
     nudges.write_down(tx, run, signal, seq=seen.row.seq, outcome=outcome)
     if action is Action.ALLOW:

@@ -67,6 +67,7 @@ def detect(run_ids: Iterable[UUID], *, at: datetime) -> Detected:
     try:
         with journal.writing(wanted, at=at) as tx:
             runs, left = tx.runs.values(), set(tx.runs)
+            # What opens here goes to the judge after the commit: it is never asked under a lock.
             cards_before = {run.id: run.open_decision for run in runs}
             observations = engine_cache.unseen(list(runs))
             seen = [one.row for found in observations.values() for one in found]
