@@ -23,7 +23,17 @@ from guard.errors import GuardError, PolicyInvalid
 from guard.formats import Recording, read_recording
 from guard.judge import Judge
 from guard.judge.run_judge import RunJudge
-from guard.policy import DEFAULT_POLICY, Action, Card, Control, Policy, RunState, decide
+from guard.policy import (
+    DEFAULT_POLICY,
+    Action,
+    Card,
+    Control,
+    Effect,
+    JudgedTurn,
+    Policy,
+    RunState,
+    judging,
+)
 from guard.policy.presets import PRESETS, find_preset
 from guard.pricing import price_turns
 from guard.printing import table
@@ -211,13 +221,11 @@ def _step(engine: Engine, watch: _Watch, position: int, turn: Turn) -> None:
     watch.us.append((time.thread_time_ns() - started) / 1000)
     watch.assessments.append(assessment)
     watch.seen[assessment.seq] = turn
-    if watch.is_open and assessment.trip is None:
-        # Nobody answers the card: it stands until the agent gets on by itself.
-        if assessment.changed and turn.tool is not None and not turn.is_proposed:
-            watch.close(position)
-            engine.reset()
+    if watch.is_open and gets_on(turn, assessment):
+        watch.close(position)
+        engine.reset()
         return
-    for action, signal in decide(HELD if watch.is_open else FREE, assessment):
+    for action, signal in answers_to(assessment, is_open=watch.is_open):
         if action is Action.QUESTION:
             if watch.judge.confirms(signal, watch.seen, at=position):
                 watch.open(position, signal)
@@ -229,6 +237,19 @@ def _step(engine: Engine, watch: _Watch, position: int, turn: Turn) -> None:
                 watch.open(position, signal)
             if action is Action.STOP and watch.first_stop is None:
                 watch.first_stop = position
+
+
+def gets_on(turn: Turn, assessment: Assessment) -> bool:
+    """Tell whether an agent gets on by itself: nobody answers, its card stands until then."""
+    is_news = assessment.changed and assessment.trip is None
+    return is_news and turn.tool is not None and not turn.is_proposed
+
+
+def answers_to(assessment: Assessment, *, is_open: bool) -> tuple[Effect, ...]:
+    """Say what a turn's signals lead to in mode `pause`, with or without an open card."""
+    state = HELD if is_open else FREE
+    effects = judging.judge(state, JudgedTurn(assessment=assessment))
+    return tuple(effect for effect in effects if isinstance(effect, Effect))
 
 
 def _known(costs: list[Decimal | None]) -> list[Decimal] | None:

@@ -14,6 +14,7 @@ from guard.judge import Verdict
 from guard.judge.run_judge import RunJudge
 from guard.policy import DEFAULT_POLICY, Policy
 from guard.reading.step import Step
+from guard.replay import answers_to, gets_on
 from guard.signals import Assessment, Signal
 from guard.turn import Role, Turn
 
@@ -143,7 +144,7 @@ class _Moment:
 
 
 def _watch(recording: Recording, policy: Policy) -> Iterator[_Moment]:
-    """Replay as `guard.replay` does: the judge may let go, a card opens once."""
+    """Replay as `guard.replay` does: the judge may let go, a card closes as the agent gets on."""
     judge = RunJudge(policy, workspace=recording.workspace, goal=recording.goal)
     engine, seen = _Watched(policy), dict[int, Turn]()
     since, began, is_open = 0, "the run began", False
@@ -154,7 +155,8 @@ def _watch(recording: Recording, policy: Policy) -> Iterator[_Moment]:
         seen[assessment.seq] = turn
         if turn.role is Role.USER:
             since, began = place + 1, "a person spoke"
-        trip = None if is_open else assessment.trip
+        answers = () if is_open else answers_to(assessment, is_open=False)
+        trip = next((signal for _, signal in answers if signal.trips), None)
         verdict = judge.rules(trip, seen) if trip else None
         result = _result(turn, assessment, verdict, is_open=is_open)
         yield _Moment(
@@ -167,6 +169,10 @@ def _watch(recording: Recording, policy: Policy) -> Iterator[_Moment]:
             since=since,
             began=began,
         )
+        if is_open and gets_on(turn, assessment):
+            is_open = False
+            engine.reset()
+            since, began = place + 1, "the agent got on, and its card closed"
         is_open = is_open or result is Result.ALARM
         if result is Result.DISMISSED:
             engine.reset()

@@ -41,6 +41,7 @@ from guard.policy.fields import (
     read_table,
     schema_of,
 )
+from guard.policy.judging import FollowUp, JudgedTurn, judge
 from guard.policy.renamed import CONTRIB, DEFAULT_DETECTORS, FITTED_AT, SCOPES, renewed
 from guard.signals import Severity, Signal
 
@@ -349,7 +350,9 @@ __all__ = [
     "Effect",
     "Errors",
     "EscalationRule",
+    "FollowUp",
     "JudgeRule",
+    "JudgedTurn",
     "Policy",
     "Repeat",
     "RunState",
@@ -357,5 +360,6 @@ __all__ = [
     "Talk",
     "decide",
     "is_allowed",
+    "judge",
     "schema",
 ]

@@ -15,6 +15,8 @@ from guard.wire import Mode
 class Action(StrEnum):
     """What is done about a signal."""
 
+    TELL = "tell"
+    """A ceiling is near or reached: people hear of each once."""
     NOTE = "note"
     """It is written down: what a rule in `observe` would have done."""
     NUDGE = "nudge"
@@ -78,6 +80,11 @@ class RunState:
         fix_failed: In `auto`, a correction for this trouble did not help.
         knows_budget: People were told of every ceiling that it has reached.
         has_judge: There is a model to ask about suspicions.
+        corrected_turns: Turns done since a correction that is being watched; None: none is.
+        is_finished: It was asked to finish, and this turn is beyond its last.
+        is_orphaned: The run that started it was stopped, and it still works.
+        has_new_policy: It follows its project's policy, which has changed.
+        untold: What ceilings say of this turn that people were not told yet.
     """
 
     mode: Mode
@@ -87,6 +94,11 @@ class RunState:
     fix_failed: bool = False
     knows_budget: bool = False
     has_judge: bool = False
+    corrected_turns: int | None = None
+    is_finished: bool = False
+    is_orphaned: bool = False
+    has_new_policy: bool = False
+    untold: tuple[Signal, ...] = ()
 
     @property
     def is_free(self) -> bool:

@@ -23,6 +23,7 @@ from missioncontrol.audit import checking, heads, signing
 from missioncontrol.proof import ANCHORED, Fault, anchor_statement
 from missioncontrol.runs import journal
 from missioncontrol.runs.models import JournalRow, RunMeters
+from missioncontrol.runs.statements import update_columns
 from missioncontrol.wire.audit import AuditFault, Verification
 from missioncontrol.wire.events import ChainAnchored
 
@@ -125,7 +126,7 @@ def _anchor(project_id: UUID, runs: Collection[RunMeters], *, at: datetime) -> N
         )
         for run in runs:
             run.anchored_seq = run.event_seq
-        journal.update_columns(RunMeters, ("anchored_seq",), runs)
+        update_columns(RunMeters, ("anchored_seq",), runs)
 
 
 def _last_anchor(project: Project) -> tuple[int, str]:

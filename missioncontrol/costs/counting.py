@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Iterable
 from datetime import datetime
 from decimal import Decimal
 from typing import Any, cast
@@ -25,10 +25,11 @@ from missioncontrol.costs.ledger import (
 )
 from missioncontrol.costs.prices import own_price
 from missioncontrol.costs.spending import Spending, Use
-from missioncontrol.runs.journal import RunTransaction, insert_rows
+from missioncontrol.runs.journal import RunTransaction
 from missioncontrol.runs.models import ModelCall, Run
 from missioncontrol.runs.models import Turn as TurnModel
 from missioncontrol.runs.rows import USAGE_COLUMNS, ceilings_of, usage_of
+from missioncontrol.runs.statements import insert_rows
 from missioncontrol.wire.events import CostAttributed
 
 TOTAL_COLUMNS = tuple(column for name, column in USAGE_COLUMNS.items() if name != "reasoning")
@@ -77,6 +78,7 @@ class CostTotals:
     def write(self, tx: RunTransaction) -> None:
         """Keep the calls that were counted; add to the shared sums at its very end."""
         insert_rows(ModelCall, self._new)
+        # All runs of a project add to the same rows: they are locked last, for the commit alone.
         tx.write_last(self.spending.write)
 
 
@@ -96,7 +98,21 @@ def count(
             run.meters.failures = run.meters.failures + 1 if turn.error else 0
     is_paid = turn.usage is not None or turn.cost_usd is not None
     if is_paid and cost_totals.claims(run, turn):
-        _count_price(tx, run, row, turn, cost_totals, use)
+        told = Call(
+            call_id=_name(turn) or str(row.id),
+            source="turns",
+            agent=row.agent,
+            model=turn.model,
+            provider=turn.provider,
+            usage=turn.usage,
+            cost_usd=turn.cost_usd,
+            made_at=turn.ts,
+            turn_seq=row.seq,
+        )
+        call, spent = enter(tx, run, told)
+        row.cost_usd = call.cost_usd
+        use.add(spent)
+        cost_totals.keep(call)
     cost_totals.spending.add(run, row.agent, use)
     count_agent(run, row.agent, use, obs=row.obs, failed=bool(turn.error))
 
@@ -156,33 +172,18 @@ def spent_by(run: Run, *, at: datetime, below: Spent = NOTHING) -> Spent:
         turns=run.meters.done_turns + below.turns,
         seconds=max(0.0, (at - run.started_at).total_seconds() - held),
         failures=run.meters.failures,
-        agents={name: _spent_of(row) for name, row in run.meters.agents_spent.items()},
+        agents={
+            name: Spent(
+                usd=Decimal(usd), tokens=tokens, calls=calls, turns=turns, failures=failures
+            )
+            for name, (usd, tokens, calls, turns, failures, *_) in run.meters.agents_spent.items()
+        },
     )
 
 
 def _name(turn: Turn) -> str | None:
     """A call without an id is its turn's own: the completion repeats its usage."""
     return turn.call_id or turn.key
-
-
-def _count_price(
-    tx: RunTransaction, run: Run, row: TurnModel, turn: Turn, cost_totals: CostTotals, use: Use
-) -> None:
-    told = Call(
-        call_id=_name(turn) or str(row.id),
-        source="turns",
-        agent=row.agent,
-        model=turn.model,
-        provider=turn.provider,
-        usage=turn.usage,
-        cost_usd=turn.cost_usd,
-        made_at=turn.ts,
-        turn_seq=row.seq,
-    )
-    call, spent = enter(tx, run, told)
-    row.cost_usd = call.cost_usd
-    use.add(spent)
-    cost_totals.keep(call)
 
 
 def count_agent(run: Run, agent: str, use: Use, *, obs: int, failed: bool = False) -> None:
@@ -201,7 +202,12 @@ def count_agent(run: Run, agent: str, use: Use, *, obs: int, failed: bool = Fals
         failures,
         obs,
     ]
-    run.meters.agents_spent = _latest({**run.meters.agents_spent, agent: used}, named=agents)
+    spent = {**run.meters.agents_spent, agent: used}
+    unnamed = spent.keys() - agents
+    if len(unnamed) > AGENTS_REMEMBERED:
+        # Agents are named by who runs them: without end, where each call has a name of its own.
+        del spent[min(unnamed, key=lambda name: spent[name][5:])]
+    run.meters.agents_spent = spent
 
 
 def take_over(
@@ -221,20 +227,6 @@ def take_over(
         if call.agent in run.meters.agents_spent:
             count_agent(run, call.agent, less, obs=run.meters.last_obs)
     run.meters.usage_source = source
-
-
-def _latest(spent: dict[str, list[Any]], *, named: Collection[str]) -> dict[str, list[Any]]:
-    """Forget who was silent longest of those without a ceiling of their own name."""
-    others = spent.keys() - named
-    if len(others) <= AGENTS_REMEMBERED:
-        return spent
-    silent = min(others, key=lambda name: spent[name][5:])
-    return {name: used for name, used in spent.items() if name != silent}
-
-
-def _spent_of(row: list[Any]) -> Spent:
-    usd, tokens, calls, turns, failures = row[:5]
-    return Spent(usd=Decimal(usd), tokens=tokens, calls=calls, turns=turns, failures=failures)
 
 
 def forgive_failures(run: Run) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
@@ -72,7 +72,12 @@ def enter(tx: RunTransaction, run: Run, call: Call) -> tuple[ModelCall, Use]:
         run.meters.unpriced_calls += 1
     else:
         run.meters.cost_usd = min(run.meters.cost_usd + cost, HIGHEST_SUM)
-        _note_recent(run, cost, minute=int(tx.at.timestamp()) // 60)
+        minute = int(tx.at.timestamp()) // 60
+        # The burn rate is of the last minutes: what is older is let go with the next call.
+        known = [entry for entry in run.meters.recent_costs if minute - entry[0] < BURN_MINUTES]
+        recent: dict[int, Decimal] = {entry[0]: Decimal(entry[1]) for entry in known}
+        recent[minute] = recent.get(minute, Decimal(0)) + cost
+        run.meters.recent_costs = [[when, str(total)] for when, total in sorted(recent.items())]
     row = row_of(tx, run, call, cost)
     tx.record(
         run,
@@ -121,18 +126,14 @@ def take_back(
         setattr(run.meters, column, getattr(run.meters, column) + total[name])
     run.meters.unpriced_calls -= sum(call.cost_usd is None for call in calls)
     run.meters.cost_usd = max(run.meters.cost_usd - cost, UNSPENT)
-    _forget_recent(run, calls)
-    ModelCall.objects.filter(pk__in=[call.pk for call in calls]).delete()
-    return calls
-
-
-def _forget_recent(run: Run, calls: Iterable[ModelCall]) -> None:
     recent = {entry[0]: Decimal(entry[1]) for entry in run.meters.recent_costs}
     for call in calls:
         minute = int(call.at.timestamp()) // 60 if call.at else None
         if minute in recent:
             recent[minute] -= call.cost_usd or 0
     run.meters.recent_costs = [[when, str(total)] for when, total in recent.items() if total > 0]
+    ModelCall.objects.filter(pk__in=[call.pk for call in calls]).delete()
+    return calls
 
 
 def row_of(tx: RunTransaction, run: Run, call: Call, cost: Decimal | None) -> ModelCall:
@@ -174,10 +175,3 @@ def to_the_micro(cost: Decimal) -> Decimal:
     """Round to what the columns hold."""
     rounded = cost.quantize(MICRO)
     return cost if cost == rounded else rounded
-
-
-def _note_recent(run: Run, cost: Decimal, *, minute: int) -> None:
-    recent = [entry for entry in run.meters.recent_costs if minute - entry[0] < BURN_MINUTES]
-    here: Mapping[int, Any] = {entry[0]: Decimal(entry[1]) for entry in recent}
-    totals = {**here, minute: here.get(minute, Decimal(0)) + cost}
-    run.meters.recent_costs = [[when, str(total)] for when, total in sorted(totals.items())]

@@ -14,7 +14,6 @@ from missioncontrol.costs import counting
 from missioncontrol.costs.spending import Spending, Use
 from missioncontrol.errors import InvalidRequest, NotFound
 from missioncontrol.runs import journal, lineage
-from missioncontrol.runs.journal import RunTransaction
 from missioncontrol.runs.models import Run
 from missioncontrol.wire.events import RunLinked
 
@@ -48,50 +47,39 @@ def link_run(
     with journal.holding_project(child.project_id) as project:
         below = Run.objects.filter(root=run_id).values_list("id", flat=True)
         with journal.writing({run_id, parent_id, *below}, at=at) as tx:
-            return _link(tx, run_id, parent_id, project, relation=relation, by=by)
+            child, parent = tx.run(run_id), tx.runs.get(parent_id)
+            if parent is None or parent.project_id != project.id or parent.imported:
+                raise NotFound(f"The run {parent_id}")
+            if child.parent_id == parent.id:
+                return child
+            members = [run for run in tx.runs.values() if run.root == child.id and run is not child]
+            others = [run for run in members if run is not parent]
+            lineage.move_tree(others, child, parent, relation=relation)
+            # Above it counts what it and its tree used before they were linked.
+            spending = Spending([child], at=at)
+            spent = counting.spent_by(child, at=at, below=spending.below(child))
+            use = Use(usd=spent.usd, tokens=spent.tokens, calls=spent.calls, turns=spent.turns)
+            spending.add_to_ancestors(child, use)
+            spending.write()
+            for run in (child, *members):
+                above, root = run.parent_id, run.root
+                tx.record(run, RunLinked, by=by, parent=above, relation=run.relation, root=root)
+            return child
 
 
 def link_awaited(*, at: datetime) -> None:
     """Link the runs whose parent has become known since they named it."""
     for run_id, project_id, key in lineage.awaited_parents(since=at - PATIENCE):
         parent = lineage.named_parent(Project(pk=project_id), key)
-        if parent is not None:
-            _link_awaited(run_id, parent, project_id, at=at)
-
-
-def _link_awaited(run_id: UUID, parent: Run, project_id: UUID, *, at: datetime) -> None:
-    try:
-        relation = Run.objects.values_list("relation", flat=True).get(pk=run_id) or "child"
-        link_run(run_id, parent.id, relation=relation, projects=[project_id], by="agent", at=at)
-    except InvalidRequest as refused:
-        logger.info("run %s cannot be linked to %s: %s", run_id, parent.id, refused)
-        Run.objects.filter(pk=run_id).update(parent_key="")
-    except (NotFound, ObjectDoesNotExist) as gone:
-        logger.info("run %s or its parent %s was deleted meanwhile: %s", run_id, parent.id, gone)
-
-
-def _link(
-    tx: RunTransaction, run_id: UUID, parent_id: UUID, project: Project, *, relation: str, by: str
-) -> Run:
-    child, parent = tx.run(run_id), tx.runs.get(parent_id)
-    if parent is None or parent.project_id != project.id or parent.imported:
-        raise NotFound(f"The run {parent_id}")
-    if child.parent_id == parent.id:
-        return child
-    members = [run for run in tx.runs.values() if run.root == child.id and run is not child]
-    lineage.move_tree(
-        [run for run in members if run is not parent], child, parent, relation=relation
-    )
-    _carry_over(tx, child)
-    for run in (child, *members):
-        tx.record(run, RunLinked, by=by, parent=run.parent_id, relation=run.relation, root=run.root)
-    return child
-
-
-def _carry_over(tx: RunTransaction, child: Run) -> None:
-    """Count above what the run and its tree used before they were linked."""
-    spending = Spending([child], at=tx.at)
-    spent = counting.spent_by(child, at=tx.at, below=spending.below(child))
-    use = Use(usd=spent.usd, tokens=spent.tokens, calls=spent.calls, turns=spent.turns)
-    spending.add_to_ancestors(child, use)
-    spending.write()
+        if parent is None:
+            continue
+        try:
+            relation = Run.objects.values_list("relation", flat=True).get(pk=run_id) or "child"
+            link_run(run_id, parent.id, relation=relation, projects=[project_id], by="agent", at=at)
+        except InvalidRequest as refused:
+            # It would be refused again: its parent is looked for no more.
+            logger.info("run %s cannot be linked to %s: %s", run_id, parent.id, refused)
+            Run.objects.filter(pk=run_id).update(parent_key="")
+        except (NotFound, ObjectDoesNotExist) as gone:
+            who = (run_id, parent.id)
+            logger.info("run %s or its parent %s was deleted meanwhile: %s", *who, gone)

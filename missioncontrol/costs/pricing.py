@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from datetime import datetime
 from decimal import Decimal
 from uuid import UUID
@@ -16,6 +15,7 @@ from missioncontrol.runs import journal
 from missioncontrol.runs.journal import RunTransaction
 from missioncontrol.runs.models import ModelCall, Turn
 from missioncontrol.runs.rows import USAGE_COLUMNS
+from missioncontrol.runs.statements import update_columns
 from missioncontrol.wire.events import CostAttributed
 from missioncontrol.wire.prices import PriceSet
 
@@ -38,63 +38,54 @@ def set_price(
         if before != table:
             was, now = {model: before}, {model: table}
             journal.record_change(project_id, "prices", was, now, by=by, at=at)
-    priced = [] if table is None else _recount(project_id, model, by=by, at=at)
+    priced: list[Decimal] = []
+    if table is not None:
+        unpriced = ModelCall.objects.filter(project_id=project_id, model=model, cost_usd=None)
+        runs = sorted(set(unpriced.values_list("run_id", flat=True)))
+        for first in range(0, len(runs), RUNS_AT_ONCE):
+            with journal.writing(runs[first : first + RUNS_AT_ONCE], at=at) as tx:
+                priced += _count_again(tx, model, by=by)
     return PriceSet(model=model, calls=len(priced), usd=sum(priced, Decimal(0)))
-
-
-def _recount(project_id: UUID, model: str, *, by: str, at: datetime) -> list[Decimal]:
-    unpriced = ModelCall.objects.filter(project_id=project_id, model=model, cost_usd=None)
-    runs = sorted(set(unpriced.values_list("run_id", flat=True)))
-    found: list[Decimal] = []
-    for first in range(0, len(runs), RUNS_AT_ONCE):
-        with journal.writing(runs[first : first + RUNS_AT_ONCE], at=at) as tx:
-            found += _count_again(tx, model, by=by)
-    return found
 
 
 def _count_again(tx: RunTransaction, model: str, *, by: str) -> list[Decimal]:
     """Price what these runs' calls of a model lack; their row locks are held."""
     unpriced = ModelCall.objects.filter(run_id__in=tx.runs, model=model, cost_usd=None)
     spending = Spending((), at=tx.at)
-    priced = [call for call in unpriced.order_by("pk") if _price(tx, call, spending, by=by)]
-    journal.update_columns(ModelCall, ("cost_usd",), priced)
-    _show_at_turns(priced)
-    spending.write()
-    return [call.cost_usd for call in priced if call.cost_usd is not None]
-
-
-def _price(tx: RunTransaction, call: ModelCall, spending: Spending, *, by: str) -> bool:
-    run = tx.run(call.run_id)
-    usage = Usage(**{name: getattr(call, column) for name, column in USAGE_COLUMNS.items()})
-    cost = own_price(run.project.prices, call.model, usage)
-    if cost is None:
-        return False
-    call.cost_usd = to_the_micro(cost)
-    column = "judge_cost_usd" if call.source == JUDGE else "cost_usd"
-    counted = getattr(run.meters, column) + call.cost_usd
-    setattr(run.meters, column, min(counted, HIGHEST_SUM))
-    run.meters.unpriced_calls -= 1
-    use = Use(usd=call.cost_usd)
-    spending.add(run, call.agent, use, at=call.at)
-    if call.source != JUDGE:
-        count_agent(run, call.agent, use, obs=run.meters.last_obs)
-    tx.record(
-        run,
-        CostAttributed,
-        by=by,
-        source=call.source,
-        cost_usd=call.cost_usd,
-        call_id=call.call_id,
-        agent=call.agent,
-        model=call.model,
-        priced_by="project",
-        turn_seq=call.turn_seq,
-    )
-    return True
-
-
-def _show_at_turns(priced: Sequence[ModelCall]) -> None:
+    priced = []
+    for call in unpriced.order_by("pk"):
+        run = tx.run(call.run_id)
+        usage = Usage(**{name: getattr(call, column) for name, column in USAGE_COLUMNS.items()})
+        cost = own_price(run.project.prices, call.model, usage)
+        if cost is None:
+            continue
+        call.cost_usd = to_the_micro(cost)
+        priced.append(call)
+        is_judges = call.source == JUDGE
+        column = "judge_cost_usd" if is_judges else "cost_usd"
+        counted = getattr(run.meters, column) + call.cost_usd
+        setattr(run.meters, column, min(counted, HIGHEST_SUM))
+        run.meters.unpriced_calls -= 1
+        use = Use(usd=call.cost_usd)
+        spending.add(run, call.agent, use, at=call.at)
+        if not is_judges:
+            count_agent(run, call.agent, use, obs=run.meters.last_obs)
+        tx.record(
+            run,
+            CostAttributed,
+            by=by,
+            source=call.source,
+            cost_usd=call.cost_usd,
+            call_id=call.call_id,
+            agent=call.agent,
+            model=call.model,
+            priced_by="project",
+            turn_seq=call.turn_seq,
+        )
+    update_columns(ModelCall, ("cost_usd",), priced)
     for call in priced:
         if call.turn_seq is not None and call.source != JUDGE:
             turns = Turn.objects.filter(run_id=call.run_id, seq=call.turn_seq, cost_usd=None)
             turns.update(cost_usd=call.cost_usd)
+    spending.write()
+    return [call.cost_usd for call in priced if call.cost_usd is not None]

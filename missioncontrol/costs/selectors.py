@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from datetime import datetime
 from decimal import Decimal
-from typing import Any, cast
+from typing import Any
 from uuid import UUID
 
 from django.db.models import Count, F, Q, Sum
@@ -35,11 +35,9 @@ def costs(
     found = [row for one in listed for row in _costs_in(one, group_by, since, until)]
     if group_by == "day":
         return sorted(found, key=lambda row: row.key)
-    return sorted(found, key=lambda row: (-_known_part(row), row.key))
-
-
-def _known_part(row: CostRow) -> Decimal:
-    return (row.cost_usd or Decimal(0)) + (row.judge_cost_usd or Decimal(0))
+    return sorted(
+        found, key=lambda row: (-sum(filter(None, (row.cost_usd, row.judge_cost_usd))), row.key)
+    )
 
 
 JUDGES = Q(source="judge")
@@ -47,49 +45,42 @@ JUDGES = Q(source="judge")
 
 def _costs_in(
     project: Project, group_by: str, since: datetime | None, until: datetime | None
-) -> list[CostRow]:
+) -> Iterator[CostRow]:
     calls = ModelCall.objects.filter(project=project)
     calls = calls.filter(at__gte=since) if since else calls
     calls = calls.filter(at__lt=until) if until else calls
+    # A day begins where the project is: the same instant is of two days in two projects.
     day = TruncDate("at", tzinfo=zone_of(project.time_zone))
     keys = {"agent": "agent", "model": "model", "project": "project_id", "run": "run_id"}
     key: Any = day if group_by == "day" else F(keys[group_by])
-    sums = calls.annotate(key=key).values("key").annotate(**_sums()).order_by()
-    names = _run_names(sums) if group_by == "run" else {project.id: project.name}
-    return [_cost_row(project, cast(Any, one), names) for one in sums]
-
-
-def _sums() -> dict[str, Any]:
     tokens = {f"sum_{name}": Sum(column, filter=~JUDGES) for name, column in USAGE_COLUMNS.items()}
-    return {
-        "calls": Count("id", filter=~JUDGES),
-        "unpriced_calls": Count("id", filter=~JUDGES & Q(cost_usd__isnull=True)),
-        "cost": Sum("cost_usd", filter=~JUDGES),
-        "judge_calls": Count("id", filter=JUDGES),
-        "judge_cost": Sum("cost_usd", filter=JUDGES),
-        "runs": Count("run", distinct=True),
+    sums: Any = calls.annotate(key=key).values("key").order_by()
+    sums = sums.annotate(
+        calls=Count("id", filter=~JUDGES),
+        unpriced_calls=Count("id", filter=~JUDGES & Q(cost_usd__isnull=True)),
+        cost=Sum("cost_usd", filter=~JUDGES),
+        judge_calls=Count("id", filter=JUDGES),
+        judge_cost=Sum("cost_usd", filter=JUDGES),
+        runs=Count("run", distinct=True),
         **tokens,
-    }
-
-
-def _run_names(sums: Any) -> dict[Any, str]:
-    runs = Run.objects.filter(pk__in=[one["key"] for one in sums])
-    return dict(runs.values_list("id", "name"))
-
-
-def _cost_row(project: Project, one: dict[str, Any], names: dict[Any, str]) -> CostRow:
-    return CostRow(
-        project=project.id,
-        key=str(one["key"] or ""),
-        name=names.get(one["key"], str(one["key"] or "")),
-        calls=one["calls"],
-        unpriced_calls=one["unpriced_calls"],
-        usage=Usage(**{name: one[f"sum_{name}"] or 0 for name in USAGE_COLUMNS}),
-        cost_usd=_known(one["cost"], calls=one["calls"]),
-        judge_calls=one["judge_calls"],
-        judge_cost_usd=_known(one["judge_cost"], calls=one["judge_calls"]),
-        runs=one["runs"],
     )
+    names: dict[Any, str] = {project.id: project.name}
+    if group_by == "run":
+        runs = Run.objects.filter(pk__in=[one["key"] for one in sums])
+        names = dict(runs.values_list("id", "name"))
+    for one in sums:
+        yield CostRow(
+            project=project.id,
+            key=str(one["key"] or ""),
+            name=names.get(one["key"], str(one["key"] or "")),
+            calls=one["calls"],
+            unpriced_calls=one["unpriced_calls"],
+            usage=Usage(**{name: one[f"sum_{name}"] or 0 for name in USAGE_COLUMNS}),
+            cost_usd=_known(one["cost"], calls=one["calls"]),
+            judge_calls=one["judge_calls"],
+            judge_cost_usd=_known(one["judge_cost"], calls=one["judge_calls"]),
+            runs=one["runs"],
+        )
 
 
 def _known(summed: Decimal | None, *, calls: int) -> Decimal | None:

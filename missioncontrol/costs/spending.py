@@ -16,7 +16,6 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, tzinfo
 from decimal import Decimal
 from functools import cache
-from typing import Any
 from uuid import UUID
 from zoneinfo import ZoneInfo
 
@@ -92,7 +91,10 @@ class Spending:
             today = Q(scope="day", name=day_of(project, at))
             wanted |= Q(project=project) & (always | today)
         if linked := [run for run in runs if run.root is not None]:
-            wanted |= _below(linked)
+            # What was used below these runs, and below those above them.
+            names = {str(run.id) for run in linked} | {one for run in linked for one in run.lineage}
+            of_them = {run.project_id for run in linked}
+            wanted |= Q(project__in=of_them, scope=TREE, name__in=names)
         for row in Spend.objects.filter(wanted) if wanted else ():
             use = Use(row.usd, row.tokens, row.calls, row.turns)
             self._known[row.project_id, row.scope, row.name] = use
@@ -121,18 +123,14 @@ class Spending:
 
     def spent(self, project: Project, scope: str, name: str) -> Spent:
         """Return what was used in a scope so far."""
-        if scope == ORGANISATION:
-            return self._spent_by_all(name)
-        return self._sum((project.id, scope, name))
-
-    def _spent_by_all(self, day: str) -> Spent:
-        """A day that is over holds nobody any more."""
-        if day != utc_day(self._at):
-            return Spent()
+        if scope != ORGANISATION:
+            return self._sum((project.id, scope, name))
+        if name != utc_day(self._at):
+            return Spent()  # a day that is over holds nobody any more
         added = [
             use.usd
-            for (_, scope, name), use in self._added.items()
-            if (scope, name) == (ORGANISATION, day)
+            for (_, added_in, day), use in self._added.items()
+            if (added_in, day) == (ORGANISATION, name)
         ]
         return Spent(usd=self._everywhere + sum(added, Decimal(0)))
 
@@ -146,16 +144,16 @@ class Spending:
     def write(self) -> None:
         """Add to the counters, in key order; the last thing a transaction does."""
         used = sorted((key, use) for key, use in self._added.items() if not use.is_nothing)
-        if used:
-            with connection.cursor() as cursor:
-                cursor.executemany(_statement(), [_values(key, use) for key, use in used])
-
-
-def _below(linked: Collection[Run]) -> Q:
-    """Ask for what was used below these runs, and below those above them."""
-    names = {str(run.id) for run in linked} | {above for run in linked for above in run.lineage}
-    projects = {run.project_id for run in linked}
-    return Q(project__in=projects, scope=TREE, name__in=names)
+        if not used:
+            return
+        writers, values = _writers(connection.vendor), []
+        # In key order: two transactions that add to the same counters wait, and never deadlock.
+        for (project, scope, name), use in used:
+            counts = (getattr(use, unit) for unit in SHARED_UNITS)
+            row = (new_id(), project, scope, name[:100], *counts)
+            values.append([w(one) if w else one for w, one in zip(writers, row, strict=True)])
+        with connection.cursor() as cursor:
+            cursor.executemany(_statement(), values)
 
 
 def day_of(project: Project, at: datetime) -> str:
@@ -205,13 +203,6 @@ def _statement() -> str:
         f"INSERT INTO {table} ({columns}) VALUES ({marks}) "  # noqa: S608 - column names
         f"ON CONFLICT (project_id, scope, name) DO UPDATE SET {added}"
     )
-
-
-def _values(key: Key, use: Use) -> list[Any]:
-    project, scope, name = key
-    row = (new_id(), project, scope, name[:100], *(getattr(use, unit) for unit in SHARED_UNITS))
-    writers = _writers(connection.vendor)
-    return [write(value) if write else value for write, value in zip(writers, row, strict=True)]
 
 
 @cache

@@ -18,6 +18,7 @@ from missioncontrol.runs import journal
 from missioncontrol.runs.journal import RunTransaction
 from missioncontrol.runs.models import ModelCall, Run, TelemetryRecord, Turn
 from missioncontrol.runs.rows import USAGE_COLUMNS
+from missioncontrol.runs.statements import update_columns
 
 SLACK = timedelta(minutes=2)
 """Of two clocks, and of an exporter that gathers calls before it tells of them."""
@@ -60,7 +61,13 @@ def _enter_new(
 ) -> Iterator[ModelCall]:
     best = max((call.source for call in calls), key=SOURCES.index)
     if is_heard(run, best):
-        since = _since([call for call in calls if call.source == best], at=tx.at)
+        told = [call for call in calls if call.source == best]
+        made = [call.made_at for call in told if call.made_at is not None]
+        began = [call.began_at for call in told if call.began_at is not None]
+        since = None  # a call without a moment may be of any time
+        if len(made) == len(told):
+            # By our clock: one that tells of the future is ahead of it by so much at least.
+            since = min(made + began) - max(max(made) - tx.at, timedelta(0)) - SLACK
         take_over(tx, run, source=best, since=since, spending=spending)
     known = counted(run.id, {call.call_id for call in calls})  # once what is taken back is gone
     for call in calls:
@@ -74,18 +81,6 @@ def _enter_new(
         yield row
 
 
-def _since(calls: Sequence[Call], *, at: datetime) -> datetime | None:
-    """Return from when on these calls were made, by our clock; None: one has no moment.
-
-    A clock that tells of the future is ahead of ours by so much at least.
-    """
-    made = [call.made_at for call in calls if call.made_at is not None]
-    if len(made) < len(calls):
-        return None
-    began = [call.began_at for call in calls if call.began_at is not None]
-    return min(made + began) - max(max(made) - at, timedelta(0)) - SLACK
-
-
 def place_calls(run_ids: Iterable[UUID], *, at: datetime) -> None:
     """Show each counted call's tokens and cost at the turn it led to, once that is known.
 
@@ -97,7 +92,22 @@ def place_calls(run_ids: Iterable[UUID], *, at: datetime) -> None:
         return
     with journal.writing(waiting, at=at) as tx:
         for run in tx.runs.values():
-            _place(run)
+            calls = _NEWEST.rows([run.id])
+            loose = [call for call in calls if call.turn_seq is None]
+            if not loose:
+                continue
+            by_key, by_call = _turns_of(run, loose, calls)
+            placed: list[ModelCall] = []
+            turns: list[Turn] = []
+            for call in loose:
+                turn = by_call.get(call.call_id) or by_key.get(call.turn_key)
+                if turn is not None:
+                    call.turn_seq = turn.seq
+                    placed.append(call)
+                    turns.append(mark_turn(turn, call))
+            if placed:
+                update_columns(ModelCall, ("turn_key", "turn_seq"), placed)
+                update_columns(Turn, ("usage", "cost_usd", "call_id", "model"), turns)
 
 
 _LOOSE = CompiledQuery(
@@ -114,44 +124,29 @@ _NEWEST = CompiledQuery(
 )
 
 
-def _place(run: Run) -> None:
-    calls = _NEWEST.rows([run.id])
-    loose = [call for call in calls if call.turn_seq is None]
-    if not loose:
-        return
-    by_key, by_call = _turns_of(run, loose, _by_time(run, calls))
-    placed: list[ModelCall] = []
-    turns: list[Turn] = []
-    for call in loose:
-        turn = by_call.get(call.call_id) or by_key.get(call.turn_key)
-        if turn is not None:
-            call.turn_seq = turn.seq
-            placed.append(call)
-            turns.append(mark_turn(turn, call))
-    if placed:
-        journal.update_columns(ModelCall, ("turn_key", "turn_seq"), placed)
-        journal.update_columns(Turn, ("usage", "cost_usd", "call_id", "model"), turns)
-
-
-def _by_time(run: Run, calls: Iterable[ModelCall]) -> dict[str, str]:
-    """Find which tool each call asked for, by when both began."""
+def _turns_of(
+    run: Run, loose: Sequence[ModelCall], calls: Sequence[ModelCall]
+) -> tuple[dict[str | None, Turn], dict[str | None, Turn]]:
+    """Read the turns that the loose calls led to: by key, and by the call they name."""
     begun = [
         Began(name=call.call_id, agent=call.agent, at=call.began_at)
         for call in calls
         if call.began_at is not None
     ]
-    if not begun:
-        return {}
-    told = TelemetryRecord.objects.filter(run=run, turn_key__isnull=False, began_at__isnull=False)
-    rows = told.order_by("-id").values_list("turn_key", "agent", "began_at")[:NEWEST]
-    tools = [Began(name=str(key), agent=agent or run.agent, at=at) for key, agent, at in rows if at]
-    return led_to(begun, tools)
-
-
-def _turns_of(
-    run: Run, loose: Sequence[ModelCall], keys: Mapping[str, str]
-) -> tuple[dict[str | None, Turn], dict[str | None, Turn]]:
-    """Read the turns these calls led to: by key, and by the call they name."""
+    keys: dict[str, str] = {}
+    if begun:
+        # What does not say which tool it asked for is found by when both began.
+        told = TelemetryRecord.objects.filter(run=run, turn_key__isnull=False)
+        began = told.filter(began_at__isnull=False).order_by("-id")
+        rows = began.values_list("turn_key", "agent", "began_at")[:NEWEST]
+        keys = led_to(
+            begun,
+            [
+                Began(name=str(key), agent=agent or run.agent, at=at)
+                for key, agent, at in rows
+                if at
+            ],
+        )
     for call in loose:
         call.turn_key = call.turn_key or keys.get(call.call_id)
     turns = Turn.objects.filter(run=run)

@@ -50,7 +50,13 @@ def weigh_ancestors(
     run: Run, ancestors: Ancestors, spending: Spending, *, seq: int, at: datetime
 ) -> tuple[Signal, ...]:
     """Say what the ceilings above this run say; those that are near come first."""
-    found = [_weigh(one, spending, seq=seq, at=at) for one in reversed(ancestors.of(run))]
+    found = []
+    for one in reversed(ancestors.of(run)):
+        if (ceilings := ceilings_over_tree(one)) is not None:
+            spent, whose = spent_by_tree(one, spending, at=at), str(one.id)
+            found.append(
+                weigh(ceilings, spent, seq=seq, scope=TREE, whose=whose, known_as=one.name)
+            )
     return tuple(signal for signal in found if signal is not None)
 
 
@@ -68,11 +74,3 @@ def spent_by_tree(run: Run, spending: Spending, *, at: datetime) -> Spent:
     """Add up what a run and all below it used."""
     below = counting.NOTHING if run.root is None else spending.below(run)
     return counting.spent_by(run, at=at, below=below)
-
-
-def _weigh(run: Run, spending: Spending, *, seq: int, at: datetime) -> Signal | None:
-    ceilings = ceilings_over_tree(run)
-    if ceilings is None:
-        return None
-    spent = spent_by_tree(run, spending, at=at)
-    return weigh(ceilings, spent, seq=seq, scope=TREE, whose=str(run.id), known_as=run.name)

@@ -66,8 +66,20 @@ def preview(scope: Scope, pattern: AllowPattern, *, at: datetime) -> AllowlistPr
     """Hold a pattern against what the project recorded in the last 30 days."""
     since = at - LOOKED_BACK
     seen = _look(scope, pattern, since=since)
-    spared = [card for card in _cards(scope, since=since) if _spares(pattern, card)]
-    shown = seen.matched or _like(seen.others, pattern.pattern)
+    runs = scope.runs(since=since).order_by()
+    asked = Decision.objects.filter(run__in=runs, opened_at__gt=since)
+    about_calls = asked.exclude(kind__in=[PERMISSION, Kind.BUDGET]).select_related("run")
+    cards = [
+        (card, card.evidence.get("calls") or ())
+        for card in about_calls.order_by("-opened_at")[:MOST_CARDS]
+    ]
+    spared = [card for card, calls in cards if calls and all(map(pattern.covers, calls))]
+    shown = seen.matched
+    if not shown:
+        # Calls that hold what was typed, as a person would search for it.
+        parts = [part.casefold() for part in pattern.pattern.split("*") if part.strip()]
+        alike = [c for c in seen.others if all(part in c.casefold() for part in parts)]
+        shown = Counter({call: seen.others[call] for call in alike})
     return AllowlistPreview(
         since=since,
         looked_at=seen.looked_at,
@@ -77,7 +89,17 @@ def preview(scope: Scope, pattern: AllowPattern, *, at: datetime) -> AllowlistPr
         examples=tuple(TimesCalled(call=call, times=n) for call, n in shown.most_common(SHOWN)),
         cards=len(spared),
         stopped=sum(card.resolution in ENDED_BY for card in spared),
-        spared=tuple(_spared(card) for card in spared[:SHOWN]),
+        spared=tuple(
+            SparedCard(
+                run=card.run_id,
+                name=card.run.name,
+                call=card.evidence["calls"][0],
+                at=card.opened_at,
+                resolution=card.resolution,
+                resolved_by=card.resolved_by,
+            )
+            for card in spared[:SHOWN]
+        ),
     )
 
 
@@ -104,31 +126,3 @@ def _calls(scope: Scope, *, since: datetime) -> Iterator[tuple[UUID, str]]:
         rows = turns.values_list("tool", "args")[: MOST_CALLS + 1]
         for tool, args in rows.iterator(chunk_size=500):
             yield run_id, write_call(tool or "", meant_args(args))
-
-
-def _cards(scope: Scope, *, since: datetime) -> list[Decision]:
-    asked = Decision.objects.filter(run__in=scope.runs(since=since).order_by(), opened_at__gt=since)
-    about_calls = asked.exclude(kind__in=[PERMISSION, Kind.BUDGET])
-    return list(about_calls.select_related("run").order_by("-opened_at")[:MOST_CARDS])
-
-
-def _spares(pattern: AllowPattern, card: Decision) -> bool:
-    calls = card.evidence.get("calls") or []
-    return bool(calls) and all(map(pattern.covers, calls))
-
-
-def _spared(card: Decision) -> SparedCard:
-    return SparedCard(
-        run=card.run_id,
-        name=card.run.name,
-        call=card.evidence["calls"][0],
-        at=card.opened_at,
-        resolution=card.resolution,
-        resolved_by=card.resolved_by,
-    )
-
-
-def _like(calls: Counter[str], typed: str) -> Counter[str]:
-    """Give the calls that hold what was typed, as a person would search for it."""
-    parts = [part.casefold() for part in typed.split("*") if part.strip()]
-    return Counter({c: n for c, n in calls.items() if all(p in c.casefold() for p in parts)})

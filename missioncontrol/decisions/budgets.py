@@ -88,9 +88,19 @@ def ceilings_in(project: Project, scope: str, name: str, *, at: datetime) -> Bud
         found = project.budgets.get(scope)
     if not found:
         return None
-    extra = _extra_in(project, scope, name, at=at)
+    extra: Mapping[str, str] = {}  # on top of a day's ceilings, and for that day only
+    if scope == "day":
+        extra = extra_today(project, at=at)
+    elif scope == ORGANISATION:
+        kept = project.organisation_extra or {}
+        extra = kept["more"] if kept.get("day") == name else {}
     try:
-        return Budget.from_mapping(_with_extra(found, extra), path=f"budgets.{scope}")
+        more = {
+            unit: str(Decimal(str(limit)) + Decimal(extra[unit]))
+            for unit, limit in found.items()
+            if unit in extra and limit is not None
+        }
+        return Budget.from_mapping({**found, **more}, path=f"budgets.{scope}")
     except (PolicyInvalid, ArithmeticError) as error:
         _tell_unreadable(project.id, scope, str(error))
         return None
@@ -106,33 +116,44 @@ def weigh_shared(
     at: datetime,
 ) -> Assessment:
     """Add what the ceilings say that this run shares with others, its own first."""
-    found = [_weigh(run, scope, agent, spending, seq=assessment.seq, at=at) for scope in SHARED]
-    shared = (
-        *weigh_ancestors(run, ancestors, spending, seq=assessment.seq, at=at),
-        *(signal for signal in found if signal is not None),
-    )
+    shared = [*weigh_ancestors(run, ancestors, spending, seq=assessment.seq, at=at)]
+    for scope in SHARED:
+        name = name_in(scope, run.project, agent, at=at)
+        ceilings = ceilings_in(run.project, scope, name, at=at)
+        if ceilings is None:
+            continue
+        spent = spending.spent(run.project, scope, name)
+        signal = weigh(ceilings, spent, seq=assessment.seq, scope=scope, whose=name or None)
+        if signal is not None and scope == ORGANISATION:
+            # Only the ceiling: what other projects used is not for everybody here to know.
+            state = "is reached" if signal.trips else "is nearly used up"
+            total = signal.evidence.ceiling
+            summary = f"The organisation's budget of ${total} for today {state}."
+            said = replace(signal.evidence, summary=summary, spent=None)
+            signal = replace(signal, score=1.0 if signal.trips else WARN_AT, evidence=said)
+        shared += [signal] if signal else []
     own = [signal for signal in assessment.signals if signal.kind is Kind.BUDGET]
     rest = [signal for signal in assessment.signals if signal.kind is not Kind.BUDGET]
     return replace(assessment, signals=(*own, *shared, *rest))
 
 
-def tell(tx: RunTransaction, run: Run, signals: Iterable[Signal]) -> bool:
-    """Say of each ceiling once that it nears its end, and once that it is reached.
-
-    True: a reached one is news.
-    """
-    is_news = False
+def untold(run: Run, signals: Iterable[Signal]) -> tuple[Signal, ...]:
+    """Give the signals of ceilings that people were not told of: near its end or reached, once."""
+    fresh: dict[tuple[Any, ...], Signal] = {}
     for signal in signals:
-        if signal.kind is not Kind.BUDGET:
-            continue
-        state = _state_of(signal)
-        if not _was_told(run, state):
-            is_news = is_news or signal.trips
-            run.meters.budget_told = [*run.meters.budget_told, state]
-            tx.record(run, BudgetCrossed, by="guard", **state)
-            if not signal.trips:
-                notices.near_end(run, state, at=tx.at)
-    return is_news
+        if signal.kind is Kind.BUDGET:
+            fresh.setdefault(_told_as(_state_of(signal)), signal)
+    told = {_told_as(state) for state in run.meters.budget_told} if fresh else set()
+    return tuple(signal for state, signal in fresh.items() if state not in told)
+
+
+def tell(tx: RunTransaction, run: Run, signal: Signal) -> None:
+    """Say of a ceiling that it nears its end, or that it is reached."""
+    state = _state_of(signal)
+    run.meters.budget_told = [*run.meters.budget_told, state]
+    tx.record(run, BudgetCrossed, by="guard", **state)
+    if not signal.trips:
+        notices.near_end(run, state, at=tx.at)
 
 
 def raise_own(run: Run, more: Ceilings, *, whose: str | None, at: datetime) -> Raised:
@@ -232,43 +253,16 @@ def begin_day(*, at: datetime) -> None:
     held = of_days.filter(status__in=OPEN, kind=Kind.BUDGET)
     for decision in held.select_related("run__project"):
         said = decision.evidence
-        if said["whose"] != name_in(said["scope"], decision.run.project, "", at=at):
-            _let_day_go(decision, at=at)
-
-
-def _let_day_go(decision: Decision, *, at: datetime) -> None:
-    with journal.writing([decision.run_id], at=at) as tx:
-        run = tx.run(decision.run_id)
-        if run.open_decision != decision.id:
-            return
-        paused = cards.is_paused(run, decision)
-        cards.close_card(tx, run, resolution="proceed", by="policy")
-        if not paused:
-            holding.release(tx, run, by="policy", reason="a new day began")
-
-
-def _weigh(
-    run: Run, scope: str, agent: str, spending: Spending, *, seq: int, at: datetime
-) -> Signal | None:
-    name = name_in(scope, run.project, agent, at=at)
-    ceilings = ceilings_in(run.project, scope, name, at=at)
-    if ceilings is None:
-        return None
-    spent = spending.spent(run.project, scope, name)
-    signal = weigh(ceilings, spent, seq=seq, scope=scope, whose=name or None)
-    return _without_sum(signal) if signal is not None and scope == ORGANISATION else signal
-
-
-def _without_sum(signal: Signal) -> Signal:
-    """Keep to the ceiling: what other projects used is not for everybody here to know."""
-    ceiling = signal.evidence.ceiling
-    state = "is reached" if signal.trips else "is nearly used up"
-    summary = f"The organisation's budget of ${ceiling} for today {state}."
-    return replace(
-        signal,
-        score=1.0 if signal.trips else WARN_AT,
-        evidence=replace(signal.evidence, summary=summary, spent=None),
-    )
+        if said["whose"] == name_in(said["scope"], decision.run.project, "", at=at):
+            continue
+        with journal.writing([decision.run_id], at=at) as tx:
+            run = tx.run(decision.run_id)
+            if run.open_decision != decision.id:
+                continue
+            paused = cards.is_paused(run, decision)
+            cards.close_card(tx, run, resolution="proceed", by="policy")
+            if not paused:
+                holding.release(tx, run, by="policy", reason="a new day began")
 
 
 def _held_agents(runs: Iterable[Run]) -> set[str]:
@@ -331,9 +325,8 @@ def _state_of(signal: Signal) -> dict[str, Any]:
     )
 
 
-def _was_told(run: Run, state: dict[str, Any]) -> bool:
-    names = ("scope", "whose", "unit", "level", "ceiling")
-    return any(all(told[name] == state[name] for name in names) for told in run.meters.budget_told)
+def _told_as(state: Mapping[str, Any]) -> tuple[Any, ...]:
+    return tuple(state[name] for name in ("scope", "whose", "unit", "level", "ceiling"))
 
 
 def _raised(now: Ceilings, spent: Spent, more: Ceilings) -> dict[str, Any]:
@@ -375,25 +368,6 @@ def extra_today(project: Project, *, at: datetime) -> dict[str, str]:
     """Return what was allowed on top of the day's ceilings, by unit, where that is for today."""
     kept: dict[str, Any] = project.day_extra
     return kept["more"] if kept.get("day") == day_of(project, at) else {}
-
-
-def _extra_in(project: Project, scope: str, name: str, *, at: datetime) -> Mapping[str, str]:
-    """Return what was allowed on top of a scope's ceilings: of days only."""
-    if scope == "day":
-        return extra_today(project, at=at)
-    kept = project.organisation_extra or {}
-    if scope == ORGANISATION and kept.get("day") == name:
-        return cast("dict[str, str]", kept["more"])
-    return {}
-
-
-def _with_extra(ceilings: Ceilings, extra: Mapping[str, str]) -> dict[str, Any]:
-    more = {
-        unit: str(Decimal(str(limit)) + Decimal(extra[unit]))
-        for unit, limit in ceilings.items()
-        if unit in extra and limit is not None
-    }
-    return {**ceilings, **more}
 
 
 @lru_cache(maxsize=256)

@@ -39,7 +39,25 @@ def open_card(
     A card that is not `judged` waits for no verdict: it may have one.
     """
     tx.bump(run)
-    decision = _new_decision(tx, run, signal, holds=holds, judged=judged, verdict=verdict)
+    turns = list(Turn.objects.filter(run=run, seq__in=signal.turns).order_by("seq"))
+    shown = evidence.evidence_of(run, signal, turns, at=tx.at)
+    waits = judged and signal.kind != Kind.BUDGET  # a sum is no matter of opinion
+    decision = Decision(
+        id=new_id(),
+        run=run,
+        status="judging" if waits else "open",
+        kind=signal.kind,
+        detector=signal.detector,
+        holds=holds,
+        agent=turns[-1].agent if turns else run.agent,
+        signal=rows.signals.dump_python(signal, mode="json"),
+        evidence=rows.evidences.dump_python(shown, mode="json"),
+        version=run.version,
+        opened_at=tx.at,
+        verdict=verdict,
+        expires_at=holding.expiry_of(run, at=tx.at) if holds else None,
+    )
+    decision.save(force_insert=True)
     run.open_decision = decision.id
     if holds:
         first = max(signal.turns) if from_seq is None else from_seq
@@ -62,6 +80,7 @@ def resume_hold(tx: RunTransaction, run: Run) -> None:
     closed = run.decisions.exclude(kind=PERMISSION).order_by("-id").first()
     if closed is not None and closed.holds and closed.resolution == "ended":
         signal = rows.signals.validate_python(closed.signal)
+        # Not judged again: it keeps the verdict that it had, if any.
         open_card(
             tx,
             run,
@@ -129,34 +148,3 @@ def judge_autofix(tx: RunTransaction, run: Run, *, tripped: bool = False) -> Non
         recovered=fix.recovered,
         turns_after=fix.turns_after,
     )
-
-
-def _new_decision(
-    tx: RunTransaction,
-    run: Run,
-    signal: Signal,
-    *,
-    holds: bool,
-    judged: bool,
-    verdict: dict[str, Any] | None,
-) -> Decision:
-    turns = list(Turn.objects.filter(run=run, seq__in=signal.turns).order_by("seq"))
-    shown = evidence.evidence_of(run, signal, turns, at=tx.at)
-    waits = judged and signal.kind != Kind.BUDGET
-    decision = Decision(
-        id=new_id(),
-        run=run,
-        status="judging" if waits else "open",
-        kind=signal.kind,
-        detector=signal.detector,
-        holds=holds,
-        agent=turns[-1].agent if turns else run.agent,
-        signal=rows.signals.dump_python(signal, mode="json"),
-        evidence=rows.evidences.dump_python(shown, mode="json"),
-        version=run.version,
-        opened_at=tx.at,
-        verdict=verdict,
-        expires_at=holding.expiry_of(run, at=tx.at) if holds else None,
-    )
-    decision.save(force_insert=True)
-    return decision

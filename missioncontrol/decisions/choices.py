@@ -90,7 +90,15 @@ def _take(tx: RunTransaction, run: Run, choice: LateChoice, *, body: str) -> Int
         endings.stop(tx, run, by=by, reason=choice.reason or f"Terminated by {by}.")
     elif card is not None:
         cards.close_card(tx, run, resolution=choice.action, by=by)
-        _let_go(tx, run, choice, card, by=by)
+        if choice.action == "allowlist":
+            shown, own = card.evidence.get("calls") or (), run.project.redaction
+            stored = [call for told in choice.calls for call in _stored(told, own) if call in shown]
+            allowlist.allow_in_run(tx, run, dict.fromkeys(stored), reason=choice.reason, by=by)
+        if choice.action == "inject":
+            Turn.objects.filter(run=run, key=choice.turn, phase="proposed").update(skipped=True)
+        holding.release(tx, run, by=by, reason=choice.action)
+        if choice.action == "inject":  # after the release, which forgets corrections
+            run.meters.corrected = [card.signal["turns"]]
     made = Intervention(
         id=new_id(),
         run=run,
@@ -122,33 +130,20 @@ def _card_of(run: Run, choice: LateChoice) -> Decision | None:
     card = Decision.objects.get(pk=run.open_decision)
     if choice.action == "terminate":
         return card
-    theirs = _waited_for_people(run) or _is_paused(run) or _outlived_an_end(run)
-    mine = run.project.agents_choose and not theirs
-    return card if mine and _is_about(card, run, choice) else None
-
-
-def _waited_for_people(run: Run) -> bool:
-    """A hold that the agent waited in is people's to end, also once it gave up."""
+    if not run.project.agents_choose or card.kind == Kind.BUDGET or not choice.turn:
+        return None
+    # A hold that the agent waited in is people's to end, also once it gave up.
     gave_up = run.hold is not None and run.hold.gave_up_at is not None
-    return run.status == Status.HELD or gave_up or run.parked
-
-
-def _is_paused(run: Run) -> bool:
-    """Tell whether a person asked for this hold, before or after the card opened."""
-    if run.hold is None:
-        return False
-    return run.interventions.filter(action="pause", at__gte=run.hold.since).exists()
-
-
-def _outlived_an_end(run: Run) -> bool:
-    """A hold that outlived its session is people's to lift: nothing tells who waited in it."""
-    return run.decisions.filter(resolution="ended", holds=True).exists()
-
-
-def _is_about(card: Decision, run: Run, choice: LateChoice) -> bool:
-    if card.kind == Kind.BUDGET or not choice.turn:
-        return False
-    return Turn.objects.filter(run=run, key=choice.turn, seq__in=card.signal["turns"]).exists()
+    has_waited = run.status == Status.HELD or gave_up or run.parked
+    # So is one that a person asked for, before or after the card opened,
+    pauses = run.interventions.filter(action="pause")
+    is_paused = run.hold is not None and pauses.filter(at__gte=run.hold.since).exists()
+    # and one that outlived its session: nothing tells who waited in it.
+    outlived = run.decisions.filter(resolution="ended", holds=True)
+    if has_waited or is_paused or outlived.exists():
+        return None
+    about = Turn.objects.filter(run=run, key=choice.turn, seq__in=card.signal["turns"])
+    return card if about.exists() else None
 
 
 def _stored(call: str, own: Redaction) -> Iterator[str]:
@@ -158,15 +153,3 @@ def _stored(call: str, own: Redaction) -> Iterator[str]:
     with suppress(ValueError, RecursionError):  # words, or a call that was cut
         args = masked_json(json.loads(f"{{{rest}"), own)
         yield write_call(masked_text(tool, own) or "", args)
-
-
-def _let_go(tx: RunTransaction, run: Run, choice: LateChoice, card: Decision, *, by: str) -> None:
-    if choice.action == "allowlist":
-        shown, own = card.evidence.get("calls") or (), run.project.redaction
-        stored = [call for told in choice.calls for call in _stored(told, own) if call in shown]
-        allowlist.allow_in_run(tx, run, dict.fromkeys(stored), reason=choice.reason, by=by)
-    if choice.action == "inject":
-        Turn.objects.filter(run=run, key=choice.turn, phase="proposed").update(skipped=True)
-    holding.release(tx, run, by=by, reason=choice.action)
-    if choice.action == "inject":
-        run.meters.corrected = [card.signal["turns"]]

@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 from collections.abc import Collection
 from datetime import datetime
+from typing import Any
 from uuid import UUID
 
 from django.conf import settings
@@ -20,8 +21,6 @@ from missioncontrol.decisions.models import ControllerNote
 from missioncontrol.notify import signing
 from missioncontrol.notify.retries import LEASE, MOST_TRIES, next_try
 from missioncontrol.runs import journal
-from missioncontrol.runs.journal import RunTransaction
-from missioncontrol.runs.models import Run
 from missioncontrol.wire.events import NoticeFailed, NoticeSent
 
 CHANNEL = "controller"
@@ -33,7 +32,14 @@ def tell_runs(*, at: datetime, of: Collection[UUID] | None = None) -> None:
     if of is not None:
         due = due.filter(run_id__in=of)
     for note in due.order_by("id").select_related("run"):
-        _tell_run(note, at=at)
+        if note.run.controller_id is None:
+            continue
+        with journal.writing([note.run.controller_id], at=at) as tx:
+            mine = ControllerNote.objects.filter(pk=note.pk, due_at__isnull=False)
+            if mine.update(due_at=None):  # else it was told meanwhile
+                told = tx.run(note.run.controller_id)
+                tx.bump(told)
+                messages.say(tx, told, note.text, by="guard")
 
 
 def claim_webhooks(*, at: datetime, of: Collection[UUID] | None = None) -> list[UUID]:
@@ -41,7 +47,11 @@ def claim_webhooks(*, at: datetime, of: Collection[UUID] | None = None) -> list[
     due = ControllerNote.objects.filter(due_at__lte=at).exclude(run__controller_url="")
     if of is not None:
         due = due.filter(run_id__in=of)
-    return [note for note in due.order_by("id").values_list("id", flat=True) if _lease(note, at=at)]
+    return [
+        note
+        for note in due.order_by("id").values_list("id", flat=True)
+        if ControllerNote.objects.filter(pk=note, due_at__lte=at).update(due_at=at + LEASE)
+    ]
 
 
 def call_webhook(note_id: UUID, *, at: datetime) -> None:
@@ -51,52 +61,21 @@ def call_webhook(note_id: UUID, *, at: datetime) -> None:
         return  # settled, or it waited so long here that it is anybody's again
     if note.tries >= MOST_TRIES:
         _settle(note, "nothing came of its last try", at=at)
-    elif _count_try(note):
-        _settle(note, _failure_of(note, at=at), at=at)
-
-
-def _tell_run(note: ControllerNote, *, at: datetime) -> None:
-    controller = note.run.controller_id
-    if controller is None:
         return
-    with journal.writing([controller], at=at) as tx:
-        mine = ControllerNote.objects.filter(pk=note.pk, due_at__isnull=False)
-        if not mine.update(due_at=None):
-            return  # told meanwhile
-        told = tx.run(controller)
-        tx.bump(told)
-        messages.say(tx, told, note.text, by="guard")
-
-
-def _lease(note_id: UUID, *, at: datetime) -> bool:
-    mine = ControllerNote.objects.filter(pk=note_id, due_at__lte=at)
-    return bool(mine.update(due_at=at + LEASE))
-
-
-def _count_try(note: ControllerNote) -> bool:
-    """Count a try before it is made: one that nobody comes back from was one too."""
+    # Counted before it is made: a try that nobody comes back from was one too.
     mine = ControllerNote.objects.filter(pk=note.pk, tries=note.tries, due_at=note.due_at)
     note.tries += 1
-    return bool(mine.update(tries=note.tries))
-
-
-def _failure_of(note: ControllerNote, *, at: datetime) -> str | None:
-    """Post a note; say why it was not taken, None: it was."""
-    try:
-        reply = _post(note, at=at)
-    except outbound.Unsendable as refused:
-        return str(refused)
-    return None if reply.is_good else f"it answered {reply.status}"
-
-
-def _post(note: ControllerNote, *, at: datetime) -> outbound.Reply:
+    if not mine.update(tries=note.tries):
+        return
     body = json.dumps({**note.payload, "text": note.text}, ensure_ascii=False).encode()
-    headers = signing.headers(
-        body, project=note.run.project_id, event=note.event, delivery=note.id, at=at
-    )
-    return outbound.post(
-        note.run.controller_url, body, headers, private_hosts=settings.CONTROLLER_HOSTS
-    )
+    project, url = note.run.project_id, note.run.controller_url
+    headers = signing.headers(body, project=project, event=note.event, delivery=note.id, at=at)
+    try:
+        reply = outbound.post(url, body, headers, private_hosts=settings.CONTROLLER_HOSTS)
+    except outbound.Unsendable as refused:
+        _settle(note, str(refused), at=at)
+    else:
+        _settle(note, None if reply.is_good else f"it answered {reply.status}", at=at)
 
 
 def _settle(note: ControllerNote, failure: str | None, *, at: datetime) -> None:
@@ -105,13 +84,8 @@ def _settle(note: ControllerNote, failure: str | None, *, at: datetime) -> None:
         mine = ControllerNote.objects.filter(pk=note.pk, tries=note.tries, due_at__isnull=False)
         if not mine.update(due_at=next_try(note.tries, at) if again else None) or again:
             return
-        _tell_outcome(tx, tx.run(note.run_id), note, failure)
-
-
-def _tell_outcome(tx: RunTransaction, run: Run, note: ControllerNote, failure: str | None) -> None:
-    if failure is None:
-        tx.record(run, NoticeSent, by="guard", channel=CHANNEL, decision=note.decision)
-    else:
-        tx.record(
-            run, NoticeFailed, by="guard", channel=CHANNEL, decision=note.decision, reason=failure
-        )
+        told: dict[str, Any] = {"channel": CHANNEL, "decision": note.decision}
+        if failure is None:
+            tx.record(tx.run(note.run_id), NoticeSent, by="guard", **told)
+        else:
+            tx.record(tx.run(note.run_id), NoticeFailed, by="guard", reason=failure, **told)

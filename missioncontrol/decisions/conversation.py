@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 from typing import Any, cast
 
@@ -52,22 +52,39 @@ def show_conversation(run: Run) -> Conversation:
 
 def _rows(run: Run, messages: Sequence[Message]) -> Iterable[MessageRow]:
     """Follow each text: into an answer, before the model, into what it did."""
-    left = _left_at(run, [one.delivered_at for one in messages if one.delivered_at])
+    moments = [one.delivered_at for one in messages if one.delivered_at]
+    told = JournalRow.objects.filter(
+        project=run.project_id, at__in=moments, run=run, type="message.delivered"
+    )
+    left = dict(told.order_by("seq").values_list("at", "seq"))
     counted = ModelCall.objects.filter(run=run).exclude(source=JUDGE).aggregate(at=Max("at"))
     for message in messages:
         read = None
         if message.delivered_at and message.delivered_at in left:
             read = _first_after(run, message, left[message.delivered_at], counted["at"])
         acted = _acted_on(run, message, read) if read else None
-        yield _row(message, read, acted)
-
-
-def _left_at(run: Run, moments: Sequence[datetime]) -> Mapping[datetime, int]:
-    """Number the journal's rows that tell of these deliveries."""
-    told = JournalRow.objects.filter(
-        project=run.project_id, at__in=moments, run=run, type="message.delivered"
-    )
-    return dict(told.order_by("seq").values_list("at", "seq"))
+        state: MessageState = "delivered"
+        if message.withdrawn_at is not None:
+            state = "withdrawn"
+        elif message.delivered_at is None:
+            state = "queued"
+        elif read is not None:
+            state = "read" if acted is None else "acted_on"
+        made = message.intervention
+        yield MessageRow(
+            id=message.id,
+            text=message.text,
+            by=made.by if made else "auto" if hasattr(message, "autofix") else "guard",
+            agent=message.agent,
+            state=state,
+            queued_at=message.queued_at,
+            delivered_at=message.delivered_at,
+            read_at=read.ts if read else None,
+            read_seq=read.seq if read else None,
+            acted_seq=acted,
+            key=made.key if made else None,
+            undoable=state == "queued" and made is not None and made.action in TEXTS,
+        )
 
 
 def _first_after(run: Run, message: Message, left: int, counted_at: datetime | None) -> Turn | None:
@@ -105,36 +122,6 @@ def _acted_on(run: Run, message: Message, read: Turn) -> int | None:
 
 _ARGS = Coalesce(Cast("args", TextField()), Value(""), output_field=TextField())
 _CONTENT = Coalesce("content", Value(""), output_field=TextField())
-
-
-def _row(message: Message, read: Turn | None, acted: int | None) -> MessageRow:
-    made = message.intervention
-    by = made.by if made else "auto" if hasattr(message, "autofix") else "guard"
-    state = _state(message, read, acted)
-    return MessageRow(
-        id=message.id,
-        text=message.text,
-        by=by,
-        agent=message.agent,
-        state=state,
-        queued_at=message.queued_at,
-        delivered_at=message.delivered_at,
-        read_at=read.ts if read else None,
-        read_seq=read.seq if read else None,
-        acted_seq=acted,
-        key=made.key if made else None,
-        undoable=state == "queued" and made is not None and made.action in TEXTS,
-    )
-
-
-def _state(message: Message, read: Turn | None, acted: int | None) -> MessageState:
-    if message.withdrawn_at is not None:
-        return "withdrawn"
-    if message.delivered_at is None:
-        return "queued"
-    if read is None:
-        return "delivered"
-    return "read" if acted is None else "acted_on"
 
 
 def _words(run: Run) -> Iterable[WordsRow]:

@@ -29,6 +29,7 @@ def give_up_abandoned(*, at: datetime) -> None:
     gone = Q(hold__waiting_at__lt=at - STILL_WAITING) | Q(hold__waiting_at__isnull=True)
     for run_id in _ids(Q(status=Status.HELD) & gone):
         with journal.writing([run_id], at=at) as tx:
+            # Looked at again: it may have spoken while we waited for its lock.
             hold = tx.run(run_id).hold
             if hold and (hold.waiting_at is None or hold.waiting_at < at - STILL_WAITING):
                 holding.give_up(tx, tx.run(run_id))
@@ -57,7 +58,7 @@ def miss_unheard(*, at: datetime) -> None:
     for made in late.order_by("run_id"):
         with journal.writing([made.run_id], at=at) as tx:
             run = tx.run(made.run_id)
-            made.refresh_from_db()
+            made.refresh_from_db()  # it may have been delivered while we waited for the lock
             heard = run.meters.last_turn_at is not None and run.meters.last_turn_at > made.at
             awaited = (
                 run.meters.unconfirmed == made.id or made.action in receipts.ON_THEIR_OWN_REQUEST

@@ -74,10 +74,18 @@ def directive(
     control: ControlState, *, asked_seq: int | None, messages: Iterable[WireMessage] = ()
 ) -> Directive:
     """Return the directive. `asked_seq` is the proposed turn it answers, if any."""
+    action, call = DirectiveAction.PROCEED, CallAction.RUN
+    if control.forbidden:
+        action, call = DirectiveAction.STOP, CallAction.SKIP
+    elif control.on_hold:
+        action = DirectiveAction.HOLD
+    # Held calls that a correction answered do not run; later ones do.
+    if asked_seq is not None and control.skip_from_seq <= asked_seq <= control.skip_through_seq:
+        call = CallAction.SKIP
     return Directive(
         version=control.version,
-        action=_action(control),
-        call=_call(control, asked_seq),
+        action=action,
+        call=call,
         reason=control.reason or None,
         decision=control.open_decision,
         messages=tuple(messages),
@@ -108,22 +116,6 @@ def queued(run_id: UUID) -> tuple[WireMessage, ...]:
         )
         for message in unsent_texts(run_id)
     )
-
-
-def _action(control: ControlState) -> DirectiveAction:
-    if control.forbidden:
-        return DirectiveAction.STOP
-    return DirectiveAction.HOLD if control.on_hold else DirectiveAction.PROCEED
-
-
-def _call(control: ControlState, asked_seq: int | None) -> CallAction:
-    """Held calls that a correction answered do not run; later ones do."""
-    if control.forbidden:
-        return CallAction.SKIP
-    if asked_seq is None:
-        return CallAction.RUN
-    skipped = control.skip_from_seq <= asked_seq <= control.skip_through_seq
-    return CallAction.SKIP if skipped else CallAction.RUN
 
 
 def _plain(value: Any) -> Any:

@@ -63,10 +63,7 @@ def end(tx: RunTransaction, run: Run, move: Move, *, by: str, reason: str) -> No
     permission_cards.close_all(tx, run, resolution="ended", by=by)
     receipts.confirm(tx, run, reached=move is not Move.FALL_SILENT or was_stopping)
     cards.judge_autofix(tx, run)
-    if run.status == Status.TERMINATED and not _was_terminated(run):
+    # A policy's end says so at once: it is not said twice.
+    is_told = run.journal.filter(type="session.terminated")
+    if run.status == Status.TERMINATED and not is_told.exists():
         tx.record(run, SessionTerminated, by=by, reason=why or reason)
-
-
-def _was_terminated(run: Run) -> bool:
-    """Tell whether the journal says so already: a policy's end does at once."""
-    return run.journal.filter(type="session.terminated").exists()

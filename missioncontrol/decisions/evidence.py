@@ -15,7 +15,7 @@ from guard.signals import Kind, Signal
 from missioncontrol.decisions import suggestions
 from missioncontrol.runs.models import Run, Turn
 from missioncontrol.runs.rows import guard_turn
-from missioncontrol.wire.decisions import AllowlistOffer, CardEvidence, EvidenceTurn
+from missioncontrol.wire.decisions import CardEvidence, EvidenceTurn
 
 SHOWN_TEXT = 2000
 SHOWN_TURNS = 8
@@ -27,6 +27,11 @@ def evidence_of(run: Run, signal: Signal, turns: Sequence[Turn], *, at: datetime
         name: getattr(signal.evidence, name) for name in type(signal.evidence).__slots__
     }
     rests_on = sorted([*turns_of_relatives(signal), *turns], key=_arrival)
+    costs = [turn.cost_usd for turn in rests_on if turn.cost_usd is not None]
+    offer = None
+    if signal.kind is not Kind.BUDGET:  # no pattern makes money
+        calls = signal.evidence.calls
+        offer = suggestions.offer(calls, project=run.project_id, at=at)
     return CardEvidence(
         **said,
         turns=signal.turns,
@@ -43,8 +48,8 @@ def evidence_of(run: Run, signal: Signal, turns: Sequence[Turn], *, at: datetime
             )
             for turn in rests_on[-SHOWN_TURNS:]
         ),
-        cost_usd=_cost_of(rests_on),
-        offer_allowlist=_offer(run, signal, at=at),
+        cost_usd=sum(costs, Decimal(0)) if costs else None,
+        offer_allowlist=offer,
     )
 
 
@@ -54,18 +59,6 @@ def turns_of_relatives(signal: Signal) -> list[Turn]:
     for run_id, seq in signal.linked_turns:
         wanted |= Q(run_id=run_id, seq=seq)
     return list(Turn.objects.filter(wanted).order_by("id")) if wanted else []
-
-
-def _offer(run: Run, signal: Signal, *, at: datetime) -> AllowlistOffer | None:
-    """No pattern makes money: a budget's card offers none."""
-    if signal.kind is Kind.BUDGET:
-        return None
-    return suggestions.offer(signal.evidence.calls, project=run.project_id, at=at)
-
-
-def _cost_of(turns: Sequence[Turn]) -> Decimal | None:
-    costs = [turn.cost_usd for turn in turns if turn.cost_usd is not None]
-    return sum(costs, Decimal(0)) if costs else None
 
 
 def _arrival(turn: Turn) -> UUID:

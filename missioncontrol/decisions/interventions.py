@@ -4,26 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterator
 from contextlib import contextmanager
-from dataclasses import asdict
 from datetime import datetime
 from uuid import UUID
 
 from missioncontrol.costs.spending import ORGANISATION, TREE
 from missioncontrol.decisions import (
-    allowlist,
     budgets,
     cards,
     endings,
-    holding,
-    messages,
     organisation,
     permission_cards,
     receipts,
     rows,
-    undoing,
 )
+from missioncontrol.decisions.acts import ACTS, scope_of
 from missioncontrol.decisions.models import Decision, Intervention
-from missioncontrol.decisions.taps import Amount, Tap, taps
+from missioncontrol.decisions.taps import Tap, taps
 from missioncontrol.errors import (
     ActionUnavailable,
     Forbidden,
@@ -40,16 +36,10 @@ from missioncontrol.runs.journal import RunTransaction
 from missioncontrol.runs.lifecycle import ENDED, FORBIDDEN, ON_HOLD, Move
 from missioncontrol.runs.models import Run
 from missioncontrol.runs.rows import run_row
-from missioncontrol.runs.services import open_successor
 from missioncontrol.wire.decisions import PERMISSION, DecisionRow, InterventionRow
 from missioncontrol.wire.events import InterventionMade
 from missioncontrol.wire.runs import RunRow
 
-SUM_UP = (
-    "Your budget is used up. Start nothing new: say in one last message what is done, what is "
-    "left and where you stopped, then end."
-)
-"""What an agent is told that is asked to finish, unless the person writes it."""
 ALWAYS_WORKS = frozenset({"pause", "terminate", "restart", "undo"})
 SETTLED_THERE = {
     "answered": "This card has moved on: it was answered at the agent's terminal.",
@@ -95,7 +85,7 @@ def intervene(
                 raise KeyReused(tap.key)
             return rows.intervention_row(known, run), False
         decision = _current_decision(run, tap, at=at)
-        if tap.action == "allow_budget" and _scope_of(decision) != scope:
+        if tap.action == "allow_budget" and scope_of(decision) != scope:
             raise _stale(run, tap, at=at)  # another card opened before the locks were ours
         if scope == ORGANISATION and tap.action in MOVES_CEILINGS and not owns_one():
             raise Forbidden("Only who owns a project raises what all of them may spend.")
@@ -110,10 +100,14 @@ def _locked(
 
     Tells with the transaction for whose ceiling it is locked.
     """
-    card = _card_before_locks(run_id, tap) if tap.action in MOVES_CEILINGS else None
-    scope = _scope_of(card)
+    moves_ceiling, ends = tap.action in MOVES_CEILINGS, tap.action == "terminate"
+    card = _card_before_locks(run_id, tap) if moves_ceiling else None
+    scope = scope_of(card)
     run = Run.objects.only("project_id", "root").filter(pk=run_id).first()
-    if run is None or run.project_id not in projects or not _concerns_others(run, tap, scope):
+    # A tree counts together and ends together; a shared ceiling is everybody's.
+    in_tree = run is not None and run.root is not None and (moves_ceiling or ends)
+    concerns_others = in_tree or (moves_ceiling and scope != "run")
+    if run is None or run.project_id not in projects or not concerns_others:
         with journal.writing([run_id], at=at, ahead=True) as tx:
             yield tx, scope
         return
@@ -124,28 +118,18 @@ def _locked(
         ):
             yield tx, scope
         return
-    with (
-        journal.holding_project(run.project_id, ahead=True) as project,
-        journal.writing({run_id, *_others(run, tap, card, project.id)}, at=at) as tx,
-    ):
-        yield tx, scope
-
-
-def _concerns_others(run: Run, tap: Tap, scope: str) -> bool:
-    """Tell whether an answer moves a ceiling that is shared, or ends a tree."""
-    if tap.action in MOVES_CEILINGS:
-        return scope != "run" or run.root is not None
-    return tap.action == "terminate" and run.root is not None
-
-
-def _others(run: Run, tap: Tap, card: Decision | None, project: UUID) -> list[UUID]:
-    """Name the runs besides this one; read under the project's lock, so none is added."""
-    if tap.action == "terminate":
-        return lineage.started_by(run)
-    if _scope_of(card) in {"run", TREE}:
-        owner = [UUID(card.evidence["whose"])] if card and _scope_of(card) == TREE else []
-        return [*lineage.live_relatives(run.root), *owner]
-    return budgets.live_runs(project)
+    with journal.holding_project(run.project_id, ahead=True) as project:
+        # Read under the project's lock: no run is added meanwhile.
+        if ends:
+            others = lineage.started_by(run)
+        elif card is not None and scope == TREE:
+            others = [*lineage.live_relatives(run.root), UUID(card.evidence["whose"])]
+        elif scope == "run":
+            others = lineage.live_relatives(run.root)
+        else:
+            others = budgets.live_runs(project.id)
+        with journal.writing({run_id, *others}, at=at) as tx:
+            yield tx, scope
 
 
 def _card_before_locks(run_id: UUID, tap: Tap) -> Decision | None:
@@ -158,11 +142,6 @@ def _card_before_locks(run_id: UUID, tap: Tap) -> Decision | None:
     if tap.decision is not None:
         return cards_of.filter(pk=tap.decision).first()
     return cards_of.filter(status__in=rows.OPEN).exclude(kind=PERMISSION).first()
-
-
-def _scope_of(card: Decision | None) -> str:
-    """Whose ceiling a budget's card is about."""
-    return (card.evidence.get("scope") if card else None) or "run"
 
 
 def _body(tap: Tap) -> str:
@@ -206,16 +185,13 @@ def _stale(run: Run, tap: Tap, *, at: datetime) -> StaleRun:
     seen = run.decisions.filter(pk=shown_to_them).first() if shown_to_them else None
     shown: DecisionRow | None = rows.decision_row(seen, run) if seen else None
     row: RunRow = run_row(run, at=at)
-    return StaleRun(_what_changed(run, seen), run=row, decision=shown)
-
-
-def _what_changed(run: Run, seen: Decision | None) -> str:
+    changed = f"This run has moved on: it is {run.status} at version {run.version}."
     if seen is not None and seen.resolution in SETTLED_THERE:
-        return SETTLED_THERE[seen.resolution]
-    if seen is not None and seen.resolved_at is not None:
+        changed = SETTLED_THERE[seen.resolution]
+    elif seen is not None and seen.resolved_at is not None:
         deed = (seen.resolution or "answered").replace("_", " ")
-        return f"This card has moved on: {seen.resolved_by} answered it with {deed}."
-    return f"This run has moved on: it is {run.status} at version {run.version}."
+        changed = f"This card has moved on: {seen.resolved_by} answered it with {deed}."
+    return StaleRun(changed, run=row, decision=shown)
 
 
 def _perform(
@@ -273,147 +249,6 @@ def _follow(run: Run, made: Intervention, *, is_heard: bool, lifts: bool) -> Non
         if not is_heard and made.action != "pause":
             made.status = "unreachable"
             made.save(update_fields=["status"])
-
-
-def _pause(tx: RunTransaction, run: Run, tap: Tap, made: Intervention) -> None:
-    refusal = rows.unavailable(run).get("pause")
-    if refusal:
-        raise ActionUnavailable(refusal)
-    holding.hold(
-        tx, run, by=made.by, reason=f"Paused by {made.by}.", from_seq=run.meters.last_seq + 1
-    )
-    if run.open_decision is not None and run.hold:  # flagged so far: it is now asked to wait
-        shown = run.decisions.filter(pk=run.open_decision)
-        shown.update(holds=True, expires_at=run.hold.expires_at)
-
-
-def _continue(tx: RunTransaction, run: Run, tap: Tap, made: Intervention) -> None:
-    holding.release(tx, run, by=made.by, reason="continue")
-
-
-def _terminate(tx: RunTransaction, run: Run, tap: Tap, made: Intervention) -> None:
-    _check_can_end(run)
-    reason = tap.message or f"Terminated by {made.by}."
-    endings.stop(tx, run, by=made.by, reason=reason)
-    for other in [one for one in tx.runs.values() if one is not run]:
-        _end_with(tx, other, run, reason, by=made.by)
-
-
-def _end_with(tx: RunTransaction, run: Run, parent: Run, reason: str, *, by: str) -> None:
-    """End a run because the one that started it, however far above, is ended."""
-    if run.status in ENDED | FORBIDDEN or "terminate" in rows.unavailable(run):
-        return
-    cards.close_card(tx, run, resolution="terminate", by=by)
-    endings.stop(tx, run, by=by, reason=f'Ended with "{parent.name}", which started it: {reason}')
-
-
-def _allowlist(tx: RunTransaction, run: Run, tap: Tap, made: Intervention) -> None:
-    if made.decision is None:
-        raise InvalidRequest("allowlist needs the decision whose call it allows.", field="decision")
-    allowlist.allow_calls(tx, run, made.decision, tap, by=made.by)
-    holding.release(tx, run, by=made.by, reason="allowlist")
-
-
-def _inject(tx: RunTransaction, run: Run, tap: Tap, made: Intervention) -> None:
-    if "inject" in rows.unavailable(run):
-        raise ActionUnavailable(rows.unavailable(run)["inject"])
-    if not (tap.message or "").strip():
-        raise InvalidRequest("inject needs a message for the agent.", field="message")
-    _say(tx, run, tap.message or "", made)
-    about = made.decision.signal["turns"] if made.decision else ()
-    holding.correct(tx, run, by=made.by, reason="inject", about=about)
-
-
-def _finish(tx: RunTransaction, run: Run, tap: Tap, made: Intervention) -> None:
-    if "finish" in rows.unavailable(run):
-        raise ActionUnavailable(rows.unavailable(run)["finish"])
-    _say(tx, run, (tap.message or "").strip() or SUM_UP, made)
-    holding.skip_held_calls(run)
-    holding.finish(tx, run, by=made.by)
-
-
-def _say(tx: RunTransaction, run: Run, text: str, made: Intervention) -> None:
-    agent = made.decision.agent or None if made.decision else None
-    messages.say(tx, run, text, by=made.by, agent=agent, made=made)
-
-
-def _allow_budget(
-    tx: RunTransaction, run: Run, tap: Tap, made: Intervention
-) -> budgets.Raised | None:
-    more = {unit: value for unit, value in asdict(tap.amount or Amount()).items() if value}
-    if not more:
-        raise InvalidRequest("allow_budget needs an amount above zero.", field="amount")
-    scope = _scope_of(made.decision)
-    whose = made.decision.evidence.get("whose") if made.decision else None
-    owner = tx.run(UUID(whose)) if scope == TREE else run
-    before = undoing.ceilings_at(owner, scope)
-    if scope in {"run", TREE}:
-        named = whose if scope == "run" else None
-        raised = budgets.raise_own(owner, more, whose=named, at=tx.at)
-        budgets.own_moved(tx, owner, by=made.by)
-    elif scope == ORGANISATION:
-        raised = None  # the projects' own rows say it
-        organisation.raise_today(tx, run, whose or "", more, by=made.by)
-    else:
-        raised = None  # the project's own row says it
-        budgets.raise_shared(run.project, scope, whose or "", more, by=made.by, at=tx.at)
-        budgets.ceilings_moved(tx, by=made.by)
-    made.ceilings = {"before": before, "after": undoing.ceilings_at(owner, scope)}
-    made.save(update_fields=["ceilings"])
-    holding.release(tx, run, by=made.by, reason="allow_budget")
-    return raised
-
-
-def _undo(tx: RunTransaction, run: Run, tap: Tap, made: Intervention) -> budgets.Raised | None:
-    undone = run.interventions.select_related("decision").filter(key=tap.undoes or "").first()
-    if undone is None:
-        raise InvalidRequest("undo names no tap on this run.", field="undoes")
-    return undoing.take_back(tx, run, undone, by=made.by)
-
-
-def _answer_question(tx: RunTransaction, run: Run, tap: Tap, made: Intervention) -> None:
-    """The agent's request is open, and carries it; it works again, or asks the next."""
-    if made.decision is None or made.decision.kind != PERMISSION:
-        raise InvalidRequest(f"{tap.action} needs the card that asks for it.", field="decision")
-    if not run.meters.open_permissions and run.meters.presence == "waiting":
-        run.meters.presence = "working"
-
-
-def _check_can_end(run: Run) -> None:
-    """Refuse what would end nothing: a button must not lie."""
-    refusal = rows.unavailable(run).get("terminate")
-    if refusal and run.status not in ENDED:
-        raise ActionUnavailable(refusal)
-
-
-def _restart(tx: RunTransaction, run: Run, tap: Tap, made: Intervention) -> None:
-    """End this run and open a fresh one that begins with the message."""
-    if not (tap.message or "").strip():
-        raise InvalidRequest("restart needs a message for the fresh run.", field="message")
-    _check_can_end(run)
-    if run.status not in FORBIDDEN:
-        endings.stop(tx, run, by=made.by, reason=f"Restarted by {made.by}.")
-    fresh = open_successor(tx, run, key=f"restart:{made.id}", by=made.by)
-    messages.say(tx, fresh, tap.message or "", by=made.by, made=made)
-    made.new_run = fresh
-    made.save(update_fields=["new_run"])
-
-
-ACTS: dict[str, Callable[[RunTransaction, Run, Tap, Intervention], budgets.Raised | None]] = {
-    "pause": _pause,
-    "continue": _continue,
-    "terminate": _terminate,
-    "allowlist": _allowlist,
-    "inject": _inject,
-    "allow_budget": _allow_budget,
-    "finish": _finish,
-    "restart": _restart,
-    "undo": _undo,
-    "allow_once": _answer_question,
-    "deny": _answer_question,
-}
-"""Tap -> deed, which returns the run's ceilings it raised. The card is closed and the version
-moved before the deed."""
 
 
 def set_mode(run_id: UUID, mode: str, *, projects: Container[UUID], by: str, at: datetime) -> Run:

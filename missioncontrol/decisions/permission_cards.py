@@ -7,9 +7,7 @@ run's other card. The agent's own dialog is open meanwhile, and the first answer
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
-from typing import Any
 
 from guard.reading.normalize import call_text, command_of, headline
 from guard.turn import Phase
@@ -123,7 +121,9 @@ def _evidence(run: Run, call: GuardTurn, turn: Turn | None, *, at: datetime) -> 
 
 def _asked(call: GuardTurn) -> AskedCall:
     args = call.args or {}
-    text = command_of(call) or _first(args, SUBJECTS)
+    told = [args.get(name) for name in SUBJECTS]
+    named = next((value for value in told if isinstance(value, str) and value), "")
+    text = command_of(call) or named
     others = {
         name: (value if isinstance(value, str) else json.dumps(value, ensure_ascii=False))
         for name, value in args.items()
@@ -134,8 +134,3 @@ def _asked(call: GuardTurn) -> AskedCall:
         details[name] = value[: max(room, 0)]
         room -= len(name) + len(value)
     return AskedCall(tool=call.tool or "", text=text[:LONGEST], details=details, cut=room < 0)
-
-
-def _first(args: Mapping[str, Any], names: Sequence[str]) -> str:
-    told: Iterable[Any] = (args.get(name) for name in names)
-    return next((value for value in told if isinstance(value, str) and value), "")

@@ -62,19 +62,18 @@ def ask(
         run = tx.run(run_id)
         if run.status in ENDED | FORBIDDEN or run.meters.open_permissions >= MOST_OPEN:
             return None
-        if keeps and _nobody_answered(run):
-            return None
+        if keeps:
+            # Nobody answered the last one either: this agent shall not wait in vain again.
+            asked = Decision.objects.filter(run=run, kind=PERMISSION).order_by("-opened_at")
+            last = asked.first()
+            if last is not None and last.resolution == "timed_out":
+                return None
         turn = permission_cards.turn_of(run, call)
         for card in permission_cards.open_cards(run):
             if turn is not None and card.signal["turns"] == [turn.seq]:
                 return card.id
         until = at + timedelta(seconds=for_s)
         return permission_cards.open_card(tx, run, call, turn=turn, until=until).id
-
-
-def _nobody_answered(run: Run) -> bool:
-    last = Decision.objects.filter(run=run, kind=PERMISSION).order_by("-opened_at").first()
-    return last is not None and last.resolution == "timed_out"
 
 
 def outcome_of(card_id: UUID) -> Outcome | None:

@@ -43,16 +43,13 @@ def vouch(run_id: UUID, *, witness: str, for_s: float, at: datetime) -> bool:
             RunMeters.objects.filter(pk=run_id).update(expected_by=promised, witness=witness)
     if live.filter(meters__presence="gone").exists():
         with journal.writing([run_id], at=at) as tx:
-            _find_again(tx, tx.run(run_id), promised=promised)
+            run = tx.run(run_id)
+            if run.status == Status.LOST:
+                tx.come_back(run, reason="its process was heard of again")
+                cards.resume_hold(tx, run)
+            if run.status not in ENDED:
+                run.meters.presence, run.meters.expected_by = "working", promised
     return is_live
-
-
-def _find_again(tx: RunTransaction, run: Run, *, promised: datetime) -> None:
-    if run.status == Status.LOST:
-        tx.come_back(run, reason="its process was heard of again")
-        cards.resume_hold(tx, run)
-    if run.status not in ENDED:
-        run.meters.presence, run.meters.expected_by = "working", promised
 
 
 def lose_process(run_id: UUID, *, witness: str, at: datetime) -> None:
@@ -114,15 +111,13 @@ def end_finished(*, at: datetime) -> None:
     for run_id in _ids(which):
         with journal.writing([run_id], at=at) as tx:
             run = tx.run(run_id)
-            if Run.objects.filter(which, pk=run_id).exists() and not _is_at_work(run):
+            last_turns = (run.meters.finish_seq or 0) - holding.LAST_TURNS
+            calls = Turn.objects.filter(run=run, phase="proposed", skipped=False)
+            # A call that it may make to finish has not come back yet: it is at work.
+            is_at_work = calls.filter(seq__gt=last_turns).exists()
+            if not is_at_work and Run.objects.filter(which, pk=run_id).exists():
                 run.meters.finish_seq = run.meters.last_seq
                 endings.end(tx, run, Move.COMPLETE, by="policy", reason="it was asked to finish")
-
-
-def _is_at_work(run: Run) -> bool:
-    """Tell whether a call that it may make to finish has not come back."""
-    calls = Turn.objects.filter(run=run, phase="proposed", skipped=False)
-    return calls.filter(seq__gt=(run.meters.finish_seq or 0) - holding.LAST_TURNS).exists()
 
 
 def _ids(which: Q) -> list[UUID]:

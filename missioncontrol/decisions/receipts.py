@@ -38,19 +38,16 @@ def confirm(tx: RunTransaction, run: Run, *, reached: bool = True) -> None:
     run.meters.unconfirmed = None
     if made is None:
         return
-    if made.action == "deny" and _ran(made):  # it had been permitted at the terminal
-        reached = False
+    if made.action == "deny":
+        asked = made.decision.signal["turns"] if made.decision else []
+        came_back = Turn.objects.filter(run=made.run_id, seq__in=asked, phase="done")
+        # What was denied ran all the same: it had been permitted at the terminal.
+        reached = reached and not came_back.exists()
     made.status = "acknowledged" if reached else "unreachable"
     made.acknowledged_at = tx.at if reached else None
     made.delivered_at = made.delivered_at or made.acknowledged_at
     made.save(update_fields=["status", "acknowledged_at", "delivered_at"])
     _tell_intervention(tx, run, made)
-
-
-def _ran(made: Intervention) -> bool:
-    """Tell whether the call that was denied came back all the same."""
-    asked = made.decision.signal["turns"] if made.decision else []
-    return Turn.objects.filter(run=made.run_id, seq__in=asked, phase="done").exists()
 
 
 def _unconfirmed(run: Run) -> Intervention | None:

@@ -9,12 +9,11 @@ from uuid import UUID
 
 from missioncontrol.decisions import endings, holding, receipts, rows
 from missioncontrol.decisions.directives import unsent_texts
-from missioncontrol.decisions.models import Decision, Message
+from missioncontrol.decisions.models import Message
 from missioncontrol.errors import NotFound
 from missioncontrol.runs import journal
 from missioncontrol.runs.lifecycle import ON_HOLD, Move
 from missioncontrol.runs.models import Hold, Run
-from missioncontrol.wire.decisions import InterventionAction
 from missioncontrol.wire.events import MessageDelivered
 
 
@@ -65,6 +64,7 @@ def claim_messages(
 def _deliver(tx: journal.RunTransaction, run: Run, message_ids: Collection[UUID]) -> None:
     """Note that texts reached the model, and so did the answer that sent one of them."""
     for message_id in message_ids:
+        # Conditional: of several answers at once, one alone carries it to the model.
         if unsent_texts(run.id).filter(pk=message_id).update(delivered_at=tx.at):
             run.meters.queued_messages -= 1
             tx.record(run, MessageDelivered, by="agent", message=message_id)
@@ -87,20 +87,16 @@ def learn_capabilities(run_id: UUID, told: Mapping[str, Any], *, at: datetime) -
         if known != run.capabilities:
             run.capabilities = known
             Run.objects.filter(pk=run_id).update(capabilities=known)
+            card = run.decisions.filter(pk=run.open_decision).first() if run.open_decision else None
             tx.moved(
                 run,
                 by="agent",
                 reason="it told what it can do",
                 capabilities=known,
                 unavailable=rows.unavailable(run),
-                actions=_offered_now(run),
+                actions=rows.offered(card.kind, card.holds, run) if card else None,
             )
     return run
-
-
-def _offered_now(run: Run) -> tuple[InterventionAction, ...] | None:
-    card = Decision.objects.filter(pk=run.open_decision).first() if run.open_decision else None
-    return rows.offered(card.kind, card.holds, run) if card else None
 
 
 def end_session(run_id: UUID, *, at: datetime, failed: bool = False) -> None:

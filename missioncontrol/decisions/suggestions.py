@@ -52,25 +52,6 @@ def offer(calls: Collection[str], *, project: UUID, at: datetime) -> AllowlistOf
 
 def suggestions(*, projects: Collection[UUID], at: datetime) -> list[AllowlistSuggestion]:
     """Return the calls that people let go on three times and no entry covers, most often first."""
-    covered = {project: _in_force(project, at=at) for project in projects}
-    found = [
-        AllowlistSuggestion(
-            project=rows[0].project_id,
-            pattern=rows[0].pattern,
-            times=len(rows),
-            first_at=rows[0].at,
-            last_at=rows[-1].at,
-            by=_once_each(row.by for row in rows),
-            agents=_once_each(row.agent for row in rows),
-        )
-        for rows in _repeated(projects, at=at)
-        if not any(pattern.covers(rows[0].pattern) for pattern in covered[rows[0].project_id])
-    ]
-    return sorted(found, key=lambda one: (-one.times, one.pattern))
-
-
-def _repeated(projects: Collection[UUID], *, at: datetime) -> Iterable[list[LetGo]]:
-    """Return the rows of each call that was let go on often enough, oldest first."""
     recent = LetGo.objects.filter(project_id__in=projects, at__gt=at - REMEMBERED)
     often = (
         recent.values_list("project_id", "digest")
@@ -84,17 +65,28 @@ def _repeated(projects: Collection[UUID], *, at: datetime) -> Iterable[list[LetG
     calls: dict[tuple[UUID, str], list[LetGo]] = defaultdict(list)
     for row in recent.filter(wanted).order_by("id"):
         calls[row.project_id, row.digest].append(row)
-    return calls.values()
-
-
-def _in_force(project: UUID, *, at: datetime) -> list[AllowPattern]:
-    """Return what holds in the whole project; what holds for one run or agent may widen."""
-    entries = AllowlistEntry.objects.filter(project_id=project, scope="project")
-    return [
-        AllowPattern(pattern=entry.pattern, match="glob" if entry.match == "glob" else "exact")
-        for entry in entries
-        if entry.expires_at is None or entry.expires_at > at
+    # What holds for one run or one agent is left out: a suggestion may widen it.
+    covered: dict[UUID, list[AllowPattern]] = defaultdict(list)
+    for entry in AllowlistEntry.objects.filter(project_id__in=projects, scope="project"):
+        if entry.expires_at is None or entry.expires_at > at:
+            pattern = AllowPattern(
+                pattern=entry.pattern, match="glob" if entry.match == "glob" else "exact"
+            )
+            covered[entry.project_id].append(pattern)
+    found = [
+        AllowlistSuggestion(
+            project=rows[0].project_id,
+            pattern=rows[0].pattern,
+            times=len(rows),
+            first_at=rows[0].at,
+            last_at=rows[-1].at,
+            by=_once_each(row.by for row in rows),
+            agents=_once_each(row.agent for row in rows),
+        )
+        for rows in calls.values()
+        if not any(pattern.covers(rows[0].pattern) for pattern in covered[rows[0].project_id])
     ]
+    return sorted(found, key=lambda one: (-one.times, one.pattern))
 
 
 def _once_each(names: Iterable[str]) -> tuple[str, ...]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 from uuid import UUID
 
@@ -76,7 +75,13 @@ def _lower(
         stood = ceilings_of(owner)
         owner.budget = before["budget"]
         budgets.own_moved(tx, owner, by=by)
-        return _figures(stood, ceilings_of(owner))
+        now = ceilings_of(owner)
+        units = [unit for unit in stood if unit != "agents"]
+        return {
+            unit: (str(stood[unit]), str(now[unit]))
+            for unit in units
+            if now.get(unit) not in (None, stood[unit])
+        }
     if scope == ORGANISATION:
         if before != after:
             organisation.set_extra(tx, before[ORGANISATION], by=by)
@@ -90,20 +95,17 @@ def _lower(
     return None  # the project's own row says it
 
 
-def _figures(stood: Mapping[str, Any], now: Mapping[str, Any]) -> budgets.Raised:
-    """Return the ceilings that moved, before and after."""
-    moved = [
-        unit for unit in stood if unit != "agents" and now.get(unit) not in (None, stood[unit])
-    ]
-    return {unit: (str(stood[unit]), str(now[unit])) for unit in moved}
-
-
 def _hold_again(tx: RunTransaction, run: Run, undone: Intervention, *, by: str) -> None:
     """Open the card again that the answer closed; one that held holds."""
     if run.status in FORBIDDEN or run.open_decision is not None:
         return
     if run.status in ENDED:
-        _stand_again(tx, run, undone, by=by)
+        # A hold that was lifted after its session's end stands again until that comes back.
+        lifted = undone.action == "continue" and undone.held_from is not None
+        if lifted and undone.at >= (run.ended_at or tx.at):
+            run.hold = Hold(run=run, since=tx.at, from_seq=run.meters.last_seq + 1, stands=True)
+            run.reason = f"Paused by {by}."
+            tx.moved(run, by=by, reason="undo")
         return
     is_unheard = undone.status in {"asked", "unreachable"}
     held_from = undone.held_from
@@ -120,12 +122,3 @@ def _hold_again(tx: RunTransaction, run: Run, undone: Intervention, *, by: str) 
         )
     elif held_from is not None and "pause" not in rows.unavailable(run):
         holding.hold(tx, run, by=by, reason=f"Paused by {by}.", from_seq=first)
-
-
-def _stand_again(tx: RunTransaction, run: Run, undone: Intervention, *, by: str) -> None:
-    """Let a hold that was lifted after its session's end stand again until it comes back."""
-    lifted = undone.action == "continue" and undone.held_from is not None
-    if lifted and undone.at >= (run.ended_at or tx.at):
-        run.hold = Hold(run=run, since=tx.at, from_seq=run.meters.last_seq + 1, stands=True)
-        run.reason = f"Paused by {by}."
-        tx.moved(run, by=by, reason="undo")

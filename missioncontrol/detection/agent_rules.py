@@ -11,7 +11,6 @@ from guard.budget import Budget
 from guard.errors import PolicyInvalid
 from guard.policy import DEFAULT_POLICY, Policy
 from guard.wire import Mode
-from missioncontrol.accounts.models import Project
 from missioncontrol.decisions import allowlist
 from missioncontrol.detection.engine_cache import policy_of
 from missioncontrol.errors import NotFound
@@ -29,12 +28,18 @@ def rules_for(run_id: UUID, *, project: UUID, at: datetime) -> RunRules:
     run = Run.objects.select_related("project").filter(pk=run_id, project_id=project).first()
     if run is None:
         raise NotFound("The run")
+    try:
+        of_project = Policy.from_mapping(run.project.policy)
+        if run.project.budget:
+            of_project = replace(of_project, budget=Budget.from_mapping(run.project.budget))
+    except PolicyInvalid:  # an older release kept it, and it names what is gone
+        of_project = DEFAULT_POLICY
     return RunRules(
         run=run.id,
         policy_version=run.policy_version,
         policy=policy_of(run).as_mapping(),
         mode=Mode(run.mode),
-        project_policy=_policy_of_project(run.project).as_mapping(),
+        project_policy=of_project.as_mapping(),
         project_mode=Mode(run.project.mode),
         unanswered=cast(Any, run.project.unanswered),
         hold_limit=run.project.hold_limit,
@@ -45,11 +50,3 @@ def rules_for(run_id: UUID, *, project: UUID, at: datetime) -> RunRules:
             for entry in allowlist.in_force(run, at=at)
         ),
     )
-
-
-def _policy_of_project(project: Project) -> Policy:
-    try:
-        policy = Policy.from_mapping(project.policy)
-    except PolicyInvalid:
-        return DEFAULT_POLICY
-    return replace(policy, budget=Budget.from_mapping(project.budget)) if project.budget else policy

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from decimal import Decimal
 from typing import Any, Literal, cast
@@ -36,7 +36,12 @@ def summary(backtest: Backtest) -> BacktestRow:
 def row(backtest: Backtest) -> BacktestRow:
     """Show a backtest: both sides, and every run that either policy flags."""
     results = list(backtest.results.select_related("run").order_by("-run_id"))
-    labels = _labels([result.run_id for result in results])
+    run_ids = [result.run_id for result in results]
+    answered = Decision.objects.filter(run_id__in=run_ids, resolution__in=MEANINGS)
+    labels: dict[UUID, Label] = {}
+    for run_id, resolution in answered.values_list("run_id", "resolution"):
+        if labels.get(run_id) != "loop":  # one loop makes its run one
+            labels[run_id] = MEANINGS[str(resolution)]
     shown = [_run_row(result, labels.get(result.run_id)) for result in results]
     return BacktestRow(
         id=backtest.id,
@@ -60,16 +65,6 @@ def row(backtest: Backtest) -> BacktestRow:
         today=_side([(one.today, one.label) for one in shown]),
         runs=tuple(one for one in shown if one.proposed or one.today),
     )
-
-
-def _labels(run_ids: Collection[UUID]) -> dict[UUID, Label]:
-    """Say of each run what its answered cards called it: one loop makes it one."""
-    answered = Decision.objects.filter(run_id__in=run_ids, resolution__in=MEANINGS)
-    labels: dict[UUID, Label] = {}
-    for run_id, resolution in answered.values_list("run_id", "resolution"):
-        if labels.get(run_id) != "loop":
-            labels[run_id] = MEANINGS[str(resolution)]
-    return labels
 
 
 def _run_row(result: BacktestRun, label: Label | None) -> BacktestRunRow:

@@ -57,8 +57,22 @@ def ask(
         NotFound: one of the runs is not of this project.
     """
     mapping, _ = read_policy(policy)
-    chosen = _chosen(project, since=since, runs=runs)
-    _make_room(project, at=at)
+    recorded = Run.objects.filter(project=project).order_by("-id")
+    if runs is not None:
+        chosen = list(recorded.filter(pk__in=runs).values_list("id", flat=True))
+        if missing := set(runs) - set(chosen):
+            raise NotFound(f"The run {min(missing)}")
+    elif since is not None:
+        chosen = list(recorded.filter(started_at__gte=since).values_list("id", flat=True))
+    else:
+        raise InvalidRequest("backtest: say `since` when, or which `runs`.", field="since")
+    # The newest question is the one that counts: those not yet answered end.
+    earlier = Backtest.objects.filter(project=project).order_by("-id")
+    earlier.filter(finished_at=None).update(
+        status="failed", error="A newer backtest took its place.", finished_at=at
+    )
+    too_old = list(earlier.values_list("pk", flat=True)[KEPT - 1 :])
+    Backtest.objects.filter(pk__in=too_old).delete()
     return Backtest.objects.create(
         id=new_id(),
         project=project,
@@ -76,13 +90,26 @@ def ask(
 
 def work(backtest_id: UUID, *, at: datetime) -> bool:
     """Work off one slice; True: there is more. Two at once do not disturb each other."""
-    backtest = _claim(backtest_id, at=at)
-    if backtest is None:
+    open_now = Backtest.objects.filter(pk=backtest_id, status__in=("queued", "running"))
+    if not open_now.update(status="running", beat_at=at):
         return False
+    backtest = Backtest.objects.get(pk=backtest_id)
     left = _left(backtest)
     started = time.monotonic()
     for run_id in left:
-        _replay_run(backtest, run_id)
+        run = Run.objects.filter(pk=run_id, project_id=backtest.project_id).first()
+        if run is None:  # erased since
+            backtest.runs = [one for one in backtest.runs if one != run_id]
+            backtest.save(update_fields=["runs"])
+            continue
+        rows = list(Turn.objects.filter(run=run, seq__lt=MOST_TURNS).order_by("seq"))
+        proposed, today = (_flag(run, rows, told) for told in (backtest.policy, backtest.today))
+        # Not created twice: two workers may have taken the same slice.
+        BacktestRun.objects.get_or_create(
+            backtest=backtest,
+            run=run,
+            defaults={"turns": len(rows), "proposed": proposed, "today": today},
+        )
         if time.monotonic() - started > SLICE_S:
             break
     if _left(backtest):
@@ -128,36 +155,6 @@ def listed(*, projects: Collection[UUID]) -> QuerySet[Backtest]:
     return Backtest.objects.filter(project_id__in=projects).order_by("-id")
 
 
-def _make_room(project: Project, *, at: datetime) -> None:
-    """The newest question is the one that counts: those not yet answered end."""
-    mine = Backtest.objects.filter(project=project).order_by("-id")
-    mine.filter(finished_at=None).update(
-        status="failed", error="A newer backtest took its place.", finished_at=at
-    )
-    Backtest.objects.filter(pk__in=list(mine.values_list("pk", flat=True)[KEPT - 1 :])).delete()
-
-
-def _chosen(
-    project: Project, *, since: datetime | None, runs: Collection[UUID] | None
-) -> list[UUID]:
-    mine = Run.objects.filter(project=project).order_by("-id")
-    if runs is not None:
-        found = list(mine.filter(pk__in=runs).values_list("id", flat=True))
-        if missing := set(runs) - set(found):
-            raise NotFound(f"The run {min(missing)}")
-        return found
-    if since is None:
-        raise InvalidRequest("backtest: say `since` when, or which `runs`.", field="since")
-    return list(mine.filter(started_at__gte=since).values_list("id", flat=True))
-
-
-def _claim(backtest_id: UUID, *, at: datetime) -> Backtest | None:
-    open_now = Backtest.objects.filter(pk=backtest_id, status__in=("queued", "running"))
-    if not open_now.update(status="running", beat_at=at):
-        return None
-    return Backtest.objects.get(pk=backtest_id)
-
-
 def _left(backtest: Backtest) -> list[str]:
     done = {str(run_id) for run_id in backtest.results.values_list("run_id", flat=True)}
     return [run_id for run_id in backtest.runs if run_id not in done]
@@ -166,21 +163,6 @@ def _left(backtest: Backtest) -> list[str]:
 def _finish(backtest: Backtest, status: str, *, at: datetime, error: str = "") -> None:
     Backtest.objects.filter(pk=backtest.pk, finished_at=None).update(
         status=status, error=error[:2000], finished_at=at
-    )
-
-
-def _replay_run(backtest: Backtest, run_id: str) -> None:
-    run = Run.objects.filter(pk=run_id, project_id=backtest.project_id).first()
-    if run is None:  # erased since
-        backtest.runs = [one for one in backtest.runs if one != run_id]
-        backtest.save(update_fields=["runs"])
-        return
-    rows = list(Turn.objects.filter(run=run, seq__lt=MOST_TURNS).order_by("seq"))
-    sides = [_flag(run, rows, policy) for policy in (backtest.policy, backtest.today)]
-    BacktestRun.objects.get_or_create(
-        backtest=backtest,
-        run=run,
-        defaults={"turns": len(rows), "proposed": sides[0], "today": sides[1]},
     )
 
 
@@ -197,14 +179,16 @@ def _flag(run: Run, rows: Sequence[Turn], rules: dict[str, Any]) -> dict[str, An
         return None
     alarm = _seq(turns, replayed.first_alarm)
     stop = None if replayed.first_stop is None else _seq(turns, replayed.first_stop)
+    after = [row for row in rows if row.seq > alarm]
+    costs = [row.cost_usd for row in after if row.cost_usd is not None]
     flag = BacktestFlag(
         alarm_turn=alarm,
         stop_turn=stop,
         detector=replayed.alarm.detector,
         kind=replayed.alarm.kind,
         summary=replayed.alarm.evidence.summary,
-        turns_after=sum(row.seq > alarm for row in rows),
-        cost_after_usd=_cost_after(rows, alarm),
+        turns_after=len(after),
+        cost_after_usd=sum(costs, Decimal(0)) if costs else None,
     )
     return dict(flags.dump_python(flag, mode="json"))
 
@@ -212,8 +196,3 @@ def _flag(run: Run, rows: Sequence[Turn], rules: dict[str, Any]) -> dict[str, An
 def _seq(turns: Sequence[GuardTurn], position: int) -> int:
     seq = turns[position].seq
     return position if seq is None else seq
-
-
-def _cost_after(rows: Sequence[Turn], seq: int) -> Decimal | None:
-    costs = [row.cost_usd for row in rows if row.seq > seq and row.cost_usd is not None]
-    return sum(costs, Decimal(0)) if costs else None

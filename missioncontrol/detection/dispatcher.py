@@ -149,21 +149,21 @@ class Dispatcher:
         with self._watching(run_id) as woken:
             while True:
                 control = await self.control_state(run_id)
-                if control is not None and control.on_hold and as_agent:
-                    self._note_waiting(run_id, control)
+                waits = as_agent and control is not None and control.on_hold
+                if control is not None and waits and run_id not in self._noting:
+                    # Beside its waiting: a tap must not stand behind the note.
+                    noting = asyncio.create_task(self._note_waiting(run_id, control))
+                    self._noting[run_id] = noting
                 left = until - asyncio.get_running_loop().time()
                 if control is None or control.version > after or left <= 0:
                     return control
                 await wait_for_event(woken, min(left, LOOK_AGAIN_S))
 
-    def _note_waiting(self, run_id: UUID, control: ControlState) -> None:
-        """Note that an agent waits, beside its waiting: a tap must not stand behind the note."""
-        if run_id not in self._noting:
-            self._noting[run_id] = asyncio.create_task(self._note(run_id, control))
-
-    async def _note(self, run_id: UUID, control: ControlState) -> None:
+    async def _note_waiting(self, run_id: UUID, control: ControlState) -> None:
+        is_asked = control.status == Status.HOLDING
+        note = sessions.note_waiting if is_asked else sessions.note_still_waiting
         try:
-            await self.run(lambda: _say_it_waits(run_id, control))
+            await self.run(lambda: note([run_id], at=now()))
         except Exception as fault:  # noqa: BLE001 - the next look notes it again
             logger.warning("dispatcher: noting that %s waits: %s", run_id, fault)
         finally:
@@ -186,7 +186,9 @@ class Dispatcher:
 
     def _ensure_listening(self) -> None:
         if not self._tasks:
-            broadcast.hear_wakes(self._wake_from(asyncio.get_running_loop()))
+            loop = asyncio.get_running_loop()
+            # What this process commits wakes here without the broker's detour, from any thread.
+            broadcast.hear_wakes(lambda runs: loop.call_soon_threadsafe(self._wake, runs))
             self._tasks = [
                 asyncio.create_task(self._listen()),
                 asyncio.create_task(self._dispatch_again()),
@@ -241,10 +243,6 @@ class Dispatcher:
         queue.is_busy = False
         self._pump(queue)
 
-    def _wake_from(self, loop: asyncio.AbstractEventLoop) -> broadcast.Waker:
-        """Return what wakes here without the broker's detour, from any thread."""
-        return lambda run_ids: loop.call_soon_threadsafe(self._wake, run_ids)
-
     def _wake(self, run_ids: Iterable[UUID]) -> None:
         for run_id in run_ids:
             for woken in self._moved.get(run_id, ()):
@@ -270,8 +268,14 @@ class Dispatcher:
                 self._go_on(dispatch.queue)  # it is passed over now: nobody waits for it
 
     async def _recover(self, number: int, dispatch: Dispatch) -> None:
-        """Read first: the reply may be lost though the work is done."""
-        unheard = {run_id for run_id in dispatch.runs if not await self._settled(run_id)}
+        # Read first: the reply may be lost though the work is done.
+        unheard: set[UUID] = set()
+        for run_id in dispatch.runs:
+            control = await self.control_state(run_id)
+            if control is not None:
+                self._settle(run_id, control)
+                if control.detected_obs < control.last_obs:
+                    unheard.add(run_id)
         if not unheard:
             return
         if dispatch.tries == 1:
@@ -283,12 +287,6 @@ class Dispatcher:
         control_states = await self.run(lambda: tasks.detect_now(list(unheard)))
         for run_id, control in control_states.items():
             self._settle(run_id, control)
-
-    async def _settled(self, run_id: UUID) -> bool:
-        control = await self.control_state(run_id)
-        if control is not None:
-            self._settle(run_id, control)
-        return control is None or control.detected_obs >= control.last_obs
 
 
 class _Watching:
@@ -305,13 +303,6 @@ class _Watching:
         self._moved[self._run_id].discard(self._event)
         if not self._moved[self._run_id]:
             del self._moved[self._run_id]
-
-
-def _say_it_waits(run_id: UUID, control: ControlState) -> None:
-    if control.status == Status.HOLDING:
-        sessions.note_waiting([run_id], at=now())
-    else:
-        sessions.note_still_waiting([run_id], at=now())
 
 
 def _send_to_any(told: dict[str, Any]) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 from collections import OrderedDict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any
 from uuid import UUID
@@ -65,17 +65,13 @@ KEPT: OrderedDict[UUID, CachedEngine] = OrderedDict()
 def policy_of(run: Run) -> Policy:
     """Return the policy in force for a run, its budget included."""
     ceilings = rows.ceilings_of(run)
-    policy = _read_policy(run).for_run(run.task_type)
-    return replace(policy, budget=Budget.from_mapping(ceilings)) if ceilings else policy
-
-
-def _read_policy(run: Run) -> Policy:
-    """A policy kept by an older release may name what is gone: the default stands in."""
     try:
-        return Policy.from_mapping(rows.rules_of(run))
-    except PolicyInvalid:
+        policy = Policy.from_mapping(rows.rules_of(run))
+    except PolicyInvalid:  # an older release kept it, and it names what is gone
         logger.exception("the policy of run %s cannot be read; the default stands in", run.id)
-        return DEFAULT_POLICY
+        policy = DEFAULT_POLICY
+    policy = policy.for_run(run.task_type)
+    return replace(policy, budget=Budget.from_mapping(ceilings)) if ceilings else policy
 
 
 def start_engine(policy: Policy) -> Engine:
@@ -108,7 +104,16 @@ def corrections_of(run: Run) -> list[Correction]:
 def unseen(runs: list[Run]) -> dict[UUID, list[Observation]]:
     """Read what each run's engine has not seen, oldest first, in one query."""
     make_room(memory.of_process())
-    floors = {run.id: _floor(run) for run in runs}
+    floors: dict[UUID, int] = {}
+    for run in runs:
+        rules = rows.rules_of(run), rows.ceilings_of(run)
+        cached = KEPT.get(run.id)
+        # One that is ahead of the watermark saw what was not committed.
+        is_ahead = cached is not None and cached.seen_obs > run.meters.detected_obs
+        if cached is None or is_ahead or cached.rules != rules:
+            cached = KEPT[run.id] = _fresh_engine(run, rules)
+        KEPT.move_to_end(run.id)
+        floors[run.id] = cached.seen_obs
     found: dict[UUID, list[Observation]] = {run.id: [] for run in runs}
     is_new_all = all(floors[run.id] == run.meters.detected_obs for run in runs)
     unread = (
@@ -117,7 +122,10 @@ def unseen(runs: list[Run]) -> dict[UUID, list[Observation]]:
         else with_counted(TurnModel.objects.filter(_wanted(runs, floors)))
     )
     for row in unread:
-        found[row.run_id] += [seen for seen in _unfold(row) if seen.obs > floors[row.run_id]]
+        floor = floors[row.run_id]
+        found[row.run_id] += [
+            Observation(obs, turn, row) for obs, turn in rows.unfold(row) if obs > floor
+        ]
     for observations in found.values():
         observations.sort(key=lambda seen: seen.obs)
     return found
@@ -140,17 +148,6 @@ def _wanted(runs: list[Run], floors: dict[UUID, int]) -> Q:
     for run_id in lags.keys() - set(near):
         wanted |= Q(run_id=run_id, obs__gt=floors[run_id])
     return wanted
-
-
-def _floor(run: Run) -> int:
-    """Return the observation after which this process's engine must read on."""
-    rules = rows.rules_of(run), rows.ceilings_of(run)
-    cached = KEPT.get(run.id)
-    if cached is None or cached.rules != rules or cached.seen_obs > run.meters.detected_obs:
-        cached = _fresh_engine(run, rules)
-    KEPT[run.id] = cached
-    KEPT.move_to_end(run.id)
-    return cached.seen_obs
 
 
 def make_room(held: int) -> None:
@@ -191,9 +188,3 @@ def _fresh_engine(run: Run, rules: tuple[Any, Any]) -> CachedEngine:
         # It passes the point where a person stepped in, as the first engine did.
         streak_obs=min(floor, run.meters.streak_obs),
     )
-
-
-def _unfold(row: TurnModel) -> Iterator[Observation]:
-    """Show a row as the one or two observations it was."""
-    for obs, turn in rows.unfold(row):
-        yield Observation(obs, turn, row)

@@ -7,7 +7,6 @@ from guard.reading.quoting import quoted
 from guard.signals import Signal
 from guard.wire import Escalation
 from missioncontrol.decisions import cards, endings, messages
-from missioncontrol.decisions.models import Message
 from missioncontrol.notify import services as notices
 from missioncontrol.runs.journal import RunTransaction
 from missioncontrol.runs.models import Run, Turn
@@ -23,8 +22,22 @@ ADVICE = (
 def escalate(tx: RunTransaction, run: Run, signal: Signal, *, row: Turn, judged: bool) -> None:
     """Show people a card, and ask the agent for another strategy; it goes on."""
     decision = cards.open_card(tx, run, signal, holds=False, judged=judged)
-    asked = _escalation_of(run, signal)
-    message = _tell(tx, run, asked, agent=row.agent)
+    turns = Turn.objects.filter(run=run, seq__in=signal.turns).order_by("seq")
+    asked = Escalation(
+        reason=signal.evidence.summary,
+        detector=signal.detector,
+        kind=signal.kind.value,
+        repeats=signal.evidence.repeats,
+        first_error=first_error([guard_turn(turn) for turn in turns]),
+    )
+    message = None
+    if capabilities_of(run).takes_text:
+        lines = [f"Mission Control noticed: {asked.reason}"]
+        if asked.first_error:
+            # Quoted: an error's text is the outside world's, and must not read as our advice.
+            lines.append(f"The first error was, word for word: {quoted(asked.first_error)}")
+        text = "\n".join([*lines, ADVICE])
+        message = messages.say(tx, run, text, by="guard", agent=row.agent or None, escalation=asked)
     tx.record(
         run,
         EscalationAsked,
@@ -49,24 +62,3 @@ def end_by_policy(tx: RunTransaction, run: Run, signal: Signal) -> None:
     cards.close_card(tx, run, resolution="terminate", by="guard")
     endings.stop_by_policy(tx, run, reason=signal.evidence.summary)
     notices.ended(run, summary=signal.evidence.summary, at=tx.at)
-
-
-def _escalation_of(run: Run, signal: Signal) -> Escalation:
-    turns = Turn.objects.filter(run=run, seq__in=signal.turns).order_by("seq")
-    return Escalation(
-        reason=signal.evidence.summary,
-        detector=signal.detector,
-        kind=signal.kind.value,
-        repeats=signal.evidence.repeats,
-        first_error=first_error([guard_turn(turn) for turn in turns]),
-    )
-
-
-def _tell(tx: RunTransaction, run: Run, asked: Escalation, *, agent: str) -> Message | None:
-    if not capabilities_of(run).takes_text:
-        return None
-    lines = [f"Mission Control noticed: {asked.reason}"]
-    if asked.first_error:
-        lines.append(f"The first error was, word for word: {quoted(asked.first_error)}")
-    text = "\n".join([*lines, ADVICE])
-    return messages.say(tx, run, text, by="guard", agent=agent or None, escalation=asked)

@@ -79,7 +79,13 @@ def answer(question_id: UUID, *, at: datetime) -> None:
     ruling, answered_at = _ask(model, case, at=at)
     with journal.writing([question.run_id], at=answered_at) as tx:
         run = tx.run(question.run_id)
-        _settle(tx, run, question, ruling)
+        question.judge = ruling.verdict.judge if ruling.verdict else ruling.asked
+        question.failure = ruling.failure or ""
+        if ruling.verdict is not None:
+            shown = _shown(ruling.verdict)
+            question.verdict = rows.verdicts.dump_python(shown, mode="json")
+            question.decision = _card_on(tx, run, question, shown)
+        question.save(update_fields=["judge", "failure", "verdict", "decision"])
         _charge(tx, run, question, ruling.calls)
 
 
@@ -162,42 +168,30 @@ def _shown(verdict: Verdict, *, stand_in: bool = False) -> VerdictRow:
 
 
 def _rule(tx: RunTransaction, run: Run, decision: Decision, verdict: VerdictRow) -> None:
-    _keep(tx, run, decision, verdict)
-    paused = cards.is_paused(run, decision)
-    if not verdict.loop:
-        _dismiss(tx, run, paused=paused)
-    elif paused:
-        return  # a person holds it: the fix waits on the card
-    elif run.mode == "auto" and verdict.fix and decision.holds and not _fixed_before(run):
-        _inject_fix(tx, run, decision, verdict.fix)
-
-
-def _keep(tx: RunTransaction, run: Run, decision: Decision, verdict: VerdictRow) -> None:
+    """Keep a verdict on its card and act on it: let the agent go, correct it, or leave it."""
     if decision.asked_at is None:
         decision.asked_at = tx.at
         tx.record(run, JudgeAsked, by="guard", decision=decision.id, judge=verdict.judge)
     decision.verdict = rows.verdicts.dump_python(verdict, mode="json")
     decision.status = "open"
     decision.save(update_fields=["asked_at", "verdict", "status"])
-    tx.record(
-        run,
-        JudgeRuled,
-        by="judge",
-        decision=decision.id,
-        verdict=verdict,
-        decision_status="open",
-        actions=rows.offered(decision.kind, decision.holds, run),
-    )
+    actions = rows.offered(decision.kind, decision.holds, run)
+    _tell(tx, run, verdict, decision=decision, actions=actions)
     notices.refresh(rows.decision_row(decision, run), run, at=tx.at)
-
-
-def _dismiss(tx: RunTransaction, run: Run, *, paused: bool) -> None:
-    """*No loop* is the final say: the agent goes on and the count starts afresh."""
-    cards.close_card(tx, run, resolution="dismissed", by="judge")
-    if paused:
-        holding.start_afresh(run)
-        return
-    holding.release(tx, run, by="judge", reason="no loop")
+    paused = cards.is_paused(run, decision)
+    if not verdict.loop:
+        # *No loop* is the final say over the card, but a person's pause is not the judge's to lift.
+        cards.close_card(tx, run, resolution="dismissed", by="judge")
+        if paused:
+            holding.start_afresh(run)
+        else:
+            holding.release(tx, run, by="judge", reason="no loop")
+    elif verdict.fix and not paused and run.mode == "auto" and decision.holds:
+        # A fix that was just tried and did not help makes the next one a person's.
+        last = Autofix.objects.filter(run=run).order_by("-id").first()
+        failed_at = last.judged_at if last and last.recovered is False else None
+        if failed_at is None or run.interventions.filter(at__gt=failed_at).exists():
+            _inject_fix(tx, run, decision, verdict.fix)
 
 
 def _charge(
@@ -216,29 +210,22 @@ def _charge(
         )
 
 
-# --- questions: a suspicion that a model confirms opens a card ------------------
-
-
-def _settle(tx: RunTransaction, run: Run, question: Question, ruling: Ruling) -> None:
-    question.judge = ruling.verdict.judge if ruling.verdict else ruling.asked
-    question.failure = ruling.failure or ""
-    if ruling.verdict is not None:
-        shown = _shown(ruling.verdict)
-        question.verdict = rows.verdicts.dump_python(shown, mode="json")
-        question.decision = _answer(tx, run, question, shown)
-    question.save(update_fields=["judge", "failure", "verdict", "decision"])
-
-
-def _answer(
+def _card_on(
     tx: RunTransaction, run: Run, question: Question, verdict: VerdictRow
 ) -> Decision | None:
     """Do what a verdict on a suspicion asks for; the card, if one opened."""
     is_sure = verdict.loop and verdict.confidence >= question.confidence
-    if not is_sure or _is_void(run, question):
+    # A person, a card or the run's end may have come before the answer.
+    is_free = run.open_decision is None and run.status == Status.RUNNING
+    is_past = run.meters.streak_obs > question.obs or run.meters.finish_seq is not None
+    if not is_sure or not is_free or is_past:
         _tell(tx, run, verdict)
         return None
     signal = replace(rows.signals.validate_python(question.signal), score=1.0)
-    action = _action_on(tx, run, signal)
+    state = RunState(mode=Mode(run.mode), fix_failed=run.meters.recovering is not None)
+    cards.judge_autofix(tx, run, tripped=True)
+    sure = Assessment(seq=max(signal.turns), score=0.0, changed=False, signals=(signal,))
+    ((action, _),) = decide(state, sure)
     outcome = "warned" if action is Action.WARN else "card"
     nudges.write_down(tx, run, signal, seq=question.turn_seq, outcome=outcome, by="judge")
     if action is Action.WARN:
@@ -246,45 +233,30 @@ def _answer(
         _tell(tx, run, verdict)
         return None
     holds = action is not Action.FLAG and capabilities_of(run).hold
+    # The suspicious turns have run meanwhile: the next one is the first that can wait.
     decision = cards.open_card(tx, run, signal, holds=holds, from_seq=run.meters.last_seq + 1)
     decision.asked_at = question.asked_at
     _rule(tx, run, decision, verdict)
     return decision
 
 
-def _is_void(run: Run, question: Question) -> bool:
-    """Tell whether a person, a card or the run's end came before the answer."""
-    if run.open_decision is not None or run.status != Status.RUNNING:
-        return True
-    return run.meters.streak_obs > question.obs or run.meters.finish_seq is not None
-
-
-def _action_on(tx: RunTransaction, run: Run, signal: Signal) -> Action:
-    state = RunState(mode=Mode(run.mode), fix_failed=run.meters.recovering is not None)
-    cards.judge_autofix(tx, run, tripped=True)
-    sure = Assessment(seq=max(signal.turns), score=0.0, changed=False, signals=(signal,))
-    ((action, _),) = decide(state, sure)
-    return action
-
-
-def _tell(tx: RunTransaction, run: Run, verdict: VerdictRow) -> None:
+def _tell(
+    tx: RunTransaction,
+    run: Run,
+    verdict: VerdictRow,
+    *,
+    decision: Decision | None = None,
+    actions: Iterable[str] = (),
+) -> None:
     tx.record(
         run,
         JudgeRuled,
         by="judge",
-        decision=None,
+        decision=decision.id if decision else None,
         verdict=verdict,
-        decision_status=None,
-        actions=(),
+        decision_status="open" if decision else None,
+        actions=actions,
     )
-
-
-def _fixed_before(run: Run) -> bool:
-    """A fix was just tried and did not help: this one is a person's."""
-    last = Autofix.objects.filter(run=run).order_by("-id").first()
-    if last is None or last.recovered is not False or last.judged_at is None:
-        return False
-    return not run.interventions.filter(at__gt=last.judged_at).exists()
 
 
 def _inject_fix(tx: RunTransaction, run: Run, decision: Decision, text: str) -> None:

@@ -6,7 +6,7 @@ nothing. Its money is the run's own: no budget, report or sum of the project cou
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator, Sequence
+from collections.abc import Container, Sequence
 from dataclasses import replace
 from datetime import datetime
 from uuid import UUID
@@ -16,7 +16,7 @@ from pydantic import TypeAdapter
 
 from guard.adapters.capabilities import Capabilities, EndBy
 from guard.formats.recording import Recording as Recorded
-from guard.replay import Replayed, replay
+from guard.replay import replay
 from guard.turn import Role
 from guard.turn import Turn as GuardTurn
 from missioncontrol.accounts.models import Project
@@ -39,6 +39,7 @@ from missioncontrol.runs.lifecycle import Status
 from missioncontrol.runs.models import TAPE_POINTS, Run, RunMeters, Turn
 from missioncontrol.runs.selectors import find_run
 from missioncontrol.runs.services import UNSPENT, masked_workspace
+from missioncontrol.runs.statements import insert_rows
 from missioncontrol.wire.events import DetectionRaised, RunImported, RunOpened
 from missioncontrol.wire.recordings import RecordedAlarm, RecordingRow
 
@@ -54,6 +55,8 @@ RECORDED = Capabilities(
     why=dict.fromkeys(("hold", "inject", "terminate"), NO_AGENT),
 )
 
+Numbered = tuple[GuardTurn, Turn]
+"""A turn as it was told, and its row."""
 _alarms = TypeAdapter(tuple[RecordedAlarm, ...])
 
 
@@ -94,9 +97,15 @@ def import_recording(
         run, RunImported, by=by, file=file, form=recorded.form, sha256=sha256, turns=len(turns)
     )
     numbered = number_recording(tx, run, turns)
-    numbered = _count(tx, run, numbered, calls)
-    replayed = _judge(run, numbered)
-    alarms = _write_alarms(tx, run, numbered, replayed)
+    done = [turn for turn, _ in numbered if not turn.is_proposed]
+    run.meters.done_turns += len(done)
+    run.meters.tool_calls += sum(bool(turn.tool) for turn in done)
+    if calls:
+        numbered = _enter_apart(tx, run, numbered, calls)
+    else:
+        _enter_told(tx, run, numbered)
+    run.meters.recent_costs = []  # nothing is being spent
+    alarms = _judge(tx, run, numbered)
     recording = Recording(
         run=run,
         project=project,
@@ -115,7 +124,7 @@ def import_recording(
             run.save(force_insert=True)
             run.meters.save(force_insert=True)
             recording.save(force_insert=True)
-            journal.insert_rows(Turn, {row.id: row for _, row in numbered}.values())
+            insert_rows(Turn, {row.id: row for _, row in numbered}.values())
             tx.close()
     except IntegrityError:  # the same file was sent twice at once
         earlier = known(project.id, sha256)
@@ -216,57 +225,15 @@ def _run_of(project: Project, recorded: Recorded, turns: Sequence[GuardTurn]) ->
     return run
 
 
-def _count(
-    tx: RunTransaction, run: Run, numbered: Sequence[tuple[GuardTurn, Turn]], calls: Sequence[Call]
-) -> list[tuple[GuardTurn, Turn]]:
-    """Count turns, calls and money on the run itself; return the turns with their calls."""
-    meters = run.meters
-    for turn, _ in numbered:
-        if not turn.is_proposed:
-            meters.done_turns += 1
-            meters.tool_calls += bool(turn.tool)
-    found = list(numbered)
-    # Of a proposal and its outcome, which share a row, the outcome.
-    places = {row.seq: place for place, (_, row) in enumerate(found)}
-    for call in _placed(run, numbered, calls) if calls else _told_with(run, numbered):
-        entered = ledger.enter(tx, run, call)[0]
-        meters.model = entered.model
-        if call.turn_seq is None:
-            continue
-        turn, row = found[places[call.turn_seq]]
-        if calls:
-            telemetry.mark_turn(row, entered)
-            paid = replace(turn, call_id=call.call_id, usage=call.usage, cost_usd=call.cost_usd)
-            model, provider = call.model or turn.model, call.provider or turn.provider
-            found[places[row.seq]] = replace(paid, model=model, provider=provider), row
-        else:
-            row.cost_usd = entered.cost_usd
-    meters.recent_costs = []  # nothing is being spent
-    return found
-
-
-def _placed(
-    run: Run, numbered: Sequence[tuple[GuardTurn, Turn]], calls: Sequence[Call]
-) -> Iterator[Call]:
-    """Yield the calls told of apart from the turns, each at the turn it led to, where one did."""
-    rows = [row for _, row in reversed(numbered)]  # of several that name a call, the first
-    by_call = {row.call_id: row for row in rows if row.call_id}
-    by_key = {row.key: row for row in rows if row.key}
-    for call in calls:
-        row = by_call.get(call.call_id) or by_key.get(call.turn_key or "")
-        agent = masked_name(call.agent, 100, run.project.redaction)
-        yield replace(call, agent=agent, turn_seq=None if row is None else row.seq)
-
-
-def _told_with(run: Run, numbered: Sequence[tuple[GuardTurn, Turn]]) -> Iterator[Call]:
-    """Yield the model calls that the turns tell of, each once."""
+def _enter_told(tx: RunTransaction, run: Run, numbered: Sequence[Numbered]) -> None:
+    """Enter the model calls that the turns tell of, each once."""
     paid = set[str]()
     for turn, row in numbered:
         call = turn.call_id or turn.key or str(row.id)
         if (turn.usage is None and turn.cost_usd is None) or call in paid:
             continue
         paid.add(call)
-        yield Call(
+        told = Call(
             call_id=call,
             source="transcript" if run.agent in AGENTS else "turns",
             agent=row.agent,
@@ -277,10 +244,38 @@ def _told_with(run: Run, numbered: Sequence[tuple[GuardTurn, Turn]]) -> Iterator
             made_at=turn.ts,
             turn_seq=row.seq,
         )
+        entered = ledger.enter(tx, run, told)[0]
+        # Of a proposal and its outcome, which share a row, either shows what the call cost.
+        run.meters.model, row.cost_usd = entered.model, entered.cost_usd
 
 
-def _judge(run: Run, numbered: Sequence[tuple[GuardTurn, Turn]]) -> Replayed:
-    """Replay it under the project's policy, draw its tape, and take it as judged."""
+def _enter_apart(
+    tx: RunTransaction, run: Run, numbered: Sequence[Numbered], calls: Sequence[Call]
+) -> list[Numbered]:
+    """Enter the calls told of apart from the turns; return the turns with the calls they had."""
+    found = list(numbered)
+    # Of a proposal and its outcome, which share a row, the outcome.
+    places = {row.seq: place for place, (_, row) in enumerate(found)}
+    rows_ = [row for _, row in reversed(numbered)]  # of several that name a call, the first
+    by_call = {row.call_id: row for row in rows_ if row.call_id}
+    by_key = {row.key: row for row in rows_ if row.key}
+    for told in calls:
+        row = by_call.get(told.call_id) or by_key.get(told.turn_key or "")
+        agent = masked_name(told.agent, 100, run.project.redaction)
+        call = replace(told, agent=agent, turn_seq=None if row is None else row.seq)
+        entered = ledger.enter(tx, run, call)[0]
+        run.meters.model = entered.model
+        if row is not None:
+            telemetry.mark_turn(row, entered)
+            turn = found[places[row.seq]][0]
+            paid = replace(turn, call_id=call.call_id, usage=call.usage, cost_usd=call.cost_usd)
+            model, provider = call.model or turn.model, call.provider or turn.provider
+            found[places[row.seq]] = replace(paid, model=model, provider=provider), row
+    return found
+
+
+def _judge(tx: RunTransaction, run: Run, numbered: Sequence[Numbered]) -> tuple[RecordedAlarm, ...]:
+    """Replay it under the project's policy, and take it as judged: where a card had opened."""
     turns = tuple(replace(turn, seq=row.seq) for turn, row in numbered)
     recorded = Recorded(
         run=run.name, turns=turns, workspace=tuple(run.workspace), goal=run.goal or None
@@ -293,14 +288,7 @@ def _judge(run: Run, numbered: Sequence[tuple[GuardTurn, Turn]]) -> Replayed:
     drawn = {row.seq: [row.score, row.changed] for _, row in numbered}
     meters.tape = list(drawn.values())[-TAPE_POINTS:]
     meters.judged_turns, meters.detected_obs = meters.last_seq + 1, meters.last_obs
-    return replayed
-
-
-def _write_alarms(
-    tx: RunTransaction, run: Run, numbered: Sequence[tuple[GuardTurn, Turn]], replayed: Replayed
-) -> tuple[RecordedAlarm, ...]:
-    """Write down where a card would have opened."""
-    found = []
+    alarms = []
     for alarm in replayed.alarms:
         row = numbered[alarm.index][1]
         row.detector = alarm.detector
@@ -315,13 +303,14 @@ def _write_alarms(
             summary=alarm.summary,
             outcome="observed",
         )
-        found.append(
+        until = None if alarm.until is None else numbered[alarm.until][1].seq
+        alarms.append(
             RecordedAlarm(
                 turn=row.seq,
                 detector=alarm.detector,
                 kind=alarm.kind,
                 summary=alarm.summary,
-                until=None if alarm.until is None else numbered[alarm.until][1].seq,
+                until=until,
             )
         )
-    return tuple(found)
+    return tuple(alarms)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from datetime import datetime, timedelta
 from uuid import UUID
 
@@ -46,12 +45,19 @@ def scores_of(project: Project, *, days: int, at: datetime) -> PolicyScores:
             : MOST_RUNS + 1
         ]
     )
-    cards, stopped = _cards(project, since), _stopped_unasked(project, since)
+    in_span = {"run__project": project, "run__started_at__gte": since}
+    asked: dict[UUID, list[tuple[str | None, str]]] = {}
+    cards = Decision.objects.filter(**in_span).exclude(kind=PERMISSION).order_by("id")
+    for run_id, resolution, detector in cards.values_list("run_id", "resolution", "detector"):
+        asked.setdefault(run_id, []).append((resolution, detector))
+    # Without a card: people stopped or corrected the run of their own accord.
+    taps = Intervention.objects.filter(**in_span, decision=None, action__in=STOPS)
+    stopped = set(taps.values_list("run_id", flat=True))
     return PolicyScores(
         project=project.id,
         days=days,
         since=since,
-        runs=tuple(_row(run, cards.get(run.id, []), run.id in stopped) for run in runs[:MOST_RUNS]),
+        runs=tuple(_row(run, asked.get(run.id, []), run.id in stopped) for run in runs[:MOST_RUNS]),
         left_out=max(0, began.count() - MOST_RUNS) if len(runs) > MOST_RUNS else 0,
         presets=tuple(
             PolicyPreset(name=name, asks_from=asks_from(PRESETS[name])) for name in OFFERED
@@ -60,46 +66,20 @@ def scores_of(project: Project, *, days: int, at: datetime) -> PolicyScores:
 
 
 def _row(run: Run, cards: list[tuple[str | None, str]], stopped: bool) -> RunScore:
+    answers = {ANSWERS.get(resolution or "", "unanswered") for resolution, _ in cards}
+    # One correction makes it a run that was corrected, whatever else was answered.
+    ranked: tuple[RunOutcome, ...] = ("corrected", "continued", "unanswered")
+    unasked: RunOutcome = "stopped" if stopped else "unasked"
+    score = run.meters.highest_score
+    # The first rule that asked whatever the line; what the score asked is no rule.
+    by_score = score is not None and score >= LOWEST_LINE
+    rules = (one for _, one in cards if one != "stall" or not by_score)
     return RunScore(
         run=run.id,
         run_name=run.name,
         started_at=run.started_at,
-        score=run.meters.highest_score,
+        score=score,
         turn=run.meters.highest_score_seq,
-        outcome=_outcome(cards, stopped),
-        rule=_rule((detector for _, detector in cards), run.meters.highest_score),
+        outcome=next((outcome for outcome in ranked if outcome in answers), unasked),
+        rule=next(rules, None),
     )
-
-
-def _outcome(cards: list[tuple[str | None, str]], stopped: bool) -> RunOutcome:
-    """Say what people did in all: one correction makes it a run that was corrected."""
-    if not cards:
-        return "stopped" if stopped else "unasked"
-    answers = {ANSWERS.get(resolution or "", "unanswered") for resolution, _ in cards}
-    ranked: tuple[RunOutcome, ...] = ("corrected", "continued", "unanswered")
-    return next(outcome for outcome in ranked if outcome in answers)
-
-
-def _rule(detectors: Iterable[str], score: float | None) -> str | None:
-    """Name the first rule that asked whatever the line; what the score asked is no rule."""
-    by_score = score is not None and score >= LOWEST_LINE
-    return next((one for one in detectors if one != "stall" or not by_score), None)
-
-
-def _cards(project: Project, since: datetime) -> dict[UUID, list[tuple[str | None, str]]]:
-    """Give the answer to each card of the runs that began since then, and who asked it."""
-    found: dict[UUID, list[tuple[str | None, str]]] = {}
-    runs = Run.objects.filter(project=project, started_at__gte=since)
-    cards = Decision.objects.filter(run__in=runs).exclude(kind=PERMISSION)
-    told = cards.order_by("id").values_list("run_id", "resolution", "detector")
-    for run, resolution, detector in told:
-        found.setdefault(run, []).append((resolution, detector))
-    return found
-
-
-def _stopped_unasked(project: Project, since: datetime) -> set[UUID]:
-    """Find the runs that people stopped or corrected of their own accord."""
-    taps = Intervention.objects.filter(
-        run__project=project, run__started_at__gte=since, decision=None, action__in=STOPS
-    )
-    return set(taps.values_list("run_id", flat=True))

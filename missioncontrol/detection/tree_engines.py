@@ -100,18 +100,15 @@ class TreeEngine:
         if row.id not in self.numbers:
             self.numbers[row.id] = self.take_number()
             self.places[self.numbers[row.id]] = (row.run_id, row.seq)
-            self._forget_old()
+            if len(self.numbers) > 2 * WINDOW:  # in one go, seldom: no turn pays for each
+                for row_id in list(self.numbers)[:WINDOW]:
+                    del self.places[self.numbers.pop(row_id)]
         return self.numbers[row.id]
 
     def take_number(self) -> int:
         """Give the next number."""
         self.count += 1
         return self.count - 1
-
-    def _forget_old(self) -> None:
-        if len(self.numbers) > 2 * WINDOW:
-            for row_id in list(self.numbers)[:WINDOW]:
-                del self.places[self.numbers.pop(row_id)]
 
 
 class TreeEngines:
@@ -155,9 +152,21 @@ def across_runs(policy: Policy) -> Policy:
 
 def _caught_up(root: UUID, policy: Policy) -> TreeEngine:
     members = _members(root)
-    rules, floors = across_runs(policy), _floors(members)
+    rules = across_runs(policy)
+    # Up to where a reset, its own or a relative's, forgot each run.
+    resets = {one.id: one.streak_obs for one in members.values()}
+    for member in members.values():
+        for name, obs in member.forgot.items():
+            if UUID(name) in resets:
+                resets[UUID(name)] = max(resets[UUID(name)], obs)
+    floors = {run: floor for run, floor in resets.items() if floor}
     tree = _kept.get(root)
-    if tree is None or tree.policy != rules or _is_behind(tree, members, floors):
+    # Ahead of the watermarks, the database is not what it was; with other floors, somebody
+    # stepped in since.
+    is_ahead = tree is not None and any(
+        tree.seen.get(one.id, 0) > one.detected_obs for one in members.values()
+    )
+    if tree is None or is_ahead or tree.policy != rules or tree.floors != floors:
         tree = TreeEngine(Engine(rules, span=SPAN), rules, floors)
     tree.members = members
     _feed(tree, _news_of(tree, root), members)
@@ -180,24 +189,6 @@ def _member(columns: tuple[Any, ...]) -> Member:
     run, parent, relation, name, agent, goal, status, detected, streak, forgot = columns
     over = status in ENDED
     return Member(run, parent, relation, name, agent, goal, over, detected, streak, forgot)
-
-
-def _floors(members: Mapping[UUID, Member]) -> dict[UUID, int]:
-    """Tell of each run up to where a reset, its own or a relative's, forgot it."""
-    floors = {one.id: one.streak_obs for one in members.values()}
-    for member in members.values():
-        for name, obs in member.forgot.items():
-            if UUID(name) in floors:
-                floors[UUID(name)] = max(floors[UUID(name)], obs)
-    return {run: floor for run, floor in floors.items() if floor}
-
-
-def _is_behind(
-    tree: TreeEngine, members: Mapping[UUID, Member], floors: Mapping[UUID, int]
-) -> bool:
-    """Somebody stepped in since, or the database is not what it was."""
-    ahead = any(tree.seen.get(one.id, 0) > one.detected_obs for one in members.values())
-    return ahead or tree.floors != floors
 
 
 def _news_of(tree: TreeEngine, root: UUID) -> list[tuple[TurnModel, int, Turn]]:
@@ -233,7 +224,11 @@ def _feed(
         _show(tree, row, turn)
     for member in starts:
         _start(tree, member)
-    _end(tree, members)
+    for member in members.values():
+        if member.over and tree.started.get(member.id) is False:
+            tree.started[member.id] = True
+            if member.relation == "child" and member.parent in tree.members:
+                _observe(tree, _handing_over(tree, member, Phase.DONE))
     tree.seen |= {one.id: one.detected_obs for one in members.values()}
 
 
@@ -241,14 +236,6 @@ def _start(tree: TreeEngine, member: Member) -> None:
     tree.started[member.id] = False
     if member.relation == "child" and member.parent in tree.members:
         _observe(tree, _handing_over(tree, member, Phase.PROPOSED))
-
-
-def _end(tree: TreeEngine, members: Mapping[UUID, Member]) -> None:
-    for member in members.values():
-        if member.over and tree.started.get(member.id) is False:
-            tree.started[member.id] = True
-            if member.relation == "child" and member.parent in tree.members:
-                _observe(tree, _handing_over(tree, member, Phase.DONE))
 
 
 def _handing_over(tree: TreeEngine, member: Member, phase: Phase) -> Turn:
@@ -288,7 +275,9 @@ def _observe(tree: TreeEngine, turn: Turn) -> tuple[Signal, ...]:
 
 def _as_seen(tree: TreeEngine, member: Member, row: TurnModel, turn: Turn) -> Turn:
     """Show a turn under its run's name; what a child is asked, its parent says."""
-    role, agent = turn.role, _speaker(member, turn.agent)
+    role, agent = turn.role, member.label
+    if turn.agent and turn.agent != member.agent:
+        agent = f"{member.label} {turn.agent}"
     parent = tree.members.get(member.parent) if member.parent else None
     if role is Role.USER and member.relation == "child":
         role, agent = Role.ASSISTANT, parent.label if parent else "parent"
@@ -303,22 +292,16 @@ def _as_seen(tree: TreeEngine, member: Member, row: TurnModel, turn: Turn) -> Tu
     )
 
 
-def _speaker(member: Member, agent: str | None) -> str:
-    return member.label if agent in {None, "", member.agent} else f"{member.label} {agent}"
-
-
 def _in_own_words(tree: TreeEngine, signal: Signal, run: UUID) -> Signal | None:
     """Give a signal in the turns of the run that moved last; None: it is one run's own."""
     places = [tree.places[number] for number in signal.turns if number in tree.places]
     others = tuple((str(one), seq) for one, seq in places if one != run)
     own = tuple(seq for one, seq in places if one == run)
-    if not own or not others or not _comes_round(signal, places):
+    if not own or not others:
+        return None
+    # In a loop two runs at least had their turn again; a failure is passed on once.
+    runs = [one for one, _ in places]
+    again = {one for one in runs if runs.count(one) > 1}
+    if signal.kind is not Kind.SAME_ERROR and len(again) <= 1:
         return None
     return replace(signal, turns=own, linked_turns=others)
-
-
-def _comes_round(signal: Signal, places: list[Place]) -> bool:
-    """In such a loop two runs at least had their turn again; a failure is passed on once."""
-    runs = [run for run, _ in places]
-    again = {run for run in runs if runs.count(run) > 1}
-    return signal.kind is Kind.SAME_ERROR or len(again) > 1

@@ -21,8 +21,8 @@ from missioncontrol.history.index import ABOUT_THE_RUN, Document
 from missioncontrol.history.models import IndexedRun
 from missioncontrol.history.texts import Field, run_words, texts_beside, turn_words
 from missioncontrol.ids import earlier
-from missioncontrol.runs.journal import update_columns
 from missioncontrol.runs.models import JournalRow, Run, Turn
+from missioncontrol.runs.statements import update_columns
 
 RUNS_AT_ONCE = 32
 OBSERVATIONS_AT_ONCE = 100

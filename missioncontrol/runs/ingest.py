@@ -32,6 +32,7 @@ from missioncontrol.runs import journal, rows
 from missioncontrol.runs.cleaning import storable_moment, storable_turn
 from missioncontrol.runs.lifecycle import ENDED
 from missioncontrol.runs.models import Run, Turn
+from missioncontrol.runs.statements import insert_rows, update_columns
 from missioncontrol.wire.events import TurnCompleted, TurnRecorded
 from missioncontrol.wire.runs import Presence
 
@@ -166,11 +167,11 @@ class _Batch:
         return row, False
 
     def write(self) -> None:
-        journal.insert_rows(Turn, self._new)
+        insert_rows(Turn, self._new)
         fresh = {turn.id for turn in self._new}
         stale = [turn for turn in self._completed.values() if turn.id not in fresh]
         if stale:
-            journal.update_columns(Turn, COMPLETION_COLUMNS, stale)
+            update_columns(Turn, COMPLETION_COLUMNS, stale)
 
     def _hear(self, run: Run, *, is_news: bool, first_seq: int) -> None:
         run.meters.last_turn_at = self._tx.at

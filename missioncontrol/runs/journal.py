@@ -8,40 +8,36 @@ and a salted digest of its payload.
 
 from __future__ import annotations
 
-import itertools
 import secrets
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import fields, replace
 from datetime import datetime
-from functools import cache
 from typing import Any, TypeVar, cast
 from uuid import UUID
 
-from django.db import DEFAULT_DB_ALIAS, connection, connections, transaction
-from django.db.models import AutoField, Subquery
-from pydantic import TypeAdapter
+from django.db import connection, transaction
+from django.db.models import Subquery
 
 from guard.wire import Mode
 from missioncontrol import broadcast
 from missioncontrol.accounts.models import Installation, Project
-from missioncontrol.columns import new_row, writer
+from missioncontrol.columns import new_row
 from missioncontrol.compiled import CompiledQuery
 from missioncontrol.errors import NotFound
 from missioncontrol.proof import canonical, payload_digest, row_hash
 from missioncontrol.runs import lifecycle, rows
+from missioncontrol.runs.frames import News, adapter_of
 from missioncontrol.runs.lifecycle import ENDED, NEVER_HELD, Move
 from missioncontrol.runs.models import Hold, JournalRow, Run, RunMeters
+from missioncontrol.runs.statements import insert_rows, update_columns
 from missioncontrol.sqlite.write_lock import going_ahead
 from missioncontrol.wire.events import (
     EventHead,
     PolicyChanged,
     RunMoved,
-    TurnCompleted,
-    TurnRecorded,
 )
-from missioncontrol.wire.runs import Meters
 
 E = TypeVar("E", bound=EventHead)
 
@@ -234,7 +230,7 @@ class RunTransaction:
     def close(self) -> None:
         """Write changed columns and new events; publish once it is committed."""
         woken: list[UUID] = []
-        metered: list[Run] = []
+        metered: list[tuple[Run, dict[str, Any]]] = []
         batches: dict[tuple[Any, tuple[str, ...]], list[Any]] = defaultdict(list)
         for run in self.runs.values():
             if changed := _changed(run, STATE_NAMES, self._before[run.id]):
@@ -244,7 +240,7 @@ class RunTransaction:
             if "version" in changed:
                 woken.append(run.id)
             if not SHOWN_METERS.isdisjoint(moved):
-                metered.append(run)
+                metered.append((run, self._meters[run.id]))
         for (model, columns), changed_rows in batches.items():  # one statement for the same ones
             update_columns(model, columns, changed_rows)
         self._write_holds()
@@ -252,60 +248,22 @@ class RunTransaction:
         for write in self._last:
             write()
         if (metered or woken or self._rows) and not self.is_silent:
-            transaction.on_commit(lambda: self._publish(metered, woken))
+            news = News(at=self.at, of_projects=self._events, of_runs=self._live, metered=metered)
+            groups = {broadcast.board_group(run.project_id) for run in self.runs.values()}
+            groups |= {broadcast.run_group(run_id) for run_id in self.runs}
+            # Who waits is woken before the screens are told: an agent stands still meanwhile.
+            if woken:
+                transaction.on_commit(lambda: broadcast.wake(woken))
+            transaction.on_commit(lambda: broadcast.to_groups(groups, news.frames))
 
     def _write_holds(self) -> None:
         held = {run.id: run.hold for run in self.runs.values() if run.hold}
         if lifted := self._holds.keys() - held.keys():
             Hold.objects.filter(pk__in=lifted).delete()
         insert_rows(Hold, [hold for run_id, hold in held.items() if run_id not in self._holds])
-        for run_id, before in self._holds.items():
-            if hold := held.get(run_id):
-                changed = tuple(name for name in HOLD_NAMES if vars(hold)[name] != before[name])
-                if changed:
-                    update_columns(Hold, changed, [hold])
-
-    def _publish(self, metered: list[Run], woken: list[UUID]) -> None:
-        """Wake who waits, then tell the screens; their frames are built by the publisher."""
-        if woken:
-            broadcast.wake(woken)
-        groups = {broadcast.board_group(run.project_id) for run in self.runs.values()}
-        groups |= {broadcast.run_group(run_id) for run_id in self.runs}
-        broadcast.to_groups(groups, lambda listened: self._frames(metered, listened))
-
-    def _frames(
-        self, metered: Iterable[Run], listened: Collection[str]
-    ) -> dict[str, broadcast.Frame]:
-        """Return group -> frame, for groups that somebody listens to."""
-        frames: dict[str, broadcast.Frame] = defaultdict(broadcast.new_frame)
-        for project, events in self._events.items():
-            _add_events(frames, broadcast.board_group(project), listened, events)
-        for run_id, events in self._live.items():
-            _add_events(frames, broadcast.run_group(run_id), listened, events)
-        for run in metered:
-            groups = {broadcast.board_group(run.project_id), broadcast.run_group(run.id)}
-            if groups := groups.intersection(listened):
-                points = _fresh_points(run.meters, self._meters[run.id])
-                told = rows.meters(run, new_points=points, at=self.at)
-                shown = _meters.dump_python(told, mode="json")
-                for group in groups:
-                    frames[group]["meters"][str(run.id)] = shown
-        return dict(frames)
-
-
-def _add_events(
-    frames: dict[str, broadcast.Frame],
-    group: str,
-    listened: Collection[str],
-    events: Iterable[EventHead],
-) -> None:
-    if group in listened:
-        frames[group]["events"] = [_json(event) for event in events]
-        frames[group]["at_once"] = not all(isinstance(event, OF_TURNS) for event in events)
-
-
-OF_TURNS = (TurnRecorded, TurnCompleted)
-"""Events that nobody has to answer: screens hear them a few times a second."""
+        for run_id in self._holds.keys() & held.keys():
+            if changed := _changed(held[run_id], HOLD_NAMES, self._holds[run_id]):
+                update_columns(Hold, changed, [held[run_id]])
 
 
 @contextmanager
@@ -394,9 +352,9 @@ def record_for_project(
         project.head = row.hash
         project.save(update_fields=["event_seq", "head"])
         row.save(force_insert=True)
-        frame = {**broadcast.new_frame(), "events": [_json(event)], "at_once": True}
-        frames = {broadcast.board_group(project.id): frame}
-        transaction.on_commit(lambda: broadcast.to_groups(frames.keys(), lambda _: frames))
+        news = News(at=at, of_projects={project.id: [event]})
+        groups = {broadcast.board_group(project.id)}
+        transaction.on_commit(lambda: broadcast.to_groups(groups, news.frames))
     return event
 
 
@@ -409,49 +367,8 @@ def record_change(
     )
 
 
-def insert_rows(model: Any, rows_: Iterable[Any], *, leave_known: bool = False) -> None:
-    """Insert whole rows with one prepared statement; faster than `bulk_create`.
-
-    A key that the database counts up is its own. `leave_known`: a row that is there by a
-    unique key stays as it is.
-    """
-    columns = _inserted(model)
-    quote = connection.ops.quote_name
-    names = ", ".join(quote(field.column) for field in columns)
-    marks = ", ".join(["%s"] * len(columns))
-    statement = f"INSERT INTO {quote(model._meta.db_table)} ({names}) VALUES ({marks})"  # noqa: S608
-    if leave_known:
-        statement += " ON CONFLICT DO NOTHING"
-    values = _values(model, tuple(field.attname for field in columns), rows_)
-    if values:
-        with connection.cursor() as cursor:
-            cursor.executemany(statement, values)
-
-
-@cache
-def _inserted(model: Any) -> tuple[Any, ...]:
-    fields_ = model._meta.concrete_fields
-    return tuple(field for field in fields_ if not isinstance(field, AutoField))
-
-
-def update_columns(model: Any, columns: tuple[str, ...], rows_: Iterable[Any]) -> None:
-    """Write the same columns of many rows with one prepared statement."""
-    by_name = {field.attname: field for field in model._meta.concrete_fields}
-    chosen = [by_name[name] for name in columns]
-    quote = connection.ops.quote_name
-    assignments = ", ".join(f"{quote(field.column)} = %s" for field in chosen)
-    primary = model._meta.pk
-    statement = (
-        f"UPDATE {quote(model._meta.db_table)} SET {assignments} "  # noqa: S608 - column names
-        f"WHERE {quote(primary.column)} = %s"
-    )
-    values = _values(model, (*columns, primary.attname), rows_)
-    with connection.cursor() as cursor:
-        cursor.executemany(statement, values)
-
-
 def _row_of(event: EventHead, *, previous: str) -> JournalRow:
-    dumped = _adapter(cast(Any, type(event))).dump_python(event, mode="json")
+    dumped = adapter_of(cast(Any, type(event))).dump_python(event, mode="json")
     kind = dumped.pop("type")
     payload = canonical({name: dumped[name] for name in dumped.keys() - HEAD_FIELDS})
     salt = secrets.token_hex(16)
@@ -474,15 +391,6 @@ def _row_of(event: EventHead, *, previous: str) -> JournalRow:
     return row
 
 
-def _fresh_points(meters: RunMeters, before: dict[str, Any]) -> int:
-    """Count the tape points from the first that is new or redrawn to the last."""
-    kept = len(meters.tape) - (meters.judged_turns - before["judged_turns"])
-    known = before["tape"][-kept:] if kept > 0 else []
-    pairs = zip(known, meters.tape, strict=False)
-    same = itertools.takewhile(lambda pair: pair[0] == pair[1], pairs)
-    return len(meters.tape) - len(list(same))
-
-
 def _copied(meters: RunMeters) -> dict[str, Any]:
     """Copy the columns, lists as lists of their own: one that grows in place is seen to."""
     copied = vars(meters).copy()
@@ -495,34 +403,3 @@ def _changed(row: Any, names: tuple[str, ...], before: dict[str, Any]) -> tuple[
     return tuple(
         [name for name in names if now[name] is not before[name] and now[name] != before[name]]
     )
-
-
-def _values(model: Any, names: tuple[str, ...], rows_: Iterable[Any]) -> list[list[Any]]:
-    """Return rows as parameters of a statement; plain columns need no conversion."""
-    database = connections[DEFAULT_DB_ALIAS]
-    columns = _writers(model, names, database.vendor)
-    return [
-        [
-            value if write is None or value is None else write(value)
-            for value, write in ((row.__dict__[name], write) for name, write in columns)
-        ]
-        for row in rows_
-    ]
-
-
-@cache
-def _writers(model: Any, names: tuple[str, ...], _vendor: str) -> tuple[tuple[str, Any], ...]:
-    fields_ = {field.attname: field for field in model._meta.concrete_fields}
-    return tuple((name, writer(fields_[name], connection)) for name in names)
-
-
-def _json(event: EventHead) -> str:
-    return _adapter(cast(Any, type(event))).dump_json(event).decode()
-
-
-@cache
-def _adapter(kind: Any) -> TypeAdapter[Any]:
-    return TypeAdapter(kind)
-
-
-_meters: TypeAdapter[Meters] = TypeAdapter(Meters)

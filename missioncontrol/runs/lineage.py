@@ -8,6 +8,7 @@ outermost first. A parent is given once, so no cycle can close.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from typing import Literal
 from uuid import UUID
 
@@ -34,9 +35,11 @@ def named_parent(project: Project, key: str | None) -> Run | None:
     if not key:
         return None
     runs = Run.objects.filter(project=project, imported=False)
-    run_id = _as_id(key)
     found = runs.filter(key=key).first()
-    return found or (runs.filter(pk=run_id).first() if run_id else None)
+    if found is None:
+        with suppress(ValueError):  # most keys are no ids
+            found = runs.filter(pk=UUID(key)).first()
+    return found
 
 
 def place_under(run: Run, parent: Run, *, relation: str) -> None:
@@ -121,10 +124,3 @@ def awaited_parents(*, since: object) -> Sequence[tuple[UUID, UUID, str]]:
     """Find runs whose parent was named before it was known: run, project, key."""
     waiting = Run.objects.filter(~Q(parent_key=""), parent=None, started_at__gte=since)
     return list(waiting.values_list("id", "project_id", "parent_key"))
-
-
-def _as_id(text: str) -> UUID | None:
-    try:
-        return UUID(text)
-    except ValueError:
-        return None

@@ -199,18 +199,16 @@ def turn_row(turn: Turn, *, project: Any, brief: bool = False) -> TurnRow:
         ts=turn.ts,
         done_at=turn.done_at,
     )
-    return _cut(whole) if brief else whole
-
-
-def _cut(row: TurnRow) -> TurnRow:
-    args = brief_args(row.args)
-    texts = {name: getattr(row, name) for name in ("content", "result", "error")}
+    if not brief:
+        return whole
+    args = brief_args(whole.args)
+    texts = {name: getattr(whole, name) for name in ("content", "result", "error")}
     cut = [name for name, text in texts.items() if is_long(text)]
-    cut += ["args"] if args != row.args else []
+    cut += ["args"] if args != whole.args else []
     if not cut:
-        return row
+        return whole
     short: Any = {name: brief_text(text) for name, text in texts.items()}
-    return replace(row, args=args, cut=tuple(cut), **short)
+    return replace(whole, args=args, cut=tuple(cut), **short)
 
 
 def guard_turn(turn: Turn) -> GuardTurn:

@@ -96,14 +96,22 @@ def open_run(
     known = _by_key(project, request.key)
     if known is not None:
         _join(known, opener, at=at)
-        _await_parent(known, request)
+        named = request.parent_key or (str(request.parent) if request.parent else "")
+        if named and known.parent_id is None and not known.parent_key:
+            # It is linked by the sweeper: this opening has no lock of the project.
+            unnamed = Run.objects.filter(pk=known.pk, parent_key="")
+            unnamed.update(parent_key=named, relation=request.relation)
         return known, False
     if opener is not None and opener.reach == Reach.AGENT:
-        request = _named(request, opener)
+        if request.agent not in {"", opener.agent}:
+            raise Forbidden(f"This agent key opens runs of {opener.agent} only.")
+        request = replace(request, agent=opener.agent)
     if opener is not None and opener.reports_only:
         request = replace(request, capabilities=REPORTS_ONLY.as_mapping())
-    _check_choice(project, request)
-    request = _masked(request, opener.redaction if opener else NOTHING)
+    differs = request.mode is not None and request.mode != project.mode
+    if (differs or request.policy or request.budget) and not project.agents_choose:
+        raise Forbidden("This project does not let agents choose their mode, policy or budget.")
+    request = _masked(request, opener.redaction if opener else NOTHING)  # before any lock
     with journal.holding_project(project.pk):
         known = _by_key(project, request.key)
         if known is not None:
@@ -129,13 +137,6 @@ def _check_room(project: Project, opener: KeyHolder | None) -> None:
     most = settings.KEY_LIMITS["open_runs"]
     if most and live.filter(opened_by=opener.key).count() >= most:
         raise TooManyOpenRuns("key", most)
-
-
-def _named(request: OpenRun, opener: KeyHolder) -> OpenRun:
-    """Name the agent that its key is limited to, where the agent did not."""
-    if request.agent not in {"", opener.agent}:
-        raise Forbidden(f"This agent key opens runs of {opener.agent} only.")
-    return replace(request, agent=opener.agent)
 
 
 def _join(run: Run, opener: KeyHolder | None, *, at: datetime) -> None:
@@ -175,27 +176,8 @@ def describe_run(
         tx.moved(run, by="agent", reason="named", name=run.name, goal=run.goal)
 
 
-def _by_key(project: Project, key: str | None) -> Run | None:
-    found = _BY_KEY.rows([project.pk], [key]) if key else []
-    return found[0] if found else None
-
-
-_BY_KEY = CompiledQuery(
-    lambda projects, keys: Run.objects.select_related("meters").filter(
-        project__in=projects, key__in=keys, meters__isnull=False
-    )
-)
-
-
-def _check_choice(project: Project, request: OpenRun) -> None:
-    differs = request.mode is not None and request.mode != project.mode
-    chosen = differs or request.policy or request.budget
-    if chosen and not project.agents_choose:
-        raise Forbidden("This project does not let agents choose their mode, policy or budget.")
-
-
 def _masked(request: OpenRun, own: Redaction) -> OpenRun:
-    """Mask what the agent says of itself, before any lock is taken."""
+    """Mask what the agent says of itself."""
     return replace(
         request,
         name=masked_name(request.name, 200, own) or "run",
@@ -208,8 +190,16 @@ def _masked(request: OpenRun, own: Redaction) -> OpenRun:
     )
 
 
-def _choices(request: OpenRun) -> tuple[str, ...]:
-    return tuple(name for name in ("mode", "policy", "budget") if getattr(request, name))
+def _by_key(project: Project, key: str | None) -> Run | None:
+    found = _BY_KEY.rows([project.pk], [key]) if key else []
+    return found[0] if found else None
+
+
+_BY_KEY = CompiledQuery(
+    lambda projects, keys: Run.objects.select_related("meters").filter(
+        project__in=projects, key__in=keys, meters__isnull=False
+    )
+)
 
 
 def _create(
@@ -221,6 +211,7 @@ def _create(
     observed_only: bool,
     opener: KeyHolder | None,
 ) -> Run:
+    of_run = request.controller if isinstance(request.controller, UUID) else None
     run = Run(
         id=new_id(),
         project=project,
@@ -239,7 +230,7 @@ def _create(
         workspace=list(request.workspace),
         parent_key=request.parent_key or "",
         relation=request.relation if request.parent_key else "",
-        controller=_controller(project, request),
+        controller=_run_of_project(project, of_run),
         controller_url=_controller_url(request),
         started_at=at,
         observed_only=observed_only,
@@ -251,18 +242,16 @@ def _create(
         if parent is not None:
             lineage.make_root(tx.run(parent.id))
             lineage.place_under(run, tx.run(parent.id), relation=request.relation)
-        _begin(tx, run, by=by, chosen=_choices(request))
+        chosen = tuple(name for name in ("mode", "policy", "budget") if getattr(request, name))
+        _begin(tx, run, by=by, chosen=chosen)
         if parent is not None and request.relation == "resumed":
-            _inherit_hold(tx, run, tx.run(parent.id))
+            held = tx.run(parent.id)
+            # What goes on from a session that was held is held: a new name lifts nothing.
+            if held.hold is not None and rows.capabilities_of(run).hold:
+                run.reason = held.reason
+                run.hold = Hold(run=run, since=tx.at, stands=True)
+                tx.move(run, Move.HOLD, by="guard", reason=held.reason)
     return run
-
-
-def _inherit_hold(tx: RunTransaction, run: Run, parent: Run) -> None:
-    """Hold what goes on from a session that was held: a new name lifts nothing."""
-    if parent.hold is not None and rows.capabilities_of(run).hold:
-        run.reason = parent.reason
-        run.hold = Hold(run=run, since=tx.at, stands=True)
-        tx.move(run, Move.HOLD, by="guard", reason=parent.reason)
 
 
 def open_successor(tx: RunTransaction, run: Run, *, key: str, by: str) -> Run:
@@ -316,23 +305,6 @@ def _begin(tx: RunTransaction, run: Run, *, by: str, chosen: tuple[str, ...]) ->
             relation=run.relation or "child",
             root=run.root,
         )
-
-
-def _await_parent(run: Run, request: OpenRun) -> None:
-    """Note the parent that a later opening names; the sweeper links it."""
-    named = request.parent_key or (str(request.parent) if request.parent else "")
-    if named and run.parent_id is None and not run.parent_key:
-        Run.objects.filter(pk=run.pk, parent_key="").update(
-            parent_key=named, relation=request.relation
-        )
-
-
-def _controller(project: Project, request: OpenRun) -> Run | None:
-    return (
-        _run_of_project(project, request.controller)
-        if isinstance(request.controller, UUID)
-        else None
-    )
 
 
 def _controller_url(request: OpenRun) -> str:

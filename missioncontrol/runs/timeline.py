@@ -158,7 +158,12 @@ def find_turns(run: Run, wanted: TurnFilter, *, before_seq: int | None = None) -
     turns = Turn.objects.filter(wanted.condition, run=run)
     if wanted.q:
         texts = turns.annotate(args_text=Cast("args", TextField()))
-        seqs, searched_from = _search(texts.filter(_holds(wanted.q)), end)
+        # Arguments are JSON: SQLite keeps its text in ASCII, PostgreSQL tells the letters.
+        escaped = json.dumps(wanted.q, ensure_ascii=connection.vendor == "sqlite")[1:-1]
+        holds = Q(tool__icontains=wanted.q) | Q(args_text__icontains=escaped)
+        for name in _TEXTS:
+            holds |= Q(**{f"{name}__icontains": wanted.q})
+        seqs, searched_from = _search(texts.filter(holds), end)
     else:
         found = turns.filter(seq__lt=end).order_by("seq")
         seqs, searched_from = list(found.values_list("seq", flat=True)), 0
@@ -180,15 +185,6 @@ def _search(turns: QuerySet[Turn], end: int) -> tuple[list[int], int]:
         stride = turns.filter(seq__gte=start, seq__lt=stop).order_by("seq")
         strides.append(list(stride.values_list("seq", flat=True)))
     return [seq for stride in reversed(strides) for seq in stride], start
-
-
-def _holds(words: str) -> Q:
-    """Match a text in any column; JSON holds it as JSON writes it."""
-    escaped = json.dumps(words, ensure_ascii=connection.vendor == "sqlite")[1:-1]
-    found = Q(tool__icontains=words) | Q(args_text__icontains=escaped)
-    for name in _TEXTS:
-        found |= Q(**{f"{name}__icontains": words})
-    return found
 
 
 def _ranges(seqs: Iterable[int]) -> Iterator[tuple[int, int]]:
@@ -242,7 +238,24 @@ def show_series(
     per = max(1, -(-(last - first + 1) // max(1, min(points, MOST_POINTS))))
     turns = Turn.objects.filter(run=run)
     cost_before = turns.filter(seq__lt=first).aggregate(n=Sum("cost_usd"))["n"] if first else None
-    found = [_point(one) for one in _buckets(turns, first, last, per)] if last >= first else []
+    found = [
+        SeriesPoint(
+            from_seq=one["from_seq"],
+            to_seq=one["to_seq"],
+            at=one["at"],
+            score=one["score_max"],
+            score_least=one["score_min"],
+            changed=bool(one["moved"]),
+            signals=one["signals"],
+            failures=one["failures"],
+            cost_usd=_dollars(one["cost"]),
+            fresh=one["most_fresh"],
+            cached=one["most_cached"],
+            output=one["most_output"],
+            tokens=one["tokens"],
+        )
+        for one in (_buckets(turns, first, last, per) if last >= first else ())
+    ]
     return RunSeries(
         run=run.id,
         from_seq=first,
@@ -299,24 +312,6 @@ def _one_if(**said: Any) -> Case:
     return Case(When(**said, then=1), default=0, output_field=IntegerField())
 
 
-def _point(one: dict[str, Any]) -> SeriesPoint:
-    return SeriesPoint(
-        from_seq=one["from_seq"],
-        to_seq=one["to_seq"],
-        at=one["at"],
-        score=one["score_max"],
-        score_least=one["score_min"],
-        changed=bool(one["moved"]),
-        signals=one["signals"],
-        failures=one["failures"],
-        cost_usd=_dollars(one["cost"]),
-        fresh=one["most_fresh"],
-        cached=one["most_cached"],
-        output=one["most_output"],
-        tokens=one["tokens"],
-    )
-
-
 def _dollars(amount: Decimal | None) -> Decimal:
     return Decimal(amount or 0).quantize(Decimal("0.000001")).normalize() + Decimal(0)
 
@@ -354,22 +349,12 @@ def list_hand_offs(run: Run, *, limit: int = MOST_HAND_OFFS) -> HandOffs:
     found = list(changes.values_list("seq", "giver", "agent", "asked_at")[: limit + 1])[::-1]
     shown = found[-limit:]
     asked = {row.seq: row for row in list_picked(run, seqs=[one[3] for one in shown])}
-    changed = set(speaking.filter(changed=True).values_list("seq", flat=True))
-    begins = [one[0] for one in shown]
-    news = _counted_between(sorted(changed), begins)
+    changed = list(speaking.filter(changed=True).order_by("seq").values_list("seq", flat=True))
+    # What each giver brought: the changes since the hand-off before.
+    places = [bisect_left(changed, seq) for seq, *_ in shown]
+    news = [place - before for place, before in zip(places, [0, *places], strict=False)]
     handed = tuple(
-        HandOffRow(seq=seq, giver=giver, taker=taker, asked=asked[asked_at], new_facts=news[seq])
-        for seq, giver, taker, asked_at in shown
+        HandOffRow(seq=seq, giver=giver, taker=taker, asked=asked[asked_at], new_facts=facts)
+        for (seq, giver, taker, asked_at), facts in zip(shown, news, strict=True)
     )
     return HandOffs(run=run.id, results=handed, more=len(found) > limit)
-
-
-def _counted_between(seqs: list[int], bounds: list[int]) -> dict[int, int]:
-    """Count, for each bound, the numbers since the bound before it."""
-    counts, position = {}, 0
-    for bound in bounds:
-        start = position
-        while position < len(seqs) and seqs[position] < bound:
-            position += 1
-        counts[bound] = position - start
-    return counts

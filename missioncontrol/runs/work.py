@@ -45,7 +45,8 @@ def tell_details(turns: Iterable[Turn]) -> Details:
         if turn.action_class == ActionClass.TEST_RUN:
             tests = _add_test(tests, turn)
         elif turn.action_class == ActionClass.FILE_EDIT and not _has_failed(turn):
-            for path in _changed_files(turn):
+            # By the call's own list, its arguments, or the patch that it applies.
+            for path in verbatim_of(turn).files or _PATCHED.findall(command_of(turn)):
                 times = files.pop(path).times + 1 if path in files else 1
                 files[path] = FileChange(path=path, times=times, last_seq=_seq(turn))
         if _COMMITS.search(command_of(turn)) and not _has_failed(turn):
@@ -57,11 +58,6 @@ def tell_details(turns: Iterable[Turn]) -> Details:
         commits=tuple(reversed(commits))[:MOST_COMMITS],
         commit_count=len(commits),
     )
-
-
-def _changed_files(turn: Turn) -> Iterable[str]:
-    """Name the files by the call's own list, its arguments, or the patch it applies."""
-    return verbatim_of(turn).files or _PATCHED.findall(command_of(turn))
 
 
 def _add_test(before: RanTests | None, turn: Turn) -> RanTests:

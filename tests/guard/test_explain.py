@@ -76,6 +76,17 @@ def test_after_the_alarm_the_card_is_open_already():
     assert explained(*[FAILING] * 4, at=3).result is Result.OPEN
 
 
+def test_each_alarm_of_a_replay_is_explained_as_one():
+    news = a_call("Bash", "a whole new story\nof two lines about ships", command="cat story")
+    turns = [*[FAILING] * 4, news, *[FAILING] * 4]
+    alarms = [alarm.index for alarm in replay(a_recording(*turns)).alarms]
+    places = range(len(turns))
+
+    assert len(alarms) == 2
+    assert [at for at in places if explained(*turns, at=at).result is Result.ALARM] == alarms
+    assert explained(*turns, at=5).began == "the agent got on, and its card closed"
+
+
 def test_what_the_judge_lets_go_is_explained_with_its_reason():
     turns = [a_call("Bash", f"{n} failed", command="pytest -q") for n in (3, 2, 1)]
     strict = Policy.from_mapping({"detectors": ["loopguard"]})

@@ -30,9 +30,9 @@ from missioncontrol.errors import Forbidden
 from missioncontrol.redaction import NOTHING, Redaction
 from missioncontrol.runs import services as runs
 from missioncontrol.runs.cleaning import masked_json, masked_text
-from missioncontrol.runs.journal import insert_rows
 from missioncontrol.runs.models import Run, TelemetryRecord
 from missioncontrol.runs.models import Turn as TurnModel
+from missioncontrol.runs.statements import insert_rows
 
 MOST_RUNS = 200
 """In one request; beyond it somebody is making up sessions."""

@@ -1,0 +1,67 @@
+"""Many rows with one prepared statement, past what Django does for each of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import cache
+from typing import Any
+
+from django.db import DEFAULT_DB_ALIAS, connection, connections
+from django.db.models import AutoField
+
+from missioncontrol.columns import writer
+
+
+def insert_rows(model: Any, rows_: Iterable[Any], *, leave_known: bool = False) -> None:
+    """Insert whole rows with one prepared statement; faster than `bulk_create`.
+
+    A key that the database counts up is its own. `leave_known`: a row that is there by a
+    unique key stays as it is.
+    """
+    fields = model._meta.concrete_fields
+    columns = tuple(field for field in fields if not isinstance(field, AutoField))
+    quote = connection.ops.quote_name
+    names = ", ".join(quote(field.column) for field in columns)
+    marks = ", ".join(["%s"] * len(columns))
+    statement = f"INSERT INTO {quote(model._meta.db_table)} ({names}) VALUES ({marks})"  # noqa: S608
+    if leave_known:
+        statement += " ON CONFLICT DO NOTHING"
+    values = _values(model, tuple(field.attname for field in columns), rows_)
+    if values:
+        with connection.cursor() as cursor:
+            cursor.executemany(statement, values)
+
+
+def update_columns(model: Any, columns: tuple[str, ...], rows_: Iterable[Any]) -> None:
+    """Write the same columns of many rows with one prepared statement."""
+    by_name = {field.attname: field for field in model._meta.concrete_fields}
+    chosen = [by_name[name] for name in columns]
+    quote = connection.ops.quote_name
+    assignments = ", ".join(f"{quote(field.column)} = %s" for field in chosen)
+    primary = model._meta.pk
+    statement = (
+        f"UPDATE {quote(model._meta.db_table)} SET {assignments} "  # noqa: S608 - column names
+        f"WHERE {quote(primary.column)} = %s"
+    )
+    values = _values(model, (*columns, primary.attname), rows_)
+    with connection.cursor() as cursor:
+        cursor.executemany(statement, values)
+
+
+def _values(model: Any, names: tuple[str, ...], rows_: Iterable[Any]) -> list[list[Any]]:
+    """Return rows as parameters of a statement; plain columns need no conversion."""
+    database = connections[DEFAULT_DB_ALIAS]
+    columns = _writers(model, names, database.vendor)
+    return [
+        [
+            value if write is None or value is None else write(value)
+            for value, write in ((row.__dict__[name], write) for name, write in columns)
+        ]
+        for row in rows_
+    ]
+
+
+@cache
+def _writers(model: Any, names: tuple[str, ...], _vendor: str) -> tuple[tuple[str, Any], ...]:
+    fields_ = {field.attname: field for field in model._meta.concrete_fields}
+    return tuple((name, writer(fields_[name], connection)) for name in names)
