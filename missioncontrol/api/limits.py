@@ -95,6 +95,7 @@ class RateLimiter:
         Raises:
             TooManyRequests: it is one too many, and says how long to wait.
         """
+        # The address first: who tries keys is stopped by it, without a bucket for each key tried.
         wait_s = self._by_address[kind].take(address) or self._by_key[kind].take(key)
         self._refuse_if(wait_s, kind, key)
 
@@ -115,6 +116,7 @@ class RateLimiter:
     def _refuse_if(self, wait_s: float, kind: str, name: str) -> None:
         if not wait_s:
             return
+        # Bounded: anybody can send a key that is none.
         if len(self.refused) < KEPT_NAMES:
             self.refused[kind, name] += 1
         raise TooManyRequests(wait_s=math.ceil(wait_s))
@@ -140,6 +142,7 @@ class Room:
         if self._present >= self._most:
             raise Unavailable("Too many ask at once.", wait_s=COME_AGAIN_S)
         self._present += 1
+        # Given back once, however often an ending request says that it ends.
         places = [None]
 
         def leave() -> None:

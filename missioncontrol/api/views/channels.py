@@ -108,6 +108,7 @@ class OneChannel(APIView):
         channel = _owned(request, channel_id)
         asked = read_body(request, ChannelPatch)
         given = {name: getattr(asked, name) for name in ("name", "address", *RULES)}
+        # An empty text is a change: it ends quiet hours.
         changes = {name: value for name, value in given.items() if value is not None}
         changed = channels.change_channel(channel, changes, by=auth.name_of(request), at=now())
         return json_response(selectors.show_channel(changed))

@@ -90,6 +90,7 @@ class Allowlist(APIView):
         """Add an entry by hand."""
         asked = read_body(request, NewAllowlistEntry)
         project = named_project(request, asked.project)
+        # As narrow as what was named: an entry for a project must be meant.
         named = "run" if asked.run else "agent" if asked.agent else "project"
         entry = allowlist.add_entry(
             project,
@@ -185,6 +186,7 @@ def _journal(request: Request, *, oldest_first: bool = False) -> QuerySet[Journa
         projects=auth.projects_of(request),
         run=run_id,
         types=types,
+        # No name that was stored is longer, and PostgreSQL takes no NUL.
         by=request.query_params.get("by", "").replace("\0", "")[:150],
         since=moment(request, "since"),
         until=moment(request, "until"),

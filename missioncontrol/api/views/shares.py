@@ -124,6 +124,7 @@ def shared(request: HttpRequest, secret: str) -> HttpResponse:
         "until": t.until.format(by=people.name_of(row.made_by), day=row.expires_at.strftime(t.day)),
     }
     response = signing_in.page(request, "history/shared.html", told)
+    # The page shows the picture that previews show.
     response["Content-Security-Policy"] += "; img-src 'self'"
     return response
 
