@@ -50,10 +50,13 @@ class LiveConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]  # channels ha
         self._guarding: asyncio.Task[None] | None = None
         self._doubted = asyncio.Event()
         self._missed = False
+        # What the group is told before the snapshot was sent; None: it was.
         self._early: list[str] | None = []
         try:
             await super().__call__(scope, receive, send)
         finally:
+            # A browser that goes away in the middle cancels this: what was joined must be left all
+            # the same.
             if self._guarding is not None:
                 self._guarding.cancel()
             # It may end before it ever joined.
