@@ -105,11 +105,19 @@ def call(
     """
     parts = check_url(url, private_hosts=private_hosts)
     host, port = parts.hostname or "", parts.port or (443 if parts.scheme == "https" else 80)
-    address = _lead_to(host, port, is_private=_names_private(parts, private_hosts))
+    try:
+        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    except (OSError, UnicodeError) as error:
+        raise Unsendable(f"{host} cannot be looked up") from error
+    addresses = [str(info[4][0]) for info in found]
+    # All of them: a name that leads inside by one of several might be dialled there.
+    is_private = _names_private(parts, private_hosts)
+    if not is_private and not all(is_public(address) for address in addresses):
+        raise Unsendable(f"{host} leads to an address that is not public")
     path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
     deadline = time.monotonic() + LONGEST_CALL_S
     try:
-        with _reach(parts.scheme, host, port, address, deadline) as connection:
+        with _reach(parts.scheme, host, port, addresses[0], deadline) as connection:
             connection.request(method, path, body=body, headers=dict(headers))
             response = connection.getresponse()
             return Reply(status=response.status, body=response.read(MOST_READ))
@@ -123,18 +131,6 @@ def _names_private(parts: SplitResult, private_hosts: Collection[str]) -> bool:
     host, port = (parts.hostname or "").lower(), parts.port
     named = {name.lower() for name in private_hosts}
     return bool(host) and (host in named or f"{host}:{port}" in named)
-
-
-def _lead_to(host: str, port: int, *, is_private: bool) -> str:
-    """Look a host up and give the address to connect to."""
-    try:
-        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
-    except (OSError, UnicodeError) as error:
-        raise Unsendable(f"{host} cannot be looked up") from error
-    addresses = [str(info[4][0]) for info in found]
-    if not is_private and not all(is_public(address) for address in addresses):
-        raise Unsendable(f"{host} leads to an address that is not public")
-    return addresses[0]
 
 
 def is_public(address: str) -> bool:
@@ -184,8 +180,11 @@ class Watch:
         if not isinstance(address, tuple):
             return  # a socket of this machine, by path
         host, port = str(address[0]), int(address[1])
-        if self.allowed & {(host, port), (host, None)} or _is_public(host):
+        if self.allowed & {(host, port), (host, None)}:
             return
+        with suppress(ValueError):  # a name: nobody knows yet where it leads
+            if is_public(host):
+                return
         self.refused = NOT_PUBLIC
         raise PermissionError(self.refused)
 
@@ -228,13 +227,6 @@ def _addresses_of(named: Collection[str]) -> Iterator[tuple[str, int | None]]:
         with suppress(OSError, UnicodeError, ValueError):
             for info in socket.getaddrinfo(parts.hostname, None, type=socket.SOCK_STREAM):
                 yield str(info[4][0]), parts.port
-
-
-def _is_public(host: str) -> bool:
-    try:
-        return is_public(host)
-    except ValueError:  # a name: nobody knows yet where it leads
-        return False
 
 
 @contextmanager

@@ -60,6 +60,8 @@ class Walk:
 
     def faults_of(self, project: Project) -> Iterator[Fault]:
         """Walk a project's chain, then those of its runs; yield what does not hold."""
+        # The project's chain first: what its signed rows say of a run is compared with the run's
+        # own.
         chain = ProjectChain(
             trusted=signing.trusted_keys(),
             old_rule=partial(signing.is_signed_as_before, str(project.id)),

@@ -36,6 +36,7 @@ def as_now(told: Iterable[Told]) -> Iterator[Told]:
     meters: list[Told] = []
     holds: list[Told] = []
     for kind, row in told:
+        # Behind the rows of their runs, which they point at.
         if kind != "run" or len(meters) == KEPT_BACK:
             yield from (*meters, *holds)
             meters, holds = [], []

@@ -57,8 +57,10 @@ def erase_run(run_id: UUID, *, by: str, reason: str, at: datetime) -> None:
     check_said(by, reason)
     project_id = Run.objects.filter(pk=run_id).values_list("project_id", flat=True).first()
     run = find_run(run_id, projects=[project_id] if project_id else [])
+    # The event that allows it is on the project's chain, whose end nothing else may move meanwhile.
     with journal.holding_project(run.project_id), journal.writing([run_id], at=at) as tx:
         run = tx.run(run_id)
+        # An agent that goes on would write new words right behind.
         if run.life not in ENDED:
             raise NoSuchMove(run.status, "be erased")
         amend(
@@ -99,6 +101,7 @@ def accept_copy(project_id: UUID, *, by: str, reason: str, at: datetime) -> str:
     check_said(by, reason)
     if not heads.path_of(project_id).is_file():
         raise InvalidRequest("There is no file of heads to compare with: nothing to accept.")
+    # Put aside, not thrown away: it is the only witness of what the older copy lacks.
     aside, known = heads.put_aside(project_id, at=at)
     amend(project_id, "restored", by=by, reason=reason, at=at, heads_file=aside, known=known)
     return aside
@@ -121,6 +124,7 @@ def _blank(run: Run) -> None:
     rows.exclude(type=MONEY).update(payload=None, salt=None)
     Turn.objects.filter(run=run).update(**WORDLESS)
     TelemetryRecord.objects.filter(run=run).delete()
+    # Rows whose being there says who did what stay; those that are words and nothing else go.
     ControllerNote.objects.filter(run=run).update(text="", payload={})
     Intervention.objects.filter(run=run).exclude(message=None).update(message="")
     Intervention.objects.filter(run=run).update(body="{}")

@@ -86,6 +86,7 @@ def put_aside(project_id: UUID, *, at: datetime) -> tuple[str, str]:
         last = _last_line(file) or {}
         aside = path.with_name(f"{path.stem}.until-{at:%Y%m%dT%H%M%SZ}.jsonl")
         path.rename(aside)
+        # How far the old file was sent says nothing of the new one.
         path.with_suffix(".sent").unlink(missing_ok=True)
     return aside.name, f"{last.get('number')} of {last.get('at')}"
 
@@ -117,6 +118,7 @@ def send_heads(project_id: UUID) -> None:
     """
     path = path_of(project_id)
     mark = path.with_suffix(".sent")
+    # In bytes: lines are only ever appended, and counting them would read the file each minute.
     begin = int(mark.read_text()) if mark.is_file() else 0
     with path.open("rb") as file:
         file.seek(begin)

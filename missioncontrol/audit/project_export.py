@@ -33,6 +33,7 @@ def export_lines(project_id: UUID, *, at: datetime) -> Iterator[bytes]:
         "key": signing.public_key(),
         "trusted": list(signing.trusted_keys()),
     }
+    # Signed: the header names the keys that an import is asked to trust.
     yield _line({**header, "signature": signing.sign(canonical(header))})
     for head in known:
         yield _line({"kind": "head", "line": head})

@@ -78,6 +78,7 @@ def _import(lines: Iterator[Any], *, owner: User, trust: str, at: datetime) -> I
     if key not in {trust, *signing.trusted_keys()}:
         raise Untrusted(key)
     project_id = UUID(header["project"])
+    # A file of heads alone too: it would witness against what comes.
     if Project.objects.filter(pk=project_id).exists() or heads.path_of(project_id).exists():
         raise InvalidRequest("The project is here already, or its file of heads is.")
     known = settings.AUDIT_KEYS
@@ -87,6 +88,7 @@ def _import(lines: Iterator[Any], *, owner: User, trust: str, at: datetime) -> I
         counts = _insert(lines, project_id)
         _check_what_came(counts, project_id)
         project = Project.objects.get(pk=project_id)
+        # The people of the other installation stay there: somebody here must own it.
         Membership.objects.create(project=project, user=owner, role=Role.OWNER, joined_at=at)
         amend(
             project_id,
@@ -137,6 +139,7 @@ def _insert(lines: Iterator[Any], project_id: UUID) -> Counter[str]:
             )
         model, _ = TABLES[kind]
         columns = columns_of(model)
+        # Left out silently it would be lost, and nobody would know.
         if unknown := row.keys() - columns.keys():
             raise InvalidRequest(f"The export was made by newer code: {kind} has {min(unknown)!r}.")
         batch.append(model(**{name: columns[name].to_python(told) for name, told in row.items()}))

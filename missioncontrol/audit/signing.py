@@ -67,5 +67,6 @@ def is_signed_as_before(project_id: str, said: dict[str, Any]) -> bool:
 
 @cache
 def _private_key(secret: str) -> Ed25519PrivateKey:
+    # A key of its own, which says nothing of the secret and seals nothing else.
     seed = hmac.new(secret.encode(), b"missioncontrol audit checkpoints", hashlib.sha256).digest()
     return Ed25519PrivateKey.from_private_bytes(seed)

@@ -154,6 +154,7 @@ def _tagged(sign: str, name: str) -> Q:
 
 def _by(name: str) -> Q:
     taps = Intervention.objects.filter(run=OuterRef("pk"))
+    # What a policy, a judge or an agent did carries a name too.
     if name.lower() == "person":
         return Q(Exists(taps.exclude(by__in=NO_PERSON)))
     cards = Decision.objects.filter(run=OuterRef("pk"), resolved_by__icontains=name)

@@ -83,6 +83,7 @@ def asked(term: Words) -> str:
     """Return words as this database's index is asked for them."""
     if connection.vendor == "sqlite":
         return f'"{" ".join(term.words)}"{" *" if term.begins else ""}'
+    # In quotes: what is quoted is a word to `tsquery`, never an operator.
     *first, last = (f"'{word}'" for word in term.words)
     return " <-> ".join([*first, f"{last}:*" if term.begins else last])
 

@@ -24,6 +24,7 @@ Span = tuple[int, int]
 def show_match(run: Run, terms: Sequence[Words]) -> MatchRow | None:
     """Return the piece of a run's text in which the words stand; None: none is indexed."""
     mark = IndexedRun.objects.filter(run=run).first()
+    # The index says which turn: a long run is not read to find it.
     part = index.part_holding(mark.id, terms) if mark and terms else None
     if part is None or part == ABOUT_THE_RUN:
         return first_match(run_texts(run), terms, turn=None)

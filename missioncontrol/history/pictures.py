@@ -92,6 +92,7 @@ def _cut(pen: ImageDraw.ImageDraw, text: str, font: Font, room: float) -> str:
 @cache
 def _font(size: int, weight: int) -> Font:
     """Return the screens' own face; before they are built, the one that Pillow brings."""
+    # Its name holds a hash of what it is.
     bundled = sorted(Path(settings.FRONTEND_DIST, "assets").glob("inter-latin-wght-normal*.woff2"))
     if not bundled:
         return ImageFont.load_default(size)

@@ -107,10 +107,12 @@ def budget_of(project: Project, day: date, spent: Decimal) -> CostBudget | None:
 
 def extra_of(project: Project, day: date) -> Decimal:
     """Return the dollars that were allowed on top of one day's ceiling, as the journal has it."""
+    # Today's stands with the project; an earlier day's is in the journal alone.
     if project.day_extra.get("day") == day.isoformat():
         return _usd_in(project.day_extra)
     told = JournalRow.objects.filter(project=project, run=None, type="policy.changed")
     about = told.filter(payload__contains=f'"day":"{day.isoformat()}"').order_by("-seq")
+    # The newest first: what was allowed later includes what was before.
     for row in about:
         said = json.loads(row.payload or "{}")
         if said.get("what") == "day_extra" and said["after"].get("day") == day.isoformat():
@@ -134,6 +136,7 @@ def gather(project: Project, asked: Asked, *, at: datetime) -> Part:
     earlier = between(calls, before.since, by_then).annotate(key=key).values("key")
     earlier = earlier.annotate(cost=Sum("cost_usd")).order_by()
     days = trend_days(period, at=at)
+    # One query of loops for both: the period's own, and the two weeks of the trend.
     trend = Period(first=days[0], last=period.last, zone=period.zone)
     since = min(trend.since, period.since)
     names: dict[str, str] = {}

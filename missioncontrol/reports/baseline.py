@@ -7,6 +7,7 @@ from collections import defaultdict
 from collections.abc import Collection
 from datetime import datetime, timedelta
 from decimal import Decimal
+from typing import Any
 from uuid import UUID
 
 from missioncontrol.runs.models import Run
@@ -38,7 +39,7 @@ def baseline_spending(*, projects: Collection[UUID], at: datetime) -> list[Usual
         parent__isnull=True,
         imported=False,
     )
-    told = ended.values_list(
+    told: Any = ended.values_list(
         "project_id", "agent", "meters__cost_usd", "started_at", "meters__last_turn_at"
     )
     for project, agent, cost, began, heard in told.order_by("-id")[:MOST_RUNS]:
