@@ -87,6 +87,7 @@ class _Publisher(Generic[T]):
 
     def send(self, message: T) -> None:
         with self._lock:
+            # A fork takes along neither threads nor a connection that two may use.
             if self._pid != os.getpid():
                 self._start()
             self._waiting.append(message)
@@ -109,6 +110,7 @@ class _Publisher(Generic[T]):
         with self._lock:
             messages = list(self._waiting)
             self._waiting.clear()
+            # Under the lock: else what is handed over just now would wake nobody.
             self._is_sending = bool(messages)
             return messages
 

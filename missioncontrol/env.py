@@ -46,6 +46,7 @@ def flag(name: str, *, default: bool = False) -> bool:
     value = os.environ.get(name)
     if value is None:
         return default
+    # Only words that are known: `MISSIONCONTROL_DEBUG=nein` must not switch it on.
     if value.lower() in _YES:
         return True
     if value.lower() in _NO:

@@ -72,8 +72,10 @@ def check_url(url: str, *, private_hosts: Collection[str]) -> SplitResult:
         raise Unsendable("is no address") from error
     if len(url) > LONGEST_URL or not url.isprintable() or " " in url or not url.isascii():
         raise Unsendable(f"must be at most {LONGEST_URL} printable ASCII characters, no blanks")
+    # What is sent holds an agent's words: in the clear only inside the house.
     if parts.scheme != "https" and not (parts.scheme == "http" and is_private):
         raise Unsendable("must begin with https://")
+    # A user's name before the host makes people read another host than is called.
     if not parts.hostname or parts.username is not None or parts.password is not None:
         raise Unsendable("must name a host and no user")
     return parts
@@ -120,6 +122,7 @@ def call(
         with _reach(parts.scheme, host, port, addresses[0], deadline) as connection:
             connection.request(method, path, body=body, headers=dict(headers))
             response = connection.getresponse()
+            # No more than that: the other side may answer without end.
             return Reply(status=response.status, body=response.read(MOST_READ))
     except (OSError, http.client.HTTPException, ValueError) as error:
         if time.monotonic() >= deadline:
@@ -234,6 +237,8 @@ def _reach(
     scheme: str, host: str, port: int, address: str, deadline: float
 ) -> Iterator[http.client.HTTPConnection]:
     """Connect to the address, asking it for the host; cut off at the deadline."""
+    # Made for the name, connected to the address: so TLS
+    # checks the name, and nothing looks it up again.
     connection = http.client.HTTPConnection(host, port)
     try:
         connection.sock = socket.create_connection((address, port), timeout=TIMEOUT_S)

@@ -186,8 +186,8 @@ class Chain:
             yield fault_at(link, "changed")
         if is_blank and not may_be_blank:
             yield fault_at(link, "blanked")
-        # Walked on from what the row says of itself, so that one fault is not told of each
-        # row after it.
+        # Walked on from what the row says of itself, so that
+        # one fault is not told of each row after it.
         self.head, self.length, self.last = link.hash, link.seq + 1, link
 
     def end(self, *, head: str, length: int, project: str, run: str | None) -> Iterator[Fault]:
@@ -333,6 +333,7 @@ class RunChain(Chain):
         is_blank = link.payload is None and link.salt is None
         yield from super().take(link, may_be_blank=may_be_blank or (is_erased and is_blank))
         anchored_seq = self._anchor.seq if self._anchor else -1
+        # A chain can be written anew so that each row fits the next: the signed hash then differs.
         if self._anchor and link.seq == anchored_seq and link.hash != self._anchor.hash:
             yield fault_at(link, "rewritten")
         # The last checkpoint would know a row that old: it was put in afterwards.

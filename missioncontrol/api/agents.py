@@ -45,6 +45,8 @@ async def post_turns(request: Request) -> Response:
         key=request.key,
         redaction=request.key.redaction,
     )
+    # Stored first, whatever follows: an agent that hangs up
+    # has its turns kept, and is told of duplicates.
     stored = await store(arrival, size=size)
     await request.note_use(run_id)
     # RFC 7240: there may be several preferences, in several headers.
@@ -69,6 +71,8 @@ async def get_directive(request: Request) -> Response:
     asked_seq = await dispatcher.read(lambda: _asked(run_id, request))
     await request.note_use(run_id)
     after, wait_s = _after(request), wait_seconds(request.query("wait"))
+    # A keeper's question is not its agent's: only that one
+    # tells that an agent waits at a held call.
     as_agent = request.query("keeper") is None and not request.key.reports_only
     if request.query("keeper") is not None and wait_s:
         for_s = wait_s + KEEPER_LATE_S  # its open request is a sign of its life

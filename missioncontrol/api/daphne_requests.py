@@ -166,8 +166,8 @@ class BoundedRequest(http_protocol.WebRequest):  # type: ignore[misc]  # Daphne 
         )
         head = "".join(f"{line}\r\n" for line in lines)
         self.channel.transport.write(f"{head}\r\n".encode() + response.body)
-        # Some clients read only once they have written all: closing at once resets what we
-        # answered.
+        # Some clients read only once they have written all:
+        # closing at once resets what we answered.
         self._lingering = reactor.callLater(LINGER_S, self.channel.loseConnection)
 
 

@@ -19,8 +19,8 @@ def address_of(peer: str, forwarded: str) -> str:
     wrote, and only as far as those who wrote it are named in `TRUSTED_PROXIES`.
     """
     told = [part.strip() for part in forwarded.split(",") if part.strip()]
-    # Each proxy appends whom it heard from, so the last entry is the only one that the peer vouches
-    # for.
+    # Each proxy appends whom it heard from, so the last
+    # entry is the only one that the peer vouches for.
     while told and is_trusted_proxy(peer):
         peer = told.pop()[:LONGEST_ADDRESS]
     return peer

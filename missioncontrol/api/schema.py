@@ -78,6 +78,7 @@ def described(
 def complete(result: dict[str, Any], generator: Any, request: Any, public: bool) -> dict[str, Any]:
     """Add the wire's components and the thin endpoints (spectacular's hook)."""
     components = result.setdefault("components", {})
+    # One place for all of them, so that the screens' types are made of one document.
     components.setdefault("schemas", {}).update(wire_schemas())
     components["securitySchemes"] = SECURITY_SCHEMES
     result["paths"].update(THIN_PATHS)
@@ -85,6 +86,7 @@ def complete(result: dict[str, Any], generator: Any, request: Any, public: bool)
     result["paths"]["/api/v1/runs/{run_id}/turns/"]["post"] = POST_TURNS
     for operations in result["paths"].values():
         for operation in operations.values():
+            # Said in the schema, as it holds: no address is open unless it is named here.
             if not operation.get("security") and operation["operationId"] not in PUBLIC:
                 operation["security"] = [{"session": []}, {"token": []}, {"agent": []}]
     # In one order, whatever was imported first: the types made of it are compared in CI.
@@ -127,6 +129,7 @@ def wire_schemas() -> dict[str, Any]:
 
 def _reference(kind: type[Any], mode: str) -> dict[str, str]:
     if mode == "validation":
+        # What is taken has optional fields, what is answered has none: two schemas of one class.
         _inputs[kind.__name__] = kind
     return {"$ref": REF.format(model=kind.__name__)}
 

@@ -117,8 +117,8 @@ def _anchor(project_id: UUID, runs: Collection[RunMeters], *, at: datetime) -> N
             "predecessor": predecessor,
             "number": number + 1,
         }
-        # By a key outside the database: who can write every table still cannot sign a history of
-        # their own.
+        # By a key outside the database: who can write every
+        # table still cannot sign a history of their own.
         signature = signing.sign(anchor_statement(str(project_id), at.isoformat(), said))
         journal.record_for_project(
             project_id,

@@ -60,8 +60,8 @@ class Walk:
 
     def faults_of(self, project: Project) -> Iterator[Fault]:
         """Walk a project's chain, then those of its runs; yield what does not hold."""
-        # The project's chain first: what its signed rows say of a run is compared with the run's
-        # own.
+        # The project's chain first: what its signed rows say
+        # of a run is compared with the run's own.
         chain = ProjectChain(
             trusted=signing.trusted_keys(),
             old_rule=partial(signing.is_signed_as_before, str(project.id)),
@@ -261,8 +261,8 @@ def _turn_faults(run: Run, told: Told, erased: Erased, last: Link) -> Iterator[F
             kind = "turn_added"
         else:
             said = {name: getattr(turn, name) for name in TURN_SIGNS}
-            # As it was stored, or as PostgreSQL gave it back: a large float comes as a whole
-            # number.
+            # As it was stored, or as PostgreSQL gave it back:
+            # a large float comes as a whole number.
             is_as_told = event == (str(turn.id), turn.digest) and (
                 turn_digest(said) == turn.digest
                 or turn_digest({**said, "args": _as_floats(said["args"])}) == turn.digest

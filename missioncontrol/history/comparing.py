@@ -58,8 +58,8 @@ def align(a: Sequence[Hashable], b: Sequence[Hashable]) -> list[Pair]:
         matched = row & where.get(item, 0)
         row = (row + matched | row - matched) & every
         table.append(row)
-    # From the ends to the starts: a set bit says that the best way to here no longer needs
-    # this item of `a`.
+    # From the ends to the starts: a set bit says that the best
+    # way to here no longer needs this item of `a`.
     pairs: list[Pair] = []
     i, j = len(a), len(table)
     while i and j:
@@ -119,8 +119,8 @@ def _read(run: Run) -> list[_Read]:
         if turn.seq <= run.meters.erased_seq:  # without its words it is like no other
             request = f"turn {run.pk} {turn.seq}"
         read.append(_Read(request=f"{turn.role} {request}", step=step))
-        # After the turn, not before: however long the first one's arguments are, something is
-        # shown.
+        # After the turn, not before: however long the first
+        # one's arguments are, something is shown.
         if time.monotonic() > until:
             break
     return read

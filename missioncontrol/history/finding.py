@@ -118,8 +118,8 @@ def whys_of(runs: Sequence[Run]) -> dict[UUID, WhyRow]:
     cards = Decision.objects.filter(run_id__in=ids).exclude(kind=PERMISSION)
     for card in cards.select_related("autofix").order_by("id"):
         tap = taps.get(card.run_id)
-        # Who ended a run by hand, apart from any card, says more of why it stands than an earlier
-        # card.
+        # Who ended a run by hand, apart from any card, says
+        # more of why it stands than an earlier card.
         if card.run_id not in whys or tap is None or tap.decision_id is not None:
             fix = getattr(card, "autofix", None)
             whys[card.run_id] = WhyRow(

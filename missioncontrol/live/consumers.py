@@ -55,8 +55,8 @@ class LiveConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]  # channels ha
         try:
             await super().__call__(scope, receive, send)
         finally:
-            # A browser that goes away in the middle cancels this: what was joined must be left all
-            # the same.
+            # A browser that goes away in the middle cancels this:
+            # what was joined must be left all the same.
             if self._guarding is not None:
                 self._guarding.cancel()
             # It may end before it ever joined.

@@ -200,8 +200,8 @@ def grouped(calls: QuerySet[ModelCall], key: F) -> dict[str, dict[str, Any]]:
             **tokens,
         )
     )
-    # The ids, not their number: a run that used two models counts once when the groups are added
-    # up.
+    # The ids, not their number: a run that used two models
+    # counts once when the groups are added up.
     runs: dict[str, set[UUID]] = defaultdict(set)
     for name, run in calls.annotate(key=key).values_list("key", "run_id").distinct().order_by():
         runs[str(name)].add(run)

@@ -165,8 +165,8 @@ def _groups(
     parts: Sequence[Part], asked: Asked, lasted: list[savings.Lasted], *, at: datetime
 ) -> tuple[CostGroup, ...]:
     keys = {key for part in parts for key in part.groups}
-    # Who spent before and nothing now has a line that says so; an earlier run has ended, and would
-    # only fill the table.
+    # Who spent before and nothing now has a line that says so; an
+    # earlier run has ended, and would only fill the table.
     keys |= {key for part in parts for key in part.earlier if asked.group_by != "run"}
     keys |= {
         _key_in(loop, asked.group_by)
@@ -260,8 +260,8 @@ def _days(parts: Sequence[Part], asked: Asked, *, at: datetime) -> Iterable[Cost
         days = trend_days(part.period, at=at)
         for day, agent, cost in day_sums(calls_of(part.project, asked), days, part.period):
             spent[days.index(day)][agent] += cost
-    # By place, not by date: projects in several zones may be a day apart, and each one's last day
-    # is the last.
+    # By place, not by date: projects in several zones may be a
+    # day apart, and each one's last day is the last.
     for place, day in enumerate(trend_days(parts[0].period, at=at)):
         by_agent = dict(spent[place])
         yield CostDay(

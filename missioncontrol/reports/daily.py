@@ -127,8 +127,8 @@ def correct_changed(*, at: datetime) -> int:
             continue
         now = _counted(project, newest)
         for day, report in newest.items():
-            # Compared by what was counted, not by the account: a new rule of ours corrects no old
-            # day.
+            # Compared by what was counted, not by the account:
+            # a new rule of ours corrects no old day.
             if now.get(day, NONE_COUNTED) != report.counted:
                 following = report.version + 1
                 made += make(project, day, at=at, version=following, reason=LATE) is not None

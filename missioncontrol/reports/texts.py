@@ -106,6 +106,7 @@ def html_of(report: Report, t: Texts, *, path: str) -> str:
     """Write the report as a page for a letter."""
     row = report.row
     part = 0
+    # A ceiling of nothing is passed by whatever was spent: there is no part of it.
     if row.budget and row.budget.ceiling_usd > 0:
         part = min(100, int(100 * row.spent.total_usd / row.budget.ceiling_usd))
     total = cost_words(row.spent, t)
@@ -180,6 +181,7 @@ def line_of(one: CostGroup, groups: Iterable[CostGroup], t: Texts) -> Line:
         note = t.report.calls_unpriced.format(calls=calls, models=models)
     return Line(
         name=bounded(one.name, 60) or t.report.no_name,
+        # Never $0: what has no price may be the dearest of all.
         cost=t.report.unpriced if known is None else t.figures.money(known),
         change=change_words(total, one.before_usd, t) or "—",
         is_steep=one.before_usd >= SMALL and total / one.before_usd - 1 > STEEP,
@@ -238,6 +240,7 @@ def method_of(saved: Saving, t: Texts) -> str:
 
 
 def _saved_words(saved: Saving, t: Texts) -> str:
+    # Two reasons why there is no figure, and only one of them goes away by itself.
     if saved.likely_usd is None:
         return t.report.no_estimate if saved.samples < saved.enough else t.report.unpriced
     return t.report.saved.format(usd=t.figures.money(saved.likely_usd))

@@ -170,6 +170,7 @@ class AgentKeyUses(APIView):
     @described("keys_uses", returns=SecretUses)
     def get(self, request: Request, key_id: UUID) -> HttpResponse:
         """Tell from where and on which runs an agent key was used; owners only."""
+        # Addresses and programs of agents are the owners' business.
         found = selectors.agent_keys(projects=auth.owned_projects(request, key_id=key_id))
         key = found.filter(pk=key_id).first()
         if key is None:

@@ -80,6 +80,7 @@ class Channels(APIView):
         """Add a channel; owners only."""
         asked = read_body(request, NewChannel)
         project = named_project(request, asked.project)
+        # An address of their own would be told of every card.
         _check_owns(request, project)
         channel = channels.add_channel(
             project,
@@ -128,6 +129,7 @@ class ChannelTest(APIView):
         """Send a channel a test, quiet hours or not; the delivery says what comes of it."""
         channel = selectors.channel(channel_id, projects=auth.projects_of(request))
         auth.check_may_act(request, channel.project_id)
+        # Each is a call to somebody else's server.
         TESTS.check(str(request.user.pk), at=now())
         made = channels.send_test(channel, by=auth.name_of(request), at=now())
         return json_response(delivery_row(made), status=202)
@@ -193,4 +195,5 @@ def _check_owns(request: Request, project: UUID) -> None:
 
 
 def _words(request: Request, name: str) -> list[str]:
+    # Several at once, as the page of deliveries asks.
     return [word for word in request.query_params.get(name, "").split(",") if word]

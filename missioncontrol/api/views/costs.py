@@ -96,8 +96,8 @@ class Reports(APIView):
         """List daily cost reports, the latest day first; of each its newest version."""
         before = read_day(request.query_params.get("cursor"))
         found = rows.listed(projects=auth.projects_of(request), before=before, days=DAYS_A_PAGE)
-        # By whole days: of several projects one day has several rows, and a page never ends within
-        # it.
+        # By whole days: of several projects one day has
+        # several rows, and a page never ends within it.
         is_full = len({row.day for row in found}) == DAYS_A_PAGE
         return list_response(request, found, cursor=found[-1].day if is_full else None)
 
@@ -130,6 +130,7 @@ def csv_file(text: str, *, name: str) -> HttpResponse:
 
 def _account(request: Request) -> CostAccount:
     projects = auth.projects_of(request)
+    # An account is of a time zone and a day, and without a project there is neither.
     if not projects:
         raise NotFound("The project")
     said = request.query_params

@@ -57,6 +57,7 @@ class Decisions(APIView):
     def get(self, request: Request) -> HttpResponse:
         """List cards, oldest first; `?status=open` is the inbox, which archived projects leave."""
         status = request.query_params.get("status", "")
+        # Nobody can answer there, so it would wait in the inbox for ever.
         mine = auth.projects_of(request, even_archived=status != "open")
         found = selectors.decisions(projects=mine, status=status)
         return page_response(request, found, selectors.show_decision)
@@ -116,6 +117,7 @@ class AllowlistPreviews(APIView):
         asked = read_body(request, NewAllowlistEntry)
         project = named_project(request, asked.project)
         scope = Scope(project=project, run=asked.run, agent=asked.agent)
+        # Read as the entry would be, so that what is refused there is refused here.
         pattern = AllowPattern(pattern=asked.pattern, match=asked.match)
         return json_response(preview(scope, pattern, at=now()))
 

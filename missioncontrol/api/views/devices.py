@@ -353,5 +353,6 @@ def address_for_phones(request: Request) -> str:
     if _has_door() and extras.phone_asked(settings.DATA_DIR):
         return extras.phone_status(settings.DATA_DIR).url
     here = request.build_absolute_uri("/").rstrip("/")
+    # Browsers find every name under `localhost` on this machine; a phone finds none.
     name = urlsplit(here).hostname or ""
     return "" if name in LOOPBACK or name.endswith(".localhost") else here

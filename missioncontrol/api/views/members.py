@@ -125,6 +125,7 @@ class Invitations(APIView):
             at=at,
             expires_at=asked.expires_at or at + invitations.LIFE,
         )
+        # A link of `localhost` opens on this machine alone, and the screen says so.
         reached = settings.PUBLIC_URL.rstrip("/") or address_for_phones(request)
         base = reached or request.build_absolute_uri("/").rstrip("/")
         return json_response(

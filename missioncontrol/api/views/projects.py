@@ -126,6 +126,7 @@ class OneProject(APIView):
         """Change a project's rules, or put it away; owners only."""
         asked = read_body(request, ProjectPatch)
         even_archived = asked.archived is False
+        # An archived project can be brought back, and nothing else of it changes.
         auth.check_owns(request, project_id, NOT_AN_OWNER, even_archived=even_archived)
         changes = _checked(asked)
         if changes.get("second_factor") is not None:
@@ -133,8 +134,8 @@ class OneProject(APIView):
             auth.check_recent(request)
         if changes.get("second_factor") and not factors.has_one(cast(Person, request.user)):
             raise Forbidden("Set up a second factor of your own first: it would shut you out.")
-        # Read and checked before, so that nobody waits for the project's row while a policy is
-        # parsed.
+        # Read and checked before, so that nobody waits for
+        # the project's row while a policy is parsed.
         with auth.owning(request, project_id, NOT_AN_OWNER, even_archived=even_archived):
             rules.change_project(project_id, changes, by=auth.name_of(request), at=now())
         if "redact_rules" in changes:
@@ -245,6 +246,7 @@ def _checked(asked: ProjectPatch) -> dict[str, Any]:
     note, seen = changes.pop("policy_note"), changes.pop("policy_version", None)
     if "name" in changes:
         changes["name"] = rules.checked_name(changes["name"])
+    # Read here for its faults alone: it is kept as it was typed.
     if "policy" in changes:
         read_policy(changes["policy"])
         changes["policy"] = rules.NewPolicy(policy=changes["policy"], note=note, seen=seen)
