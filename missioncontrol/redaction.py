@@ -155,19 +155,15 @@ def read_rules(asked: Sequence[str]) -> Redaction:
     if len(rules) > MOST_RULES:
         raise InvalidRequest(f"At most {MOST_RULES} rules.", field="redact_rules")
     for rule in rules:
-        if fault := _fault_of(rule):
+        whole, fault = rule.removesuffix("*"), ""
+        if len(rule) > LONGEST_RULE or not rule.isprintable():
+            fault = f"at most {LONGEST_RULE} characters, all of which can be seen."
+        elif "*" in whole:
+            fault = "a star stands at the end only, for the rest of the word."
+        elif len(whole) < SHORTEST_RULE:
+            fault = f"at least {SHORTEST_RULE} characters before the star, or it meets every text."
+        elif not whole.replace("?", "").strip():
+            fault = "letters alone are every word: name a sign of its own, or a digit as #."
+        if fault:
             raise InvalidRequest(f"{rule[:LONGEST_RULE]}: {fault}", field="redact_rules")
     return Redaction(rules)
-
-
-def _fault_of(rule: str) -> str | None:
-    whole = rule.removesuffix("*")
-    if len(rule) > LONGEST_RULE or not rule.isprintable():
-        return f"at most {LONGEST_RULE} characters, all of which can be seen."
-    if "*" in whole:
-        return "a star stands at the end only, for the rest of the word."
-    if len(whole) < SHORTEST_RULE:
-        return f"at least {SHORTEST_RULE} characters before the star, or it meets every text."
-    if not whole.replace("?", "").strip():
-        return "letters alone are every word: name a sign of its own, or a digit as #."
-    return None

@@ -10,7 +10,7 @@ from __future__ import annotations
 import itertools
 import json
 import logging
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from datetime import datetime
 from typing import Any, cast
 from uuid import UUID
@@ -40,15 +40,7 @@ def anchor_heads(*, at: datetime) -> list[UUID]:
 
     A project whose own chain alone moved is anchored too.
     """
-    last = JournalRow.objects.filter(project=OuterRef("pk"), run=None).order_by("-seq")
-    found = Project.objects.filter(event_seq__gte=0).annotate(
-        last_type=Subquery(last.values("type")[:1]), said=Subquery(last.values("payload")[:1])
-    )
-    # Checkpoints of earlier versions have no number: one of today's kind follows them.
-    gone_on = found.exclude(last_type=ANCHORED, said__contains='"number":').order_by("pk")
-    moved: dict[UUID, list[RunMeters]] = {
-        project: [] for project in gone_on.values_list("pk", flat=True)
-    }
+    moved: dict[UUID, list[RunMeters]] = {project: [] for project in _moved_projects()}
     unanchored = RunMeters.objects.filter(event_seq__gt=F("anchored_seq")).order_by("pk")
     unanchored = unanchored.annotate(project_id=F("run__project_id"))
     for run in unanchored.only("event_seq", "head"):  # in the order of locks
@@ -99,16 +91,22 @@ def verify(*, projects: Collection[UUID]) -> Verification:
     )
 
 
+def _moved_projects() -> Iterator[UUID]:
+    """Find the projects whose chain goes on after its last checkpoint of today's kind."""
+    last = JournalRow.objects.filter(project=OuterRef("pk"), run=None).order_by("-seq")
+    found = Project.objects.filter(event_seq__gte=0).annotate(
+        last_type=Subquery(last.values("type")[:1]), said=Subquery(last.values("payload")[:1])
+    )
+    # Checkpoints of earlier versions have no number: one of today's kind follows them.
+    at_rest = found.exclude(last_type=ANCHORED, said__contains='"number":')
+    return iter(at_rest.order_by("pk").values_list("pk", flat=True))
+
+
 def _anchor(project_id: UUID, runs: Collection[RunMeters], *, at: datetime) -> None:
     tied: Heads = {str(run.pk): (run.event_seq, run.head) for run in runs}
     with journal.holding_project(project_id) as project:
         # Under the lock: two beats at once must not give one number twice.
-        anchors = JournalRow.objects.filter(project=project, run=None, type=ANCHORED)
-        number, predecessor = 0, ""
-        if last := anchors.order_by("-seq").first():
-            said_before = json.loads(last.payload or "{}")
-            number = said_before.get("number") or anchors.count()  # older ones have no number
-            predecessor = last.hash
+        number, predecessor = _last_anchor(project)
         said = {
             "heads": {run: list(head) for run, head in tied.items()},
             "key": signing.public_key(),
@@ -117,8 +115,6 @@ def _anchor(project_id: UUID, runs: Collection[RunMeters], *, at: datetime) -> N
             "predecessor": predecessor,
             "number": number + 1,
         }
-        # By a key outside the database: who can write every
-        # table still cannot sign a history of their own.
         signature = signing.sign(anchor_statement(str(project_id), at.isoformat(), said))
         journal.record_for_project(
             project_id,
@@ -131,3 +127,13 @@ def _anchor(project_id: UUID, runs: Collection[RunMeters], *, at: datetime) -> N
         for run in runs:
             run.anchored_seq = run.event_seq
         journal.update_columns(RunMeters, ("anchored_seq",), runs)
+
+
+def _last_anchor(project: Project) -> tuple[int, str]:
+    """Return number and hash of a project's last checkpoint; of none: 0 and nothing."""
+    anchors = JournalRow.objects.filter(project=project, run=None, type=ANCHORED)
+    last = anchors.order_by("-seq").first()
+    if last is None:
+        return 0, ""
+    number = json.loads(last.payload or "{}").get("number")
+    return number or anchors.count(), last.hash  # older ones have no number

@@ -15,7 +15,6 @@ from datetime import datetime
 from decimal import Decimal
 from functools import partial
 from typing import Any, TypeVar
-from uuid import UUID
 
 from django.db import models
 from django.db.models import QuerySet
@@ -66,7 +65,23 @@ class Walk:
             trusted=signing.trusted_keys(),
             old_rule=partial(signing.is_signed_as_before, str(project.id)),
         )
-        yield from self._own_faults(project.id, chain)
+        # The file before the database: what is appended later is younger than what is read.
+        lines = heads.lines_of(project.id)
+        witness = Witness(str(project.id), lines, trusted=signing.trusted_keys())
+        project = Project.objects.get(pk=project.id)
+        own = JournalRow.objects.filter(project=project, run=None, seq__lte=project.event_seq)
+        for row in pages(own, "seq"):
+            link = link_of(row)
+            yield from chain.take(link)
+            yield from witness.take(link)
+        self.rows += chain.length
+        yield from chain.end(
+            head=project.head, length=project.event_seq + 1, project=str(project.id), run=None
+        )
+        yield from witness.end(chain.last)
+        if witness.since is not None:
+            # The latest: what was compared of all projects is what the youngest file knows.
+            self.compared_since = max(witness.since, self.compared_since or witness.since)
         seen: set[str] = set()
         for run in pages(_COMPARED.filter(project=project), "id"):
             seen.add(str(run.id))
@@ -84,25 +99,6 @@ class Walk:
                 )
         yield from missing_runs(str(project.id), chain, seen)
         yield from chain.not_allowed()
-
-    def _own_faults(self, project_id: UUID, chain: ProjectChain) -> Iterator[Fault]:
-        # The file before the database: what is appended later is younger than what is read.
-        lines = heads.lines_of(project_id)
-        witness = Witness(str(project_id), lines, trusted=signing.trusted_keys())
-        project = Project.objects.get(pk=project_id)
-        own = JournalRow.objects.filter(project=project, run=None, seq__lte=project.event_seq)
-        for row in pages(own, "seq"):
-            link = link_of(row)
-            yield from chain.take(link)
-            yield from witness.take(link)
-        self.rows += chain.length
-        yield from chain.end(
-            head=project.head, length=project.event_seq + 1, project=str(project_id), run=None
-        )
-        yield from witness.end(chain.last)
-        if witness.since is not None:
-            # The latest: what was compared of all projects is what the youngest file knows.
-            self.compared_since = max(witness.since, self.compared_since or witness.since)
 
     def _settled_faults(self, run: Run, chain: ProjectChain) -> list[Fault]:
         length, faults = _run_faults(run, chain)

@@ -23,7 +23,6 @@ def anchor() -> None:
     """Tie the heads of live runs into their projects' chains; every minute."""
     connection.close_if_unusable_or_obsolete()
     anchor_heads(at=now())
-    # In a thread: whoever receives them may be slow, and the worker is there to detect.
     if settings.AUDIT_SEND_TO:
         _senders.submit(_send_heads)
 

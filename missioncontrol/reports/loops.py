@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from decimal import Decimal, InvalidOperation
-from typing import Any
 from uuid import UUID
 
 from django.db.models import Q, QuerySet
@@ -63,11 +63,17 @@ def stopped(project: UUID, *, since: datetime, until: datetime) -> list[Loop]:
     found = []
     for card in last.values():
         run, (first, _) = card.run, _turns_of(card)
+        most, ceiling = None, ceilings_of(run).get("usd")
+        # A ceiling is what an agent sent: one that is no number bounds nothing.
+        with suppress(InvalidOperation):
+            if ceiling is not None:
+                spent = run.meters.cost_usd + run.meters.judge_cost_usd
+                most = Decimal(str(ceiling)) - spent
         stop = Stop(
             kind=card.kind,
             turns=max(1, run.meters.last_seq + 1 - first),
             usd_per_turn=_usd_per_turn(card),
-            most=_left_of(run),
+            most=most,
         )
         found.append(
             Loop(
@@ -123,12 +129,3 @@ def _usd_per_turn(card: Decision) -> Decimal | None:
     if run.meters.cost_usd > 0 and run.meters.done_turns > 0:
         return run.meters.cost_usd / run.meters.done_turns
     return None
-
-
-def _left_of(run: Run) -> Decimal | None:
-    ceiling: Any = ceilings_of(run).get("usd")
-    try:
-        whole = None if ceiling is None else Decimal(str(ceiling))
-    except InvalidOperation:
-        return None
-    return None if whole is None else whole - run.meters.cost_usd - run.meters.judge_cost_usd
