@@ -79,6 +79,7 @@ async def _serve(scope: Any, receive: Any, send: Any) -> None:
         if scope["method"] == method and (found := path.match(scope["path"])):
             await endpoint.serve(handler, found.groupdict(), scope, receive, send)
             return
+    # Else Django would draw a screen there.
     if any(path.match(scope["path"]) for path in AGENTS_ONLY):
         await endpoint.refuse_method(scope, send)
         return

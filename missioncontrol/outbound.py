@@ -204,6 +204,7 @@ def only_public(*, private_hosts: Collection[str]) -> Iterator[Watch]:
     may be reached. Threads that carry this context along are watched too.
     """
     _listen()
+    # A proxy of the environment is where every call of the library goes first.
     named = {*private_hosts, *(urlsplit(url).netloc for url in getproxies().values())}
     watch = Watch(allowed=frozenset(_addresses_of(named)))
     token = _watch.set(watch)

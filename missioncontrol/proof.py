@@ -109,6 +109,7 @@ class Link(NamedTuple):
 
 def canonical(value: Any) -> str:
     """Return the one JSON text of a value."""
+    # Hashed as text: the same value must be the same bytes in every program that verifies it.
     return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
 
 
@@ -141,6 +142,8 @@ def anchor_statement(project: str, at: str, said: Mapping[str, Any]) -> str:
 def amendment_statement(project: str, at: str, by: str, said: Mapping[str, Any]) -> str:
     """Return what the signature of an erasure or a restoration covers: all that is known."""
     place = {"type": AMENDED, "project": project, "at": at, "by": by}
+    # All that is known, not a list of names: a later
+    # version's field is covered by its signature too.
     known = {k: v for k, v in said.items() if k != "signature" and v is not None}
     return canonical({**place, **known})
 
@@ -506,6 +509,7 @@ def read_export(path: Path) -> Iterator[Link]:
         for line in lines:
             row = json.loads(line)
             payload = row["payload"]
+            # The export shows JSON, and what was hashed is its one text.
             text = None if payload is None else canonical(payload)
             at = datetime.fromisoformat(row["at"]).isoformat()
             yield Link(

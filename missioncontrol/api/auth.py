@@ -301,6 +301,7 @@ def check_recent(request: Request) -> None:
     """
     if request.auth is not None:
         return
+    # What outlasts a session takes a fresh proof: a stolen browser makes no key.
     if mine := ways.to_prove(cast(User, request.user), request.session, at=now()):
         raise SignInAgain(mine)
 

@@ -50,6 +50,7 @@ class Buckets:
         More than a minute's at once are taken from a bucket that is full.
         """
         now, a_second = self._clock(), self._a_minute / MINUTE_S
+        # One pair a name, refilled when it is looked at: nothing runs in between.
         spent, at = self._spent.get(name, (0.0, now))
         spent = max(spent - (now - at) * a_second, 0.0)
         if self._a_minute and spent and spent + tokens > self._a_minute:
@@ -139,6 +140,7 @@ class Room:
         Raises:
             Unavailable: there is none.
         """
+        # Refused at once: waiting in a longer queue would end in the client's own time-out.
         if self._present >= self._most:
             raise Unavailable("Too many ask at once.", wait_s=COME_AGAIN_S)
         self._present += 1

@@ -140,6 +140,8 @@ def link_of(row: JournalRow) -> Link:
 def _run_faults(run: Run, project: ProjectChain) -> tuple[int, list[Fault]]:
     """Check one run; its row and its turns only where its chain holds."""
     name, of = str(run.id), str(run.project_id)
+    # A chain alone cannot tell that its tail was cut or the
+    # run is gone: the project's checkpoints can.
     chain, told = RunChain(project, name), Told()
     faults: list[Fault] = []
     for row in pages(JournalRow.objects.filter(run=run, seq__lte=run.meters.event_seq), "seq"):

@@ -47,6 +47,7 @@ def erase_person(user: User, *, by: str, reason: str, at: datetime) -> None:
     named = Q()
     for name in sorted({user.username, user.get_full_name(), *own} - {""}):
         named |= Q(payload__contains=f"“{json.dumps(name, ensure_ascii=False)[1:-1]}”")
+    # Projects that they have left speak of them too.
     found = JournalRow.objects.filter(named, run=None, type=ACCESS)
     mine = Membership.objects.filter(user=user).values_list("project_id", flat=True)
     for project_id in sorted({*mine, *found.values_list("project_id", flat=True)}):

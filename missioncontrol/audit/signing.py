@@ -43,6 +43,7 @@ def public_key_of(secret: str) -> str:
 
 def trusted_keys() -> tuple[str, ...]:
     """Return ours, and those that signed before the secret was changed."""
+    # What they signed goes on to hold; who may sign today is for the chain to say.
     former = map(public_key_of, settings.SECRET_KEY_FALLBACKS)
     return tuple(dict.fromkeys((public_key(), *former, *settings.AUDIT_KEYS)))
 

@@ -73,6 +73,7 @@ def totals(found: QuerySet[Run]) -> HistoryTotals:
     sums = found.aggregate(
         runs=Count("id"),
         turns=Sum(F("meters__last_seq") + 1, default=0),
+        # What a recording cost was not spent here.
         cost=Sum("meters__cost_usd", default=Decimal(0), filter=Q(imported=False)),
         recordings=Count("id", filter=Q(imported=True)),
         recorded_cost=Sum("meters__cost_usd", default=Decimal(0), filter=Q(imported=True)),
@@ -141,6 +142,7 @@ def whys_of(runs: Sequence[Run]) -> dict[UUID, WhyRow]:
 def _text(words: Words) -> Q:
     """Find words in the index; a run's name and goal also before they are indexed."""
     typed = words.typed
+    # A run is found by its name at once, by its turns a second or two after they came.
     fresh = Q(name__icontains=typed) | Q(goal__icontains=typed) | Q(meters__doing__icontains=typed)
     return Q(id__in=index.runs_holding(words)) | fresh
 

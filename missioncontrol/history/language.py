@@ -95,6 +95,7 @@ def read_query(line: str, *, at: datetime, zone: tzinfo = UTC) -> Query:
         elif value:  # `status:` is still being typed
             read = READERS[key](value.replace("\0", ""), at, zone)
             terms.append(Term(key=key, value=read, negated=bool(minus)))
+    # Each is a condition of its own in the database.
     if len(terms) > MOST_TERMS:
         raise InvalidRequest(f"q: at most {MOST_TERMS} words and tokens.", field="q")
     return Query(terms=tuple(terms))

@@ -63,6 +63,7 @@ def summarize(run: Run) -> RunSummary:
         is_said = asked is not None and asked.text == _cut(run.goal)
         asked = SaidRow(text=_cut(run.goal), seq=first.seq if first and is_said else None)
     is_new = last is not None and (asked is None or last.seq != asked.seq)
+    # Before its last turn, not before now: a run that ended yesterday had a last hour too.
     hour_ago = run.meters.last_turn_at - HOUR if run.meters.last_turn_at else None
     within = place_moments(run, [hour_ago])[0].seq if hour_ago else 0
     return RunSummary(

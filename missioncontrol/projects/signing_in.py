@@ -140,6 +140,7 @@ def enter_by_identity(known: Known, *, at: datetime) -> User:
             raise Forbidden("Nobody here knows this account, and no project lets it in.")
         user = people.make_person(people.free_name(known.name))
         identity = _keep(user, known, at=at)
+    # After the provider: whoever is shut out here is shut out by every way.
     if not identity.user.is_active:
         raise Forbidden("This account may not sign in here any more.")
     identity.label, identity.used_at = _label(known), at

@@ -101,6 +101,7 @@ def budget_of(project: Project, day: date, spent: Decimal) -> CostBudget | None:
     if ceiling is None:
         return None
     extra = extra_of(project, day)
+    # What was allowed on top is part of what is left, on that day only.
     whole = Decimal(str(ceiling)) + extra
     return CostBudget(ceiling_usd=whole, extra_usd=extra, left_usd=whole - spent)
 
@@ -187,6 +188,7 @@ def between(calls: QuerySet[ModelCall], since: datetime, until: datetime) -> Que
 
 def grouped(calls: QuerySet[ModelCall], key: F) -> dict[str, dict[str, Any]]:
     """Add calls up by a column, the judge's apart; `runs` are the ids of the runs."""
+    # Without the judge's: they would read as the agents' own.
     tokens = {f"sum_{name}": Sum(column, filter=~JUDGES) for name, column in USAGE_COLUMNS.items()}
     sums = (
         calls.annotate(key=key)

@@ -174,6 +174,7 @@ def _groups(
         if part.period.since <= loop.at < part.period.until
     }
     found = [_group(key, parts, asked, lasted, at=at) for key in keys]
+    # Dearest first: what is left out at the end is what nobody looks for.
     return tuple(sorted(found, key=lambda one: (-one.cost_usd - one.judge_cost_usd, one.name)))
 
 

@@ -10,6 +10,7 @@ from decimal import Decimal
 
 from missioncontrol.wire.costs import CostAccount, CostGroup
 
+# In English whoever fetches them: a sheet or an import that knows them goes on working.
 COLUMNS = (
     "from",
     "to",

@@ -171,6 +171,7 @@ def _is_news(report: CostReport, *, at: datetime) -> bool:
     if not (spent.calls or spent.judge_calls or spent.loops):
         return report.version > 1
     zone = zone_of(report.time_zone)
+    # A server that was away for long would tell of every day it missed at once.
     if at - midnight(report.day + timedelta(days=1), zone) > TOLD:
         return False
     if report.version == 1:

@@ -6,6 +6,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from decimal import Decimal, InvalidOperation
+from typing import Any
 from uuid import UUID
 
 from django.db.models import Q, QuerySet
@@ -54,6 +55,7 @@ def loops(project: UUID, *, since: datetime, until: datetime) -> list[Loop]:
 
 def stopped(project: UUID, *, since: datetime, until: datetime) -> list[Loop]:
     """Return the loops that a person or the policy stopped in this time, one a run."""
+    # A correction that helped is not counted as saving: nobody knows what it spared.
     answered = _cards(project).filter(
         resolution__in=STOPS, resolved_at__gte=since, resolved_at__lt=until
     )
@@ -63,7 +65,8 @@ def stopped(project: UUID, *, since: datetime, until: datetime) -> list[Loop]:
     found = []
     for card in last.values():
         run, (first, _) = card.run, _turns_of(card)
-        most, ceiling = None, ceilings_of(run).get("usd")
+        most: Decimal | None = None
+        ceiling: Any = ceilings_of(run).get("usd")
         # A ceiling is what an agent sent: one that is no number bounds nothing.
         with suppress(InvalidOperation):
             if ceiling is not None:

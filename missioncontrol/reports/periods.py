@@ -69,6 +69,7 @@ def period_of(kind: PeriodKind, day: date, zone: tzinfo) -> Period:
 
 def period_before(kind: PeriodKind, period: Period) -> Period:
     """Return what it is compared with: the same day a week before, the week, the month before."""
+    # Months differ in length; days and weeks are compared with the same weekdays.
     if kind == "month":
         return period_of(kind, period.first - timedelta(days=1), period.zone)
     return Period(first=period.first - WEEK, last=period.last - WEEK, zone=period.zone)

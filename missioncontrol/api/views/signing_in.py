@@ -69,6 +69,7 @@ def sign_in(request: HttpRequest, secret: str) -> HttpResponse:
     # from this machine, by a link that was made for it.
     is_trusted = request.method == "GET" and is_from_this_machine(request)
     if request.method == "POST" or (is_trusted and offered is not None and offered.on_get):
+        # Asks for no second factor: who can print a link can read the database too.
         link = redeem_login_link(secret=secret, at=clock.now())
         return _enter(request, link) if link else _refuse(request)
     if offered is None:

@@ -149,6 +149,7 @@ def by_passkey(request: HttpRequest) -> HttpResponse:
         credential = read_json_object(request.body)
     except MissionControlError:
         return _refused("no_passkey", status=HTTPStatus.BAD_REQUEST)
+    # Made with user verification, and asked for it: a passkey is both factors at once.
     user = factors.check_passkey(credential, user=half_way)
     if user is None:
         return _refused("no_passkey")
