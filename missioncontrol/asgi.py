@@ -55,13 +55,10 @@ async def application(scope: Any, receive: Any, send: Any) -> None:
     """Route by protocol, method and path."""
     if scope["type"] == "websocket":
         await sockets(scope, receive, send)
-    elif scope["type"] == "http":
-        await _http(scope, receive, send)
-    else:
+        return
+    if scope["type"] != "http":
+        # So servers learn that there is no `lifespan` here.
         raise ValueError(f"no application for {scope['type']}")
-
-
-async def _http(scope: Any, receive: Any, send: Any) -> None:
     try:
         if IS_ASKED_BEFORE:
             await _serve(scope, receive, send)
@@ -82,6 +79,7 @@ async def _serve(scope: Any, receive: Any, send: Any) -> None:
         if scope["method"] == method and (found := path.match(scope["path"])):
             await endpoint.serve(handler, found.groupdict(), scope, receive, send)
             return
+    # Else Django would draw a screen there.
     if any(path.match(scope["path"]) for path in AGENTS_ONLY):
         await endpoint.refuse_method(scope, send)
         return

@@ -87,33 +87,30 @@ class _Publisher(Generic[T]):
 
     def send(self, message: T) -> None:
         with self._lock:
+            # A fork takes along neither threads nor a connection that two may use.
             if self._pid != os.getpid():
-                self._start()
+                self._loop = asyncio.new_event_loop()
+                self._waiting = deque(maxlen=MOST_WAITING)
+                self._is_sending = False
+                # Once more at once: the connection may have been idle for too long.
+                self._broker = Redis.from_url(settings.BROKER_URL, retry=Retry(NoBackoff(), 1))
+                threading.Thread(target=self._loop.run_forever, daemon=True).start()
+                self._pid = os.getpid()
             self._waiting.append(message)
             if self._is_sending:
                 return  # it is taken along: waking a thread costs more than its message
             self._is_sending = True
         asyncio.run_coroutine_threadsafe(self._send_waiting(), self._loop)
 
-    def _start(self) -> None:
-        self._loop = asyncio.new_event_loop()
-        self._waiting = deque(maxlen=MOST_WAITING)
-        self._is_sending = False
-        # Once more at once: the connection may have been idle for too long.
-        self._broker = Redis.from_url(settings.BROKER_URL, retry=Retry(NoBackoff(), 1))
-        threading.Thread(target=self._loop.run_forever, daemon=True).start()
-        self._pid = os.getpid()
-
-    def _taken(self) -> list[T]:
-        """Take all that waits; nothing: who hands over the next wakes this thread again."""
-        with self._lock:
-            messages = list(self._waiting)
-            self._waiting.clear()
-            self._is_sending = bool(messages)
-            return messages
-
     async def _send_waiting(self) -> None:
-        while messages := self._taken():
+        while True:
+            with self._lock:
+                messages = list(self._waiting)
+                self._waiting.clear()
+                # Under the lock: else what is handed over just now would wake nobody.
+                self._is_sending = bool(messages)
+            if not messages:
+                return
             try:
                 await self._publish(self._broker, messages)
             except Exception as fault:  # noqa: BLE001 - the broker may be away; readers refetch

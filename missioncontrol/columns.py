@@ -57,6 +57,7 @@ def new_row(model: type[M], /, **values: Any) -> M:
     """
     plain, made = _defaults(model)
     row = model.__new__(model)
+    # Past `__init__`, which goes through every field: a batch makes hundreds of rows.
     row.__dict__.update(plain)
     row.__dict__.update((name, make()) for name, make in made if name not in values)
     row.__dict__.update(values, _state=ModelState())

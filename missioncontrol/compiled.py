@@ -72,11 +72,23 @@ class CompiledQuery(Generic[M]):
             return []
         if any(len(values) > LONGEST for values in lists):
             return list(self._build(*lists))
-        given = [_padded(values) for values in lists]
+        # The last value repeated up to a power of two: few statements serve all lengths.
+        given: list[list[Any]] = []
+        for values in lists:
+            known = list(values)
+            given.append(known + known[-1:] * ((1 << (len(known) - 1).bit_length()) - len(known)))
         shape = tuple((type(values[0]), len(values)) for values in given)
         if shape not in self._statements:
             self._statements[shape] = self._compile(shape)
-        return _read(self._statements[shape], given)
+        statement = self._statements[shape]
+        params = list(statement.params)
+        for place, which, number in statement.places:
+            params[place] = _parameter(given[which][number])
+        database = connections[DEFAULT_DB_ALIAS]  # each look at `connection` asks for the thread's
+        with database.cursor() as cursor:
+            cursor.execute(statement.sql, params)
+            found = cursor.fetchall()
+        return [_row(statement, list(values), database) for values in found]
 
     def _compile(self, shape: tuple[tuple[type, int], ...]) -> _Statement:
         # Ids that nobody has: by them a value's place is known in the compiled statement.
@@ -124,33 +136,21 @@ class CompiledQuery(Generic[M]):
         )
 
 
-def _read(statement: _Statement, given: Sequence[Sequence[Any]]) -> list[Any]:
-    params = list(statement.params)
-    for place, which, number in statement.places:
-        params[place] = _parameter(given[which][number])
-    database = connections[DEFAULT_DB_ALIAS]  # each look at `connection` asks for the thread's
-    with database.cursor() as cursor:
-        cursor.execute(statement.sql, params)
-        found = cursor.fetchall()
-    rows = []
-    for values in found:  # each becomes an instance as by `from_db`, without its calls by column
-        read = list(values)
-        for place, reads in statement.readers:
-            read[place] = reads(read[place])
-        for place, converters, column in statement.converters:
-            value = read[place]
-            for convert in converters:
-                value = convert(value, column, database)
-            read[place] = value
-        made = _made(statement.model, statement.columns, read)
-        for one in statement.related:
-            own = read[one.first : one.first + len(one.columns)]
-            one.attach(made, _made(one.model, one.columns, own))
-        if statement.annotated:
-            told = read[-len(statement.annotated) :]
-            made.__dict__.update(zip(statement.annotated, told, strict=True))
-        rows.append(made)
-    return rows
+def _row(statement: _Statement, read: list[Any], database: Any) -> Any:
+    """Make an instance as `from_db` does, without its calls by column."""
+    for place, reads in statement.readers:
+        read[place] = reads(read[place])
+    for place, converters, column in statement.converters:
+        for convert in converters:
+            read[place] = convert(read[place], column, database)
+    made = _made(statement.model, statement.columns, read)
+    for one in statement.related:
+        own = read[one.first : one.first + len(one.columns)]
+        one.attach(made, _made(one.model, one.columns, own))
+    if statement.annotated:
+        told = read[-len(statement.annotated) :]
+        made.__dict__.update(zip(statement.annotated, told, strict=True))
+    return made
 
 
 def _made(model: Any, columns: Sequence[str], values: Sequence[Any]) -> Any:
@@ -163,13 +163,6 @@ def _made(model: Any, columns: Sequence[str], values: Sequence[Any]) -> Any:
 
 def _names(info: dict[str, Any], selected: Sequence[Any]) -> tuple[str, ...]:
     return tuple(selected[place].target.attname for place in info["select_fields"])
-
-
-def _padded(values: Collection[Any]) -> list[Any]:
-    """Repeat the last value up to a power of two: few statements serve all lengths."""
-    known = list(values)
-    length = 1 << (len(known) - 1).bit_length()
-    return known + known[-1:] * (length - len(known))
 
 
 def _parameter(value: Any) -> Any:

@@ -46,6 +46,7 @@ def flag(name: str, *, default: bool = False) -> bool:
     value = os.environ.get(name)
     if value is None:
         return default
+    # Only words that are known: `MISSIONCONTROL_DEBUG=nein` must not switch it on.
     if value.lower() in _YES:
         return True
     if value.lower() in _NO:
@@ -101,6 +102,8 @@ def identity_provider(prefix: str) -> IdentityProvider:
     """Read the provider whose people may sign in; plain http only on this machine."""
     issuer, client = text(f"{prefix}_ISSUER").rstrip("/"), text(f"{prefix}_CLIENT")
     parts = urlsplit(issuer)
+    # Whoever answers in the provider's place signs in as anybody: only TLS, or this machine itself,
+    # says that it is the provider.
     is_safe = parts.scheme == "https" or (parts.scheme == "http" and parts.hostname in _LOOPBACK)
     if not is_safe or not parts.hostname or parts.username is not None:
         raise SettingInvalid(f"{prefix}_ISSUER", issuer, "the https:// address of the provider")
@@ -155,9 +158,23 @@ def database(name: str, *, sqlite: Path, pooled: bool, durable: bool) -> dict[st
     url = urlsplit(value)
     if url.scheme == "sqlite":
         return sqlite_database(Path(unquote(url.path)), durable=durable)
-    if url.scheme in {"postgres", "postgresql"}:
-        return _postgres(url, pooled=pooled)
-    raise SettingInvalid(name, url.scheme, "postgres://… or sqlite:///…")
+    if url.scheme not in {"postgres", "postgresql"}:
+        raise SettingInvalid(name, url.scheme, "postgres://… or sqlite:///…")
+    options: dict[str, Any] = dict(parse_qsl(url.query))
+    if pooled:
+        options["pool"] = {"min_size": 2, "max_size": 24}
+    return {
+        "ENGINE": "django.db.backends.postgresql",
+        "NAME": unquote(url.path.lstrip("/")),
+        "USER": unquote(url.username or ""),
+        "PASSWORD": unquote(url.password or ""),
+        "HOST": url.hostname or "",
+        "PORT": str(url.port or ""),
+        # The pool keeps the connections; Django's own keeping beside it is refused.
+        "CONN_MAX_AGE": 0 if pooled else None,
+        "CONN_HEALTH_CHECKS": True,
+        "OPTIONS": options,
+    }
 
 
 def sqlite_database(path: Path, *, durable: bool) -> dict[str, Any]:
@@ -174,24 +191,6 @@ def sqlite_database(path: Path, *, durable: bool) -> dict[str, Any]:
             "transaction_mode": "IMMEDIATE",
             "init_command": f"PRAGMA journal_mode=WAL;PRAGMA synchronous={synchronous};",
         },
-    }
-
-
-def _postgres(url: Any, *, pooled: bool) -> dict[str, Any]:
-    options: dict[str, Any] = dict(parse_qsl(url.query))
-    if pooled:
-        options["pool"] = {"min_size": 2, "max_size": 24}
-    return {
-        "ENGINE": "django.db.backends.postgresql",
-        "NAME": unquote(url.path.lstrip("/")),
-        "USER": unquote(url.username or ""),
-        "PASSWORD": unquote(url.password or ""),
-        "HOST": url.hostname or "",
-        "PORT": str(url.port or ""),
-        # The pool keeps the connections; Django's own keeping beside it is refused.
-        "CONN_MAX_AGE": 0 if pooled else None,
-        "CONN_HEALTH_CHECKS": True,
-        "OPTIONS": options,
     }
 
 

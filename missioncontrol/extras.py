@@ -51,6 +51,7 @@ def phone_asked(data: Path) -> bool:
 
 def ask_for_phone(data: Path, *, on: bool) -> None:
     """Have `up` open HTTPS to the local network, or close it."""
+    # Else the screen would show what became of the last time it was asked.
     note_phone(data, PhoneStatus())
     _write(data, "phone.json", {"on": True} if on else None)
 
@@ -81,4 +82,5 @@ def _write(data: Path, name: str, told: dict[str, Any] | None) -> None:
         file.unlink(missing_ok=True)
         return
     file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    # For its owner alone: it holds agent keys.
     write_private(file, json.dumps(told).encode())

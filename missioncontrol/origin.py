@@ -16,6 +16,7 @@ HOST_ONLY = "__Host-"
 
 def is_our_host(host: str) -> bool:
     """Say whether a Host header is a name we answer to."""
+    # As Django reads it, since both must refuse the same.
     name, _ = split_domain_port(host)
     return bool(name) and validate_host(name, settings.ALLOWED_HOSTS)
 

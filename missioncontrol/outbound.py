@@ -72,8 +72,10 @@ def check_url(url: str, *, private_hosts: Collection[str]) -> SplitResult:
         raise Unsendable("is no address") from error
     if len(url) > LONGEST_URL or not url.isprintable() or " " in url or not url.isascii():
         raise Unsendable(f"must be at most {LONGEST_URL} printable ASCII characters, no blanks")
+    # What is sent holds an agent's words: in the clear only inside the house.
     if parts.scheme != "https" and not (parts.scheme == "http" and is_private):
         raise Unsendable("must begin with https://")
+    # A user's name before the host makes people read another host than is called.
     if not parts.hostname or parts.username is not None or parts.password is not None:
         raise Unsendable("must name a host and no user")
     return parts
@@ -105,13 +107,22 @@ def call(
     """
     parts = check_url(url, private_hosts=private_hosts)
     host, port = parts.hostname or "", parts.port or (443 if parts.scheme == "https" else 80)
-    address = _lead_to(host, port, is_private=_names_private(parts, private_hosts))
+    try:
+        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    except (OSError, UnicodeError) as error:
+        raise Unsendable(f"{host} cannot be looked up") from error
+    addresses = [str(info[4][0]) for info in found]
+    # All of them: a name that leads inside by one of several might be dialled there.
+    is_private = _names_private(parts, private_hosts)
+    if not is_private and not all(is_public(address) for address in addresses):
+        raise Unsendable(f"{host} leads to an address that is not public")
     path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
     deadline = time.monotonic() + LONGEST_CALL_S
     try:
-        with _reach(parts.scheme, host, port, address, deadline) as connection:
+        with _reach(parts.scheme, host, port, addresses[0], deadline) as connection:
             connection.request(method, path, body=body, headers=dict(headers))
             response = connection.getresponse()
+            # No more than that: the other side may answer without end.
             return Reply(status=response.status, body=response.read(MOST_READ))
     except (OSError, http.client.HTTPException, ValueError) as error:
         if time.monotonic() >= deadline:
@@ -123,18 +134,6 @@ def _names_private(parts: SplitResult, private_hosts: Collection[str]) -> bool:
     host, port = (parts.hostname or "").lower(), parts.port
     named = {name.lower() for name in private_hosts}
     return bool(host) and (host in named or f"{host}:{port}" in named)
-
-
-def _lead_to(host: str, port: int, *, is_private: bool) -> str:
-    """Look a host up and give the address to connect to."""
-    try:
-        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
-    except (OSError, UnicodeError) as error:
-        raise Unsendable(f"{host} cannot be looked up") from error
-    addresses = [str(info[4][0]) for info in found]
-    if not is_private and not all(is_public(address) for address in addresses):
-        raise Unsendable(f"{host} leads to an address that is not public")
-    return addresses[0]
 
 
 def is_public(address: str) -> bool:
@@ -184,8 +183,11 @@ class Watch:
         if not isinstance(address, tuple):
             return  # a socket of this machine, by path
         host, port = str(address[0]), int(address[1])
-        if self.allowed & {(host, port), (host, None)} or _is_public(host):
+        if self.allowed & {(host, port), (host, None)}:
             return
+        with suppress(ValueError):  # a name: nobody knows yet where it leads
+            if is_public(host):
+                return
         self.refused = NOT_PUBLIC
         raise PermissionError(self.refused)
 
@@ -202,6 +204,7 @@ def only_public(*, private_hosts: Collection[str]) -> Iterator[Watch]:
     may be reached. Threads that carry this context along are watched too.
     """
     _listen()
+    # A proxy of the environment is where every call of the library goes first.
     named = {*private_hosts, *(urlsplit(url).netloc for url in getproxies().values())}
     watch = Watch(allowed=frozenset(_addresses_of(named)))
     token = _watch.set(watch)
@@ -230,18 +233,13 @@ def _addresses_of(named: Collection[str]) -> Iterator[tuple[str, int | None]]:
                 yield str(info[4][0]), parts.port
 
 
-def _is_public(host: str) -> bool:
-    try:
-        return is_public(host)
-    except ValueError:  # a name: nobody knows yet where it leads
-        return False
-
-
 @contextmanager
 def _reach(
     scheme: str, host: str, port: int, address: str, deadline: float
 ) -> Iterator[http.client.HTTPConnection]:
     """Connect to the address, asking it for the host; cut off at the deadline."""
+    # Made for the name, connected to the address: so TLS
+    # checks the name, and nothing looks it up again.
     connection = http.client.HTTPConnection(host, port)
     try:
         connection.sock = socket.create_connection((address, port), timeout=TIMEOUT_S)

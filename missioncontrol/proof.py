@@ -29,6 +29,7 @@ ACCESS = "access.changed"
 """What may name a person: rows of it may be blank, if a signed erasure lists them."""
 MONEY = "cost.attributed"
 """What an erasure leaves: figures without words, so that costs can still be checked."""
+HEADER = ("project", "run", "seq", "type", "at", "by", "version", "status")
 ANCHOR_SIGNS = ("heads", "key", "head", "head_seq", "predecessor", "number")
 TURN_SIGNS = ("agent", "role", "phase", "tool", "args", "content", "result", "error", "files")
 SLACK = timedelta(minutes=5)
@@ -108,6 +109,7 @@ class Link(NamedTuple):
 
 def canonical(value: Any) -> str:
     """Return the one JSON text of a value."""
+    # Hashed as text: the same value must be the same bytes in every program that verifies it.
     return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
 
 
@@ -140,6 +142,8 @@ def anchor_statement(project: str, at: str, said: Mapping[str, Any]) -> str:
 def amendment_statement(project: str, at: str, by: str, said: Mapping[str, Any]) -> str:
     """Return what the signature of an erasure or a restoration covers: all that is known."""
     place = {"type": AMENDED, "project": project, "at": at, "by": by}
+    # All that is known, not a list of names: a later
+    # version's field is covered by its signature too.
     known = {k: v for k, v in said.items() if k != "signature" and v is not None}
     return canonical({**place, **known})
 
@@ -176,10 +180,17 @@ class Chain:
             yield fault_at(link, "missing")
         elif link.previous != self.head:
             yield fault_at(link, "unlinked")
-        if not _fits(link):
+        header = {name: getattr(link, name) for name in HEADER}
+        is_blank = link.payload is None or link.salt is None
+        # An erased payload leaves its digest: the row's own hash can still be checked.
+        if row_hash(header, previous=link.previous, digest=link.digest) != link.hash or (
+            not is_blank and payload_digest(link.payload or "", link.salt or "") != link.digest
+        ):
             yield fault_at(link, "changed")
-        if (link.payload is None or link.salt is None) and not may_be_blank:
+        if is_blank and not may_be_blank:
             yield fault_at(link, "blanked")
+        # Walked on from what the row says of itself, so that
+        # one fault is not told of each row after it.
         self.head, self.length, self.last = link.hash, link.seq + 1, link
 
     def end(self, *, head: str, length: int, project: str, run: str | None) -> Iterator[Fault]:
@@ -232,6 +243,7 @@ class ProjectChain(Chain):
     def take(self, link: Link, *, may_be_blank: bool = False) -> Iterator[Fault]:
         """Walk over the next row; a signed one is checked and remembered."""
         before = self.head
+        # Its erasure stands in a later row: until the end nobody knows whether it was allowed.
         waits = link.type == ACCESS and link.payload is None and link.salt is None
         if waits:
             self._blank[link.seq] = fault_at(link, "blanked")
@@ -255,7 +267,12 @@ class ProjectChain(Chain):
             return
         said = json.loads(link.payload)
         if said.get("key") is None:
-            yield from self._take_old_anchor(link, said)
+            self.old_anchors += 1
+            # From before there were keys: once one was signed by a key, none may follow.
+            if self.marked_at is not None or (self.old_rule and not self.old_rule(said)):
+                yield fault_at(link, "unsigned")
+            else:
+                self._remember(link, said)
             return
         self.marked_at = self.marked_at or link.at
         if not self._is_signed(anchor_statement(link.project, link.at, said), said):
@@ -269,13 +286,6 @@ class ProjectChain(Chain):
             self._is_rewritten = True  # every later one says the same
             yield fault_at(link, "rewritten")
         self._remember(link, said)
-
-    def _take_old_anchor(self, link: Link, said: Mapping[str, Any]) -> Iterator[Fault]:
-        self.old_anchors += 1
-        if self.marked_at is not None or (self.old_rule and not self.old_rule(said)):
-            yield fault_at(link, "unsigned")
-        else:
-            self._remember(link, said)
 
     def _remember(self, link: Link, said: Mapping[str, Any]) -> None:
         self.anchored_at = link.at
@@ -302,6 +312,7 @@ class ProjectChain(Chain):
             self.retired.add(said["former"])
 
     def _is_signed(self, statement: str, said: Mapping[str, Any]) -> bool:
+        # Without a key named, whichever signs first is held to: it is shown to be compared.
         if self.trusted is None:
             self.trusted = {said["key"]}
         if said["key"] not in self.trusted or said["key"] in self.retired:
@@ -325,9 +336,13 @@ class RunChain(Chain):
         is_blank = link.payload is None and link.salt is None
         yield from super().take(link, may_be_blank=may_be_blank or (is_erased and is_blank))
         anchored_seq = self._anchor.seq if self._anchor else -1
+        # A chain can be written anew so that each row fits the next: the signed hash then differs.
         if self._anchor and link.seq == anchored_seq and link.hash != self._anchor.hash:
             yield fault_at(link, "rewritten")
-        if link.seq > anchored_seq and self._is_backdated(link) and not self._is_told:
+        # The last checkpoint would know a row that old: it was put in afterwards.
+        anchored_at, at = self._anchored_at, _moment(link.at)
+        is_old = anchored_at is not None and at is not None and at < anchored_at - SLACK
+        if link.seq > anchored_seq and is_old and not self._is_told:
             self._is_told = True
             yield fault_at(link, "unanchored")
 
@@ -336,10 +351,6 @@ class RunChain(Chain):
         if self._anchor and self.length <= self._anchor.seq:
             row = self.last.id if self.last else self._anchor.row
             yield Fault(kind="cut", project=project, run=run, seq=self.length - 1, row=row)
-
-    def _is_backdated(self, link: Link) -> bool:
-        anchored_at, at = self._anchored_at, _moment(link.at)
-        return anchored_at is not None and at is not None and at < anchored_at - SLACK
 
 
 def fault_at(link: Link, kind: str, **said: str) -> Fault:
@@ -352,23 +363,6 @@ def missing_runs(project: str, chain: ProjectChain, seen: Collection[str]) -> It
     for run, head in chain.heads.items():
         if run not in seen:
             yield Fault(kind="run_missing", project=project, run=run, seq=head.seq, row=head.row)
-
-
-def _fits(link: Link) -> bool:
-    header = {
-        "project": link.project,
-        "run": link.run,
-        "seq": link.seq,
-        "type": link.type,
-        "at": link.at,
-        "by": link.by,
-        "version": link.version,
-        "status": link.status,
-    }
-    if row_hash(header, previous=link.previous, digest=link.digest) != link.hash:
-        return False
-    is_kept = link.payload is not None and link.salt is not None
-    return not is_kept or payload_digest(link.payload or "", link.salt or "") == link.digest
 
 
 def _moment(text: str | None) -> datetime | None:
@@ -479,7 +473,11 @@ def verify_export(
     Read twice: first what the projects' own rows sign, then the runs' rows.
     """
     verdict = Verdict()
-    witnesses = dict(_witness(one, trusted) for one in heads)
+    witnesses: dict[str, Witness] = {}
+    for one in heads:
+        lines = one.read_text(encoding="utf-8").splitlines()
+        project = json.loads(lines[0])["project"] if lines else one.stem
+        witnesses[project] = Witness(project, lines, trusted=trusted)
     for link in _in_order(link for link in read_export(path) if link.run is None):
         chain = verdict.projects.setdefault(link.project, ProjectChain(trusted=trusted))
         verdict.faults += chain.take(link)
@@ -489,7 +487,19 @@ def verify_export(
     for project, witness in witnesses.items():
         chain = verdict.projects.setdefault(project, ProjectChain(trusted=trusted))
         verdict.faults += witness.end(chain.last)
-    verdict.faults += _run_faults(path, verdict)
+    runs: dict[tuple[str, str], RunChain] = {}
+    for link in _in_order(link for link in read_export(path) if link.run is not None):
+        key = (link.project, str(link.run))
+        of_project = verdict.projects.setdefault(link.project, ProjectChain(trusted=None))
+        run_chain = runs.setdefault(key, RunChain(of_project, key[1]))
+        verdict.rows += 1
+        verdict.faults += run_chain.take(link)
+    for (project, run), run_chain in runs.items():
+        verdict.faults += run_chain.end_signed(project=project, run=run)
+    for project, of_project in verdict.projects.items():
+        seen = {run for of, run in runs if of == project}
+        verdict.faults += missing_runs(project, of_project, seen)
+        verdict.faults += of_project.not_allowed()
     return verdict
 
 
@@ -499,26 +509,12 @@ def read_export(path: Path) -> Iterator[Link]:
         for line in lines:
             row = json.loads(line)
             payload = row["payload"]
+            # The export shows JSON, and what was hashed is its one text.
             text = None if payload is None else canonical(payload)
             at = datetime.fromisoformat(row["at"]).isoformat()
             yield Link(
                 **{name: row.get(name) for name in Link._fields} | {"payload": text, "at": at}
             )
-
-
-def _run_faults(path: Path, verdict: Verdict) -> Iterator[Fault]:
-    runs: dict[tuple[str, str], RunChain] = {}
-    for link in _in_order(link for link in read_export(path) if link.run is not None):
-        key = (link.project, str(link.run))
-        project = verdict.projects.setdefault(link.project, ProjectChain(trusted=None))
-        chain = runs.setdefault(key, RunChain(project, key[1]))
-        verdict.rows += 1
-        yield from chain.take(link)
-    for (name, run), chain in runs.items():
-        yield from chain.end_signed(project=name, run=run)
-    for name, project in verdict.projects.items():
-        yield from missing_runs(name, project, {run for of, run in runs if of == name})
-        yield from project.not_allowed()
 
 
 def _in_order(links: Iterable[Link]) -> Iterator[Link]:
@@ -533,12 +529,6 @@ def _in_order(links: Iterable[Link]) -> Iterator[Link]:
             due[chain] += 1
     for rows in early.values():  # behind a gap
         yield from (rows[seq] for seq in sorted(rows))
-
-
-def _witness(path: Path, trusted: Collection[str] | None) -> tuple[str, Witness]:
-    lines = path.read_text(encoding="utf-8").splitlines()
-    project = json.loads(lines[0])["project"] if lines else path.stem
-    return project, Witness(project, lines, trusted=trusted)
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -565,22 +555,19 @@ def main(arguments: list[str] | None = None) -> int:
     except (OSError, ValueError, KeyError, TypeError) as error:
         sys.stderr.write(f"{asked.export} cannot be read: {type(error).__name__}: {error}\n")
         return 2
-    for line in _report(verdict, trusts=asked.key is not None):
-        sys.stdout.write(f"{line}\n")
-    return 1 if verdict.faults else 0
-
-
-def _report(verdict: Verdict, *, trusts: bool) -> Iterator[str]:
-    yield from (fault.words for fault in verdict.faults)
+    said = [fault.words for fault in verdict.faults]
     for name, chain in verdict.projects.items():
         signed = chain.anchors - chain.old_anchors
-        yield f"project {name}: {signed} signed checkpoints, the last of {chain.anchored_at}"
+        said.append(f"project {name}: {signed} signed checkpoints, the last of {chain.anchored_at}")
         if chain.old_anchors:
-            yield f"  {chain.old_anchors} older ones are signed as only the server can check"
-        if not trusts and signed:
+            said.append(f"  {chain.old_anchors} older ones are signed as only the server can check")
+        if asked.key is None and signed:
+            # Whoever rewrote the log could sign it anew, with a key of their own.
             key = ", ".join(chain.trusted or ())
-            yield f"  signed with {key}: compare it with your server's key"
-    yield f"{verdict.rows} rows: {'they hold' if not verdict.faults else 'they do not hold'}"
+            said.append(f"  signed with {key}: compare it with your server's key")
+    said.append(f"{verdict.rows} rows: {'they do not hold' if verdict.faults else 'they hold'}")
+    sys.stdout.write("".join(f"{line}\n" for line in said))
+    return 1 if verdict.faults else 0
 
 
 if __name__ == "__main__":

@@ -55,7 +55,13 @@ class Redaction:
         parts: list[str] = []
         done = 0
         for match in _matches(self.rules, text):
-            parts += text[done : match.start()], self._mask(match)
+            mask = MASK
+            if not match.lastgroup:
+                mask = match[0]
+            elif self.salt:
+                known = fingerprint(f"redaction {self.salt} {match[0].casefold()}")
+                mask = f"{MASK[:-1]} {known[:6].translate(_LETTERS)}]"
+            parts += text[done : match.start()], mask
             done = match.end()
         return "".join([*parts, text[done:]])
 
@@ -83,14 +89,6 @@ class Redaction:
             return {self.text(name): self.json(part) for name, part in value.items()}
         return [self.json(part) for part in value]
 
-    def _mask(self, match: re.Match[str]) -> str:
-        if not match.lastgroup:
-            return match[0]
-        if not self.salt:
-            return MASK
-        known = fingerprint(f"redaction {self.salt} {match[0].casefold()}")
-        return f"{MASK[:-1]} {known[:6].translate(_LETTERS)}]"
-
 
 NOTHING = Redaction()
 
@@ -98,7 +96,12 @@ NOTHING = Redaction()
 @lru_cache(maxsize=256)
 def _pattern(rules: tuple[str, ...]) -> re.Pattern[str]:
     """Write rules as one expression, which tries them only where one of them may begin."""
-    named = [(form, f"r{at}_{n}") for at, one in enumerate(rules) for n, form in _forms(one)]
+    # As accents are written: in one sign with their letter, and behind it.
+    named = [
+        (form, f"r{at}_{n}")
+        for at, rule in enumerate(rules)
+        for n, form in enumerate(sorted({unicodedata.normalize(f, rule) for f in ("NFC", "NFD")}))
+    ]
     whole_words = [one for one in named if _is_of_a_word(one[0][0])]
     others = [one for one in named if not _is_of_a_word(one[0][0])]
     parts = [_MARKED]
@@ -107,23 +110,16 @@ def _pattern(rules: tuple[str, ...]) -> re.Pattern[str]:
     return re.compile("|".join(parts), re.IGNORECASE)
 
 
-def _forms(rule: str) -> Iterator[tuple[int, str]]:
-    """Give a rule as accents are written: in one sign with their letter, and behind it."""
-    forms = {unicodedata.normalize(form, rule) for form in ("NFC", "NFD")}
-    return enumerate(sorted(forms))
-
-
 def _any_of(named: Sequence[tuple[str, str]]) -> str:
     firsts = "|".join(sorted({_sign(rule[0]) for rule, _ in named}))
-    each = "|".join(f"(?P<{name}>{_written(rule)})" for rule, name in named)
-    return f"(?={firsts})(?:{each})"
-
-
-def _written(rule: str) -> str:
-    """Write a rule as an expression; where it ends in a word, so does what it meets."""
-    whole = rule.removesuffix("*")
-    ends = r"(?!\w)" if _is_of_a_word(whole[-1]) else ""
-    return "".join(map(_sign, whole)) + (r"\w*+" if whole != rule else ends)
+    each = []
+    for rule, name in named:
+        whole = rule.removesuffix("*")
+        # Where a rule ends in a word, so does what it meets.
+        ends = r"(?!\w)" if _is_of_a_word(whole[-1]) else ""
+        rest = r"\w*+" if whole != rule else ends
+        each.append(f"(?P<{name}>{''.join(map(_sign, whole))}{rest})")
+    return f"(?={firsts})(?:{'|'.join(each)})"
 
 
 def _sign(sign: str) -> str:
@@ -159,19 +155,15 @@ def read_rules(asked: Sequence[str]) -> Redaction:
     if len(rules) > MOST_RULES:
         raise InvalidRequest(f"At most {MOST_RULES} rules.", field="redact_rules")
     for rule in rules:
-        if fault := _fault_of(rule):
+        whole, fault = rule.removesuffix("*"), ""
+        if len(rule) > LONGEST_RULE or not rule.isprintable():
+            fault = f"at most {LONGEST_RULE} characters, all of which can be seen."
+        elif "*" in whole:
+            fault = "a star stands at the end only, for the rest of the word."
+        elif len(whole) < SHORTEST_RULE:
+            fault = f"at least {SHORTEST_RULE} characters before the star, or it meets every text."
+        elif not whole.replace("?", "").strip():
+            fault = "letters alone are every word: name a sign of its own, or a digit as #."
+        if fault:
             raise InvalidRequest(f"{rule[:LONGEST_RULE]}: {fault}", field="redact_rules")
     return Redaction(rules)
-
-
-def _fault_of(rule: str) -> str | None:
-    whole = rule.removesuffix("*")
-    if len(rule) > LONGEST_RULE or not rule.isprintable():
-        return f"at most {LONGEST_RULE} characters, all of which can be seen."
-    if "*" in whole:
-        return "a star stands at the end only, for the rest of the word."
-    if len(whole) < SHORTEST_RULE:
-        return f"at least {SHORTEST_RULE} characters before the star, or it meets every text."
-    if not whole.replace("?", "").strip():
-        return "letters alone are every word: name a sign of its own, or a digit as #."
-    return None

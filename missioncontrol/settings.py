@@ -15,28 +15,22 @@ DATA_DIR = env.directory("MISSIONCONTROL_DATA", Path.home() / ".local/share/miss
 ROLE = env.text("MISSIONCONTROL_ROLE")
 
 
-def _secret_key() -> str:
-    """Read the key `up` keeps beside the database, else one for this process."""
-    kept = DATA_DIR / "secret.key"
-    if value := env.text("MISSIONCONTROL_SECRET_KEY"):
-        return value
-    return kept.read_text().strip() if kept.is_file() else secrets.token_urlsafe(48)
-
-
-SECRET_KEY = _secret_key()
+# The environment's, else the one `up` keeps beside the database, else one for this process.
+_kept = DATA_DIR / "secret.key"
+SECRET_KEY = env.text("MISSIONCONTROL_SECRET_KEY") or (
+    _kept.read_text().strip() if _kept.is_file() else secrets.token_urlsafe(48)
+)
 # What a former secret sealed or signed in with goes on; `manage.py rotate_secret` keeps the last.
 SECRET_KEY_FALLBACKS = env.words("MISSIONCONTROL_SECRET_KEY_FALLBACKS") or env.kept_lines(
     DATA_DIR / "secret.key.old"
 )
 
 
-def _vapid_key() -> str:
-    """Read the key that signs pushes: the environment's, else the one `up` keeps."""
-    kept = DATA_DIR / "vapid.key"
-    return env.text("VAPID_PRIVATE_KEY") or (kept.read_text().strip() if kept.is_file() else "")
-
-
-VAPID_PRIVATE_KEY = _vapid_key()
+# The key that signs pushes; another would end every subscription, so `up` keeps it.
+_kept = DATA_DIR / "vapid.key"
+VAPID_PRIVATE_KEY = env.text("VAPID_PRIVATE_KEY") or (
+    _kept.read_text().strip() if _kept.is_file() else ""
+)
 DEBUG = env.flag("MISSIONCONTROL_DEBUG")
 PUBLIC_URL = env.text("MISSIONCONTROL_PUBLIC_URL")
 # Whom a push service may turn to; without it a public https address serves (notify.contact).

@@ -86,6 +86,8 @@ class Subscriber:
         left = [name for name, known in self._subscriptions.items() if not known.listeners]
         for name in left:
             del self._subscriptions[name]
+        # Noted before it is sent: where sending fails, the
+        # connection is made anew with all of them.
         new, self._known = self._subscriptions.keys() - self._known, set(self._subscriptions)
         if left:
             await self._pubsub.unsubscribe(*left)
@@ -102,6 +104,7 @@ class Subscriber:
                 for subscription in self._subscriptions.values():
                     for lost in filter(None, tuple(subscription.listeners.values())):
                         lost()
+            # A broker that starts again would be asked thousands of times a second.
             await asyncio.sleep(LISTEN_AGAIN_S)
 
     async def _connect_and_hear(self) -> None:
@@ -134,6 +137,7 @@ class Subscriber:
             except ValueError:
                 logger.warning("what came on %s is no JSON", message["channel"])
                 return
+            # A copy: whoever hears it may leave by it.
             for listener in tuple(subscription.listeners):
                 try:
                     listener(said)

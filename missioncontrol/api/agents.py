@@ -45,6 +45,8 @@ async def post_turns(request: Request) -> Response:
         key=request.key,
         redaction=request.key.redaction,
     )
+    # Stored first, whatever follows: an agent that hangs up
+    # has its turns kept, and is told of duplicates.
     stored = await store(arrival, size=size)
     await request.note_use(run_id)
     # RFC 7240: there may be several preferences, in several headers.
@@ -68,7 +70,14 @@ async def get_directive(request: Request) -> Response:
     run_id = run_of(request)
     asked_seq = await dispatcher.read(lambda: _asked(run_id, request))
     await request.note_use(run_id)
-    after, wait_s = _after(request), wait_seconds(request.query("wait"))
+    text = request.query("after")
+    try:
+        after = None if text is None else int(text)
+    except ValueError:
+        raise InvalidRequest("`after` must be a version, a whole number.") from None
+    wait_s = wait_seconds(request.query("wait"))
+    # A keeper's question is not its agent's: only that one
+    # tells that an agent waits at a held call.
     as_agent = request.query("keeper") is None and not request.key.reports_only
     if request.query("keeper") is not None and wait_s:
         for_s = wait_s + KEEPER_LATE_S  # its open request is a sign of its life
@@ -169,16 +178,6 @@ async def _reply(
 
 def _vouch(run_id: UUID, *, for_s: float, witness: str) -> None:
     presence.vouch(run_id, witness=witness, for_s=for_s, at=now())
-
-
-def _after(request: Request) -> int | None:
-    text = request.query("after")
-    if text is None:
-        return None
-    try:
-        return int(text)
-    except ValueError:
-        raise InvalidRequest("`after` must be a version, a whole number.") from None
 
 
 def _asked(run_id: UUID, request: Request) -> int | None:

@@ -59,6 +59,7 @@ class AgentKeyAuthentication(BaseAuthentication):
         token = _bearer(request)
         if not token.startswith(AGENT_PREFIX):
             return None
+        # By the hash: what the database holds of a key is of no use to who reads it.
         key = find_holder(digest(token))
         if key is None:
             raise NotSignedIn("This agent key is unknown, revoked or expired.")
@@ -79,6 +80,7 @@ class PersonalTokenAuthentication(BaseAuthentication):
         known = find_personal_token(token, at=now())
         if known is None:
             raise NotSignedIn("This token is unknown, revoked or expired.")
+        # Here, before any view: one that is added later cannot forget it.
         if known.scope == Scope.READ and request.method not in SAFE_METHODS:
             raise Forbidden("This token only reads; make one that may act.")
         note_use(known, at=now())
@@ -130,6 +132,7 @@ def projects_of(request: Request, *, even_archived: bool = True) -> list[UUID]:
     mine = _memberships(request, even_archived=even_archived or bool(wanted))
     if not wanted:
         return mine
+    # Compared as texts: what is no id at all is none of theirs either.
     named = [project for project in mine if str(project) == wanted]
     if not named:
         raise NotFound("The project")
@@ -261,6 +264,7 @@ class LookedUp(Container[UUID]):
     def __contains__(self, project: object) -> bool:
         try:
             self._check(cast(UUID, project))
+        # `in` is asked under the lock; refusals that say why go on to whoever asked.
         except NotFound:
             return False
         return True
@@ -297,6 +301,7 @@ def check_recent(request: Request) -> None:
     """
     if request.auth is not None:
         return
+    # What outlasts a session takes a fresh proof: a stolen browser makes no key.
     if mine := ways.to_prove(cast(User, request.user), request.session, at=now()):
         raise SignInAgain(mine)
 
@@ -307,6 +312,7 @@ def owned_projects(request: Request, *, key_id: UUID | None = None) -> list[UUID
     Raises:
         Forbidden: the key is of a project they belong to without owning it.
     """
+    # A key of a project that they know of is refused in words; one of any other is not there.
     owned = _memberships(request, roles=frozenset({Role.OWNER}))
     mine = _memberships(request)
     if (
@@ -341,6 +347,7 @@ def _membership(request: Request, project: UUID) -> Membership:
     user = cast(User, request.user)
     mine = ways.open_memberships_of(user, token=request.auth).filter(project=project).first()
     if mine is None:
+        # Said only to a member: to anybody else the project does not exist.
         if ways.closed_memberships(user).filter(project=project).exists():
             raise SecondFactorNeeded
         raise NotFound("The project")

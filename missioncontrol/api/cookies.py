@@ -29,6 +29,7 @@ def OwnCookies(get_response: Callable[[Any], Any]) -> Callable[[Any], Any]:  # n
         foreign = {name: v for name, v in told if not name.startswith((origin.OURS, ours))}
         request.COOKIES = foreign | own
         response = get_response(request)
+        # Renamed on the way out as well, so that Django and its tests know one name for each.
         for name in [name for name in response.cookies if name.startswith(origin.OURS)]:
             cookie = response.cookies.pop(name)
             renamed = origin.cookie_name(name, request.scheme)
@@ -53,6 +54,7 @@ class KeptSession(SessionMiddleware):
         session = cast(SessionStore, request.session)
         if is_kept and session.accessed and session.is_outdated():
             session.rekey(at=now())
+        # Django would delete the cookie here.
         if request.session.is_empty() and not request.session.modified:
             return response
         return super().process_response(request, response)

@@ -39,6 +39,7 @@ class QueuedChannel(http.HTTPChannel):
         """Read on, or wait: then no more than one further piece is taken from the network."""
         if self._unread is not None:
             self._unread.append(data)
+            # Else a peer fills our memory while it waits for its turn.
             self.transport.pauseProducing()
         elif self.line_mode and _AGENTS.search(data, 0, HEAD_BYTES):
             self._unread = [data]

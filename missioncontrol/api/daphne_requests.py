@@ -66,7 +66,16 @@ class BoundedRequest(http_protocol.WebRequest):  # type: ignore[misc]  # Daphne 
     def gotLength(self, length: int | None) -> None:  # noqa: N802 - Twisted's name
         """The head is there; `length` is None for a body in chunks."""
         super().gotLength(length)
-        self._head = self._scope
+        raw = self.requestHeaders.getAllRawHeaders()
+        peer = self.channel.getPeer()
+        # What an application will read of the head, which Twisted tells only with the body.
+        self._head = {
+            "method": self.channel._command.decode("latin1"),  # noqa: SLF001 - told to us later
+            # Decoded as Daphne decodes it for the application: `%6C` is an `l` for both.
+            "path": unquote(self.channel._path.partition(b"?")[0].decode("latin1")),  # noqa: SLF001
+            "client": (getattr(peer, "host", ""), getattr(peer, "port", 0)),
+            "headers": [(name.lower(), value) for name, values in raw for value in values],
+        }
         try:
             self._enter = endpoint.admit(self._head)
         except TooManyRequests as error:
@@ -117,6 +126,7 @@ class BoundedRequest(http_protocol.WebRequest):  # type: ignore[misc]  # Daphne 
         try:
             limits.check_size(size, has_key=self._has_key)
         except BodyTooLarge as error:
+            # Who shows nothing that looks like a key is not worth a look into the database.
             if self._has_key or not endpoint.may_send_much(self._head):
                 self._refuse(error)
             else:
@@ -132,25 +142,13 @@ class BoundedRequest(http_protocol.WebRequest):  # type: ignore[misc]  # Daphne 
         except MissionControlError as error:
             self._refuse(error)
         finally:
+            # Also after a refusal: what still comes must be read to be thrown away.
             if self._is_connected:
                 self.channel.transport.resumeProducing()
 
     @property
     def _is_connected(self) -> bool:
         return getattr(self, "channel", None) is not None
-
-    @property
-    def _scope(self) -> dict[str, Any]:
-        """What an application will read of the head."""
-        raw = self.requestHeaders.getAllRawHeaders()
-        peer = self.channel.getPeer()
-        return {
-            "method": self.channel._command.decode("latin1"),  # noqa: SLF001 - told to us later
-            # Decoded as Daphne decodes it for the application: `%6C` is an `l` for both.
-            "path": unquote(self.channel._path.partition(b"?")[0].decode("latin1")),  # noqa: SLF001
-            "client": (getattr(peer, "host", ""), getattr(peer, "port", 0)),
-            "headers": [(name.lower(), value) for name, values in raw for value in values],
-        }
 
     def _refuse(self, error: MissionControlError) -> None:
         """Answer without the application; what still comes is thrown away."""
@@ -168,6 +166,8 @@ class BoundedRequest(http_protocol.WebRequest):  # type: ignore[misc]  # Daphne 
         )
         head = "".join(f"{line}\r\n" for line in lines)
         self.channel.transport.write(f"{head}\r\n".encode() + response.body)
+        # Some clients read only once they have written all:
+        # closing at once resets what we answered.
         self._lingering = reactor.callLater(LINGER_S, self.channel.loseConnection)
 
 
@@ -219,6 +219,7 @@ class OneWaySocket(ws_protocol.WebSocketProtocol):  # type: ignore[misc]  # Daph
     def connectionMade(self) -> None:  # noqa: N802 - Autobahn's name
         """Say with a code why a socket ends, instead of dropping the connection."""
         super().connectionMade()
+        # A dropped connection tells a browser no code.
         self.failByDrop = False
 
     def onMessageFrameBegin(self, length: int) -> None:  # noqa: N802 - Autobahn's name

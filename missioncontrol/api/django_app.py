@@ -55,6 +55,7 @@ class RequestPool:
 
         The future raises Unavailable if no thread was free in time.
         """
+        # A copy: the thread stays, and what one request sets must not be there for the next.
         context, asked_at = copy_context(), time.monotonic()
 
         def begin() -> T:
@@ -110,6 +111,7 @@ class DjangoApplication(ASGIHandler):
             async with ThreadSensitiveContext():  # its parts are made in a thread of its own
                 await self.send_response(response, send)
         finally:
+            # Closing ends what reads the database, and blocks: in a thread, not on the event loop.
             self._people.submit(response.close)
 
     async def run_get_response(self, request: Any) -> Any:
@@ -119,9 +121,14 @@ class DjangoApplication(ASGIHandler):
             pool = self._agents
         begun = pool.submit(lambda: self._respond(request))
         try:
-            response = await _finished(begun)
+            response = await asyncio.wrap_future(begun)
         except Unavailable as error:
             response = problems.problem_response(error)
+        except asyncio.CancelledError:
+            # The client left; its view is seen to its end before the body it reads is closed.
+            if not begun.cancelled():
+                await asyncio.wait([asyncio.wrap_future(begun)])
+            raise
         response._handler_class = self.__class__  # noqa: SLF001 - as Django's own does
         if isinstance(response, FileResponse):
             response.block_size = self.chunk_size
@@ -137,13 +144,3 @@ class DjangoApplication(ASGIHandler):
             return response
         finally:
             close_old_connections()
-
-
-async def _finished(begun: Future[T]) -> T:
-    """Wait for a view; one whose client left is seen to its end before its body is closed."""
-    try:
-        return await asyncio.wrap_future(begun)
-    except asyncio.CancelledError:
-        if not begun.cancelled():
-            await asyncio.wait([asyncio.wrap_future(begun)])
-        raise

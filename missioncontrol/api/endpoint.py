@@ -102,6 +102,7 @@ async def serve(
     try:
         check_host(scope)
         key = await keys.holder_of(bearer(scope))
+        # The key before the body: a stranger's is not even gathered.
         body = await _read_body(bounded(scope, receive))
         limits.limiter.count_taken(
             limits.kind_of(scope["method"], scope["path"]),
@@ -147,6 +148,7 @@ def admit(scope: Scope) -> Callable[[], Leave]:
 
 def address_of(scope: Scope) -> str:
     """Return the address that asks, as far as the proxies in between are trusted."""
+    # Behind a Unix socket a server tells of no peer.
     peer = (scope.get("client") or ("", 0))[0]
     return peers.address_of(peer, header(scope, b"x-forwarded-for"))
 
@@ -207,6 +209,7 @@ def problem(error: MissionControlError) -> Response:
 
 def refusal(scope: Scope, error: MissionControlError) -> Response:
     """Answer in the caller's words: who sends protobuf reads a google.rpc.Status."""
+    # OTLP: an answer has the encoding of its request, a refusal too.
     if header(scope, b"content-type") != PROTOBUF:
         return problem(error)
     body = rpc_status.status(error.status, str(error))
@@ -236,6 +239,8 @@ def read_json_object(body: bytes) -> dict[str, Any]:
         InvalidRequest: it is not.
     """
     try:
+        # PostgreSQL stores neither NUL nor half of a character
+        # in a text: they are mended here, for all.
         value = storable(json.loads(body))
     except (ValueError, RecursionError):
         raise InvalidRequest("The body is not JSON, or nested too deep.") from None
@@ -297,6 +302,7 @@ async def _send(send: Send, response: Response) -> None:
     ]
     await send({"type": "http.response.start", "status": response.status, "headers": headers})
     await send({"type": "http.response.body", "body": response.body})
+    # After it left: what notes that an answer was delivered must not do so of one that never went.
     if response.sent is not None:
         await response.sent()
 
@@ -315,6 +321,7 @@ def bearer(scope: Scope) -> str:
 
 def bears_agent_key(scope: Scope) -> bool:
     """Say whether the caller calls itself an agent; its key may be anything yet."""
+    # By its beginning alone: this is asked of every request before anything of it is looked up.
     return header(scope, b"authorization")[: len(_AGENT)].lower() == _AGENT
 
 

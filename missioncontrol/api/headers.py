@@ -48,11 +48,14 @@ def policy_of(request: Any) -> str:
 
 
 def _guarded(request: Any, response: Any) -> Any:
+    # A default: pages that are drawn for who is not signed in bring a stricter one.
     response.headers.setdefault("Content-Security-Policy", policy_of(request))
     response.headers.setdefault("X-Frame-Options", "DENY")
     if request.is_secure():
+        # Also those that Django set itself, whose settings know nothing of this request's scheme.
         for cookie in response.cookies.values():
             cookie["secure"] = True
+    # What one person read must not be shown to the next one at the same machine.
     if request.path.startswith("/api/"):
         response.headers.setdefault("Cache-Control", "no-store")
     if request.path in ASK_EACH_TIME:

@@ -31,6 +31,7 @@ async def holder_of(token: str) -> KeyHolder:
     """
     hashed, moment = digest(token), time.monotonic()
     known = _known.get(hashed)
+    # So a revoked key goes on for a few seconds in other processes, instead of one query a turn.
     if known is not None and known[1] > moment:
         return known[0]
     looking = _looking.get(hashed)
@@ -50,6 +51,7 @@ async def _look_up(hashed: str, until: float) -> KeyHolder | None:
         if holder is None:
             _known.pop(hashed, None)
         elif _looking.get(hashed) is mine:  # not revoked meanwhile
+            # Full: those in use are found again at once.
             if len(_known) >= KEPT_KEYS:
                 _known.clear()
             _known[hashed] = (holder, until)
@@ -69,6 +71,7 @@ def find_holder(hashed: str) -> KeyHolder | None:
     key = live_keys(at=at).select_related("project").filter(digest=hashed).first()
     if key is None:
         return None
+    # Not as unknown: its owner is to learn why nothing arrives any more.
     if key.project.archived_at is not None:
         raise ProjectArchived
     note_use(key, at=at)

@@ -20,25 +20,8 @@ MOST_USERS = 50
 
 def limits_row(*, projects: Collection[UUID], counted: RateLimiter = limiter) -> LimitsRow:
     """Show the limits of this installation, and their use by some projects and their keys."""
-    return LimitsRow(
-        requests=tuple(
-            LimitRow(
-                kind=cast(Any, kind),
-                a_key=most,
-                an_address=settings.ADDRESS_LIMITS.get(kind),
-                a_project=settings.PROJECT_LIMITS.get(kind),
-            )
-            for kind, most in settings.KEY_LIMITS.items()
-        ),
-        body_bytes=settings.BODY_LIMIT,
-        person_body_bytes=settings.STRANGER_BODY_LIMIT,
-        openings=settings.MOST_OPENINGS,
-        users=_users(projects, counted),
-    )
-
-
-def _users(projects: Collection[UUID], counted: RateLimiter) -> tuple[LimitUse, ...]:
     spent, refused = counted.spent(), dict(counted.refused)
+    # Buckets know keys by hash and projects by id: strangers' stay what they are.
     hashes = {name for _, name in spent.keys() | refused.keys()}
     ours = AgentKey.objects.filter(project__in=projects).select_related("project")
     keys = {key.digest: key for key in ours if key.digest in hashes}
@@ -60,8 +43,23 @@ def _users(projects: Collection[UUID], counted: RateLimiter) -> tuple[LimitUse, 
             continue
         taken = {"a_minute": spent.get((kind, name), 0), "refused": refused.get((kind, name), 0)}
         found.append(LimitUse(kind=cast(Any, kind), **who, **taken, open_runs=runs))
+    # Who is refused stands first: that is what somebody looks for here.
     found.sort(key=lambda use: (-use.refused, use.kind == "bytes", -use.a_minute, use.name))
-    return tuple(found[:MOST_USERS])
+    return LimitsRow(
+        requests=tuple(
+            LimitRow(
+                kind=cast(Any, kind),
+                a_key=most,
+                an_address=settings.ADDRESS_LIMITS.get(kind),
+                a_project=settings.PROJECT_LIMITS.get(kind),
+            )
+            for kind, most in settings.KEY_LIMITS.items()
+        ),
+        body_bytes=settings.BODY_LIMIT,
+        person_body_bytes=settings.STRANGER_BODY_LIMIT,
+        openings=settings.MOST_OPENINGS,
+        users=tuple(found[:MOST_USERS]),
+    )
 
 
 def _open_runs(whose: str, ids: Collection[UUID]) -> dict[UUID, int]:

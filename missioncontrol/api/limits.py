@@ -50,6 +50,7 @@ class Buckets:
         More than a minute's at once are taken from a bucket that is full.
         """
         now, a_second = self._clock(), self._a_minute / MINUTE_S
+        # One pair a name, refilled when it is looked at: nothing runs in between.
         spent, at = self._spent.get(name, (0.0, now))
         spent = max(spent - (now - at) * a_second, 0.0)
         if self._a_minute and spent and spent + tokens > self._a_minute:
@@ -95,6 +96,7 @@ class RateLimiter:
         Raises:
             TooManyRequests: it is one too many, and says how long to wait.
         """
+        # The address first: who tries keys is stopped by it, without a bucket for each key tried.
         wait_s = self._by_address[kind].take(address) or self._by_key[kind].take(key)
         self._refuse_if(wait_s, kind, key)
 
@@ -115,6 +117,7 @@ class RateLimiter:
     def _refuse_if(self, wait_s: float, kind: str, name: str) -> None:
         if not wait_s:
             return
+        # Bounded: anybody can send a key that is none.
         if len(self.refused) < KEPT_NAMES:
             self.refused[kind, name] += 1
         raise TooManyRequests(wait_s=math.ceil(wait_s))
@@ -137,9 +140,11 @@ class Room:
         Raises:
             Unavailable: there is none.
         """
+        # Refused at once: waiting in a longer queue would end in the client's own time-out.
         if self._present >= self._most:
             raise Unavailable("Too many ask at once.", wait_s=COME_AGAIN_S)
         self._present += 1
+        # Given back once, however often an ending request says that it ends.
         places = [None]
 
         def leave() -> None:

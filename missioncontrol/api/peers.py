@@ -19,6 +19,8 @@ def address_of(peer: str, forwarded: str) -> str:
     wrote, and only as far as those who wrote it are named in `TRUSTED_PROXIES`.
     """
     told = [part.strip() for part in forwarded.split(",") if part.strip()]
+    # Each proxy appends whom it heard from, so the last
+    # entry is the only one that the peer vouches for.
     while told and is_trusted_proxy(peer):
         peer = told.pop()[:LONGEST_ADDRESS]
     return peer
@@ -36,5 +38,6 @@ def is_trusted_proxy(peer: str) -> bool:
         address = ip_address(peer)
     except ValueError:
         return False
+    # A socket of both families shows an IPv4 peer as `::ffff:10.0.0.1`.
     known = getattr(address, "ipv4_mapped", None) or address
     return any(known in network for network in settings.TRUSTED_PROXIES)

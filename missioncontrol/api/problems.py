@@ -23,6 +23,7 @@ from missioncontrol.errors import (
 
 def handle_error(error: Exception, context: dict[str, Any]) -> HttpResponse | None:
     """Return the problem document of an error; None: not one of ours."""
+    # In order: a subclass stands before what it is one of.
     for kind, mended in MENDED:
         if isinstance(error, kind):
             return problem_response(mended(error))

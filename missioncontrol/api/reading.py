@@ -47,12 +47,14 @@ def read_turns(body: bytes) -> tuple[tuple[Turn, ...], tuple[Refusal, ...]]:
     Raises:
         InvalidRequest: no turn could be read, or there are too many.
     """
+    # All at once is many times as fast, and right for nearly every body.
     if any(trace in body for trace in UNSTORABLE):
         return _one_by_one(body)
     try:
         turns = _bodies.validate_json(body).turns
     except ValidationError:
         return _one_by_one(body)
+    # One bad turn must not cost the good ones: an agent's outbox would send them for ever.
     if any(fault_of(turn) for turn in turns) or not 0 < len(turns) <= MOST_TURNS:
         return _one_by_one(body)
     return turns, ()

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
 from functools import cache
-from typing import Any, TypeVar, cast
+from typing import Any, TypeVar
 from urllib.parse import urlencode, urlsplit
 from uuid import UUID
 
@@ -21,6 +21,8 @@ from missioncontrol.api.endpoint import read_json_object
 from missioncontrol.errors import InvalidRequest
 
 T = TypeVar("T")
+_adapter: Callable[[Any], TypeAdapter[Any]] = cache(TypeAdapter)
+"""Made once for each class: making one takes far longer than its use."""
 
 PAGE = 100
 LONGEST_PAGE = 500
@@ -37,8 +39,9 @@ def read_body(request: Request, kind: type[T]) -> T:
     """
     try:
         body = read_json_object(request.body)
-        read: T = _adapter(cast(Any, kind)).validate_python(body)
+        read: T = _adapter(kind).validate_python(body)
     except ValidationError as error:
+        # One fault at a time, and without the input, which may be a secret.
         first = error.errors(include_url=False, include_context=False, include_input=False)[0]
         where = ".".join(str(part) for part in first["loc"]) or "body"
         raise InvalidRequest(f"{where}: {first['msg']}", field=where) from None
@@ -61,6 +64,7 @@ def rows_response(
     request: Request, found: QuerySet[Any], show: Callable[[list[Any]], Iterable[Any]]
 ) -> HttpResponse:
     """Answer one page of rows that are shown together."""
+    # One row more than is shown tells whether there is another page.
     limit = page_size(request)
     after = request.query_params.get("cursor")
     if after:
@@ -75,6 +79,7 @@ def rows_response(
 
 def list_response(request: Request, rows: Iterable[Any], *, cursor: Any = None) -> HttpResponse:
     """Answer `{"results", "next"}`."""
+    # With the filters that it was asked by: the next page is of the same list.
     query = {**request.query_params.dict(), "cursor": str(cursor)}
     following = f"{address_of(request)}?{urlencode(query)}"
     return json_response({"results": list(rows), "next": following if cursor else None})
@@ -94,8 +99,10 @@ def address_of(request: Request) -> str:
 def page_size(request: Request) -> int:
     """Read `?limit=`, 1 to 500."""
     text = request.query_params.get("limit", str(PAGE))
+    # `int` would take `+5`, `1_0` and the digits of every script.
     if not LIMITS.fullmatch(text):
         raise InvalidRequest(f"limit: expected 1 to {LONGEST_PAGE}, got {text!r}.", field="limit")
+    # Less than was asked for is no fault: `next` leads on.
     return min(int(text), LONGEST_PAGE)
 
 
@@ -147,8 +154,3 @@ def _uuid(text: str) -> UUID:
         return UUID(text)
     except ValueError:
         raise InvalidRequest(f"expected an id, got {text!r}.") from None
-
-
-@cache
-def _adapter(kind: Any) -> TypeAdapter[Any]:
-    return TypeAdapter(kind)

@@ -14,6 +14,7 @@ def status(http_status: int, message: str) -> bytes:
     >>> status(400, "no")
     b'\x08\x03\x12\x02no'
     """
+    # Half of a character, as JSON may hold one, has no UTF-8.
     text = message.encode("utf-8", "replace")
     code = CODES.get(http_status, UNKNOWN)
     return b"\x08" + bytes([code]) + b"\x12" + _varint(len(text)) + text

@@ -50,8 +50,16 @@ def described(
     `takes_file`: the body is a file as it is. `or_known`: with 200 where the same
     was made before; `files`: a file of these media types.
     """
-    answered = _reference(returns, "serialization") if returns else None
-    body = _page_of(answered) if many and answered else answered
+    body: dict[str, Any] | None = _reference(returns, "serialization") if returns else None
+    if many and body:
+        body = {
+            "type": "object",
+            "required": ["results", "next"],
+            "properties": {
+                "results": {"type": "array", "items": body},
+                "next": {"type": ["string", "null"]},
+            },
+        }
     sent = OpenApiTypes.BINARY if files else body
     asked = {"application/json": _reference(takes, "validation")} if takes else None
     return extend_schema(
@@ -70,14 +78,18 @@ def described(
 def complete(result: dict[str, Any], generator: Any, request: Any, public: bool) -> dict[str, Any]:
     """Add the wire's components and the thin endpoints (spectacular's hook)."""
     components = result.setdefault("components", {})
+    # One place for all of them, so that the screens' types are made of one document.
     components.setdefault("schemas", {}).update(wire_schemas())
     components["securitySchemes"] = SECURITY_SCHEMES
     result["paths"].update(THIN_PATHS)
+    # Reading turns is REST, posting them a thin endpoint: two descriptions of one address.
     result["paths"]["/api/v1/runs/{run_id}/turns/"]["post"] = POST_TURNS
     for operations in result["paths"].values():
         for operation in operations.values():
+            # Said in the schema, as it holds: no address is open unless it is named here.
             if not operation.get("security") and operation["operationId"] not in PUBLIC:
                 operation["security"] = [{"session": []}, {"token": []}, {"agent": []}]
+    # In one order, whatever was imported first: the types made of it are compared in CI.
     result["paths"] = dict(sorted(result["paths"].items()))
     return result
 
@@ -85,12 +97,20 @@ def complete(result: dict[str, Any], generator: Any, request: Any, public: bool)
 @cache
 def wire_schemas() -> dict[str, Any]:
     """Return the JSON Schema of every wire class, by name."""
+    modules = [import_module(m.name) for m in iter_modules(wire.__path__, f"{wire.__name__}.")]
+    declared = [
+        kind
+        for module in modules
+        for kind in vars(module).values()
+        # Each where it is declared, not again in every module that imports it.
+        if is_dataclass(kind) and isinstance(kind, type) and kind.__module__ == module.__name__
+    ]
     inputs: list[tuple[str, Mode, TypeAdapter[Any]]] = [
         (name, "validation", TypeAdapter(kind)) for name, kind in _inputs.items()
     ]
     outputs: list[tuple[str, Mode, TypeAdapter[Any]]] = [
         (kind.__name__, "serialization", TypeAdapter(kind))
-        for kind in (*_wire_classes(), Directive, TurnsReply)
+        for kind in (*declared, Directive, TurnsReply)
     ]
     named: list[tuple[str, Mode, TypeAdapter[Any]]] = [
         ("Turn", "validation", TypeAdapter(Turn)),
@@ -107,32 +127,11 @@ def wire_schemas() -> dict[str, Any]:
     return dict(sorted(found.items()))
 
 
-def _wire_classes() -> list[type[Any]]:
-    """Every dataclass that a module of `missioncontrol.wire` declares itself."""
-    modules = [import_module(m.name) for m in iter_modules(wire.__path__, f"{wire.__name__}.")]
-    return [
-        kind
-        for module in modules
-        for kind in vars(module).values()
-        if is_dataclass(kind) and isinstance(kind, type) and kind.__module__ == module.__name__
-    ]
-
-
 def _reference(kind: type[Any], mode: str) -> dict[str, str]:
     if mode == "validation":
+        # What is taken has optional fields, what is answered has none: two schemas of one class.
         _inputs[kind.__name__] = kind
     return {"$ref": REF.format(model=kind.__name__)}
-
-
-def _page_of(row: dict[str, str]) -> dict[str, Any]:
-    return {
-        "type": "object",
-        "required": ["results", "next"],
-        "properties": {
-            "results": {"type": "array", "items": row},
-            "next": {"type": ["string", "null"]},
-        },
-    }
 
 
 def _said(model: str) -> dict[str, Any]:
@@ -170,23 +169,6 @@ def _open_to_all(
     content = {kind: {"schema": {"type": "object"}} for kind in kinds}
     answered = {status: {"description": told, "content": content} for status, told in said.items()}
     return {"get": {"operationId": name, "security": [], "responses": answered}}
-
-
-def _hooks_of(client: str) -> dict[str, Any]:
-    """Describe the address of one agent's hooks."""
-    return {
-        "post": {
-            "operationId": f"hooks_{client.replace('-', '_')}",
-            "description": f"The hook body {client} itself writes in, its hook answer out; "
-            "held while the run is held.",
-            "security": _AGENT,
-            "requestBody": {"content": _json({"type": "object"})},
-            "responses": {
-                "200": {"description": "", "content": _json({"type": "object"})},
-                **_problems(),
-            },
-        }
-    }
 
 
 def _otlp(signal: str, rejected: str) -> dict[str, Any]:
@@ -280,7 +262,22 @@ THIN_PATHS: dict[str, Any] = {
         }
     },
     "/api/schema/": _open_to_all("schema", {"200": "this document"}, SCHEMA_KINDS),
-    **{f"/api/v1/hooks/{client}/": _hooks_of(client) for client in ADAPTERS},
+    **{
+        f"/api/v1/hooks/{client}/": {
+            "post": {
+                "operationId": f"hooks_{client.replace('-', '_')}",
+                "description": f"The hook body {client} itself writes in, its hook answer out; "
+                "held while the run is held.",
+                "security": _AGENT,
+                "requestBody": {"content": _json({"type": "object"})},
+                "responses": {
+                    "200": {"description": "", "content": _json({"type": "object"})},
+                    **_problems(),
+                },
+            }
+        }
+        for client in ADAPTERS
+    },
 }
 
 POST_TURNS: dict[str, Any] = {

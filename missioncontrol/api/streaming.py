@@ -25,6 +25,7 @@ def pages_of(found: QuerySet[M], *, size: int = ROWS_AT_ONCE) -> Iterator[list[M
     """
     order = found.query.order_by[0]
     column, sign = str(order).lstrip("-"), "lt" if str(order).startswith("-") else "gt"
+    # No cursor: SQLite's would keep a reading open for as long as the client takes to download.
     page = list(found[:size])
     while page:
         yield page
@@ -40,10 +41,14 @@ def stream(
     Under ASGI Django would first gather an ordinary iterator in memory.
     """
     parts = _gathered(lines)
+
+    async def later() -> AsyncIterator[bytes]:
+        # With a default: a StopIteration cannot be raised into a future.
+        while (part := await sync_to_async(lambda: next(parts, None))()) is not None:
+            yield part
+
     is_async = isinstance(request._request, ASGIRequest)  # noqa: SLF001 - what DRF wraps
-    response = StreamingHttpResponse(
-        _asynchronously(parts) if is_async else parts, content_type=TYPES[kind]
-    )
+    response = StreamingHttpResponse(later() if is_async else parts, content_type=TYPES[kind])
     response["Content-Disposition"] = f'attachment; filename="{name}.{kind}"'
     return response
 
@@ -58,9 +63,3 @@ def _gathered(lines: Iterator[bytes]) -> Iterator[bytes]:
             part.clear()
     if part:
         yield bytes(part)
-
-
-async def _asynchronously(parts: Iterator[bytes]) -> AsyncIterator[bytes]:
-    # With a default: a StopIteration cannot be raised into a future.
-    while (part := await sync_to_async(lambda: next(parts, None))()) is not None:
-        yield part

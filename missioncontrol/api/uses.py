@@ -28,6 +28,7 @@ def is_due(use: Use) -> bool:
     # A monotonic clock may begin near 0: what was never noted was long ago.
     if _noted.get(use, -1e9) > moment - NOTED_EVERY.total_seconds():
         return False
+    # Forgetting costs one note more for each; a flood of addresses must not fill the memory.
     if len(_noted) >= KEPT_USES:
         _noted.clear()
     _noted[use] = moment
@@ -55,4 +56,5 @@ def note_request(
 
 def program_of(told: Any) -> str:
     """Return what a caller calls itself, as it is kept."""
+    # It is shown to people: no line breaks, and nothing that turns a text around.
     return "".join(sign for sign in str(told) if sign.isprintable())[:LONGEST_PROGRAM]

@@ -33,6 +33,7 @@ async def store(arrival: Arrival, *, size: int) -> Stored:
     Raises:
         NotFound: the run does not exist in the arrival's project.
     """
+    # One thread stores for all: masking a large body there would keep every small one waiting.
     if size >= LARGE:
         arrival = await beside(lambda: clean(arrival), size=size)
     return await writer.put(arrival)

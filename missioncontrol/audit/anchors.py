@@ -106,6 +106,7 @@ def _moved_projects() -> Iterator[UUID]:
 def _anchor(project_id: UUID, runs: Collection[RunMeters], *, at: datetime) -> None:
     tied: Heads = {str(run.pk): (run.event_seq, run.head) for run in runs}
     with journal.holding_project(project_id) as project:
+        # Under the lock: two beats at once must not give one number twice.
         number, predecessor = _last_anchor(project)
         said = {
             "heads": {run: list(head) for run, head in tied.items()},

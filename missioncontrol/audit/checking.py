@@ -15,7 +15,6 @@ from datetime import datetime
 from decimal import Decimal
 from functools import partial
 from typing import Any, TypeVar
-from uuid import UUID
 
 from django.db import models
 from django.db.models import QuerySet
@@ -60,44 +59,52 @@ class Walk:
 
     def faults_of(self, project: Project) -> Iterator[Fault]:
         """Walk a project's chain, then those of its runs; yield what does not hold."""
+        # The project's chain first: what its signed rows say
+        # of a run is compared with the run's own.
         chain = ProjectChain(
             trusted=signing.trusted_keys(),
             old_rule=partial(signing.is_signed_as_before, str(project.id)),
         )
-        yield from self._own_faults(project.id, chain)
-        seen: set[str] = set()
-        for run in _pages(_COMPARED.filter(project=project), "id"):
-            seen.add(str(run.id))
-            if hasattr(run, "meters"):
-                yield from self._settled_faults(run, chain)
-            else:
-                yield _without_meters(run)
-        yield from missing_runs(str(project.id), chain, seen)
-        yield from chain.not_allowed()
-
-    def _own_faults(self, project_id: UUID, chain: ProjectChain) -> Iterator[Fault]:
         # The file before the database: what is appended later is younger than what is read.
-        lines = heads.lines_of(project_id)
-        witness = Witness(str(project_id), lines, trusted=signing.trusted_keys())
-        project = Project.objects.get(pk=project_id)
+        lines = heads.lines_of(project.id)
+        witness = Witness(str(project.id), lines, trusted=signing.trusted_keys())
+        project = Project.objects.get(pk=project.id)
         own = JournalRow.objects.filter(project=project, run=None, seq__lte=project.event_seq)
-        for row in _pages(own, "seq"):
+        for row in pages(own, "seq"):
             link = link_of(row)
             yield from chain.take(link)
             yield from witness.take(link)
         self.rows += chain.length
         yield from chain.end(
-            head=project.head, length=project.event_seq + 1, project=str(project_id), run=None
+            head=project.head, length=project.event_seq + 1, project=str(project.id), run=None
         )
         yield from witness.end(chain.last)
         if witness.since is not None:
             # The latest: what was compared of all projects is what the youngest file knows.
             self.compared_since = max(witness.since, self.compared_since or witness.since)
+        seen: set[str] = set()
+        for run in pages(_COMPARED.filter(project=project), "id"):
+            seen.add(str(run.id))
+            if hasattr(run, "meters"):
+                yield from self._settled_faults(run, chain)
+            else:
+                rows = JournalRow.objects.filter(run=run).count()
+                yield Fault(
+                    kind="run_row",
+                    project=str(run.project_id),
+                    run=str(run.id),
+                    what="row of meters",
+                    found="missing",
+                    expected=f"of it in {rows} rows",
+                )
+        yield from missing_runs(str(project.id), chain, seen)
+        yield from chain.not_allowed()
 
     def _settled_faults(self, run: Run, chain: ProjectChain) -> list[Fault]:
         length, faults = _run_faults(run, chain)
         for _ in range(TRIES):
-            if not faults or not _has_moved(run):
+            later = RunMeters.objects.filter(run=run, event_seq__gt=run.meters.event_seq)
+            if not faults or not later.exists():
                 break
             # In one statement: of two, a move between them would look like an edited row.
             run = _COMPARED.get(pk=run.pk)
@@ -133,9 +140,11 @@ def link_of(row: JournalRow) -> Link:
 def _run_faults(run: Run, project: ProjectChain) -> tuple[int, list[Fault]]:
     """Check one run; its row and its turns only where its chain holds."""
     name, of = str(run.id), str(run.project_id)
+    # A chain alone cannot tell that its tail was cut or the
+    # run is gone: the project's checkpoints can.
     chain, told = RunChain(project, name), Told()
     faults: list[Fault] = []
-    for row in _pages(JournalRow.objects.filter(run=run, seq__lte=run.meters.event_seq), "seq"):
+    for row in pages(JournalRow.objects.filter(run=run, seq__lte=run.meters.event_seq), "seq"):
         link = link_of(row)
         faults += chain.take(link)
         if not faults:
@@ -143,23 +152,12 @@ def _run_faults(run: Run, project: ProjectChain) -> tuple[int, list[Fault]]:
     end = list(
         chain.end(head=run.meters.head, length=run.meters.event_seq + 1, project=of, run=name)
     )
+    # A broken chain says nothing of rows beside it: their faults would only repeat its own.
     faults += end or chain.end_signed(project=of, run=name)
     if not faults and chain.last is not None:
         faults += _row_faults(run, told, chain.last)
         faults += _turn_faults(run, told, project.erased.get(name, Erased()), chain.last)
     return chain.length, faults
-
-
-def _without_meters(run: Run) -> Fault:
-    told = JournalRow.objects.filter(run=run).count()
-    return Fault(
-        kind="run_row",
-        project=str(run.project_id),
-        run=str(run.id),
-        what="row of meters",
-        found="missing",
-        expected=f"of it in {told} rows",
-    )
 
 
 class Told:
@@ -245,20 +243,29 @@ def _row_faults(run: Run, told: Told, last: Link) -> Iterator[Fault]:
 
 
 def _capped(cost: Decimal) -> Decimal:
+    # The column ends there; what a run told goes on.
     return min(cost, HIGHEST_SUM).quantize(MICRO)
 
 
 def _turn_faults(run: Run, told: Told, erased: Erased, last: Link) -> Iterator[Fault]:
     left = dict(told.turns)
-    for turn in _pages(Turn.objects.filter(run=run, seq__lte=run.meters.last_seq), "seq"):
+    for turn in pages(Turn.objects.filter(run=run, seq__lte=run.meters.last_seq), "seq"):
         event = left.pop(turn.seq, None)
+        # Who erased the words said so, signed: what is left is right when nothing is.
         if turn.seq <= erased.turns:
             has_words = turn.args or turn.content or turn.result or turn.error or turn.files
             kind = "turn_changed" if has_words else None
         elif event is None:
             kind = "turn_added"
         else:
-            kind = None if _is_as_told(turn, event) else "turn_changed"
+            said = {name: getattr(turn, name) for name in TURN_SIGNS}
+            # As it was stored, or as PostgreSQL gave it back:
+            # a large float comes as a whole number.
+            is_as_told = event == (str(turn.id), turn.digest) and (
+                turn_digest(said) == turn.digest
+                or turn_digest({**said, "args": _as_floats(said["args"])}) == turn.digest
+            )
+            kind = None if is_as_told else "turn_changed"
         if kind is not None:
             yield _turn_fault(kind, turn.seq, last)
     for seq in left:
@@ -271,15 +278,6 @@ def _turn_fault(kind: str, seq: int, last: Link) -> Fault:
     )
 
 
-def _is_as_told(turn: Turn, event: tuple[str, str]) -> bool:
-    if event != (str(turn.id), turn.digest):
-        return False
-    said = {name: getattr(turn, name) for name in TURN_SIGNS}
-    if turn_digest(said) == turn.digest:
-        return True
-    return turn_digest({**said, "args": _as_floats(said["args"])}) == turn.digest
-
-
 def _as_floats(value: Any) -> Any:
     """Return JSON with the whole numbers that may have been floats as such."""
     if isinstance(value, dict):
@@ -290,16 +288,12 @@ def _as_floats(value: Any) -> Any:
     return float(value) if is_long else value
 
 
-def _has_moved(run: Run) -> bool:
-    return RunMeters.objects.filter(run=run, event_seq__gt=run.meters.event_seq).exists()
-
-
-def _pages(found: QuerySet[M], column: str) -> Iterator[M]:
+def pages(found: QuerySet[M], column: str, *, at_once: int = ROWS_AT_ONCE) -> Iterator[M]:
     """Yield rows in the order of a column, page by page, with no cursor left open."""
     found = found.order_by(column)
-    page = list(found[:ROWS_AT_ONCE])
+    page = list(found[:at_once])
     while page:
         yield from page
-        if len(page) < ROWS_AT_ONCE:
+        if len(page) < at_once:
             return
-        page = list(found.filter(**{f"{column}__gt": getattr(page[-1], column)})[:ROWS_AT_ONCE])
+        page = list(found.filter(**{f"{column}__gt": getattr(page[-1], column)})[:at_once])

@@ -36,12 +36,18 @@ def as_now(told: Iterable[Told]) -> Iterator[Told]:
     meters: list[Told] = []
     holds: list[Told] = []
     for kind, row in told:
+        # Behind the rows of their runs, which they point at.
         if kind != "run" or len(meters) == KEPT_BACK:
             yield from (*meters, *holds)
             meters, holds = [], []
         if kind == "run" and "hold_seq" in row:
             began[row["id"]] = row["hold_seq"]
-            holds += _hold_of(row)
+            hold = {name: row.pop(was) for was, name in HOLD.items()}
+            is_held = row["status"] in ON_HOLD or hold["stands"]
+            if is_held and row["status"] not in NEVER_HELD:
+                # The earliest exports do not say since when.
+                hold["since"] = hold["since"] or row["last_turn_at"] or row["started_at"]
+                holds.append(("hold", {**hold, "run_id": row["id"]}))
         if kind == "run" and "last_seq" in row:
             own = {name: row.pop(name) for name in METERS & row.keys()}
             meters.append(("run_meters", {**own, "run_id": row["id"]}))
@@ -49,12 +55,3 @@ def as_now(told: Iterable[Told]) -> Iterator[Told]:
             row["held_from"] = began.get(row["run_id"]) if row.pop("lifted") else None
         yield kind, row
     yield from (*meters, *holds)
-
-
-def _hold_of(run: dict[str, Any]) -> Iterator[Told]:
-    """Cut a run's hold out of its columns, if it was held."""
-    hold = {name: run.pop(was) for was, name in HOLD.items()}
-    is_over = run["status"] in NEVER_HELD
-    if not is_over and (run["status"] in ON_HOLD or hold["stands"]):
-        hold["since"] = hold["since"] or run["last_turn_at"] or run["started_at"]
-        yield "hold", {**hold, "run_id": run["id"]}

@@ -16,7 +16,6 @@ from missioncontrol.audit.amendments import amend
 from missioncontrol.decisions.models import (
     AllowlistEntry,
     ControllerNote,
-    Decision,
     Intervention,
     LetGo,
     Message,
@@ -26,7 +25,6 @@ from missioncontrol.detection.recordings import forget_words
 from missioncontrol.errors import InvalidRequest, NoSuchMove
 from missioncontrol.proof import MONEY
 from missioncontrol.runs import journal
-from missioncontrol.runs.journal import RunTransaction
 from missioncontrol.runs.lifecycle import ENDED
 from missioncontrol.runs.models import JournalRow, Run, TelemetryRecord, Turn
 from missioncontrol.runs.selectors import find_run
@@ -59,8 +57,10 @@ def erase_run(run_id: UUID, *, by: str, reason: str, at: datetime) -> None:
     check_said(by, reason)
     project_id = Run.objects.filter(pk=run_id).values_list("project_id", flat=True).first()
     run = find_run(run_id, projects=[project_id] if project_id else [])
+    # The event that allows it is on the project's chain, whose end nothing else may move meanwhile.
     with journal.holding_project(run.project_id), journal.writing([run_id], at=at) as tx:
         run = tx.run(run_id)
+        # An agent that goes on would write new words right behind.
         if run.life not in ENDED:
             raise NoSuchMove(run.status, "be erased")
         amend(
@@ -76,7 +76,13 @@ def erase_run(run_id: UUID, *, by: str, reason: str, at: datetime) -> None:
         _blank(run)
         run.meters.erased_seq = run.meters.last_seq
         begin_afresh(run)
-        _rename(tx, run, by=by)
+        # Its name is told anew: the event that told it was erased with the rest.
+        run.reason = ""
+        run.name, run.goal = ERASED, ""
+        Run.objects.filter(pk=run.pk).update(name=ERASED, goal="", metadata={}, workspace=[])
+        if indexed := getattr(run, "indexed", None):
+            indexed.delete()  # it is indexed anew, without the words
+        tx.moved(run, by=by, reason=ERASED, name=ERASED, goal="")
 
 
 def begin_afresh(run: Run) -> None:
@@ -95,6 +101,7 @@ def accept_copy(project_id: UUID, *, by: str, reason: str, at: datetime) -> str:
     check_said(by, reason)
     if not heads.path_of(project_id).is_file():
         raise InvalidRequest("There is no file of heads to compare with: nothing to accept.")
+    # Put aside, not thrown away: it is the only witness of what the older copy lacks.
     aside, known = heads.put_aside(project_id, at=at)
     amend(project_id, "restored", by=by, reason=reason, at=at, heads_file=aside, known=known)
     return aside
@@ -117,6 +124,7 @@ def _blank(run: Run) -> None:
     rows.exclude(type=MONEY).update(payload=None, salt=None)
     Turn.objects.filter(run=run).update(**WORDLESS)
     TelemetryRecord.objects.filter(run=run).delete()
+    # Rows whose being there says who did what stay; those that are words and nothing else go.
     ControllerNote.objects.filter(run=run).update(text="", payload={})
     Intervention.objects.filter(run=run).exclude(message=None).update(message="")
     Intervention.objects.filter(run=run).update(body="{}")
@@ -130,32 +138,17 @@ def _blank(run: Run) -> None:
         result.proposed, result.today = _unsaid(result.proposed), _unsaid(result.today)
         result.save(update_fields=["proposed", "today"])
     for decision in run.decisions.all():
-        _blank_decision(decision)
-
-
-def _blank_decision(decision: Decision) -> None:
-    wordless: dict[str, Any] = {"summary": "", "calls": [], "changed": None}
-    decision.evidence = {**decision.evidence, **wordless, "items": [], "offer_allowlist": None}
-    decision.signal = {
-        **decision.signal,
-        "evidence": {**(decision.signal.get("evidence") or {}), **wordless},
-    }
-    if asks := decision.evidence.get("asks"):
-        decision.evidence["asks"] = {**asks, "text": "", "details": {}}
-    if decision.verdict:
-        decision.verdict = {**decision.verdict, "reason": "", "fix": None}
-    decision.save(update_fields=["evidence", "signal", "verdict"])
+        wordless: dict[str, Any] = {"summary": "", "calls": [], "changed": None}
+        decision.evidence = {**decision.evidence, **wordless, "items": [], "offer_allowlist": None}
+        # A signal holds its evidence once more, as the detector gave it.
+        said = {**(decision.signal.get("evidence") or {}), **wordless}
+        decision.signal = {**decision.signal, "evidence": said}
+        if asks := decision.evidence.get("asks"):
+            decision.evidence["asks"] = {**asks, "text": "", "details": {}}
+        if decision.verdict:
+            decision.verdict = {**decision.verdict, "reason": "", "fix": None}
+        decision.save(update_fields=["evidence", "signal", "verdict"])
 
 
 def _unsaid(flag: dict[str, Any] | None) -> dict[str, Any] | None:
     return flag and {**flag, "summary": ""}
-
-
-def _rename(tx: RunTransaction, run: Run, *, by: str) -> None:
-    """Drop the run's own words, and tell its name anew: that event was erased with the rest."""
-    run.reason = ""
-    run.name, run.goal = ERASED, ""
-    Run.objects.filter(pk=run.pk).update(name=ERASED, goal="", metadata={}, workspace=[])
-    if indexed := getattr(run, "indexed", None):
-        indexed.delete()
-    tx.moved(run, by=by, reason=ERASED, name=ERASED, goal="")

@@ -11,7 +11,7 @@ import json
 import logging
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -40,15 +40,13 @@ def path_of(project_id: UUID) -> Path:
 def filed_projects() -> list[UUID]:
     """Return the projects that have a file of heads."""
     directory: Path = settings.AUDIT_HEADS
-    return [UUID(path.stem) for path in sorted(directory.glob("*.jsonl")) if _is_id(path.stem)]
-
-
-def _is_id(name: str) -> bool:
-    """Tell a project's file from what somebody else put there."""
-    try:
-        return str(UUID(name)) == name
-    except ValueError:
-        return False
+    found = []
+    for path in sorted(directory.glob("*.jsonl")):
+        # What somebody else put there, or was put aside, is no project's file.
+        with suppress(ValueError):
+            if str(project_id := UUID(path.stem)) == path.stem:
+                found.append(project_id)
+    return found
 
 
 def append_heads(project_id: UUID) -> None:
@@ -66,8 +64,18 @@ def append_heads(project_id: UUID) -> None:
             new = list(anchors.order_by("-seq")[:1])
         else:
             new = list(anchors.filter(seq__gt=last["seq"]).order_by("seq"))
-            _warn_if_older(project_id, last)
+            known = JournalRow.objects.filter(project_id=project_id, run=None, seq=last["seq"])
+            if known.values_list("hash", flat=True).first() != last["hash"]:
+                # Each minute, as verifying would find it: nobody need have asked.
+                logger.error(
+                    "project %s: the database does not have checkpoint %s of %s, which the file of"
+                    " heads knows: was an older copy put back? See docs/audit.md.",
+                    project_id,
+                    last["number"],
+                    last["at"],
+                )
         lines = "".join(f"{canonical(_line(anchor))}\n" for anchor in new)
+        # One write: a crash leaves at most half a line, which the next reader takes off.
         os.write(file, lines.encode())
 
 
@@ -78,6 +86,7 @@ def put_aside(project_id: UUID, *, at: datetime) -> tuple[str, str]:
         last = _last_line(file) or {}
         aside = path.with_name(f"{path.stem}.until-{at:%Y%m%dT%H%M%SZ}.jsonl")
         path.rename(aside)
+        # How far the old file was sent says nothing of the new one.
         path.with_suffix(".sent").unlink(missing_ok=True)
     return aside.name, f"{last.get('number')} of {last.get('at')}"
 
@@ -109,6 +118,7 @@ def send_heads(project_id: UUID) -> None:
     """
     path = path_of(project_id)
     mark = path.with_suffix(".sent")
+    # In bytes: lines are only ever appended, and counting them would read the file each minute.
     begin = int(mark.read_text()) if mark.is_file() else 0
     with path.open("rb") as file:
         file.seek(begin)
@@ -123,6 +133,7 @@ def send_heads(project_id: UUID) -> None:
     except outbound.Unsendable as fault:
         logger.warning("heads of project %s were not sent: %s", project_id, fault)
         return
+    # Marked after the answer: a crash between sends them twice, never not at all.
     if reply.is_good:
         mark.write_text(str(begin + sum(map(len, lines))))
     else:
@@ -140,19 +151,6 @@ def _line(anchor: JournalRow) -> dict[str, Any]:
         "key": signing.public_key(),
     }
     return {**line, "signature": signing.sign(head_statement(line))}
-
-
-def _warn_if_older(project_id: UUID, last: dict[str, Any]) -> None:
-    """Say in the log, each minute, what verifying would find."""
-    known = JournalRow.objects.filter(project_id=project_id, run=None, seq=last["seq"])
-    if known.values_list("hash", flat=True).first() != last["hash"]:
-        logger.error(
-            "project %s: the database does not have checkpoint %s of %s, which the file of heads"
-            " knows: was an older copy put back? See docs/audit.md.",
-            project_id,
-            last["number"],
-            last["at"],
-        )
 
 
 @contextmanager

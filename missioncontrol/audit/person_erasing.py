@@ -42,10 +42,16 @@ def erase_person(user: User, *, by: str, reason: str, at: datetime) -> None:
     check_said(by, reason)
     if user.username == LOCAL_OWNER:
         raise InvalidRequest("This account starts Mission Control: it cannot be erased.")
-    named = _naming(user)
+    # Rows speak of people and of their browsers by name, in quotes, as JSON escapes it.
+    own = Browser.objects.filter(user=user).values_list("name", flat=True)
+    named = Q()
+    for name in sorted({user.username, user.get_full_name(), *own} - {""}):
+        named |= Q(payload__contains=f"“{json.dumps(name, ensure_ascii=False)[1:-1]}”")
+    # Projects that they have left speak of them too.
     found = JournalRow.objects.filter(named, run=None, type=ACCESS)
     mine = Membership.objects.filter(user=user).values_list("project_id", flat=True)
     for project_id in sorted({*mine, *found.values_list("project_id", flat=True)}):
+        # Always in the order of ids: two who erase at once must not wait for each other.
         with journal.holding_project(project_id):
             members.let_go(project_id, user.pk, at=at)
             rows = JournalRow.objects.filter(named, project=project_id, run=None, type=ACCESS)
@@ -54,17 +60,10 @@ def erase_person(user: User, *, by: str, reason: str, at: datetime) -> None:
             JournalRow.objects.filter(project=project_id, run=None, seq__in=seqs).update(
                 payload=None, salt=None
             )
+    # While the account is there: afterwards nothing says which phones were theirs.
     sign_out_notices.send_to(Device.objects.filter(user=user), at=at)
     sessions.end_others(user, kept=None, at=at)
+    # Deleting takes the key off the object, and the sockets are checked after the commit.
     person = user.pk
     user.delete()
     transaction.on_commit(lambda: broadcast.check_access(person))
-
-
-def _naming(user: User) -> Q:
-    """Ask for rows that speak of a person or of one of their browsers."""
-    own = Browser.objects.filter(user=user).values_list("name", flat=True)
-    asked = Q()
-    for name in sorted({user.username, user.get_full_name(), *own} - {""}):
-        asked |= Q(payload__contains=f"“{json.dumps(name, ensure_ascii=False)[1:-1]}”")
-    return asked

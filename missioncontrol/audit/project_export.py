@@ -10,10 +10,10 @@ from uuid import UUID
 
 from django.conf import settings
 from django.db import connection, transaction
-from django.db.models import Model
 from pydantic_core import to_json
 
 from missioncontrol.audit import heads, signing
+from missioncontrol.audit.checking import pages
 from missioncontrol.audit.project_tables import FORMAT, TABLES, columns_of
 from missioncontrol.proof import canonical
 
@@ -33,14 +33,18 @@ def export_lines(project_id: UUID, *, at: datetime) -> Iterator[bytes]:
         "key": signing.public_key(),
         "trusted": list(signing.trusted_keys()),
     }
+    # Signed: the header names the keys that an import is asked to trust.
     yield _line({**header, "signature": signing.sign(canonical(header))})
     for head in known:
         yield _line({"kind": "head", "line": head})
     with _one_moment():
         for kind, (model, lookup) in TABLES.items():
-            for row in _rows(model, lookup, project_id):
+            names = list(columns_of(model))
+            found = model._meta.base_manager.filter(**{lookup: project_id})
+            for row in pages(found, "pk", at_once=ROWS_AT_ONCE):
                 count += 1
-                yield _line({"kind": kind, "row": row})
+                yield _line({"kind": kind, "row": {name: getattr(row, name) for name in names}})
+    # How many there were: a download that broke off must not be taken for the whole.
     yield _line({"kind": "end", "rows": count})
 
 
@@ -60,17 +64,6 @@ def _one_moment() -> Iterator[None]:
         with transaction.atomic(), connection.cursor() as cursor:
             cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
             yield
-
-
-def _rows(model: type[Model], lookup: str, project_id: UUID) -> Iterator[dict[str, Any]]:
-    """Yield a table's rows by their keys, page by page."""
-    names = list(columns_of(model))
-    found = model._meta.base_manager.filter(**{lookup: project_id}).order_by("pk")
-    page = list(found[:ROWS_AT_ONCE])
-    while page:
-        for row in page:
-            yield {name: getattr(row, name) for name in names}
-        page = list(found.filter(pk__gt=page[-1].pk)[:ROWS_AT_ONCE])
 
 
 def _line(said: dict[str, Any]) -> bytes:

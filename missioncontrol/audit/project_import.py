@@ -68,8 +68,17 @@ def import_project(path: Path, *, owner: User, trust: str = "", at: datetime) ->
 
 def _import(lines: Iterator[Any], *, owner: User, trust: str, at: datetime) -> Imported:
     header: dict[str, Any] = next(lines, {})
-    _check(header, trust)
+    if header.get("kind") != "header" or header.get("format") != FORMAT:
+        raise InvalidRequest("The file is no export, or one of a version that is not read here.")
+    key = header["key"]
+    said = {name: value for name, value in header.items() if name != "signature"}
+    if not is_signed(canonical(said), header["signature"], key):
+        raise InvalidRequest("The export's first line was changed: its signature does not hold.")
+    # Anybody can make an export that holds by a key of their own.
+    if key not in {trust, *signing.trusted_keys()}:
+        raise Untrusted(key)
     project_id = UUID(header["project"])
+    # A file of heads alone too: it would witness against what comes.
     if Project.objects.filter(pk=project_id).exists() or heads.path_of(project_id).exists():
         raise InvalidRequest("The project is here already, or its file of heads is.")
     known = settings.AUDIT_KEYS
@@ -77,53 +86,41 @@ def _import(lines: Iterator[Any], *, owner: User, trust: str, at: datetime) -> I
     settings.AUDIT_KEYS = [*known, *header["trusted"]]
     try:
         counts = _insert(lines, project_id)
-        _check_whose(counts, project_id)
-        # What was spent elsewhere, today too, must hold nobody here.
-        Spend.objects.filter(project=project_id, scope=ORGANISATION).delete()
-        connection.check_constraints()  # now: a fault at the commit would leave the file of heads
+        _check_what_came(counts, project_id)
         project = Project.objects.get(pk=project_id)
+        # The people of the other installation stay there: somebody here must own it.
         Membership.objects.create(project=project, user=owner, role=Role.OWNER, joined_at=at)
-        _verify(project_id)
         amend(
             project_id,
             "imported",
             by=people.name_of(owner),
             reason=f"exported {header['at']}",
             at=at,
-            former=None if header["key"] == signing.public_key() else header["key"],
+            former=None if key == signing.public_key() else key,
         )
     except BaseException:
+        # Also when it is interrupted: no rollback takes back a setting or a file.
         settings.AUDIT_KEYS = known
         heads.path_of(project_id).unlink(missing_ok=True)
         raise
+    # Last: a key is trusted for good only once all that it signed was found to hold.
     signing.trust(header["trusted"])
     return Imported(project=project, rows=counts.total())
 
 
-def _verify(project_id: UUID) -> None:
+def _check_what_came(counts: Counter[str], project_id: UUID) -> None:
+    """Raise unless every row is this project's, fits the others, and the audit log holds."""
+    for kind, count in counts.items():
+        model, path = TABLES[kind]
+        # Nothing was of this project before, so another count came under another's id.
+        if model._meta.base_manager.filter(**{path: project_id}).count() != count:
+            raise InvalidRequest(f"The export has lines of another project: {kind}.")
+    # What was spent elsewhere, today too, must hold nobody here.
+    Spend.objects.filter(project=project_id, scope=ORGANISATION).delete()
+    connection.check_constraints()  # now: a fault at the commit would leave the file of heads
     found = anchors.verify(projects=[project_id])
     if not found.ok:
         raise InvalidRequest(f"Its audit log does not hold: {found.faults[0].words}")
-
-
-def _check(header: dict[str, Any], trust: str) -> None:
-    """Raise unless somebody trusts who made the export, and this version reads it."""
-    if header.get("kind") != "header" or header.get("format") != FORMAT:
-        raise InvalidRequest("The file is no export, or one of a version that is not read here.")
-    key = header["key"]
-    said = {name: value for name, value in header.items() if name != "signature"}
-    if not is_signed(canonical(said), header["signature"], key):
-        raise InvalidRequest("The export's first line was changed: its signature does not hold.")
-    if key not in {trust, *signing.trusted_keys()}:
-        raise Untrusted(key)
-
-
-def _check_whose(counts: Counter[str], project_id: UUID) -> None:
-    """Raise unless every row that came is this project's, which nothing was of before."""
-    for kind, count in counts.items():
-        model, path = TABLES[kind]
-        if model._meta.base_manager.filter(**{path: project_id}).count() != count:
-            raise InvalidRequest(f"The export has lines of another project: {kind}.")
 
 
 def _insert(lines: Iterator[Any], project_id: UUID) -> Counter[str]:
@@ -132,6 +129,7 @@ def _insert(lines: Iterator[Any], project_id: UUID) -> Counter[str]:
     counts: Counter[str] = Counter()
     kind = ""
     for now, row in earlier_exports.as_now(_told(lines, project_id)):
+        # Lines of one kind come together, so that a batch is of one table.
         if now != kind or len(batch) == ROWS_AT_ONCE:
             _flush(batch, kind)
             batch, kind = [], now
@@ -141,6 +139,7 @@ def _insert(lines: Iterator[Any], project_id: UUID) -> Counter[str]:
             )
         model, _ = TABLES[kind]
         columns = columns_of(model)
+        # Left out silently it would be lost, and nobody would know.
         if unknown := row.keys() - columns.keys():
             raise InvalidRequest(f"The export was made by newer code: {kind} has {min(unknown)!r}.")
         batch.append(model(**{name: columns[name].to_python(told) for name, told in row.items()}))

@@ -52,6 +52,7 @@ def erase_old_words(*, at: datetime) -> int:
 
 def _erase_slice(project_id: UUID, run_id: UUID, *, days: int, at: datetime) -> bool:
     """Erase the next turns of a run, unless it came back meanwhile."""
+    # The project's lock first, as everywhere; the run was read before it, and may have come back.
     with journal.holding_project(project_id), journal.writing([run_id], at=at) as tx:
         run = tx.run(run_id)
         if run.ended_at is None or run.ended_at >= at - timedelta(days=days):

@@ -38,6 +38,8 @@ def rotate(*, former: str, by: str, reason: str, at: datetime) -> Rotated:
         factors_sealed, factors_unreadable = factors.reseal()
         projects = Project.objects.order_by("pk").values_list("pk", flat=True)
         for project_id in projects:
+            # Signed with the former secret, which names its
+            # successor: whoever trusts the one may trust the other.
             amend(
                 project_id,
                 "rotated",

@@ -43,6 +43,7 @@ def public_key_of(secret: str) -> str:
 
 def trusted_keys() -> tuple[str, ...]:
     """Return ours, and those that signed before the secret was changed."""
+    # What they signed goes on to hold; who may sign today is for the chain to say.
     former = map(public_key_of, settings.SECRET_KEY_FALLBACKS)
     return tuple(dict.fromkeys((public_key(), *former, *settings.AUDIT_KEYS)))
 
@@ -67,5 +68,6 @@ def is_signed_as_before(project_id: str, said: dict[str, Any]) -> bool:
 
 @cache
 def _private_key(secret: str) -> Ed25519PrivateKey:
+    # A key of its own, which says nothing of the secret and seals nothing else.
     seed = hmac.new(secret.encode(), b"missioncontrol audit checkpoints", hashlib.sha256).digest()
     return Ed25519PrivateKey.from_private_bytes(seed)

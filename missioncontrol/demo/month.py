@@ -110,6 +110,7 @@ def _play(
         store([Arrival(run=run.id, project=project.id, turns=(turn,))], at=at)
         pipeline.detect([run.id], at=at)
         run.refresh_from_db()
+        # The rest of the work is never drawn: dice are thrown only for turns that were made.
         if run.open_decision is not None:
             _tap(run, ends or "continue", at=at)
             break

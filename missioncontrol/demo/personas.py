@@ -77,16 +77,14 @@ def hear(messages: Sequence[Mapping[str, Any]]) -> Heard:
         system=next((str(m["content"]) for m in messages if m["role"] == "system"), ""),
         goal=said[0] if said else "",
         notes=tuple(said[1:]),
-        calls=tuple(_call(call, results) for call in asked),
-    )
-
-
-def _call(call: Mapping[str, Any], results: Mapping[str, Any]) -> Call:
-    function = call["function"]
-    return Call(
-        tool=function["name"],
-        args=json.loads(function.get("arguments") or "{}"),
-        result=results.get(call["id"]),
+        calls=tuple(
+            Call(
+                tool=call["function"]["name"],
+                args=json.loads(call["function"].get("arguments") or "{}"),
+                result=results.get(call["id"]),
+            )
+            for call in asked
+        ),
     )
 
 
@@ -111,6 +109,7 @@ def npm_minded(heard: Heard) -> Spoken:
     version = next((found[1] for text in texts if (found := VERSION.search(text))), None)
     if version:
         return Spoken(text=f"This project is version {version}.")
+    # An answer may name package.json too: that is no correction.
     read = {WRONG, *(str(call.args.get("path")) for call in heard.calls)}
     told = (*heard.notes, *(call.result or "" for call in heard.calls))
     names = (name for text in told for name in FILE_NAME.findall(text))
@@ -145,7 +144,21 @@ def undecided(other: str) -> Callable[[Heard], Spoken]:
         if decision is None:
             args = {"to": other, "note": PASSING_ON[other]}
             return Spoken(text=f"The {other} should decide.", tool="hand_over", args=args)
-        return _write_notes(heard, american=bool(AMERICAN.search(decision)))
+        changes = next((call.result or "" for call in heard.done("read_file")), None)
+        if changes is None:
+            args = {"path": "CHANGES.txt"}
+            return Spoken(text="So it is decided.", tool="read_file", args=args)
+        # No word of a format means ISO.
+        american = bool(AMERICAN.search(decision))
+        if not list(heard.done("write_file")):
+            if american:
+                changes = ISO_DATE.sub(r"\2/\3/\1", changes)
+            else:
+                changes = US_DATE.sub(r"\3-\1-\2", changes)
+            args = {"path": "RELEASE.md", "text": f"# Release notes\n\n{changes}"}
+            return Spoken(text="Then I write them.", tool="write_file", args=args)
+        style = "US" if american else "ISO"
+        return Spoken(text=f"Settled: {style} dates. RELEASE.md is written.")
 
     return persona
 
@@ -153,26 +166,6 @@ def undecided(other: str) -> Callable[[Heard], Spoken]:
 AMERICAN = re.compile(r"\b(?:US|USA|American|month first)\b")
 US_DATE = re.compile(r"\b(\d\d)/(\d\d)/(\d{4})\b")
 ISO_DATE = re.compile(r"\b(\d{4})-(\d\d)-(\d\d)\b")
-
-
-def _write_notes(heard: Heard, *, american: bool) -> Spoken:
-    """Write the notes the way that was decided; no word of a format means ISO."""
-    changes = next((call.result or "" for call in heard.done("read_file")), None)
-    if changes is None:
-        args = {"path": "CHANGES.txt"}
-        return Spoken(text="So it is decided.", tool="read_file", args=args)
-    if not list(heard.done("write_file")):
-        text = f"# Release notes\n\n{_dated(changes, american=american)}"
-        args = {"path": "RELEASE.md", "text": text}
-        return Spoken(text="Then I write them.", tool="write_file", args=args)
-    style = "US" if american else "ISO"
-    return Spoken(text=f"Settled: {style} dates. RELEASE.md is written.")
-
-
-def _dated(text: str, *, american: bool) -> str:
-    if american:
-        return ISO_DATE.sub(r"\2/\3/\1", text)
-    return US_DATE.sub(r"\3-\1-\2", text)
 
 
 # --- the healthy one ---------------------------------------------------------
@@ -191,30 +184,19 @@ def librarian(heard: Heard) -> Spoken:
     modules = [name for name in listing.split() if name.endswith(".py")]
     shelves = [modules[start : start + SHELF] for start in range(0, len(modules), SHELF)]
     for shelf in shelves:
-        if step := _next_on(shelf, read, noted):
-            return step
-    return _finish(len(modules), read, noted)
-
-
-def _next_on(shelf: Sequence[str], read: Mapping[str, str], noted: set[str]) -> Spoken | None:
-    for name in shelf:
-        if name not in read:
-            return _slow(f"Now {name}.", "read_file", {"path": name})
-    path = f"notes/{'-'.join(_stem(name) for name in shelf)}.md"
-    if path in noted:
-        return None
-    lines = (f"- {name}: {_purpose(read[name])}\n" for name in shelf)
-    return _slow(
-        "These three belong together.", "write_file", {"path": path, "text": "".join(lines)}
-    )
-
-
-def _finish(modules: int, read: Mapping[str, str], noted: set[str]) -> Spoken:
+        for name in shelf:
+            if name not in read:
+                return _slow(f"Now {name}.", "read_file", {"path": name})
+        path = f"notes/{'-'.join(_stem(name) for name in shelf)}.md"
+        if path not in noted:
+            text = "".join(f"- {name}: {_purpose(read[name])}\n" for name in shelf)
+            args = {"path": path, "text": text}
+            return _slow("These three belong together.", "write_file", args)
     if "SUMMARY.md" not in noted:
-        lines = (f"{_stem(name)}: {_purpose(text)}\n" for name, text in read.items())
-        text = f"# {modules} modules\n\n{''.join(lines)}"
+        lines = "".join(f"{_stem(name)}: {_purpose(text)}\n" for name, text in read.items())
+        text = f"# {len(modules)} modules\n\n{lines}"
         return _slow("Now the summary.", "write_file", {"path": "SUMMARY.md", "text": text})
-    return Spoken(text=f"I read {modules} modules; what they are for stands in SUMMARY.md.")
+    return Spoken(text=f"I read {len(modules)} modules; what they are for stands in SUMMARY.md.")
 
 
 def _slow(text: str, tool: str, args: Mapping[str, Any]) -> Spoken:

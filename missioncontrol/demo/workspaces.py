@@ -48,7 +48,12 @@ def release_desk(root: Path) -> Workspace:
 
 def library(root: Path) -> Workspace:
     """A copy of some modules of this Python."""
-    sources = {f"lib/{name}.py": source for name in LIBRARY.split() if (source := _source(name))}
+    sources: dict[str, str] = {}
+    for name in LIBRARY.split():
+        # Another Python may lack one, or have it in C.
+        spec = importlib.util.find_spec(name)
+        if spec and spec.origin and spec.origin.endswith(".py"):
+            sources[f"lib/{name}.py"] = Path(spec.origin).read_text("utf-8")
     return _made(root, sources)
 
 
@@ -59,9 +64,3 @@ def _made(root: Path, files: dict[str, str]) -> Workspace:
     for path, text in files.items():
         workspace.write_file(path, text)
     return workspace
-
-
-def _source(name: str) -> str | None:
-    spec = importlib.util.find_spec(name)
-    origin = Path(spec.origin) if spec and spec.origin else None
-    return origin.read_text("utf-8") if origin and origin.suffix == ".py" else None

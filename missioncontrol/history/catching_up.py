@@ -8,7 +8,7 @@ that of two who index the same run one is void.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from uuid import UUID
@@ -19,7 +19,7 @@ from django.db.models import F, Q, QuerySet
 from missioncontrol.history import index
 from missioncontrol.history.index import ABOUT_THE_RUN, Document
 from missioncontrol.history.models import IndexedRun
-from missioncontrol.history.texts import Field, run_words, texts_beside, turn_words
+from missioncontrol.history.texts import run_words, texts_beside, turn_words
 from missioncontrol.ids import earlier
 from missioncontrol.runs.models import JournalRow, Run, Turn
 from missioncontrol.runs.statements import update_columns
@@ -101,7 +101,12 @@ def _behind() -> QuerySet[Run]:
 
 def _cut(runs: Sequence[Run]) -> list[Slice]:
     """Cut the words of what is new of the first runs; `runs` were read before it."""
-    marks = _marks(runs)
+    wanted = IndexedRun.objects.filter(run__in=runs)
+    marks = {mark.run_id: mark for mark in wanted}
+    new = [IndexedRun(run=run) for run in runs if run.id not in marks]
+    if new:  # somebody else may make the same ones
+        IndexedRun.objects.bulk_create(new, ignore_conflicts=True)
+        marks = {mark.run_id: mark for mark in wanted.all()}
     ends, left = {}, OBSERVATIONS_AT_ONCE
     for run in runs:
         if left <= 0:
@@ -109,55 +114,42 @@ def _cut(runs: Sequence[Run]) -> list[Slice]:
         ends[run.id] = min(run.meters.last_obs, marks[run.id].obs + left)
         left -= ends[run.id] - marks[run.id].obs
     taken = [run for run in runs if run.id in ends]
-    turns, beside = _new_turns(taken, marks, ends), texts_beside(taken)
-    return [
-        _slice(run, marks[run.id], turns[run.id], beside[run.id], obs=ends[run.id]) for run in taken
-    ]
-
-
-def _slice(
-    run: Run, mark: IndexedRun, turns: Iterable[Turn], beside: Iterable[Field], *, obs: int
-) -> Slice:
-    about = Document(run=mark.id, part=ABOUT_THE_RUN, words=run_words(run, beside))
-    new = [Document(run=mark.id, part=turn.seq + 1, words=turn_words(turn)) for turn in turns]
-    event_seq = run.meters.event_seq if obs == run.meters.last_obs else mark.event_seq
-    return Slice(mark=mark, documents=[about, *new], obs=obs, event_seq=event_seq)
-
-
-def _marks(runs: Sequence[Run]) -> dict[UUID, IndexedRun]:
-    wanted = IndexedRun.objects.filter(run__in=runs)
-    marks = {mark.run_id: mark for mark in wanted}
-    new = [IndexedRun(run=run) for run in runs if run.id not in marks]
-    if new:  # somebody else may make the same ones
-        IndexedRun.objects.bulk_create(new, ignore_conflicts=True)
-        marks = {mark.run_id: mark for mark in wanted.all()}
-    return marks
-
-
-def _new_turns(
-    runs: Sequence[Run], marks: Mapping[UUID, IndexedRun], ends: Mapping[UUID, int]
-) -> dict[UUID, list[Turn]]:
-    """Read the turns behind the marks; of a run that is cut, up to its end."""
-    whole = [run for run in runs if ends[run.id] == run.meters.last_obs]
+    # Nearly every run is read to its end: these take one query together, a cut one its own.
+    whole = [run for run in taken if ends[run.id] == run.meters.last_obs]
     found = [Turn.objects.filter(run__in=whole, obs__gt=F("run__indexed__obs"))]
     found += [
         Turn.objects.filter(run=run, obs__gt=marks[run.id].obs, obs__lte=ends[run.id])
-        for run in runs
+        for run in taken
         if ends[run.id] < run.meters.last_obs
     ]
     turns: dict[UUID, list[Turn]] = defaultdict(list)
     for turn in (turn for some in found for turn in some.only(*TURN_COLUMNS)):
         turns[turn.run_id].append(turn)
-    return turns
+    beside = texts_beside(taken)
+    slices = []
+    for run in taken:
+        mark, obs = marks[run.id], ends[run.id]
+        words = run_words(run, beside[run.id])
+        documents = [Document(run=mark.id, part=ABOUT_THE_RUN, words=words)]
+        documents += [
+            Document(run=mark.id, part=turn.seq + 1, words=turn_words(turn))
+            for turn in turns[run.id]
+        ]
+        # A run that is cut stays behind by its event too, so that the next look finds it.
+        event_seq = run.meters.event_seq if obs == run.meters.last_obs else mark.event_seq
+        slices.append(Slice(mark=mark, documents=documents, obs=obs, event_seq=event_seq))
+    return slices
 
 
-def _write(slices: Iterable[Slice], *, at: datetime) -> None:
+def _write(slices: Sequence[Slice], *, at: datetime) -> None:
     read = {one.mark.id: one for one in slices}
+    # With nothing to write no transaction begins: on SQLite each takes the writers' lock.
     if not read:
         return
     with transaction.atomic():
         marks = IndexedRun.objects.select_for_update().filter(pk__in=read).order_by("pk")
         known = {run_id: (one.mark.obs, one.mark.event_seq) for run_id, one in read.items()}
+        # What was cut behind a mark that moved meanwhile is void: somebody else's stands there.
         unmoved = [mark for mark in marks if (mark.obs, mark.event_seq) == known[mark.id]]
         for mark in unmoved:
             mark.obs, mark.event_seq, mark.at = read[mark.id].obs, read[mark.id].event_seq, at

@@ -8,7 +8,7 @@ meant arguments, scratch paths and times masked, or the same words. Bounded: the
 from __future__ import annotations
 
 import time
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from typing import NamedTuple
@@ -58,24 +58,23 @@ def align(a: Sequence[Hashable], b: Sequence[Hashable]) -> list[Pair]:
         matched = row & where.get(item, 0)
         row = (row + matched | row - matched) & every
         table.append(row)
-    return list(_trace_back(table, len(a)))[::-1]
-
-
-def _trace_back(table: Sequence[int], i: int) -> Iterator[Pair]:
-    """Walk from the ends to the starts; a set bit says: no longer with this item of `a`."""
-    j = len(table)
+    # From the ends to the starts: a set bit says that the best
+    # way to here no longer needs this item of `a`.
+    pairs: list[Pair] = []
+    i, j = len(a), len(table)
     while i and j:
         if table[j - 1] >> i - 1 & 1:
             i -= 1
-            yield Pair(i, None)
+            pairs.append(Pair(i, None))
         elif j > 1 and not table[j - 2] >> i - 1 & 1:
             j -= 1
-            yield Pair(None, j)
+            pairs.append(Pair(None, j))
         else:
             i, j = i - 1, j - 1
-            yield Pair(i, j)
-    yield from (Pair(place, None) for place in reversed(range(i)))
-    yield from (Pair(None, place) for place in reversed(range(j)))
+            pairs.append(Pair(i, j))
+    pairs += [Pair(place, None) for place in reversed(range(i))]
+    pairs += [Pair(None, place) for place in reversed(range(j))]
+    return pairs[::-1]
 
 
 def compare(run: Run, other: Run) -> RunComparison:
@@ -105,6 +104,8 @@ def compare(run: Run, other: Run) -> RunComparison:
 
 def _read(run: Run) -> list[_Read]:
     until = time.monotonic() + SECONDS
+    # Only the beginning of what was said is read: whole results of a thousand turns would be
+    # megabytes that no step shows.
     turns = Turn.objects.filter(run=run).order_by("seq").defer("content", "result", "error")
     turns = turns.annotate(said=Left("content", LONGEST_TEXT), wrong=Left("error", 1))[:MOST_TURNS]
     read: list[_Read] = []
@@ -118,6 +119,8 @@ def _read(run: Run) -> list[_Read]:
         if turn.seq <= run.meters.erased_seq:  # without its words it is like no other
             request = f"turn {run.pk} {turn.seq}"
         read.append(_Read(request=f"{turn.role} {request}", step=step))
+        # After the turn, not before: however long the first
+        # one's arguments are, something is shown.
         if time.monotonic() > until:
             break
     return read

@@ -5,11 +5,11 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Iterable, Iterator
-from typing import Any
+from operator import attrgetter
 
 from pydantic_core import to_json
 
-from missioncontrol.reports.cost_csv import FORMULA
+from missioncontrol.reports.cost_csv import cell
 from missioncontrol.wire.history import HistoryRow
 
 COLUMNS = (
@@ -35,6 +35,14 @@ COLUMNS = (
     "by",
     "recovered",
 )
+OF_WHY = {
+    "why_kind": "why.kind",
+    "why": "why.summary",
+    "resolution": "why.resolution",
+    "by": "why.by",
+    "recovered": "why.recovered",
+}
+_read_columns = attrgetter(*(OF_WHY.get(column, column) for column in COLUMNS))
 
 
 def jsonl(rows: Iterable[HistoryRow]) -> Iterator[bytes]:
@@ -47,35 +55,11 @@ def csv_lines(rows: Iterable[HistoryRow]) -> Iterator[bytes]:
     """Yield a header and one line a run (RFC 4180); no cell is a formula."""
     yield _line(COLUMNS)
     for row in rows:
-        yield _line([cell(_value(row, column)) for column in COLUMNS])
-
-
-def cell(value: Any) -> str:
-    """Return a value as a spreadsheet may read it: a quote before what looks like a formula.
-
-    >>> cell("=1+1")
-    "'=1+1"
-    """
-    if value is None:
-        return ""
-    text = value.isoformat() if hasattr(value, "isoformat") else str(value)
-    return f"'{text}" if text.startswith(FORMULA) else text
-
-
-def _value(row: HistoryRow, column: str) -> Any:
-    names = {
-        "why_kind": "kind",
-        "why": "summary",
-        "resolution": "resolution",
-        "by": "by",
-        "recovered": "recovered",
-    }
-    if column in names:
-        return getattr(row.why, names[column])
-    return getattr(row, column)
+        yield _line(map(cell, _read_columns(row)))
 
 
 def _line(cells: Iterable[str]) -> bytes:
+    # A writer a line: the download streams, and nothing holds the whole file.
     text = io.StringIO()
     csv.writer(text, lineterminator="\r\n").writerow(cells)
     return text.getvalue().encode()

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import fields
+from collections.abc import Sequence
+from dataclasses import fields, replace
 from datetime import datetime
 from decimal import Decimal
 from typing import Any, cast
@@ -34,6 +34,7 @@ FINE = ("continue", "allowlist", "dismissed", "proceed")
 """Resolutions by which a card was no loop."""
 UNPRICED = (None, "null")
 """A JSON null as text: SQLite gives the word."""
+OVER = Q(status__in=[status.value for status in (*ENDED, Status.LOST)])
 NO_PERSON = (*SPOKE.values(), "auto", "judge", "agent")
 
 
@@ -47,16 +48,22 @@ def narrow(found: QuerySet[Run], query: Query) -> QuerySet[Run]:
 
 def show(runs: Sequence[Run], query: Query, *, at: datetime) -> list[HistoryRow]:
     """Show a page of runs, with why and with where the words matched."""
-    whys, loops = whys_of(runs), _loop_costs([run.id for run in runs])
+    whys = whys_of(runs)
+    loops: dict[UUID, Decimal] = {}
+    cards = Decision.objects.filter(run__in=runs).exclude(kind__in=["budget", PERMISSION])
+    for run_id, evidence in cards.values_list("run_id", "evidence"):
+        if (cost := evidence.get("cost_usd")) is not None:
+            loops[run_id] = loops.get(run_id, Decimal(0)) + Decimal(cost)
     matches = {run.id: show_match(run, query.texts) for run in runs} if query.texts else {}
     return [
         HistoryRow(
-            **_plain(run_row(run, at=at)),
+            **{field.name: getattr(row, field.name) for field in fields(RunRow)},
             why=whys.get(run.id, NO_CARD),
             loop_cost_usd=loops.get(run.id),
             match=matches.get(run.id),
         )
         for run in runs
+        for row in [run_row(run, at=at)]
     ]
 
 
@@ -66,6 +73,7 @@ def totals(found: QuerySet[Run]) -> HistoryTotals:
     sums = found.aggregate(
         runs=Count("id"),
         turns=Sum(F("meters__last_seq") + 1, default=0),
+        # What a recording cost was not spent here.
         cost=Sum("meters__cost_usd", default=Decimal(0), filter=Q(imported=False)),
         recordings=Count("id", filter=Q(imported=True)),
         recorded_cost=Sum("meters__cost_usd", default=Decimal(0), filter=Q(imported=True)),
@@ -77,6 +85,13 @@ def totals(found: QuerySet[Run]) -> HistoryTotals:
     fixes = Autofix.objects.filter(run_id__in=ids).aggregate(
         autofixes=Count("id"), recovered=Count("id", filter=Q(recovered=True))
     )
+    # A budget's card tells of no loop; one that is still open may turn out to be none.
+    about_loops = cards.exclude(kind="budget")
+    answered = about_loops.filter(resolution__isnull=False).exclude(resolution__in=FINE)
+    costs = about_loops.annotate(cost=KeyTextTransform("cost_usd", "evidence"))
+    # Added up here, in decimals: SQLite would add floats.
+    told = costs.values_list("cost", flat=True).iterator()
+    loop_cost = sum((Decimal(cost) for cost in told if cost not in UNPRICED), Decimal(0))
     return HistoryTotals(
         runs=sums["runs"],
         turns=sums["turns"],
@@ -84,76 +99,41 @@ def totals(found: QuerySet[Run]) -> HistoryTotals:
         judge_cost_usd=dollars(sums["judge"]),
         unpriced_runs=sums["unpriced_runs"],
         flagged=cards.values("run_id").distinct().count(),
-        loops=_loops(cards),
-        loop_cost_usd=sum(_costs(cards), Decimal(0)),
+        loops=answered.values("run_id").distinct().count(),
+        loop_cost_usd=loop_cost,
         imported=sums["recordings"],
         imported_cost_usd=dollars(sums["recorded_cost"]),
         **fixes,
     )
 
 
-def _loops(cards: QuerySet[Decision]) -> int:
-    answered = cards.filter(resolution__isnull=False).exclude(kind="budget")
-    return answered.exclude(resolution__in=FINE).values("run_id").distinct().count()
-
-
-def _costs(cards: QuerySet[Decision]) -> Iterable[Decimal]:
-    told = cards.exclude(kind="budget").annotate(cost=KeyTextTransform("cost_usd", "evidence"))
-    for cost in told.values_list("cost", flat=True).iterator():
-        if cost not in UNPRICED:
-            yield Decimal(cost)
-
-
-def _loop_costs(runs: Sequence[UUID]) -> dict[UUID, Decimal]:
-    spent: dict[UUID, Decimal] = {}
-    cards = Decision.objects.filter(run_id__in=runs).exclude(kind__in=["budget", PERMISSION])
-    for run_id, evidence in cards.values_list("run_id", "evidence"):
-        if (cost := evidence.get("cost_usd")) is not None:
-            spent[run_id] = spent.get(run_id, Decimal(0)) + Decimal(cost)
-    return spent
-
-
 def whys_of(runs: Sequence[Run]) -> dict[UUID, WhyRow]:
     """Return why each of some runs stands where it stands: its last card, else who ended it."""
     ids = [run.id for run in runs]
     taps = {tap.run_id: tap for tap in Intervention.objects.filter(run_id__in=ids).order_by("id")}
-    whys = {run_id: _of_tap(tap) for run_id, tap in taps.items() if tap.action == "terminate"}
+    whys = {
+        run_id: replace(NO_CARD, resolution="terminate", by=tap.by, message=tap.message)
+        for run_id, tap in taps.items()
+        if tap.action == "terminate"
+    }
     cards = Decision.objects.filter(run_id__in=ids).exclude(kind=PERMISSION)
     for card in cards.select_related("autofix").order_by("id"):
         tap = taps.get(card.run_id)
+        # Who ended a run by hand, apart from any card, says
+        # more of why it stands than an earlier card.
         if card.run_id not in whys or tap is None or tap.decision_id is not None:
-            whys[card.run_id] = _of_card(card, tap)
+            fix = getattr(card, "autofix", None)
+            whys[card.run_id] = WhyRow(
+                kind=card.kind,
+                summary=card.evidence.get("summary") or "",
+                resolution=cast(Any, None if card.status in OPEN else card.resolution),
+                by=card.resolved_by,
+                message=tap.message if tap is not None and tap.decision_id == card.id else None,
+                recovered=fix.recovered if fix else None,
+                turns_after=fix.turns_after if fix else None,
+                turn=max(card.evidence.get("turns") or (), default=None),
+            )
     return whys
-
-
-def _of_tap(tap: Intervention) -> WhyRow:
-    return WhyRow(
-        kind="",
-        summary="",
-        resolution="terminate",
-        by=tap.by,
-        message=tap.message,
-        recovered=None,
-        turns_after=None,
-    )
-
-
-def _of_card(card: Decision, tap: Intervention | None) -> WhyRow:
-    fix = getattr(card, "autofix", None)
-    return WhyRow(
-        kind=card.kind,
-        summary=card.evidence.get("summary") or "",
-        resolution=cast(Any, None if card.status in OPEN else card.resolution),
-        by=card.resolved_by,
-        message=tap.message if tap is not None and tap.decision_id == card.id else None,
-        recovered=fix.recovered if fix else None,
-        turns_after=fix.turns_after if fix else None,
-        turn=max(card.evidence.get("turns") or (), default=None),
-    )
-
-
-def _plain(row: RunRow) -> dict[str, Any]:
-    return {field.name: getattr(row, field.name) for field in fields(RunRow)}
 
 
 # --- what each token means ------------------------------------------------------
@@ -162,6 +142,7 @@ def _plain(row: RunRow) -> dict[str, Any]:
 def _text(words: Words) -> Q:
     """Find words in the index; a run's name and goal also before they are indexed."""
     typed = words.typed
+    # A run is found by its name at once, by its turns a second or two after they came.
     fresh = Q(name__icontains=typed) | Q(goal__icontains=typed) | Q(meters__doing__icontains=typed)
     return Q(id__in=index.runs_holding(words)) | fresh
 
@@ -173,12 +154,9 @@ def _tagged(sign: str, name: str) -> Q:
     return Q(id__in=index.runs_holding(Words(words=(words,), begins=name.endswith("*"))))
 
 
-def _agent(name: str) -> Q:
-    return Q(agent__iexact=name) | _tagged(AGENT, name)
-
-
 def _by(name: str) -> Q:
     taps = Intervention.objects.filter(run=OuterRef("pk"))
+    # What a policy, a judge or an agent did carries a name too.
     if name.lower() == "person":
         return Q(Exists(taps.exclude(by__in=NO_PERSON)))
     cards = Decision.objects.filter(run=OuterRef("pk"), resolved_by__icontains=name)
@@ -198,11 +176,6 @@ def _is(named: Sequence[str]) -> Q:
     return either
 
 
-def _ended(named: Sequence[str]) -> Q:
-    over = Q(status__in=[status.value for status in (*ENDED, Status.LOST)])
-    return over if named[-1] == "yes" else ~over
-
-
 def _within(column: str, bounds: Bounds, *, less: int = 0) -> Q:
     found = Q()
     if bounds.least is not None:
@@ -212,27 +185,20 @@ def _within(column: str, bounds: Bounds, *, less: int = 0) -> Q:
     return found
 
 
-def _kind(name: str) -> Q:
-    return Q(Exists(Decision.objects.filter(run=OuterRef("pk"), kind__iexact=name)))
-
-
-def _project(name: str) -> Q:
-    return Q(project__in=Project.objects.filter(name__icontains=name))
-
-
 CONDITIONS: dict[str, Any] = {
     "text": _text,
-    "agent": _agent,
+    "agent": lambda name: Q(agent__iexact=name) | _tagged(AGENT, name),
     "tool": lambda name: _tagged(TOOL, name),
     "model": lambda name: Q(meters__model__icontains=name),
     "by": _by,
-    "project": _project,
-    "kind": _kind,
+    "project": lambda name: Q(project__in=Project.objects.filter(name__icontains=name)),
+    "kind": lambda name: Q(Exists(Decision.objects.filter(run=OuterRef("pk"), kind__iexact=name))),
     "status": lambda named: Q(status__in=named),
     "mode": lambda named: Q(mode__in=named),
     "is": _is,
-    "ended": _ended,
+    "ended": lambda named: OVER if named[-1] == "yes" else ~OVER,
     "cost": lambda bounds: _within("meters__cost_usd", bounds),
+    # A `seq` counts from 0, a person from 1.
     "turns": lambda bounds: _within("meters__last_seq", bounds, less=1),
     "since": lambda moment: Q(started_at__gte=moment),
     "until": lambda moment: Q(started_at__lt=moment),

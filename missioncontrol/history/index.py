@@ -43,7 +43,17 @@ class Document:
 
 def write(documents: Iterable[Document]) -> None:
     """Write documents; one that is there already is replaced."""
-    rows = [(one.number, _stored(one.words)) for one in documents]
+    rows: list[tuple[int, str]] = []
+    for one in documents:
+        stored = " ".join(one.words)
+        if connection.vendor == "postgresql":
+            # With their places written out, PostgreSQL parses nothing by rules of its own.
+            places: dict[str, list[int]] = defaultdict(list)
+            for place, word in enumerate(one.words, 1):
+                if len(places[word]) < MOST_POSITIONS:
+                    places[word].append(min(place, LAST_POSITION))
+            stored = " ".join(f"'{word}':{','.join(map(str, at))}" for word, at in places.items())
+        rows.append((one.number, stored))
     if rows:
         with connection.cursor() as cursor:
             cursor.executemany(WRITE[connection.vendor], rows)
@@ -56,8 +66,12 @@ def runs_holding(term: Words) -> RawSQL:
 
 def part_holding(run: int, terms: Sequence[Words]) -> int | None:
     """Return the last part of a run that holds all of these words, else one of them."""
-    together = [_together(terms, word) for word in ("AND", "OR")]
-    for question in together[: 1 if len(terms) == 1 else 2]:
+    is_sqlite = connection.vendor == "sqlite"
+    parts = [asked(term) if is_sqlite else f"({asked(term)})" for term in terms]
+    # The words of a search may stand in turns far apart: then one that holds any is shown.
+    signs = (" AND ", " OR ") if is_sqlite else (" & ", " | ")
+    for sign in signs[: len(terms)]:  # of one term both ask the same
+        question = sign.join(parts)
         with connection.cursor() as cursor:
             cursor.execute(PART[connection.vendor], [question, run << BITS, (run + 1) << BITS])
             if found := cursor.fetchone():
@@ -69,30 +83,12 @@ def asked(term: Words) -> str:
     """Return words as this database's index is asked for them."""
     if connection.vendor == "sqlite":
         return f'"{" ".join(term.words)}"{" *" if term.begins else ""}'
+    # In quotes: what is quoted is a word to `tsquery`, never an operator.
     *first, last = (f"'{word}'" for word in term.words)
     return " <-> ".join([*first, f"{last}:*" if term.begins else last])
 
 
-def _together(terms: Sequence[Words], how: str) -> str:
-    if connection.vendor == "sqlite":
-        return f" {how} ".join(asked(term) for term in terms)
-    sign = {"AND": " & ", "OR": " | "}[how]
-    return sign.join(f"({asked(term)})" for term in terms)
-
-
-def _stored(words: Sequence[str]) -> str:
-    return " ".join(words) if connection.vendor == "sqlite" else _vector(words)
-
-
-def _vector(words: Sequence[str]) -> str:
-    places: dict[str, list[int]] = defaultdict(list)
-    for place, word in enumerate(words, 1):
-        known = places[word]
-        if len(known) < MOST_POSITIONS:
-            known.append(min(place, LAST_POSITION))
-    return " ".join(f"'{word}':{','.join(map(str, at))}" for word, at in places.items())
-
-
+# Both tables know a document by the one number, so that all of a run is a range of it.
 WRITE = {
     "sqlite": "INSERT OR REPLACE INTO history_words (rowid, words) VALUES (%s, %s)",
     "postgresql": "INSERT INTO history_words (id, words) VALUES (%s, %s::tsvector) "
@@ -112,6 +108,7 @@ PART = {
 }
 
 _FORGET = "DELETE FROM history_words WHERE {0} >= OLD.id << 32 AND {0} < (OLD.id + 1) << 32;"
+# By the database: a run that goes in a cascade takes its words along, whoever deletes it.
 _AFTER = "CREATE TRIGGER history_forget AFTER DELETE ON history_indexedrun "
 
 MAKE: dict[str, tuple[str, ...]] = {

@@ -23,9 +23,11 @@ STATUSES: tuple[str, ...] = get_args(RunStatus)
 MODES = ("warn", "flag", "pause", "auto")
 FACTS = ("flagged", "fixed", "unpriced", "imported")
 AGO = {"m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
+DAYS_BACK = {"today": 0, "yesterday": 1}
 HIGHEST = Decimal(10) ** 12
 
 _PIECE = re.compile(r'(-?)(?:([a-z]+):)?(?:"([^"]*)"?|(\S*))', re.IGNORECASE)
+# So many digits at most: a number beyond what a column holds would fail in the database.
 _RANGE = re.compile(r"(>=|<=|>|<|=)?(\d{1,15}(?:\.\d{1,6})?)(?:\.\.(\d{1,15}(?:\.\d{1,6})?))?")
 _AGO = re.compile(r"(\d{1,4})([mhdw])")
 
@@ -78,31 +80,25 @@ def read_query(line: str, *, at: datetime, zone: tzinfo = UTC) -> Query:
     """
     if len(line) > LONGEST_LINE:
         raise InvalidRequest(f"q: at most {LONGEST_LINE} characters.", field="q")
-    terms = [term for found in _PIECE.finditer(line) if (term := _term(found, at, zone))]
+    terms: list[Term] = []
+    for found in _PIECE.finditer(line):
+        minus, named, quoted, bare = found.groups()
+        value, key = quoted if quoted is not None else bare, (named or "").lower()
+        if key not in READERS:
+            # An address or a time has a colon too: what is no token is searched for.
+            text = f"{key}:{value}" if key else value
+            if words := tuple(words_of(text)):
+                # One letter begins nearly every word: it stands for itself.
+                begins = quoted is None and len(words[-1]) > 1
+                said = Words(words=words, begins=begins, typed=text)
+                terms.append(Term(key="text", value=said, negated=bool(minus)))
+        elif value:  # `status:` is still being typed
+            read = READERS[key](value.replace("\0", ""), at, zone)
+            terms.append(Term(key=key, value=read, negated=bool(minus)))
+    # Each is a condition of its own in the database.
     if len(terms) > MOST_TERMS:
         raise InvalidRequest(f"q: at most {MOST_TERMS} words and tokens.", field="q")
     return Query(terms=tuple(terms))
-
-
-def _term(found: re.Match[str], at: datetime, zone: tzinfo) -> Term | None:
-    minus, key, quoted, bare = found.groups()
-    value, key = quoted if quoted is not None else bare, (key or "").lower()
-    if key not in READERS:
-        text = f"{key}:{value}" if key else value
-        return _text(text, negated=bool(minus), begins=quoted is None)
-    if not value:
-        return None  # `status:` is still being typed
-    read = READERS[key](value.replace("\0", ""), at, zone)
-    return Term(key=key, value=read, negated=bool(minus))
-
-
-def _text(text: str, *, negated: bool, begins: bool) -> Term | None:
-    words = tuple(words_of(text))
-    if not words:
-        return None
-    # One letter begins nearly every word: it stands for itself.
-    begins = begins and len(words[-1]) > 1
-    return Term(key="text", value=Words(words=words, begins=begins, typed=text), negated=negated)
 
 
 def _name(value: str, at: datetime, zone: tzinfo) -> str:
@@ -124,40 +120,32 @@ def _bounds(key: str, example: str) -> Callable[[str, datetime, tzinfo], Bounds]
         found = _RANGE.fullmatch(value.replace("$", "").replace("≥", ">=").replace("≤", "<="))
         if found is None or (found[1] and found[3]):
             raise _refused(key, example, value)
-        return _bounds_of(found[1] or "=", Decimal(found[2]), found[3])
+        sign, number = found[1] or "=", Decimal(found[2])
+        if found[3] is not None:
+            return Bounds(least=number, most=Decimal(found[3]))
+        if sign.startswith(">"):
+            return Bounds(least=number, with_least=sign == ">=")
+        if sign.startswith("<"):
+            return Bounds(most=number, with_most=sign == "<=")
+        return Bounds(least=number, most=number)
 
     return read
-
-
-def _bounds_of(sign: str, number: Decimal, upper: str | None) -> Bounds:
-    if upper is not None:
-        return Bounds(least=number, most=Decimal(upper))
-    if sign.startswith(">"):
-        return Bounds(least=number, with_least=sign == ">=")
-    if sign.startswith("<"):
-        return Bounds(most=number, with_most=sign == "<=")
-    return Bounds(least=number, most=number)
 
 
 def _moment(key: str) -> Callable[[str, datetime, tzinfo], datetime]:
     def read(value: str, at: datetime, zone: tzinfo) -> datetime:
         try:
-            return _moment_of(value, at, zone)
+            if found := _AGO.fullmatch(value.lower()):
+                return at - timedelta(**{AGO[found[2]]: int(found[1])})
+            if value.lower() in DAYS_BACK:
+                midnight = at.astimezone(zone).replace(hour=0, minute=0, second=0, microsecond=0)
+                # Days back on the clock of the wall, before UTC: a day may have 23 hours.
+                return (midnight - timedelta(days=DAYS_BACK[value.lower()])).astimezone(UTC)
+            return replace_zone(datetime.fromisoformat(value), zone).astimezone(UTC)
         except (ValueError, OverflowError, InvalidOperation):
             raise _refused(key, "2026-11-01, 24h, 7d, today or yesterday", value) from None
 
     return read
-
-
-def _moment_of(value: str, at: datetime, zone: tzinfo) -> datetime:
-    if found := _AGO.fullmatch(value.lower()):
-        return at - timedelta(**{AGO[found[2]]: int(found[1])})
-    midnight = at.astimezone(zone).replace(hour=0, minute=0, second=0, microsecond=0)
-    days = {"today": 0, "yesterday": 1}
-    if value.lower() in days:
-        return (midnight - timedelta(days=days[value.lower()])).astimezone(UTC)
-    read = datetime.fromisoformat(value)
-    return replace_zone(read, zone).astimezone(UTC)
 
 
 def replace_zone(moment: datetime, zone: tzinfo) -> datetime:

@@ -24,6 +24,7 @@ Span = tuple[int, int]
 def show_match(run: Run, terms: Sequence[Words]) -> MatchRow | None:
     """Return the piece of a run's text in which the words stand; None: none is indexed."""
     mark = IndexedRun.objects.filter(run=run).first()
+    # The index says which turn: a long run is not read to find it.
     part = index.part_holding(mark.id, terms) if mark and terms else None
     if part is None or part == ABOUT_THE_RUN:
         return first_match(run_texts(run), terms, turn=None)
@@ -37,7 +38,14 @@ def first_match(
     """Return a piece of the first text that holds one of the words."""
     for name, text in texts:
         if spans := list(spans_in(text[:LOOKED_THROUGH], terms)):
-            return _piece(name, text, spans, turn)
+            start = max(0, spans[0][0] - BEFORE)
+            piece = text[start : start + LENGTH]
+            marks: list[Span] = []
+            for begin, end in spans:
+                # Terms may share words; marks that overlap could not be drawn.
+                if begin - start < len(piece) and (not marks or begin - start >= marks[-1][1]):
+                    marks.append((begin - start, min(end - start, len(piece))))
+            return MatchRow(turn=turn, field=name, text=piece, marks=tuple(marks))
     return None
 
 
@@ -47,33 +55,8 @@ def spans_in(text: str, terms: Sequence[Words]) -> Iterator[Span]:
     for at in range(len(placed)):
         for term in terms:
             part = placed[at : at + len(term.words)]
-            if _is(term, [word for word, _, _ in part]):
+            *before, last = (word for word, _, _ in part)
+            *first, end = term.words
+            if before == first and (last.startswith(end) if term.begins else last == end):
                 yield part[0][1], part[-1][2]
                 break
-
-
-def _is(term: Words, words: Sequence[str]) -> bool:
-    *first, last = term.words
-    if len(words) != len(term.words) or list(words[:-1]) != first:
-        return False
-    return words[-1].startswith(last) if term.begins else words[-1] == last
-
-
-def _piece(name: str, text: str, spans: Sequence[Span], turn: int | None) -> MatchRow:
-    start = max(0, spans[0][0] - BEFORE)
-    piece = text[start : start + LENGTH]
-    marks = tuple(
-        (begin - start, min(end - start, len(piece)))
-        for begin, end in spans
-        if begin - start < len(piece)
-    )
-    return MatchRow(turn=turn, field=name, text=piece, marks=_apart(marks))
-
-
-def _apart(marks: Iterable[Span]) -> tuple[Span, ...]:
-    """Drop marks that begin inside the one before."""
-    kept: list[Span] = []
-    for mark in marks:
-        if not kept or mark[0] >= kept[-1][1]:
-            kept.append(mark)
-    return tuple(kept)

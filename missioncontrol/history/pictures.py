@@ -41,39 +41,29 @@ def draw(story: Story) -> bytes:
     for line in _wrapped(pen, story.text, _font(30, 400), LINES):
         pen.text((EDGE, y + 14), line, INK_2, _font(30, 400))
         y += 40
-    _draw_bars(pen, story)
-    _draw_figures(pen, story)
-    told = io.BytesIO()
-    picture.save(told, "PNG")
-    return told.getvalue()
-
-
-def _draw_bars(pen: ImageDraw.ImageDraw, story: Story) -> None:
-    if not story.bars:
-        return
-    pen.text((EDGE, BARS_TOP - 42), story.of_bars, INK_3, _font(22, 450))
-    room = (WIDTH - 2 * EDGE) / (
-        max(len(story.bars), FEWEST_BARS) if story.alarms else len(story.bars)
-    )
-    foot = BARS_TOP + BARS_HEIGHT
-    for place, (height, is_new) in enumerate(story.bars):
-        left = EDGE + place * room
-        top = foot - max(6, round(height * BARS_HEIGHT))
-        color = HIGH if story.alarms and height >= 1 else NEW if is_new else SAME
-        pen.rounded_rectangle((left, top, left + room - 6, foot), radius=3, fill=color)
-
-
-def _draw_figures(pen: ImageDraw.ImageDraw, story: Story) -> None:
+    if story.bars:
+        pen.text((EDGE, BARS_TOP - 42), story.of_bars, INK_3, _font(22, 450))
+        # A tape leaves room for the turns to come; a week's days are all there.
+        most = max(len(story.bars), FEWEST_BARS) if story.alarms else len(story.bars)
+        room = (WIDTH - 2 * EDGE) / most
+        foot = BARS_TOP + BARS_HEIGHT
+        for place, (height, is_new) in enumerate(story.bars):
+            left = EDGE + place * room
+            # A bar of nothing is drawn too: it stands for a turn or a day that there was.
+            top = foot - max(6, round(height * BARS_HEIGHT))
+            color = HIGH if story.alarms and height >= 1 else NEW if is_new else SAME
+            pen.rounded_rectangle((left, top, left + room - 6, foot), radius=3, fill=color)
     x = float(EDGE)
     for name, value in story.figures:
         pen.text((x, 556), value, INK, _font(34, 620))
         x += pen.textlength(value, _font(34, 620)) + 12
         pen.text((x, 565), name, INK_3, _font(25, 450))
         x += pen.textlength(name, _font(25, 450)) + 44
-    mark = "Mission Control"
-    pen.text(
-        (WIDTH - EDGE - pen.textlength(mark, _font(25, 600)), 565), mark, INK_2, _font(25, 600)
-    )
+    mark, face = "Mission Control", _font(25, 600)
+    pen.text((WIDTH - EDGE - pen.textlength(mark, face), 565), mark, INK_2, face)
+    told = io.BytesIO()
+    picture.save(told, "PNG")
+    return told.getvalue()
 
 
 def _wrapped(pen: ImageDraw.ImageDraw, text: str, font: Font, most: int) -> list[str]:
@@ -102,6 +92,7 @@ def _cut(pen: ImageDraw.ImageDraw, text: str, font: Font, room: float) -> str:
 @cache
 def _font(size: int, weight: int) -> Font:
     """Return the screens' own face; before they are built, the one that Pillow brings."""
+    # Its name holds a hash of what it is.
     bundled = sorted(Path(settings.FRONTEND_DIST, "assets").glob("inter-latin-wght-normal*.woff2"))
     if not bundled:
         return ImageFont.load_default(size)

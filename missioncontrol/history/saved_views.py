@@ -31,6 +31,7 @@ def save_view(*, user: User, project: UUID, name: str, q: str, by: str, at: date
         InvalidRequest: the name is empty or long, the line cannot be read, or there
             are too many.
     """
+    # PostgreSQL stores no NUL in a text.
     name, q = " ".join(name.replace("\0", "").split()), q.replace("\0", "")
     if not 0 < len(name) <= LONGEST_NAME:
         raise InvalidRequest(f"name: expected 1 to {LONGEST_NAME} characters.", field="name")
@@ -41,25 +42,18 @@ def save_view(*, user: User, project: UUID, name: str, q: str, by: str, at: date
     try:
         with transaction.atomic():
             old = mine.filter(name=name).values_list("q", flat=True).first()
-            view = _kept(mine, user, project, name, q, at)
+            view, _ = mine.update_or_create(
+                user=user,
+                project_id=project,
+                name=name,
+                defaults={"q": q},
+                create_defaults={"q": q, "created_at": at},
+            )
             before = None if old is None else {"q": old}
             _record(view, before=before, after={"q": view.q}, by=by, at=at)
             return view
     except IntegrityError:  # the same name from two windows at once
         return mine.get(name=name)
-
-
-def _kept(
-    mine: QuerySet[SavedView], user: User, project: UUID, name: str, q: str, at: datetime
-) -> SavedView:
-    view, _ = mine.update_or_create(
-        user=user,
-        project_id=project,
-        name=name,
-        defaults={"q": q},
-        create_defaults={"q": q, "created_at": at},
-    )
-    return view
 
 
 @transaction.atomic
@@ -70,6 +64,7 @@ def remove_view(view_id: UUID, *, user: User, by: str, at: datetime) -> None:
         NotFound: this person has no such view.
     """
     view = SavedView.objects.filter(pk=view_id, user=user).first()
+    # The count says whether this call or another tab's removed it: one record of it, not two.
     if view is None or not SavedView.objects.filter(pk=view.pk).delete()[0]:
         raise NotFound("The view")
     _record(view, before={"q": view.q}, after=None, by=by, at=at)

@@ -21,25 +21,29 @@ from missioncontrol.errors import InvalidRequest
 from missioncontrol.runs.models import Run
 from missioncontrol.wire.decisions import PERMISSION
 
-
-def _in_loops() -> Coalesce:
-    """Add up what the loops of a run cost, by its cards."""
-    cost = KeyTextTransform("cost_usd", "evidence")
-    cards = Decision.objects.filter(run=OuterRef("pk")).exclude(kind__in=["budget", PERMISSION])
+# What the loops of a run cost, by its cards: budgets and permissions are no loops.
+_LOOP_CARDS = (
+    Decision.objects.filter(run=OuterRef("pk"))
+    .exclude(kind__in=["budget", PERMISSION])
+    .order_by()
     # A JSON null as text: SQLite gives the word.
-    told = cards.order_by().annotate(cost=Cast(NullIf(cost, Value("null")), FloatField()))
-    sums = told.values("run").annotate(sum=Sum("cost")).values("sum")
-    return Coalesce(Subquery(sums, output_field=FloatField()), Value(0.0))
-
+    .annotate(
+        cost=Cast(NullIf(KeyTextTransform("cost_usd", "evidence"), Value("null")), FloatField())
+    )
+)
+_LOOP_COSTS = Subquery(
+    _LOOP_CARDS.values("run").annotate(sum=Sum("cost")).values("sum"), output_field=FloatField()
+)
 
 SORTS: dict[str, tuple[Any, Any]] = {
     "status": (F("status"), str),
     "name": (Lower("name"), str),
     "agent": (Lower("agent"), str),
+    # A run without a score comes after all others: the databases put NULL at different ends.
     "score": (Coalesce(F("meters__highest_score"), Value(-1.0)), float),
     "turns": (F("meters__last_seq"), int),
     "cost": (F("meters__cost_usd"), Decimal),
-    "loops": (_in_loops(), float),
+    "loops": (Coalesce(_LOOP_COSTS, Value(0.0)), float),
     "started": (F("started_at"), datetime.fromisoformat),
 }
 """Column -> what it sorts by, and how a cursor's text is read back."""
@@ -57,7 +61,13 @@ def sort_runs(found: QuerySet[Run], sort: str, *, cursor: str | None = None) -> 
     expression, read = SORTS[name]
     found = found.annotate(place=expression)
     if cursor:
-        value, run_id = _read_cursor(cursor, read)
+        try:
+            text, last_id = json.loads(cursor)
+            value, run_id = read(text), UUID(last_id)
+        except (ValueError, TypeError, AttributeError, InvalidOperation):
+            refused = "cursor: expected one that `next` gave."
+            raise InvalidRequest(refused, field="cursor") from None
+        # The id breaks ties: of runs with one value none is skipped or shown twice.
         side = "lt" if descends else "gt"
         beyond = Q(**{f"place__{side}": value}) | Q(**{"place": value, f"id__{side}": run_id})
         found = found.filter(beyond)
@@ -69,11 +79,3 @@ def cursor_of(run: Run) -> str:
     place = run.place  # type: ignore[attr-defined]  # annotated by `sort_runs`
     text = place.isoformat() if isinstance(place, datetime) else str(place)
     return json.dumps([text, str(run.id)])
-
-
-def _read_cursor(cursor: str, read: Any) -> tuple[Any, UUID]:
-    try:
-        text, run_id = json.loads(cursor)
-        return read(text), UUID(run_id)
-    except (ValueError, TypeError, AttributeError, InvalidOperation):
-        raise InvalidRequest("cursor: expected one that `next` gave.", field="cursor") from None

@@ -6,7 +6,7 @@ and commits are read from the last `DETAIL_TURNS` turns.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from datetime import timedelta
 from decimal import Decimal
 from typing import Any
@@ -19,7 +19,6 @@ from django.db.models import (
     Max,
     Min,
     Q,
-    QuerySet,
     Sum,
     TextField,
     Value,
@@ -54,30 +53,27 @@ RAN = Q(tool__isnull=False, phase="done", skipped=False)
 
 def summarize(run: Run) -> RunSummary:
     """Say what a run was asked, what it did in all and in its last hour, and why it stands."""
-    asked, last_asked = _asked(run)
-    hour_ago = run.meters.last_turn_at - HOUR if run.meters.last_turn_at else None
-    within = place_moments(run, [hour_ago])[0].seq if hour_ago else 0
-    return RunSummary(
-        run=run.id,
-        asked=asked,
-        last_asked=last_asked,
-        whole=_work(run, 0),
-        last_hour=_work(run, within) if within > 0 else None,
-        why=whys_of([run]).get(run.id, NO_CARD),
-    )
-
-
-def _asked(run: Run) -> tuple[SaidRow | None, SaidRow | None]:
     spoken = Turn.objects.filter(run=run, role=Role.USER).exclude(content=None)
     spoken = spoken.annotate(said=Left("content", LONGEST_SAID + 1)).only("seq")
     first = spoken.filter(seq__lt=ASKED_WITHIN).order_by("seq").first()
     last = spoken.filter(seq__gt=run.meters.last_seq - DETAIL_TURNS).order_by("-seq").first()
     asked = _said(first) if first else None
     if run.goal:
+        # The goal is what counts; it leads to a turn only where it was said there.
         is_said = asked is not None and asked.text == _cut(run.goal)
         asked = SaidRow(text=_cut(run.goal), seq=first.seq if first and is_said else None)
     is_new = last is not None and (asked is None or last.seq != asked.seq)
-    return asked, _said(last) if last and is_new else None
+    # Before its last turn, not before now: a run that ended yesterday had a last hour too.
+    hour_ago = run.meters.last_turn_at - HOUR if run.meters.last_turn_at else None
+    within = place_moments(run, [hour_ago])[0].seq if hour_ago else 0
+    return RunSummary(
+        run=run.id,
+        asked=asked,
+        last_asked=_said(last) if last and is_new else None,
+        whole=_work(run, 0),
+        last_hour=_work(run, within) if within > 0 else None,
+        why=whys_of([run]).get(run.id, NO_CARD),
+    )
 
 
 def _said(turn: Any) -> SaidRow:
@@ -105,7 +101,27 @@ def _work(run: Run, from_seq: int) -> Work | None:
     if not groups:
         return None
     details_from = max(from_seq, run.meters.last_seq + 1 - DETAIL_TURNS)
-    details = tell_details(_read_telling(turns.filter(seq__gte=details_from)))
+    # Calls that may have changed something, oldest first, of long texts both ends.
+    ends = {f"{name}_ends": _ends(name) for name in ("result", "error")}
+    telling = (
+        turns.filter(RAN, seq__gte=details_from, action_class__in=TELLING)
+        .order_by("seq")
+        .annotate(path=_first_named(PATH_ARGUMENTS), command=_first_named(COMMANDS), **ends)
+        .values("seq", "tool", "action_class", "files", "path", "command", *ends)
+    )
+    details = tell_details(
+        GuardTurn(
+            role=Role.ASSISTANT,
+            tool=one["tool"],
+            action_class=one["action_class"],
+            seq=one["seq"],
+            args={name: one[name] for name in ("path", "command") if one[name]},
+            files=tuple(one["files"]),
+            result=one["result_ends"],
+            error=one["error_ends"],
+        )
+        for one in telling.iterator(chunk_size=500)
+    )
     calls = [
         CallCount(
             kind=one["action_class"], count=one["ran"], failed=one["failed"], last_seq=one["last"]
@@ -142,29 +158,6 @@ class _Named(Func):
 
 def _first_named(names: Sequence[str]) -> Left:
     return Left(Coalesce(*(_Named("args", name=name) for name in names)), LONGEST_ARG)
-
-
-def _read_telling(turns: QuerySet[Turn]) -> Iterator[GuardTurn]:
-    """Read the calls that may have changed something, oldest first, of long texts both ends."""
-    ends = {f"{name}_ends": _ends(name) for name in ("result", "error")}
-    told = (
-        turns.filter(RAN, action_class__in=TELLING)
-        .order_by("seq")
-        .annotate(path=_first_named(PATH_ARGUMENTS), command=_first_named(COMMANDS), **ends)
-    )
-    columns = ("seq", "tool", "action_class", "files", "path", "command", *ends)
-    for one in told.values(*columns).iterator(chunk_size=500):
-        named = {"path": one["path"], "command": one["command"]}
-        yield GuardTurn(
-            role=Role.ASSISTANT,
-            tool=one["tool"],
-            action_class=one["action_class"],
-            seq=one["seq"],
-            args={name: value for name, value in named.items() if value},
-            files=tuple(one["files"]),
-            result=one["result_ends"],
-            error=one["error_ends"],
-        )
 
 
 def _ends(name: str) -> Case:

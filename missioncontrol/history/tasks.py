@@ -32,5 +32,6 @@ def index_now() -> None:
     """
     until = time.monotonic() + BUSY_S
     while index_slice(at=now(), news=_news) and time.monotonic() < until:
+        # An agent waits for a verdict; nobody waits for words.
         if unjudged_runs(told_before=now()):
             break

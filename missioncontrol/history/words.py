@@ -34,6 +34,7 @@ def words_of(text: str) -> list[str]:
     >>> words_of("\U0001d54a")
     ['s']
     """
+    # Code and logs are nearly always ASCII: one regular expression, no signs to take apart.
     if text.isascii():
         return [word[:LONGEST_WORD] for word in _PLAIN.findall(text.lower())]
     return [word for word, _, _ in placed_words(text)]
@@ -42,13 +43,21 @@ def words_of(text: str) -> list[str]:
 def placed_words(text: str) -> Iterator[tuple[str, int, int]]:
     """Yield each word of a text with where it begins and ends there."""
     for found in _ANY.finditer(text):
+        word = found.group()
+        if word.isascii():
+            yield word.lower()[:LONGEST_WORD], found.start(), found.end()
+            continue
+        # Some capitals show only once a sign is taken apart: mathematics' own S, say.
+        apart = unicodedata.normalize("NFKD", unicodedata.normalize("NFKD", word).casefold())
+        plain = _UNFIT.sub("", "".join(c for c in apart if not unicodedata.combining(c)))
         # Taken apart, a sign may be one of those that are words by themselves.
-        for word in _ANY.findall(_plain(found.group())):
-            yield word, found.start(), found.end()
+        for part in _ANY.findall(plain[:LONGEST_WORD]):
+            yield part, found.start(), found.end()
 
 
 def tag(sign: str, name: str) -> str:
     """Return the one word that stands for a tool's or an agent's whole name."""
+    # Joined to one word: of several in a row, the sign would stand before the first alone.
     plain = "".join(words_of(name))
     return sign + plain[: LONGEST_WORD - 1] if plain else ""
 
@@ -57,6 +66,7 @@ def shortened(text: str) -> str:
     """Return what of a long text is indexed."""
     if len(text) <= LONGEST_TEXT:
         return text
+    # An error stands at the end of an output, so the end is kept too.
     tail = LONGEST_TEXT // 5
     return f"{text[: LONGEST_TEXT - tail]} {text[-tail:]}"
 
@@ -74,11 +84,3 @@ def texts_in(value: Any, *, deepest: int = 20) -> Iterator[str]:
             yield from texts_in(part, deepest=deepest - 1)
     elif value is not None and not isinstance(value, bool | dict | list | tuple):
         yield str(value)
-
-
-def _plain(word: str) -> str:
-    if word.isascii():
-        return word.lower()[:LONGEST_WORD]
-    # Some capitals show only once a sign is taken apart: mathematics' own S, say.
-    apart = unicodedata.normalize("NFKD", unicodedata.normalize("NFKD", word).casefold())
-    return _UNFIT.sub("", "".join(c for c in apart if not unicodedata.combining(c)))[:LONGEST_WORD]

@@ -41,7 +41,17 @@ class Audience:
         """Take in what one commit brought: events in order, the newest meters of each run."""
         self._events += frame["events"]
         for run, meters in frame["meters"].items():
-            self._meters[run] = _merged(self._meters.get(run), meters)
+            newest = meters
+            if before := self._meters.get(run):
+                # Processes publish apart: those of an earlier commit may come after a later
+                # one's. Both carry the newest points of the tape, which overlap.
+                before, newest = sorted(
+                    (before, meters), key=lambda told: (told["turns"], told["judged_turns"])
+                )
+                overlap = before["judged_turns"] - (newest["judged_turns"] - len(newest["tape"]))
+                kept = before["tape"][: max(0, len(before["tape"]) - max(0, overlap))]
+                newest = {**newest, "tape": [*kept, *newest["tape"]]}
+            self._meters[run] = newest
         if frame["at_once"]:
             self._at_once.set()
         if self._telling is None or self._telling.done():
@@ -84,6 +94,7 @@ class Audiences:
     async def join(self, group: str, hear: Hear) -> None:
         """Have `hear` told what the group is; on return, of everything committed from now on."""
         audience = self._by_group.setdefault(group, Audience())
+        # In the audience before it is subscribed, so that the first message finds it there.
         audience.sockets[hear] = None
         await subscriber.add(group, audience.take)
 
@@ -101,14 +112,3 @@ class Audiences:
 
 audiences = Audiences()
 """Of this process."""
-
-
-def _merged(before: dict[str, Any] | None, now: dict[str, Any]) -> dict[str, Any]:
-    """Join the untold tape points of two meters by their place in the run."""
-    if before is None:
-        return now
-    # Processes publish apart: those of an earlier commit may come after a later one's.
-    before, now = sorted((before, now), key=lambda told: (told["turns"], told["judged_turns"]))
-    overlap = before["judged_turns"] - (now["judged_turns"] - len(now["tape"]))
-    kept = before["tape"][: max(0, len(before["tape"]) - max(0, overlap))]
-    return {**now, "tape": [*kept, *now["tape"]]}

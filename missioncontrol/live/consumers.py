@@ -50,10 +50,13 @@ class LiveConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]  # channels ha
         self._guarding: asyncio.Task[None] | None = None
         self._doubted = asyncio.Event()
         self._missed = False
+        # What the group is told before the snapshot was sent; None: it was.
         self._early: list[str] | None = []
         try:
             await super().__call__(scope, receive, send)
         finally:
+            # A browser that goes away in the middle cancels this:
+            # what was joined must be left all the same.
             if self._guarding is not None:
                 self._guarding.cancel()
             # It may end before it ever joined.
@@ -71,28 +74,26 @@ class LiveConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]  # channels ha
             await self.close(NOT_SIGNED_IN)
             return
         try:
-            await self._begin(UUID(self.scope["path_params"]["id"]), opener)
+            place = UUID(self.scope["path_params"]["id"])
+            projects = await database_sync_to_async(_projects_of)(opener)
+            self.place = place
+            self.group = await database_sync_to_async(self.group_of)(place, projects)
+            self.mine = broadcast.person_channel(opener.user.pk)
+            await audiences.join(self.group, self._hear)
+            await subscriber.add(self.mine, self._hear_of_access, self._lose)
+            self._missed = False  # what went by before is in the snapshot
+
+            def text() -> str:
+                return _snapshots.dump_json(self.read(place, projects)).decode()
+
+            reading: Callable[[], Awaitable[str]] = database_sync_to_async(text)
+            await self.send(await readings.read(self.shown(place), reading))
+            while self._early:  # more may come while one is sent
+                await self.send(self._early.pop(0))
+            self._early = None
+            self._guarding = asyncio.create_task(self._stay_allowed())
         except (NotFound, ValueError):
             await self.close(NOT_YOURS)
-
-    async def _begin(self, place: UUID, opener: Opener) -> None:
-        projects = await database_sync_to_async(_projects_of)(opener)
-        self.place = place
-        self.group = await database_sync_to_async(self.group_of)(place, projects)
-        self.mine = broadcast.person_channel(opener.user.pk)
-        await audiences.join(self.group, self._hear)
-        await subscriber.add(self.mine, self._hear_of_access, self._lose)
-        self._missed = False  # what went by before is in the snapshot
-
-        def text() -> str:
-            return _snapshots.dump_json(self.read(place, projects)).decode()
-
-        reading: Callable[[], Awaitable[str]] = database_sync_to_async(text)
-        await self.send(await readings.read(self.shown(place), reading))
-        while self._early:  # more may come while one is sent
-            await self.send(self._early.pop(0))
-        self._early = None
-        self._guarding = asyncio.create_task(self._stay_allowed())
 
     async def _hear(self, text: str) -> None:
         """Send what the group was told; what comes before the snapshot waits for it."""
@@ -110,28 +111,23 @@ class LiveConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]  # channels ha
         while True:
             await wait_for_event(self._doubted, CHECKED_EVERY_S)
             try:
-                if not await self._is_allowed():
+                if self._missed:
+                    await self.close(READ_ANEW)
+                    return
+                opener = await database_sync_to_async(opener_of)(self.scope)
+                if opener is None:
+                    await self.close(NOT_SIGNED_IN)
+                    return
+                try:
+                    projects = await database_sync_to_async(_projects_of)(opener)
+                    await database_sync_to_async(self.group_of)(self.place, projects)
+                except NotFound:
+                    await self.close(NOT_YOURS)
                     return
             except Exception:  # a database that is away must not end the looking
                 logger.exception("who may look at %s could not be read", self.group)
                 self._doubted.set()
                 await asyncio.sleep(LOOK_AGAIN_S)
-
-    async def _is_allowed(self) -> bool:
-        if self._missed:
-            await self.close(READ_ANEW)
-            return False
-        opener = await database_sync_to_async(opener_of)(self.scope)
-        if opener is None:
-            await self.close(NOT_SIGNED_IN)
-            return False
-        try:
-            projects = await database_sync_to_async(_projects_of)(opener)
-            await database_sync_to_async(self.group_of)(self.place, projects)
-        except NotFound:
-            await self.close(NOT_YOURS)
-            return False
-        return True
 
     def _hear_of_access(self, message: dict[str, Any]) -> None:
         """Look at once: a token, a session or a membership of this person changed."""

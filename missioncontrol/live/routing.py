@@ -20,5 +20,6 @@ async def sockets(scope: Any, receive: Any, send: Any) -> None:
         if found:
             await consumer({**scope, "path_params": found.groupdict()}, receive, send)
             return
+    # Refused in the handshake, a browser could not read why.
     await send({"type": "websocket.accept"})
     await send({"type": "websocket.close", "code": NOT_YOURS})

@@ -21,9 +21,12 @@ class SharedReading:
     async def read(self, name: Hashable, reading: Callable[[], Awaitable[str]]) -> str:
         """Return what `reading` gives, from a reading that has not begun yet."""
         waiting = self._next.get(name)
+        # A reading that already runs may have looked before this socket joined its group, and would
+        # miss what was committed between.
         if waiting is None:
             waiting = asyncio.ensure_future(self._after_running(name, reading))
             self._next[name] = waiting
+        # A socket that closes must not end the reading for all others.
         return await asyncio.shield(waiting)
 
     async def _after_running(self, name: Hashable, reading: Callable[[], Awaitable[str]]) -> str:

@@ -34,22 +34,19 @@ def opener_of(scope: dict[str, Any]) -> Opener | None:
     scheme = scope.get("scheme", "ws")
     if not origin.is_our_host(headers.get("host", "")):
         return None
+    # A script's socket has no Origin, and needs none: no browser sends this header by itself.
     kind, _, token = headers.get("authorization", "").partition(" ")
     if kind.lower() == "bearer":
         token = token.strip()
         known = find_personal_token(token, at=now()) if token.startswith(PERSON_PREFIX) else None
         return Opener(user=known.user, token=known) if known else None
-    if not _is_our_origin(headers, scheme):
-        return None
-    name = origin.cookie_name(settings.SESSION_COOKIE_NAME, scheme)
-    user = sessions.person_of(headers.get("cookie", ""), name)
-    return Opener(user=user) if user else None
-
-
-def _is_our_origin(headers: dict[str, str], scheme: str) -> bool:
-    """A page of another site may carry our cookie, but not our Origin: scheme, host and port."""
+    # A page of another site may carry our cookie, but not our Origin: scheme, host and port.
     ours = {f"{PAGES[scheme]}://{headers.get('host', '')}"}
     if settings.PUBLIC_URL:
         public = urlsplit(settings.PUBLIC_URL)
         ours.add(f"{public.scheme}://{public.netloc}")
-    return headers.get("origin") in ours
+    if headers.get("origin") not in ours:
+        return None
+    name = origin.cookie_name(settings.SESSION_COOKIE_NAME, scheme)
+    user = sessions.person_of(headers.get("cookie", ""), name)
+    return Opener(user=user) if user else None

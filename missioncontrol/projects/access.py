@@ -72,7 +72,10 @@ def make_agent_key(
         reports_only=reports_only,
         expires_at=expires_at,
     )
-    what = f"made the agent key {_named(made.row)}{_reach_of(made.row)}"
+    # What it reaches is on record where that is more than its own runs.
+    whose = {Reach.AGENT: f", for the runs of “{agent}”", Reach.PROJECT: ", for the whole project"}
+    only = ", which only reports" if reports_only else ""
+    what = f"made the agent key {_named(made.row)}{whose.get(reach, '')}{only}"
     _record([project_id], what, by=by, at=at)
     return made
 
@@ -113,6 +116,7 @@ def rotate_agent_key(
         expires_at=at + (old.expires_at - old.created_at) if old.expires_at else None,
         line=line,
     )
+    # Rotating lengthens no life.
     until = min(old.expires_at or at + overlap, at + overlap)
     AgentKey.objects.filter(pk=old.pk).update(line=line, expires_at=until)
     when = f"ends at {until:%Y-%m-%d %H:%M} UTC" if overlap else "ended at once"
@@ -273,6 +277,7 @@ def sign_out(browser: Browser, *, by: str, at: datetime, is_here: bool = False) 
 
     `is_here`: it asks itself, and clears its own screen.
     """
+    # Else a link that was offered there would let that browser in again.
     pairing.withdraw(browser.user)
     if not is_here:
         sign_out_notices.send_to(Device.objects.filter(browser=browser), at=at)
@@ -339,16 +344,6 @@ def _checked(name: str, *, field: str = "name") -> str:
     if not 0 < len(name) <= LONGEST_NAME:
         raise InvalidRequest(f"{field}: expected 1 to {LONGEST_NAME} characters.", field=field)
     return name
-
-
-def _reach_of(key: AgentKey) -> str:
-    """Say what a key reaches, where that is more than its own runs, and where it only reports."""
-    told = {
-        Reach.AGENT: f", for the runs of “{key.agent}”",
-        Reach.PROJECT: ", for the whole project",
-    }
-    only = ", which only reports" if key.reports_only else ""
-    return told.get(Reach(key.reach), "") + only
 
 
 def _named(row: AgentKey | PersonalToken) -> str:

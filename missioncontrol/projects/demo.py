@@ -33,13 +33,20 @@ def start_demo(owner: User, *, at: datetime) -> None:
     _check_whose(owner)
     keys: dict[str, str] = {}
     with transaction.atomic():
-        for name in MODES:
-            project = _project(owner, name, at)
+        for name, mode in MODES.items():
+            project = _known(owner, name)
+            if project is None:
+                project = rules.make_project(name=f"demo-{name}", owner=owner, at=at, mode=mode)
+            else:
+                by = people.name_of(owner)
+                rules.change_project(project.id, {"archived": False}, by=by, at=at)
+            # Agents of an earlier start, which may still run, must not go on beside the new ones.
             _revoke_keys(project, at)
             made = services.mint_agent_key(
                 project=project, name=KEY_NAME, at=at, reach=Reach.PROJECT
             )
             keys[name] = made.secret
+    # After the commit: its agents come with these keys at once.
     asked = extras.DemoAsked(owner=owner.get_username(), keys=keys)
     extras.ask_for_demo(settings.DATA_DIR, asked)
 
@@ -75,14 +82,6 @@ def _check_whose(owner: User) -> None:
 def _known(owner: User, name: str) -> Project | None:
     theirs = Project.objects.filter(membership__user=owner, membership__role=Role.OWNER)
     return theirs.filter(name=f"demo-{name}").order_by("created_at", "id").first()
-
-
-def _project(owner: User, name: str, at: datetime) -> Project:
-    project = _known(owner, name)
-    if project is None:
-        return rules.make_project(name=f"demo-{name}", owner=owner, at=at, mode=MODES[name])
-    rules.change_project(project.id, {"archived": False}, by=people.name_of(owner), at=at)
-    return project
 
 
 def _revoke_keys(project: Project, at: datetime) -> None:

@@ -55,6 +55,7 @@ def invite(
         days = invitations.LONGEST_LIFE.days
         raise InvalidRequest(f"expires_at: expected a time within {days} days.", field="expires_at")
     with journal.holding_project(project_id):
+        # Under the lock: who was lowered while waiting for it invites nobody.
         _check_owns(project_id, by, "Only an owner invites.")
         open_now = invitations.usable(at).filter(project_id=project_id).count()
         if open_now >= MOST_INVITATIONS:
@@ -95,6 +96,7 @@ def join(secret: str, *, user: User | None, name: str, at: datetime) -> Joined:
     if offered is None:
         raise invitation_over()
     with journal.holding_project(offered.project_id) as project:
+        # Inside the transaction: an account is left behind only by who really joins.
         joining = user or people.make_person(name)
         if Membership.objects.filter(project_id=offered.project_id, user=joining).exists():
             raise Forbidden("You belong to this project already.")
@@ -141,6 +143,7 @@ def change_role(
         _record(project_id, what, by=people.name_of(by), at=at)
         if before == Role.OWNER:
             _void_offers(member, at=at)
+        # Cards ask for a tap, which a viewer cannot give.
         if role == Role.VIEWER:
             notices.silence(member.user_id, project_id, at=at)
         _look_again(member, at=at)

@@ -76,54 +76,41 @@ def change_project(project_id: UUID, changes: dict[str, Any], *, by: str, at: da
         AgentsWaiting: it is to be archived while somebody there waits for an answer.
     """
     with journal.holding_project(project_id) as project:
-        before = _ceilings(project)
+        ceilings = _ceilings(project)
         for name, value in changes.items():
-            _set(project, name, value, by=by, at=at)
-        if _ceilings(project) != before:
+            before: Any = getattr(project, name, None)
+            after = value
+            if name == "archived":
+                if value == (project.archived_at is not None):
+                    continue
+                # Nobody looks into an archived project: its agent would wait for ever.
+                waiting = Run.objects.filter(project=project, status__in=ON_HOLD).count()
+                if value and waiting:
+                    raise AgentsWaiting(waiting)
+                project.archived_at = at if value else None
+                project.save(update_fields=["archived_at"])
+                what = "archived the project" if value else "brought the project back"
+                journal.record_for_project(project_id, AccessChanged, by=by, at=at, what=what)
+                continue
+            if name == "policy":
+                policies.check_seen(project, value.seen)
+                if policies.set_policy(project, value.policy, note=value.note, by=by, at=at):
+                    project.save(update_fields=["policy", "policy_version"])
+                    more = {"policy_version": project.policy_version}
+                    journal.record_change(
+                        project_id, name, before, project.policy, by=by, at=at, **more
+                    )
+                continue
+            if name == "budgets":  # scopes that are not named stay as they are
+                after = {scope: kept for scope, kept in {**before, **value}.items() if kept}
+            if before != after:
+                setattr(project, name, after)
+                project.save(update_fields=[name])
+                journal.record_change(project_id, name, before, after, by=by, at=at)
+        # A policy may hold budgets by task, so both may move what live runs are told.
+        if _ceilings(project) != ceilings:
             with journal.writing(budgets.live_runs(project_id), at=at) as tx:
                 budgets.ceilings_moved(tx, by=by)
-
-
-def _set(project: Project, name: str, value: Any, *, by: str, at: datetime) -> None:
-    if name == "archived":
-        _set_archived(project, value, by=by, at=at)
-        return
-    before = getattr(project, name)
-    if name == "budgets":  # scopes that are not named stay as they are
-        value = {scope: kept for scope, kept in {**before, **value}.items() if kept}
-    if name == "policy":
-        _set_policy(project, value, by=by, at=at)
-        return
-    if before == value:
-        return
-    setattr(project, name, value)
-    project.save(update_fields=[name])
-    journal.record_change(project.id, name, before, value, by=by, at=at)
-
-
-def _set_archived(project: Project, is_archived: bool, *, by: str, at: datetime) -> None:
-    """Put a project away, or bring it back; not while an agent waits there for a person."""
-    if is_archived == (project.archived_at is not None):
-        return
-    waiting = Run.objects.filter(project=project, status__in=ON_HOLD).count()
-    if is_archived and waiting:
-        raise AgentsWaiting(waiting)
-    project.archived_at = at if is_archived else None
-    project.save(update_fields=["archived_at"])
-    what = "archived the project" if is_archived else "brought the project back"
-    journal.record_for_project(project.id, AccessChanged, by=by, at=at, what=what)
-
-
-def _set_policy(project: Project, asked: NewPolicy, *, by: str, at: datetime) -> None:
-    before = project.policy
-    policies.check_seen(project, asked.seen)
-    if not policies.set_policy(project, asked.policy, note=asked.note, by=by, at=at):
-        return
-    project.save(update_fields=["policy", "policy_version"])
-    version = project.policy_version
-    journal.record_change(
-        project.id, "policy", before, project.policy, by=by, at=at, policy_version=version
-    )
 
 
 def _ceilings(project: Project) -> tuple[Any, ...]:

@@ -127,20 +127,36 @@ def enter_by_identity(known: Known, *, at: datetime) -> User:
     Raises:
         Forbidden: nobody here knows them, or they have left.
     """
-    rules = _fulfilled(known)
+    domain = known.email.rpartition("@")[2]
+    by_domain = Q(by=JoiningBy.DOMAIN, value=domain) if domain else Q(pk=None)
+    by_group = Q(by=JoiningBy.GROUP, value__in=known.groups)
+    rules = JoiningRule.objects.filter(by_domain | by_group, project__archived_at=None)
     found = Identity.objects.select_related("user").select_for_update(of=("self",))
+    # By the provider's own id, never by e-mail: who owns an address at one provider need not own
+    # the account that names it here.
     identity = found.filter(issuer=known.issuer, subject=known.subject).first()
     if identity is None:
         if not rules:
             raise Forbidden("Nobody here knows this account, and no project lets it in.")
         user = people.make_person(people.free_name(known.name))
         identity = _keep(user, known, at=at)
+    # After the provider: whoever is shut out here is shut out by every way.
     if not identity.user.is_active:
         raise Forbidden("This account may not sign in here any more.")
     identity.label, identity.used_at = _label(known), at
     identity.save(update_fields=["label", "used_at"])
-    for rule in rules:
-        _join(identity.user, rule, at=at)
+    # Projects in one order, for two who come at once hold their rows; of two rules the one that
+    # gives more goes first, for who is a member is left as they are.
+    for rule in sorted(rules, key=lambda rule: (str(rule.project_id), -_STRENGTH[Role(rule.role)])):
+        with journal.holding_project(rule.project_id) as project:
+            members = Membership.objects.filter(project=project, user=identity.user)
+            # Whom an owner removed no rule lets in again: an owner must invite them.
+            if members.exists() or project.kept_out.filter(pk=identity.user.pk).exists():
+                continue
+            members.create(project=project, user=identity.user, role=rule.role, joined_at=at)
+            sessions.rekey_soon(identity.user, at=at)
+            name = people.name_of(identity.user)
+            _record(project.id, f"joined as {rule.role} by {_told(rule)}", by=name, at=at)
     return identity.user
 
 
@@ -152,6 +168,7 @@ def connect(user: User, known: Known, *, at: datetime) -> None:
         Forbidden: it signs somebody else in, or another one signs them in.
     """
     found = Identity.objects.filter(Q(subject=known.subject) | Q(user=user), issuer=known.issuer)
+    # One account there is one person here.
     if any(one.user_id != user.pk or one.subject != known.subject for one in found):
         raise Forbidden("This account belongs to somebody else here, or you have another.")
     if not found:
@@ -175,7 +192,14 @@ def add_rule(
     Raises:
         InvalidRequest: it names no domain or group, gives too much, is there, or one too many.
     """
-    value = _checked(by, value)
+    value = value.strip()
+    if by == JoiningBy.DOMAIN:
+        value = value.lower().removeprefix("@")
+    is_domain = "." in value.strip(".") and not set(value) & set("@/ :")
+    if not 0 < len(value) <= LONGEST_VALUE or not value.isprintable():
+        raise InvalidRequest(f"value: expected 1 to {LONGEST_VALUE} characters.", field="value")
+    if by == JoiningBy.DOMAIN and not is_domain:
+        raise InvalidRequest("value: expected a domain such as example.com.", field="value")
     if role not in _STRENGTH:
         raise InvalidRequest("role: a rule makes nobody an owner.", field="role")
     with journal.holding_project(project_id):
@@ -208,39 +232,6 @@ def remove_rule(project_id: UUID, rule_id: UUID, *, by: str, at: datetime) -> No
         raise NotFound("The rule")
     rule.delete()
     _record(project_id, f"no longer lets in {_told(rule)}", by=by, at=at)
-
-
-def _fulfilled(known: Known) -> list[JoiningRule]:
-    """Return the rules of live projects that somebody fulfils, the stronger role last."""
-    domain = known.email.rpartition("@")[2]
-    by_domain = Q(by=JoiningBy.DOMAIN, value=domain) if domain else Q(pk=None)
-    by_group = Q(by=JoiningBy.GROUP, value__in=known.groups)
-    found = JoiningRule.objects.filter(by_domain | by_group, project__archived_at=None)
-    return sorted(found, key=lambda rule: (str(rule.project_id), -_STRENGTH[Role(rule.role)]))
-
-
-def _join(user: User, rule: JoiningRule, *, at: datetime) -> None:
-    """Make a person a member, unless they are one or an owner removed them."""
-    with journal.holding_project(rule.project_id) as project:
-        is_member = Membership.objects.filter(project=project, user=user).exists()
-        if is_member or project.kept_out.filter(pk=user.pk).exists():
-            return
-        Membership.objects.create(project=project, user=user, role=rule.role, joined_at=at)
-        sessions.rekey_soon(user, at=at)
-        name = people.name_of(user)
-        _record(project.id, f"joined as {rule.role} by {_told(rule)}", by=name, at=at)
-
-
-def _checked(by: JoiningBy, value: str) -> str:
-    value = value.strip()
-    if by == JoiningBy.DOMAIN:
-        value = value.lower().removeprefix("@")
-    is_domain = "." in value.strip(".") and not set(value) & set("@/ :")
-    if not 0 < len(value) <= LONGEST_VALUE or not value.isprintable():
-        raise InvalidRequest(f"value: expected 1 to {LONGEST_VALUE} characters.", field="value")
-    if by == JoiningBy.DOMAIN and not is_domain:
-        raise InvalidRequest("value: expected a domain such as example.com.", field="value")
-    return value
 
 
 def _told(rule: JoiningRule) -> str:

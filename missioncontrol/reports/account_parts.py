@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from decimal import Decimal
 from typing import Any, Literal, cast
@@ -68,7 +68,7 @@ class Part:
     stops: list[Loop]
     lasted: list[Lasted]
     budget: CostBudget | None
-    names: dict[str, str] = field(default_factory=dict)
+    names: dict[str, str]
 
 
 def calls_of(project: Project, asked: Asked) -> QuerySet[ModelCall]:
@@ -84,37 +84,36 @@ def budget_of(project: Project, day: date, spent: Decimal) -> CostBudget | None:
     A day that is over has the one that held when it ended; None: there was none, or nothing
     tells any more.
     """
-    ceiling = (_budgets_at_the_end_of(project, day).get("day") or {}).get("usd")
+    until = period_of("day", day, zone_of(project.time_zone)).until
+    if project.created_at >= until:
+        return None
+    # What the first change after a day replaced stood until then; no change: today's stands.
+    budgets: dict[str, Any] = project.budgets
+    told = JournalRow.objects.filter(project=project, run=None, type="policy.changed")
+    for row in told.filter(at__gte=until).order_by("seq"):
+        if not row.payload:  # it was erased, and may have been a budget's
+            return None
+        said: dict[str, Any] = json.loads(row.payload)
+        if said.get("what") == "budgets":
+            budgets = said["before"]
+            break
+    ceiling = (budgets.get("day") or {}).get("usd")
     if ceiling is None:
         return None
     extra = extra_of(project, day)
+    # What was allowed on top is part of what is left, on that day only.
     whole = Decimal(str(ceiling)) + extra
     return CostBudget(ceiling_usd=whole, extra_usd=extra, left_usd=whole - spent)
 
 
-def _budgets_at_the_end_of(project: Project, day: date) -> dict[str, Any]:
-    """Read the journal: what the first change after a day replaced stood until then."""
-    until = period_of("day", day, zone_of(project.time_zone)).until
-    if project.created_at >= until:
-        return {}
-    told = JournalRow.objects.filter(project=project, run=None, type="policy.changed")
-    for row in told.filter(at__gte=until).order_by("seq"):
-        said: dict[str, Any] | None = json.loads(row.payload) if row.payload else None
-        if said is None:  # it was erased, and may have been a budget's
-            return {}
-        if said.get("what") == "budgets":
-            before: dict[str, Any] = said["before"]
-            return before
-    budgets: dict[str, Any] = project.budgets
-    return budgets
-
-
 def extra_of(project: Project, day: date) -> Decimal:
     """Return the dollars that were allowed on top of one day's ceiling, as the journal has it."""
+    # Today's stands with the project; an earlier day's is in the journal alone.
     if project.day_extra.get("day") == day.isoformat():
         return _usd_in(project.day_extra)
     told = JournalRow.objects.filter(project=project, run=None, type="policy.changed")
     about = told.filter(payload__contains=f'"day":"{day.isoformat()}"').order_by("-seq")
+    # The newest first: what was allowed later includes what was before.
     for row in about:
         said = json.loads(row.payload or "{}")
         if said.get("what") == "day_extra" and said["after"].get("day") == day.isoformat():
@@ -138,8 +137,15 @@ def gather(project: Project, asked: Asked, *, at: datetime) -> Part:
     earlier = between(calls, before.since, by_then).annotate(key=key).values("key")
     earlier = earlier.annotate(cost=Sum("cost_usd")).order_by()
     days = trend_days(period, at=at)
+    # One query of loops for both: the period's own, and the two weeks of the trend.
     trend = Period(first=days[0], last=period.last, zone=period.zone)
     since = min(trend.since, period.since)
+    names: dict[str, str] = {}
+    if asked.group_by == "project":
+        names = {str(project.id): project.name}
+    elif asked.group_by == "run":
+        runs = Run.objects.filter(pk__in=list(groups)).values_list("id", "name")
+        names = {str(run): name for run, name in runs}
     part = Part(
         project=project,
         period=period,
@@ -152,11 +158,12 @@ def gather(project: Project, asked: Asked, *, at: datetime) -> Part:
         stops=chosen(loops.stopped(project.id, since=period.since, until=period.until), asked),
         lasted=loops.lasted(project.id, at=min(at, period.until)),
         budget=None,
+        names=names,
     )
+    # A budget is a day's and everybody's: beside one agent's costs it would mislead.
     if asked.kind == "day" and asked.agent is None and asked.model is None:
         costs = (dollars(one["cost"]) + dollars(one["judge_cost"]) for one in groups.values())
         part.budget = budget_of(project, period.first, sum(costs, NOTHING))
-    part.names = _names_of(part, asked.group_by)
     return part
 
 
@@ -181,6 +188,7 @@ def between(calls: QuerySet[ModelCall], since: datetime, until: datetime) -> Que
 
 def grouped(calls: QuerySet[ModelCall], key: F) -> dict[str, dict[str, Any]]:
     """Add calls up by a column, the judge's apart; `runs` are the ids of the runs."""
+    # Without the judge's: they would read as the agents' own.
     tokens = {f"sum_{name}": Sum(column, filter=~JUDGES) for name, column in USAGE_COLUMNS.items()}
     sums = (
         calls.annotate(key=key)
@@ -194,6 +202,8 @@ def grouped(calls: QuerySet[ModelCall], key: F) -> dict[str, dict[str, Any]]:
             **tokens,
         )
     )
+    # The ids, not their number: a run that used two models
+    # counts once when the groups are added up.
     runs: dict[str, set[UUID]] = defaultdict(set)
     for name, run in calls.annotate(key=key).values_list("key", "run_id").distinct().order_by():
         runs[str(name)].add(run)
@@ -209,15 +219,6 @@ def _unpriced_models(calls: QuerySet[ModelCall], key: F) -> dict[str, set[str]]:
     for name, model in unpriced.values_list("key", "model").distinct().order_by():
         found[str(name)].add(model)
     return found
-
-
-def _names_of(part: Part, group_by: Group) -> dict[str, str]:
-    if group_by == "project":
-        return {str(part.project.id): part.project.name}
-    if group_by != "run":
-        return {}
-    runs = Run.objects.filter(pk__in=list(part.groups)).values_list("id", "name")
-    return {str(run): name for run, name in runs}
 
 
 def minute_sums(calls: QuerySet[ModelCall], period: Period) -> list[tuple[datetime, Decimal]]:

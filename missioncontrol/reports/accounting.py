@@ -6,8 +6,8 @@ shows it while the day runs, the daily report keeps it once the day is over.
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Sequence
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from datetime import datetime, timedelta
 from decimal import Decimal
 from typing import Any
@@ -62,11 +62,26 @@ def account(projects: Collection[UUID], asked: Asked, *, at: datetime) -> CostAc
     listed = list(Project.objects.filter(pk__in=projects).order_by("id"))
     parts = [gather(project, asked, at=at) for project in listed]
     first = parts[0]
+    # Of projects in several zones the clock of none is shown as that of all.
     zones = {part.project.time_zone for part in parts}
     stops = [loop.stop for part in parts for loop in part.stops if loop.stop]
     lasted = [one for part in parts for one in part.lasted]
     groups = _groups(parts, asked, lasted, at=at)
     earlier = sum((sum(part.earlier.values(), NOTHING) for part in parts), NOTHING)
+    spent = _sum(
+        [one for part in parts for one in part.groups.values()],
+        loops=sum(part.period.since <= loop.at < part.period.until for part, loop in _loops(parts)),
+        stops=sum(len(part.stops) for part in parts),
+    )
+    budget = None
+    ceilings = [part.budget for part in parts if part.budget is not None]
+    if ceilings and len(ceilings) == len(parts):
+        # Where one project has no ceiling there is none of all: a bar would promise one.
+        budget = CostBudget(
+            ceiling_usd=sum((one.ceiling_usd for one in ceilings), NOTHING),
+            extra_usd=sum((one.extra_usd for one in ceilings), NOTHING),
+            left_usd=sum((one.left_usd for one in ceilings), NOTHING),
+        )
     return CostAccount(
         projects=tuple(part.project.id for part in parts),
         range=asked.kind,
@@ -78,11 +93,11 @@ def account(projects: Collection[UUID], asked: Asked, *, at: datetime) -> CostAc
         over=all(at >= part.period.until for part in parts),
         minutes=max(part.period.minutes for part in parts),
         minute=max(_minute(part.period, at) for part in parts),
-        spent=_sum_of(parts),
+        spent=spent,
         before=_sum_before(parts, asked),
         before_by_then_usd=earlier,
         before_day=first.before.first.isoformat(),
-        budget=_added_budget(parts),
+        budget=budget,
         saved=_saving(savings.estimate(stops, lasted)),
         points=tuple(_points(parts, asked, earlier, at=at)),
         days=tuple(_days(parts, asked, at=at)),
@@ -96,19 +111,12 @@ def _minute(period: Period, at: datetime) -> int:
     return max(0, min((at - period.since) // MINUTE, period.minutes))
 
 
-def _sum_of(parts: Sequence[Part]) -> CostSum:
-    rows = [one for part in parts for one in part.groups.values()]
-    found = [
-        loop
-        for part in parts
-        for loop in part.loops
-        if part.period.since <= loop.at < part.period.until
-    ]
-    return _sum(rows, loops=len(found), stops=sum(len(part.stops) for part in parts))
+def _loops(parts: Iterable[Part]) -> Iterator[tuple[Part, Loop]]:
+    """Yield each loop with its project's part: also those of the trend, before the period."""
+    return ((part, loop) for part in parts for loop in part.loops)
 
 
-def _sum(rows: Iterable[dict[str, Any]], *, loops: int, stops: int) -> CostSum:
-    rows = list(rows)
+def _sum(rows: Sequence[dict[str, Any]], *, loops: int, stops: int) -> CostSum:
     agents = sum((dollars(one["cost"]) for one in rows), NOTHING)
     judge = sum((dollars(one["judge_cost"]) for one in rows), NOTHING)
     return CostSum(
@@ -137,18 +145,6 @@ def _sum_before(parts: Sequence[Part], asked: Asked) -> CostSum:
     return _sum(rows, loops=len(chosen(found, asked)), stops=len(chosen(ended, asked)))
 
 
-def _added_budget(parts: Sequence[Part]) -> CostBudget | None:
-    """Add ceilings up; where a project has none, there is none of all."""
-    found = [part.budget for part in parts if part.budget is not None]
-    if len(found) < len(parts) or not found:
-        return None
-    return CostBudget(
-        ceiling_usd=sum((one.ceiling_usd for one in found), NOTHING),
-        extra_usd=sum((one.extra_usd for one in found), NOTHING),
-        left_usd=sum((one.left_usd for one in found), NOTHING),
-    )
-
-
 def _saving(made: Estimate) -> Saving:
     return Saving(
         low_usd=made.low,
@@ -169,14 +165,16 @@ def _groups(
     parts: Sequence[Part], asked: Asked, lasted: list[savings.Lasted], *, at: datetime
 ) -> tuple[CostGroup, ...]:
     keys = {key for part in parts for key in part.groups}
+    # Who spent before and nothing now has a line that says so; an
+    # earlier run has ended, and would only fill the table.
     keys |= {key for part in parts for key in part.earlier if asked.group_by != "run"}
     keys |= {
         _key_in(loop, asked.group_by)
-        for part in parts
-        for loop in part.loops
+        for part, loop in _loops(parts)
         if part.period.since <= loop.at < part.period.until
     }
     found = [_group(key, parts, asked, lasted, at=at) for key in keys]
+    # Dearest first: what is left out at the end is what nobody looks for.
     return tuple(sorted(found, key=lambda one: (-one.cost_usd - one.judge_cost_usd, one.name)))
 
 
@@ -188,12 +186,7 @@ def _group(
     key: str, parts: Sequence[Part], asked: Asked, lasted: list[savings.Lasted], *, at: datetime
 ) -> CostGroup:
     rows = [part.groups[key] for part in parts if key in part.groups]
-    mine = [
-        (part, loop)
-        for part in parts
-        for loop in part.loops
-        if _key_in(loop, asked.group_by) == key
-    ]
+    mine = [(part, loop) for part, loop in _loops(parts) if _key_in(loop, asked.group_by) == key]
     stops = [
         loop.stop
         for part in parts
@@ -201,7 +194,15 @@ def _group(
         if loop.stop and _key_in(loop, asked.group_by) == key
     ]
     now = [loop for part, loop in mine if part.period.since <= loop.at < part.period.until]
+    # Loops a day, oldest first; each project's in its own days.
+    trend = [0] * TREND_DAYS
+    for part, loop in mine:
+        last_day = trend_days(part.period, at=at)[-1]
+        back = (last_day - today(part.period.zone, at=loop.at)).days
+        if 0 <= back < TREND_DAYS:
+            trend[TREND_DAYS - 1 - back] += 1
     told = _sum(rows, loops=len(now), stops=len(stops))
+    usage = {name: sum(one[f"sum_{name}"] or 0 for one in rows) for name in USAGE_COLUMNS}
     models = set().union(*(part.models.get(key, set()) for part in parts))
     name = next((name for part in parts if (name := part.names.get(key))), key)
     if name == key and asked.group_by == "run":  # it only looped in this time, and cost nothing
@@ -213,33 +214,15 @@ def _group(
         judge_calls=told.judge_calls,
         unpriced_calls=told.unpriced_calls,
         unpriced_models=tuple(sorted(models)),
-        usage=_usage(rows),
+        usage=Usage(**usage),
         cost_usd=told.agents_usd,
         judge_cost_usd=told.judge_usd,
         before_usd=sum((part.earlier.get(key, NOTHING) for part in parts), NOTHING),
         runs=told.runs,
         loops=told.loops,
-        trend=_trend(mine, at=at),
+        trend=tuple(trend),
         saved=_saving(savings.estimate(stops, lasted)),
     )
-
-
-def _usage(rows: Iterable[dict[str, Any]]) -> Usage:
-    total: Counter[str] = Counter()
-    for one in rows:
-        total.update({name: one[f"sum_{name}"] or 0 for name in USAGE_COLUMNS})
-    return Usage(**{name: total[name] for name in USAGE_COLUMNS})
-
-
-def _trend(mine: Iterable[tuple[Part, Loop]], *, at: datetime) -> tuple[int, ...]:
-    """Count loops a day, oldest first; each project's in its own days."""
-    counted = [0] * TREND_DAYS
-    for part, loop in mine:
-        days = trend_days(part.period, at=at)
-        back = (days[-1] - today(part.period.zone, at=loop.at)).days
-        if 0 <= back < TREND_DAYS:
-            counted[TREND_DAYS - 1 - back] += 1
-    return tuple(counted)
 
 
 # --- over time ------------------------------------------------------------------
@@ -278,6 +261,8 @@ def _days(parts: Sequence[Part], asked: Asked, *, at: datetime) -> Iterable[Cost
         days = trend_days(part.period, at=at)
         for day, agent, cost in day_sums(calls_of(part.project, asked), days, part.period):
             spent[days.index(day)][agent] += cost
+    # By place, not by date: projects in several zones may be a
+    # day apart, and each one's last day is the last.
     for place, day in enumerate(trend_days(parts[0].period, at=at)):
         by_agent = dict(spent[place])
         yield CostDay(

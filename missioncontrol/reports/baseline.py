@@ -30,7 +30,19 @@ def baseline_spending(*, projects: Collection[UUID], at: datetime) -> list[Usual
     baseline yet.
     """
     rates: dict[tuple[UUID, str], list[Decimal]] = defaultdict(list)
-    for project, agent, cost, began, heard in _ended(projects, at=at):
+    ended = Run.objects.filter(
+        project_id__in=projects,
+        ended_at__gte=at - LOOKS_BACK,
+        meters__cost_usd__gt=0,
+        meters__last_turn_at__isnull=False,
+        # A sub-agent's hour is part of its parent's; a recording's was not spent here.
+        parent__isnull=True,
+        imported=False,
+    )
+    told: Any = ended.values_list(
+        "project_id", "agent", "meters__cost_usd", "started_at", "meters__last_turn_at"
+    )
+    for project, agent, cost, began, heard in told.order_by("-id")[:MOST_RUNS]:
         known = rates[project, agent]
         if heard - began >= SHORTEST:
             known.append(cost * Decimal(HOUR / (heard - began)))
@@ -45,18 +57,3 @@ def baseline_spending(*, projects: Collection[UUID], at: datetime) -> list[Usual
         )
         for (project, agent), known in sorted(rates.items())
     ]
-
-
-def _ended(projects: Collection[UUID], *, at: datetime) -> Any:
-    ended = Run.objects.filter(
-        project_id__in=projects,
-        ended_at__gte=at - LOOKS_BACK,
-        meters__cost_usd__gt=0,
-        meters__last_turn_at__isnull=False,
-        parent__isnull=True,
-        imported=False,
-    )
-    told = ended.values_list(
-        "project_id", "agent", "meters__cost_usd", "started_at", "meters__last_turn_at"
-    )
-    return told.order_by("-id")[:MOST_RUNS]

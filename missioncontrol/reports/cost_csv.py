@@ -5,10 +5,12 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Iterable, Iterator
+from datetime import datetime
 from decimal import Decimal
 
 from missioncontrol.wire.costs import CostAccount, CostGroup
 
+# In English whoever fetches them: a sheet or an import that knows them goes on working.
 COLUMNS = (
     "from",
     "to",
@@ -50,17 +52,23 @@ def lines_of(lines: Iterable[Iterable[object]]) -> str:
     """Write lines so that no cell is a formula, whatever an agent calls itself."""
     out = io.StringIO()
     csv.writer(out, lineterminator="\r\n").writerows(
-        [[_cell(one) for one in line] for line in lines]
+        [[cell(one) for one in line] for line in lines]
     )
     return out.getvalue()
 
 
-def _cell(value: object) -> str:
+def cell(value: object) -> str:
+    """Return a value as a spreadsheet may read it: a quote before what looks like a formula.
+
+    >>> cell("=1+1")
+    "'=1+1"
+    """
     if value is None:
         return ""
     if isinstance(value, Decimal):
+        # Never as 1E-7, which a spreadsheet may take for a text.
         return format(value, "f")
-    text = str(value)
+    text = value.isoformat() if isinstance(value, datetime) else str(value)
     return f"'{text}" if text.startswith(FORMULA) else text
 
 

@@ -68,6 +68,7 @@ def due_days(project: Project, *, at: datetime) -> list[date]:
     """Return the days that have ended and have no report yet, oldest first."""
     zone = zone_of(project.time_zone)
     last = today(zone, at=at - SETTLE) - timedelta(days=1)
+    # Of no day before the project was there, nor of more than a month that the server was away.
     first = max(today(zone, at=project.created_at), last - timedelta(days=MISSED - 1))
     days = [first + timedelta(days=n) for n in range((last - first).days + 1)]
     known = CostReport.objects.filter(project=project, day__gte=first).values_list("day", flat=True)
@@ -110,6 +111,7 @@ def drawn(
         account=_account.dump_python(by_agent, mode="json"),
         by_model=groups.dump_python(by_model.groups, mode="json"),
         by_project=groups.dump_python(by_project.groups, mode="json"),
+        # Kept with the report: a later count that differs makes a correction.
         counted=_counted(project, [day]).get(day, NONE_COUNTED),
     )
 
@@ -125,6 +127,8 @@ def correct_changed(*, at: datetime) -> int:
             continue
         now = _counted(project, newest)
         for day, report in newest.items():
+            # Compared by what was counted, not by the account:
+            # a new rule of ours corrects no old day.
             if now.get(day, NONE_COUNTED) != report.counted:
                 following = report.version + 1
                 made += make(project, day, at=at, version=following, reason=LATE) is not None
@@ -167,6 +171,7 @@ def _is_news(report: CostReport, *, at: datetime) -> bool:
     if not (spent.calls or spent.judge_calls or spent.loops):
         return report.version > 1
     zone = zone_of(report.time_zone)
+    # A server that was away for long would tell of every day it missed at once.
     if at - midnight(report.day + timedelta(days=1), zone) > TOLD:
         return False
     if report.version == 1:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from decimal import Decimal, InvalidOperation
@@ -55,12 +55,40 @@ def loops(project: UUID, *, since: datetime, until: datetime) -> list[Loop]:
 
 def stopped(project: UUID, *, since: datetime, until: datetime) -> list[Loop]:
     """Return the loops that a person or the policy stopped in this time, one a run."""
+    # A correction that helped is not counted as saving: nobody knows what it spared.
     answered = _cards(project).filter(
         resolution__in=STOPS, resolved_at__gte=since, resolved_at__lt=until
     )
     cards = answered.select_related("run__meters").order_by("resolved_at", "id")
+    # A run that was stopped, restarted and stopped again saved what its last stop saved.
     last = {card.run_id: card for card in cards}
-    return [_stopped(card) for card in last.values()]
+    found = []
+    for card in last.values():
+        run, (first, _) = card.run, _turns_of(card)
+        most: Decimal | None = None
+        ceiling: Any = ceilings_of(run).get("usd")
+        # A ceiling is what an agent sent: one that is no number bounds nothing.
+        with suppress(InvalidOperation):
+            if ceiling is not None:
+                spent = run.meters.cost_usd + run.meters.judge_cost_usd
+                most = Decimal(str(ceiling)) - spent
+        stop = Stop(
+            kind=card.kind,
+            turns=max(1, run.meters.last_seq + 1 - first),
+            usd_per_turn=_usd_per_turn(card),
+            most=most,
+        )
+        found.append(
+            Loop(
+                project=run.project_id,
+                run=run.id,
+                agent=card.agent or run.agent,
+                model=run.meters.model,
+                at=card.resolved_at or card.opened_at,
+                stop=stop,
+            )
+        )
+    return found
 
 
 def lasted(project: UUID, *, at: datetime) -> list[Lasted]:
@@ -71,44 +99,21 @@ def lasted(project: UUID, *, at: datetime) -> list[Lasted]:
     cards = _cards(project).filter(opened_at__gte=at - KNOWN_SINCE, opened_at__lt=at)
     over = Q(resolution__in=WENT_ON) | Q(resolution=None, holds=False)
     found = cards.filter(over).select_related("run__meters").order_by("-opened_at")
-    return list(_lengths(found[:MOST_SAMPLES]))
-
-
-def _cards(project: UUID) -> QuerySet[Decision]:
-    return Decision.objects.filter(run__project_id=project).exclude(
-        kind__in=[Kind.BUDGET, PERMISSION]
-    )
-
-
-def _lengths(cards: Iterable[Decision]) -> Iterator[Lasted]:
-    for card in cards:
+    lengths = []
+    for card in found[:MOST_SAMPLES]:
         first, last = _turns_of(card)
         changed = Turn.objects.filter(run_id=card.run_id, seq__gt=last, changed=True)
         end = changed.order_by("seq").values_list("seq", flat=True).first()
         if end is None and card.run.status not in ENDED - {Status.TERMINATED}:
             continue  # it goes on, or somebody stopped it later
-        yield Lasted(
-            kind=card.kind, turns=(card.run.meters.last_seq + 1 if end is None else end) - first
-        )
+        turns = (card.run.meters.last_seq + 1 if end is None else end) - first
+        lengths.append(Lasted(kind=card.kind, turns=turns))
+    return lengths
 
 
-def _stopped(card: Decision) -> Loop:
-    run, at = card.run, card.resolved_at or card.opened_at
-    return Loop(
-        project=run.project_id,
-        run=run.id,
-        agent=card.agent or run.agent,
-        model=run.meters.model,
-        at=at,
-        stop=_stop_of(card),
-    )
-
-
-def _stop_of(card: Decision) -> Stop:
-    first, _ = _turns_of(card)
-    turns = max(1, card.run.meters.last_seq + 1 - first)
-    return Stop(
-        kind=card.kind, turns=turns, usd_per_turn=_usd_per_turn(card), most=_left_of(card.run)
+def _cards(project: UUID) -> QuerySet[Decision]:
+    return Decision.objects.filter(run__project_id=project).exclude(
+        kind__in=[Kind.BUDGET, PERMISSION]
     )
 
 
@@ -127,12 +132,3 @@ def _usd_per_turn(card: Decision) -> Decimal | None:
     if run.meters.cost_usd > 0 and run.meters.done_turns > 0:
         return run.meters.cost_usd / run.meters.done_turns
     return None
-
-
-def _left_of(run: Run) -> Decimal | None:
-    ceiling: Any = ceilings_of(run).get("usd")
-    try:
-        whole = None if ceiling is None else Decimal(str(ceiling))
-    except InvalidOperation:
-        return None
-    return None if whole is None else whole - run.meters.cost_usd - run.meters.judge_cost_usd

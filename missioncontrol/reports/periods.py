@@ -62,12 +62,14 @@ def period_of(kind: PeriodKind, day: date, zone: tzinfo) -> Period:
         monday = day - timedelta(days=day.weekday())
         return Period(first=monday, last=monday + timedelta(days=6), zone=zone)
     first = day.replace(day=1)
+    # 31 days after a first lie in the next month, whatever the length of this one.
     after = (first + timedelta(days=31)).replace(day=1)
     return Period(first=first, last=after - timedelta(days=1), zone=zone)
 
 
 def period_before(kind: PeriodKind, period: Period) -> Period:
     """Return what it is compared with: the same day a week before, the week, the month before."""
+    # Months differ in length; days and weeks are compared with the same weekdays.
     if kind == "month":
         return period_of(kind, period.first - timedelta(days=1), period.zone)
     return Period(first=period.first - WEEK, last=period.last - WEEK, zone=period.zone)
@@ -79,7 +81,9 @@ def same_time_before(period: Period, before: Period, *, at: datetime) -> datetim
         return before.until
     here = at.astimezone(period.zone)
     days = here.date() - period.first
+    # By the clocks there: with a fixed distance a day of 23 hours would shift the comparison.
     then = datetime.combine(before.first + days, here.time(), tzinfo=period.zone).astimezone(UTC)
+    # February has no 30th: the whole of a shorter month is what there was by then.
     return max(before.since, min(then, before.until))
 
 

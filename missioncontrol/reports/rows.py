@@ -29,8 +29,10 @@ def listed(*, projects: Collection[UUID], before: date | None, days: int) -> lis
     """Return the newest version of each report of so many days, the latest day first."""
     mine = found(projects=projects)
     mine = mine.filter(day__lt=before) if before else mine
+    # By days, not by rows: a page must hold a day's projects together.
     shown = list(mine.values_list("day", flat=True).distinct().order_by("-day")[:days])
     newest: dict[tuple[date, UUID], CostReport] = {}
+    # A later version takes the place of the earlier one.
     for report in mine.filter(day__in=shown).order_by("-day", "project_id", "version"):
         newest[report.day, report.project_id] = report
     return [_row_of(report) for report in newest.values()]

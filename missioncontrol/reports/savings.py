@@ -69,6 +69,7 @@ def estimate(stops: Iterable[Stop], lasted: Iterable[Lasted]) -> Estimate:
     stops, lasted = list(stops), list(lasted)
     turns = sorted(one.turns for one in lasted)
     priced = [stop for stop in stops if stop.usd_per_turn is not None]
+    # No stops saved nothing, which needs no estimate.
     known = not stops or (len(turns) >= ENOUGH and bool(priced))
     # One of a kind that little is known of is compared with all of them.
     grouped: dict[str, list[int]] = defaultdict(list)

@@ -91,8 +91,14 @@ def text_of(report: Report, t: Texts) -> str:
     if row.was_usd is not None:
         lines += [f"{t.report.corrected} {_corrected_as(report, t)}", ""]
     lines += [f"{name}: {value}" for name, value in facts_of(report, t)]
+    cost, before, runs, loops, trend = t.report.columns
     for title, groups in _splits(report, t):
-        lines += ["", *_table(title, groups, t)]
+        lines += ["", f"{title:<{NAME}} {cost:>10} {before:>12} {runs:>5} {loops:>9}  {trend}"]
+        for line in (line_of(one, groups, t) for one in groups):
+            figures = f"{line.cost:>10} {line.change:>12} {line.runs:>5} {line.loops:>9}"
+            lines.append(f"{line.name[:NAME]:<{NAME}} {figures}  {line.trend}")
+            lines += [f"  {line.note}"] if line.note else []
+        lines += [] if groups else [t.report.empty]
     return "\n".join([*lines, "", method_of(row.saved, t)])
 
 
@@ -100,6 +106,7 @@ def html_of(report: Report, t: Texts, *, path: str) -> str:
     """Write the report as a page for a letter."""
     row = report.row
     part = 0
+    # A ceiling of nothing is passed by whatever was spent: there is no part of it.
     if row.budget and row.budget.ceiling_usd > 0:
         part = min(100, int(100 * row.spent.total_usd / row.budget.ceiling_usd))
     total = cost_words(row.spent, t)
@@ -142,30 +149,25 @@ def csv_of(report: Report) -> str:
 def facts_of(report: Report, t: Texts) -> list[tuple[str, str]]:
     """Return the figures of the page's left panel, with their names."""
     row, spent, words = report.row, report.row.spent, t.report
-    facts = [(words.spent, cost_words(spent, t)), *_budget_facts(report, t)]
-    before = t.figures.money(row.before_usd) if row.before_usd else words.nothing
+    money, facts = t.figures.money, [(words.spent, cost_words(spent, t))]
+    if budget := row.budget:
+        left = budget.left_usd
+        rest = (words.over if left < 0 else words.left).format(usd=money(abs(left)))
+        extra = words.extra.format(usd=money(budget.extra_usd)) if budget.extra_usd else ""
+        share = _share(spent.total_usd, budget.ceiling_usd, t)
+        ceiling = money(budget.ceiling_usd)
+        said = words.budget_is.format(share=share, ceiling=ceiling, extra=extra, rest=rest)
+        facts.append((words.budget, said))
+    before = money(row.before_usd) if row.before_usd else words.nothing
     if change := change_words(spent.total_usd, row.before_usd, t):
         before = words.this_day.format(usd=before, change=change)
-    facts += [(words.week_before, before), (words.judge, t.figures.money(spent.judge_usd))]
+    facts += [(words.week_before, before), (words.judge, money(spent.judge_usd))]
     if spent.unpriced_calls:
         facts.append((words.unpriced_on_top, words.count(spent.unpriced_calls, "call")))
     facts.append((words.loops, words.loops_are.format(loops=spent.loops, stops=spent.stops)))
     if spent.stops:
         facts.append((words.saved_by_stops, _saved_words(row.saved, t)))
     return facts
-
-
-def _budget_facts(report: Report, t: Texts) -> list[tuple[str, str]]:
-    budget, words, money = report.row.budget, t.report, t.figures.money
-    if budget is None:
-        return []
-    share = _share(report.row.spent.total_usd, budget.ceiling_usd, t)
-    left = budget.left_usd
-    rest = words.over.format(usd=money(-left)) if left < 0 else words.left.format(usd=money(left))
-    extra = words.extra.format(usd=money(budget.extra_usd)) if budget.extra_usd else ""
-    ceiling = money(budget.ceiling_usd)
-    said = words.budget_is.format(share=share, ceiling=ceiling, extra=extra, rest=rest)
-    return [(words.budget, said)]
 
 
 def line_of(one: CostGroup, groups: Iterable[CostGroup], t: Texts) -> Line:
@@ -179,6 +181,7 @@ def line_of(one: CostGroup, groups: Iterable[CostGroup], t: Texts) -> Line:
         note = t.report.calls_unpriced.format(calls=calls, models=models)
     return Line(
         name=bounded(one.name, 60) or t.report.no_name,
+        # Never $0: what has no price may be the dearest of all.
         cost=t.report.unpriced if known is None else t.figures.money(known),
         change=change_words(total, one.before_usd, t) or "—",
         is_steep=one.before_usd >= SMALL and total / one.before_usd - 1 > STEEP,
@@ -214,9 +217,11 @@ def change_words(total: Decimal, before: Decimal, t: Texts) -> str:
     >>> change_words(Decimal("11"), Decimal(10), texts_in("en"))
     '+10%'
     """
+    # Less than half a cent shows as $0.00, and a share of it would be thousands of percent.
     if before < SMALL:
         return ""
     change = (total - before) / before
+    # Else it would read "+0%", as if something had changed.
     if round(100 * change) == 0:
         return t.report.as_much
     return f"{'+' if change > 0 else '−'}{t.figures.share(abs(change))}"  # noqa: RUF001
@@ -235,6 +240,7 @@ def method_of(saved: Saving, t: Texts) -> str:
 
 
 def _saved_words(saved: Saving, t: Texts) -> str:
+    # Two reasons why there is no figure, and only one of them goes away by itself.
     if saved.likely_usd is None:
         return t.report.no_estimate if saved.samples < saved.enough else t.report.unpriced
     return t.report.saved.format(usd=t.figures.money(saved.likely_usd))
@@ -247,18 +253,6 @@ def _splits(report: Report, t: Texts) -> list[tuple[str, tuple[CostGroup, ...]]]
         (names["model"], report.models),
         (names["project"], report.projects),
     ]
-
-
-def _table(title: str, groups: Iterable[CostGroup], t: Texts) -> list[str]:
-    groups = list(groups)
-    cost, before, runs, loops, trend = t.report.columns
-    head = f"{title:<{NAME}} {cost:>10} {before:>12} {runs:>5} {loops:>9}  {trend}"
-    lines = [head]
-    for line in (line_of(one, groups, t) for one in groups):
-        figures = f"{line.cost:>10} {line.change:>12} {line.runs:>5} {line.loops:>9}"
-        row = f"{line.name[:NAME]:<{NAME}} {figures}  {line.trend}"
-        lines += [row, *([f"  {line.note}"] if line.note else [])]
-    return lines if groups else [head, t.report.empty]
 
 
 def _corrected_as(report: Report, t: Texts) -> str:

@@ -20,6 +20,7 @@ def spent_today(*, projects: Collection[UUID], at: datetime) -> list[TodayRow]:
     """Return what each project spent since its midnight, the judge included, and its budget."""
     rows: list[TodayRow] = []
     for project in Project.objects.filter(pk__in=projects).order_by("id"):
+        # Project by project: each has a midnight of its own.
         zone = zone_of(project.time_zone)
         day = periods.period_of("day", periods.today(zone, at=at), zone)
         calls = ModelCall.objects.filter(project=project)

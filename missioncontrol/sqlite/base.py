@@ -31,6 +31,8 @@ class DatabaseWrapper(base.DatabaseWrapper):
         return not self.is_in_memory_db() and write_lock.is_awaited(self._path)
 
     def _start_transaction_under_autocommit(self) -> None:
+        # Before SQLite's own lock: who holds that while
+        # waiting here would keep all the others waiting.
         self._turn.enter_context(self._next_turn())
         try:
             super()._start_transaction_under_autocommit()  # type: ignore[misc]  # nor this

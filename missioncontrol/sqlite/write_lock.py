@@ -37,6 +37,7 @@ class _File:
     def fileno(self) -> int:
         return self._number
 
+    # Threads come and go, and a thread-local has no other end.
     def __del__(self) -> None:
         os.close(self._number)
 
@@ -64,8 +65,25 @@ def going_ahead(ahead: bool = True) -> Iterator[None]:
 @contextmanager
 def in_turn(name: str) -> Iterator[None]:
     """Wait for this thread's turn to write the file `name`."""
-    with (_ahead if _lane.ahead else _queued)(name):
-        yield
+    if _lane.ahead:
+        # Shared, for several people may be announced at once.
+        with _locked(f"{name}-people", fcntl.LOCK_SH), _locked(f"{name}-turnstile"):
+            yield
+        return
+    with _locked(f"{name}-queue"):
+        # Wait until nobody is announced, at most for so long; who comes later waits for this one.
+        patient_until = time.monotonic() + PATIENCE
+        while is_announced := _is_announced(name):
+            if time.monotonic() > patient_until:
+                break
+            # A flock cannot be waited for with a time-out.
+            time.sleep(LOOK_AGAIN)
+        _lane.impatient = is_announced
+        with _locked(f"{name}-turnstile"):
+            try:
+                yield
+            finally:
+                _lane.impatient = False
 
 
 def is_awaited(name: str) -> bool:
@@ -81,31 +99,6 @@ def _is_announced(name: str) -> bool:
         return True
     fcntl.flock(announced, fcntl.LOCK_UN)
     return False
-
-
-@contextmanager
-def _ahead(name: str) -> Iterator[None]:
-    # Shared, for several people may be announced at once.
-    with _locked(f"{name}-people", fcntl.LOCK_SH), _locked(f"{name}-turnstile"):
-        yield
-
-
-@contextmanager
-def _queued(name: str) -> Iterator[None]:
-    with _locked(f"{name}-queue"):
-        # Wait until nobody is announced, at most for so long; who comes later waits for this one.
-        patient_until = time.monotonic() + PATIENCE
-        while is_announced := _is_announced(name):
-            if time.monotonic() > patient_until:
-                break
-            # A flock cannot be waited for with a time-out.
-            time.sleep(LOOK_AGAIN)
-        _lane.impatient = is_announced
-        with _locked(f"{name}-turnstile"):
-            try:
-                yield
-            finally:
-                _lane.impatient = False
 
 
 @contextmanager

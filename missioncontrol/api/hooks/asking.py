@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import Awaitable, Callable
 from dataclasses import replace
-from functools import partial
 from typing import Any, cast
 from uuid import UUID
 
@@ -33,20 +32,30 @@ async def ask(
     if event.asks is not None:
         call = replace(event.asks, agent=event.subagent or event.client)
         keeps = event.said.is_headless
-        opening = dispatcher.run(
-            lambda: permissions.ask(run_id, call, for_s=for_s, at=now(), keeps=keeps, own=own)
+        opening = asyncio.create_task(
+            dispatcher.run(
+                lambda: permissions.ask(run_id, call, for_s=for_s, at=now(), keeps=keeps, own=own)
+            )
         )
-        card = await _opened(run_id, opening)
+        try:
+            card = await asyncio.shield(opening)
+        except asyncio.CancelledError as ended:
+            # Who hangs up meanwhile has left a card that opens all the same.
+            if HUNG_UP in ended.args and (left := await opening):
+                await dispatcher.run(lambda: permissions.leave(run_id, left, at=now()))
+            raise
     outcome = await _outcome(run_id, card, for_s=for_s) if card else None
     control = await dispatcher.control_state(run_id)
     if control is None:
         return _respond({})
     if card and outcome and outcome.is_answer and not control.forbidden:
-        said = cast(Any, outcome.resolution)
+        said, shown = cast(Any, outcome.resolution), card
         event = replace(event, answered=said, answer_text=outcome.message)
         return _respond(
             adapter.answer(event, directives.directive(control, asked_seq=None)),
-            sent=partial(_note_delivered, run_id, card),
+            sent=lambda: dispatcher.run(
+                lambda: permissions.note_delivered(run_id, shown, at=now())
+            ),
         )
     return _respond(adapter.answer(event, directives.directive(control, asked_seq=None)))
 
@@ -67,50 +76,27 @@ async def follow(event: HookEvent, stored: Stored) -> None:
         )
 
 
-async def _opened(run_id: UUID, opening: Coroutine[Any, Any, UUID | None]) -> UUID | None:
-    """Open the card; who hangs up meanwhile has left it, as it opens all the same."""
-    card = asyncio.create_task(opening)
-    try:
-        return await asyncio.shield(card)
-    except asyncio.CancelledError as ended:
-        if HUNG_UP in ended.args and (left := await card):
-            await dispatcher.run(lambda: permissions.leave(run_id, left, at=now()))
-        raise
-
-
 async def _outcome(run_id: UUID, card: UUID, *, for_s: float) -> Outcome | None:
-    """Wait until the question is settled, or time is up."""
+    """Wait until the question is settled, or time is up; look whenever the run moves."""
+    heard, until, version = _now(), _now() + for_s, -1
     try:
-        outcome = await _wait(run_id, card, until=_now() + for_s)
+        while (left_s := until - _now()) > 0:
+            if outcome := await dispatcher.read(lambda: permissions.outcome_of(card)):
+                return outcome
+            # One that nobody heard of for long counts as closed: its server went away under it.
+            if _now() - heard >= permissions.HEARD_EVERY_S:
+                heard = _now()
+                await dispatcher.run(lambda: permissions.hear(card, at=now()))
+            control = await dispatcher.rested(run_id, after=version, timeout_s=left_s)
+            if control is None:
+                return Outcome(resolution="ended")
+            version = control.version
     except asyncio.CancelledError as ended:
         if HUNG_UP in ended.args:
             await dispatcher.run(lambda: permissions.leave(run_id, card, at=now()))
         raise
-    if outcome is None:
-        await dispatcher.run(
-            lambda: permissions.settle(run_id, card, resolution="timed_out", at=now())
-        )
-    return outcome
-
-
-async def _wait(run_id: UUID, card: UUID, *, until: float) -> Outcome | None:
-    """Look whenever the run moves; say now and then that the request is open."""
-    heard, version = _now(), -1
-    while (left_s := until - _now()) > 0:
-        if outcome := await dispatcher.read(lambda: permissions.outcome_of(card)):
-            return outcome
-        if _now() - heard >= permissions.HEARD_EVERY_S:
-            heard = _now()
-            await dispatcher.run(lambda: permissions.hear(card, at=now()))
-        control = await dispatcher.rested(run_id, after=version, timeout_s=left_s)
-        if control is None:
-            return Outcome(resolution="ended")
-        version = control.version
+    await dispatcher.run(lambda: permissions.settle(run_id, card, resolution="timed_out", at=now()))
     return None
-
-
-async def _note_delivered(run_id: UUID, card: UUID) -> None:
-    await dispatcher.run(lambda: permissions.note_delivered(run_id, card, at=now()))
 
 
 def _respond(

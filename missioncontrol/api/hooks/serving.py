@@ -44,11 +44,14 @@ LONGEST_HOLD_S = 24 * 3600.0
 
 async def hook(request: Request) -> Response:
     """Take one hook event and answer it in its agent's words."""
-    adapter = _adapter(request.params["client"])
     size = len(request.body)
-    event = await beside(lambda: _read(adapter, request), size=size)
+    adapter, event = await beside(lambda: _read(request), size=size)
     if event.is_probe:
-        return await dispatcher.run(lambda: _about(request.project))
+        # What its project asks of whoever connects an agent to it; no run is opened.
+        project = await dispatcher.run(lambda: Project.objects.get(pk=request.project))
+        about = {"fail": project.fail, "hold_limit": project.hold_limit}
+        body = json.dumps({"missioncontrol": {**about, "version": settings.VERSION}})
+        return Response(200, body.encode())
     if request.key.reports_only:  # nothing that asks for an answer
         event = replace(event, holds=False, idles=False, asks=None, takes_messages=False)
     run = await dispatcher.run(lambda: _run_of(adapter, event, request.key))
@@ -78,13 +81,6 @@ async def hook(request: Request) -> Response:
     return Response(200, json.dumps(answer).encode(), sent=sent)
 
 
-def _about(project_id: UUID) -> Response:
-    """Tell a probe what its project asks of whoever connects an agent to it."""
-    project = Project.objects.get(pk=project_id)
-    about = {"fail": project.fail, "hold_limit": project.hold_limit, "version": settings.VERSION}
-    return Response(200, json.dumps({"missioncontrol": about}).encode())
-
-
 def _with_grant(event: HookEvent, run: Run, own: Redaction) -> HookEvent:
     """Say of a call whose permission is asked for whether people allowlisted it.
 
@@ -99,12 +95,6 @@ def _with_grant(event: HookEvent, run: Run, own: Redaction) -> HookEvent:
     return replace(event, grant=allowlist.grant_of(run, call, at=now()))
 
 
-def _adapter(client: str) -> Adapter:
-    if client not in ADAPTERS:
-        raise NotFound(f"A hook address for {client}")
-    return adapter_of(client)
-
-
 async def _ruling(event: HookEvent, run: Run, obs: int) -> ControlState:
     """Wait for detection where the event can hold, and for a person while held."""
     run_id = run.id
@@ -115,6 +105,7 @@ async def _ruling(event: HookEvent, run: Run, obs: int) -> ControlState:
     control = judged or await _control_state(run_id)
     until = _now() + (event.parks_after_s or LONGEST_HOLD_S)
     while control.on_hold:
+        # Without anybody at its terminal the client is put off and ends; resumed, it asks again.
         if event.parks_after_s is not None and _now() >= until:
             await dispatcher.run(lambda: sessions.park(run_id, at=now()))
             return await _control_state(run_id)
@@ -158,7 +149,11 @@ async def _directive(
     return replace(directive, messages=tuple(told))
 
 
-def _read(adapter: Adapter, request: Request) -> HookEvent:
+def _read(request: Request) -> tuple[Adapter, HookEvent]:
+    client = request.params["client"]
+    if client not in ADAPTERS:
+        raise NotFound(f"A hook address for {client}")
+    adapter = adapter_of(client)
     said = HookSaid.read("; ".join(request.headers(HEADER.lower().encode())))
     try:
         told = read_json_object(request.body)
@@ -166,7 +161,9 @@ def _read(adapter: Adapter, request: Request) -> HookEvent:
         event = adapter.read(told)
         # Masked before the run's name is cut from it: half a number is not known for one.
         prompt = masked_text(event.prompt, request.key.redaction)
-        return replace(event, said=said, prompt=prompt, parent_key=parent, relation=relation)
+        return adapter, replace(
+            event, said=said, prompt=prompt, parent_key=parent, relation=relation
+        )
     except UnreadableHook as error:
         raise InvalidRequest(str(error)) from None
 
@@ -185,16 +182,11 @@ def _run_of(adapter: Adapter, event: HookEvent, key: KeyHolder) -> Run:
         relation=event.relation,
     )
     run, is_new = runs.open_run(project, request, by="agent", at=now(), opener=key)
-    if not is_new and not event.stands_by and not key.reports_only:
-        _learn(run, adapter, event, key.redaction)
-    return run
-
-
-def _learn(run: Run, adapter: Adapter, event: HookEvent, own: Redaction) -> None:
-    """Take in what a later hook tells of the session."""
-    told = adapter.capabilities(event)
-    learned = told if run.observed_only else _news(told, run.capabilities)
-    if learned:
+    if is_new or event.stands_by or key.reports_only:
+        return run
+    # A later hook may know what the first did not: a task, a folder, how the session waits.
+    told, own = request.capabilities, key.redaction
+    if learned := told if run.observed_only else _news(told, run.capabilities):
         sessions.learn_capabilities(run.id, learned, at=now())
     if run.parked and not event.ends:
         sessions.unpark(run.id, at=now())
@@ -202,6 +194,7 @@ def _learn(run: Run, adapter: Adapter, event: HookEvent, own: Redaction) -> None
         runs.set_workspace(run.id, event.workspace, own)
     if event.prompt and not run.goal:
         runs.describe_run(run.id, name=event.run_name, goal=event.prompt, own=own, at=now())
+    return run
 
 
 def _news(told: Mapping[str, Any], known: Mapping[str, Any]) -> dict[str, Any]:

@@ -35,9 +35,17 @@ async def store(event: HookEvent, run: Run, *, size: int, own: Redaction) -> Sto
     if event.calls:
         await dispatcher.run(lambda: _count(event, run))
     turns = tuple(turn for turn in event.turns if fault_of(turn) is None)
-    if event.outcome_of and turns:
-        return await _complete(event, run, turns[0], size=size, own=own)
-    return await _put(run, turns, size=size, own=own, presence=event.presence)
+    if not event.outcome_of or not turns:
+        return await _put(run, turns, size=size, own=own, presence=event.presence)
+    # Outcomes of equal calls that ran at once may find the same proposal: who comes late sees
+    # that it was completed, and looks again. Without one, the outcome is a turn by itself.
+    for _ in range(MOST_ALIKE):
+        key = await dispatcher.run(lambda: selectors.open_call(run.id, event.outcome_of))
+        told = replace(turns[0], key=key or turns[0].key)
+        stored = await _put(run, (told,), size=size, own=own)
+        if stored.accepted or key is None:
+            break
+    return stored
 
 
 def _count(event: HookEvent, run: Run) -> None:
@@ -65,23 +73,6 @@ def _count(event: HookEvent, run: Run) -> None:
     if new:
         telemetry.count_calls({run.id: new}, at=now())
         telemetry.place_calls([run.id], at=now())
-
-
-async def _complete(
-    event: HookEvent, run: Run, outcome: Turn, *, size: int, own: Redaction
-) -> Stored:
-    """Complete the last open call like it; without one, the outcome is a turn by itself.
-
-    Outcomes of equal calls that ran at once may find the same proposal: who comes
-    late sees that it was completed, and looks again.
-    """
-    for _ in range(MOST_ALIKE):
-        key = await dispatcher.run(lambda: selectors.open_call(run.id, event.outcome_of))
-        told = replace(outcome, key=key or outcome.key)
-        stored = await _put(run, (told,), size=size, own=own)
-        if stored.accepted or key is None:
-            break
-    return stored
 
 
 async def _put(

@@ -159,6 +159,7 @@ class RotatedAgentKey(APIView):
             by=auth.name_of(request),
             at=now(),
         )
+        # Its end is another now: at once, with an overlap of 0.
         keys.forget(AgentKey.objects.values_list("digest", flat=True).get(pk=key_id))
         return json_response(MadeAgentKey(**_key(made.row), secret=made.secret), status=201)
 
@@ -169,11 +170,27 @@ class AgentKeyUses(APIView):
     @described("keys_uses", returns=SecretUses)
     def get(self, request: Request, key_id: UUID) -> HttpResponse:
         """Tell from where and on which runs an agent key was used; owners only."""
+        # Addresses and programs of agents are the owners' business.
         found = selectors.agent_keys(projects=auth.owned_projects(request, key_id=key_id))
         key = found.filter(pk=key_id).first()
         if key is None:
             raise NotFound("The key")
-        return json_response(SecretUses(places=_places(key), runs=_used_on(key)))
+        used = uses.runs(key, most=MOST_RUNS)
+        # Of its own project, and of those that are still there.
+        ours = Run.objects.filter(project=key.project_id).select_related("meters")
+        runs = ours.in_bulk([use["run"] for use in used])
+        told = tuple(
+            UsedOn(
+                **use,
+                name=run.name,
+                status=run.status,
+                turns=run.meters.last_seq + 1,
+                is_its_own=run.opened_by == key.pk,
+            )
+            for use in used
+            if (run := runs.get(use["run"]))
+        )
+        return json_response(SecretUses(places=_places(key), runs=told))
 
 
 class TokenUses(APIView):
@@ -275,23 +292,6 @@ def _row(secret: AgentKey | PersonalToken, fields: tuple[str, ...]) -> dict[str,
 
 def _places(secret: AgentKey | PersonalToken) -> tuple[UsedFrom, ...]:
     return tuple(UsedFrom(**place) for place in uses.places(secret))
-
-
-def _used_on(key: AgentKey) -> tuple[UsedOn, ...]:
-    used = uses.runs(key, most=MOST_RUNS)
-    ours = Run.objects.filter(project=key.project_id).select_related("meters")
-    runs = ours.in_bulk([use["run"] for use in used])
-    return tuple(
-        UsedOn(
-            **use,
-            name=run.name,
-            status=run.status,
-            turns=run.meters.last_seq + 1,
-            is_its_own=run.opened_by == key.pk,
-        )
-        for use in used
-        if (run := runs.get(use["run"]))
-    )
 
 
 def _person(request: Request) -> User:

@@ -75,6 +75,7 @@ class ByHand(APIView):
         auth.check_by_hand(request)
         if not settings.SIGN_IN:
             raise NotFound("That way of signing in")
+        # After the rest: nobody is asked for a proof of what is not offered here.
         if self.needs_proof:
             auth.check_recent(request)
 
@@ -137,6 +138,8 @@ class BeginApp(ByHand):
     @described("account_app_begin", returns=BegunApp)
     def post(self, request: Request) -> HttpResponse:
         """Get what an authenticator app needs; it counts once its first code is sent."""
+        # Kept in the session until its first code comes: one
+        # that was never scanned shuts nobody out.
         secret, url = factors.begin_app(request.session, _person(request))
         picture = segno.make(url, error="m", micro=False).svg_data_uri(border=2)
         return json_response(BegunApp(secret=secret, url=url, qr=picture))
@@ -219,24 +222,24 @@ class Again(ByHand):
     @described("account_again", takes=Proof, status=204)
     def post(self, request: Request) -> HttpResponse:
         """Prove that it is still you; for some minutes keys and members may be changed."""
+        # Counted apart from what somebody types as a name at the door: no name holds a NUL.
         user, proof = _person(request), read_body(request, Proof)
         account, here = f"\0proof {user.pk}", peers.asked_from(request)
+        # Counted before it is looked at, so that tries at once are all counted.
         lockout.begin(account, here, at=now())
-        if not _is_proved(user, proof):
+        if proof.credential is not None:
+            is_proved = factors.check_passkey(proof.credential, user=user) is not None
+        elif proof.code is not None:
+            is_proved = factors.check_code(user, proof.code.strip()) is not None
+        else:
+            is_on = "password" in settings.SIGN_IN and proof.password is not None
+            is_proved = is_on and user.check_password(proof.password or "")
+        if not is_proved:
             raise Forbidden("That does not show that it is you.")
         lockout.succeeded(account, here)
         request.session.cycle_key()
         ways.note_proof(request.session, at=now())
         return HttpResponse(status=204)
-
-
-def _is_proved(user: User, proof: Proof) -> bool:
-    if proof.credential is not None:
-        return factors.check_passkey(proof.credential, user=user) is not None
-    if proof.code is not None:
-        return factors.check_code(user, proof.code.strip()) is not None
-    is_on = "password" in settings.SIGN_IN
-    return is_on and proof.password is not None and user.check_password(proof.password)
 
 
 def _codes(codes: list[str]) -> HttpResponse:

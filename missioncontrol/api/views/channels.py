@@ -80,6 +80,7 @@ class Channels(APIView):
         """Add a channel; owners only."""
         asked = read_body(request, NewChannel)
         project = named_project(request, asked.project)
+        # An address of their own would be told of every card.
         _check_owns(request, project)
         channel = channels.add_channel(
             project,
@@ -108,6 +109,7 @@ class OneChannel(APIView):
         channel = _owned(request, channel_id)
         asked = read_body(request, ChannelPatch)
         given = {name: getattr(asked, name) for name in ("name", "address", *RULES)}
+        # An empty text is a change: it ends quiet hours.
         changes = {name: value for name, value in given.items() if value is not None}
         changed = channels.change_channel(channel, changes, by=auth.name_of(request), at=now())
         return json_response(selectors.show_channel(changed))
@@ -127,6 +129,7 @@ class ChannelTest(APIView):
         """Send a channel a test, quiet hours or not; the delivery says what comes of it."""
         channel = selectors.channel(channel_id, projects=auth.projects_of(request))
         auth.check_may_act(request, channel.project_id)
+        # Each is a call to somebody else's server.
         TESTS.check(str(request.user.pk), at=now())
         made = channels.send_test(channel, by=auth.name_of(request), at=now())
         return json_response(delivery_row(made), status=202)
@@ -192,4 +195,5 @@ def _check_owns(request: Request, project: UUID) -> None:
 
 
 def _words(request: Request, name: str) -> list[str]:
+    # Several at once, as the page of deliveries asks.
     return [word for word in request.query_params.get(name, "").split(",") if word]

@@ -96,6 +96,8 @@ class Reports(APIView):
         """List daily cost reports, the latest day first; of each its newest version."""
         before = read_day(request.query_params.get("cursor"))
         found = rows.listed(projects=auth.projects_of(request), before=before, days=DAYS_A_PAGE)
+        # By whole days: of several projects one day has
+        # several rows, and a page never ends within it.
         is_full = len({row.day for row in found}) == DAYS_A_PAGE
         return list_response(request, found, cursor=found[-1].day if is_full else None)
 
@@ -128,6 +130,7 @@ def csv_file(text: str, *, name: str) -> HttpResponse:
 
 def _account(request: Request) -> CostAccount:
     projects = auth.projects_of(request)
+    # An account is of a time zone and a day, and without a project there is neither.
     if not projects:
         raise NotFound("The project")
     said = request.query_params
@@ -152,6 +155,7 @@ def read_day(text: str | None) -> date | None:
     try:
         day = date.fromisoformat(text)
     except ValueError:
+        # Refused below, in the same words as a year that is out of reach.
         day = date.min
     if day.year not in YEARS:
         raise InvalidRequest(f"day: expected a date such as 2026-11-21, got {text!r}.", field="day")

@@ -57,6 +57,7 @@ class Decisions(APIView):
     def get(self, request: Request) -> HttpResponse:
         """List cards, oldest first; `?status=open` is the inbox, which archived projects leave."""
         status = request.query_params.get("status", "")
+        # Nobody can answer there, so it would wait in the inbox for ever.
         mine = auth.projects_of(request, even_archived=status != "open")
         found = selectors.decisions(projects=mine, status=status)
         return page_response(request, found, selectors.show_decision)
@@ -90,6 +91,7 @@ class Allowlist(APIView):
         """Add an entry by hand."""
         asked = read_body(request, NewAllowlistEntry)
         project = named_project(request, asked.project)
+        # As narrow as what was named: an entry for a project must be meant.
         named = "run" if asked.run else "agent" if asked.agent else "project"
         entry = allowlist.add_entry(
             project,
@@ -115,6 +117,7 @@ class AllowlistPreviews(APIView):
         asked = read_body(request, NewAllowlistEntry)
         project = named_project(request, asked.project)
         scope = Scope(project=project, run=asked.run, agent=asked.agent)
+        # Read as the entry would be, so that what is refused there is refused here.
         pattern = AllowPattern(pattern=asked.pattern, match=asked.match)
         return json_response(preview(scope, pattern, at=now()))
 
@@ -185,6 +188,7 @@ def _journal(request: Request, *, oldest_first: bool = False) -> QuerySet[Journa
         projects=auth.projects_of(request),
         run=run_id,
         types=types,
+        # No name that was stored is longer, and PostgreSQL takes no NUL.
         by=request.query_params.get("by", "").replace("\0", "")[:150],
         since=moment(request, "since"),
         until=moment(request, "until"),

@@ -29,6 +29,7 @@ class Demo(APIView):
         """Start three agents in projects of their own; for who owns a project."""
         _check_owner(request)
         STARTS.check(str(request.user.pk), at=now())
+        # A web process starts no program; without `up` nobody would read what it asks.
         if not settings.IS_SUPERVISED:
             raise Unavailable("Only `manage.py up` starts the demo's agents.")
         demo.start_demo(cast(User, request.user), at=now())

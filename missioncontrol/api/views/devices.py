@@ -16,7 +16,7 @@ from rest_framework.views import APIView
 
 from missioncontrol import extras
 from missioncontrol.accounts import browsers, certificates, pairing, ways
-from missioncontrol.accounts.models import Browser, LoginLink
+from missioncontrol.accounts.models import Browser
 from missioncontrol.accounts.pace import Pace
 from missioncontrol.api import auth
 from missioncontrol.api.rest import json_response, list_response, read_body
@@ -85,6 +85,7 @@ class Devices(APIView):
         """List the browsers in which you are signed in, the latest seen first."""
         this = _this(request)
         mine = list(browsers.browsers_of(_person(request)).select_related("device"))
+        # One query for all of them.
         tried = devices.last_tried([push for browser in mine if (push := _push_of(browser))])
         return list_response(request, [_row(browser, this, tried) for browser in mine])
 
@@ -108,6 +109,7 @@ class ReachView(APIView):
             raise Unavailable("How phones reach this installation was decided when it was started.")
         if asked.is_open:
             auth.check_recent(request)
+        # Opening and closing restarts a listener: not as often as somebody can tap.
         DOORS.check(str(request.user.pk), at=now())
         extras.ask_for_phone(settings.DATA_DIR, on=asked.is_open)
         access.record_phones(_person(request), on=asked.is_open, by=auth.name_of(request), at=now())
@@ -159,6 +161,7 @@ class ThisPush(APIView):
         if browser is None:
             raise InvalidRequest("Only a signed-in browser takes pushes, not a token.")
         asked = read_body(request, NewPush)
+        # A phone's own name says more than its kind, which is all that its User-Agent tells.
         if asked.name and browser.name in {"Android", "iPhone", "iPad"}:
             browsers.rename(browser, asked.name)
         if not settings.VAPID_PRIVATE_KEY:
@@ -240,7 +243,13 @@ class OnePairing(APIView):
         link = pairing.find(pairing=pairing_id, user=_person(request))
         if link is None:
             raise NotFound("The pairing")
-        return json_response(_pairing_row(link, _this(request)))
+        if link.used_at is not None:
+            device = _row(link.browser, _this(request)) if link.browser else None
+            row = PairingRow(id=link.id, status="paired", expires_at=link.expires_at, device=device)
+            return json_response(row)
+        is_over = link.expires_at <= now()
+        status: Literal["expired", "waiting"] = "expired" if is_over else "waiting"
+        return json_response(PairingRow(id=link.id, status=status, expires_at=link.expires_at))
 
 
 def _person(request: Request) -> User:
@@ -274,9 +283,25 @@ def _push_of(browser: Browser) -> Device | None:
 def _row(
     browser: Browser, this: Browser | None, tried: dict[UUID, Tried] | None = None
 ) -> DeviceRow:
-    device = _push_of(browser)
-    if device and tried is None:
-        tried = devices.last_tried([device])
+    push = None
+    if device := _push_of(browser):
+        # A list reads them for all its browsers at once.
+        if tried is None:
+            tried = devices.last_tried([device])
+        last = tried.get(device.id, Tried())
+        push = PushRow(
+            enabled=device.enabled,
+            show_details=device.show_details,
+            quiet_from=device.quiet_from.strftime("%H:%M") if device.quiet_from else None,
+            quiet_to=device.quiet_to.strftime("%H:%M") if device.quiet_to else None,
+            time_zone=device.time_zone,
+            language=device.language,
+            hears_reports=device.hears_reports,
+            last_sent_at=last.sent_at,
+            last_failed_at=last.failed_at,
+            last_error=last.error or None,
+            is_current=device.vapid_key == _push_key(),
+        )
     return DeviceRow(
         id=browser.id,
         name=browser.name,
@@ -285,38 +310,18 @@ def _row(
         created_at=browser.created_at,
         seen_at=browser.seen_at,
         is_this=this is not None and this.id == browser.id,
-        push=_push_row(device, (tried or {}).get(device.id, Tried())) if device else None,
-    )
-
-
-def _push_row(device: Device, tried: Tried) -> PushRow:
-    return PushRow(
-        enabled=device.enabled,
-        show_details=device.show_details,
-        quiet_from=device.quiet_from.strftime("%H:%M") if device.quiet_from else None,
-        quiet_to=device.quiet_to.strftime("%H:%M") if device.quiet_to else None,
-        time_zone=device.time_zone,
-        language=device.language,
-        hears_reports=device.hears_reports,
-        last_sent_at=tried.sent_at,
-        last_failed_at=tried.failed_at,
-        last_error=tried.error or None,
-        is_current=device.vapid_key == _push_key(),
-    )
-
-
-def _pairing_row(link: LoginLink, this: Browser | None) -> PairingRow:
-    if link.used_at is not None:
-        device = _row(link.browser, this) if link.browser else None
-        return PairingRow(id=link.id, status="paired", expires_at=link.expires_at, device=device)
-    is_over = link.expires_at <= now()
-    return PairingRow(
-        id=link.id, status="expired" if is_over else "waiting", expires_at=link.expires_at
+        push=push,
     )
 
 
 def _reach(request: Request) -> Reach:
-    door = _door() if auth.owned_projects(request) else None
+    door: Literal["closed", "opening", "open", "failed"] | None = None
+    if auth.owned_projects(request) and _has_door():
+        status = extras.phone_status(settings.DATA_DIR)
+        if not extras.phone_asked(settings.DATA_DIR):
+            door = "failed" if status.problem else "closed"
+        else:
+            door = "open" if status.url else "opening"
     url = address_for_phones(request)  # read later: whoever hears that it is open hears where
     is_secure = url.startswith("https://")
     # A proxy in front of us shows a certificate of its own.
@@ -337,15 +342,6 @@ def _has_door() -> bool:
     return settings.IS_SUPERVISED and not settings.PHONE_URL
 
 
-def _door() -> Literal["closed", "opening", "open", "failed"] | None:
-    if not _has_door():
-        return None
-    status = extras.phone_status(settings.DATA_DIR)
-    if not extras.phone_asked(settings.DATA_DIR):
-        return "failed" if status.problem else "closed"
-    return "open" if status.url else "opening"
-
-
 def _push_key() -> str | None:
     return vapid.public_key() if settings.VAPID_PRIVATE_KEY else None
 
@@ -357,5 +353,6 @@ def address_for_phones(request: Request) -> str:
     if _has_door() and extras.phone_asked(settings.DATA_DIR):
         return extras.phone_status(settings.DATA_DIR).url
     here = request.build_absolute_uri("/").rstrip("/")
+    # Browsers find every name under `localhost` on this machine; a phone finds none.
     name = urlsplit(here).hostname or ""
     return "" if name in LOOPBACK or name.endswith(".localhost") else here

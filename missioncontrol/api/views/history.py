@@ -87,6 +87,7 @@ class Compare(APIView):
         if other_id is None:
             raise InvalidRequest("with: expected the id of another run.", field="with")
         other = find_run(other_id, projects=projects)
+        # As if it were not there: two projects of one person may be two customers.
         if run.project_id != other.project_id:
             raise NotFound("The run")
         return json_response(comparing.compare(run, other))
@@ -103,6 +104,7 @@ class Export(APIView):
             raise InvalidRequest(f"as: expected csv or jsonl, got {kind!r}.", field="as")
         at = now()
         found, _ = _found(request, at=at)
+        # Page by page: the whys of a page are read together, and of all runs nothing is held.
         rows = (row for page in pages_of(found) for row in finding.show(page, Query(), at=at))
         return stream(request, FORMATS[kind](rows), kind=kind, name="runs")
 
@@ -158,7 +160,15 @@ def runs_response(request: Request) -> HttpResponse:
 
 def _found(request: Request, *, at: datetime) -> tuple[QuerySet[Run], Query]:
     given = request.query_params
-    query = read_query(given.get("q", ""), at=at, zone=_zone(request))
+    name = given.get("zone", "")
+    try:
+        zone: tzinfo = ZoneInfo(name) if name else UTC
+    except (KeyError, ValueError, OSError):
+        # OSError: a name such as `Europe` is a folder of the zones' files.
+        raise InvalidRequest(
+            f"zone: expected an IANA name such as Europe/Berlin, got {name[:60]!r}.", field="zone"
+        ) from None
+    query = read_query(given.get("q", ""), at=at, zone=zone)
     found = list_runs(
         projects=auth.projects_of(request),
         agent=given.get("agent", "").replace("\0", ""),
@@ -169,16 +179,6 @@ def _found(request: Request, *, at: datetime) -> tuple[QuerySet[Run], Query]:
         tree=identity(request, "tree"),
     )
     return finding.narrow(found, query), query
-
-
-def _zone(request: Request) -> tzinfo:
-    name = request.query_params.get("zone", "")
-    try:
-        return ZoneInfo(name) if name else UTC
-    except (KeyError, ValueError, OSError):
-        raise InvalidRequest(
-            f"zone: expected an IANA name such as Europe/Berlin, got {name[:60]!r}.", field="zone"
-        ) from None
 
 
 def _person(request: Request) -> User:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import platform
 import shutil
+from contextlib import suppress
 from dataclasses import dataclass
 from decimal import Decimal
 from importlib.metadata import version
@@ -41,6 +42,7 @@ class Instance(APIView):
     def get(self, request: Request) -> HttpResponse:
         """Show this installation: its parts, where its data is; owners only."""
         owned = auth.owned_projects(request)
+        # Paths and addresses help who looks for a way in.
         if not owned:
             raise Forbidden("Only an owner sees where the data is.")
         contact, keep = vapid.contact(), settings.KEEP_DELIVERIES
@@ -93,20 +95,33 @@ class InstanceBudget(APIView):
 
 
 def _parts() -> tuple[PartRow, ...]:
-    # Without the user and the password: people read this.
     told = connection.settings_dict
-    place = f"{told['HOST'] or 'localhost'}:{told['PORT'] or 5432}/{told['NAME']}"
+    if connection.vendor == "sqlite":
+        kept_in, place = f"SQLite {sqlite_version}", str(told["NAME"])
+    else:
+        # Without the user and the password: people read this.
+        place = f"{told['HOST'] or 'localhost'}:{told['PORT'] or 5432}/{told['NAME']}"
+        with connection.cursor() as cursor:
+            cursor.execute("SHOW server_version")
+            kept_in = f"PostgreSQL {cursor.fetchone()[0]}"
+    broker = ""
+    with app.connection_for_read() as link:
+        channel: Any = link.default_channel
+        with suppress(Exception):  # it is away: `ok` says so
+            said = channel.client.info("server")
+            name = "Valkey" if "valkey_version" in said else "Redis"
+            broker = f"{name} {said.get('valkey_version') or said.get('redis_version', '')}"
     return (
         PartRow(
             name="database",
             ok=operator.passes(operator.database),
-            what=_database_version(),
-            place=str(told["NAME"]) if connection.vendor == "sqlite" else place,
+            what=kept_in,
+            place=place,
         ),
         PartRow(
             name="broker",
             ok=operator.passes(operator.broker),
-            what=_broker_version(),
+            what=broker,
             place=without_password(settings.REDIS_URL),
         ),
         PartRow(
@@ -118,33 +133,15 @@ def _parts() -> tuple[PartRow, ...]:
     )
 
 
-def _database_version() -> str:
-    if connection.vendor == "sqlite":
-        return f"SQLite {sqlite_version}"
-    with connection.cursor() as cursor:
-        cursor.execute("SHOW server_version")
-        return f"PostgreSQL {cursor.fetchone()[0]}"
-
-
 def _database_bytes() -> int | None:
     if connection.vendor == "sqlite":
         name = str(connection.settings_dict["NAME"])
+        # What was written last stands in the log beside the file, which may be the larger of both.
         files = (Path(name), Path(f"{name}-wal"))
         return sum(file.stat().st_size for file in files if file.is_file())
     with connection.cursor() as cursor:
         cursor.execute("SELECT pg_database_size(current_database())")
         return int(cursor.fetchone()[0])
-
-
-def _broker_version() -> str:
-    with app.connection_for_read() as link:
-        channel: Any = link.default_channel
-        try:
-            told = channel.client.info("server")
-        except Exception:  # noqa: BLE001 - it is away: `ok` says so
-            return ""
-    name = "Valkey" if "valkey_version" in told else "Redis"
-    return f"{name} {told.get('valkey_version') or told.get('redis_version', '')}"
 
 
 def without_password(url: str) -> str:

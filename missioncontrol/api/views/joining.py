@@ -47,6 +47,7 @@ def join(request: HttpRequest) -> HttpResponse:
     if offered is None:
         return _refuse(request)
     mine = Membership.objects.filter(project=offered.project_id, user=request.user.pk)
+    # Before the link is used up: it is still good for whom it was meant for.
     if request.user.is_authenticated and mine.exists():
         return _refuse(request, is_member=True)
     if "accept" in request.POST:

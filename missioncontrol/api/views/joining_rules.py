@@ -49,6 +49,7 @@ class JoiningRules(APIView):
         auth.check_by_hand(request)
         auth.check_owns(request, project_id, OWNERS_ONLY)
         auth.check_recent(request)
+        # Such a rule would let nobody in, and look as if it did.
         if settings.OIDC is None:
             raise NotFound("An identity provider")
         asked = read_body(request, NewJoiningRule)

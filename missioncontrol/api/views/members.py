@@ -70,6 +70,7 @@ class OneMember(APIView):
         by, at = cast(User, request.user), now()
         with transaction.atomic():
             members.change_role(project_id, user_id, role, by=by, at=at)
+            # A link shows as much as its maker may share, from now on too.
             if role not in sharing.MAY_SHARE:
                 sharing.revoke_all_of(user_id, project=project_id, by=by, at=at)
         rows = _members(request, project_id)
@@ -79,6 +80,7 @@ class OneMember(APIView):
     def delete(self, request: Request, project_id: UUID, user_id: int) -> HttpResponse:
         """Remove a member, for owners; or leave, whoever you are."""
         auth.check_by_hand(request)
+        # Whoever wants to leave may, also without a proof.
         if user_id == request.user.pk:
             auth.check_belongs(request, project_id)
         else:
@@ -123,6 +125,7 @@ class Invitations(APIView):
             at=at,
             expires_at=asked.expires_at or at + invitations.LIFE,
         )
+        # A link of `localhost` opens on this machine alone, and the screen says so.
         reached = settings.PUBLIC_URL.rstrip("/") or address_for_phones(request)
         base = reached or request.build_absolute_uri("/").rstrip("/")
         return json_response(
@@ -168,6 +171,7 @@ def _told(invitation: Invitation, *, at: datetime) -> dict[str, Any]:
     status = "expired" if invitation.expires_at <= at else "open"
     if invitation.revoked_at is not None:
         status = "revoked"
+    # Last: one that was used and is over since then was used.
     if invitation.used_at is not None:
         status = "used"
     return {

@@ -41,6 +41,7 @@ class Readiness:
 
     def look(self) -> dict[str, bool]:
         """Look, unless somebody just did."""
+        # Held while it looks: of many probes at once one asks, and the others have its answer.
         with self._looking:
             if time.monotonic() >= self._until:
                 self._found = {name: passes(check) for name, check in self._checks.items()}

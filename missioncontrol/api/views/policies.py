@@ -109,6 +109,7 @@ class Backtests(APIView):
             by=auth.name_of(request),
             at=now(),
         )
+        # In a worker: recorded turns are judged twice, under both policies.
         tasks.ask_backtest(backtest.id)
         return json_response(backtest_rows.row(backtest), status=202)
 

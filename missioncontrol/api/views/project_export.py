@@ -27,15 +27,13 @@ class ProjectExport(APIView):
         """Export everything of a project as JSON Lines; `manage.py import_project` reads it."""
         if find_project(request, project_id).role != "owner":
             raise Forbidden("Only an owner exports a project.")
-        return stream(request, _lines(project_id), kind="jsonl", name="project")
 
+        def lines() -> Iterator[bytes]:
+            # Into a file at once, then as fast as it is taken: its rows are of one moment, and a
+            # slow reader would keep that moment, and its connection, open.
+            with tempfile.TemporaryFile() as kept:
+                kept.writelines(export_lines(project_id, at=now()))
+                kept.seek(0)
+                yield from kept
 
-def _lines(project_id: UUID) -> Iterator[bytes]:
-    """Write the export to a file at once, then yield it as fast as it is taken.
-
-    Its rows are of one moment; a slow reader would keep that moment, and its connection, open.
-    """
-    with tempfile.TemporaryFile() as kept:
-        kept.writelines(export_lines(project_id, at=now()))
-        kept.seek(0)
-        yield from kept
+        return stream(request, lines(), kind="jsonl", name="project")

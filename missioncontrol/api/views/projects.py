@@ -19,7 +19,6 @@ from rest_framework.views import APIView
 from guard.budget import Budget
 from guard.wire import Mode
 from missioncontrol.accounts import factors, ways
-from missioncontrol.accounts.models import Membership
 from missioncontrol.accounts.pace import Pace
 from missioncontrol.api import auth, keys
 from missioncontrol.api.rest import json_response, list_response, read_body
@@ -127,6 +126,7 @@ class OneProject(APIView):
         """Change a project's rules, or put it away; owners only."""
         asked = read_body(request, ProjectPatch)
         even_archived = asked.archived is False
+        # An archived project can be brought back, and nothing else of it changes.
         auth.check_owns(request, project_id, NOT_AN_OWNER, even_archived=even_archived)
         changes = _checked(asked)
         if changes.get("second_factor") is not None:
@@ -134,6 +134,8 @@ class OneProject(APIView):
             auth.check_recent(request)
         if changes.get("second_factor") and not factors.has_one(cast(Person, request.user)):
             raise Forbidden("Set up a second factor of your own first: it would shut you out.")
+        # Read and checked before, so that nobody waits for
+        # the project's row while a policy is parsed.
         with auth.owning(request, project_id, NOT_AN_OWNER, even_archived=even_archived):
             rules.change_project(project_id, changes, by=auth.name_of(request), at=now())
         if "redact_rules" in changes:
@@ -173,13 +175,17 @@ class WhoAmI(APIView):
     def get(self, request: Request) -> HttpResponse:
         """Show who is signed in, and what they may see."""
         closed = ways.closed_memberships(cast(Person, request.user)).order_by("project_id")
+        # Agents report there too, and names under `localhost` are known to browsers alone.
+        here = urlsplit(request.build_absolute_uri("/"))
+        if (here.hostname or "").endswith(".localhost"):
+            here = here._replace(netloc=here.netloc.replace(here.hostname or "", "127.0.0.1"))
         return json_response(
             Me(
                 user=User(id=str(request.user.pk), name=auth.name_of(request)),
                 projects=tuple(project_rows(request)),
                 closed=tuple(closed.values_list("project__name", flat=True)),
                 version=settings.VERSION,
-                agent_url=settings.PUBLIC_URL or _agent_url(request),
+                agent_url=settings.PUBLIC_URL or here.geturl().rstrip("/"),
                 demo=demo_state(request),
             )
         )
@@ -193,43 +199,34 @@ class WhoAmI(APIView):
         return json_response(User(id=str(person.pk), name=auth.name_of(request)))
 
 
-def _agent_url(request: Request) -> str:
-    """Return where agents report to; names under `localhost` are known to browsers alone."""
-    here = urlsplit(request.build_absolute_uri("/"))
-    if (here.hostname or "").endswith(".localhost"):
-        here = here._replace(netloc=here.netloc.replace(here.hostname or "", "127.0.0.1"))
-    return here.geturl().rstrip("/")
-
-
 def project_rows(request: Request) -> list[ProjectRow]:
     """Return the caller's projects, oldest first."""
     mine = ways.open_memberships_of(cast(Person, request.user), token=request.auth)
-    return [_row(membership) for membership in mine.order_by("project_id")]
-
-
-def _row(membership: Membership) -> ProjectRow:
-    project = membership.project
-    return ProjectRow(
-        id=project.id,
-        name=project.name,
-        role=cast(RoleWord, membership.role),
-        mode=Mode(project.mode),
-        policy=project.policy,
-        policy_version=project.policy_version,
-        budget=project.budget,
-        budgets={"run": project.budget, **project.budgets},
-        day_extra=extra_today(project, at=now()),
-        time_zone=project.time_zone,
-        hold_limit=project.hold_limit,
-        unanswered="proceed" if project.unanswered == "proceed" else "stop",
-        fail="closed" if project.fail == "closed" else "open",
-        agents_choose=project.agents_choose,
-        daily_report=project.daily_report,
-        keep_words_days=project.keep_words_days,
-        second_factor=project.second_factor,
-        redact_rules=tuple(project.redact_rules),
-        archived_at=project.archived_at,
-    )
+    return [
+        ProjectRow(
+            id=project.id,
+            name=project.name,
+            role=cast(RoleWord, membership.role),
+            mode=Mode(project.mode),
+            policy=project.policy,
+            policy_version=project.policy_version,
+            budget=project.budget,
+            budgets={"run": project.budget, **project.budgets},
+            day_extra=extra_today(project, at=now()),
+            time_zone=project.time_zone,
+            hold_limit=project.hold_limit,
+            unanswered="proceed" if project.unanswered == "proceed" else "stop",
+            fail="closed" if project.fail == "closed" else "open",
+            agents_choose=project.agents_choose,
+            daily_report=project.daily_report,
+            keep_words_days=project.keep_words_days,
+            second_factor=project.second_factor,
+            redact_rules=tuple(project.redact_rules),
+            archived_at=project.archived_at,
+        )
+        for membership in mine.order_by("project_id")
+        for project in [membership.project]
+    ]
 
 
 def find_project(request: Request, project_id: UUID) -> ProjectRow:
@@ -249,9 +246,11 @@ def _checked(asked: ProjectPatch) -> dict[str, Any]:
     note, seen = changes.pop("policy_note"), changes.pop("policy_version", None)
     if "name" in changes:
         changes["name"] = rules.checked_name(changes["name"])
+    # Read here for its faults alone: it is kept as it was typed.
     if "policy" in changes:
         read_policy(changes["policy"])
         changes["policy"] = rules.NewPolicy(policy=changes["policy"], note=note, seen=seen)
+    # A run's ceiling is kept in a column of its own, which was there before the other scopes.
     if "budgets" in changes:
         shared = read_budgets(changes["budgets"])
         own = shared.pop("run", changes.get("budget"))

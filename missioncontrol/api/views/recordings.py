@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 from uuid import UUID
 
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpResponse
 from rest_framework.parsers import BaseParser
 from rest_framework.request import Request
 from rest_framework.views import APIView
@@ -75,8 +75,14 @@ class Recordings(APIView):
         auth.check_may_act(request, project_id)
         IMPORTS.check(str(request.user.pk), at=now())
         name = Path(word(request, "name") or "recording").name
+        hashed = hashlib.sha256()
         with tempfile.TemporaryFile() as file:
-            sha256 = _copy(request._request, file)  # noqa: SLF001 - unparsed, in pieces
+            # In pieces, and unparsed: a transcript may be larger than memory should hold.
+            while piece := request._request.read(PIECE):  # noqa: SLF001
+                hashed.update(piece)
+                file.write(piece)
+            file.seek(0)
+            sha256 = hashed.hexdigest()
             if (known := recordings.known(project_id, sha256)) is not None:
                 return json_response(recordings.recording_row(known))
             recorded, calls = _read(file, name, project_id)
@@ -102,16 +108,6 @@ class OneRecording(APIView):
         """Show what an imported run was read from, and where a card would have opened."""
         projects = auth.projects_of(request)
         return json_response(recordings.show_recording(run_id, projects=projects))
-
-
-def _copy(request: HttpRequest, file: io.BufferedRandom) -> str:
-    """Copy the body into a file; return the file's hash."""
-    hashed = hashlib.sha256()
-    while piece := request.read(PIECE):
-        hashed.update(piece)
-        file.write(piece)
-    file.seek(0)
-    return hashed.hexdigest()
 
 
 def _read(file: io.BufferedRandom, name: str, project: UUID) -> tuple[Recorded, list[Call]]:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
 from dataclasses import dataclass
-from datetime import datetime
 from typing import Any, Literal
 from uuid import UUID
 
@@ -36,7 +34,6 @@ from missioncontrol.detection import agent_rules
 from missioncontrol.errors import Forbidden, InvalidRequest
 from missioncontrol.runs import selectors
 from missioncontrol.runs.lineage import Relation
-from missioncontrol.runs.models import Run
 from missioncontrol.runs.rows import run_row
 from missioncontrol.runs.services import REPORTS_ONLY, OpenRun, open_run
 from missioncontrol.wire.conversation import Conversation as ConversationRow
@@ -115,37 +112,32 @@ class OneRun(APIView):
         if isinstance(request.user, auth.AgentCaller):
             if asked.capabilities is not None:
                 auth.check_obeys(request)
-            run = self._report(run_id, asked, projects=projects, at=at)
+            if asked.capabilities is None and asked.status is None and asked.parent is None:
+                raise InvalidRequest("status: an agent sends completed or failed.", field="status")
+            run = selectors.find_run(run_id, projects=projects)
+            if asked.capabilities is not None:
+                run = sessions.learn_capabilities(run.id, asked.capabilities, at=at)
+            if asked.parent is not None:
+                run = linking.link_run(
+                    run_id,
+                    asked.parent,
+                    relation=asked.relation,
+                    projects=projects,
+                    by="agent",
+                    at=at,
+                )
+            # The end last: a run that has ended learns nothing more, and gets no parent.
+            if asked.status is not None:
+                run = interventions.report_end(
+                    run_id, asked.status, projects=projects, by="agent", at=at
+                )
         else:
-            run = self._set_mode(request, run_id, asked)
+            if asked.mode is None:
+                raise InvalidRequest("mode: expected warn, flag, pause or auto.", field="mode")
+            auth.check_may_act(request, selectors.find_run(run_id, projects=projects).project_id)
+            acting, by = auth.acting_in(request), auth.name_of(request)
+            run = interventions.set_mode(run_id, asked.mode, projects=acting, by=by, at=at)
         return json_response(run_row(run, at=at))
-
-    def _report(
-        self, run_id: UUID, asked: RunPatch, *, projects: Collection[UUID], at: datetime
-    ) -> Run:
-        if asked.capabilities is None and asked.status is None and asked.parent is None:
-            raise InvalidRequest("status: an agent sends completed or failed.", field="status")
-        run = selectors.find_run(run_id, projects=projects)
-        if asked.capabilities is not None:
-            run = sessions.learn_capabilities(run.id, asked.capabilities, at=at)
-        if asked.parent is not None:
-            run = linking.link_run(
-                run_id, asked.parent, relation=asked.relation, projects=projects, by="agent", at=at
-            )
-        if asked.status is not None:
-            run = interventions.report_end(
-                run_id, asked.status, projects=projects, by="agent", at=at
-            )
-        return run
-
-    def _set_mode(self, request: Request, run_id: UUID, asked: RunPatch) -> Run:
-        if asked.mode is None:
-            raise InvalidRequest("mode: expected warn, flag, pause or auto.", field="mode")
-        projects = auth.projects_of(request)
-        auth.check_may_act(request, selectors.find_run(run_id, projects=projects).project_id)
-        return interventions.set_mode(
-            run_id, asked.mode, projects=auth.acting_in(request), by=auth.name_of(request), at=now()
-        )
 
 
 class Tree(APIView):
@@ -180,6 +172,7 @@ class Interventions(APIView):
         """Do what a person tapped; the same key and body again answers 200."""
         tap = read_body(request, Tap)
         projects = auth.projects_of(request)
+        # Asked again under the run's lock, by `acting_in`: a role may go while this waits.
         auth.check_may_act(request, selectors.project_of(run_id, projects=projects))
         made, is_new = interventions.intervene(
             run_id,

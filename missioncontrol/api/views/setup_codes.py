@@ -90,6 +90,7 @@ class ExchangeCode(APIView):
     @described("setup_codes_exchange", takes=Exchange, returns=ExchangedKey, status=201)
     def post(self, request: Request) -> HttpResponse:
         """Exchange a code for an agent key; its secret is in this answer alone."""
+        # Before the body is read: whoever guesses is held back whatever they send.
         TRIES.check(peers.asked_from(request), at=now())
         asked = read_body(request, Exchange)
         made = access.exchange_code(asked.code, name=asked.name, on=asked.on, at=now())

@@ -114,6 +114,8 @@ def shared(request: HttpRequest, secret: str) -> HttpResponse:
         return refused
     t, story = SHARED_TEXTS[row.language], sharing.tell(row, at=now())
     here = request.build_absolute_uri(request.path)
+    # A proxy speaks HTTP to us: previews would be told of
+    # a picture by an address that is not there.
     if request.get_host() in settings.PUBLIC_URL:
         here = f"{settings.PUBLIC_URL.rstrip('/')}{request.path}"
     told = {
@@ -124,6 +126,7 @@ def shared(request: HttpRequest, secret: str) -> HttpResponse:
         "until": t.until.format(by=people.name_of(row.made_by), day=row.expires_at.strftime(t.day)),
     }
     response = signing_in.page(request, "history/shared.html", told)
+    # The page shows the picture that previews show.
     response["Content-Security-Policy"] += "; img-src 'self'"
     return response
 

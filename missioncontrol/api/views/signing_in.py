@@ -64,10 +64,14 @@ def leave_no_trace(view: View) -> View:
 @require_http_methods(["GET", "HEAD", "POST"])
 def sign_in(request: HttpRequest, secret: str) -> HttpResponse:
     """Show one button; its POST (or a trusted GET) uses the link up."""
-    if request.method == "POST" or _may_enter_on_get(request, secret):
+    offered = find_login_link(secret=secret, at=clock.now())
+    # Messengers and mail scanners fetch a link to preview it: a GET that uses one up must come
+    # from this machine, by a link that was made for it.
+    is_trusted = request.method == "GET" and is_from_this_machine(request)
+    if request.method == "POST" or (is_trusted and offered is not None and offered.on_get):
+        # Asks for no second factor: who can print a link can read the database too.
         link = redeem_login_link(secret=secret, at=clock.now())
         return _enter(request, link) if link else _refuse(request)
-    offered = find_login_link(secret=secret, at=clock.now())
     if offered is None:
         return _refuse(request)
     told = {"is_pairing": offered.code_digest is not None}
@@ -113,13 +117,6 @@ def sign_out(request: HttpRequest) -> HttpResponse:
     return HttpResponseRedirect("/login/")
 
 
-def _may_enter_on_get(request: HttpRequest, secret: str) -> bool:
-    if request.method != "GET" or not is_from_this_machine(request):
-        return False
-    link = find_login_link(secret=secret, at=clock.now())
-    return link is not None and link.on_get
-
-
 def is_from_this_machine(request: HttpRequest) -> bool:
     """Say whether the peer is loopback itself, not a proxy speaking for someone."""
     # A proxy on this machine connects from loopback too, for whoever is behind it.
@@ -144,7 +141,10 @@ def _enter(request: HttpRequest, link: LoginLink) -> HttpResponse:
     browser = begin_session(request, link.user)
     note_browser(link, browser)
     access.record_entry(browser, is_paired=link.code_digest is not None, at=clock.now())
-    is_next = link.code_digest is not None or _may_take_pushes(request, browser)
+    # Browsers allow notifications on what is secure alone.
+    is_secure = request.is_secure() or settings.PUBLIC_URL.startswith("https://")
+    takes_none = browser.kind == "phone" and not hasattr(browser, "device")
+    is_next = link.code_digest is not None or (is_secure and takes_none)
     response = HttpResponseRedirect(PAIRED if is_next else HOME)
     keep_browser(response, browser)
     if link.on_get:
@@ -157,9 +157,12 @@ def _enter(request: HttpRequest, link: LoginLink) -> HttpResponse:
 
 def begin_session(request: HttpRequest, user: User) -> Browser:
     """Sign a person in; whose browser this was before sees nothing of it any more."""
-    before = request.session.get(browsers.IN_SESSION) or _browser_before(request)
+    # Whose session has ended is known by the cookie: one browser, not another each time.
+    kept = request.get_signed_cookie(browsers.COOKIE, default=None, max_age=browsers.COOKIE_AGE)
+    before = request.session.get(browsers.IN_SESSION) or (str(kept) if kept else None)
     login(request, user, backend=BACKEND)
     ways.note_proof(request.session, at=clock.now())
+    # Another person at the same machine: pushes of the one before must not reach them.
     browsers.left(before, to=user)
     browsers.take_up(request.session, before, user=user)
     agent = request.headers.get("User-Agent", "")
@@ -176,18 +179,6 @@ def keep_browser(response: HttpResponse, browser: Browser) -> None:
         samesite="Lax",
         secure=settings.SESSION_COOKIE_SECURE,
     )
-
-
-def _may_take_pushes(request: HttpRequest, browser: Browser) -> bool:
-    """A phone that browsers allow notifications on, and that takes none yet."""
-    is_secure = request.is_secure() or settings.PUBLIC_URL.startswith("https://")
-    return is_secure and browser.kind == "phone" and not hasattr(browser, "device")
-
-
-def _browser_before(request: HttpRequest) -> str | None:
-    """Return the browser that somebody was in here, though their session has ended."""
-    kept = request.get_signed_cookie(browsers.COOKIE, default=None, max_age=browsers.COOKIE_AGE)
-    return str(kept) if kept else None
 
 
 def _refuse(request: HttpRequest) -> HttpResponse:

@@ -58,7 +58,13 @@ class Turns(APIView):
             before_seq=whole(request, "before_seq"),
             around=whole(request, "around"),
         )
-        return json_response({"results": page, "next": _next_turns(request, page)})
+        following = None
+        # A window around a turn is whole: its sides are asked for by number.
+        if len(page) >= limit and whole(request, "around") is None:
+            backwards = whole(request, "before_seq") is not None
+            place = f"before_seq={page[0].seq}" if backwards else f"after_seq={page[-1].seq}"
+            following = f"{address_of(request)}?{place}&limit={limit}"
+        return json_response({"results": page, "next": following})
 
 
 class OneTurn(APIView):
@@ -152,12 +158,3 @@ class HandedOn(APIView):
 
 def _run(request: Request, run_id: UUID) -> Run:
     return selectors.find_run(run_id, projects=auth.projects_of(request))
-
-
-def _next_turns(request: Request, page: list[TurnRow]) -> str | None:
-    if len(page) < page_size(request) or whole(request, "around") is not None:
-        return None
-    address = address_of(request)
-    if whole(request, "before_seq") is not None:
-        return f"{address}?before_seq={page[0].seq}&limit={page_size(request)}"
-    return f"{address}?after_seq={page[-1].seq}&limit={page_size(request)}"

@@ -56,6 +56,7 @@ def _where_on(*wanted: str) -> Callable[[View], View]:
         @never_cache
         @wraps(view)
         def wrapped(request: HttpRequest) -> HttpResponse:
+            # Answered as `/login` is without any of them: nobody learns which there might be.
             if not settings.SIGN_IN & set(wanted or settings.SIGN_IN):
                 return signing_in.how_to_sign_in(request)
             return view(request)
@@ -91,9 +92,11 @@ def by_password(request: HttpRequest) -> HttpResponse:
         # As long as a check takes: whoever measures it learns of no name.
         make_password(password)
         return _page(request, _texts(request).wrong, name=name, status=HTTPStatus.FORBIDDEN)
+    # The password first: a deactivated account must answer no sooner than a wrong password.
     if not (user.check_password(password) and user.is_active):
         _note_failure(request, user, tries)
         return _page(request, _texts(request).wrong, name=name, status=HTTPStatus.FORBIDDEN)
+    # A first factor that is right clears its own count; the second has another.
     lockout.succeeded(name, peers.asked_from(request))
     return _go_on(request, user, "a password")
 
@@ -146,11 +149,13 @@ def by_passkey(request: HttpRequest) -> HttpResponse:
         credential = read_json_object(request.body)
     except MissionControlError:
         return _refused("no_passkey", status=HTTPStatus.BAD_REQUEST)
+    # Made with user verification, and asked for it: a passkey is both factors at once.
     user = factors.check_passkey(credential, user=half_way)
     if user is None:
         return _refused("no_passkey")
     entered = _enter(request, user, f"{way} and a passkey" if half_way else "a passkey")
     response = JsonResponse({"to": entered["Location"]})
+    # A script asked, and goes to the page by itself; the session's cookies come with this answer.
     response.cookies = entered.cookies
     return response
 
@@ -175,8 +180,13 @@ def to_provider(request: HttpRequest) -> HttpResponse:
         )
     except oidc.IdentityRefused as error:
         return _provider_failed(request, str(error))
+    # A path of ours, whatever was asked for: `//` and `/\` lead a browser to another host.
     to = request.GET.get("to", ACCOUNT)
-    request.session[OIDC_KEPT] = {**begun.kept, "for": purpose, "to": _own_path(to)}
+    parts = urlsplit(to)
+    is_ours = to.startswith("/") and not to.startswith(("//", "/\\"))
+    if not is_ours or parts.scheme or parts.netloc:
+        to = signing_in.HOME
+    request.session[OIDC_KEPT] = {**begun.kept, "for": purpose, "to": to}
     return HttpResponseRedirect(begun.url)
 
 
@@ -347,13 +357,6 @@ def _back(request: HttpRequest) -> str:
     """Return where the provider sends browsers back to; it knows this address by heart."""
     base = settings.PUBLIC_URL.rstrip("/") or request.build_absolute_uri("/").rstrip("/")
     return f"{base}{BACK}"
-
-
-def _own_path(path: str) -> str:
-    """Return a path of ours, whatever was asked for."""
-    parts = urlsplit(path)
-    is_ours = path.startswith("/") and not path.startswith(("//", "/\\"))
-    return path if is_ours and not parts.scheme and not parts.netloc else signing_in.HOME
 
 
 def _texts(request: HttpRequest) -> SignInTexts:

@@ -44,7 +44,23 @@ class Command(BaseCommand):
                 except MissionControlError as refused:
                     raise CommandError(str(refused)) from None
                 self.stdout.write(f"The file of heads was put aside as {aside}.")
-        is_whole = [self._verify(project.id, project.name) for project in projects]
+        is_whole = True
+        for project in projects:
+            found = anchors.verify(projects=[project.id])
+            is_whole &= found.ok
+            for fault in found.faults:
+                self.stdout.write(fault.words)
+            compared = (
+                f"heads on file since {found.compared_since}"
+                if found.compared_since
+                else "no file of heads to compare with: an older copy would not be noticed"
+            )
+            verdict = "holds" if found.ok else f"does not hold: {len(found.faults)} faults"
+            last = found.anchored_at or "never"
+            self.stdout.write(
+                f"{project.name}: {found.rows} rows, {verdict}; last checkpoint {last}; {compared}"
+            )
+        # A project that was deleted around the log has nothing left to walk but its file.
         known = {project.id for project in projects}
         filed = [] if options["project"] else heads.filed_projects()
         gone = [project_id for project_id in filed if project_id not in known]
@@ -52,21 +68,5 @@ class Command(BaseCommand):
             self.stdout.write(
                 f"project {project_id}: the file of heads knows it, the database does not"
             )
-        if gone or not all(is_whole):
+        if gone or not is_whole:
             sys.exit(1)
-
-    def _verify(self, project_id: Any, name: str) -> bool:
-        found = anchors.verify(projects=[project_id])
-        for fault in found.faults:
-            self.stdout.write(fault.words)
-        compared = (
-            f"heads on file since {found.compared_since}"
-            if found.compared_since
-            else ("no file of heads to compare with: an older copy would not be noticed")
-        )
-        verdict = "holds" if found.ok else f"does not hold: {len(found.faults)} faults"
-        last = found.anchored_at or "never"
-        self.stdout.write(
-            f"{name}: {found.rows} rows, {verdict}; last checkpoint {last}; {compared}"
-        )
-        return found.ok
