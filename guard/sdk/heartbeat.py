@@ -17,8 +17,8 @@ from weakref import WeakKeyDictionary
 
 logger = logging.getLogger("guard")
 
+# The server misses a client that it has not heard of for 45 s.
 BEATS_EVERY_S = 20.0
-"""The server misses a client that it has not heard of for 45 s."""
 
 
 class Living(Protocol):
