@@ -187,6 +187,7 @@ def _connect(adapter: Adapter, file: SettingsFile, connection: Connection, *, ye
     )
     if not agreed(file.path, before, after, yes=yes):
         return REFUSED
+    # Before it is written: at no moment may git take up a file with a key in it.
     if adapter.settings.holds_key and (excluded := keep_out_of_git(file.path)):
         say(excluded)
     with undoable(file.path, is_theirs=not adapter.settings.subscribed(before)):
@@ -212,6 +213,7 @@ def agreed(path: Path, before: dict[str, Any], after: dict[str, Any], *, yes: bo
     """Show what changes; ask where a person sits at a terminal."""
     shown = change(path, before, after)
     say(shown or f"{path} stays as it is.")
+    # A script cannot be asked; that it called us is its yes.
     if not shown or yes or not sys.stdin.isatty():
         return True
     sys.stdout.write("Write this? [y/N] ")

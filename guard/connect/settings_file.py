@@ -89,8 +89,8 @@ def change(path: Path, before: dict[str, Any], after: dict[str, Any]) -> str:
     return BEARER.sub(r"\1…", "\n".join(lines))
 
 
+# A key in a header; its first letters tell which one it is.
 BEARER = re.compile(r'(Bearer [^"\s]{0,6})[^"\s]*')
-"""A key in a header; its first letters tell which one it is."""
 
 
 # --- git ---------------------------------------------------------------------
@@ -134,6 +134,7 @@ def keep_out_of_git(path: Path) -> str | None:
     where = _git(root, "rev-parse", "--git-path", "info/exclude")
     if where is None:
         raise ConnectRefused(f"Git would take up {path}, and its exclude file cannot be found.")
+    # Not .gitignore, which is the project's own and would be committed.
     exclude, line = root / where.strip(), f"/{path.relative_to(root).as_posix()}"
     exclude = exclude.resolve()
     with undoable(exclude):

@@ -101,6 +101,7 @@ def _file() -> Path:
 
 def _kept() -> dict[str, Before]:
     try:
+        # Unreadable, it only keeps us from going back byte for byte: our hooks still come out.
         told: Any = json.loads(_file().read_bytes())
         return {
             path: Before(**{**row, "folders": tuple(row["folders"])}) for path, row in told.items()

@@ -28,8 +28,8 @@ VOUCHES_EVERY_S = 20.0
 LOOKS_EVERY_S = 1.0
 ANSWERS_WITHIN_S = 10.0
 TRIES = 5
+# How long it tries to say that the agent has gone, while the server is away.
 LAST_WORD_S = 600.0
-"""How long it tries to say that the agent has gone, while the server is away."""
 
 
 @dataclass(slots=True, kw_only=True)

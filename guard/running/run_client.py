@@ -17,8 +17,8 @@ from guard.sdk.wording import SUCCESSES, body_of, directive_of, turn_json
 from guard.turn import Turn
 from guard.wire import Directive
 
+# One request for the next directive; below what proxies cut.
 WAITS_S = 25
-"""One request for the next directive; below what proxies cut."""
 
 AGAIN_S = 1.0
 
@@ -49,6 +49,7 @@ class RunClient:
         """Ask whether anyone is there who knows our key."""
         probe = {"hook_event_name": PROBE, "session_id": ""}
         body = self._ask("POST", f"hooks/{CLIENT}/", probe, timeout_s=CHECKS_WITHIN_S).body
+        # A proxy or another program at this address may answer 200 as well.
         if not isinstance(body, dict) or "missioncontrol" not in body:
             raise ServerAway("it is no Mission Control")
 
@@ -112,6 +113,7 @@ def insisting(call: Callable[[], Any], *, until: Callable[[], bool]) -> Any:
         except ServerAway:
             time.sleep(AGAIN_S)
         except ServerRefused as error:
+            # A fault of the server's may pass; a refusal comes again.
             if error.status < SERVER_FAULT:
                 raise
             time.sleep(AGAIN_S)
