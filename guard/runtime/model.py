@@ -88,29 +88,46 @@ class ChatModel:
         body: dict[str, Any] = {"model": self.name, "messages": list(messages)}
         if tools:
             body["tools"] = list(tools)
-        answer = self._streamed(body, on_text) if on_text else self._whole(body)
+        if on_text is not None:
+            answer = self._streamed(body, on_text)
+        else:
+            try:
+                answer = ChatEndpoint(self.url, self.key).post(body, timeout_s=self.timeout_s)
+            except ModelFailed as failed:
+                raise self._told(failed) from failed
+            # Some endpoints answer 200 and say in the body what went wrong.
+            if isinstance(answer, dict) and "choices" not in answer and "error" in answer:
+                raise ModelFailed(f"{self.name}: {_sentence(answer)}")
         with self._readable():
             message = answer["choices"][0]["message"]
             usage = answer.get("usage")
+            calls = []
+            for call in message.get("tool_calls") or ():
+                function = call["function"]
+                try:
+                    args = json.loads(function.get("arguments") or "{}")
+                except ValueError:
+                    args = None
+                # A model errs like this now and then: it is told, and the run goes on.
+                is_object = isinstance(args, dict)
+                asked = ToolCall(
+                    id=str(call["id"]),
+                    tool=str(function["name"]),
+                    args=args if is_object else {},
+                    fault=None if is_object else "the arguments are no JSON object",
+                )
+                calls.append(asked)
             return Completion(
                 message=message,
                 text=message.get("content") or "",
-                calls=tuple(_call(call) for call in message.get("tool_calls") or ()),
+                calls=tuple(calls),
                 call_id=str(answer.get("id") or f"call-{uuid.uuid4().hex}"),
                 model=str(answer.get("model") or self.name),
                 usage=usage_of(usage) if usage else None,
             )
 
-    def _whole(self, body: Mapping[str, Any]) -> Any:
-        try:
-            answer = ChatEndpoint(self.url, self.key).post(body, timeout_s=self.timeout_s)
-        except ModelFailed as failed:
-            raise self._told(failed) from failed
-        if isinstance(answer, dict) and "choices" not in answer and "error" in answer:
-            raise ModelFailed(f"{self.name}: {_sentence(answer)}")
-        return answer
-
     def _streamed(self, body: Mapping[str, Any], on_text: OnText) -> Any:
+        # Without being asked, a stream tells no usage.
         asked = {**body, "stream": True, "stream_options": {"include_usage": True}}
         draft = Draft()
         endpoint = ChatEndpoint(self.url, self.key)
@@ -134,6 +151,7 @@ class ChatModel:
     def _readable(self) -> Iterator[None]:
         try:
             yield
+        # Endpoints differ: what is missing or of another kind is a model that failed, no crash.
         except (LookupError, TypeError, AttributeError, ValueError) as error:
             raise ModelFailed(f"{self.name} gave no completion: {error!r}") from error
 
@@ -152,18 +170,3 @@ def _sentence(body: Any) -> str:
     error = body.get("error") if isinstance(body, dict) else None
     said = error.get("message") if isinstance(error, dict) else error
     return redact(str(said or "no reason given"))[:SHOWN_CHARS]
-
-
-def _call(call: Any) -> ToolCall:
-    function = call["function"]
-    try:
-        args = json.loads(function.get("arguments") or "{}")
-    except ValueError:
-        args = None
-    is_object = isinstance(args, dict)
-    return ToolCall(
-        id=str(call["id"]),
-        tool=str(function["name"]),
-        args=args if is_object else {},
-        fault=None if is_object else "the arguments are no JSON object",
-    )
