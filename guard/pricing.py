@@ -128,5 +128,6 @@ def _priced(usage: Usage, model: str, provider: str | None, day: datetime | None
 def _has_prices() -> bool:
     if find_spec("genai_prices") is not None:
         return True
+    # Cached, so that this is said once.
     logger.warning("genai-prices is not installed: tokens have no price (the extra `prices`)")
     return False

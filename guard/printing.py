@@ -25,6 +25,7 @@ def printable(text: str, *, longest: int = 200) -> str:
     >>> printable("a\x1b[31mb\n\tc")
     'a [31mb c'
     """
+    # Cut before it is looked at: a hostile text may be megabytes long.
     shown = "".join(
         " " if unicodedata.category(sign) in _UNPRINTABLE else sign for sign in text[: 4 * longest]
     )

@@ -51,6 +51,7 @@ def _calling(program: str) -> tuple[int, list[str]]:
 
 def _ancestors(pid: int) -> Iterator[tuple[int, list[str]]]:
     for _ in range(HIGHEST):
+        # Init takes over the children of whoever has ended.
         if pid <= 1:
             return
         parent, command = _from_proc(pid) if Path("/proc/self").exists() else _from_ps(pid)

@@ -92,6 +92,7 @@ class MissionControl:
     ) -> None:
         crewai_event_bus.flush(FLUSH_S)
         self._scope.close()
+        # A model call that led to no turn has cost money all the same.
         for role, facts in self._untold.values():
             self._say("(called no tool)", role, facts)
         if self._session is not None:

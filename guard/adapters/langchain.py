@@ -278,6 +278,7 @@ async def _awaited(play: Play[T]) -> T:
 
 def _instead(call: Any, text: str) -> Any:
     """What the model reads where a result would stand."""
+    # As an error, or the model would take it for what the tool gave.
     return ToolMessage(text, tool_call_id=call["id"], name=call["name"], status="error")
 
 

@@ -171,6 +171,7 @@ class _Run:
         """Tell what is new in a request; answers its messages, with ours."""
         if self.stopped:
             raise self.stopped
+        # Each request repeats the conversation: told again, it would reset every streak.
         if (asked := _opening(messages)) and asked not in self.asked:
             self.asked.add(asked)
             self.notes += await self.session.say(asked, role=Role.USER)

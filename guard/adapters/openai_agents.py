@@ -88,6 +88,8 @@ class MissionControl(RunHooks):
     async def on_agent_start(self, context: Any, agent: Any) -> None:
         """Tell what the person asked, once."""
         asked = _asked(context.turn_input)
+        # Each hand-off starts an agent with the same input; told again, it would reset every
+        # streak.
         if asked and asked != self._asked:
             self._asked = asked
             await self._say(asked, role=Role.USER)

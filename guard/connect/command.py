@@ -144,6 +144,7 @@ def forwarder() -> list[str]:
 
     The console script beside this Python; where there is none, this Python.
     """
+    # Absolute, since hooks run with whatever PATH their agent was started with.
     for name in ("guard", "guard.exe"):
         script = Path(sys.executable).parent / name
         if script.is_file():

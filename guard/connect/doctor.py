@@ -55,6 +55,7 @@ def examine(client: str, project_dir: str | None) -> list[Finding]:
         except (ServerAway, ServerRefused, ValueError) as error:
             server = Finding(what="server", works=False, because=f"{connection.url}: {error}")
     project = project_of(connection) if connection and server.works else None
+    # Whatever the settings say, no hook does anything without a server that answers.
     abilities = [
         replace(ability, works=ability.works and server.works)
         for ability in adapter.abilities(hooks)

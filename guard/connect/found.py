@@ -72,6 +72,7 @@ def _changes(folder: Path, depth: int) -> Iterator[float]:
             found = [(entry.stat().st_mtime, entry) for entry in entries]
     except OSError:
         return
+    # The newest first: the count of what is looked at must not run out among old sessions.
     for changed, entry in sorted(found, key=lambda one: one[0], reverse=True):
         if entry.is_file():
             yield changed

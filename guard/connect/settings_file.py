@@ -150,6 +150,7 @@ def _work_tree(path: Path) -> Path | None:
     marked = [folder for folder in path.parents if (folder / ".git").exists()]
     if not marked:
         return None
+    # Without git's word a key might be committed: better not connected.
     if _git(marked[0], "rev-parse", "--is-inside-work-tree") is None:
         raise ConnectRefused(
             f"{marked[0]} is a git repository, but git cannot be asked whether it tracks {path}."

@@ -53,6 +53,7 @@ def undoable(path: Path, *, is_theirs: bool = True) -> Iterator[None]:
     yield
     kept = _kept()
     known = kept.get(str(path))
+    # Going back must lead to a state without us, and lose no change of somebody else's.
     leads_back = is_theirs if known is None else known.wrote == digest
     before = replace(known or found, wrote=_digest(path) if leads_back else "")
     _keep(kept | {str(path): before})

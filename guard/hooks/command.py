@@ -88,6 +88,7 @@ def run(args: argparse.Namespace) -> int:
         watcher.leave_behind(adapter, connection, body)
     # Now that the server has the run: `guard run` opens it by the key in this note.
     note_session(args.client, str(body.get("session_id") or ""))
+    # That part is for us; the agent is given its own words alone.
     ours = answer.pop("guard", None) if isinstance(answer, dict) else None
     if answer:
         sys.stdout.write(json.dumps(answer) + "\n")

@@ -84,6 +84,7 @@ class Watcher:
             else:
                 self.pause(LOOKS_EVERY_S)  # the server asks for it again at once
         elif answer.get("text"):
+            # The server has given it away: until it is taken, only we still know it.
             self.untaken.append(str(answer["text"]))
             self._say_untaken()
         return "text" in answer

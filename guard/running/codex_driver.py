@@ -64,6 +64,7 @@ def drive(task: Task, connection: Connection, *, name: str | None) -> int:
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, lambda given, _frame: inbox.put(Signalled(given)))
     with tempfile.TemporaryDirectory(prefix="guard-run-") as notes:
+        # The hooks below then leave messages to us, and note their sessions here.
         told = {linking.NOTES: notes, linking.STEERED: "1"}
         program = [task.program, "app-server", *task.options]
         server = AppServer(program, env=os.environ | told, inbox=inbox)

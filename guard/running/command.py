@@ -60,6 +60,7 @@ def run(args: argparse.Namespace) -> int:
         _check_server(connection)
         task = codex_exec.read(args.command_line) if client == "codex" else None
         if isinstance(task, codex_exec.Task):
+            # Only who drives Codex waits for what that imports.
             from guard.running.codex_driver import drive
 
             return drive(task, connection, name=args.name)
@@ -69,10 +70,10 @@ def run(args: argparse.Namespace) -> int:
         own, opening = None, None
         if client is None:
             own, line = f"run:{new_key()}", shlex.join(args.command_line)
-            cut_line = line if len(line) <= NAME_CHARS else line[: NAME_CHARS - 1] + "…"
+            shown = line if len(line) <= NAME_CHARS else line[: NAME_CHARS - 1] + "…"
             opening = {
                 "key": own,
-                "name": args.name or cut_line,
+                "name": args.name or shown,
                 "agent": PurePath(args.command_line[0]).name,
                 "capabilities": CAPABILITIES,
             }

@@ -89,6 +89,7 @@ class Keeper:
         self._runs.append(run["id"])
         told = {"terminate": "signal"}
         self._insist(lambda: self._client.change(run["id"], capabilities=told))
+        # Its own hooks hold it: a process that stands still would not even ask.
         self._follow(run["id"], may_pause=False)
 
     def _follow(self, run_id: str, *, may_pause: bool) -> None:

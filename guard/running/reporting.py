@@ -66,6 +66,7 @@ class Reporter:
         self._calls.put(lambda: self._client.say_ended(self._run_id or "", said))
         self._calls.put(None)
         if self._run_id is not None:
+            # Without a run there is nobody to wait for: the server was away all along.
             self._telling.join(LAST_WORDS_S)
         self._over.set()
         self._client.close()

@@ -135,6 +135,7 @@ class _Thread:
     def _act(self, call: ToolCall, completion: Completion) -> tuple[str, ...]:
         """Ask, run, tell; the model reads the result, or what came in its place."""
         facts = _facts(completion, self.agent)
+        # What the model call cost is told with each of its calls; its id counts it once.
         go = self.session.before(call.tool, call.args, agent=self.agent.name, **facts)
         if not go.run:
             self._read(call, go.text)

@@ -140,6 +140,7 @@ class ChatModel:
             if chunk is None:
                 break
             with self._readable():
+                # In the middle of a stream an endpoint can no longer say so by its status.
                 if "error" in chunk:
                     raise ModelFailed(f"{self.name} broke off: {_sentence(chunk)}")
                 text = draft.take(chunk)

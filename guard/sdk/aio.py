@@ -222,6 +222,7 @@ class AsyncSession:
 
     async def _drive(self, flow: Flow[T]) -> T:
         """Run a flow over the transport, in this task."""
+        # At each call: a program may use asyncio.run more than once.
         self._loop = asyncio.get_running_loop()
         reply: Any = None
         failure: ServerAway | None = None

@@ -80,6 +80,7 @@ class BackgroundTask:
             idle, self._dismissed = self._thread is None, True
             self._lock.notify_all()
             self._lock.wait_for(lambda: self._thread is None, timeout_s)
+        # Else the thread does so, once it has stopped.
         if idle:
             self._leave()
 

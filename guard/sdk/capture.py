@@ -102,10 +102,11 @@ def _plain_group(value: Any, most: int, depth: int) -> Any:
     if isinstance(value, dict):
         told = {}
         for key, item in list(value.items())[:MOST_ITEMS]:
-            name = str(key) if isinstance(key, int) else _type_of(key)
-            told[_word(key, MOST_CHARS) if isinstance(key, str) else name] = _plain(
-                item, most, depth + 1
-            )
+            if isinstance(key, str):
+                name = _word(key, MOST_CHARS)
+            else:
+                name = str(key) if isinstance(key, int) else _type_of(key)
+            told[name] = _plain(item, most, depth + 1)
         return told | _rest(value, {})
     if isinstance(value, list | tuple):
         return [_plain(v, most, depth + 1) for v in value[:MOST_ITEMS]] + _rest(value, [])

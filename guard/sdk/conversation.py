@@ -279,6 +279,7 @@ class Conversation:
         self._stop_if_stopped()
         # Under the lock: of two threads that share the session, one is told a message.
         with self._lock:
+            # A message may be for one agent of the run: turns of the others leave it where it is.
             new = [
                 message
                 for message in directive.messages

@@ -79,6 +79,7 @@ class Heartbeat:
     def _next(self) -> Living | None:
         """Wait for the session whose beat is due; None: there is none left."""
         with self._changed:
+            # A copy: a session that is dropped leaves this dictionary at any moment.
             while due := list(self._due.items()):
                 session, due_at = min(due, key=itemgetter(1))
                 left_s = due_at - time.monotonic()

@@ -73,6 +73,7 @@ def connection_for(client: str, cwd: str | Path) -> Connection | None:
         for c in connections()
         if c.client == client and (c.place == USER_WIDE or folder.resolve().is_relative_to(c.place))
     ]
+    # What holds everywhere counts as the outermost place.
     return max(here, key=lambda c: 0 if c.place == USER_WIDE else len(c.place), default=None)
 
 

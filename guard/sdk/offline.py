@@ -135,6 +135,7 @@ class Offline:
         except ServerAway as away:
             logger.debug("a sign of life was not heard: %s", away)
         except ServerRefused as refused:
+            # A revoked key, or a server that knows no such word: neither changes by asking again.
             logger.debug("no signs of life are wanted: %s", refused)
             return False
         return True
@@ -196,6 +197,7 @@ class Offline:
 
     def watch(self, turn: Turn) -> None:
         """Start the engine with what came before a turn; slow, the first time."""
+        # Only here: with a server a session never needs the engine, which takes long to import.
         from guard.sdk.local import LocalGuard
         from guard.sdk.rules import Rules, load_rules
 

@@ -124,6 +124,7 @@ class OfflineAnswers:
             "reason": found.reason,
             "calls": list(found.calls),
         }
+        # Told later as a tap is: the record must say who let it go on, or ended it.
         self.offline.keep({"choice": told})
         from guard.detectors.corrections import Correction
 

@@ -148,6 +148,7 @@ class Outbox:
 
     def _own_file(self) -> OutboxFile | None:
         """Return the file, a new one where there is none or a fork took ours along."""
+        # Parent and child would else append to one file, each as if it knew its size.
         if self._file is not None and self._file.pid != os.getpid():
             self._file.close()
             self._file, self._turns = None, 0

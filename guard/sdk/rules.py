@@ -109,6 +109,7 @@ def save_rules(folder: Path, body: Mapping[str, Any]) -> None:
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         write_private(folder / FILE, json.dumps(body).encode())
     except OSError as error:
+        # Only a start without the server needs them; it has the default then.
         logger.debug("the rules cannot be kept: %s", error)
 
 
