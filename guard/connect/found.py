@@ -56,7 +56,6 @@ def found_agents(home: Path, *, path: str | None = None) -> list[FoundAgent]:
     for client, trace in TRACES.items():
         folder = home / trace.folder
         if folder.is_dir() or shutil.which(trace.program, path=path):
-            # Without a folder of sessions nothing tells when it was used: settings change alone.
             changes = _changes(folder / trace.sessions, trace.depth) if trace.sessions else ()
             newest = max(islice(changes, MOST_LOOKED_AT), default=None)
             used_at = None if newest is None else datetime.fromtimestamp(newest, UTC)

@@ -12,12 +12,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from guard.adapters.codex.daemon import CLIENT
 from guard.errors import GuardError
 from guard.running.ending import GRACE_S, end_tree
 
 ANSWERS_WITHIN_S = 60.0
-
-CLIENT = {"name": "missioncontrol", "title": "Mission Control", "version": "1"}
 
 
 class AppServerFailed(GuardError):

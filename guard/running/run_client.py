@@ -13,7 +13,14 @@ from guard.errors import ServerAway, ServerRefused
 from guard.sdk.exchange import Answer, Request
 from guard.sdk.keys import Connection
 from guard.sdk.transport import HttpTransport
-from guard.sdk.wording import SUCCESSES, body_of, directive_of, turn_json
+from guard.sdk.wording import (
+    NO_CONTENT,
+    SERVER_ERROR,
+    SUCCESSES,
+    body_of,
+    directive_of,
+    turn_json,
+)
 from guard.turn import Turn
 from guard.wire import Directive
 
@@ -97,10 +104,6 @@ class RunClient:
         return answer
 
 
-NO_CONTENT = 204
-SERVER_FAULT = 500
-
-
 def insisting(call: Callable[[], Any], *, until: Callable[[], bool]) -> Any:
     """Do it again while the server is away, until it worked or nobody wants it more.
 
@@ -114,7 +117,7 @@ def insisting(call: Callable[[], Any], *, until: Callable[[], bool]) -> Any:
             time.sleep(AGAIN_S)
         except ServerRefused as error:
             # A fault of the server's may pass; a refusal comes again.
-            if error.status < SERVER_FAULT:
+            if error.status < SERVER_ERROR:
                 raise
             time.sleep(AGAIN_S)
     return None

@@ -26,6 +26,7 @@ from guard.sdk.offline import Offline
 from guard.sdk.offline_answers import UNREACHABLE, Fail, Go, OfflineAnswers, new_key
 from guard.sdk.wording import (
     AGAIN_WITHIN_S,
+    NO_CONTENT,
     body_of,
     comes_again_in,
     directive_of,
@@ -330,9 +331,6 @@ class Conversation:
         if not self._refused:
             logger.warning("%s: %s", error, MEANWHILE[self.fail])
         self._refused = True
-
-
-NO_CONTENT = 204
 
 
 def _got(answer: Answer | None) -> Answer:

@@ -21,6 +21,7 @@ AGAIN_WITHIN_S = 6.0
 # What a server that would be left alone for hours is left alone for.
 LONGEST_RETRY_S = 300.0
 SERVER_ERROR = 500
+NO_CONTENT = 204
 
 # Of one text; a request may have 8 MB in all.
 MOST_CHARS = 200_000
