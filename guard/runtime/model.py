@@ -7,7 +7,7 @@ import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Self
 
 from guard.chat import ChatEndpoint, usage_of
 from guard.errors import ModelFailed
@@ -34,6 +34,23 @@ class ToolCall:
     tool: str
     args: dict[str, Any]
     fault: str | None = None
+
+    @classmethod
+    def read(cls, asked: Any) -> Self:
+        """Read one of a message's `tool_calls`."""
+        function = asked["function"]
+        try:
+            args = json.loads(function.get("arguments") or "{}")
+        except ValueError:
+            args = None
+        # A model errs like this now and then: it is told, and the run goes on.
+        is_object = isinstance(args, dict)
+        return cls(
+            id=str(asked["id"]),
+            tool=str(function["name"]),
+            args=args if is_object else {},
+            fault=None if is_object else "the arguments are no JSON object",
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,26 +118,10 @@ class ChatModel:
         with self._readable():
             message = answer["choices"][0]["message"]
             usage = answer.get("usage")
-            calls = []
-            for call in message.get("tool_calls") or ():
-                function = call["function"]
-                try:
-                    args = json.loads(function.get("arguments") or "{}")
-                except ValueError:
-                    args = None
-                # A model errs like this now and then: it is told, and the run goes on.
-                is_object = isinstance(args, dict)
-                asked = ToolCall(
-                    id=str(call["id"]),
-                    tool=str(function["name"]),
-                    args=args if is_object else {},
-                    fault=None if is_object else "the arguments are no JSON object",
-                )
-                calls.append(asked)
             return Completion(
                 message=message,
                 text=message.get("content") or "",
-                calls=tuple(calls),
+                calls=tuple(map(ToolCall.read, message.get("tool_calls") or ())),
                 call_id=str(answer.get("id") or f"call-{uuid.uuid4().hex}"),
                 model=str(answer.get("model") or self.name),
                 usage=usage_of(usage) if usage else None,
