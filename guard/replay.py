@@ -33,6 +33,7 @@ from guard.wire import Mode
 
 KEY_VARIABLE = "MISSIONCONTROL_JUDGE_KEY"
 
+# What `decide` is told of a run without a card, and of one whose card nobody answers.
 FREE = RunState(mode=Mode.PAUSE, has_judge=True)
 HELD = RunState(mode=Mode.PAUSE, control=Control.HELD, card=Card.ASKS)
 
@@ -308,6 +309,7 @@ def choose_judge(url: str | None, model: str | None) -> Judge | None:
         return None
     if not url or not model:
         raise PolicyInvalid("judge", "--judge URL together with --judge-model M", model or "")
+    # Only who names a model loads its client.
     from guard.judge.llm import JudgeModel, LLMJudge
 
     try:

@@ -95,6 +95,7 @@ def wanted(args: argparse.Namespace, adapter: Adapter, place: str) -> Connection
             "Give --url and --key, or set MISSIONCONTROL_URL and MISSIONCONTROL_KEY."
         )
     try:
+        # Found out now: written into settings it would fail at each hook, where nobody looks.
         Endpoint.of(url, key)
     except ValueError as error:
         raise ConnectRefused(f"{error}.") from error

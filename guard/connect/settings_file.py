@@ -80,6 +80,7 @@ def settings_file(writer: SettingsWriter, project_dir: str | None) -> SettingsFi
 def change(path: Path, before: dict[str, Any], after: dict[str, Any]) -> str:
     """Show a change as a diff, keys masked; empty where nothing changes."""
     lines = difflib.unified_diff(
+        # A file that is not there is shown as no lines, not as an empty object.
         _text(before).splitlines() if before else [],
         _text(after).splitlines() if after else [],
         fromfile=str(path),

@@ -42,6 +42,7 @@ def undoable(path: Path, *, is_theirs: bool = True) -> Iterator[None]:
     `is_theirs`: nothing of ours stood in it, so that going back leads to a state
     without us.
     """
+    # Before they are made: `disconnect` removes those that are empty again.
     wanted = (*path.parents, *_file().parents)
     missing = tuple(str(folder) for folder in wanted if not folder.exists())
     if not path.exists():
