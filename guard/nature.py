@@ -117,16 +117,14 @@ def progress_in(text: str, paths: Sequence[str]) -> str | None:
             values = [_at(parsed, path) for path in paths]
             values = [None if value is _ABSENT else value for value in values]
     if values is None:
-        values = [_read_line(text, path) for path in paths]
+        # Bounded on every side: a tool's output may be megabytes, in one line.
+        names = [re.escape(path.rsplit(".", 1)[-1]) for path in paths]
+        said = r"\b[\"']?\s{0,3}[:=]\s{0,3}([^\s,;]{1,200})"
+        found = [re.search(rf"\b{name}{said}", text[:20_000]) for name in names]
+        values = [one.group(1) if one else None for one in found]
     if all(value is None for value in values):
         return None
     return json.dumps(values, sort_keys=True, default=str)
-
-
-def _read_line(text: str, path: str) -> str | None:
-    name = re.escape(path.rsplit(".", 1)[-1])
-    found = re.search(rf"\b{name}\b[\"']?\s{{0,3}}[:=]\s{{0,3}}([^\s,;]{{1,200}})", text[:20_000])
-    return found.group(1) if found else None
 
 
 def _at(value: Any, path: str) -> Any:

@@ -67,19 +67,23 @@ def price_turns(
             are noted: usage under one `call_id` counts once.
     """
     known = set[str]() if paid is None else paid
-    return [_price_turn(turn, known) if turn is not None else None for turn in turns]
-
-
-def _price_turn(turn: Turn, paid: set[str]) -> Decimal | None:
-    if turn.cost_usd is None and turn.usage is None:
-        return None
-    if turn.call_id is not None:
-        if turn.call_id in paid:
-            return Decimal(0)
-        paid.add(turn.call_id)
-    if turn.cost_usd is not None or turn.usage is None:
-        return turn.cost_usd
-    return price(turn.usage, model=turn.model, provider=turn.provider, at=turn.ts)
+    prices: list[Decimal | None] = []
+    for turn in turns:
+        if turn is None or (turn.cost_usd is None and turn.usage is None):
+            prices.append(None)
+            continue
+        if turn.call_id is not None and turn.call_id in known:
+            # An answer with several calls is several turns, each with the usage of the whole.
+            prices.append(Decimal(0))
+            continue
+        if turn.call_id is not None:
+            known.add(turn.call_id)
+        # What the agent says that it paid beats our list of prices.
+        cost = turn.cost_usd
+        if cost is None and turn.usage is not None:
+            cost = price(turn.usage, model=turn.model, provider=turn.provider, at=turn.ts)
+        prices.append(cost)
+    return prices
 
 
 @functools.lru_cache(maxsize=4096)
@@ -91,6 +95,7 @@ def _priced(usage: Usage, model: str, provider: str | None, day: datetime | None
     else:
         name = provider.strip().lower()
         provider_name = _PROVIDERS.get(name, name)
+    # A provider they do not know, such as a gateway, is guessed from the model's name.
     for known_provider in dict.fromkeys((provider_name, None)):
         try:
             # 0.2 s to import: only those who count money pay it.
@@ -112,6 +117,7 @@ def _priced(usage: Usage, model: str, provider: str | None, day: datetime | None
                 provider_id=known_provider,
                 genai_request_timestamp=day,
             )
+            # normalize() writes 100 as 1E+2; with 0 added it is written out.
             return calculation.total_price.normalize() + Decimal(0)
         except (LookupError, ValueError):
             continue
@@ -122,5 +128,6 @@ def _priced(usage: Usage, model: str, provider: str | None, day: datetime | None
 def _has_prices() -> bool:
     if find_spec("genai_prices") is not None:
         return True
+    # Cached, so that this is said once.
     logger.warning("genai-prices is not installed: tokens have no price (the extra `prices`)")
     return False

@@ -25,6 +25,7 @@ def printable(text: str, *, longest: int = 200) -> str:
     >>> printable("a\x1b[31mb\n\tc")
     'a [31mb c'
     """
+    # Cut before it is looked at: a hostile text may be megabytes long.
     shown = "".join(
         " " if unicodedata.category(sign) in _UNPRINTABLE else sign for sign in text[: 4 * longest]
     )
@@ -67,13 +68,10 @@ def progress(
     for done, item in enumerate(items):
         if (now := time.monotonic()) - drawn_at >= _EVERY_S:
             drawn_at = now
-            out.write(f"\r{_bar(done, total)} {done}/{total or '?'} {what} ")
+            filled = _WIDTH * min(done, total) // total if total else 0
+            bar = f"[{'#' * filled}{'.' * (_WIDTH - filled)}]"
+            out.write(f"\r{bar} {done}/{total or '?'} {what} ")
             out.flush()
         yield item
     out.write("\r\x1b[K")
     out.flush()
-
-
-def _bar(done: int, total: int) -> str:
-    filled = _WIDTH * min(done, total) // total if total else 0
-    return f"[{'#' * filled}{'.' * (_WIDTH - filled)}]"

@@ -43,6 +43,7 @@ from guard.wire import Mode
 
 KEY_VARIABLE = "MISSIONCONTROL_JUDGE_KEY"
 
+# What `decide` is told of a run without a card, and of one whose card nobody answers.
 FREE = RunState(mode=Mode.PAUSE, has_judge=True)
 HELD = RunState(mode=Mode.PAUSE, control=Control.HELD, card=Card.ASKS)
 
@@ -118,6 +119,8 @@ class Replayed:
 
     def as_row(self) -> dict[str, Any]:
         """Give the line of one run, as `--json` prints it."""
+        cost = _money(self.judge_cost_usd)
+        judged = {"judge_calls": self.judge_calls, "judge_cost_usd": cost}
         return {
             "run": self.run,
             "turns": self.turns,
@@ -129,19 +132,15 @@ class Replayed:
             "wasted_usd": _money(self.wasted_usd),
             "us_per_turn": round(self.us_per_turn, 1),
             "alarms": [alarm.as_row() for alarm in self.alarms],
-            **self._judged(),
+            **(judged if self.judge_calls else {}),
         }
-
-    def _judged(self) -> dict[str, Any]:
-        if not self.judge_calls:
-            return {}
-        return {"judge_calls": self.judge_calls, "judge_cost_usd": _money(self.judge_cost_usd)}
 
 
 @dataclass(slots=True)
 class _Watch:
     """The state of one replay."""
 
+    engine: Engine
     judge: RunJudge
     first_alarm: int | None = None
     first_stop: int | None = None
@@ -152,6 +151,31 @@ class _Watch:
     us: list[float] = field(default_factory=list)
     assessments: list[Assessment] = field(default_factory=list)
     seen: dict[int, Turn] = field(default_factory=dict)
+
+    def take(self, position: int, turn: Turn) -> None:
+        """Take the next turn, as a server would whose cards nobody answers."""
+        # The thread's own clock: what else the machine does is not the engine's cost.
+        started = time.thread_time_ns()
+        assessment = self.engine.observe(turn)
+        self.us.append((time.thread_time_ns() - started) / 1000)
+        self.assessments.append(assessment)
+        self.seen[assessment.seq] = turn
+        if self.is_open and gets_on(turn, assessment):
+            self.close(position)
+            self.engine.reset()
+            return
+        for action, signal in answers_to(assessment, is_open=self.is_open):
+            if action is Action.QUESTION:
+                if self.judge.confirms(signal, self.seen, at=position):
+                    self.open(position, signal)
+            elif not action.is_quiet:
+                if not self.is_open:
+                    if self.judge.dismisses(signal, self.seen):
+                        self.engine.reset()
+                        continue
+                    self.open(position, signal)
+                if action is Action.STOP and self.first_stop is None:
+                    self.first_stop = position
 
     def open(self, position: int, signal: Signal) -> None:
         """Open a card on this signal."""
@@ -182,12 +206,16 @@ def replay(
 ) -> Replayed:
     """Run a recording through a fresh engine and a judge; None: the local one."""
     run_judge = RunJudge(policy, judge, workspace=recording.workspace, goal=recording.goal)
-    engine, watch = Engine(policy, suspects=run_judge.hears_suspicions), _Watch(judge=run_judge)
+    engine = Engine(policy, suspects=run_judge.hears_suspicions)
+    watch = _Watch(engine=engine, judge=run_judge)
     for position, turn in enumerate(recording.turns):
         if turn is not None:
-            _step(engine, watch, position, turn)
+            watch.take(position, turn)
     turns = [turn for turn in recording.turns if turn is not None]
-    costs = _known(price_turns(recording.turns))
+    prices = price_turns(recording.turns)
+    # One turn without a price costs nothing; where none has one, the cost is not known.
+    is_priced = any(price is not None for price in prices)
+    costs = [price or Decimal(0) for price in prices] if is_priced else None
     if costs is None:
         wasted = None
     elif watch.alarm is None:
@@ -215,30 +243,6 @@ def replay(
     )
 
 
-def _step(engine: Engine, watch: _Watch, position: int, turn: Turn) -> None:
-    started = time.thread_time_ns()
-    assessment = engine.observe(turn)
-    watch.us.append((time.thread_time_ns() - started) / 1000)
-    watch.assessments.append(assessment)
-    watch.seen[assessment.seq] = turn
-    if watch.is_open and gets_on(turn, assessment):
-        watch.close(position)
-        engine.reset()
-        return
-    for action, signal in answers_to(assessment, is_open=watch.is_open):
-        if action is Action.QUESTION:
-            if watch.judge.confirms(signal, watch.seen, at=position):
-                watch.open(position, signal)
-        elif not action.is_quiet:
-            if not watch.is_open:
-                if watch.judge.dismisses(signal, watch.seen):
-                    engine.reset()
-                    continue
-                watch.open(position, signal)
-            if action is Action.STOP and watch.first_stop is None:
-                watch.first_stop = position
-
-
 def gets_on(turn: Turn, assessment: Assessment) -> bool:
     """Tell whether an agent gets on by itself: nobody answers, its card stands until then."""
     is_news = assessment.changed and assessment.trip is None
@@ -250,13 +254,6 @@ def answers_to(assessment: Assessment, *, is_open: bool) -> tuple[Effect, ...]:
     state = HELD if is_open else FREE
     effects = judging.judge(state, JudgedTurn(assessment=assessment))
     return tuple(effect for effect in effects if isinstance(effect, Effect))
-
-
-def _known(costs: list[Decimal | None]) -> list[Decimal] | None:
-    """Let what is not priced cost nothing; None: not one turn is priced."""
-    if all(cost is None for cost in costs):
-        return None
-    return [cost or Decimal(0) for cost in costs]
 
 
 def _money(amount: Decimal | None) -> str | None:
@@ -333,6 +330,7 @@ def choose_judge(url: str | None, model: str | None) -> Judge | None:
         return None
     if not url or not model:
         raise PolicyInvalid("judge", "--judge URL together with --judge-model M", model or "")
+    # Only who names a model loads its client.
     from guard.judge.llm import JudgeModel, LLMJudge
 
     try:
@@ -363,7 +361,8 @@ def read_policy(path: Path) -> Policy:
     """
     try:
         text = path.read_text()
-        values = json.loads(text) if path.suffix.lower() == ".json" else _read_either(text)
+        is_json = path.suffix.lower() == ".json" or text.lstrip().startswith("{")
+        values: Any = json.loads(text) if is_json else tomllib.loads(text)
     except OSError as error:
         raise PolicyInvalid("policy", "a readable file", str(path)) from error
     except ValueError as error:
@@ -373,22 +372,18 @@ def read_policy(path: Path) -> Policy:
     return policy
 
 
-def _read_either(text: str) -> Any:
-    return json.loads(text) if text.lstrip().startswith("{") else tomllib.loads(text)
-
-
 def _table(rows: Iterable[Replayed]) -> str:
     heads = ("run", "turns", "alarm at", "detector", "cost $", "wasted $", "us/turn")
-    return table(heads, [_cells(row) for row in rows])
-
-
-def _cells(row: Replayed) -> tuple[str, ...]:
-    return (
-        row.run,
-        str(row.turns),
-        "-" if row.first_alarm is None else str(row.first_alarm),
-        row.detector or "-",
-        _money(row.cost_usd) or "-",
-        _money(row.wasted_usd) or "-",
-        f"{row.us_per_turn:.0f}",
+    cells = (
+        (
+            row.run,
+            str(row.turns),
+            "-" if row.first_alarm is None else str(row.first_alarm),
+            row.detector or "-",
+            _money(row.cost_usd) or "-",
+            _money(row.wasted_usd) or "-",
+            f"{row.us_per_turn:.0f}",
+        )
+        for row in rows
     )
+    return table(heads, list(cells))

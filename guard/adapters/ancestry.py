@@ -7,8 +7,8 @@ import subprocess
 from collections.abc import Iterator
 from pathlib import Path, PurePath
 
+# Generations looked at; between an agent and its hook stand a shell or two.
 HIGHEST = 20
-"""Generations looked at; between an agent and its hook stand a shell or two."""
 
 
 def session_process(program: str, *, unless: str) -> int | None:
@@ -42,17 +42,16 @@ def calling_command(program: str) -> list[str]:
 
 def _calling(program: str) -> tuple[int, list[str]]:
     for pid, command in _ancestors(os.getppid()):
-        if any(_is(program, PurePath(word)) for word in command[:2]):
-            return pid, command
+        for path in map(PurePath, command[:2]):
+            # Installed by npm, its script lies in a folder of the package's name.
+            if path.stem == program or f"{program}-code" in path.parts:
+                return pid, command
     return 0, []
-
-
-def _is(program: str, path: PurePath) -> bool:
-    return path.stem == program or f"{program}-code" in path.parts
 
 
 def _ancestors(pid: int) -> Iterator[tuple[int, list[str]]]:
     for _ in range(HIGHEST):
+        # Init takes over the children of whoever has ended.
         if pid <= 1:
             return
         parent, command = _from_proc(pid) if Path("/proc/self").exists() else _from_ps(pid)

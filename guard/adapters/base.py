@@ -98,6 +98,25 @@ class Finding:
         return f"{'ok' if self.works else 'NO':>3}  {self.what:<10} {self.because}"
 
 
+def hold_reason(holding: Hooks, *, minutes: int, over: str = "", blocks: bool | None = None) -> str:
+    """Say how long a hook before a tool keeps it waiting, and what it does without us.
+
+    Args:
+        holding: The hook, as it stands in the settings; empty: there is none.
+        minutes: The longest wait.
+        over: What else the wait outlasts.
+        blocks: Whether tools are blocked while the server is away; None: not in the settings.
+    """
+    if not holding:
+        return "no hook before a tool runs"
+    away = (
+        ""
+        if blocks is None
+        else f"; without the server, tools {'are blocked' if blocks else 'run on'}"
+    )
+    return f"before a tool runs, up to {minutes} min{over}{away}"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SettingsWriter:
     """An agent's settings file: our hooks put in, taken out, found again. Pure.

@@ -76,13 +76,25 @@ class Capabilities:
         {'terminate': 'codex cannot be ended from here.', 'inject': 'codex takes no text...
         """
         why, cost = told.get("why"), told.get("cost")
+        end = told.get("terminate", True)
+        patience: Any = told.get("patience_s")
+        # "No" is said in two ways: by a word of ours, or as JSON says it.
+        terminate = EndBy.NOT if end in (False, None) else _known(EndBy, end)
+        inject = told.get("inject", True)
+        inject = () if inject in (False, None) else [inject] if isinstance(inject, str) else inject
+        known: tuple[InjectAt, ...] | None = None
+        if isinstance(inject, list | tuple):
+            known = tuple(moment for moment in InjectAt if moment.value in inject)
+            # Words that are all new to us are unsaid; to say none is to say never.
+            known = known if known or not inject else None
+        is_number = isinstance(patience, int | float) and not isinstance(patience, bool)
         return cls(
             hold=told.get("hold", True) is not False,
-            inject=_moments(told.get("inject", True)),
-            terminate=_end(told.get("terminate", True)),
+            inject=known,
+            terminate=terminate,
             cost=cost if isinstance(cost, str) else None,
             away=_known(WhenAway, told.get("away")),
-            patience_s=_positive(told.get("patience_s")),
+            patience_s=float(patience) if is_number and patience > 0 else None,
             why={str(k): str(v) for k, v in why.items()} if isinstance(why, Mapping) else {},
         )
 
@@ -121,26 +133,6 @@ class Capabilities:
 
     def _reason(self, capability: str, otherwise: str) -> str:
         return self.why.get(capability) or otherwise
-
-
-def _moments(told: Any) -> tuple[InjectAt, ...] | None:
-    if told in (False, None):
-        return ()
-    if isinstance(told, str):
-        told = [told]
-    if not isinstance(told, list | tuple):
-        return None
-    known = tuple(moment for moment in InjectAt if moment.value in told)
-    return known if known or not told else None
-
-
-def _positive(told: Any) -> float | None:
-    is_number = isinstance(told, int | float) and not isinstance(told, bool)
-    return float(told) if is_number and told > 0 else None
-
-
-def _end(told: Any) -> EndBy | None:
-    return EndBy.NOT if told in (False, None) else _known(EndBy, told)
 
 
 def _known(words: type[Word], told: Any) -> Word | None:

@@ -101,9 +101,13 @@ class MissionControl:
 
     async def _hook(self, told: Any, tool_use_id: str | None, context: Any) -> dict[str, Any]:
         event = claude_code.read(told)
-        session = self._open(event)
+        # The first hook that speaks names the session, and so the run; no option tells it before.
+        if self._session is None:
+            self._key = event.run_key
+            opening: dict[str, Any] = {"run_key": self._key, "goal": event.prompt}
+            self._session = AsyncSession(**opening | self._opening)
         try:
-            directive = await self._directive(session, event)
+            directive = await self._directive(self._session, event)
         except Stopped as stopped:
             self._stopped = stopped
             directive = _directive(stopped.reason, action=DirectiveAction.STOP)
@@ -134,31 +138,20 @@ class MissionControl:
         if self._stopped is not None:  # an ended session is silent; one that joins its run speaks
             await self._session.close()
             self._session = AsyncSession(**self._opening | {"run_key": self._key})
+        # A result's total grows over a session, and starts anew in a new process.
+        total = round(Decimal(str(result.total_cost_usd)), 9)
+        before = self._charged.get(result.session_id, Decimal(0))
+        self._charged[result.session_id] = total
         facts = {
             "call_id": result.uuid,
             "model": next(iter(result.model_usage or ()), None),
             "provider": "anthropic",
             "usage": anthropic_usage(result.usage),
-            "cost_usd": self._spent(result),
+            "cost_usd": total - before if total >= before else total,
         }
         with contextlib.suppress(Stopped):
             said = f"{result.subtype} after {result.num_turns} turns"
             await self._session.say(said, role=Role.SYSTEM, **facts)
-
-    def _spent(self, result: Any) -> Decimal:
-        """A result's total grows over a session, and starts anew in a new process."""
-        total = round(Decimal(str(result.total_cost_usd)), 9)
-        before = self._charged.get(result.session_id, Decimal(0))
-        self._charged[result.session_id] = total
-        return total - before if total >= before else total
-
-    def _open(self, event: HookEvent) -> AsyncSession:
-        """The session of the first hook that speaks; it opens the run with its first turn."""
-        if self._session is None:
-            self._key = event.run_key
-            told: dict[str, Any] = {"run_key": self._key, "goal": event.prompt}
-            self._session = AsyncSession(**told | self._opening)
-        return self._session
 
 
 def _directive(

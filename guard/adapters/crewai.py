@@ -30,14 +30,14 @@ try:
 except ImportError as missing:
     raise FrameworkMissing("guard.adapters.crewai", "crewai", missing) from missing
 
+# How long a call waits for the bus to tell what the model call before it cost.
 FLUSH_S = 10.0
-"""How long a call waits for the bus to tell what the model call before it cost."""
 
+# How CrewAI's own text for a tool that raised begins.
 FAILED = "Error executing tool"
-"""How CrewAI's own text for a tool that raised begins."""
 
+# Stands in the answer of a model that calls tools in plain text.
 ACTS = "Action Input:"
-"""Stands in the answer of a model that calls tools in plain text."""
 
 _watching: ContextVar[MissionControl | None] = ContextVar("guard_crewai", default=None)
 
@@ -73,6 +73,7 @@ class MissionControl:
         self._scope = ExitStack()
 
     def __enter__(self) -> Self:
+        # Scoped, so that other crews of this process are not touched.
         self._scope.enter_context(scoped_hooks())
         register_scoped(InterceptionPoint.PRE_MODEL_CALL, self._before_llm_call)
         register_scoped(InterceptionPoint.PRE_TOOL_CALL, self._before_tool_call)
@@ -91,6 +92,7 @@ class MissionControl:
     ) -> None:
         crewai_event_bus.flush(FLUSH_S)
         self._scope.close()
+        # A model call that led to no turn has cost money all the same.
         for role, facts in self._untold.values():
             self._say("(called no tool)", role, facts)
         if self._session is not None:
@@ -146,11 +148,13 @@ class MissionControl:
 
     def _on_llm_call(self, source: Any, event: Any) -> None:
         """Keep what a call cost for the turn it leads to; tell an answer."""
+        # The bus is the whole process's, and tells of other crews' calls too.
         if _watching.get() is not self:
             return
         role = (event.agent_role or "agent").strip()
         facts = _facts(event)
         text = event.response if isinstance(event.response, str) else ""
+        # An answer in plain text may be a call: then the tool's own hook tells of it.
         if text and ACTS not in text:
             self._say(text, role, facts)
             return

@@ -129,6 +129,7 @@ class HookEvent:
     @property
     def run_name(self) -> str:
         """A name a person knows the run by: its folder and what was asked."""
+        # An agent on Windows names it with backslashes.
         folder = self.cwd.rstrip("/\\").replace("\\", "/").rpartition("/")[2] or self.client
         asked = " ".join((self.prompt or "").split())
         if not asked:

@@ -29,8 +29,8 @@ except ImportError as missing:
     raise FrameworkMissing("guard.adapters.langchain", "langchain", missing) from missing
 
 T = TypeVar("T")
+# Steps that are the same whether awaited or not; each yields what to call next.
 Play = Generator[Callable[[], Any], Any, T]
-"""Steps that are the same whether awaited or not; each yields what to call next."""
 
 
 class WatchedState(AgentState):
@@ -131,6 +131,7 @@ class MissionControl(AgentMiddleware):
 
     def _end(self, kind: Kind, state: Any) -> Play[None]:
         watch = self._watch(kind, state)
+        # A thread that goes on later opens its run again, by the same key.
         del self._watches[kind, state["guard_run"]]
         yield watch.session.close
 
@@ -139,6 +140,7 @@ class MissionControl(AgentMiddleware):
         key = state["guard_run"]
         if (kind, key) not in self._watches:
             session = kind(**{"run_key": key} | more | self._opening)
+            # Two threads may come here at once: both then speak for one session.
             self._watches.setdefault((kind, key), _Watch(session))
         return self._watches[kind, key]
 
@@ -168,6 +170,7 @@ class _Watch:
         try:
             return (yield call)
         except GraphBubbleUp:
+            # The graph pauses or jumps by it: nothing has failed.
             raise
         except Exception:
             yield partial(self.session.close, "failed")
@@ -188,7 +191,16 @@ class _Watch:
         """Run a tool, if it may run."""
         call = request.tool_call
         try:
-            go = self.interrupted.pop(call["id"], None) or (yield self._asking(request))
+            go = self.interrupted.pop(call["id"], None)
+            if go is None:
+                # The message that asked for this call tells what the model call behind it cost.
+                asking = (
+                    message
+                    for message in reversed(request.state["messages"])
+                    if any(one["id"] == call["id"] for one in getattr(message, "tool_calls", ()))
+                )
+                facts = next(map(_facts, asking), {})
+                go = yield partial(self.session.before, call["name"], call["args"], **facts)
         except Stopped as stopped:
             self.stopped = stopped.reason
             return _instead(call, stopped.reason)
@@ -218,11 +230,6 @@ class _Watch:
     def say(self, text: str, **facts: Any) -> Play[None]:
         """Tell what was said."""
         yield from self._tell(partial(self.session.say, text, **facts))
-
-    def _asking(self, request: Any) -> Callable[[], Any]:
-        call = request.tool_call
-        facts = next(map(_facts, _callers(request.state["messages"], call["id"])), {})
-        return partial(self.session.before, call["name"], call["args"], **facts)
 
     def _tell(self, telling: Callable[[], Any]) -> Play[None]:
         try:
@@ -271,14 +278,8 @@ async def _awaited(play: Play[T]) -> T:
 
 def _instead(call: Any, text: str) -> Any:
     """What the model reads where a result would stand."""
+    # As an error, or the model would take it for what the tool gave.
     return ToolMessage(text, tool_call_id=call["id"], name=call["name"], status="error")
-
-
-def _callers(messages: list[Any], call_id: str) -> Generator[Any]:
-    """The message that asked for a call."""
-    for message in reversed(messages):
-        if any(call["id"] == call_id for call in getattr(message, "tool_calls", ())):
-            yield message
 
 
 def _facts(message: Any) -> dict[str, Any]:

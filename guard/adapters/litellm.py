@@ -22,6 +22,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from guard.adapters.counts import litellm_usage
+from guard.adapters.reading import read_arguments
 from guard.errors import FrameworkMissing, Stopped
 from guard.sdk.aio import AsyncSession
 from guard.sdk.conversation import Go, new_key
@@ -34,14 +35,14 @@ except ImportError as missing:
     raise FrameworkMissing("guard.adapters.litellm", "litellm", missing) from missing
 
 CHAT = frozenset({"completion", "acompletion"})
+# That a proxy remembers; the one unheard for longest is forgotten, and joined again by its key.
 MOST_RUNS = 1000
-"""That a proxy remembers; the one unheard for longest is forgotten, and joined again by its key."""
 
+# What a repeated request does not take over.
 OURS = ("messages", "litellm_call_id", "litellm_logging_obj")
-"""What a repeated request does not take over."""
 
+# The run of a request whose messages are ready: the proxy's, or one asked again.
 _prepared: ContextVar[str | None] = ContextVar("guard_prepared", default=None)
-"""The run of a request whose messages are ready: the proxy's, or one asked again."""
 
 
 class MissionControl(CustomLogger):
@@ -85,13 +86,19 @@ class MissionControl(CustomLogger):
         """The proxy's: a run that is over is refused before a deployment is chosen."""
         if call_type not in CHAT:
             return data
-        key = _session_of(data) or _fingerprint(user_api_key_dict, data["messages"])
+        key = _session_of(data)
+        if key is None:
+            # A conversation without a name is known by whose it is and how it begins.
+            spoken = takewhile(lambda one: _get(one, "role") != "assistant", data["messages"])
+            told = f"{getattr(user_api_key_dict, 'token', '')} {_digest(list(spoken))}"
+            key = f"litellm:{hashlib.sha256(told.encode()).hexdigest()[:32]}"
         try:
             messages = await self._run(key, data["messages"]).prepare(data["messages"])
         except Stopped as stopped:
             from fastapi import HTTPException
 
             raise HTTPException(403, f"Mission Control ended this run: {stopped.reason}") from None
+        # The deployment's hook runs below this one, and must not tell the same turns again.
         _prepared.set(key)
         return data | {"messages": messages}
 
@@ -118,8 +125,7 @@ class MissionControl(CustomLogger):
         run = self._run(key, request_data["messages"])
         if await run.judge(response, request_data):
             return response
-        # Asked again, with answers to the calls that were not run: the agent sees only what may
-        # be.
+        # Asked again, with answers to the calls that were not run: the agent sees only what may be.
         exchange = run.answered_instead(response.choices[0].message)
         run.place(request_data["messages"], exchange)
         again = {name: value for name, value in request_data.items() if name not in OURS}
@@ -139,6 +145,7 @@ class MissionControl(CustomLogger):
 
     def _run(self, key: str, messages: Sequence[Any]) -> _Run:
         if key not in self._runs:
+            # No heartbeat: that this proxy lives says nothing of an agent elsewhere.
             told: dict[str, Any] = {"run_key": key, "goal": _opening(messages), "heartbeat": False}
             told |= self._opening
             self._runs[key] = _Run(AsyncSession(**told))
@@ -164,6 +171,7 @@ class _Run:
         """Tell what is new in a request; answers its messages, with ours."""
         if self.stopped:
             raise self.stopped
+        # Each request repeats the conversation: told again, it would reset every streak.
         if (asked := _opening(messages)) and asked not in self.asked:
             self.asked.add(asked)
             self.notes += await self.session.say(asked, role=Role.USER)
@@ -172,8 +180,7 @@ class _Run:
                 self.notes += await self.session.after(go, result=_text(message))
         told = list(messages)
         for place, begins, items in self.placed:
-            # The agent sends its own history, without ours; one that was shortened has no place
-            # for it.
+            # The agent sends its own history, without ours; a shortened one has no place for it.
             if place <= len(told) and _digest(told[:place]) == begins:
                 told[place:place] = items
         if self.notes:
@@ -208,6 +215,8 @@ class _Run:
             if not calls:
                 self.notes += await self.session.say(_text(message) or "(no text)", **facts)
                 return True
+            # Asked together: one after the other, people would see the second held call only
+            # when they have answered the first.
             going = await asyncio.gather(*(self._propose(call, facts) for call in calls))
         except Stopped as stopped:
             self.stopped = stopped
@@ -220,12 +229,7 @@ class _Run:
         return True
 
     async def _propose(self, call: Any, facts: Mapping[str, Any]) -> bool:
-        # A call's arguments; what is no object is kept as text.
-        try:
-            read = json.loads(call.function.arguments or "{}")
-        except ValueError:
-            read = call.function.arguments
-        args = read if isinstance(read, dict) else {"arguments": read}
+        args = read_arguments(call.function.arguments)
         go = await self.session.before(str(call.function.name), args, **facts)
         if go.run:
             self.waiting[call.id] = go
@@ -252,13 +256,6 @@ def _session_of(kwargs: Mapping[str, Any]) -> str | None:
     return f"litellm:{named}" if named else None
 
 
-def _fingerprint(who: Any, messages: Sequence[Any]) -> str:
-    """A key for a conversation without a name: whose it is and how it begins."""
-    begins = list(takewhile(lambda one: _get(one, "role") != "assistant", messages))
-    told = f"{getattr(who, 'token', '')} {_digest(begins)}"
-    return f"litellm:{hashlib.sha256(told.encode()).hexdigest()[:32]}"
-
-
 def _digest(messages: Sequence[Any]) -> str:
     """Tell one beginning of a conversation from another."""
     told = [(_get(one, "role"), _text(one), _get(one, "tool_call_id")) for one in messages]
@@ -269,6 +266,7 @@ def _answer(response: Any, text: str) -> None:
     """Turn an answer into one that calls nothing."""
     choice = response.choices[0]
     choice.message.tool_calls, choice.message.content = None, text
+    # Left at "tool_calls", an agent would look for the calls that are gone.
     choice.finish_reason = "stop"
 
 

@@ -27,11 +27,13 @@ def without(settings: Settings, is_ours: IsOurs) -> Settings:
             kept = []
             for group in groups:
                 others = [hook for hook in _entries(group) if not is_ours(hook)]
+                # One that holds none of ours stays the very object it was, however odd.
                 if len(others) == len(_entries(group)):
                     kept.append(group)
                 elif others:
                     kept.append({**group, "hooks": others})
             hooks[event] = kept
+        # What we alone had filled goes as well: disconnected, the file reads as before.
         if not hooks[event]:
             del hooks[event]
     if not hooks:

@@ -7,13 +7,13 @@ await Runner.run(agent, "Make the tests pass", hooks=watch, run_config=watch.run
 from __future__ import annotations
 
 import dataclasses
-import json
 from collections.abc import Awaitable, Callable
 from inspect import isawaitable
 from types import TracebackType
 from typing import Any, Self
 
 from guard.adapters.counts import responses_usage
+from guard.adapters.reading import read_arguments
 from guard.errors import FrameworkMissing, Stopped
 from guard.sdk.aio import AsyncSession
 from guard.sdk.conversation import Go, new_key
@@ -25,8 +25,8 @@ try:
 except ImportError as missing:
     raise FrameworkMissing("guard.adapters.openai_agents", "openai-agents", missing) from missing
 
+# How the SDK's own text for a tool that raised begins.
 FAILED = "An error occurred while running the tool"
-"""How the SDK's own text for a tool that raised begins."""
 
 
 class RunEnded(Stopped, AgentsException):
@@ -88,6 +88,8 @@ class MissionControl(RunHooks):
     async def on_agent_start(self, context: Any, agent: Any) -> None:
         """Tell what the person asked, once."""
         asked = _asked(context.turn_input)
+        # Each hand-off starts an agent with the same input; told again, it would reset every
+        # streak.
         if asked and asked != self._asked:
             self._asked = asked
             await self._say(asked, role=Role.USER)
@@ -95,6 +97,7 @@ class MissionControl(RunHooks):
     async def on_agent_end(self, context: Any, agent: Any, output: Any) -> None:
         """The last agent has answered."""
         self._asked = None
+        # The next run is another conversation.
         self._placed.clear()
         if self._session is not None and not self._entered:
             await self._session.close()
@@ -138,6 +141,7 @@ class MissionControl(RunHooks):
             answer = theirs(data)
             model_data = await answer if isawaitable(answer) else answer
         items = list(model_data.input)
+        # The SDK keeps nothing that a filter added: each request needs all of it again.
         for place, item in self._placed:
             if place < len(items):  # a shorter conversation is kept on the server's side
                 items.insert(place, item)
@@ -151,22 +155,27 @@ class MissionControl(RunHooks):
     # --- tools ---------------------------------------------------------------
 
     async def on_tool_start(self, context: Any, agent: Any, tool: Any) -> None:
-        """Ask whether a call may run, and wait here while it is held."""
+        """Ask whether a call may run, and wait here while it is held.
+
+        Raises:
+            CannotAnswer: It may not, and has no function that could answer in its place.
+        """
         call_id = getattr(context, "tool_call_id", None) or new_key()
-        # A call's arguments; what is no object is kept as text.
-        written = getattr(context, "tool_arguments", None)
-        try:
-            read = json.loads(written or "{}")
-        except ValueError:
-            read = written
-        args = read if isinstance(read, dict) else {"arguments": read}
+        args = read_arguments(getattr(context, "tool_arguments", None))
         facts = self._facts.pop(call_id, None) or self._facts.get(agent.name, {})
         go = await self._before(tool.name, args, agent=agent.name, **facts)
-        if not go.run:
-            _answer_instead(tool, call_id, go.text)
+        if go.run:
+            self._notes += go.messages
+            self._gone[call_id] = go
             return
-        self._notes += go.messages
-        self._gone[call_id] = go
+        # A hook of the SDK's cannot keep a call from running: its function is made to answer.
+        # A computer, shell or patch tool has none of ours.
+        if not hasattr(tool, "on_invoke_tool"):
+            told = f"{tool.name} was not run, and cannot be answered instead: {go.text}"
+            raise CannotAnswer(told)
+        if not isinstance(tool.on_invoke_tool, _Gate):
+            tool.on_invoke_tool = _Gate(tool.on_invoke_tool)
+        tool.on_invoke_tool.instead[call_id] = go.text
 
     async def on_tool_end(self, context: Any, agent: Any, tool: Any, result: Any) -> None:
         """Tell what a call gave; one that was answered in its place is not told again."""
@@ -216,19 +225,6 @@ class _Gate:
     async def __call__(self, context: Any, arguments: str) -> Any:
         text = self.instead.pop(getattr(context, "tool_call_id", None) or "", None)
         return await self._invoke(context, arguments) if text is None else text
-
-
-def _answer_instead(tool: Any, call_id: str, text: str) -> None:
-    """Let a tool answer one call with a text, and not run.
-
-    Raises:
-        CannotAnswer: A computer, shell or patch tool, which has no function of ours.
-    """
-    if not hasattr(tool, "on_invoke_tool"):
-        raise CannotAnswer(f"{tool.name} was not run, and cannot be answered instead: {text}")
-    if not isinstance(tool.on_invoke_tool, _Gate):
-        tool.on_invoke_tool = _Gate(tool.on_invoke_tool)
-    tool.on_invoke_tool.instead[call_id] = text
 
 
 def _asked(items: list[Any]) -> str:

@@ -6,7 +6,7 @@ Nobody promised their shape: a field of another kind is read as absent.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,9 +14,6 @@ from guard.adapters.base import Body
 from guard.adapters.hook import PROBE
 from guard.errors import UnreadableHook
 from guard.turn import Role, Turn
-
-Reader = Callable[[Body], Turn | None]
-"""Reads the turn that one kind of event tells of, if it does."""
 
 
 def text(body: Body, name: str) -> str:
@@ -34,6 +31,7 @@ def names(listing: Any) -> tuple[str, ...]:
 
 def whole(value: Any) -> int | None:
     """Return a whole number of 0 or more; None where it is none."""
+    # To Python True is 1.
     counts = isinstance(value, int) and not isinstance(value, bool) and value >= 0
     return value if counts else None
 
@@ -43,6 +41,15 @@ def mapping(value: Any) -> dict[str, Any]:
     return value if isinstance(value, dict) else {}
 
 
+def read_arguments(written: str | None) -> dict[str, Any]:
+    """Read a call's arguments as a model wrote them; what is no object is kept as text."""
+    try:
+        read = json.loads(written or "{}")
+    except ValueError:
+        read = written
+    return read if isinstance(read, dict) else {"arguments": read}
+
+
 def read_head(body: Body, *, agent: str, session: str = "session_id") -> tuple[str, str]:
     """Return the event's name and the session it belongs to; a probe has none.
 
@@ -50,25 +57,48 @@ def read_head(body: Body, *, agent: str, session: str = "session_id") -> tuple[s
         UnreadableHook: It has no `hook_event_name`, or no field `session`.
     """
     name, told = text(body, "hook_event_name"), text(body, session) or text(body, "session_id")
+    # `guard doctor` probes from outside any session.
     if not name or not (told or name == PROBE):
         raise UnreadableHook(f"A {agent} hook body has hook_event_name and {session}.")
     return name, told
 
 
-def read_turns(readers: Mapping[str, Reader], name: str, body: Body) -> tuple[Turn, ...]:
-    """Return what an event of this name tells of: one turn or none."""
-    reader = readers.get(name)
-    turn = reader(body) if reader else None
-    return (turn,) if turn else ()
+def read_call(body: Body, *, paths: Sequence[str] = (), **more: Any) -> Turn | None:
+    """Read the tool call a body tells of, if it does.
 
-
-def read_call(body: Body, **more: Any) -> Turn | None:
-    """Read the tool call a body tells of; `more` are the turn's other fields."""
+    Args:
+        body: A hook body.
+        paths: The arguments that name files, in this agent's words.
+        more: The turn's other fields.
+    """
     tool, args = text(body, "tool_name"), body.get("tool_input")
     if not tool:
         return None
+    # Most give an object; a lone text gets a name of ours, so that rules find arguments alike.
     told = args if isinstance(args, dict) else {"input": args}
-    return Turn(role=Role.ASSISTANT, tool=tool, args=told, **more)
+    files = tuple(path for name in paths if (path := text(told, name)))
+    return Turn(role=Role.ASSISTANT, tool=tool, args=told, files=files, **more)
+
+
+def read_prompt(body: Body, *, id_field: str, role: Role = Role.USER) -> Turn | None:
+    """Read the prompt a body tells of, if it does; a field holds its id."""
+    prompt, prompt_id = text(body, "prompt"), text(body, id_field)
+    if not prompt:
+        return None
+    return Turn(role=role, key=f"prompt:{prompt_id}" if prompt_id else None, content=prompt)
+
+
+def read_answer(body: Body) -> Turn | None:
+    """Read what the agent said last, if a body tells it."""
+    said = text(body, "last_assistant_message")
+    # No key: the agent may say the same twice.
+    return Turn(role=Role.ASSISTANT, agent=named_subagent(body), content=said) if said else None
+
+
+def forwarded_calls(body: Body) -> list[dict[str, Any]] | None:
+    """Return the model calls our forwarder found; None: it had no transcript to look in."""
+    told = mapping(body.get("guard")).get("model_calls")
+    return [row for row in told if isinstance(row, dict)] if isinstance(told, list) else None
 
 
 def named_subagent(body: Body) -> str | None:
@@ -79,10 +109,24 @@ def named_subagent(body: Body) -> str | None:
     return f"{kind}:{agent_id}" if kind else agent_id
 
 
+def newest(folder: Path, pattern: str, *, most: int) -> list[Path]:
+    """Return the files changed last, oldest first."""
+
+    def changed_at(path: Path) -> float:
+        # A subagent's file may go while we look at it; a hook never fails for that.
+        try:
+            return path.stat().st_mtime
+        except OSError:
+            return 0.0
+
+    return sorted(folder.glob(pattern), key=changed_at)[-most:]
+
+
 def rows_at_end(path: Path, *, most_bytes: int) -> Iterator[dict[str, Any]]:
     """Read the objects in the last bytes of a file; none where it cannot be read."""
     try:
         with path.open("rb") as file:
+            # The agent waits for its hook: of a long session only the end is read.
             file.seek(max(0, path.stat().st_size - most_bytes))
             lines = file.read(most_bytes).splitlines()
     except OSError:

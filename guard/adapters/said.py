@@ -85,4 +85,5 @@ def _seconds(text: str | None) -> float | None:
         seconds = float(text or "")
     except ValueError:
         return None
+    # float() reads "inf" and "nan", too.
     return seconds if 0 < seconds < float("inf") else None

@@ -95,6 +95,7 @@ def wanted(args: argparse.Namespace, adapter: Adapter, place: str) -> Connection
             "Give --url and --key, or set MISSIONCONTROL_URL and MISSIONCONTROL_KEY."
         )
     try:
+        # Found out now: written into settings it would fail at each hook, where nobody looks.
         Endpoint.of(url, key)
     except ValueError as error:
         raise ConnectRefused(f"{error}.") from error
@@ -144,6 +145,7 @@ def forwarder() -> list[str]:
 
     The console script beside this Python; where there is none, this Python.
     """
+    # Absolute, since hooks run with whatever PATH their agent was started with.
     for name in ("guard", "guard.exe"):
         script = Path(sys.executable).parent / name
         if script.is_file():
@@ -187,6 +189,7 @@ def _connect(adapter: Adapter, file: SettingsFile, connection: Connection, *, ye
     )
     if not agreed(file.path, before, after, yes=yes):
         return REFUSED
+    # Before it is written: at no moment may git take up a file with a key in it.
     if adapter.settings.holds_key and (excluded := keep_out_of_git(file.path)):
         say(excluded)
     with undoable(file.path, is_theirs=not adapter.settings.subscribed(before)):
@@ -212,6 +215,7 @@ def agreed(path: Path, before: dict[str, Any], after: dict[str, Any], *, yes: bo
     """Show what changes; ask where a person sits at a terminal."""
     shown = change(path, before, after)
     say(shown or f"{path} stays as it is.")
+    # A script cannot be asked; that it called us is its yes.
     if not shown or yes or not sys.stdin.isatty():
         return True
     sys.stdout.write("Write this? [y/N] ")

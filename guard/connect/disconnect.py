@@ -5,9 +5,8 @@ from __future__ import annotations
 import argparse
 
 from guard.adapters import adapter_of
-from guard.adapters.base import Adapter
 from guard.connect.command import DONE, REFUSED, add_place_arguments, agreed, refuse, say
-from guard.connect.settings_file import SettingsFile, settings_file, take_into_git
+from guard.connect.settings_file import settings_file, take_into_git
 from guard.connect.undo import forget_before, put_back
 from guard.errors import GuardError
 from guard.sdk.keys import forget
@@ -20,21 +19,18 @@ def run(args: argparse.Namespace) -> int:
     try:
         adapter = adapter_of(args.client)
         file = settings_file(adapter.settings, args.project_dir)
-        return _disconnect(adapter, file, yes=args.yes)
+        before = file.read()
+        after = adapter.settings.disconnected(before)
+        if not agreed(file.path, before, after, yes=args.yes):
+            return REFUSED
+        # Byte for byte as it was, where nobody else changed it; else without what is ours.
+        if after != before and not put_back(file.path):
+            file.write(after)
+        if adapter.settings.holds_key:
+            take_into_git(file.path)
+        forget(adapter.client, file.place)
+        forget_before(file.path)
+        say(f"{adapter.title} is disconnected.")
     except GuardError as error:
         return refuse(error)
-
-
-def _disconnect(adapter: Adapter, file: SettingsFile, *, yes: bool) -> int:
-    before = file.read()
-    after = adapter.settings.disconnected(before)
-    if not agreed(file.path, before, after, yes=yes):
-        return REFUSED
-    if after != before and not put_back(file.path):
-        file.write(after)
-    if adapter.settings.holds_key:
-        take_into_git(file.path)
-    forget(adapter.client, file.place)
-    forget_before(file.path)
-    say(f"{adapter.title} is disconnected.")
     return DONE

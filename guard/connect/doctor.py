@@ -44,8 +44,18 @@ def examine(client: str, project_dir: str | None) -> list[Finding]:
     for place in (None, project_dir or str(Path.cwd())):
         hooks |= adapter.settings.subscribed(settings_file(adapter.settings, place).read())
     connection = connection_for(client, project_dir or Path.cwd())
-    server = _server(connection)
+    if connection is None:
+        server = Finding(what="server", works=False, because="no address and key are known here")
+    else:
+        place = "everywhere" if connection.place == USER_WIDE else f"in {connection.place}"
+        because = f"{connection.url} takes our key, {place}"
+        try:
+            forward(connection, {"hook_event_name": PROBE, "session_id": ""})
+            server = Finding(what="server", works=True, because=because)
+        except (ServerAway, ServerRefused, ValueError) as error:
+            server = Finding(what="server", works=False, because=f"{connection.url}: {error}")
     project = project_of(connection) if connection and server.works else None
+    # Whatever the settings say, no hook does anything without a server that answers.
     abilities = [
         replace(ability, works=ability.works and server.works)
         for ability in adapter.abilities(hooks)
@@ -86,14 +96,3 @@ def _agreed(connection: Connection, project: ProjectSaid) -> list[Finding]:
 
 def _again(is_needed: bool) -> str:
     return "; run `guard connect` again" if is_needed else ""
-
-
-def _server(connection: Connection | None) -> Finding:
-    if connection is None:
-        return Finding(what="server", works=False, because="no address and key are known here")
-    try:
-        forward(connection, {"hook_event_name": PROBE, "session_id": ""})
-    except (ServerAway, ServerRefused, ValueError) as error:
-        return Finding(what="server", works=False, because=f"{connection.url}: {error}")
-    place = "everywhere" if connection.place == USER_WIDE else f"in {connection.place}"
-    return Finding(what="server", works=True, because=f"{connection.url} takes our key, {place}")

@@ -10,8 +10,8 @@ from datetime import UTC, datetime
 from itertools import islice
 from pathlib import Path
 
+# Files and folders of one agent: a board that opens must not wait for a large home.
 MOST_LOOKED_AT = 5_000
-"""Files and folders of one agent: a board that opens must not wait for a large home."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,21 +52,16 @@ def found_agents(home: Path, *, path: str | None = None) -> list[FoundAgent]:
 
     `path`: where programs are looked for; None: on PATH.
     """
-    here = [
-        FoundAgent(client=client, used_at=_used_at(home / trace.folder / trace.sessions, trace))
-        for client, trace in TRACES.items()
-        if (home / trace.folder).is_dir() or shutil.which(trace.program, path=path)
-    ]
+    here = []
+    for client, trace in TRACES.items():
+        folder = home / trace.folder
+        if folder.is_dir() or shutil.which(trace.program, path=path):
+            changes = _changes(folder / trace.sessions, trace.depth) if trace.sessions else ()
+            newest = max(islice(changes, MOST_LOOKED_AT), default=None)
+            used_at = None if newest is None else datetime.fromtimestamp(newest, UTC)
+            here.append(FoundAgent(client=client, used_at=used_at))
     never = datetime.min.replace(tzinfo=UTC)
     return sorted(here, key=lambda agent: agent.used_at or never, reverse=True)
-
-
-def _used_at(sessions: Path, trace: Trace) -> datetime | None:
-    if not trace.sessions:
-        return None
-    changed = islice(_changes(sessions, trace.depth), MOST_LOOKED_AT)
-    newest = max(changed, default=None)
-    return datetime.fromtimestamp(newest, UTC) if newest is not None else None
 
 
 def _changes(folder: Path, depth: int) -> Iterator[float]:
@@ -76,6 +71,7 @@ def _changes(folder: Path, depth: int) -> Iterator[float]:
             found = [(entry.stat().st_mtime, entry) for entry in entries]
     except OSError:
         return
+    # The newest first: the count of what is looked at must not run out among old sessions.
     for changed, entry in sorted(found, key=lambda one: one[0], reverse=True):
         if entry.is_file():
             yield changed

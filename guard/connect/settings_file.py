@@ -80,6 +80,7 @@ def settings_file(writer: SettingsWriter, project_dir: str | None) -> SettingsFi
 def change(path: Path, before: dict[str, Any], after: dict[str, Any]) -> str:
     """Show a change as a diff, keys masked; empty where nothing changes."""
     lines = difflib.unified_diff(
+        # A file that is not there is shown as no lines, not as an empty object.
         _text(before).splitlines() if before else [],
         _text(after).splitlines() if after else [],
         fromfile=str(path),
@@ -89,8 +90,8 @@ def change(path: Path, before: dict[str, Any], after: dict[str, Any]) -> str:
     return BEARER.sub(r"\1…", "\n".join(lines))
 
 
+# A key in a header; its first letters tell which one it is.
 BEARER = re.compile(r'(Bearer [^"\s]{0,6})[^"\s]*')
-"""A key in a header; its first letters tell which one it is."""
 
 
 # --- git ---------------------------------------------------------------------
@@ -134,6 +135,7 @@ def keep_out_of_git(path: Path) -> str | None:
     where = _git(root, "rev-parse", "--git-path", "info/exclude")
     if where is None:
         raise ConnectRefused(f"Git would take up {path}, and its exclude file cannot be found.")
+    # Not .gitignore, which is the project's own and would be committed.
     exclude, line = root / where.strip(), f"/{path.relative_to(root).as_posix()}"
     exclude = exclude.resolve()
     with undoable(exclude):
@@ -149,6 +151,7 @@ def _work_tree(path: Path) -> Path | None:
     marked = [folder for folder in path.parents if (folder / ".git").exists()]
     if not marked:
         return None
+    # Without git's word a key might be committed: better not connected.
     if _git(marked[0], "rev-parse", "--is-inside-work-tree") is None:
         raise ConnectRefused(
             f"{marked[0]} is a git repository, but git cannot be asked whether it tracks {path}."

@@ -42,6 +42,7 @@ def undoable(path: Path, *, is_theirs: bool = True) -> Iterator[None]:
     `is_theirs`: nothing of ours stood in it, so that going back leads to a state
     without us.
     """
+    # Before they are made: `disconnect` removes those that are empty again.
     wanted = (*path.parents, *_file().parents)
     missing = tuple(str(folder) for folder in wanted if not folder.exists())
     if not path.exists():
@@ -53,6 +54,7 @@ def undoable(path: Path, *, is_theirs: bool = True) -> Iterator[None]:
     yield
     kept = _kept()
     known = kept.get(str(path))
+    # Going back must lead to a state without us, and lose no change of somebody else's.
     leads_back = is_theirs if known is None else known.wrote == digest
     before = replace(known or found, wrote=_digest(path) if leads_back else "")
     _keep(kept | {str(path): before})
@@ -101,6 +103,7 @@ def _file() -> Path:
 
 def _kept() -> dict[str, Before]:
     try:
+        # Unreadable, it only keeps us from going back byte for byte: our hooks still come out.
         told: Any = json.loads(_file().read_bytes())
         return {
             path: Before(**{**row, "folders": tuple(row["folders"])}) for path, row in told.items()

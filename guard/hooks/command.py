@@ -32,11 +32,11 @@ from guard.sdk.keys import Connection, connection_for
 from guard.sdk.lineage import hand_on, with_parent
 from guard.sdk.timing import FORWARDER_EARLY_S, REPORT_S
 
+# Names sent of a workspace: enough for any judge, small enough for any hook.
 MOST_FILES = 2000
-"""Names sent of a workspace: enough for any judge, small enough for any hook."""
 
+# The exit status with which an agent's hook says no.
 BLOCKS = 2
-"""The exit status with which an agent's hook says no."""
 
 NOT_WALKED = frozenset({"node_modules", "__pycache__", "venv", "target", "dist", "build"})
 
@@ -55,7 +55,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Forward the body on stdin; answers the exit status."""
-    adapter, body = adapter_of(args.client), _body_on_stdin()
+    adapter, body = adapter_of(args.client), {}
+    with contextlib.suppress(ValueError):
+        told = json.load(sys.stdin)
+        body = told if isinstance(told, dict) else {}
     connection = connection_for(args.client, directory_of(body) or Path.cwd())
     if connection is None:
         _complain(f"no connection for this directory; run `guard connect {args.client}`")
@@ -71,6 +74,7 @@ def run(args: argparse.Namespace) -> int:
     sent = with_workspace(adapter, body) | adapter.look_up(body)
     patience_s, answered = float(REPORT_S), threading.Event()
     if _acts(adapter, body):
+        # Only here may an answer take an hour: killed meanwhile, the agent would leave us waiting.
         patience_s = connection.hold_s - FORWARDER_EARLY_S
         answered = end_when_unread()
     try:
@@ -78,16 +82,24 @@ def run(args: argparse.Namespace) -> int:
     except (ServerAway, ServerRefused, ValueError) as error:
         _complain(f"{connection.url} did not take the hook: {error}")
         return BLOCKS if connection.fail == "closed" and _acts(adapter, body) else 0
+    # From here on there is work that nobody reads, and the watch must not end it.
     answered.set()
     if body.get("hook_event_name") in adapter.starts:
         watcher.leave_behind(adapter, connection, body)
+    # Now that the server has the run: `guard run` opens it by the key in this note.
     note_session(args.client, str(body.get("session_id") or ""))
+    # That part is for us; the agent is given its own words alone.
     ours = answer.pop("guard", None) if isinstance(answer, dict) else None
     if answer:
         sys.stdout.write(json.dumps(answer) + "\n")
         sys.stdout.flush()
-    if isinstance(ours, dict) and ours.get("end"):
-        _end_session(adapter, connection, sent)
+    ends = isinstance(ours, dict) and ours.get("end")
+    pid = (sent.get("guard") or {}).get("pid") if ends else None
+    if pid and end_process(pid):
+        # The agent we told of can no longer say by itself that it has ended.
+        ended = sent | {"hook_event_name": "SessionEnd", "reason": "ended"}
+        with contextlib.suppress(ServerAway, ServerRefused):
+            forward(connection, ended | adapter.look_up(ended))
     return 0
 
 
@@ -99,15 +111,6 @@ def _tell_usage(adapter: Adapter, connection: Connection, body: dict[str, Any]) 
     except (ServerAway, ServerRefused, ValueError) as error:
         _complain(f"{connection.url} did not take the hook: {error}")
     return 0
-
-
-def _end_session(adapter: Adapter, connection: Connection, sent: dict[str, Any]) -> None:
-    """End the agent we told of, and say so: it can no longer do that itself."""
-    pid = (sent.get("guard") or {}).get("pid")
-    if pid and end_process(pid):
-        with contextlib.suppress(ServerAway, ServerRefused):
-            ended = sent | {"hook_event_name": "SessionEnd", "reason": "ended"}
-            forward(connection, ended | adapter.look_up(ended))
 
 
 def said_by(adapter: Adapter, connection: Connection) -> HookSaid:
@@ -141,6 +144,7 @@ def workspace_of(root: Path) -> list[str]:
 
     What git would ignore is left out; without git, hidden and built things are.
     """
+    # Separated by NUL: git quotes odd names otherwise.
     listing = ["git", "-C", str(root), "ls-files", "-z", "--cached", "--others"]
     try:
         done = subprocess.run(
@@ -159,28 +163,18 @@ def _walked(root: Path) -> Iterator[str]:
     left, folders = MOST_FILES, [root]
     while folders and left > 0:
         here, *folders = folders
-        for entry in _entries(here):
+        try:
+            with os.scandir(here) as listed:
+                entries = [e for e in listed if e.name[:1] != "." and e.name not in NOT_WALKED]
+        except OSError:
+            # Not ours to read, or gone since: the judge knows fewer names, nothing fails.
+            entries = []
+        for entry in entries:
             if entry.is_dir(follow_symlinks=False):
                 folders.append(Path(entry.path))
             else:
                 left -= 1
                 yield Path(entry.path).relative_to(root).as_posix()
-
-
-def _entries(folder: Path) -> list[os.DirEntry[str]]:
-    try:
-        with os.scandir(folder) as entries:
-            return [e for e in entries if not e.name.startswith(".") and e.name not in NOT_WALKED]
-    except OSError:
-        return []
-
-
-def _body_on_stdin() -> dict[str, Any]:
-    try:
-        body = json.load(sys.stdin)
-    except ValueError:
-        return {}
-    return body if isinstance(body, dict) else {}
 
 
 def _acts(adapter: Adapter, body: dict[str, Any]) -> bool:

@@ -7,13 +7,14 @@ question. A server that is away from the start is not waited for.
 
 from __future__ import annotations
 
+import contextlib
 import http.client
 import time
 from collections.abc import Callable, Mapping
 from typing import Any
 
 from guard.errors import ServerAway
-from guard.sdk.exchange import Answer, Request, Transport
+from guard.sdk.exchange import Request, Transport
 from guard.sdk.keys import Connection
 from guard.sdk.transport import HttpTransport
 from guard.sdk.wording import AGAIN_WITHIN_S, SUCCESSES, body_of, comes_again_in
@@ -23,11 +24,11 @@ RETURNS_WITHIN_S = 600.0
 
 ASKS_EVERY_S = 1.0
 
+# What a proxy says in the place of a server that is not back yet.
 RESTARTING = range(502, 505)
-"""What a proxy says in the place of a server that is not back yet."""
 
+# The server had taken the request and went away; `RemoteDisconnected` is a reset.
 _CUT = (ConnectionResetError, BrokenPipeError, http.client.IncompleteRead)
-"""The server had taken the request and went away; `RemoteDisconnected` is a reset."""
 
 
 def forward(
@@ -57,49 +58,34 @@ def forward(
         ValueError: The connection's address or key is unusable.
     """
     ends_at = clock() + timeout_s
-    carrier = transport or HttpTransport(connection.url, connection.key)
-    path = f"hooks/{connection.client}/"
-
-    def ask() -> Answer:
-        request = Request(
-            method="POST", path=path, body=body, headers=headers or {}, timeout_s=ends_at - clock()
-        )
-        return carrier.send(request)
-
-    try:
-        answer = _patiently(ask, ends_at=ends_at, clock=clock, sleep=sleep)
-    finally:
-        carrier.close()
-    return answer.body if answer.status in SUCCESSES else body_of(answer)
-
-
-def _patiently(
-    ask: Callable[[], Answer],
-    *,
-    ends_at: float,
-    clock: Callable[[], float],
-    sleep: Callable[[float], None],
-) -> Answer:
-    """Ask; once the server has begun to wait with us, go on over its absence."""
-    away_since: float | None = None
     again_until = min(ends_at, clock() + AGAIN_WITHIN_S)
-    while True:
-        try:
-            answer = ask()
-            pause_s = comes_again_in(answer, left_s=again_until - clock())
-            if away_since is None and pause_s is not None:
-                sleep(pause_s)  # it is there, and says when
-                continue
-            if away_since is None or answer.status not in RESTARTING:
-                return answer
-            error = ServerAway(f"it answers {answer.status}")
-        except ServerAway as reason:
-            if away_since is None and not isinstance(reason.__cause__, _CUT):
-                raise
-            if isinstance(reason.__cause__, _CUT):
-                away_since = None  # it was there again, and left again
-            error = reason
-        away_since = clock() if away_since is None else away_since
-        if min(ends_at, away_since + RETURNS_WITHIN_S) <= clock() + ASKS_EVERY_S:
-            raise error
-        sleep(ASKS_EVERY_S)
+    # Set while a server that had begun to wait with us is away: only that one is waited for.
+    away_since: float | None = None
+    with contextlib.closing(transport or HttpTransport(connection.url, connection.key)) as carrier:
+        while True:
+            request = Request(
+                method="POST",
+                path=f"hooks/{connection.client}/",
+                body=body,
+                headers=headers or {},
+                timeout_s=ends_at - clock(),
+            )
+            try:
+                answer = carrier.send(request)
+                pause_s = comes_again_in(answer, left_s=again_until - clock())
+                if away_since is None and pause_s is not None:
+                    sleep(pause_s)  # it is there, and says when
+                    continue
+                if away_since is None or answer.status not in RESTARTING:
+                    return answer.body if answer.status in SUCCESSES else body_of(answer)
+                error = ServerAway(f"it answers {answer.status}")
+            except ServerAway as reason:
+                if away_since is None and not isinstance(reason.__cause__, _CUT):
+                    raise
+                if isinstance(reason.__cause__, _CUT):
+                    away_since = None  # it was there again, and left again
+                error = reason
+            away_since = clock() if away_since is None else away_since
+            if min(ends_at, away_since + RETURNS_WITHIN_S) <= clock() + ASKS_EVERY_S:
+                raise error
+            sleep(ASKS_EVERY_S)

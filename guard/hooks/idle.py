@@ -48,6 +48,7 @@ class Waiter:
     def message(self, question: Mapping[str, Any]) -> str | None:
         """Wait for a message; None: the session goes on, or is over."""
         while True:
+            # Told back: a prompt between two questions must not be missed.
             known = {} if self.since is None else {"since": self.since}
             try:
                 answer = self.ask({**question, **known, "wait": ASK_S})
@@ -83,6 +84,7 @@ def wait_beside(
         "session_id": body.get("session_id"),
         "cwd": body.get("cwd"),
     }
+    # A session that was killed while it rests leaves nobody to wake.
     end_when_unread()
     text = waiter.message(question)
     if text is None:

@@ -18,14 +18,14 @@ def end_when_unread(descriptor: int = 1) -> threading.Event:
     a file, a terminal), nothing happens.
     """
     answered = threading.Event()
+
+    def watch() -> None:
+        reader = select.poll()
+        reader.register(descriptor, 0)  # no readiness is asked for: only hang-up and error come
+        reader.poll()
+        if not answered.is_set():
+            os._exit(0)  # the main thread sits in a read that nothing else would end
+
     if hasattr(select, "poll"):
-        threading.Thread(target=_watch, args=(descriptor, answered), daemon=True).start()
+        threading.Thread(target=watch, daemon=True).start()
     return answered
-
-
-def _watch(descriptor: int, answered: threading.Event) -> None:
-    reader = select.poll()
-    reader.register(descriptor, 0)  # no readiness is asked for: only hang-up and error come
-    reader.poll()
-    if not answered.is_set():
-        os._exit(0)  # the main thread sits in a read that nothing else would end

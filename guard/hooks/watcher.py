@@ -28,8 +28,8 @@ VOUCHES_EVERY_S = 20.0
 LOOKS_EVERY_S = 1.0
 ANSWERS_WITHIN_S = 10.0
 TRIES = 5
+# How long it tries to say that the agent has gone, while the server is away.
 LAST_WORD_S = 600.0
-"""How long it tries to say that the agent has gone, while the server is away."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -84,6 +84,7 @@ class Watcher:
             else:
                 self.pause(LOOKS_EVERY_S)  # the server asks for it again at once
         elif answer.get("text"):
+            # The server has given it away: until it is taken, only we still know it.
             self.untaken.append(str(answer["text"]))
             self._say_untaken()
         return "text" in answer

@@ -12,12 +12,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from guard.adapters.codex.daemon import CLIENT
 from guard.errors import GuardError
 from guard.running.ending import GRACE_S, end_tree
 
 ANSWERS_WITHIN_S = 60.0
-
-CLIENT = {"name": "missioncontrol", "title": "Mission Control", "version": "1"}
 
 
 class AppServerFailed(GuardError):
@@ -66,6 +65,7 @@ class AppServer:
         if process.stdin is None or process.stdout is None:
             raise AppServerFailed("codex app-server has no streams")
         self._to, self._from = process.stdin, process.stdout
+        # Two write: whoever asks, and the reader, which declines what we are asked.
         self._writing = threading.Lock()
         self._reader = threading.Thread(target=self._read, daemon=True)
         self._reader.start()
@@ -99,6 +99,7 @@ class AppServer:
     def close(self) -> int:
         """Let it end its session, and see that it does; answers its exit status."""
         with contextlib.suppress(OSError):
+            # At the end of its input it ends the session in order.
             self._to.close()
         try:
             status = self._process.wait(GRACE_S)
@@ -135,13 +136,11 @@ class AppServer:
             if answered := self._answers.get(message.get("id", 0)):
                 answered.put(message)
         elif "id" in message:
-            self._write({"id": message["id"], **_declined(message["method"])})
+            # A question for whoever sits at a screen: nobody does. To an approval that is a no;
+            # to all else JSON-RPC has a number for a method that is not there.
+            asks_approval = message["method"].endswith("/requestApproval")
+            unknown = {"code": -32601, "message": "nobody is at a screen here"}
+            declined = {"result": {"decision": "decline"}} if asks_approval else {"error": unknown}
+            self._write({"id": message["id"], **declined})
         else:
             self._inbox.put(Notice(message["method"], message.get("params") or {}))
-
-
-def _declined(method: str) -> dict[str, Any]:
-    if method.endswith("/requestApproval"):
-        return {"result": {"decision": "decline"}}
-    # JSON-RPC's number for a method that is not there.
-    return {"error": {"code": -32601, "message": "nobody is at a screen here"}}

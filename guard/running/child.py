@@ -12,8 +12,8 @@ from typing import Any
 
 from guard.running.ending import GRACE_S, end_tree, signal_tree
 
+# What we are sent is meant for the command.
 FORWARDED = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGUSR1)
-"""What we are sent is meant for the command."""
 
 
 class Child:
@@ -24,7 +24,12 @@ class Child:
     """
 
     def __init__(self, command: Sequence[str], *, env: Mapping[str, str], **streams: Any) -> None:
-        self._terminal = _own_terminal() if not streams else None
+        self._terminal: int | None = None
+        # The one we read from and are in the foreground of: no other is ours to lend.
+        with contextlib.suppress(OSError, ValueError, AttributeError):
+            descriptor = sys.stdin.fileno()
+            if not streams and os.isatty(descriptor) and os.tcgetpgrp(descriptor) == os.getpgrp():
+                self._terminal = descriptor
         self._paused = False
         self.pid = 0
         self._early: list[int] = []
@@ -91,13 +96,3 @@ class Child:
         if self._terminal is not None:
             with contextlib.suppress(OSError):
                 os.tcsetpgrp(self._terminal, os.getpgrp())
-
-
-def _own_terminal() -> int | None:
-    """The terminal we read from and are in the foreground of."""
-    try:
-        descriptor = sys.stdin.fileno()
-        mine = os.isatty(descriptor) and os.tcgetpgrp(descriptor) == os.getpgrp()
-    except (OSError, ValueError, AttributeError):
-        return None
-    return descriptor if mine else None

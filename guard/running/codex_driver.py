@@ -33,8 +33,8 @@ from guard.sdk.keys import Connection
 from guard.turn import Turn
 from guard.wire import Directive, DirectiveAction, Message
 
+# A hook that held a call has the first word; what it left is steered after this.
 GIVES_HOOKS_S = 1.0
-"""A hook that held a call has the first word; what it left is steered after this."""
 
 GO_ON = "Go on where you were interrupted."
 
@@ -64,6 +64,7 @@ def drive(task: Task, connection: Connection, *, name: str | None) -> int:
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, lambda given, _frame: inbox.put(Signalled(given)))
     with tempfile.TemporaryDirectory(prefix="guard-run-") as notes:
+        # The hooks below then leave messages to us, and note their sessions here.
         told = {linking.NOTES: notes, linking.STEERED: "1"}
         program = [task.program, "app-server", *task.options]
         server = AppServer(program, env=os.environ | told, inbox=inbox)
@@ -107,28 +108,15 @@ class Driver:
             for hook in hooks
         )
         self._output.thread(self._thread)
-        opening = self._opening(name, text(started, "cwd"))
-        pauses = not self._hooked
-        self._reporter = Reporter(self._client, opening, hear=self._hear, pauses=pauses)
-        try:
-            self._start_turn(self._task.prompt)
-            while self._status is None:
-                self._take(self._inbox.get())
-            self._output.finish()
-            self._server.close()
-        finally:  # a turn that never began has failed, and is said to have
-            self._reporter.finish("completed" if self._status == 0 else "failed")
-        return self._status
-
-    def _opening(self, name: str | None, cwd: str) -> dict[str, Any]:
+        prompt = self._task.prompt
         asked = HookEvent(
-            client=CLIENT, name="", session=self._thread, cwd=cwd, prompt=self._task.prompt
+            client=CLIENT, name="", session=self._thread, cwd=text(started, "cwd"), prompt=prompt
         )
-        return {
+        opening = {
             "key": asked.run_key,
             "name": name or asked.run_name,
             "agent": CLIENT,
-            "goal": self._task.prompt,
+            "goal": prompt,
             "capabilities": {
                 "hold": True,
                 "inject": ["now", "at_next_tool", "at_stop"],
@@ -138,6 +126,17 @@ class Driver:
                 "why": {},
             },
         }
+        pauses = not self._hooked
+        self._reporter = Reporter(self._client, opening, hear=self._hear, pauses=pauses)
+        try:
+            self._start_turn(prompt)
+            while self._status is None:
+                self._take(self._inbox.get())
+            self._output.finish()
+            self._server.close()
+        finally:  # a turn that never began has failed, and is said to have
+            self._reporter.finish("completed" if self._status == 0 else "failed")
+        return self._status
 
     def _hear(self, directive: Directive) -> None:
         heard = Heard(directive)
@@ -153,6 +152,7 @@ class Driver:
             event.obeyed.set()
         elif isinstance(event, Signalled):
             self._end(SIGNALLED + event.number)
+        # It has gone in the middle of the work.
         elif not event.method:
             self._status = 1
         elif event.params.get("threadId") in {None, self._thread}:
@@ -173,6 +173,7 @@ class Driver:
         if self._paused:
             return
         directive = self._reporter.directive_now()
+        # Asked once more: a text that came while the turn ended begins the next one.
         left = [m for m in directive.messages if m.id not in self._given] if directive else []
         if left and directive and directive.action is not DirectiveAction.STOP:
             self._give(left)

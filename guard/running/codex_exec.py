@@ -88,7 +88,8 @@ def _task(program: str, asked: argparse.Namespace) -> Task:
     if asked.prompt in (None, "-") and sys.stdin.isatty():
         raise _NotDriven("it has no prompt")
     cwd = (asked.cd or Path.cwd()).resolve()
-    if not (asked.skip_git_repo_check or _in_repository(cwd)):
+    in_repository = any((folder / ".git").exists() for folder in (cwd, *cwd.parents))
+    if not (asked.skip_git_repo_check or in_repository):
         raise _NotDriven("Codex itself has to say that this is no git repository")
     given = {"-c": asked.config, "--enable": asked.enable, "--disable": asked.disable}
     pairs = ((name, value) for name, values in given.items() for value in values)
@@ -118,7 +119,3 @@ def _task(program: str, asked: argparse.Namespace) -> Task:
         as_json=asked.json,
         last_message=asked.output_last_message,
     )
-
-
-def _in_repository(cwd: Path) -> bool:
-    return any((folder / ".git").exists() for folder in (cwd, *cwd.parents))

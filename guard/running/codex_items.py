@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 from guard.adapters.codex.hooks import CLIENT
@@ -16,21 +17,43 @@ Item = Mapping[str, Any]
 
 def turn_of(item: Item) -> Turn | None:
     """Read a completed item: a command, a change of files, a tool's call, a message."""
-    kind = text(item, "type")
-    if kind == "agentMessage" and text(item, "text"):
-        return Turn(role=Role.ASSISTANT, key=text(item, "id"), content=text(item, "text"))
-    if kind == "userMessage":
-        content = item.get("content")
-        parts = [
-            text(mapping(part), "text") for part in (content if isinstance(content, list) else ())
-        ]
-        said = "\n".join(part for part in parts if part)
-        return Turn(role=Role.USER, key=text(item, "id"), content=said) if said else None
-    if kind == "commandExecution":
-        return _command(item)
-    if kind == "fileChange":
-        return _change(item)
-    return _tool(item) if kind == "mcpToolCall" else None
+    key, said = text(item, "id"), text(item, "text")
+    # Named as Codex's own hooks name them: a session without hooks is told alike.
+    call = partial(Turn, role=Role.ASSISTANT, key=key, agent=CLIENT)
+    match text(item, "type"):
+        case "agentMessage" if said:
+            return Turn(role=Role.ASSISTANT, key=key, content=said)
+        case "userMessage":
+            content = item.get("content")
+            parts = [mapping(part) for part in (content if isinstance(content, list) else ())]
+            prompt = "\n".join(text(part, "text") for part in parts if text(part, "text"))
+            return Turn(role=Role.USER, key=key, content=prompt) if prompt else None
+        case "commandExecution":
+            output, code = text(item, "aggregatedOutput"), item.get("exitCode")
+            failed = isinstance(code, int) and code != 0
+            return call(
+                tool="Bash",
+                args={"command": _shell(item)},
+                result=None if failed else output,
+                error=f"exit code {code}\n{output}".rstrip() if failed else None,
+            )
+        case "fileChange":
+            failed = item.get("status") == "failed"
+            return call(
+                tool="apply_patch",
+                args={"changes": item.get("changes")},
+                error="the change was not applied" if failed else None,
+                files=tuple(_paths(item)),
+            )
+        case "mcpToolCall":
+            error = mapping(item.get("error"))
+            return call(
+                tool=f"mcp__{text(item, 'server')}__{text(item, 'tool')}",
+                args=mapping(item.get("arguments")),
+                result=None if error else json.dumps(item.get("result"), sort_keys=True),
+                error=(text(error, "message") or "the tool failed") if error else None,
+            )
+    return None
 
 
 def line_of(item: Item) -> str:
@@ -61,21 +84,6 @@ def _snake_word(word: str) -> str:
     return re.sub(r"(?<=[a-z])([A-Z])", lambda found: f"_{found[1].lower()}", word)
 
 
-def _command(item: Item) -> Turn:
-    """A command, named as Codex's own hooks name it."""
-    output, code = text(item, "aggregatedOutput"), item.get("exitCode")
-    failed = isinstance(code, int) and code != 0
-    return Turn(
-        role=Role.ASSISTANT,
-        key=text(item, "id"),
-        agent=CLIENT,
-        tool="Bash",
-        args={"command": _shell(item)},
-        result=None if failed else output,
-        error=f"exit code {code}\n{output}".rstrip() if failed else None,
-    )
-
-
 def _shell(item: Item) -> str:
     """What the model asked for, without the shell that Codex runs it in."""
     actions = item.get("commandActions")
@@ -83,34 +91,7 @@ def _shell(item: Item) -> str:
     return told[0] if len(told) == 1 and told[0] else text(item, "command")
 
 
-def _change(item: Item) -> Turn:
-    failed = item.get("status") == "failed"
-    return Turn(
-        role=Role.ASSISTANT,
-        key=text(item, "id"),
-        agent=CLIENT,
-        tool="apply_patch",
-        args={"changes": item.get("changes")},
-        error="the change was not applied" if failed else None,
-        files=tuple(_paths(item)),
-    )
-
-
 def _paths(item: Item) -> list[str]:
     changes = item.get("changes")
     rows = (mapping(change) for change in (changes if isinstance(changes, list) else ()))
     return [text(row, "path") for row in rows if text(row, "path")]
-
-
-def _tool(item: Item) -> Turn:
-    error = mapping(item.get("error"))
-    result = item.get("result")
-    return Turn(
-        role=Role.ASSISTANT,
-        key=text(item, "id"),
-        agent=CLIENT,
-        tool=f"mcp__{text(item, 'server')}__{text(item, 'tool')}",
-        args=mapping(item.get("arguments")),
-        result=None if error else json.dumps(result, sort_keys=True),
-        error=(text(error, "message") or "the tool failed") if error else None,
-    )

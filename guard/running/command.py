@@ -8,7 +8,6 @@ import shlex
 import sys
 import tempfile
 from pathlib import Path, PurePath
-from typing import Any
 
 from guard.adapters import ADAPTERS
 from guard.errors import ConnectRefused, GuardError, ServerAway
@@ -20,16 +19,16 @@ from guard.sdk.conversation import new_key
 from guard.sdk.keys import USER_WIDE, Connection, connection_for
 from guard.sdk.transport import Endpoint
 
+# Agents that name their sessions themselves: each session is a run of its own.
 PROGRAMS = {"claude": "claude-code", "codex": "codex", "gemini": "gemini", "cursor-agent": "cursor"}
-"""Agents that name their sessions themselves: each session is a run of its own."""
 
 NOT_STARTED = 69
 """EX_UNAVAILABLE: to fail closed, and nobody watches."""
 
 NOT_FOUND = 127
 
+# What a shell says of a command that SIGTERM ended.
 ENDED = 143
-"""What a shell says of a command that SIGTERM ended."""
 
 CAPABILITIES = {
     "hold": True,
@@ -61,18 +60,37 @@ def run(args: argparse.Namespace) -> int:
         _check_server(connection)
         task = codex_exec.read(args.command_line) if client == "codex" else None
         if isinstance(task, codex_exec.Task):
+            # Only who drives Codex waits for what that imports.
             from guard.running.codex_driver import drive
 
             return drive(task, connection, name=args.name)
         if isinstance(task, str):
             say(task)
-        return _keep(args, connection, client)
+        # An agent that names its sessions has a run for each; any other command is one run.
+        own, opening = None, None
+        if client is None:
+            own, line = f"run:{new_key()}", shlex.join(args.command_line)
+            shown = line if len(line) <= NAME_CHARS else line[: NAME_CHARS - 1] + "…"
+            opening = {
+                "key": own,
+                "name": args.name or shown,
+                "agent": PurePath(args.command_line[0]).name,
+                "capabilities": CAPABILITIES,
+            }
+        with tempfile.TemporaryDirectory(prefix="guard-run-") as notes:
+            child = Child(args.command_line, env=environment(connection, notes, own))
+            keeper = Keeper(RunClient(connection), child, notes=Path(notes))
+            keeper.start(opening)
+            status = child.wait()
+            keeper.finish(status)
     except GuardError as error:
         say(str(error))
         return NOT_STARTED
     except FileNotFoundError as error:
         say(f"{error.filename}: there is no such command.")
         return NOT_FOUND
+    # Ended by us, whatever it made of the signal: a shell shall see that it was.
+    return ENDED if keeper.ended_for else status
 
 
 def wanted(args: argparse.Namespace, client: str | None) -> Connection:
@@ -116,17 +134,6 @@ def _check_server(connection: Connection) -> None:
         client.close()
 
 
-def _keep(args: argparse.Namespace, connection: Connection, client: str | None) -> int:
-    own = None if client else f"run:{new_key()}"
-    with tempfile.TemporaryDirectory(prefix="guard-run-") as notes:
-        child = Child(args.command_line, env=environment(connection, notes, own))
-        keeper = Keeper(RunClient(connection), child, notes=Path(notes))
-        keeper.start(_opening(args, own) if own else None)
-        status = child.wait()
-        keeper.finish(status)
-    return ENDED if keeper.ended_for else status
-
-
 def environment(connection: Connection, notes: str, own: str | None) -> dict[str, str]:
     """The command's environment: what lets its hooks and sessions find us."""
     told = {
@@ -135,16 +142,6 @@ def environment(connection: Connection, notes: str, own: str | None) -> dict[str
         linking.NOTES: notes,
     }
     return os.environ | told | ({linking.RUN_KEY: own} if own else {})
-
-
-def _opening(args: argparse.Namespace, own: str) -> dict[str, Any]:
-    line = shlex.join(args.command_line)
-    return {
-        "key": own,
-        "name": args.name or (line if len(line) <= NAME_CHARS else line[: NAME_CHARS - 1] + "…"),
-        "agent": PurePath(args.command_line[0]).name,
-        "capabilities": CAPABILITIES,
-    }
 
 
 NAME_CHARS = 80

@@ -74,7 +74,12 @@ def _end(pids: Iterable[int], *, grace_s: float) -> bool:
     for by in (signal.SIGTERM, signal.SIGKILL):
         for pid in left:
             _send(pid, by)
-        left = _still_running(left, within_s=grace_s)
+        # Looked at again and again: they are not our children, so there is nothing to wait for.
+        ends_at = time.monotonic() + grace_s
+        while left := [pid for pid in left if is_running(pid)]:
+            if time.monotonic() >= ends_at:
+                break
+            time.sleep(LOOKS_EVERY_S)
         if not left:
             return True
     return False
@@ -86,13 +91,6 @@ def _send(pid: int, number: int) -> None:
         os.kill(pid, number)
         if number == signal.SIGTERM:
             os.kill(pid, signal.SIGCONT)  # a stopped process takes up nothing else
-
-
-def _still_running(pids: list[int], *, within_s: float) -> list[int]:
-    ends_at = time.monotonic() + within_s
-    while (left := [pid for pid in pids if is_running(pid)]) and time.monotonic() < ends_at:
-        time.sleep(LOOKS_EVERY_S)
-    return left
 
 
 def _parents_by_ps() -> list[tuple[int, int]]:

@@ -15,8 +15,8 @@ from guard.running.linking import noted
 from guard.running.run_client import RunClient, insisting
 from guard.wire import Directive, DirectiveAction
 
+# Between two looks for notes of new sessions.
 LOOKS_EVERY_S = 0.2
-"""Between two looks for notes of new sessions."""
 
 
 class Kept(Protocol):
@@ -53,7 +53,15 @@ class Keeper:
                 run_id = self._client.open_run(opening)["id"]
                 self._runs.append(run_id)
             self._in_background(self._keep_own, opening, run_id)
-        self._in_background(self._look_for_sessions)
+
+        def look_for_sessions() -> None:
+            # A session's first hook leaves the note; nobody tells us of it.
+            while not self._over.wait(LOOKS_EVERY_S):
+                for key in noted(self._notes) - self._known:
+                    self._known.add(key)
+                    self._in_background(self._keep_session, key)
+
+        self._in_background(look_for_sessions)
 
     def finish(self, status: int) -> None:
         """Say of every run that has not said so itself that it is over."""
@@ -73,12 +81,6 @@ class Keeper:
             self._runs.append(run_id := run["id"])
         self._follow(run_id, may_pause=True)
 
-    def _look_for_sessions(self) -> None:
-        while not self._over.wait(LOOKS_EVERY_S):
-            for key in noted(self._notes) - self._known:
-                self._known.add(key)
-                self._in_background(self._keep_session, key)
-
     def _keep_session(self, key: str) -> None:
         """Follow a session's run; it was opened before its note was left."""
         run = self._insist(lambda: self._client.open_run({"key": key, "name": key}))
@@ -87,6 +89,7 @@ class Keeper:
         self._runs.append(run["id"])
         told = {"terminate": "signal"}
         self._insist(lambda: self._client.change(run["id"], capabilities=told))
+        # Its own hooks hold it: a process that stands still would not even ask.
         self._follow(run["id"], may_pause=False)
 
     def _follow(self, run_id: str, *, may_pause: bool) -> None:
@@ -121,12 +124,11 @@ class Keeper:
         return insisting(call, until=self._over.is_set)
 
     def _in_background(self, call: Any, *args: Any) -> None:
-        threading.Thread(target=_quietly, args=(call, *args), daemon=True).start()
+        def quietly() -> None:
+            # A server that says no must not disturb the command.
+            try:
+                call(*args)
+            except ServerRefused as error:
+                sys.stderr.write(f"guard run: {error}\n")
 
-
-def _quietly(call: Any, *args: Any) -> None:
-    """A server that says no must not disturb the command."""
-    try:
-        call(*args)
-    except ServerRefused as error:
-        sys.stderr.write(f"guard run: {error}\n")
+        threading.Thread(target=quietly, daemon=True).start()

@@ -28,6 +28,7 @@ def note_session(client: str, session: str) -> None:
     folder = os.environ.get(NOTES)
     if folder and session:
         with contextlib.suppress(OSError):
+            # A file for each, not a line: the hooks of several sessions run at once.
             (Path(folder) / quote(f"{client}:{session}", safe="")).touch(mode=0o600)
 
 

@@ -14,8 +14,8 @@ from guard.running.run_client import RunClient, insisting
 from guard.turn import Turn
 from guard.wire import Directive, DirectiveAction
 
+# What is not told by then is given up, and the command ends.
 LAST_WORDS_S = 10.0
-"""What is not told by then is given up, and the command ends."""
 
 
 class Reporter:
@@ -66,11 +66,13 @@ class Reporter:
         self._calls.put(lambda: self._client.say_ended(self._run_id or "", said))
         self._calls.put(None)
         if self._run_id is not None:
+            # Without a run there is nobody to wait for: the server was away all along.
             self._telling.join(LAST_WORDS_S)
         self._over.set()
         self._client.close()
 
     def _tell_all(self) -> None:
+        # Where the first try failed, opened now; by its key it is one run.
         run = self._insist(lambda: self._client.open_run(self._opening))
         if run is None:
             return
@@ -84,13 +86,12 @@ class Reporter:
     def _listen(self) -> None:
         after, held = None, False
         while not self._over.is_set():
-            directive = self._insist(partial(self._next, after, as_agent=held and self._pauses))
+            as_agent = held and self._pauses
+            ask = partial(self._client.next_directive, self._run_id or "")
+            directive = self._insist(partial(ask, after=after, as_agent=as_agent))
             if directive is not None:
                 after, held = directive.version, directive.action is DirectiveAction.HOLD
                 self._hear(directive)
-
-    def _next(self, after: int | None, *, as_agent: bool) -> Directive | None:
-        return self._client.next_directive(self._run_id or "", after=after, as_agent=as_agent)
 
     def _insist(self, call: Callable[[], Any]) -> Any:
         try:

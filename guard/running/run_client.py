@@ -13,12 +13,19 @@ from guard.errors import ServerAway, ServerRefused
 from guard.sdk.exchange import Answer, Request
 from guard.sdk.keys import Connection
 from guard.sdk.transport import HttpTransport
-from guard.sdk.wording import SUCCESSES, body_of, directive_of, turn_json
+from guard.sdk.wording import (
+    NO_CONTENT,
+    SERVER_ERROR,
+    SUCCESSES,
+    body_of,
+    directive_of,
+    turn_json,
+)
 from guard.turn import Turn
 from guard.wire import Directive
 
+# One request for the next directive; below what proxies cut.
 WAITS_S = 25
-"""One request for the next directive; below what proxies cut."""
 
 AGAIN_S = 1.0
 
@@ -49,6 +56,7 @@ class RunClient:
         """Ask whether anyone is there who knows our key."""
         probe = {"hook_event_name": PROBE, "session_id": ""}
         body = self._ask("POST", f"hooks/{CLIENT}/", probe, timeout_s=CHECKS_WITHIN_S).body
+        # A proxy or another program at this address may answer 200 as well.
         if not isinstance(body, dict) or "missioncontrol" not in body:
             raise ServerAway("it is no Mission Control")
 
@@ -96,10 +104,6 @@ class RunClient:
         return answer
 
 
-NO_CONTENT = 204
-SERVER_FAULT = 500
-
-
 def insisting(call: Callable[[], Any], *, until: Callable[[], bool]) -> Any:
     """Do it again while the server is away, until it worked or nobody wants it more.
 
@@ -112,7 +116,8 @@ def insisting(call: Callable[[], Any], *, until: Callable[[], bool]) -> Any:
         except ServerAway:
             time.sleep(AGAIN_S)
         except ServerRefused as error:
-            if error.status < SERVER_FAULT:
+            # A fault of the server's may pass; a refusal comes again.
+            if error.status < SERVER_ERROR:
                 raise
             time.sleep(AGAIN_S)
     return None

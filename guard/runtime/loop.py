@@ -135,6 +135,7 @@ class _Thread:
     def _act(self, call: ToolCall, completion: Completion) -> tuple[str, ...]:
         """Ask, run, tell; the model reads the result, or what came in its place."""
         facts = _facts(completion, self.agent)
+        # What the model call cost is told with each of its calls; its id counts it once.
         go = self.session.before(call.tool, call.args, agent=self.agent.name, **facts)
         if not go.run:
             self._read(call, go.text)
@@ -147,6 +148,7 @@ class _Thread:
                 result, error = tool.run(**call.args), None
             except ToolFailed as failure:
                 result, error = "", str(failure)
+            # The model gave arguments that the tool has not: it reads so, and may try again.
             except TypeError as mismatch:
                 result, error = "", f"wrong arguments for {call.tool}: {mismatch}"
         self._read(call, error or result)
@@ -168,7 +170,16 @@ class _Table:
         tools: Sequence[Tool],
         on_text: OnText | None,
     ) -> None:
-        everything = [*tools, self._handing(agents)] if len(agents) > 1 else tools
+        handing = Tool(
+            name="hand_over",
+            description="Hand the matter to another agent",
+            parameters={
+                "to": f"who: {', '.join(agent.name for agent in agents)}",
+                "note": "what to tell them",
+            },
+            run=self._hand_over,
+        )
+        everything = [*tools, handing] if len(agents) > 1 else tools
         self._threads = {
             agent.name: _Thread(
                 session=session,
@@ -187,15 +198,6 @@ class _Table:
             if (answer := self._threads[self._has_it].step()) is not None:
                 return answer
         return ""
-
-    def _handing(self, agents: Sequence[Agent]) -> Tool:
-        names = ", ".join(agent.name for agent in agents)
-        return Tool(
-            name="hand_over",
-            description="Hand the matter to another agent",
-            parameters={"to": f"who: {names}", "note": "what to tell them"},
-            run=self._hand_over,
-        )
 
     def _hand_over(self, to: str, note: str) -> str:
         if to not in self._threads or to == self._has_it:

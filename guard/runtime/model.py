@@ -7,7 +7,7 @@ import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Self
 
 from guard.chat import ChatEndpoint, usage_of
 from guard.errors import ModelFailed
@@ -34,6 +34,23 @@ class ToolCall:
     tool: str
     args: dict[str, Any]
     fault: str | None = None
+
+    @classmethod
+    def read(cls, asked: Any) -> Self:
+        """Read one of a message's `tool_calls`."""
+        function = asked["function"]
+        try:
+            args = json.loads(function.get("arguments") or "{}")
+        except ValueError:
+            args = None
+        # A model errs like this now and then: it is told, and the run goes on.
+        is_object = isinstance(args, dict)
+        return cls(
+            id=str(asked["id"]),
+            tool=str(function["name"]),
+            args=args if is_object else {},
+            fault=None if is_object else "the arguments are no JSON object",
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,29 +105,30 @@ class ChatModel:
         body: dict[str, Any] = {"model": self.name, "messages": list(messages)}
         if tools:
             body["tools"] = list(tools)
-        answer = self._streamed(body, on_text) if on_text else self._whole(body)
+        if on_text is not None:
+            answer = self._streamed(body, on_text)
+        else:
+            try:
+                answer = ChatEndpoint(self.url, self.key).post(body, timeout_s=self.timeout_s)
+            except ModelFailed as failed:
+                raise self._told(failed) from failed
+            # Some endpoints answer 200 and say in the body what went wrong.
+            if isinstance(answer, dict) and "choices" not in answer and "error" in answer:
+                raise ModelFailed(f"{self.name}: {_sentence(answer)}")
         with self._readable():
             message = answer["choices"][0]["message"]
             usage = answer.get("usage")
             return Completion(
                 message=message,
                 text=message.get("content") or "",
-                calls=tuple(_call(call) for call in message.get("tool_calls") or ()),
+                calls=tuple(map(ToolCall.read, message.get("tool_calls") or ())),
                 call_id=str(answer.get("id") or f"call-{uuid.uuid4().hex}"),
                 model=str(answer.get("model") or self.name),
                 usage=usage_of(usage) if usage else None,
             )
 
-    def _whole(self, body: Mapping[str, Any]) -> Any:
-        try:
-            answer = ChatEndpoint(self.url, self.key).post(body, timeout_s=self.timeout_s)
-        except ModelFailed as failed:
-            raise self._told(failed) from failed
-        if isinstance(answer, dict) and "choices" not in answer and "error" in answer:
-            raise ModelFailed(f"{self.name}: {_sentence(answer)}")
-        return answer
-
     def _streamed(self, body: Mapping[str, Any], on_text: OnText) -> Any:
+        # Without being asked, a stream tells no usage.
         asked = {**body, "stream": True, "stream_options": {"include_usage": True}}
         draft = Draft()
         endpoint = ChatEndpoint(self.url, self.key)
@@ -123,6 +141,7 @@ class ChatModel:
             if chunk is None:
                 break
             with self._readable():
+                # In the middle of a stream an endpoint can no longer say so by its status.
                 if "error" in chunk:
                     raise ModelFailed(f"{self.name} broke off: {_sentence(chunk)}")
                 text = draft.take(chunk)
@@ -134,6 +153,7 @@ class ChatModel:
     def _readable(self) -> Iterator[None]:
         try:
             yield
+        # Endpoints differ: what is missing or of another kind is a model that failed, no crash.
         except (LookupError, TypeError, AttributeError, ValueError) as error:
             raise ModelFailed(f"{self.name} gave no completion: {error!r}") from error
 
@@ -152,18 +172,3 @@ def _sentence(body: Any) -> str:
     error = body.get("error") if isinstance(body, dict) else None
     said = error.get("message") if isinstance(error, dict) else error
     return redact(str(said or "no reason given"))[:SHOWN_CHARS]
-
-
-def _call(call: Any) -> ToolCall:
-    function = call["function"]
-    try:
-        args = json.loads(function.get("arguments") or "{}")
-    except ValueError:
-        args = None
-    is_object = isinstance(args, dict)
-    return ToolCall(
-        id=str(call["id"]),
-        tool=str(function["name"]),
-        args=args if is_object else {},
-        fault=None if is_object else "the arguments are no JSON object",
-    )

@@ -36,12 +36,12 @@ class Draft:
             for part in delta.get("tool_calls") or ():
                 function = part.get("function") or {}
                 # Say which call a part belongs to: by index, by id, else to the last.
-                call = self._calls.setdefault(
-                    part["index"]
-                    if part.get("index") is not None
-                    else part.get("id") or next(reversed(self._calls), 0),
-                    _no_call(),
-                )
+                which = part.get("index")
+                if which is None:
+                    which = part.get("id") or next(reversed(self._calls), 0)
+                unknown = {"id": f"call_{uuid.uuid4().hex[:24]}", "type": "function"}
+                begun = {**unknown, "function": {"name": "", "arguments": ""}}
+                call = self._calls.setdefault(which, begun)
                 call["id"] = part.get("id") or call["id"]
                 call["function"]["name"] += function.get("name") or ""
                 call["function"]["arguments"] += function.get("arguments") or ""
@@ -67,8 +67,3 @@ class Draft:
             "choices": [{"index": 0, "message": message}],
             "usage": self.usage,
         }
-
-
-def _no_call() -> dict[str, Any]:
-    function = {"name": "", "arguments": ""}
-    return {"id": f"call_{uuid.uuid4().hex[:24]}", "type": "function", "function": function}

@@ -7,8 +7,8 @@ from pathlib import Path
 from guard.errors import ToolFailed
 from guard.runtime.tool import Tool
 
+# What the model reads of one file; the rest is cut, and it is told so.
 MOST_CHARS = 4000
-"""What the model reads of one file; the rest is cut, and it is told so."""
 
 MOST_FILES = 2000
 
@@ -81,6 +81,7 @@ class Workspace:
         return [path.relative_to(self.root).as_posix() for path in files][:MOST_FILES]
 
     def _inside(self, path: str) -> Path:
+        # Resolved before it is compared: `..` and links would lead out.
         target = (self.root / path).resolve()
         if not target.is_relative_to(self.root):
             raise ToolFailed(f"{path}: outside the workspace")

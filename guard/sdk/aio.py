@@ -35,8 +35,8 @@ from guard.wire import Escalation, Mode
 
 logger = logging.getLogger("guard")
 
+# How much later than its time-out a request of the background thread may come back.
 LOOP_LAG_S = 10.0
-"""How much later than its time-out a request of the background thread may come back."""
 
 
 class AsyncSession:
@@ -74,6 +74,7 @@ class AsyncSession:
         self._on_escalation = on_escalation
         where = address(url, key)
         self._transport = transport or AsyncHttpTransport(*where)
+        # For signs of life: a loop that a tool blocks is no dead agent.
         self._beside_the_loop = HttpTransport(*where)
         self._loop: asyncio.AbstractEventLoop | None = None
         beats = self._send_in_background if transport else self._beside_the_loop.send
@@ -221,6 +222,7 @@ class AsyncSession:
 
     async def _drive(self, flow: Flow[T]) -> T:
         """Run a flow over the transport, in this task."""
+        # At each call: a program may use asyncio.run more than once.
         self._loop = asyncio.get_running_loop()
         reply: Any = None
         failure: ServerAway | None = None
@@ -240,6 +242,7 @@ class AsyncSession:
                 await asyncio.sleep(step.seconds)
                 reply, failure = None, None
             elif isinstance(step, Do):
+                # It may read a disk or ask at a terminal: other tasks go on meanwhile.
                 reply, failure = await asyncio.to_thread(step.work), None
             else:
                 try:
@@ -256,5 +259,6 @@ class AsyncSession:
         try:
             return sending.result(request.timeout_s + LOOP_LAG_S)
         except (TimeoutError, CancelledError) as error:
+            # Nobody waits for its answer any more, and it would hold its connection.
             sending.cancel()
             raise ServerAway("the event loop did not answer") from error

@@ -80,6 +80,7 @@ class BackgroundTask:
             idle, self._dismissed = self._thread is None, True
             self._lock.notify_all()
             self._lock.wait_for(lambda: self._thread is None, timeout_s)
+        # Else the thread does so, once it has stopped.
         if idle:
             self._leave()
 
@@ -93,6 +94,7 @@ class BackgroundTask:
             except ServerAway as error:
                 away = error
             except ServerRefused as refused:
+                # Once: a revoked key would refuse every turn with the same line.
                 if not self._refused:
                     logger.warning("%s; what waits for it is kept", refused)
                 self._refused = True
@@ -100,6 +102,7 @@ class BackgroundTask:
                 logger.exception("delivering to Mission Control failed; the agent goes on")
             with self._lock:
                 self._ended += 1
+                # Somebody may have called while it was tried: that call counts.
                 self._wanted = self._wanted or away is not None
                 self._lock.notify_all()
             if away is None:

@@ -52,7 +52,18 @@ def captured_args(
     """
     if keep is False:
         return {}
-    named = _named(signature, args, kwargs)
+    try:
+        bound = signature.bind_partial(*args, **kwargs).arguments if signature else None
+    except TypeError:
+        bound = None  # the call is wrong; the function itself will say so
+    named = {**{f"arg{n}": value for n, value in enumerate(args)}, **kwargs}
+    if bound is not None and signature is not None:
+        named = {}
+        for position, (name, value) in enumerate(bound.items()):
+            if signature.parameters[name].kind is inspect.Parameter.VAR_KEYWORD:
+                named |= value
+            elif position > 0 or name not in OWN:
+                named[name] = value
     wanted = named if keep is True else {name: named[name] for name in keep if name in named}
     plain = {name: _plain(value, MOST_CHARS) for name, value in wanted.items()}
     masked: dict[str, Any] = redact_json(plain)
@@ -68,24 +79,6 @@ def captured_result(value: Any) -> str:
     plain = _plain(value, MOST_RESULT_CHARS)
     text = plain if isinstance(plain, str) else json.dumps(plain, default=str)
     return cut(text, MOST_RESULT_CHARS) or ""
-
-
-def _named(
-    signature: inspect.Signature | None, args: Sequence[Any], kwargs: Mapping[str, Any]
-) -> dict[str, Any]:
-    try:
-        bound = signature.bind_partial(*args, **kwargs).arguments if signature else None
-    except TypeError:
-        bound = None  # the call is wrong; the function itself will say so
-    if bound is None or signature is None:
-        return {**{f"arg{n}": value for n, value in enumerate(args)}, **kwargs}
-    named: dict[str, Any] = {}
-    for position, (name, value) in enumerate(bound.items()):
-        if signature.parameters[name].kind is inspect.Parameter.VAR_KEYWORD:
-            named |= value
-        elif position > 0 or name not in OWN:
-            named[name] = value
-    return named
 
 
 def _plain(value: Any, most: int, depth: int = 0) -> Any:
@@ -107,11 +100,18 @@ def _plain_group(value: Any, most: int, depth: int) -> Any:
     if depth >= DEEPEST:
         return _type_of(value)
     if isinstance(value, dict):
-        items = list(value.items())[:MOST_ITEMS]
-        return {_name(k): _plain(v, most, depth + 1) for k, v in items} | _rest(value, {})
+        told = {}
+        for key, item in list(value.items())[:MOST_ITEMS]:
+            if isinstance(key, str):
+                name = _word(key, MOST_CHARS)
+            else:
+                name = str(key) if isinstance(key, int) else _type_of(key)
+            told[name] = _plain(item, most, depth + 1)
+        return told | _rest(value, {})
     if isinstance(value, list | tuple):
         return [_plain(v, most, depth + 1) for v in value[:MOST_ITEMS]] + _rest(value, [])
     if isinstance(value, set | frozenset):
+        # A set has no order: sorted, equal ones look equal.
         texts = (json.dumps(_plain(v, most, depth + 1), default=str) for v in value)
         return sorted(texts)[:MOST_ITEMS] + _rest(value, [])
     return _type_of(value)
@@ -125,17 +125,8 @@ def _rest(group: Any, kind: Any) -> Any:
     return {"…": f"{left} more"} if isinstance(kind, dict) else [f"… {left} more"]
 
 
-def _name(key: Any) -> str:
-    return (
-        _word(key, MOST_CHARS)
-        if isinstance(key, str)
-        else str(key)
-        if isinstance(key, int)
-        else _type_of(key)
-    )
-
-
 def _word(text: str, most: int) -> str:
+    # Not str(): that of a subclass may run the host's code.
     return str(cut(str.__str__(text), most))
 
 

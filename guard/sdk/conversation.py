@@ -26,6 +26,7 @@ from guard.sdk.offline import Offline
 from guard.sdk.offline_answers import UNREACHABLE, Fail, Go, OfflineAnswers, new_key
 from guard.sdk.wording import (
     AGAIN_WITHIN_S,
+    NO_CONTENT,
     body_of,
     comes_again_in,
     directive_of,
@@ -40,21 +41,21 @@ __all__ = ["UNREACHABLE", "Conversation", "Fail", "Go", "new_key"]
 
 logger = logging.getLogger("guard")
 
+# How long a proposed call waits for detection. It usually takes milliseconds; a killed worker's
+# turn is judged again within seconds.
 VERDICT_S = 20
-"""How long a proposed call waits for detection. It usually takes milliseconds; a
-killed worker's turn is judged again within seconds."""
 
+# One long poll of a held call; the server allows at most 60.
 POLL_S = 50
-"""One long poll of a held call; the server allows at most 60."""
 
+# What the network may take on top of the server's own waiting.
 NETWORK_S = 10.0
-"""What the network may take on top of the server's own waiting."""
 
+# How long a held call asks for a server that is gone before `fail` decides.
 GIVE_UP_S = 300.0
-"""How long a held call asks for a server that is gone before `fail` decides."""
 
+# The longest pause between two questions of a held call whose server is gone.
 ASK_AGAIN_S = 5.0
-"""The longest pause between two questions of a held call whose server is gone."""
 
 MEANWHILE: Mapping[Fail, str] = {"open": "going on without it", "closed": "tools are blocked"}
 ANSWERED_ELSEWHERE = "Mission Control answered another call instead; this one was not run."
@@ -107,6 +108,7 @@ class Conversation:
         self._stop_if_stopped()
         self.offline.memory.note(turn)
         if self.offline.away and self.fail == "closed":
+            # No tool may run without the server: worth some seconds to see whether it is back.
             yield Do(work=self.offline.hurry)
         if self.offline.away:
             return (yield from self._propose_alone(turn))
@@ -200,6 +202,7 @@ class Conversation:
         return directive
 
     def _ask(self, request: Request) -> Flow[Mapping[str, Any]]:
+        # A server that is there and says when to come again is waited for, some seconds in all.
         left_s = AGAIN_WITHIN_S
         answer = _got((yield request))
         while (pause_s := comes_again_in(answer, left_s=left_s)) is not None:
@@ -224,6 +227,8 @@ class Conversation:
 
     def _end_later(self, status: str) -> bool:
         """Keep the end where turns wait for it; False: tell it now."""
+        # Behind the turns that wait: an end that overtook them would close the run before they
+        # come.
         if self.run_id is None and not self.offline.has_mail:
             return self.offline.away
         return self.offline.keep({"end": status})
@@ -231,6 +236,8 @@ class Conversation:
     # --- holding -------------------------------------------------------------
 
     def _while_held(self, turn: Turn, directive: Directive) -> Flow[Directive]:
+        # Asked again for as long as it is held: a person or the project's limit ends a hold, never
+        # a time-out of ours.
         was_held = directive.action is DirectiveAction.HOLD
         while directive.action is DirectiveAction.HOLD:
             asking = urlencode({"wait": POLL_S, "after": directive.version, "call": turn.key})
@@ -258,6 +265,7 @@ class Conversation:
                 self._note_away(error, held=True)
             else:
                 if not is_passing(answer.status):
+                    # It is there again: what waits in the outbox need not wait out its pause.
                     self.offline.hurry_soon()
                     return answer
                 wait_s = pause_of(pause_s, answer.retry_after_s)
@@ -272,6 +280,7 @@ class Conversation:
         self._stop_if_stopped()
         # Under the lock: of two threads that share the session, one is told a message.
         with self._lock:
+            # A message may be for one agent of the run: turns of the others leave it where it is.
             new = [
                 message
                 for message in directive.messages
@@ -297,6 +306,7 @@ class Conversation:
 
     def _mark_delivered(self) -> Flow[None]:
         while self._unmarked:
+            # Dropped only once it was answered: what is not marked now is with the next turn.
             message_id = self._unmarked[0]
             path = f"runs/{self.run_id}/messages/{quote(message_id, safe='')}/delivered/"
             answer = _got((yield Request(method="POST", path=path, body={})))
@@ -321,9 +331,6 @@ class Conversation:
         if not self._refused:
             logger.warning("%s: %s", error, MEANWHILE[self.fail])
         self._refused = True
-
-
-NO_CONTENT = 204
 
 
 def _got(answer: Answer | None) -> Answer:

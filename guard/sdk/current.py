@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 _current: ContextVar[AnySession | None] = ContextVar("missioncontrol_session", default=None)
 _open: list[AnySession] = []
+# With the process that opened it: a fork takes the value along, but not the run.
 _default: tuple[int, Session] | None = None
 _lock = threading.Lock()
 
@@ -42,24 +43,22 @@ def leave(session: AnySession, before: AnySession | None) -> None:
 def current_session() -> AnySession:
     """Return the session of this context, else the newest that is open in this process.
 
-    Where none is open, one of the process's own is opened; it ends with it.
+    Where none is open, one of the process's own is opened, for all its calls; it ends with it.
     """
+    global _default  # noqa: PLW0603 - one for the process, or for a child it forked
     here = _current.get()
     if here is not None:
         return here
     with _lock:
-        return _open[-1] if _open else _own()
+        if _open:
+            return _open[-1]
+        # Where a fork left the parent's behind, two processes would write one run.
+        if _default is None or _default[0] != os.getpid():
+            from guard.sdk.session import Session
 
-
-def _own() -> Session:
-    """One run for a program that opened none: every watched call is in it."""
-    global _default  # noqa: PLW0603 - one for the process, or for a child it forked
-    if _default is None or _default[0] != os.getpid():
-        from guard.sdk.session import Session
-
-        _default = (os.getpid(), Session(Path(sys.argv[0] or "python").stem or "python"))
-        atexit.register(end_own)
-    return _default[1]
+            _default = (os.getpid(), Session(Path(sys.argv[0] or "python").stem or "python"))
+            atexit.register(end_own)
+        return _default[1]
 
 
 def end_own() -> None:

@@ -126,6 +126,7 @@ def post(send: Send, method: str, path: str, body: Any, *, wait_s: int = 0) -> A
         method=method, path=path, body=body, headers=headers, timeout_s=wait_s + NETWORK_S
     )
     answer = send(request)
+    # A proxy or a server just starting: it does not speak for the run.
     if is_passing(answer.status):
         raise ServerAway(f"it answered {answer.status}", retry_after_s=answer.retry_after_s)
     return body_of(answer)

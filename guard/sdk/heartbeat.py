@@ -17,8 +17,8 @@ from weakref import WeakKeyDictionary
 
 logger = logging.getLogger("guard")
 
+# The server misses a client that it has not heard of for 45 s.
 BEATS_EVERY_S = 20.0
-"""The server misses a client that it has not heard of for 45 s."""
 
 
 class Living(Protocol):
@@ -79,6 +79,7 @@ class Heartbeat:
     def _next(self) -> Living | None:
         """Wait for the session whose beat is due; None: there is none left."""
         with self._changed:
+            # A copy: a session that is dropped leaves this dictionary at any moment.
             while due := list(self._due.items()):
                 session, due_at = min(due, key=itemgetter(1))
                 left_s = due_at - time.monotonic()

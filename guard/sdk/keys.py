@@ -48,14 +48,32 @@ def connections() -> list[Connection]:
         document = tomllib.loads(keys_path().read_text("utf-8"))
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError):
         return []
-    rows = document.get("connection")
-    read = [_connection(row) for row in (rows if isinstance(rows, list) else ())]
-    return [connection for connection in read if connection is not None]
+    rows, read = document.get("connection"), []
+    for row in rows if isinstance(rows, list) else ():
+        told = row if isinstance(row, dict) else {}
+        texts = {name: str(told.get(name) or "") for name in ("client", "place", "url", "key")}
+        # The file is a person's to edit: a row that lost its key costs no other its connection.
+        if all(texts.values()):
+            connection = Connection(
+                **texts,
+                fail="closed" if told.get("fail") == "closed" else "open",
+                via="http" if told.get("via") == "http" else "command",
+                hold_s=_whole(told.get("hold_s")) or HOOK_HOLD_S,
+                defer_s=_whole(told.get("defer_s")),
+            )
+            read.append(connection)
+    return read
 
 
 def connection_for(client: str, cwd: str | Path) -> Connection | None:
     """Find the connection that holds in `cwd`: the innermost project's, else the user's."""
-    here = [c for c in connections() if c.client == client and _covers(c.place, Path(cwd))]
+    folder = Path(cwd)
+    here = [
+        c
+        for c in connections()
+        if c.client == client and (c.place == USER_WIDE or folder.resolve().is_relative_to(c.place))
+    ]
+    # What holds everywhere counts as the outermost place.
     return max(here, key=lambda c: 0 if c.place == USER_WIDE else len(c.place), default=None)
 
 
@@ -89,31 +107,12 @@ def _others(client: str, place: str) -> list[Connection]:
     return [c for c in connections() if (c.client, c.place) != (client, place)]
 
 
-def _covers(place: str, cwd: Path) -> bool:
-    return place == USER_WIDE or cwd.resolve().is_relative_to(place)
-
-
-def _connection(row: Any) -> Connection | None:
-    if not isinstance(row, dict):
-        return None
-    texts = {name: str(row.get(name) or "") for name in ("client", "place", "url", "key")}
-    if not all(texts.values()):
-        return None
-    return Connection(
-        **texts,
-        fail="closed" if row.get("fail") == "closed" else "open",
-        via="http" if row.get("via") == "http" else "command",
-        hold_s=_whole(row.get("hold_s")) or HOOK_HOLD_S,
-        defer_s=_whole(row.get("defer_s")),
-    )
-
-
 def _whole(value: Any) -> int | None:
     return value if isinstance(value, int) and value > 0 else None
 
 
 def _write(kept: list[Connection]) -> None:
-    """A JSON string is a TOML basic string, so json.dumps quotes for us."""
+    # The standard library reads TOML and does not write it; a JSON string is a TOML basic string.
     head = "# Written by `guard connect`. Holds agent keys: keep it to yourself.\n"
     tables = (
         "\n[[connection]]\n"

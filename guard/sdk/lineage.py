@@ -17,8 +17,8 @@ from typing import Any, Literal
 PARENT_VARIABLE = "MISSIONCONTROL_PARENT_RUN"
 OWN_VARIABLE = "MISSIONCONTROL_RUN_KEY"
 """A session of our SDK joins the run of this key, where `guard run` set it."""
+# Characters of a run's key; the server takes no more.
 LONGEST_KEY = 200
-"""Characters of a run's key; the server takes no more."""
 
 _RESUMED = re.compile(
     r"(?:--resume|-r)[ =]([0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12})\b"
@@ -49,6 +49,7 @@ def environment_under(run: str | None) -> dict[str, str]:
 def opening_under(opening: Mapping[str, Any], environ: Mapping[str, str]) -> dict[str, Any]:
     """Add the parent that the environment names to the opening of a run."""
     named = parent_named_in(environ)
+    # None is its own parent, though a process below it inherits the name.
     if named is None or named == opening.get("key"):
         return dict(opening)
     return {**opening, "parent_key": named}

@@ -18,8 +18,8 @@ from guard.turn import Role, Turn
 
 logger = logging.getLogger("guard")
 
+# Turns the judge may be shown; a trip rests on the newest of them.
 REMEMBERED = 64
-"""Turns the judge may be shown; a trip rests on the newest of them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,6 +82,7 @@ class LocalGuard:
         What a finished turn brings up is answered before the next call runs.
         """
         found = self._find(turn)
+        # A person has spoken: what was found before that is answered.
         if turn.role is Role.USER:
             self._pending = None
         if turn.is_proposed:
@@ -124,6 +125,8 @@ class LocalGuard:
             return None
         action, trip = effect
         verdict = None if action is Action.ALLOW else self._judge.rules(trip, self._seen)
+        # Where the judge sees no loop the streaks start afresh, or the same trip would come back at
+        # each call.
         if action is Action.ALLOW or (verdict is not None and not verdict.loop):
             self.forget()
             return None

@@ -31,12 +31,12 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger("guard")
 
+# Observations kept for the engine's start: its window, proposals and outcomes.
 REMEMBERED = 256
-"""Observations kept for the engine's start: its window, proposals and outcomes."""
+# What saying goodbye may cost where something waits to be delivered.
 CLOSE_S = 1.0
-"""What saying goodbye may cost where something waits to be delivered."""
+# How long a call that may not run without the server waits to see whether it is back.
 TRY_S = 6.0
-"""How long a call that may not run without the server waits to see whether it is back."""
 
 
 @dataclass(slots=True)
@@ -100,7 +100,9 @@ class Offline:
         self._guard: Any = None
         self._rules: Mapping[str, Any] | None = None
         self._told: tuple[int | None, int | None] | None = None
-        self._background = BackgroundTask(self._deliver_all, leave=self._left)
+        self._background = BackgroundTask(
+            self._deliver_all, leave=self.outbox.close if self.outbox else lambda: None
+        )
 
     # --- going and coming ----------------------------------------------------
 
@@ -133,6 +135,7 @@ class Offline:
         except ServerAway as away:
             logger.debug("a sign of life was not heard: %s", away)
         except ServerRefused as refused:
+            # A revoked key, or a server that knows no such word: neither changes by asking again.
             logger.debug("no signs of life are wanted: %s", refused)
             return False
         return True
@@ -151,6 +154,7 @@ class Offline:
         """Have the rules fetched anew when they may have changed."""
         heard = (policy_version, version)
         with self._lock:
+            # The first that is heard is no change: the rules were fetched when the run was opened.
             moved, self._told = self._told not in {None, heard}, heard
         if moved:
             self._background.call()
@@ -161,10 +165,6 @@ class Offline:
         if self.outbox is not None:
             self.outbox.tell_dropped()
         self._background.dismiss(CLOSE_S, last_try=self.has_mail)
-
-    def _left(self) -> None:
-        if self.outbox is not None:
-            self.outbox.close()
 
     # --- keeping -------------------------------------------------------------
 
@@ -197,6 +197,7 @@ class Offline:
 
     def watch(self, turn: Turn) -> None:
         """Start the engine with what came before a turn; slow, the first time."""
+        # Only here: with a server a session never needs the engine, which takes long to import.
         from guard.sdk.local import LocalGuard
         from guard.sdk.rules import Rules, load_rules
 
@@ -251,14 +252,19 @@ class Offline:
     def _deliver_all(self) -> None:
         """Deliver, come back, learn the rules, deliver what others left."""
         if self.away:
+            # By its key this finds the run where it stands already.
             opened = post(self._send, "POST", "runs/", self._opening)
             run_id = str(opened.get("id"))
-            taken = 0
-            while True:
+            taken, is_back = 0, False
+            while not is_back:
                 if self.outbox is not None:
                     taken += Delivery(self._send, self.outbox, run_id=run_id).run()
-                if self._come_back():
-                    break
+                # Under the lock that `keep` takes: a turn kept during the delivery is delivered
+                # first, or a later one would overtake it.
+                with self._lock:
+                    is_back = self.outbox is None or not self.outbox.pending
+                    if is_back:
+                        self.away, self._guard = False, None
             self.arrive(run_id)
             logger.info("Mission Control is back; %s turns were delivered", taken)
             self._emit(Back())
@@ -271,19 +277,12 @@ class Offline:
             try:
                 count = Delivery(self._send, left).run()
             except BaseException:
+                # Unlocked again, or nobody could deliver it as long as this process lives.
                 left.close()
                 raise
             left.remove()
             if count:
                 logger.info("%s turns of an earlier process were delivered", count)
-
-    def _come_back(self) -> bool:
-        """Go on with the server, if nothing was kept meanwhile."""
-        with self._lock:
-            if self.outbox is not None and self.outbox.pending:
-                return False
-            self.away, self._guard = False, None
-            return True
 
     def _learn_rules(self, run_id: str) -> None:
         from guard.sdk.rules import save_rules

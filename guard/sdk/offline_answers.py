@@ -5,6 +5,7 @@ from __future__ import annotations
 import uuid
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Literal
 
 from guard.errors import Stopped
@@ -67,6 +68,7 @@ class OfflineAnswers:
             return Go(turn=turn, run=False, text=UNREACHABLE)
         yield from self._watch(turn)
         found = self.offline.look(turn)
+        # The server came back between the look and now: it is asked, nothing is kept.
         if not self.offline.keep_turn(turn):
             return None
         if found is None:
@@ -85,39 +87,31 @@ class OfflineAnswers:
             yield Do(work=lambda: self.offline.watch(turn))
 
     def _answer(self, turn: Turn, found: Finding) -> Flow[Go | None]:
-        from guard.sdk.terminal import Choice
+        from guard.reading.normalize import headline
+        from guard.sdk.terminal import Choice, Question, ask
 
         if found.action == "stop":
             return self._obey(turn, found, Choice(action="terminate"), by="policy")
         if found.action == "fix":
             fix = Choice(action="inject", message=found.text)
             return self._obey(turn, found, fix, by="guard")
-        chosen = yield from self._ask(turn, found)
-        if chosen is not None:
-            return self._obey(turn, found, chosen, by="terminal")
+        if self.asks:
+            question = Question(
+                run=self.name,
+                reason=found.reason,
+                call=headline(turn),
+                limit_s=self.offline.rules.hold_limit_s,
+            )
+            # Given up as soon as the server is back: then people answer there.
+            asking = partial(ask, question, unless=lambda: not self.offline.away)
+            chosen: Choice | None = yield Do(work=asking)
+            if chosen is not None:
+                return self._obey(turn, found, chosen, by="terminal")
         if not self.offline.away:
             return None
         proceeds = self.offline.rules.unanswered == "proceed"
         silence = Choice(action="continue" if proceeds else "terminate")
         return self._obey(turn, found, silence, by="policy")
-
-    def _ask(self, turn: Turn, found: Finding) -> Flow[Choice | None]:
-        """Ask at the terminal, until it is answered, too late, or the server is back."""
-        from guard.reading.normalize import headline
-        from guard.sdk.terminal import Question, ask
-
-        question = Question(
-            run=self.name,
-            reason=found.reason,
-            call=headline(turn),
-            limit_s=self.offline.rules.hold_limit_s,
-        )
-        if not self.asks:
-            return None
-        chosen: Choice | None = yield Do(
-            work=lambda: ask(question, unless=lambda: not self.offline.away)
-        )
-        return chosen
 
     def _obey(self, turn: Turn, found: Finding, choice: Choice, *, by: str) -> Go:
         """Do what was chosen, and have it told later."""
@@ -130,6 +124,7 @@ class OfflineAnswers:
             "reason": found.reason,
             "calls": list(found.calls),
         }
+        # Told later as a tap is: the record must say who let it go on, or ended it.
         self.offline.keep({"choice": told})
         from guard.detectors.corrections import Correction
 

@@ -23,14 +23,14 @@ from guard.sdk.outbox_file import AskedFor, Batch, OutboxFile, Record, read_reco
 
 logger = logging.getLogger("guard")
 
+# Of one file.
 MOST_BYTES = 16 * 1024 * 1024
-"""Of one file."""
+# In one file: a day of a busy agent.
 MOST_TURNS = 10_000
-"""In one file: a day of a busy agent."""
+# Of all files of a project; beyond it no new file is begun.
 MOST_IN_FOLDER = 64 * 1024 * 1024
-"""Of all files of a project; beyond it no new file is begun."""
+# Kept free of turns, for choices, the count of what was dropped and the end.
 RESERVE = 64 * 1024
-"""Kept free of turns, for choices, the count of what was dropped and the end."""
 VARIABLE = "MISSIONCONTROL_OUTBOX"
 OFF = "off"
 
@@ -148,6 +148,7 @@ class Outbox:
 
     def _own_file(self) -> OutboxFile | None:
         """Return the file, a new one where there is none or a fork took ours along."""
+        # Parent and child would else append to one file, each as if it knew its size.
         if self._file is not None and self._file.pid != os.getpid():
             self._file.close()
             self._file, self._turns = None, 0
@@ -159,6 +160,7 @@ class Outbox:
             if total >= MOST_IN_FOLDER:
                 self._complain("of this project is full: turns are dropped")
                 return None
+            # It begins with the run's opening: whoever finds it later needs nothing else.
             file = OutboxFile.create(self._folder)
             if not file.append(written({"open": self._opening})):
                 file.remove()
@@ -233,7 +235,13 @@ class Waiting:
 def waiting_in(folder: Path) -> Waiting:
     """Count what waits in a folder; takes nothing."""
     files = _files(folder)
-    raw = [_bytes_of(path) for path in files]
+    raw = []
+    for path in files:
+        # Its owner may have delivered and removed it since it was listed.
+        try:
+            raw.append(path.read_bytes())
+        except OSError:
+            raw.append(b"")
     turns = sum("turn" in record for text in raw for record in read_records(text))
     return Waiting(folder=folder, files=len(files), turns=turns, size=sum(map(len, raw)))
 
@@ -243,10 +251,3 @@ def _files(folder: Path) -> list[Path]:
         return sorted(folder.glob("*.jsonl"))
     except OSError:
         return []
-
-
-def _bytes_of(path: Path) -> bytes:
-    try:
-        return path.read_bytes()
-    except OSError:
-        return b""

@@ -29,10 +29,10 @@ Record = Mapping[str, Any]
 MOST_CHARS = 8_000
 """Of one text of a turn; its middle is cut. Masking costs 30 us a kilobyte."""
 LONGEST_LINE = 256 * 1024
+# What the session itself writes of a turn, and what holds no word of its host.
 _OURS = frozenset({"key", "role", "phase", "ts"})
-"""What the session itself writes of a turn, and what holds no word of its host."""
+# What is the same turn after turn.
 _NAMES = frozenset({"agent", "tool", "model", "provider"})
-"""What is the same turn after turn."""
 _UNDER_WAY = 16
 BATCH_BYTES = 1024 * 1024
 
@@ -94,6 +94,8 @@ class OutboxFile:
         if not raw:  # somebody has cut the file
             return Batch((), self.size)
         cut = raw.rfind(b"\n") + 1
+        # A torn line is passed over: nobody completes it. So is one that does not end in the
+        # window.
         at_end = self.sent + len(raw) >= self.size
         end = self.sent + (len(raw) if at_end or not cut else cut)
         return Batch(tuple(read_records(raw[:cut])), end)
@@ -143,29 +145,27 @@ def written(record: Record, asked_for: AskedFor | None = None) -> bytes:
         record: What is written.
         asked_for: The calls of the same session.
     """
-    turn = record.get("turn")
-    masked = _masked_turn(turn, asked_for or AskedFor()) if turn else None
+    turn: Record = record.get("turn") or {}
+    masked: dict[str, Any] = {}
+    # Masking is most of what a kept turn costs: what cannot hold a secret, was masked already
+    # or stays the same turn after turn is not masked anew.
+    for name, value in turn.items():
+        if name in _OURS:
+            masked[name] = value
+        elif name == "args":
+            masked[name] = (asked_for or AskedFor()).masked(turn)
+        elif name in _NAMES:
+            masked[name] = _masked_name(cut(str(value), MOST_CHARS) or "")
+        else:
+            masked[name] = redact_json(_shortened(value, MOST_CHARS))
     line = _line({"turn": masked} if masked else redact_json(_shortened(record, MOST_CHARS)))
+    # Rather the turn without its details than a gap in the run.
     if len(line) > LONGEST_LINE:
         line = _line(redact_json(_shortened(record, 500)))
     if len(line) > LONGEST_LINE:
         bare = {name: part for name, part in record.get("turn", {}).items() if name != "args"}
         line = _line(redact_json(_shortened({**record, "turn": bare}, 500)))
     return line
-
-
-def _masked_turn(turn: Record, asked_for: AskedFor) -> Record:
-    told = {}
-    for name, value in turn.items():
-        if name in _OURS:
-            told[name] = value
-        elif name == "args":
-            told[name] = asked_for.masked(turn)
-        elif name in _NAMES:
-            told[name] = _masked_name(cut(str(value), MOST_CHARS) or "")
-        else:
-            told[name] = redact_json(_shortened(value, MOST_CHARS))
-    return told
 
 
 _masked_name = functools.lru_cache(maxsize=256)(redact)

@@ -45,6 +45,7 @@ class Rules:
         except PolicyInvalid as error:
             logger.warning("the last policy cannot be read, the default stands in: %s", error)
             policy = DEFAULT_POLICY
+        limit_s = told.get("hold_limit")
         try:
             mode = Mode(told.get("mode") or "")
         except ValueError:
@@ -53,8 +54,16 @@ class Rules:
             policy=policy,
             mode=mode,
             unanswered="stop" if told.get("unanswered") == "stop" else "proceed",
-            hold_limit_s=_seconds(told.get("hold_limit")),
-            allowed=tuple(_patterns(told.get("allowlist"))),
+            hold_limit_s=float(limit_s)
+            if isinstance(limit_s, int | float) and limit_s > 0
+            else HOLD_LIMIT_S,
+            allowed=tuple(
+                AllowPattern(
+                    pattern=str(row.get("pattern") or ""),
+                    match="glob" if row.get("match") == "glob" else "exact",
+                )
+                for row in _rows(told)
+            ),
         )
 
     @classmethod
@@ -66,10 +75,18 @@ class Rules:
             opening: What the run asks for itself.
         """
         policy = opening.get("policy") or told.get("project_policy")
+        # What one run is allowed is not allowed to the next: only what the project is, and
+        # this agent in it.
+        shared = [
+            row
+            for row in _rows(told)
+            if row.get("scope") == "project"
+            or (row.get("scope") == "agent" and row.get("agent") == opening.get("agent"))
+        ]
         mine = {
             **told,
             "mode": opening.get("mode") or told.get("project_mode"),
-            "allowlist": [row for row in _rows(told) if _is_shared(row, opening)],
+            "allowlist": shared,
         }
         read = cls.of_run({**mine, "policy": policy})
         return replace(read, policy=read.policy.for_run(opening.get("task_type")))
@@ -92,30 +109,10 @@ def save_rules(folder: Path, body: Mapping[str, Any]) -> None:
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         write_private(folder / FILE, json.dumps(body).encode())
     except OSError as error:
+        # Only a start without the server needs them; it has the default then.
         logger.debug("the rules cannot be kept: %s", error)
-
-
-def _seconds(told: Any) -> float:
-    return float(told) if isinstance(told, int | float) and told > 0 else HOLD_LIMIT_S
-
-
-def _patterns(told: Any) -> list[AllowPattern]:
-    return [
-        AllowPattern(
-            pattern=str(row.get("pattern") or ""),
-            match="glob" if row.get("match") == "glob" else "exact",
-        )
-        for row in _rows({"allowlist": told})
-    ]
 
 
 def _rows(told: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     rows = told.get("allowlist")
     return [row for row in rows if isinstance(row, Mapping)] if isinstance(rows, list) else []
-
-
-def _is_shared(row: Mapping[str, Any], opening: Mapping[str, Any]) -> bool:
-    """What one run is allowed is not allowed to the next."""
-    if row.get("scope") == "agent":
-        return row.get("agent") == opening.get("agent")
-    return row.get("scope") == "project"

@@ -260,6 +260,7 @@ class Session:
             try:
                 step = flow.throw(failure) if failure else flow.send(reply)
             except StopIteration as finished:
+                # Only once the turn is told: the callback may speak through this very session.
                 for escalation in self._conversation.take_escalations():
                     hand_over(escalation, self._on_escalation)
                 return finished.value  # type: ignore[no-any-return]

@@ -11,8 +11,8 @@ from guard.errors import ServerAway
 from guard.sdk.exchange import Answer, Request
 from guard.sdk.transport import CONNECT_S, IDLE_CONNECTIONS, Endpoint, answer_of, payload
 
+# No connection, a cut one, or bytes that are no HTTP.
 _NO_ANSWER = (OSError, EOFError, ValueError, LookupError, asyncio.LimitOverrunError)
-"""No connection, a cut one, or bytes that are no HTTP."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,11 +58,25 @@ class AsyncHttpTransport:
             await _closed(stream)
 
     async def _exchange(self, stream: _Stream, request: Request) -> Answer:
+        body = payload(request)
+        asked = {
+            "Host": self._endpoint.authority,
+            "Content-Length": str(len(body)),
+            **self._endpoint.headers(request),
+        }
+        target = self._endpoint.target(request)
+        head = "".join(f"{name}: {value}\r\n" for name, value in asked.items())
+        sent = f"{request.method} {target} HTTP/1.1\r\n{head}\r\n".encode("latin-1") + body
         try:
             async with asyncio.timeout(request.timeout_s):
-                stream.writer.write(self._head(request) + payload(request))
+                stream.writer.write(sent)
                 await stream.writer.drain()
-                status, headers = await _read_head(stream.reader)
+                told = (await stream.reader.readuntil(b"\r\n\r\n")).decode("latin-1")
+                first, *lines = told.split("\r\n")
+                status = int(first.split()[1])
+                pairs = (line.partition(":") for line in lines if line)
+                headers = {name.strip().lower(): value.strip() for name, _, value in pairs}
+                # What ends a body, in the order in which the standard asks (RFC 9112, 6.3).
                 if status in {204, 304}:
                     raw = b""
                 elif "chunked" in headers.get("transfer-encoding", "").lower():
@@ -84,28 +98,11 @@ class AsyncHttpTransport:
             self._idle.append(stream)
         return answer
 
-    def _head(self, request: Request) -> bytes:
-        headers = {
-            "Host": self._endpoint.authority,
-            "Content-Length": str(len(payload(request))),
-            **self._endpoint.headers(request),
-        }
-        first = f"{request.method} {self._endpoint.target(request)} HTTP/1.1\r\n"
-        lines = "".join(f"{name}: {value}\r\n" for name, value in headers.items())
-        return f"{first}{lines}\r\n".encode("latin-1")
-
 
 async def _closed(stream: _Stream) -> None:
     stream.writer.close()
     with contextlib.suppress(OSError):  # closed from the other side: closed is all we want
         await stream.writer.wait_closed()
-
-
-async def _read_head(reader: asyncio.StreamReader) -> tuple[int, dict[str, str]]:
-    first, *lines = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1").split("\r\n")
-    pairs = (line.partition(":") for line in lines if line)
-    headers = {name.strip().lower(): value.strip() for name, _, value in pairs}
-    return int(first.split()[1]), headers
 
 
 async def _read_chunks(reader: asyncio.StreamReader) -> bytes:

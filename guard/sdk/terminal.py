@@ -11,8 +11,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
+# How often a question looks whether it has become needless.
 LOOK_S = 0.2
-"""How often a question looks whether it has become needless."""
 LONGEST = 4096
 SHOWN_CHARS = 400
 
@@ -71,7 +71,12 @@ def ask(question: Question, *, unless: Callable[[], bool] = lambda: False) -> Ch
         deadline = time.monotonic() + question.limit_s
         # What was typed before the question is no answer to it.
         termios.tcflush(descriptor, termios.TCIFLUSH)
-        name, reason, call = (_plain(t) for t in (question.run, question.reason, question.call))
+        shown = []
+        for told in (question.run, question.reason, question.call):
+            # One printable line each: what an agent wrote must not steer the terminal.
+            line = "".join(letter if letter.isprintable() else " " for letter in told)
+            shown.append(line if len(line) <= SHOWN_CHARS else line[:SHOWN_CHARS] + "…")
+        name, reason, call = shown
         _say(f"\nMission Control is away, and {name} may be stuck: {reason}\n  {call}\n")
         return _answer(descriptor, lambda: unless() or time.monotonic() >= deadline)
 
@@ -96,6 +101,7 @@ def _answer(descriptor: int, is_over: Callable[[], bool]) -> Choice | None:
 
 def _read_line(descriptor: int, is_over: Callable[[], bool]) -> str | None:
     while not is_over():
+        # Not a read that blocks: an answer from elsewhere must be able to end the question.
         ready, _, _ = select.select([descriptor], [], [], LOOK_S)
         if ready:
             try:
@@ -125,9 +131,3 @@ def _terminal() -> int | None:
 def _say(text: str) -> None:
     sys.stderr.write(text)
     sys.stderr.flush()
-
-
-def _plain(text: str) -> str:
-    """One printable line: what an agent wrote must not steer the terminal."""
-    line = "".join(letter if letter.isprintable() else " " for letter in text)
-    return line if len(line) <= SHOWN_CHARS else line[:SHOWN_CHARS] + "…"

@@ -131,6 +131,7 @@ class HttpTransport:
     def _exchange(self, connection: http.client.HTTPConnection, request: Request) -> Answer:
         try:
             if connection.sock is not None:
+                # Connecting had a time of its own; this one may be as long as a held call.
                 connection.sock.settimeout(request.timeout_s)
             target, headers = self._endpoint.target(request), self._endpoint.headers(request)
             connection.request(request.method, target, payload(request), headers)

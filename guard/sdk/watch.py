@@ -5,7 +5,14 @@ from __future__ import annotations
 import contextlib
 import functools
 import inspect
-from collections.abc import AsyncIterator, Callable, Generator, Mapping
+from collections.abc import (
+    AsyncGenerator,
+    AsyncIterator,
+    Awaitable,
+    Callable,
+    Generator,
+    Mapping,
+)
 from types import TracebackType
 from typing import Any, ParamSpec, TypeVar, cast, overload
 
@@ -134,52 +141,39 @@ class Watch:
 
     def __call__(self, function: Callable[P, R]) -> Callable[P, R]:
         """Make every call of a loop a run of its own."""
+
+        def opens() -> Watch:
+            # One for each call: a loop may be called again while it is still at work.
+            return Watch(self._name, self._opening)
+
+        @functools.wraps(function)
+        def run(*args: Any, **kwargs: Any) -> Any:
+            with opens():
+                return function(*args, **kwargs)
+
+        @functools.wraps(function)
+        def run_generator(*args: Any, **kwargs: Any) -> Generator[Any, Any, Any]:
+            with opens():
+                return (yield from cast("Generator[Any, Any, Any]", function(*args, **kwargs)))
+
+        @functools.wraps(function)
+        async def run_coroutine(*args: Any, **kwargs: Any) -> Any:
+            async with opens():
+                return await cast("Awaitable[Any]", function(*args, **kwargs))
+
+        @functools.wraps(function)
+        async def run_async_generator(*args: Any, **kwargs: Any) -> AsyncIterator[Any]:
+            source = cast("AsyncGenerator[Any]", function(*args, **kwargs))
+            # Closed here: left to the collector, the loop would end after its run.
+            async with opens(), contextlib.aclosing(source) as items:
+                async for item in items:
+                    yield item
+
+        # The wrapper is of the loop's own kind: whoever asks `inspect` is not told otherwise.
         if inspect.isasyncgenfunction(function):
-            wrap = _run_async_generator
+            wrapped: Any = run_async_generator
         elif inspect.iscoroutinefunction(function):
-            wrap = _run_coroutine
+            wrapped = run_coroutine
         else:
-            wrap = _run_generator if inspect.isgeneratorfunction(function) else _run
-        return cast("Callable[P, R]", wrap(function, lambda: Watch(self._name, self._opening)))
-
-
-# --- a loop as a run ---------------------------------------------------------
-
-Opens = Callable[[], Watch]
-
-
-def _run(function: Callable[..., Any], opens: Opens) -> Callable[..., Any]:
-    @functools.wraps(function)
-    def run(*args: Any, **kwargs: Any) -> Any:
-        with opens():
-            return function(*args, **kwargs)
-
-    return run
-
-
-def _run_generator(function: Callable[..., Any], opens: Opens) -> Callable[..., Any]:
-    @functools.wraps(function)
-    def run(*args: Any, **kwargs: Any) -> Generator[Any, Any, Any]:
-        with opens():
-            return (yield from function(*args, **kwargs))
-
-    return run
-
-
-def _run_coroutine(function: Callable[..., Any], opens: Opens) -> Callable[..., Any]:
-    @functools.wraps(function)
-    async def run(*args: Any, **kwargs: Any) -> Any:
-        async with opens():
-            return await function(*args, **kwargs)
-
-    return run
-
-
-def _run_async_generator(function: Callable[..., Any], opens: Opens) -> Callable[..., Any]:
-    @functools.wraps(function)
-    async def run(*args: Any, **kwargs: Any) -> AsyncIterator[Any]:
-        async with opens(), contextlib.aclosing(function(*args, **kwargs)) as items:
-            async for item in items:
-                yield item
-
-    return run
+            wrapped = run_generator if inspect.isgeneratorfunction(function) else run
+        return cast("Callable[P, R]", wrapped)

@@ -145,6 +145,8 @@ def _async_generator(function: Function, how: Telling) -> Function:
             await _tell_error_async(session, go, error)
             raise
         finally:
+            # Where the reader has stopped early, the source's own `finally` runs now, not when
+            # collected.
             await source.aclose()
         told = await _after(session, go, result=items.shown())
         session.unread.extend([*go.messages, *told])
@@ -170,6 +172,7 @@ class _Items:
     def passed(self, source: Generator[Any, Any, Any]) -> Generator[Any, Any, Any]:
         """Pass everything through, both ways."""
         try:
+            # What `yield from` does, throwing and closing too, but seeing each item.
             item = next(source)
             while True:
                 self.note(item)
@@ -193,6 +196,7 @@ def _asking(function: Function, how: Telling) -> Callable[[Any, Any], dict[str, 
     """Prepare what `before` is told of a call; whatever fails in it stands in no call's way."""
     tool = how.tool or getattr(function, "__name__", type(function).__name__)
     try:
+        # Built-ins and some extensions have none.
         signature: inspect.Signature | None = inspect.signature(function)
     except (TypeError, ValueError):
         signature = None

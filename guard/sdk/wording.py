@@ -18,12 +18,13 @@ TOO_MANY = 429
 SHORTEST_PAUSE_S = 0.25
 AGAIN_WITHIN_S = 6.0
 """How long a caller is kept in all by a server that is there and says when to come again."""
+# What a server that would be left alone for hours is left alone for.
 LONGEST_RETRY_S = 300.0
-"""What a server that would be left alone for hours is left alone for."""
 SERVER_ERROR = 500
+NO_CONTENT = 204
 
+# Of one text; a request may have 8 MB in all.
 MOST_CHARS = 200_000
-"""Of one text; a request may have 8 MB in all."""
 
 
 # Numbering is the server's.
@@ -97,34 +98,30 @@ def directive_of(body: Any) -> Directive:
         ServerRefused: It is none.
     """
     try:
+        version, action = int(body["version"]), DirectiveAction(body["action"])
+        call = CallAction(body.get("call") or CallAction.RUN)
+        messages = []
+        for told in body.get("messages") or ():
+            message_id, text, escalation = str(told["id"]), str(told["text"]), None
+            if isinstance(asked := told.get("escalation"), Mapping):
+                escalation = Escalation(
+                    reason=str(asked.get("reason") or ""),
+                    detector=str(asked.get("detector") or ""),
+                    kind=str(asked.get("kind") or ""),
+                    repeats=int(asked.get("repeats") or 0),
+                    first_error=asked.get("first_error"),
+                )
+            message = Message(
+                id=message_id, text=text, agent=told.get("agent"), escalation=escalation
+            )
+            messages.append(message)
         return Directive(
-            version=int(body["version"]),
-            action=DirectiveAction(body["action"]),
-            call=CallAction(body.get("call") or CallAction.RUN),
+            version=version,
+            action=action,
+            call=call,
             reason=body.get("reason"),
             decision=body.get("decision"),
-            messages=tuple(_message(message) for message in body.get("messages") or ()),
+            messages=tuple(messages),
         )
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise ServerRefused(200, f"no directive: {error!r}") from error
-
-
-def _message(body: Mapping[str, Any]) -> Message:
-    return Message(
-        id=str(body["id"]),
-        text=str(body["text"]),
-        agent=body.get("agent"),
-        escalation=_escalation(body.get("escalation")),
-    )
-
-
-def _escalation(body: Any) -> Escalation | None:
-    if not isinstance(body, Mapping):
-        return None
-    return Escalation(
-        reason=str(body.get("reason") or ""),
-        detector=str(body.get("detector") or ""),
-        kind=str(body.get("kind") or ""),
-        repeats=int(body.get("repeats") or 0),
-        first_error=body.get("first_error"),
-    )

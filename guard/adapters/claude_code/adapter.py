@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from guard.adapters.base import Adapter, Body, Finding, Hooks, SettingsWriter
+from guard.adapters.base import Adapter, Body, Finding, Hooks, SettingsWriter, hold_reason
 from guard.adapters.claude_code import hooks as claude_code
 from guard.adapters.claude_code import settings
 from guard.adapters.claude_code.permission import asks_for_s
@@ -16,50 +16,37 @@ from guard.sdk.timing import HOOK_HOLD_S
 def abilities(hooks: Hooks) -> tuple[Finding, ...]:
     """Say what these hooks can do once the server answers."""
     holding = hooks.get("PreToolUse") or {}
-    patient = int(holding.get("timeout") or 0) >= HOOK_HOLD_S
-    moments = "at next tool, at stop"
-    if not holding:
-        hold_reason = "no hook before a tool runs"
-    else:
-        away = "are blocked" if holding.get("onFailure") == "block" else "run on"
-        minutes = int(holding.get("timeout") or 0) // 60
-        hold_reason = f"before a tool runs, up to {minutes} min; without the server, tools {away}"
-    return (
+    hold_s = int(holding.get("timeout") or 0)
+    blocks = holding.get("onFailure") == "block"
+    because = hold_reason(holding, minutes=hold_s // 60, blocks=blocks)
+    when_idle = ", when idle" if claude_code.IDLE in hooks else ""
+    found = [
         Finding(what="observe", works="PostToolUse" in hooks, because="each tool call"),
-        Finding(what="hold", works=patient, because=hold_reason),
-        Finding(
-            what="inject",
-            works=bool(holding),
-            because=f"{moments}, when idle" if claude_code.IDLE in hooks else moments,
-        ),
+        Finding(what="hold", works=hold_s >= HOOK_HOLD_S, because=because),
+        Finding(what="inject", works=bool(holding), because=f"at next tool, at stop{when_idle}"),
         Finding(what="terminate", works=bool(holding), because="at the next hook"),
-        *_permit_findings(hooks.get(settings.ASKS) or {}),
-        Finding(what="cost", works=bool(_cost_reason(hooks)), because=_cost_reason(hooks) or NONE),
-    )
-
-
-def _permit_findings(asking: Hooks) -> tuple[Finding, ...]:
-    """Say whether its permission questions can be answered from elsewhere.
-
-    Through the forwarder they cannot, which is no fault of the settings.
-    """
-    if asking.get("type") != "http":
-        return ()
-    minutes = int(asking.get("timeout") or 0) // 60
-    because = f"here or at its terminal, up to {minutes} min" if minutes else CONNECT_AGAIN
-    return (Finding(what="permit", works=bool(minutes), because=because),)
+    ]
+    # Through the forwarder its permission questions cannot be answered from elsewhere, which is
+    # no fault of the settings: nothing is said of it.
+    asking = hooks.get(settings.ASKS) or {}
+    if asking.get("type") == "http":
+        minutes = int(asking.get("timeout") or 0) // 60
+        because = f"here or at its terminal, up to {minutes} min" if minutes else CONNECT_AGAIN
+        found.append(Finding(what="permit", works=bool(minutes), because=because))
+    # The usage hook tells of money where there is one; else the forwarder does with each tool.
+    telling = hooks.get(EVENT) or hooks.get("PostToolUse") or {}
+    cost = COSTS.get(str(telling.get("type")), "")
+    return (*found, Finding(what="cost", works=bool(cost), because=cost or NONE))
 
 
 CONNECT_AGAIN = "only at its terminal; run `guard connect claude-code` again"
 
 NONE = "nothing tells of it; run `guard connect claude-code` again"
 
-
-def _cost_reason(hooks: Hooks) -> str:
-    told = hooks.get(EVENT) or hooks.get("PostToolUse") or {}
-    if told.get("type") == "telemetry":
-        return "from its own log, by its own figure"
-    return "token counts from its transcript" if told.get("type") == "command" else ""
+COSTS = {
+    "telemetry": "from its own log, by its own figure",
+    "command": "token counts from its transcript",
+}
 
 
 MISSING = re.compile(

@@ -14,12 +14,13 @@ from guard.adapters.claude_code import permission
 from guard.adapters.claude_code.usage import calls_of
 from guard.adapters.hook import HookEvent
 from guard.adapters.reading import (
-    Reader,
+    mapping,
     named_subagent,
     names,
+    read_answer,
     read_call,
     read_head,
-    read_turns,
+    read_prompt,
     text,
 )
 from guard.adapters.wording import NOT_RUN, STILL_HELD, STOPPED, texts_of
@@ -44,11 +45,18 @@ HOOKS = (
 IDLE = "Idle"
 """Our own event: the session is at rest, and asks for a message to it."""
 
+# A hold ends this long before the hook's time-out: its answer must get through.
 GIVES_UP_EARLY_S = 60.0
-"""A hold ends this long before the hook's time-out: its answer must get through."""
 
 HOLDING = frozenset({"PreToolUse"})
 """Events whose answer may take as long as a person does; the rest only report."""
+
+# Events whose answer reaches the model; a Stop's does too, once.
+MODEL_READS = frozenset({"UserPromptSubmit", "PreToolUse", "PostToolUse", "PostToolUseFailure"})
+
+# How Claude Code begins a prompt that no person typed: a background task is done, or a hook woke
+# the session. It resets no streak and names no run.
+NOTIFICATION = "<task-notification>"
 
 
 def capabilities(event: HookEvent) -> dict[str, Any]:
@@ -62,6 +70,8 @@ def capabilities(event: HookEvent) -> dict[str, Any]:
     }
     if event.said.timeout_s is not None:
         told["patience_s"] = max(event.said.timeout_s - GIVES_UP_EARLY_S, 1.0)
+    # Our forwarder waits over a restart of the server; an HTTP hook of the agent cannot, and what
+    # becomes of its call stands in the settings.
     if event.said.via == "command":
         return told | {"away": "waits"}
     away = {"open": "runs", "closed": "blocked"}.get(event.said.fail)
@@ -85,6 +95,10 @@ def read(body: Body) -> HookEvent:
         UnreadableHook: It has no `hook_event_name` or no `session_id`.
     """
     name, session = read_head(body, agent="Claude Code")
+    turn, prompt = _turn(name, body), text(body, "prompt")
+    # A Stop that our own answer caused takes no message: answering it again would keep the
+    # agent going for ever (Claude Code itself gives up after 8).
+    goes_on = body.get("stop_hook_active") is True
     # Only rest and a question to its person are told: turns tell of work. Claude Code tells of a
     # question that stood for six seconds, of rest after sixty.
     notified = _NOTIFIED.get(text(body, "notification_type"))
@@ -93,17 +107,17 @@ def read(body: Body) -> HookEvent:
         name=name,
         session=session,
         cwd=text(body, "cwd"),
-        prompt=_persons_prompt(body),
+        prompt=None if prompt.startswith(NOTIFICATION) else prompt or None,
         subagent=named_subagent(body),
         workspace=names(body.get("workspace")),
-        turns=read_turns(_READERS, name, body),
+        turns=(turn,) if turn else (),
         calls=calls_of(body),
-        asks=_proposed(body) if name == "PermissionRequest" else None,
+        asks=_call(body, phase=Phase.PROPOSED) if name == "PermissionRequest" else None,
         idles=name == IDLE,
         holds=name in HOLDING,
-        takes_messages=_takes_messages(name, body),
+        takes_messages=name in MODEL_READS or (name == "Stop" and not goes_on),
         ends=name == "SessionEnd",
-        stop_hook_active=body.get("stop_hook_active") is True,
+        stop_hook_active=goes_on,
         presence=notified if name == "Notification" else _RESTS.get(name),
     )
 
@@ -120,68 +134,29 @@ _RESTS: dict[str, Literal["idle", "waiting"]] = {
 }
 
 
-def _takes_messages(name: str, body: Body) -> bool:
-    """Whether the model reads what we answer.
-
-    A Stop that our own answer caused takes none: answering it again would keep
-    the agent going for ever (Claude Code itself gives up after 8).
-    """
-    if name == "Stop":
-        return body.get("stop_hook_active") is not True
-    return name in {"UserPromptSubmit", "PreToolUse", "PostToolUse", "PostToolUseFailure"}
-
-
-def _proposed(body: Body) -> Turn | None:
-    return _call(body, phase=Phase.PROPOSED)
-
-
-def _succeeded(body: Body) -> Turn | None:
-    response = body.get("tool_response")
-    interrupted = isinstance(response, dict) and response.get("interrupted") is True
-    return _call(body, result=response_text(response), error="interrupted" if interrupted else None)
-
-
-def _failed(body: Body) -> Turn | None:
-    return _call(body, error=text(body, "error") or "the tool failed")
+def _turn(name: str, body: Body) -> Turn | None:
+    """Read what an event tells of: a call, before or after it, or what was said."""
+    match name:
+        case "PreToolUse":
+            return _call(body, phase=Phase.PROPOSED)
+        case "PostToolUse":
+            response = body.get("tool_response")
+            # A command that its person cut off comes as a success, with what it printed so far.
+            error = "interrupted" if mapping(response).get("interrupted") is True else None
+            return _call(body, result=response_text(response), error=error)
+        case "PostToolUseFailure":
+            return _call(body, error=text(body, "error") or "the tool failed")
+        case "UserPromptSubmit":
+            role = Role.SYSTEM if text(body, "prompt").startswith(NOTIFICATION) else Role.USER
+            return read_prompt(body, id_field="prompt_id", role=role)
+        case "Stop":
+            return read_answer(body)
+    return None
 
 
 def _call(body: Body, **said: Any) -> Turn | None:
-    key, files = text(body, "tool_use_id") or None, _files(body.get("tool_input"))
-    return read_call(body, key=key, agent=named_subagent(body), files=files, **said)
-
-
-def _asked(body: Body) -> Turn | None:
-    prompt = text(body, "prompt")
-    prompt_id = text(body, "prompt_id")
-    if not prompt:
-        return None
-    role = Role.SYSTEM if prompt.startswith(NOTIFICATION) else Role.USER
-    return Turn(role=role, key=f"prompt:{prompt_id}" if prompt_id else None, content=prompt)
-
-
-def _persons_prompt(body: Body) -> str | None:
-    prompt = text(body, "prompt")
-    return None if prompt.startswith(NOTIFICATION) else prompt or None
-
-
-NOTIFICATION = "<task-notification>"
-"""How Claude Code begins a prompt that no person typed: a background task is done, or a
-hook woke the session. It resets no streak and names no run."""
-
-
-def _finished(body: Body) -> Turn | None:
-    """Read what the agent said last; no key, since it may say the same twice."""
-    said = text(body, "last_assistant_message")
-    return Turn(role=Role.ASSISTANT, agent=named_subagent(body), content=said) if said else None
-
-
-_READERS: dict[str, Reader] = {
-    "PreToolUse": _proposed,
-    "PostToolUse": _succeeded,
-    "PostToolUseFailure": _failed,
-    "UserPromptSubmit": _asked,
-    "Stop": _finished,
-}
+    key, paths = text(body, "tool_use_id") or None, ("file_path", "notebook_path")
+    return read_call(body, key=key, agent=named_subagent(body), paths=paths, **said)
 
 
 def response_text(response: Any) -> str | None:
@@ -196,16 +171,13 @@ def response_text(response: Any) -> str | None:
     """
     if response is None or isinstance(response, str):
         return response
+    if isinstance(response, dict) and response.keys() & {"stdout", "stderr"}:
+        response = [response.get("stdout"), response.get("stderr")]
     if isinstance(response, list):
-        return _joined(response)
-    if isinstance(response, dict):
-        return _object_text(response)
-    return json.dumps(response)
-
-
-def _object_text(response: dict[str, Any]) -> str:
-    if "stdout" in response or "stderr" in response:
-        return _joined([response.get("stdout"), response.get("stderr")])
+        return "\n".join(filter(None, map(_block_text, response)))
+    if not isinstance(response, dict):
+        return json.dumps(response)
+    # No shape is promised: each tool has its own field for what it gave, files one deeper.
     file = response.get("file")
     if isinstance(file, dict) and isinstance(file.get("content"), str):
         return str(file["content"])
@@ -215,29 +187,15 @@ def _object_text(response: dict[str, Any]) -> str:
     return json.dumps({k: v for k, v in response.items() if k not in _CLOCKS}, sort_keys=True)
 
 
+# Differs between two equal results, and tells nothing of the work.
 _CLOCKS = frozenset({"durationMs", "durationSeconds", "totalDurationMs"})
-"""Differs between two equal results, and tells nothing of the work."""
-
-
-def _joined(parts: list[Any]) -> str:
-    texts = (part if isinstance(part, str) else _block_text(part) for part in parts)
-    return "\n".join(text for text in texts if text)
 
 
 def _block_text(block: Any) -> str:
-    if isinstance(block, dict) and isinstance(block.get("text"), str):
-        return str(block["text"])
-    return json.dumps(block, sort_keys=True) if block is not None else ""
-
-
-def _files(args: Any) -> tuple[str, ...]:
-    if not isinstance(args, dict):
-        return ()
-    return tuple(
-        args[name]
-        for name in ("file_path", "notebook_path")
-        if isinstance(args.get(name), str) and args[name]
-    )
+    if block is None or isinstance(block, str):
+        return block or ""
+    told = mapping(block).get("text")
+    return told if isinstance(told, str) else json.dumps(block, sort_keys=True)
 
 
 # --- answering ---------------------------------------------------------------
@@ -260,28 +218,19 @@ def answer(event: HookEvent, directive: Directive) -> Answer:
         reason = directive.reason or STOPPED
         ending: Answer = {"continue": False, "stopReason": reason}
         return _deny(event, reason) | ending if event.holds else ending
-    if event.holds:
-        return _tool_answer(event, directive)
-    return _note(event, directive) if event.takes_messages else {}
-
-
-def _tool_answer(event: HookEvent, directive: Directive) -> Answer:
-    if directive.action is DirectiveAction.HOLD:
-        if event.parks_after_s is not None:
-            return _specific(event, permissionDecision="defer", permissionDecisionReason=PARKED)
-        return _deny(event, STILL_HELD)
-    if directive.call is CallAction.SKIP:
+    if event.holds and directive.action is DirectiveAction.HOLD:
+        # A headless session need not sit out the wait: its process ends, and asks when resumed.
+        parks = event.parks_after_s is not None
+        decision, reason = ("defer", PARKED) if parks else ("deny", STILL_HELD)
+        return _specific(event, permissionDecision=decision, permissionDecisionReason=reason)
+    if event.holds and directive.call is CallAction.SKIP:
         return _deny(event, texts_of(directive) or directive.reason or NOT_RUN)
-    return _note(event, directive)
+    texts = texts_of(directive) if event.takes_messages else ""
+    return _specific(event, additionalContext=texts) if texts else {}
 
 
 def _deny(event: HookEvent, reason: str) -> Answer:
     return _specific(event, permissionDecision="deny", permissionDecisionReason=reason)
-
-
-def _note(event: HookEvent, directive: Directive) -> Answer:
-    texts = texts_of(directive)
-    return _specific(event, additionalContext=texts) if texts else {}
 
 
 def _specific(event: HookEvent, **fields: str) -> Answer:

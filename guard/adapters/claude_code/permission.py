@@ -13,17 +13,17 @@ from typing import Any
 from guard.adapters.hook import HookEvent
 from guard.wire import Directive, DirectiveAction
 
+# A command with one of these is no literal in a rule of Claude Code's: `rm *` as a rule would
+# permit `rm anything`.
 WILD = frozenset("*()\\\n\r")
-"""A command with one of these is no literal in a rule of Claude Code's: `rm *` as a rule
-would permit `rm anything`."""
+# We answer nothing so long before the hook's time-out: then it is known who ended it.
 GIVES_UP_EARLY_S = 60.0
-"""We answer nothing so long before the hook's time-out: then it is known who ended it."""
+# `claude -p` has no dialog and denies by itself: it is not kept from that for long.
 HEADLESS_S = 120.0
-"""`claude -p` has no dialog and denies by itself: it is not kept from that for long."""
+# How Claude Code says that a person sits at it.
 AT_A_TERMINAL = "cli"
-"""How Claude Code says that a person sits at it."""
+# These ask their person for more than a yes.
 OWN = frozenset({"AskUserQuestion", "ExitPlanMode"})
-"""These ask their person for more than a yes."""
 DENIED = "A person denied this call in Mission Control."
 
 
@@ -35,6 +35,7 @@ def asks_for_s(event: HookEvent) -> float | None:
     waits_s = event.said.answer_s
     if event.asks is None or waits_s is None or event.asks.tool in OWN:
         return None
+    # Half of a short wait: a minute less would leave nothing of it.
     left_s = max(waits_s - GIVES_UP_EARLY_S, waits_s / 2)
     if event.said.is_headless:
         return min(left_s, HEADLESS_S)
@@ -47,6 +48,7 @@ def answer(event: HookEvent, directive: Directive) -> dict[str, Any]:
     The rule lives as long as the session, and is never wider than the call on the card.
     """
     if directive.action is DirectiveAction.STOP:
+        # `interrupt`, or the model would read the denial and try another way.
         reason = directive.reason or "Stopped by Mission Control."
         return _decision({"behavior": "deny", "message": reason, "interrupt": True})
     if event.answered == "deny":
@@ -65,6 +67,7 @@ def exact_rule(event: HookEvent) -> dict[str, Any] | None:
     """Write a rule that permits this one call; None: no rule is that narrow."""
     call = event.asks
     command = (call.args or {}).get("command") if call else None
+    # Of other tools a rule names a path or a host, which is wider than the call on the card.
     if call is None or call.tool != "Bash" or not isinstance(command, str):
         return None
     if not command.strip() or WILD & set(command):

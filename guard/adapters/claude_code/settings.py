@@ -20,15 +20,15 @@ HOOK_PATH = f"/api/v1/hooks/{CLIENT}/"
 REPORT_TIMEOUT_S = 30
 START_TIMEOUT_S = 15
 
+# How long a session at rest can be reached by a message.
 WAKE_TIMEOUT_S = 24 * 3600
-"""How long a session at rest can be reached by a message."""
 
+# Claude Code refuses HTTP hooks at a session's start; where a path is missing, the forwarder
+# lists the files again; at the end it tells what the last answer used.
 THROUGH_FORWARDER = frozenset({"SessionStart", "PostToolUseFailure", "SessionEnd"})
-"""Claude Code refuses HTTP hooks at a session's start; where a path is missing, the
-forwarder lists the files again; at the end it tells what the last answer used."""
 
+# Where only the transcript tells what was used, it is read again after these.
 USAGE_AFTER = frozenset({"PostToolUse", "Stop"})
-"""Where only the transcript tells what was used, it is read again after these."""
 
 WITH_MATCHER = frozenset({"PreToolUse", "PermissionRequest", "PostToolUse", "PostToolUseFailure"})
 
@@ -54,14 +54,21 @@ def connected(settings: Settings, wiring: Wiring) -> Settings:
     key is written literally, so that no variable needs to be set.
     """
     written = disconnected(settings)
+    # Claude Code ignores telemetry settings in a project (2.1.330).
     if wiring.user_wide:
         written = telemetry.put_in(written, wiring)
     tells_usage = wiring.via == "http" and not telemetry.is_on(written)
     hooks = written.setdefault("hooks", {})
     for event in HOOKS:
         group = {"matcher": "*"} if event in WITH_MATCHER else {}
-        ours = [_hook(event, wiring), *([_waking_hook(wiring)] if event == "Stop" else [])]
-        ours += [_usage_hook(wiring)] if tells_usage and event in USAGE_AFTER else []
+        ours = [_hook(event, wiring)]
+        # Both run beside the session, which waits for neither: one rests with it, and what it
+        # ends with wakes the model; one reads what the last calls used.
+        if event == "Stop":
+            waking = {"asyncRewake": True, "timeout": WAKE_TIMEOUT_S}
+            ours.append(_command(wiring, AT_REST) | waking)
+        if tells_usage and event in USAGE_AFTER:
+            ours.append(_command(wiring, FOR_USAGE) | {"async": True, "timeout": REPORT_TIMEOUT_S})
         hooks.setdefault(event, []).append({**group, "hooks": ours})
     return written
 
@@ -77,6 +84,7 @@ def subscribed(settings: Settings) -> Hooks:
     `IDLE` is the waking one; `EVENT` stands where something tells of the money.
     """
     found = matcher_groups.found(settings, partial(_is_beside, flag=""))
+    # Under names of our own: they hang on events whose forwarding hook stands here already.
     for name, flag in BESIDE.items():
         ours = matcher_groups.found(settings, partial(_is_beside, flag=flag))
         found |= dict(zip((name,), ours.values(), strict=False))
@@ -97,6 +105,7 @@ def is_ours(hook: Any) -> bool:
         return False
     if hook.get("type") == "http":
         return str(hook.get("url", "")).endswith(HOOK_PATH)
+    # By what it calls: wherever that `guard` lies, and whatever it does beside forwarding.
     args = hook.get("args")
     words = [str(arg) for arg in args] if isinstance(args, list) else []
     return [word for word in words if word not in BESIDE.values()][-2:] == FORWARD_ARGS
@@ -108,59 +117,29 @@ BESIDE = {IDLE: AT_REST, EVENT: FOR_USAGE}
 
 
 def _hook(event: str, wiring: Wiring) -> dict[str, Any]:
-    ours = _command_hook if wiring.via == "command" or event in THROUGH_FORWARDER else _http_hook
+    """Write what an event calls, and what becomes of it where that fails."""
+    # A dialog stands at the terminal meanwhile: not to be answered from here harms nobody.
+    asks = event == ASKS and wiring.via == "http"
     timeout_s = START_TIMEOUT_S if event == "SessionStart" else REPORT_TIMEOUT_S
-    if event == ASKS and wiring.via == "http":
-        asking = _http_hook(wiring, timeout_s=wiring.hold_s, answer_s=wiring.hold_s)
-        return asking | {"onFailure": "continue"}  # the dialog stands at the terminal
-    if event in HOLDING:
-        blocks = "block" if wiring.fail == "closed" else "continue"
-        return ours(wiring, timeout_s=wiring.hold_s) | {"onFailure": blocks}
-    return ours(wiring, timeout_s=timeout_s) | {"onFailure": "continue"}
-
-
-def _http_hook(wiring: Wiring, *, timeout_s: int, answer_s: int | None = None) -> dict[str, Any]:
-    told = replace(wiring.said(entry=f"${STARTED_BY}"), answer_s=answer_s)
+    timeout_s = wiring.hold_s if asks or event in HOLDING else timeout_s
+    blocks = event in HOLDING and wiring.fail == "closed"
+    rest = {
+        "timeout": timeout_s,
+        "statusMessage": "Mission Control",
+        "onFailure": "block" if blocks else "continue",
+    }
+    if wiring.via == "command" or event in THROUGH_FORWARDER:
+        return _command(wiring) | rest
+    said = replace(wiring.said(entry=f"${STARTED_BY}"), answer_s=wiring.hold_s if asks else None)
     return {
         "type": "http",
         "url": wiring.url.rstrip("/") + HOOK_PATH,
-        "headers": {"Authorization": f"Bearer {wiring.key}", HEADER: told.header()},
+        "headers": {"Authorization": f"Bearer {wiring.key}", HEADER: said.header()},
         "allowedEnvVars": [STARTED_BY],
-        "timeout": timeout_s,
-        "statusMessage": "Mission Control",
+        **rest,
     }
 
 
-def _command_hook(wiring: Wiring, *, timeout_s: int) -> dict[str, Any]:
+def _command(wiring: Wiring, *flags: str) -> dict[str, Any]:
     command, *first = wiring.forwarder
-    return {
-        "type": "command",
-        "command": command,
-        "args": [*first, *FORWARD_ARGS],
-        "timeout": timeout_s,
-        "statusMessage": "Mission Control",
-    }
-
-
-def _waking_hook(wiring: Wiring) -> dict[str, Any]:
-    """It waits beside the resting session; what it ends with wakes the model."""
-    command, *first = wiring.forwarder
-    return {
-        "type": "command",
-        "command": command,
-        "args": [*first, *FORWARD_ARGS, AT_REST],
-        "asyncRewake": True,
-        "timeout": WAKE_TIMEOUT_S,
-    }
-
-
-def _usage_hook(wiring: Wiring) -> dict[str, Any]:
-    """It runs beside the session, which does not wait for it."""
-    command, *first = wiring.forwarder
-    return {
-        "type": "command",
-        "command": command,
-        "args": [*first, *FORWARD_ARGS, FOR_USAGE],
-        "async": True,
-        "timeout": REPORT_TIMEOUT_S,
-    }
+    return {"type": "command", "command": command, "args": [*first, *FORWARD_ARGS, *flags]}

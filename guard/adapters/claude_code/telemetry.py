@@ -16,13 +16,14 @@ from guard.adapters.base import Settings, Wiring
 ENDPOINT, HEADERS = "OTEL_EXPORTER_OTLP_LOGS_ENDPOINT", "OTEL_EXPORTER_OTLP_LOGS_HEADERS"
 PATH = "/v1/logs"
 SWITCH = "CLAUDE_CODE_ENABLE_TELEMETRY"
+# Claude Code's own is 5 s: a budget should hear of money before the next tool.
 EXPORT_EVERY_MS = 1000
-"""Claude Code's own is 5 s: a budget should hear of money before the next tool."""
 
 
 def put_in(settings: Settings, wiring: Wiring) -> Settings:
     """Return settings that send us its log; as they are, where it goes elsewhere."""
     ours, env = _variables(wiring), _env(settings)
+    # Its log goes somewhere already: a collector of theirs is not taken from them.
     if any(name in env for name in ours if name != SWITCH):
         return settings
     return {**settings, "env": {**env, **ours}}
@@ -33,6 +34,7 @@ def taken_out(settings: Settings) -> Settings:
     if not is_on(settings):
         return settings
     written = copy.deepcopy(settings)
+    # For the names alone: whatever server they lead to, they are ours.
     ours = _variables(Wiring(url="", key="", fail="open", forwarder=()))
     written["env"] = {name: one for name, one in _env(settings).items() if name not in ours}
     if not written["env"]:

@@ -15,18 +15,18 @@ from pathlib import Path
 from typing import Any
 
 from guard.adapters.hook import ModelCall
-from guard.adapters.reading import mapping, rows_at_end, text
+from guard.adapters.reading import forwarded_calls, mapping, newest, rows_at_end, text
 from guard.formats.claude_code import usage_of
 from guard.formats.fields import read_time
 
 EVENT = "Usage"
 """Our own event: what was used, and nothing else."""
 PROVIDER = "anthropic"
+# The model of what Claude Code says itself, such as an error.
 MADE_UP = "<synthetic>"
-"""The model of what Claude Code says itself, such as an error."""
 TAIL_BYTES = 1024 * 1024
+# Told again with each hook, so that one that got lost is made good.
 MOST_CALLS = 16
-"""Told again with each hook, so that one that got lost is made good."""
 MOST_SUBAGENTS = 8
 
 Body = Mapping[str, Any]
@@ -44,75 +44,54 @@ def look_up(body: Body) -> dict[str, Any]:
     if not path.is_file():
         return {}
     folder = path.with_suffix("") / "subagents"
-    files = sorted(folder.glob("agent-*.jsonl"), key=_changed_at)[-MOST_SUBAGENTS:]
-    calls = [call for file in (*files, path) for call in _last_calls(file)]
+    files = [*newest(folder, "agent-*.jsonl", most=MOST_SUBAGENTS), path]
+    calls = [call for file in files for call in _last_calls(file)]
     return {"guard": {"model_calls": calls}} if calls else {}
 
 
 def calls_of(body: Body) -> tuple[ModelCall, ...]:
     """Return the model calls that a forwarded body tells of, oldest first."""
-    told = mapping(body.get("guard")).get("model_calls")
-    rows = told if isinstance(told, list) else []
-    return tuple(call for row in rows if (call := _call(mapping(row))))
-
-
-def _call(row: Body) -> ModelCall | None:
-    name, usage = text(row, "id"), usage_of(row.get("usage"))
-    if not name or usage is None or not usage.total:
-        return None
-    return ModelCall(
-        call_id=name[:200],
-        source="transcript",
-        agent=text(row, "agent")[:100],
-        turn_key=text(row, "tool")[:200] or None,
-        model=text(row, "model")[:100] or None,
-        provider=PROVIDER,
-        usage=usage,
-        made_at=read_time(row.get("timestamp")),
+    return tuple(
+        ModelCall(
+            call_id=name[:200],
+            source="transcript",
+            agent=text(row, "agent")[:100],
+            turn_key=text(row, "tool")[:200] or None,
+            model=text(row, "model")[:100] or None,
+            provider=PROVIDER,
+            usage=usage,
+            made_at=read_time(row.get("timestamp")),
+        )
+        for row in forwarded_calls(body) or ()
+        if (name := text(row, "id")) and (usage := usage_of(row.get("usage"))) and usage.total
     )
 
 
 def _last_calls(path: Path) -> list[dict[str, Any]]:
     """Return the last answers of the model, each once, without what they said."""
     calls: dict[str, dict[str, Any]] = {}
-    for row in rows_at_end(path, most_bytes=TAIL_BYTES):
-        message = mapping(row.get("message"))
-        name, model = text(message, "id"), text(message, "model")
-        if name and model != MADE_UP and message.get("usage"):
-            calls[name] = {
-                "id": name,
-                "model": model,
-                "agent": _agent(path, row),
-                "tool": calls.get(name, {}).get("tool") or _tool(message),
-                "usage": message["usage"],
-                "timestamp": row.get("timestamp"),
-            }
-    return list(calls.values())[-MOST_CALLS:]
-
-
-def _tool(message: Body) -> str:
-    """Name the tool call in a record, which holds one block of the answer."""
-    blocks = message.get("content")
-    for block in blocks if isinstance(blocks, list) else ():
-        if text(mapping(block), "type") == "tool_use":
-            return text(mapping(block), "id")
-    return ""
-
-
-def _agent(path: Path, row: Body) -> str:
-    """Name a subagent as its hooks do: its kind and its id."""
-    agent_id = text(row, "agentId")
-    if not agent_id:
-        return ""
+    # A subagent's kind stands beside its file, not in it; the session's own has no such file.
     try:
         kind = text(mapping(json.loads(path.with_suffix(".meta.json").read_bytes())), "agentType")
     except (OSError, ValueError):
         kind = ""
-    return f"{kind}:{agent_id}" if kind else agent_id
-
-
-def _changed_at(path: Path) -> float:
-    try:
-        return path.stat().st_mtime
-    except OSError:
-        return 0.0
+    for row in rows_at_end(path, most_bytes=TAIL_BYTES):
+        message = mapping(row.get("message"))
+        name, model = text(message, "id"), text(message, "model")
+        # Each block of an answer is a record with the answer's id and usage: the last one counts.
+        if not name or model == MADE_UP or not message.get("usage"):
+            continue
+        # A record holds one block of the answer: the first that calls a tool names its turn.
+        content = message.get("content")
+        blocks = [mapping(block) for block in content] if isinstance(content, list) else []
+        tools = [text(block, "id") for block in blocks if text(block, "type") == "tool_use"]
+        agent = text(row, "agentId")
+        calls[name] = {
+            "id": name,
+            "model": model,
+            "agent": f"{kind}:{agent}" if kind and agent else agent,
+            "tool": calls.get(name, {}).get("tool") or (tools[0] if tools else ""),
+            "usage": message["usage"],
+            "timestamp": row.get("timestamp"),
+        }
+    return list(calls.values())[-MOST_CALLS:]

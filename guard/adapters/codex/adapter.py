@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from guard.adapters.ancestry import session_process
-from guard.adapters.base import Adapter, Finding, Hooks, SettingsWriter
+from guard.adapters.base import Adapter, Finding, Hooks, SettingsWriter, hold_reason
 from guard.adapters.codex import daemon, rollout, settings
 from guard.adapters.codex import hooks as codex
 from guard.adapters.codex.examine import ask_trust, try_forwarder
@@ -20,6 +20,7 @@ TRUST = (
 
 def look_up(body: dict[str, Any]) -> dict[str, Any]:
     """Add what the rollout tells, and which process is this session's own."""
+    # An app-server holds many sessions: a signal to it would end them all.
     pid = session_process(codex.CLIENT, unless="app-server")
     told: dict[str, Any] = {"pid": pid} if pid else {}
     if daemon.socket_of_daemon():
@@ -30,16 +31,14 @@ def look_up(body: dict[str, Any]) -> dict[str, Any]:
 def abilities(hooks: Hooks) -> tuple[Finding, ...]:
     """Say what these hooks can do once the server answers; tries the forwarder."""
     holding = hooks.get("PreToolUse") or {}
+    hold_s = int(holding.get("timeout") or 0)
+    because = hold_reason(holding, minutes=hold_s // 60, over=", over a server's restart")
+    # A hook that cannot be started, or that its person has not trusted, does nothing at all.
     forwarder, review = try_forwarder(holding), ask_trust()
     runs = forwarder.works and review.works
-    if not holding:
-        hold_reason = "no hook before a tool runs"
-    else:
-        minutes = int(holding.get("timeout") or 0) // 60
-        hold_reason = f"before a tool runs, up to {minutes} min, over a server's restart"
     told = {
         "observe": ("PostToolUse" in hooks, "each tool call"),
-        "hold": (int(holding.get("timeout") or 0) >= HOOK_HOLD_S, hold_reason),
+        "hold": (hold_s >= HOOK_HOLD_S, because),
         "inject": (bool(holding), INJECT),
         "terminate": (bool(holding), TERMINATE),
         "cost": ({"PostToolUse", "Stop"} <= hooks.keys(), "token counts from the rollout file"),

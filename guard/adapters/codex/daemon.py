@@ -28,8 +28,8 @@ ANSWERS_WITHIN_S = 10.0
 CLIENT = {"name": "missioncontrol", "title": "Mission Control", "version": "1"}
 
 TEXT, CLOSE = 1, 8
+# A frame's first length byte: the length itself follows, in 2 or 8 bytes (RFC 6455, 5.2).
 MEDIUM, LONG = 126, 127
-"""A frame's first length byte: the length itself follows, in 2 or 8 bytes (RFC 6455, 5.2)."""
 
 
 def socket_of_daemon() -> Path | None:
@@ -97,7 +97,23 @@ class _Conversation:
     def __init__(self, stream: Any) -> None:
         self._stream = stream
         self._numbers = itertools.count(1)
-        self._upgrade()
+        key = base64.b64encode(os.urandom(16)).decode()
+        head = (
+            "GET / HTTP/1.1",
+            "Host: localhost",
+            "Connection: Upgrade",
+            "Upgrade: websocket",
+            "Sec-WebSocket-Version: 13",
+            f"Sec-WebSocket-Key: {key}",
+        )
+        stream.write(("\r\n".join(head) + "\r\n\r\n").encode())
+        stream.flush()
+        status = stream.readline()
+        if b" 101 " not in status:
+            raise ValueError(f"Codex's daemon speaks no WebSocket: {status!r}")
+        # The rest of the head; its proof that no cache answered is not needed on a unix socket.
+        while stream.readline().strip():
+            pass
         self.ask("initialize", clientInfo=CLIENT)
         self._send({"method": "initialized"})
 
@@ -111,33 +127,13 @@ class _Conversation:
         number = next(self._numbers)
         self._send({"id": number, "method": method, "params": params})
         while True:
+            # What it tells or asks whoever sits at the screen comes in between.
             told = self._receive()
             if told.get("id") == number and "method" not in told:
                 break
         if "error" in told:
             raise ValueError(f"Codex refused {method}: {mapping(told['error']).get('message')}")
         return mapping(told.get("result"))
-
-    def _upgrade(self) -> None:
-        key = base64.b64encode(os.urandom(16)).decode()
-        head = (
-            "GET / HTTP/1.1",
-            "Host: localhost",
-            "Connection: Upgrade",
-            "Upgrade: websocket",
-            "Sec-WebSocket-Version: 13",
-            f"Sec-WebSocket-Key: {key}",
-            "",
-            "",
-        )
-        self._stream.write("\r\n".join(head).encode())
-        self._stream.flush()
-        status = self._stream.readline()
-        if b" 101 " not in status:
-            raise ValueError(f"Codex's daemon speaks no WebSocket: {status!r}")
-        # The rest of the head; its proof that no cache answered is not needed on a unix socket.
-        while self._stream.readline().strip():
-            pass
 
     def _send(self, message: Mapping[str, Any]) -> None:
         data, mask = json.dumps(message).encode(), os.urandom(4)
@@ -149,6 +145,7 @@ class _Conversation:
             head = bytes([0x80 | MEDIUM]) + length.to_bytes(2, "big")
         else:
             head = bytes([0x80 | LONG]) + length.to_bytes(8, "big")
+        # A server must close on a frame of a client's that is not masked (RFC 6455, 5.1).
         masked = bytes(byte ^ mask[place % 4] for place, byte in enumerate(data))
         self._stream.write(bytes([0x80 | TEXT]) + head + mask + masked)
         self._stream.flush()
@@ -164,6 +161,7 @@ class _Conversation:
             part, kind = self._exactly(length), first & 0x0F
             if kind == CLOSE:
                 raise ConnectionResetError("Codex's daemon closed the conversation")
+            # Control frames may come between the parts of a message (RFC 6455, 5.4).
             if kind > TEXT:
                 continue
             data += part

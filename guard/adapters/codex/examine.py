@@ -40,6 +40,7 @@ def try_forwarder(hook: Hooks) -> Finding:
         )
     except (OSError, subprocess.SubprocessError) as error:
         return _finding("forwarder", False, str(error))
+    # The forwarder exits with 0 whatever goes wrong, and says it on stderr.
     fault = done.stderr.strip().splitlines()[-1:] or ([] if done.returncode == 0 else ["it failed"])
     return _finding("forwarder", not fault, fault[0] if fault else "answers as Codex calls it")
 
@@ -50,6 +51,7 @@ def ask_trust() -> Finding:
     if program is None:
         return _finding("review", False, f"no `codex` is on the PATH to ask; if in doubt, {REVIEW}")
     try:
+        # Only the doctor asks; a hook, before every tool, loads this module too.
         from guard.running.app_server import AppServer
 
         inbox = queue.SimpleQueue[object]()

@@ -16,20 +16,21 @@ from typing import Any, Literal
 from guard.adapters.base import Answer, Body
 from guard.adapters.hook import HookEvent, ModelCall
 from guard.adapters.reading import (
-    Reader,
+    forwarded_calls,
     mapping,
     named_subagent,
     names,
+    read_answer,
     read_call,
     read_head,
-    read_turns,
+    read_prompt,
     text,
     whole,
 )
 from guard.adapters.wording import NO_MORE, NOT_RUN, STILL_HELD, STOPPED, texts_of
 from guard.formats.fields import read_time
 from guard.sdk.lineage import parent_of
-from guard.turn import Phase, Role, Turn, Usage
+from guard.turn import Phase, Turn, Usage
 from guard.wire import CallAction, Directive, DirectiveAction
 
 CLIENT = "codex"
@@ -49,6 +50,9 @@ HOOKS = (
 HOLDING = frozenset({"PreToolUse"})
 """Events whose answer may take as long as a person does; the rest only report."""
 
+# Events whose answer reaches the model; a Stop's does too, once.
+MODEL_READS = frozenset({"UserPromptSubmit", "PreToolUse", "PostToolUse"})
+
 
 def capabilities(event: HookEvent) -> dict[str, Any]:
     """Say what can truly be done to a Codex session through its hooks.
@@ -56,11 +60,11 @@ def capabilities(event: HookEvent) -> dict[str, Any]:
     It is ended by a signal to its process, which our forwarder sends when it is
     told to at the next hook; a session in Codex's daemon by our process beside it, which
     interrupts its turn (`guard.adapters.codex.daemon`). Where no process of its own is known
-    (an IDE's
-    server holds many sessions), nothing ends it.
+    (an IDE's server holds many sessions), nothing ends it.
     """
     is_known = event.agent_pid or event.kept or event.daemon
     ends = {"terminate": "signal"} if is_known else {"terminate": "not", "why": _NO_PROCESS}
+    # Both speak to the running turn: `guard run`, and our process beside a daemon's session.
     now = ["now"] if event.steered or event.daemon else []
     return {
         "hold": True,
@@ -96,6 +100,12 @@ def read(body: Body) -> HookEvent:
     name, session = read_head(body, agent="Codex")
     told = mapping(body.get("guard"))
     parent, relation = parent_of(body)
+    turn, goes_on = _turn(name, body), body.get("stop_hook_active") is True
+    steered = told.get("steered") is True
+    # A Stop that our own answer caused takes no message: answering it again would keep the
+    # agent going for ever. Where `guard run` steers, it brings messages itself; only a call
+    # that is not run is answered with why.
+    is_read = name in MODEL_READS or (name == "Stop" and not goes_on)
     return HookEvent(
         client=CLIENT,
         name=name,
@@ -104,17 +114,28 @@ def read(body: Body) -> HookEvent:
         prompt=text(body, "prompt") or None,
         subagent=named_subagent(body),
         workspace=names(body.get("workspace")),
-        turns=read_turns(_READERS, name, body),
-        calls=_calls(body),
+        turns=(turn,) if turn else (),
+        calls=tuple(
+            ModelCall(
+                call_id=text(row, "id"),
+                source="transcript",
+                usage=usage_of(mapping(row.get("usage"))),
+                model=text(body, "model") or None,
+                provider=PROVIDER,
+                made_at=read_time(row.get("timestamp")),
+            )
+            for row in forwarded_calls(body) or ()
+            if text(row, "id")
+        ),
         holds=name in HOLDING,
-        takes_messages=_takes_messages(name, body),
+        takes_messages=is_read and not steered,
         ends=name == "SessionEnd",
-        stop_hook_active=body.get("stop_hook_active") is True,
+        stop_hook_active=goes_on,
         denial_is_read=name in HOLDING,
         forwarded=isinstance(body.get("guard"), dict),
         agent_pid=whole(told.get("pid")),
         kept=told.get("kept") is True,
-        steered=told.get("steered") is True,
+        steered=steered,
         parent_key=parent,
         relation=relation,
         presence=_PRESENCE.get(name),
@@ -122,94 +143,42 @@ def read(body: Body) -> HookEvent:
     )
 
 
+# Codex shows its question once our hook has answered, so it is never answered by us.
 _PRESENCE: dict[str, Literal["idle", "waiting"]] = {
     "SessionStart": "idle",
     "PermissionRequest": "waiting",
     "Stop": "idle",
 }
-"""Codex shows its question once our hook has answered, so it is never answered by us."""
 
 
-def _takes_messages(name: str, body: Body) -> bool:
-    """Whether the model reads what we answer.
-
-    A Stop that our own answer caused takes none: answering it again would keep
-    the agent going for ever. Where `guard run` steers, it brings them itself; only
-    a call that is not run is answered with why.
-    """
-    if mapping(body.get("guard")).get("steered") is True:
-        return False
-    if name == "Stop":
-        return body.get("stop_hook_active") is not True
-    return name in {"UserPromptSubmit", "PreToolUse", "PostToolUse"}
-
-
-def _proposed(body: Body) -> Turn | None:
-    return _call(body, phase=Phase.PROPOSED)
-
-
-def _done(body: Body) -> Turn | None:
-    said = response_text(body.get("tool_response"))
-    # The rollout's exit code, else what the output itself says of one.
-    told = whole(mapping(body.get("guard")).get("exit_code"))
-    code: int | None = told
-    if told is None:
-        found = _SAYS_EXIT_CODE.search((said or "")[:_HEAD_CHARS])
-        code = int(found.group(1)) if found else None
-    if code:
-        return _call(body, error=f"exit code {code}\n{said or ''}".rstrip())
-    return _call(body, result=said)
+def _turn(name: str, body: Body) -> Turn | None:
+    """Read what an event tells of: a call, before or after it, or what was said."""
+    match name:
+        case "PreToolUse":
+            return _call(body, phase=Phase.PROPOSED)
+        case "PostToolUse":
+            said = response_text(body.get("tool_response"))
+            # The rollout's exit code, else what the output itself says of one.
+            code = whole(mapping(body.get("guard")).get("exit_code"))
+            if code is None and (found := _SAYS_EXIT_CODE.search((said or "")[:_HEAD_CHARS])):
+                code = int(found.group(1))
+            failed = f"exit code {code}\n{said or ''}".rstrip() if code else None
+            return _call(body, result=None if code else said, error=failed)
+        case "UserPromptSubmit":
+            return read_prompt(body, id_field="turn_id")
+        case "Stop":
+            return read_answer(body)
+    return None
 
 
+# The wrapping Codex gives the model; a hook gets it from older versions only.
 _SAYS_EXIT_CODE = re.compile(r"(?i)\A(?:.*\n){0,4}(?:process exited with code|exit code:?) (\d+)\b")
-"""The wrapping Codex gives the model; a hook gets it from older versions only."""
 _HEAD_CHARS = 400
 
 
 def _call(body: Body, **said: Any) -> Turn | None:
     key = text(body, "tool_use_id") or None
     return read_call(body, key=key, agent=named_subagent(body), **said)
-
-
-def _asked(body: Body) -> Turn | None:
-    prompt, turn = text(body, "prompt"), text(body, "turn_id")
-    if not prompt:
-        return None
-    return Turn(role=Role.USER, key=f"prompt:{turn}" if turn else None, content=prompt)
-
-
-def _finished(body: Body) -> Turn | None:
-    """Read what the agent said last; no key, since it may say the same twice."""
-    said = text(body, "last_assistant_message")
-    if not said:
-        return None
-    return Turn(role=Role.ASSISTANT, agent=named_subagent(body), content=said)
-
-
-_READERS: dict[str, Reader] = {
-    "PreToolUse": _proposed,
-    "PostToolUse": _done,
-    "UserPromptSubmit": _asked,
-    "Stop": _finished,
-}
-
-
-def _calls(body: Body) -> tuple[ModelCall, ...]:
-    """Take the model calls our forwarder read in the rollout."""
-    told = mapping(body.get("guard")).get("model_calls")
-    rows = (row for row in (told if isinstance(told, list) else ()) if isinstance(row, dict))
-    return tuple(
-        ModelCall(
-            call_id=text(row, "id"),
-            source="transcript",
-            usage=usage_of(mapping(row.get("usage"))),
-            model=text(body, "model") or None,
-            provider=PROVIDER,
-            made_at=read_time(row.get("timestamp")),
-        )
-        for row in rows
-        if text(row, "id")
-    )
 
 
 def usage_of(counts: Body) -> Usage:
@@ -259,18 +228,21 @@ def answer(event: HookEvent, directive: Directive) -> Answer:
         return {}
     if directive.action is DirectiveAction.STOP:
         return _stopped(event, directive)
-    if event.holds:
-        if directive.action is DirectiveAction.HOLD:
-            return _deny(event, STILL_HELD)
-        if directive.call is CallAction.SKIP:
-            return _deny(event, texts_of(directive) or directive.reason or NOT_RUN)
-        return _note(event, directive)
-    return _note(event, directive) if event.takes_messages else {}
+    if event.holds and directive.action is DirectiveAction.HOLD:
+        return _deny(event, STILL_HELD)
+    if event.holds and directive.call is CallAction.SKIP:
+        return _deny(event, texts_of(directive) or directive.reason or NOT_RUN)
+    texts = texts_of(directive) if event.holds or event.takes_messages else ""
+    if texts and event.name == "Stop":
+        # Its only way to say more: not to let it end yet.
+        return {"decision": "block", "reason": texts}
+    return _specific(event, additionalContext=texts) if texts else {}
 
 
 def _stopped(event: HookEvent, directive: Directive) -> Answer:
     """Let nothing more happen, and have the forwarder end the process it knows."""
     reason = directive.reason or STOPPED
+    # No hook of Codex's ends a session: our forwarder reads this, and signals the process.
     ending: Answer = {"guard": {"end": reason}} if event.agent_pid else {}
     if event.holds:
         return _deny(event, f"{reason} {NO_MORE}") | ending
@@ -279,15 +251,6 @@ def _stopped(event: HookEvent, directive: Directive) -> Answer:
     if event.name == "PostToolUse":
         return _specific(event, additionalContext=f"{reason} {NO_MORE}") | ending
     return ending
-
-
-def _note(event: HookEvent, directive: Directive) -> Answer:
-    texts = texts_of(directive)
-    if not texts:
-        return {}
-    if event.name == "Stop":  # its only way to say more: not to let it end yet
-        return {"decision": "block", "reason": texts}
-    return _specific(event, additionalContext=texts)
 
 
 def _deny(event: HookEvent, reason: str) -> Answer:

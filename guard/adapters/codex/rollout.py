@@ -13,11 +13,12 @@ from typing import Any
 
 from guard.adapters.reading import mapping, rows_at_end, text
 
+# Read from a rollout's end: a few turns, whatever the session's length.
 TAIL_BYTES = 512 * 1024
-"""Read from a rollout's end: a few turns, whatever the session's length."""
 
 MOST_CALLS = 16
 
+# At these no model has been called since the last hook.
 _BEGINNINGS = frozenset({"SessionStart", "UserPromptSubmit"})
 
 
@@ -33,28 +34,21 @@ def look_up(body: dict[str, Any]) -> dict[str, Any]:
     if not path or body.get("hook_event_name") in _BEGINNINGS:
         return {}
     records = list(rows_at_end(Path(path), most_bytes=TAIL_BYTES))
-    code = _exit_code(records, text(body, "tool_use_id"))
-    told = {} if code is None else {"exit_code": code}
-    return told | {"model_calls": _model_calls(records)}
-
-
-def _exit_code(records: list[dict[str, Any]], call: str) -> int | None:
-    for record in reversed(records):
-        item = mapping(mapping(record.get("payload")).get("item"))
+    payloads = [mapping(record.get("payload")) for record in records]
+    told: dict[str, Any] = {}
+    call = text(body, "tool_use_id")
+    for item in (mapping(payload.get("item")) for payload in reversed(payloads)):
         if call and item.get("id") == call and isinstance(item.get("exit_code"), int):
-            return int(item["exit_code"])
-    return None
-
-
-def _model_calls(records: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Take what each answer of the model used, without what it said."""
-    told = (record for record in records if record.get("type") == "token_usage_record")
+            told["exit_code"] = int(item["exit_code"])
+            break
+    # What each answer of the model used, without what it said.
     calls = [
         {
-            "id": mapping(record.get("payload")).get("response_id"),
-            "usage": mapping(record.get("payload")).get("usage"),
+            "id": payload.get("response_id"),
+            "usage": payload.get("usage"),
             "timestamp": record.get("timestamp"),
         }
-        for record in told
+        for record, payload in zip(records, payloads, strict=True)
+        if record.get("type") == "token_usage_record"
     ]
-    return calls[-MOST_CALLS:]
+    return told | {"model_calls": calls[-MOST_CALLS:]}

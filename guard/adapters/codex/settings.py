@@ -18,8 +18,8 @@ from guard.adapters.codex.hooks import CLIENT, HOLDING, HOOKS
 from guard.sdk.timing import REPORT_HOOK_S
 
 WITH_MATCHER = frozenset({"PreToolUse", "PermissionRequest", "PostToolUse"})
+# Codex gives the hook at a session's end no longer.
 END_S = 3
-"""Codex gives the hook at a session's end no longer."""
 
 OURS = f" hook {CLIENT}"
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from guard.adapters.base import Adapter, Body, Finding, Hooks, SettingsWriter
+from guard.adapters.base import Adapter, Body, Finding, Hooks, SettingsWriter, hold_reason
 from guard.adapters.cursor import hooks as cursor
 from guard.adapters.cursor import settings
 from guard.sdk.timing import HOOK_HOLD_S
@@ -26,15 +26,11 @@ def abilities(hooks: Hooks) -> tuple[Finding, ...]:
     """Say what these hooks can do, by the documentation, once the server answers."""
     holding = hooks.get("preToolUse") or {}
     patient = int(holding.get("timeout") or 0) >= HOOK_HOLD_S
-    if not holding:
-        hold_reason = "no hook before a tool runs"
-    else:
-        away = "are blocked" if holding.get("failClosed") else "run on"
-        minutes = HOOK_HOLD_S // 60
-        hold_reason = f"before a tool runs, up to {minutes} min; without the server, tools {away}"
+    blocks = bool(holding.get("failClosed"))
+    because = hold_reason(holding, minutes=HOOK_HOLD_S // 60, blocks=blocks)
     return (
         _finding("observe", "postToolUse" in hooks, "each tool call"),
-        _finding("hold", patient, hold_reason),
+        _finding("hold", patient, because),
         _finding("inject", bool(holding), "with the held call, at next tool, at stop"),
         _finding("terminate", False, cursor.WHY_NOT["terminate"]),
         _finding("cost", False, cursor.WHY_NOT["cost"]),

@@ -11,16 +11,7 @@ from typing import Any
 
 from guard.adapters.base import Answer, Body
 from guard.adapters.hook import HookEvent
-from guard.adapters.reading import (
-    Reader,
-    mapping,
-    names,
-    read_call,
-    read_head,
-    read_turns,
-    text,
-    whole,
-)
+from guard.adapters.reading import names, read_call, read_head, read_prompt, text, whole
 from guard.adapters.wording import NO_MORE, NOT_RUN, STILL_HELD, STOPPED, texts_of
 from guard.turn import Phase, Role, Turn
 from guard.wire import CallAction, Directive, DirectiveAction
@@ -82,6 +73,10 @@ def read(body: Body) -> HookEvent:
     """
     name, session = read_head(body, agent="Cursor", session="conversation_id")
     roots = names(body.get("workspace_roots"))
+    turn, follow_ups = _turn(name, body), whole(body.get("loop_count")) or 0
+    # `stop` cannot forbid an end, it can only follow it up: not where the person pressed Stop,
+    # and not more often than Cursor lets it.
+    follows_up = follow_ups < LOOP_LIMIT and body.get("status") == "completed"
     return HookEvent(
         client=CLIENT,
         name=name,
@@ -89,38 +84,35 @@ def read(body: Body) -> HookEvent:
         cwd=roots[0] if roots else text(body, "cwd"),
         prompt=text(body, "prompt") or None,
         workspace=names(body.get("workspace")),
-        turns=read_turns(_READERS, name, body),
+        turns=(turn,) if turn else (),
         holds=name in HOLDING,
-        takes_messages=_takes_messages(name, body),
+        takes_messages=name == "postToolUse" or (name == "stop" and follows_up),
         denial_is_read=name in HOLDING,
         ends=name == "sessionEnd",
-        stop_hook_active=name == "stop" and bool(whole(body.get("loop_count"))),
+        stop_hook_active=name == "stop" and follow_ups > 0,
         forwarded=isinstance(body.get("guard"), dict),
         presence="idle" if name in {"sessionStart", "stop"} else None,
     )
 
 
-def _takes_messages(name: str, body: Body) -> bool:
-    """Whether the model reads what we add to this answer.
-
-    `stop` cannot forbid an end, it can only follow it up: not where the person
-    pressed Stop, and not more often than Cursor lets it.
-    """
-    if name == "stop":
-        follows_up = (whole(body.get("loop_count")) or 0) < LOOP_LIMIT
-        return follows_up and body.get("status") == "completed"
-    return name == "postToolUse"
-
-
-def _proposed(body: Body) -> Turn | None:
-    return _call(body, phase=Phase.PROPOSED)
-
-
-def _done(body: Body) -> Turn | None:
-    said, code = _output(body.get("tool_output"))
-    if code:
-        return _call(body, error=f"exit code {code}\n{said or ''}".rstrip())
-    return _call(body, result=said)
+def _turn(name: str, body: Body) -> Turn | None:
+    """Read what an event tells of: a call, before or after it, or what was said."""
+    match name:
+        case "preToolUse":
+            return _call(body, phase=Phase.PROPOSED)
+        case "postToolUse":
+            said, code = _output(body.get("tool_output"))
+            failed = f"exit code {code}\n{said or ''}".rstrip() if code else None
+            return _call(body, result=None if code else said, error=failed)
+        # One that a hook denied was never run, and is no failure.
+        case "postToolUseFailure" if body.get("failure_type") != "permission_denied":
+            return _call(body, error=text(body, "error_message") or "the tool failed")
+        case "beforeSubmitPrompt":
+            return read_prompt(body, id_field="generation_id")
+        case "afterAgentResponse" if text(body, "text"):
+            # No key: the agent may say the same twice.
+            return Turn(role=Role.ASSISTANT, content=text(body, "text"))
+    return None
 
 
 def _output(told: Any) -> tuple[str | None, int | None]:
@@ -136,40 +128,9 @@ def _output(told: Any) -> tuple[str | None, int | None]:
     return said if said is not None else json.dumps(output, sort_keys=True), code
 
 
-def _failed(body: Body) -> Turn | None:
-    """Read a failed call; one that a hook denied was never run, and is no failure."""
-    if body.get("failure_type") == "permission_denied":
-        return None
-    return _call(body, error=text(body, "error_message") or "the tool failed")
-
-
 def _call(body: Body, **said: Any) -> Turn | None:
-    told = mapping(body.get("tool_input"))
-    files = tuple(path for name in ("file_path", "path") if (path := text(told, name)))
-    key = text(body, "tool_use_id") or None
-    return read_call(body, key=key, files=files, model=text(body, "model") or None, **said)
-
-
-def _asked(body: Body) -> Turn | None:
-    prompt, asked = text(body, "prompt"), text(body, "generation_id")
-    if not prompt:
-        return None
-    return Turn(role=Role.USER, key=f"prompt:{asked}" if asked else None, content=prompt)
-
-
-def _said(body: Body) -> Turn | None:
-    """Read what the agent said; no key, since it may say the same twice."""
-    said = text(body, "text")
-    return Turn(role=Role.ASSISTANT, content=said) if said else None
-
-
-_READERS: dict[str, Reader] = {
-    "preToolUse": _proposed,
-    "postToolUse": _done,
-    "postToolUseFailure": _failed,
-    "beforeSubmitPrompt": _asked,
-    "afterAgentResponse": _said,
-}
+    key, model = text(body, "tool_use_id") or None, text(body, "model") or None
+    return read_call(body, key=key, paths=("file_path", "path"), model=model, **said)
 
 
 # --- answering ---------------------------------------------------------------
@@ -186,9 +147,11 @@ def answer(event: HookEvent, directive: Directive) -> Answer:
         return {}
     if directive.action is DirectiveAction.STOP:
         return _stopped(event, directive)
-    if event.holds:
-        return _tool_answer(directive)
-    texts = texts_of(directive) if event.takes_messages else ""
+    if event.holds and directive.action is DirectiveAction.HOLD:
+        return _deny(STILL_HELD)
+    if event.holds and directive.call is CallAction.SKIP:
+        return _deny(texts_of(directive) or directive.reason or NOT_RUN)
+    texts = texts_of(directive) if event.takes_messages and not event.holds else ""
     if not texts:
         return {}
     return {"followup_message" if event.name == "stop" else "additional_context": texts}
@@ -204,17 +167,6 @@ def _stopped(event: HookEvent, directive: Directive) -> Answer:
     return {"additional_context": f"{reason} {NO_MORE}"} if event.name == "postToolUse" else {}
 
 
-def _tool_answer(directive: Directive) -> Answer:
-    if directive.action is DirectiveAction.HOLD:
-        return _deny(STILL_HELD)
-    if directive.call is CallAction.SKIP:
-        return _deny(texts_of(directive) or directive.reason or NOT_RUN)
-    return {}
-
-
 def _deny(reason: str) -> Answer:
-    """Deny a call: one text for the person, one for the model.
-
-    Both get it: models were seen to read the one meant for the person.
-    """
+    # One text is for the person and one for the model; models were seen to read the person's.
     return {"permission": "deny", "user_message": reason, "agent_message": reason}

@@ -38,6 +38,7 @@ def connected(settings: Settings, wiring: Wiring) -> Settings:
             "timeout": wiring.hold_s if holds else REPORT_HOOK_S,
         }
         if holds:
+            # On any other event it would block what only reports.
             hook["failClosed"] = wiring.fail == "closed"
         if event == "stop":
             hook["loop_limit"] = LOOP_LIMIT

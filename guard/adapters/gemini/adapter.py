@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from guard.adapters.base import Adapter, Finding, Hooks, SettingsWriter
+from guard.adapters.base import Adapter, Finding, Hooks, SettingsWriter, hold_reason
 from guard.adapters.gemini import hooks as gemini
 from guard.adapters.gemini import settings, trust, usage
 
@@ -23,17 +23,17 @@ def abilities(hooks: Hooks) -> tuple[Finding, ...]:
     """Say what these hooks can do once the server answers."""
     holding = hooks.get("BeforeTool") or {}
     patient = int(holding.get("timeout") or 0) >= settings.HOLD_TIMEOUT_MS
+    minutes = settings.HOLD_TIMEOUT_MS // 60_000
+    blocks = settings.CLOSED in str(holding.get("command"))
+    holds = hold_reason(holding, minutes=minutes, over=", over a restart", blocks=blocks)
     # A forwarder that is gone would block every tool, or watch none.
     program = settings.forwarder_of(holding)
-    if not os.access(program, os.X_OK) or not Path(program).is_absolute():
-        because = f"{program or 'no program'} cannot be run; run `guard connect gemini` again"
-        forwarder = Finding(what="forwarder", works=False, because=because)
-    else:
-        forwarder = Finding(what="forwarder", works=True, because=program)
+    runs = os.access(program, os.X_OK) and Path(program).is_absolute()
+    gone = f"{program or 'no program'} cannot be run; run `guard connect gemini` again"
     return (
-        forwarder,
+        Finding(what="forwarder", works=runs, because=program if runs else gone),
         Finding(what="observe", works="AfterTool" in hooks, because="each tool call"),
-        Finding(what="hold", works=patient, because=_hold_reason(holding)),
+        Finding(what="hold", works=patient, because=holds),
         Finding(what="inject", works=bool(holding), because="at next tool, at stop"),
         Finding(what="terminate", works=bool(holding), because="at the next hook"),
         Finding(
@@ -41,16 +41,6 @@ def abilities(hooks: Hooks) -> tuple[Finding, ...]:
             works="AfterModel" in hooks and "BeforeTool" in hooks,
             because="each model call, with its cached tokens, from the transcript",
         ),
-    )
-
-
-def _hold_reason(holding: Hooks) -> str:
-    if not holding:
-        return "no hook before a tool runs"
-    away = "are blocked" if settings.CLOSED in str(holding.get("command")) else "run on"
-    minutes = settings.HOLD_TIMEOUT_MS // 60_000
-    return (
-        f"before a tool runs, up to {minutes} min, over a restart; without the server, tools {away}"
     )
 
 

@@ -15,7 +15,7 @@ from typing import Any, Literal
 from guard.adapters.base import Answer, Body
 from guard.adapters.gemini.usage import calls_of
 from guard.adapters.hook import HookEvent
-from guard.adapters.reading import Reader, mapping, names, read_call, read_head, read_turns, text
+from guard.adapters.reading import mapping, names, read_call, read_head, text
 from guard.adapters.wording import NOT_RUN, STILL_HELD, STOPPED, texts_of
 from guard.turn import Phase, Role, Turn
 from guard.wire import CallAction, Directive, DirectiveAction
@@ -66,6 +66,16 @@ def read(body: Body) -> HookEvent:
         UnreadableHook: It has no `hook_event_name` or no `session_id`.
     """
     name, session = read_head(body, agent="Gemini CLI")
+    turn, goes_on = _turn(name, body), body.get("stop_hook_active") is True
+    # Before a tool only a denial is read. An AfterAgent that our own answer caused takes no
+    # message: denied again and again, Gemini CLI retries until its stack is full.
+    takes = name in {"BeforeAgent", "AfterTool"} or (name == "AfterAgent" and not goes_on)
+    # A session that rests and one that asks its person are told of; turns tell of work.
+    presence: Literal["idle", "waiting"] | None = None
+    if name in {"SessionStart", "AfterAgent"}:
+        presence = "idle"
+    elif name == "Notification" and text(body, "notification_type") == "ToolPermission":
+        presence = "waiting"
     return HookEvent(
         client=CLIENT,
         name=name,
@@ -73,53 +83,43 @@ def read(body: Body) -> HookEvent:
         cwd=text(body, "cwd"),
         prompt=text(body, "prompt") or None,
         workspace=names(body.get("workspace")),
-        turns=read_turns(_READERS, name, body),
+        turns=(turn,) if turn else (),
         calls=calls_of(body),
         holds=name in HOLDING,
-        takes_messages=_takes_messages(name, body),
+        takes_messages=takes,
         denial_is_read=name == "BeforeTool",
         ends=name == "SessionEnd",
-        stop_hook_active=body.get("stop_hook_active") is True,
+        stop_hook_active=goes_on,
         outcome_of=alike(body) if name == "AfterTool" else "",
         shown_to_model=_tool_error(body) or "",
         forwarded=isinstance(body.get("guard"), dict),
-        presence=_presence(name, body),
+        presence=presence,
     )
 
 
-def _presence(name: str, body: Body) -> Literal["idle", "waiting"] | None:
-    """Tell a session that rests, and one that asks its person; turns tell of work."""
-    if name == "Notification" and text(body, "notification_type") == "ToolPermission":
-        return "waiting"
-    return "idle" if name in {"SessionStart", "AfterAgent"} else None
-
-
-def _takes_messages(name: str, body: Body) -> bool:
-    """Whether the model reads what we add to this answer.
-
-    Before a tool only a denial is read. An AfterAgent that our own answer caused
-    takes none: denied again and again, Gemini CLI retries until its stack is full.
-    """
-    if name == "AfterAgent":
-        return body.get("stop_hook_active") is not True
-    return name in {"BeforeAgent", "AfterTool"}
-
-
-def _proposed(body: Body) -> Turn | None:
-    return _call(body, phase=Phase.PROPOSED)
-
-
-def _done(body: Body) -> Turn | None:
-    failed, said = _failure(body), response_text(body.get("tool_response"))
-    return _call(body, result=None if failed else said, error=failed)
+def _turn(name: str, body: Body) -> Turn | None:
+    """Read what an event tells of: a call, before or after it, or what was said."""
+    prompt, said, at = text(body, "prompt"), text(body, "prompt_response"), text(body, "timestamp")
+    if name == "BeforeTool":
+        return _call(body, phase=Phase.PROPOSED)
+    if name == "AfterTool":
+        result, error = response_text(body.get("tool_response")), _tool_error(body)
+        # No field says it of a command that ran and failed: its text ends with an exit code.
+        shell = text(body, "tool_name") == _SHELL
+        if error is None and shell and _FAILED.search(result or ""):
+            error = result
+        return _call(body, result=None if error else result, error=error)
+    if name == "BeforeAgent" and prompt:
+        return Turn(role=Role.USER, key=f"prompt@{at}", content=prompt)
+    if name == "AfterAgent" and said:
+        return Turn(role=Role.ASSISTANT, key=f"finished@{at}", content=said)
+    return None
 
 
 def _call(body: Body, **said: Any) -> Turn | None:
-    told = mapping(body.get("tool_input"))
-    fields = ("file_path", "absolute_path", "path")
-    files = tuple(path for name in fields if (path := text(told, name)))
-    key = f"{alike(body)}{text(body, 'timestamp')}"
-    return read_call(body, key=key, files=files, **said)
+    # Gemini CLI gives calls no id: what one does, and when, stands for it.
+    key, paths = f"{alike(body)}{text(body, 'timestamp')}", ("file_path", "absolute_path", "path")
+    return read_call(body, key=key, paths=paths, **said)
 
 
 def misses(body: Body) -> bool:
@@ -134,31 +134,11 @@ def alike(body: Body) -> str:
     return f"{hashlib.sha256(told.encode()).hexdigest()[:24]}@"
 
 
-def _asked(body: Body) -> Turn | None:
-    prompt = text(body, "prompt")
-    if not prompt:
-        return None
-    return Turn(role=Role.USER, key=f"prompt@{text(body, 'timestamp')}", content=prompt)
-
-
-def _finished(body: Body) -> Turn | None:
-    said = text(body, "prompt_response")
-    key = f"finished@{text(body, 'timestamp')}"
-    return Turn(role=Role.ASSISTANT, key=key, content=said) if said else None
-
-
-_READERS: dict[str, Reader] = {
-    "BeforeTool": _proposed,
-    "AfterTool": _done,
-    "BeforeAgent": _asked,
-    "AfterAgent": _finished,
-}
-
 _SHELL = "run_shell_command"
 
 _WRAPPED = re.compile(r"\A<untrusted_context>\n(.*)\n</untrusted_context>\Z", re.DOTALL)
+# What a shell call's text ends with: another number each time, of no meaning.
 _PROCESS = re.compile(r"\n(?:Background PIDs: [\d, ]+\n)?Process Group PGID: \d+\Z")
-"""What a shell call's text ends with: another number each time, of no meaning."""
 _FAILED = re.compile(r"^(?:Exit Code: -?[1-9]\d*|Signal: \w+)(?:\nSignal: \w+)?\Z", re.MULTILINE)
 
 
@@ -188,16 +168,6 @@ def _plain(content: Any) -> str:
     return json.dumps(content, sort_keys=True)
 
 
-def _failure(body: Body) -> str | None:
-    """Tell a failed call: no field says it of a command that ran and failed."""
-    told = _tool_error(body)
-    if told is not None:
-        return told
-    said = response_text(body.get("tool_response")) or ""
-    failed = text(body, "tool_name") == _SHELL and _FAILED.search(said)
-    return said if failed else None
-
-
 def _tool_error(body: Body) -> str | None:
     """Say what the model reads instead of a result, where the tool itself failed."""
     error = mapping(body.get("tool_response")).get("error")
@@ -222,27 +192,17 @@ def answer(event: HookEvent, directive: Directive) -> Answer:
     if directive.action is DirectiveAction.STOP:
         # Before a tool this alone keeps it from running.
         return {"continue": False, "stopReason": directive.reason or STOPPED}
-    if event.holds:
-        if directive.action is DirectiveAction.HOLD:
-            return _deny(STILL_HELD)
-        if directive.call is CallAction.SKIP:
-            return _deny(texts_of(directive) or directive.reason or NOT_RUN)
-        return {}
-    texts = texts_of(directive) if event.takes_messages else ""
-    return _note(event, texts) if texts else {}
-
-
-def _note(event: HookEvent, texts: str) -> Answer:
-    """Add to what the model reads next.
-
-    A tool's own error is read alone, without what a hook would add: there the
-    note goes with the error, in its place. At the end it is the next prompt.
-    """
-    if event.shown_to_model:
-        return _deny(f"{event.shown_to_model}\n\n{texts}")
-    if event.name == "AfterAgent":
-        return _deny(texts)
-    return {"hookSpecificOutput": {"hookEventName": event.name, "additionalContext": texts}}
+    if event.holds and directive.action is DirectiveAction.HOLD:
+        return _deny(STILL_HELD)
+    if event.holds and directive.call is CallAction.SKIP:
+        return _deny(texts_of(directive) or directive.reason or NOT_RUN)
+    texts = texts_of(directive) if event.takes_messages and not event.holds else ""
+    # A tool's own error is read alone, without what a hook would add: there the note goes with
+    # the error, in its place. At the end the note is the next prompt.
+    if texts and (event.shown_to_model or event.name == "AfterAgent"):
+        return _deny(f"{event.shown_to_model}\n\n{texts}" if event.shown_to_model else texts)
+    more = {"hookEventName": event.name, "additionalContext": texts}
+    return {"hookSpecificOutput": more} if texts else {}
 
 
 def _deny(reason: str) -> Answer:

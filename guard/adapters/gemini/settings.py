@@ -29,11 +29,11 @@ REPORT_TIMEOUT_MS = REPORT_HOOK_S * 1000
 OPEN = "|| exit 0"
 CLOSED = "|| { echo 'Mission Control is away, and this project fails closed.' >&2; exit 2; }"
 
+# AfterModel comes with every piece of a streamed answer, and Gemini CLI waits for it: only the
+# last piece, which says why it ended, is worth starting Python for.
 LAST_PIECE = (
     'b=$(cat); case $b in *\'"finishReason"\'*) printf %s "$b" | {forward} || exit 0;; esac'
 )
-"""AfterModel comes with every piece of a streamed answer, and Gemini CLI waits for
-it: only the last piece, which says why it ended, is worth starting Python for."""
 
 
 def path(project: Path | None) -> Path:

@@ -13,15 +13,15 @@ from typing import Any
 
 from guard.adapters.base import Body
 from guard.adapters.hook import ModelCall
-from guard.adapters.reading import mapping, rows_at_end
+from guard.adapters.reading import forwarded_calls, mapping, newest, rows_at_end
 from guard.formats.fields import read_count, read_text, read_time
 from guard.formats.gemini import usage_of
 from guard.turn import Usage
 
 PROVIDER = "google"
 
+# Of a transcript that are looked at: the last call stands at its very end.
 TAIL_BYTES = 512 * 1024
-"""Of a transcript that are looked at: the last call stands at its very end."""
 
 MOST_CALLS = 8
 """Told again with each hook, so that one that got lost is made good."""
@@ -37,8 +37,20 @@ def look_up(body: Body) -> dict[str, Any]:
     path = Path(str(body.get("transcript_path") or ""))
     if not path.is_file():
         return {"guard": {}}
-    session = str(body.get("session_id") or "")
-    calls = [call for file in (*_subagents(path, session), path) for call in _last_calls(file)]
+    session, files = str(body.get("session_id") or ""), [path]
+    # Subagents write into a folder named after their session. The name comes from outside: one
+    # that leads elsewhere is not followed.
+    if session and "/" not in session and not session.startswith("."):
+        files = [*newest(path.parent / session, "*.jsonl", most=MOST_SUBAGENTS), path]
+    calls = []
+    for file in files:
+        # By id, since an answer is written anew as it grows; without what it said.
+        last: dict[str, dict[str, Any]] = {}
+        for row in rows_at_end(file, most_bytes=TAIL_BYTES):
+            if row.get("type") == "gemini" and row.get("tokens") and row.get("id"):
+                kept = {name: row.get(name) for name in ("id", "model", "tokens", "timestamp")}
+                last[str(row["id"])] = kept
+        calls += list(last.values())[-MOST_CALLS:]
     return {"guard": {"model_calls": calls}}
 
 
@@ -48,35 +60,29 @@ def calls_of(body: Body) -> tuple[ModelCall, ...]:
     AfterModel counts where there is no transcript, once an answer is complete:
     each piece of a streamed answer repeats the usage so far.
     """
-    told = mapping(body.get("guard")).get("model_calls")
-    if isinstance(told, list):
-        calls = (_transcribed(row) for row in told if isinstance(row, dict))
-        return tuple(call for call in calls if call is not None)
-    ended = _ended_call(body) if body.get("hook_event_name") == "AfterModel" else None
-    return (ended,) if ended else ()
-
-
-def _transcribed(row: Mapping[str, Any]) -> ModelCall | None:
-    name, usage = read_text(row.get("id")), usage_of(row.get("tokens"))
-    if not name or usage is None:
-        return None
-    return ModelCall(
-        call_id=name,
-        source="transcript",
-        model=read_text(row.get("model")),
-        provider=PROVIDER,
-        usage=usage,
-        made_at=read_time(row.get("timestamp")),
-    )
-
-
-def _ended_call(body: Body) -> ModelCall | None:
+    rows = forwarded_calls(body)
+    if rows is not None:
+        return tuple(
+            ModelCall(
+                call_id=name,
+                source="transcript",
+                model=read_text(row.get("model")),
+                provider=PROVIDER,
+                usage=usage,
+                made_at=read_time(row.get("timestamp")),
+            )
+            for row in rows
+            if (name := read_text(row.get("id"))) and (usage := usage_of(row.get("tokens")))
+        )
     request, response = mapping(body.get("llm_request")), mapping(body.get("llm_response"))
-    told = mapping(response.get("usageMetadata"))
-    if not told or not _is_complete(response):
-        return None
+    told, candidates = mapping(response.get("usageMetadata")), response.get("candidates")
+    is_complete = isinstance(candidates, list) and any(
+        mapping(candidate).get("finishReason") for candidate in candidates
+    )
+    if body.get("hook_event_name") != "AfterModel" or not told or not is_complete:
+        return ()
     at = read_text(body.get("timestamp"))
-    return ModelCall(
+    ended = ModelCall(
         call_id=f"model@{at}",
         source="turns",
         model=read_text(request.get("model")),
@@ -84,6 +90,7 @@ def _ended_call(body: Body) -> ModelCall | None:
         usage=usage_from_metadata(told),
         made_at=read_time(at),
     )
+    return (ended,)
 
 
 def usage_from_metadata(told: Mapping[str, Any]) -> Usage:
@@ -105,38 +112,6 @@ def usage_from_metadata(told: Mapping[str, Any]) -> Usage:
         output=said + thought,
         reasoning=thought,
     )
-
-
-def _is_complete(response: Mapping[str, Any]) -> bool:
-    candidates = response.get("candidates")
-    return isinstance(candidates, list) and any(
-        isinstance(candidate, dict) and candidate.get("finishReason") for candidate in candidates
-    )
-
-
-def _subagents(transcript: Path, session: str) -> list[Path]:
-    """Subagents write into a folder named after their session; the newest matter."""
-    if not session or "/" in session or session.startswith("."):
-        return []
-    files = sorted((transcript.parent / session).glob("*.jsonl"), key=_changed_at)
-    return files[-MOST_SUBAGENTS:]
-
-
-def _changed_at(path: Path) -> float:
-    try:
-        return path.stat().st_mtime
-    except OSError:
-        return 0.0
-
-
-def _last_calls(path: Path) -> list[dict[str, Any]]:
-    """Return the last answers of the model, each once, without what they said."""
-    calls: dict[str, dict[str, Any]] = {}
-    for row in rows_at_end(path, most_bytes=TAIL_BYTES):
-        if row.get("type") == "gemini" and row.get("tokens") and row.get("id"):
-            kept = {name: row.get(name) for name in ("id", "model", "tokens", "timestamp")}
-            calls[str(row["id"])] = kept
-    return list(calls.values())[-MOST_CALLS:]
 
 
 def _count(told: Mapping[str, Any], name: str) -> int:
