@@ -16,7 +16,14 @@ _TYPES = {"user", "gemini", "info", "error", "warning"}
 
 def recognises(rows: Sequence[Mapping[str, Any]]) -> bool:
     """Tell whether a session document or its messages stand here."""
-    return any(_is_session(row) or _is_message(row) for row in rows[:20])
+    for row in rows[:20]:
+        if "sessionId" in row and ("messages" in row or "projectHash" in row):
+            return True
+        # What has a payload is a record of Codex.
+        is_typed = str(row.get("type")) in _TYPES
+        if is_typed and "content" in row and "id" in row and "payload" not in row:
+            return True
+    return False
 
 
 def read(rows: Iterable[Mapping[str, Any] | None], *, stem: str) -> Recording:
@@ -41,16 +48,6 @@ def read(rows: Iterable[Mapping[str, Any] | None], *, stem: str) -> Recording:
         run=session or stem,
         turns=tuple(replace(turn, seq=place) for place, turn in enumerate(turns)),
         malformed=malformed,
-    )
-
-
-def _is_session(row: Mapping[str, Any]) -> bool:
-    return "sessionId" in row and ("messages" in row or "projectHash" in row)
-
-
-def _is_message(row: Mapping[str, Any]) -> bool:
-    return (
-        str(row.get("type")) in _TYPES and "content" in row and "id" in row and "payload" not in row
     )
 
 
