@@ -119,19 +119,18 @@ class Replayed:
             "wasted_usd": _money(self.wasted_usd),
             "us_per_turn": round(self.us_per_turn, 1),
             "alarms": [alarm.as_row() for alarm in self.alarms],
-            **self._judged(),
-        }
-
-    def _judged(self) -> dict[str, Any]:
-        if not self.judge_calls:
-            return {}
-        return {"judge_calls": self.judge_calls, "judge_cost_usd": _money(self.judge_cost_usd)}
+        } | (
+            {"judge_calls": self.judge_calls, "judge_cost_usd": _money(self.judge_cost_usd)}
+            if self.judge_calls
+            else {}
+        )
 
 
 @dataclass(slots=True)
 class _Watch:
     """The state of one replay."""
 
+    engine: Engine
     judge: RunJudge
     first_alarm: int | None = None
     first_stop: int | None = None
@@ -142,6 +141,34 @@ class _Watch:
     us: list[float] = field(default_factory=list)
     assessments: list[Assessment] = field(default_factory=list)
     seen: dict[int, Turn] = field(default_factory=dict)
+
+    def take(self, position: int, turn: Turn) -> None:
+        """Let the engine see a turn, and do what the server would do about it."""
+        # The thread's own time: what else the machine does is no cost of the engine.
+        started = time.thread_time_ns()
+        assessment = self.engine.observe(turn)
+        self.us.append((time.thread_time_ns() - started) / 1000)
+        self.assessments.append(assessment)
+        self.seen[assessment.seq] = turn
+        if self.is_open and assessment.trip is None:
+            # Nobody answers the card: it stands until the agent gets on by itself.
+            if assessment.changed and turn.tool is not None and not turn.is_proposed:
+                self.close(position)
+                self.engine.reset()
+            return
+        for action, signal in decide(HELD if self.is_open else FREE, assessment):
+            if action is Action.QUESTION:
+                if self.judge.confirms(signal, self.seen, at=position):
+                    self.open(position, signal)
+            elif not action.is_quiet:
+                if not self.is_open:
+                    # Let go: the streak starts afresh, or the next turn would trip again.
+                    if self.judge.dismisses(signal, self.seen):
+                        self.engine.reset()
+                        continue
+                    self.open(position, signal)
+                if action is Action.STOP and self.first_stop is None:
+                    self.first_stop = position
 
     def open(self, position: int, signal: Signal) -> None:
         """Open a card on this signal."""
@@ -172,12 +199,17 @@ def replay(
 ) -> Replayed:
     """Run a recording through a fresh engine and a judge; None: the local one."""
     run_judge = RunJudge(policy, judge, workspace=recording.workspace, goal=recording.goal)
-    engine, watch = Engine(policy, suspects=run_judge.hears_suspicions), _Watch(judge=run_judge)
+    engine = Engine(policy, suspects=run_judge.hears_suspicions)
+    watch = _Watch(engine=engine, judge=run_judge)
     for position, turn in enumerate(recording.turns):
         if turn is not None:
-            _step(engine, watch, position, turn)
+            watch.take(position, turn)
     turns = [turn for turn in recording.turns if turn is not None]
-    costs = _known(price_turns(recording.turns))
+    # Beside priced turns an unpriced one costs nothing; where none is priced nothing is known.
+    priced = price_turns(recording.turns)
+    costs = None
+    if any(cost is not None for cost in priced):
+        costs = [cost or Decimal(0) for cost in priced]
     if costs is None:
         wasted = None
     elif watch.alarm is None:
@@ -203,39 +235,6 @@ def replay(
         stand_ins=run_judge.stand_ins,
         assessments=tuple(watch.assessments),
     )
-
-
-def _step(engine: Engine, watch: _Watch, position: int, turn: Turn) -> None:
-    started = time.thread_time_ns()
-    assessment = engine.observe(turn)
-    watch.us.append((time.thread_time_ns() - started) / 1000)
-    watch.assessments.append(assessment)
-    watch.seen[assessment.seq] = turn
-    if watch.is_open and assessment.trip is None:
-        # Nobody answers the card: it stands until the agent gets on by itself.
-        if assessment.changed and turn.tool is not None and not turn.is_proposed:
-            watch.close(position)
-            engine.reset()
-        return
-    for action, signal in decide(HELD if watch.is_open else FREE, assessment):
-        if action is Action.QUESTION:
-            if watch.judge.confirms(signal, watch.seen, at=position):
-                watch.open(position, signal)
-        elif not action.is_quiet:
-            if not watch.is_open:
-                if watch.judge.dismisses(signal, watch.seen):
-                    engine.reset()
-                    continue
-                watch.open(position, signal)
-            if action is Action.STOP and watch.first_stop is None:
-                watch.first_stop = position
-
-
-def _known(costs: list[Decimal | None]) -> list[Decimal] | None:
-    """Let what is not priced cost nothing; None: not one turn is priced."""
-    if all(cost is None for cost in costs):
-        return None
-    return [cost or Decimal(0) for cost in costs]
 
 
 def _money(amount: Decimal | None) -> str | None:
@@ -282,12 +281,12 @@ def run(args: argparse.Namespace) -> int:
     if not args.json:
         sys.stdout.write(_table(rows))
     if judge is not None:
-        done = list(rows)
-        calls = sum(row.judge_calls for row in done)
-        costs = [row.judge_cost_usd for row in done if row.judge_calls]
+        # On standard error, so that what goes to a pipe is the rows alone.
+        calls = sum(row.judge_calls for row in rows)
+        costs = [row.judge_cost_usd for row in rows if row.judge_calls]
         known = [cost for cost in costs if cost is not None]
         money = f"${sum(known, Decimal(0)):f}" if len(known) == len(costs) else "unpriced"
-        stand_ins = sum(row.stand_ins for row in done)
+        stand_ins = sum(row.stand_ins for row in rows)
         sys.stderr.write(
             f"guard replay: the judge was asked {calls} times, {money}; "
             f"the local one stood in {stand_ins} times\n"
@@ -312,6 +311,7 @@ def choose_judge(url: str | None, model: str | None) -> Judge | None:
         return None
     if not url or not model:
         raise PolicyInvalid("judge", "--judge URL together with --judge-model M", model or "")
+    # HTTP and TLS are loaded only where a model is asked.
     from guard.judge.llm import JudgeModel, LLMJudge
 
     try:
@@ -342,7 +342,9 @@ def read_policy(path: Path) -> Policy:
     """
     try:
         text = path.read_text()
-        values = json.loads(text) if path.suffix.lower() == ".json" else _read_either(text)
+        # Told by what it holds where the name does not: TOML never begins with a brace.
+        is_json = path.suffix.lower() == ".json" or text.lstrip().startswith("{")
+        values: Any = json.loads(text) if is_json else tomllib.loads(text)
     except OSError as error:
         raise PolicyInvalid("policy", "a readable file", str(path)) from error
     except ValueError as error:
@@ -352,22 +354,18 @@ def read_policy(path: Path) -> Policy:
     return policy
 
 
-def _read_either(text: str) -> Any:
-    return json.loads(text) if text.lstrip().startswith("{") else tomllib.loads(text)
-
-
 def _table(rows: Iterable[Replayed]) -> str:
     heads = ("run", "turns", "alarm at", "detector", "cost $", "wasted $", "us/turn")
-    return table(heads, [_cells(row) for row in rows])
-
-
-def _cells(row: Replayed) -> tuple[str, ...]:
-    return (
-        row.run,
-        str(row.turns),
-        "-" if row.first_alarm is None else str(row.first_alarm),
-        row.detector or "-",
-        _money(row.cost_usd) or "-",
-        _money(row.wasted_usd) or "-",
-        f"{row.us_per_turn:.0f}",
-    )
+    cells = [
+        (
+            row.run,
+            str(row.turns),
+            "-" if row.first_alarm is None else str(row.first_alarm),
+            row.detector or "-",
+            _money(row.cost_usd) or "-",
+            _money(row.wasted_usd) or "-",
+            f"{row.us_per_turn:.0f}",
+        )
+        for row in rows
+    ]
+    return table(heads, cells)

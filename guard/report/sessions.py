@@ -31,13 +31,14 @@ def find_sessions(paths: Iterable[Path]) -> Iterator[list[Path]]:
             yield [path]
             continue
         for folder, below, names in os.walk(path):
-            below.sort()
+            below.sort()  # os.walk follows this list: the same order on every file system
             found = [Path(folder, name) for name in names if name.endswith(_ENDINGS)]
             if found:
                 yield sorted(found, key=_written_at)
 
 
 def _written_at(path: Path) -> tuple[float, str]:
+    # A file may go while others are looked at; it then only sorts first.
     try:
         return path.stat().st_mtime, path.name
     except OSError:
