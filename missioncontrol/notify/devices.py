@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import datetime, time
+from datetime import datetime
 from typing import Any
 from uuid import UUID
 from zoneinfo import ZoneInfo
@@ -17,7 +17,7 @@ from missioncontrol import outbound
 from missioncontrol.accounts.models import Browser
 from missioncontrol.errors import InvalidRequest
 from missioncontrol.ids import new_id
-from missioncontrol.notify import vapid
+from missioncontrol.notify import quiet, vapid
 from missioncontrol.notify.models import Delivery, Device
 from missioncontrol.notify.texts import language_of
 from missioncontrol.notify.web_push import raw
@@ -64,6 +64,7 @@ def subscribe(
     }
     if language is not None:
         kept["language"] = language_of(language)
+    # One row a browser, whatever address it has now: its quiet hours and its name stay.
     if known:
         Device.objects.filter(endpoint_digest=fingerprint(endpoint)).exclude(pk=known.pk).delete()
         _write(known, {**kept, "endpoint_digest": fingerprint(endpoint)})
@@ -88,7 +89,7 @@ def change(device: Device, changes: dict[str, Any]) -> None:
         changes["time_zone"] = _zone(changes["time_zone"])
     for end in ("quiet_from", "quiet_to"):
         if end in changes:
-            changes[end] = _clock(changes[end], end)
+            changes[end] = quiet.read_clock(changes[end], field=end)
     ends = [changes.get(end, getattr(device, end)) for end in ("quiet_from", "quiet_to")]
     if (ends[0] is None) != (ends[1] is None):
         raise InvalidRequest("quiet_from, quiet_to: give both, or neither.", field="quiet_from")
@@ -128,6 +129,7 @@ def _write(device: Device, changes: dict[str, Any]) -> None:
 
 
 def _check(endpoint: str, p256dh: str, auth: str, vapid_key: str) -> None:
+    # Of another key the push service would refuse each push with 403, and nobody would see it.
     if vapid_key != vapid.public_key():
         raise InvalidRequest("vapid_key: it is not this installation's.", field="vapid_key")
     try:
@@ -152,12 +154,3 @@ def _zone(name: str) -> str:
             f"time_zone: expected an IANA name such as Europe/Berlin, got {name!r}.",
             field="time_zone",
         ) from None
-
-
-def _clock(text: str | None, field: str) -> time | None:
-    if not text:
-        return None
-    try:
-        return time.fromisoformat(text).replace(second=0, microsecond=0, tzinfo=None)
-    except ValueError:
-        raise InvalidRequest(f"{field}: expected a time such as 22:00.", field=field) from None

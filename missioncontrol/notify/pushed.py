@@ -57,6 +57,7 @@ def of_card(
     ttl_s = UNHELD_TTL_S
     if card.expires_at is not None:  # until it answers itself; no service keeps it longer than that
         left_s = int((card.expires_at - at).total_seconds())
+        # A minute at least: a TTL of 0 is dropped where the phone sleeps.
         ttl_s = min(LONGEST_TTL_S, max(60, left_s))
     return Push(payload=payload, ttl_s=ttl_s, urgency="high", topic=card.decision.hex)
 
@@ -113,23 +114,19 @@ def buttons_of(card: Card, t: Texts) -> list[Button]:
         first: Button = {"action": "inject", "title": t.inject_fix, "message": card.fix}
     elif "inject" in card.actions and (card.fix or card.long_fix):
         first = {"action": "open", "title": t.read_fix}
-    else:
-        return _without_fix(card, t)
-    return [first, *_offered(card, ("continue", t.proceed))]
-
-
-def _without_fix(card: Card, t: Texts) -> list[Button]:
-    """Ending a run cannot be taken back: it is asked on the card, or by a second tap."""
-    if card.kind == PERMISSION:  # a call is allowed only from where it stands in full
+    elif card.kind == PERMISSION:  # a call is allowed only from where it stands in full
         read: Button = {"action": "open", "title": t.read_call}
         allow = _offered(card, ("allow_once", t.allow_once)) if card.asks_whole else [read]
         return [*allow, *_offered(card, ("deny", t.deny))]
-    if card.kind == "budget":
+    elif card.kind == "budget":
         return _of_budget(card, t)
-    if not card.holds:
+    elif not card.holds:
         return _offered(card, ("pause", t.hold), ("continue", t.proceed))
-    terminate: Button = {"action": "open", "title": t.terminate_there}
-    return [*_offered(card, ("continue", t.proceed)), terminate]
+    else:
+        # Ending a run cannot be taken back: it is asked on the card, or by a second tap.
+        terminate: Button = {"action": "open", "title": t.terminate_there}
+        return [*_offered(card, ("continue", t.proceed)), terminate]
+    return [first, *_offered(card, ("continue", t.proceed))]
 
 
 def _of_budget(card: Card, t: Texts) -> list[Button]:
