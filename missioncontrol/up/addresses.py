@@ -108,7 +108,11 @@ def own_names() -> list[str]:
 
 def own_addresses() -> list[str]:
     """Return this machine's own IP addresses, the one of the default route first."""
-    found = [*_routed(), *_of_interfaces(), *_of_own_name()]
+    found = [*_routed(), *_of_interfaces()]
+    # Where interfaces cannot be asked (macOS) the machine's own name knows most of them.
+    with contextlib.suppress(OSError):
+        listed = socket.getaddrinfo(socket.gethostname(), None)
+        found += [str(address[0]).split("%", 1)[0] for *_, address in listed]
     return list(dict.fromkeys(found))
 
 
@@ -142,12 +146,6 @@ def _of_interfaces() -> Iterator[str]:
                 answer = fcntl.ioctl(probe.fileno(), _SIOCGIFADDR, request)
                 # The kernel answers with a sockaddr_in behind the 16 bytes of the name.
                 yield socket.inet_ntoa(answer[20:24])
-
-
-def _of_own_name() -> Iterator[str]:
-    with contextlib.suppress(OSError):
-        for *_, address in socket.getaddrinfo(socket.gethostname(), None):
-            yield str(address[0]).split("%", 1)[0]
 
 
 def _is_unspecified(host: str) -> bool:
