@@ -67,12 +67,12 @@ class _Reader:
                 key = block.get("tool_use_id") if block.get("type") == "tool_result" else None
                 if (place := self._places.get(str(key))) is None:
                     continue
-                text, failed = block_text(block.get("content")), bool(block.get("is_error"))
+                came, failed = block_text(block.get("content")), bool(block.get("is_error"))
                 # The same text as error and as result would say everything twice.
                 self.turns[place] = replace(
                     self.turns[place],
-                    result=None if failed else text,
-                    error=(text or "failed") if failed else None,
+                    result=None if failed else came,
+                    error=(came or "failed") if failed else None,
                 )
             said = "\n".join(
                 text
