@@ -215,6 +215,7 @@ def replay(
     elif watch.alarm is None:
         wasted = Decimal(0)
     else:
+        # From where it began to repeat: the alarm comes turns later, and these were wasted too.
         start = min(watch.alarm.turns, default=watch.first_alarm or 0)
         wasted = sum(costs[start : watch.recovered_at], Decimal(0))
     return Replayed(
@@ -231,6 +232,7 @@ def replay(
         alarms=tuple(watch.alarms),
         us=tuple(watch.us),
         judge_calls=len(run_judge.calls),
+        # The local judge costs nothing, which is not the same as $0 spent on a model.
         judge_cost_usd=run_judge.cost_usd if judge else None,
         stand_ins=run_judge.stand_ins,
         assessments=tuple(watch.assessments),
@@ -350,6 +352,7 @@ def read_policy(path: Path) -> Policy:
     except ValueError as error:
         raise PolicyInvalid("policy", f"JSON or TOML ({error})", str(path)) from error
     policy = Policy.from_mapping(values)
+    # Now, not at the first turn: there hashing would stand in for it with no more than a warning.
     check_installed(values)
     return policy
 

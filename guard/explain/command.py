@@ -18,6 +18,7 @@ from guard.reading.terms import NEWS
 from guard.replay import choose_policy
 from guard.signals import Severity, Signal
 
+# A terminal's page; `--json` has all.
 _SHOWN = 8
 _RESULTS = {
     Result.ALARM: "flagged: a card opens",

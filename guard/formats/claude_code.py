@@ -64,8 +64,8 @@ class _Reader:
             self._take_assistant(row, message, blocks, agent=read_text(row.get("agentId")) or side)
         elif row.get("type") == "user":
             for block in blocks:
-                key = block.get("tool_use_id") if block.get("type") == "tool_result" else None
-                if (place := self._places.get(str(key))) is None:
+                place = self._places.get(str(block.get("tool_use_id")))
+                if place is None or block.get("type") != "tool_result":
                     continue
                 came, failed = block_text(block.get("content")), bool(block.get("is_error"))
                 # The same text as error and as result would say everything twice.

@@ -126,6 +126,7 @@ class LLMJudge:
         sure = ruling.verdict is not None and ruling.verdict.confidence >= self._second_below
         if self._second is None or sure:
             return ruling
+        # It has the say, and where it has nothing to say the first one's word is better than none.
         again = self._ask(self._second, case)
         return replace(
             ruling,
@@ -135,6 +136,7 @@ class LLMJudge:
         )
 
     def _ask(self, model: JudgeModel, case: Case) -> Ruling:
+        # One deadline over all tries: a case must be ruled on in the time the server planned.
         deadline = time.monotonic() + model.timeout_s
         calls: list[JudgeCall] = []
         failure = ""
@@ -214,6 +216,7 @@ def _text_of(answer: Any) -> tuple[str, bool]:
 def _own_cost(said: Any) -> Decimal | None:
     """Read what OpenRouter says a call cost, in dollars."""
     cost = said.get("cost") if isinstance(said, Mapping) else None
+    # Never believed blindly: NaN or a billion would end the run by its budget.
     if isinstance(cost, bool) or not isinstance(cost, int | float | str):
         return None
     try:

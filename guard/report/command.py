@@ -67,6 +67,7 @@ def run(args: argparse.Namespace) -> int:
 def add_up(paths: list[Path], policy: Policy = DEFAULT_POLICY) -> Totals:
     """Look through the sessions of folders and files, one at a time."""
     totals = Totals()
+    # Twice through the folders, so that progress can say of how many.
     total = sum(len(folder) for folder in find_sessions(paths))
     # What was told is remembered by folder: a resumed session repeats only its neighbours.
     sessions = (

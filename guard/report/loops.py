@@ -91,6 +91,7 @@ def look_through(
     told.keys.update(turn.key for turn in recording.turns if turn and turn.key)
     loops = []
     for stretch in _find_stretches(recording, policy):
+        # A loop that an earlier file told already is that file's.
         if new.isdisjoint(stretch.wasted):
             continue
         evidence, wasted, first = stretch.signal.evidence, set(stretch.wasted), stretch.wasted[0]

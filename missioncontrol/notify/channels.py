@@ -90,6 +90,7 @@ def try_again(delivery: Delivery, *, at: datetime) -> None:
     Raises:
         ActionUnavailable: it has not failed, or there is nobody left to tell.
     """
+    # First try, then say why not: what is asked for may have changed since the page was drawn.
     if rows.may_retry(delivery) and outbox.retry(delivery, at=at):
         return
     if delivery.notice.settled_at is not None:

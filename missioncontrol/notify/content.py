@@ -129,6 +129,7 @@ def card_of(row: DecisionRow, run: Run, *, at: datetime) -> Card:
         cost_usd=meters.cost_usd + meters.judge_cost_usd,
         unpriced_calls=meters.unpriced_calls,
         burn_usd_per_hour=meters.burn_usd_per_hour,
+        # Half a fix could say the opposite of the whole.
         fix=fix if fix and len(fix) <= LONGEST_TEXT else None,
         long_fix=fix is not None and len(fix) > LONGEST_TEXT,
         scope=row.evidence.scope,
@@ -166,6 +167,7 @@ def read(content: dict[str, Any], *, language: str = SOURCE) -> Card | Told:
     told = _contents.validate_python(content)
     if not isinstance(told, Told):
         return told
+    # None: English, or kept before that language was spoken here.
     said = told.others.get(language_of(language))
     if said is None:
         return replace(told, others={})

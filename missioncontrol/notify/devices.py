@@ -116,6 +116,7 @@ def last_tried(devices: list[Device]) -> dict[UUID, Tried]:
     )
     tried: dict[UUID, Tried] = {}
     for row in newest:
+        # An old failure says nothing once a later push arrived.
         works = row.failed is None or (row.sent is not None and row.sent > row.failed)
         failure: dict[str, Any] = {} if works else {"failed_at": row.failed, "error": row.error}
         tried[row.pk] = Tried(sent_at=row.sent, **failure)

@@ -61,6 +61,7 @@ def deliver(delivery_id: UUID, *, at: datetime) -> None:
     """Try a delivery that was claimed, and write down what came of it."""
     delivery = (
         Delivery.objects.select_related("notice", "project", "device", "channel")
+        # Whose lease is over by now is free for another worker, and may be on its way there.
         .filter(pk=delivery_id, status="waiting", leased_until__gt=at)
         .first()
     )
@@ -79,6 +80,7 @@ def deliver(delivery_id: UUID, *, at: datetime) -> None:
 def settle(delivery: Delivery, outcome: Outcome, *, at: datetime) -> None:
     """Write down what came of a try: sent, to be tried again, or failed."""
     again = outcome.failure and not outcome.is_final and delivery.tries < retries.MOST_TRIES
+    # Later than it was sent: the run's lock is not held while somebody else takes their time.
     with _transaction_for(delivery, at=at) as record:
         # A card may have been answered on the way: this was sent all the same.
         mine = Delivery.objects.filter(
@@ -94,6 +96,7 @@ def settle(delivery: Delivery, outcome: Outcome, *, at: datetime) -> None:
                 leased_until=None,
                 last_error=outcome.failure,
             )
+            # Nothing to tell yet: the chain says what came of it, not how often it was tried.
             is_mine = 0
         else:
             is_mine = mine.filter(status="waiting").update(

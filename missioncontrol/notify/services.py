@@ -70,6 +70,7 @@ def refresh(row: DecisionRow, run: Run, *, at: datetime) -> None:
     for delivery in kept_back:
         delivery.due_at = due_for(delivery, at=at)
         Delivery.objects.filter(pk=delivery.pk, status="waiting").update(due_at=delivery.due_at)
+        # What is due later the sweeper finds.
         if delivery.due_at == at:
             due.append(delivery)
     enqueue_on_commit(due)
@@ -264,6 +265,7 @@ def _channels(project: UUID, hears: Iterable[str]) -> list[Channel]:
 def _write(
     notice: Notice, *, channels: Iterable[Channel], at: datetime, wait: timedelta = timedelta(0)
 ) -> None:
+    # Who may not come in (no second factor where one is asked for) is not told either.
     people = ways.open_memberships().filter(project_id=notice.project_id, role__in=ANSWERERS)
     mine = Device.objects.filter(
         user__in=people.values("user"), user__is_active=True, enabled=True, left_at=None
@@ -272,6 +274,7 @@ def _write(
     made = [_to_device(notice, device, at=at, due_at=at + wait) for device in devices]
     for channel in channels:
         step = timedelta(minutes=channel.step_minutes)
+        # Not both waits, one after the other: the judge's is over long before a later step.
         made.append(_to_channel(notice, channel, at=at, due_at=at + max(step, wait)))
     for delivery in made:
         if delivery.due_at is not None:

@@ -36,6 +36,7 @@ def listen(host: str, port: int, *, option: str = "--port") -> socket.socket:
         try:
             return _bind(host, port)
         except OSError as error:
+            # Only a taken port can become free by waiting.
             if error.errno != errno.EADDRINUSE:
                 raise AddressUnknown(host, port, error) from None
             if time.monotonic() > deadline:
@@ -120,6 +121,7 @@ def lan_address() -> str | None:
     """Return the address a phone in the same network can reach."""
     for text in own_addresses():
         address = ipaddress.ip_address(text)
+        # A link-local address holds on one cable only.
         if address.version == 4 and not address.is_loopback and not address.is_link_local:  # noqa: PLR2004
             return text
     return None

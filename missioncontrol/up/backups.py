@@ -142,6 +142,7 @@ def restore(path: Path, *, at: datetime, replace: bool = False) -> Restored:
             has_older_heads = _restore_files(archive, at=at)
     except OSError as fault:
         raise BackupFailed(f"{path} could not be restored: {fault.strerror or fault}.") from None
+    # Else the next start would take the restored database for the one it migrated last.
     schema_stamp.forget(settings.DATA_DIR)
     # What the next start signs with.
     here = env.text("MISSIONCONTROL_SECRET_KEY") or DataDir(settings.DATA_DIR).read_secret(
@@ -169,6 +170,7 @@ def keep_before_migrating(*, at: datetime, most: int) -> Path | None:
         make(path, at=at)
     except BackupFailed as fault:
         raise NotBackedUp(str(fault)) from None
+    # Their names sort by time.
     for old in sorted(folder.glob("before-migrating-*.zip"))[:-most]:
         old.unlink()
     return path
@@ -225,6 +227,7 @@ def _load(archive: zipfile.ZipFile, *, at: datetime) -> Path | None:
         copy = Path(place, name)
         with archive.open(name) as packed, copy.open("wb") as out:
             shutil.copyfileobj(packed, out)
+        # SQLite's file is moved aside; what PostgreSQL drops is kept in a backup first.
         if connection.vendor == "postgresql" and dumps.has_projects():
             saved = settings.DATA_DIR / FOLDER / f"before-restore-{at:%Y%m%dT%H%M%SZ}.zip"
             make(saved, at=at)

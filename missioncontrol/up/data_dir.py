@@ -106,6 +106,7 @@ class DataDir:
         """Return a secret kept in DIR, making the file (0600) where there is none."""
         if kept := self.read_secret(name):
             return kept
+        # 384 bits, made here: a secret that came with the program would be everybody's.
         secret = secrets.token_urlsafe(48)
         write_private(self.path / name, secret)
         return secret
@@ -144,6 +145,7 @@ def runtime_dir(fingerprint: str) -> Path:
             )
         if is_ours_alone:
             return path
+    # A new one at each start, where the usual names are somebody else's.
     return Path(tempfile.mkdtemp(prefix="mc-", dir="/tmp"))
 
 

@@ -115,6 +115,7 @@ def check_sqlite(path: Path) -> None:
 
 def _empty() -> None:
     """Drop our tables and functions, those of a newer version included: a dump makes its own."""
+    # By prefix: the schema may hold tables of somebody else.
     labels = (*(f"{config.label}_" for config in apps.get_app_configs()), "django_")
     with connection.cursor() as cursor:
         # DROP would wait for ever for a process that still reads a table.

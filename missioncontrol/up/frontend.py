@@ -43,6 +43,7 @@ def ensure_built(*, cache: Path, say: Callable[[str], None]) -> None:
         NodeMissing: It must be built and there is no Node.
         BuildFailed: npm or vite said no.
     """
+    # An installed wheel brings what was built.
     if not is_checkout() or is_fresh():
         return
     # One process builds; the others wait and find it built.
@@ -54,6 +55,7 @@ def ensure_built(*, cache: Path, say: Callable[[str], None]) -> None:
         say(f"building the front end with {node.origin}")
         log = cache / "frontend-build.log"
         cache.mkdir(parents=True, exist_ok=True)
+        # Of this build alone: whoever is sent to it looks for the last failure.
         log.unlink(missing_ok=True)
         install_packages(node, log=log, say=say)
         # Before the build: what is saved while it runs makes it stale.
@@ -91,6 +93,7 @@ def _source_files(folder: Path) -> Iterator[Path]:
 def _digest_of(files: list[Path]) -> str:
     digest = hashlib.sha256()
     for path in files:
+        # Its name too: a file that moved builds something else.
         digest.update(f"{path.relative_to(SOURCES)}\0".encode())
         digest.update(hashlib.sha256(path.read_bytes()).digest())
     return digest.hexdigest()

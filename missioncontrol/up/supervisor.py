@@ -107,6 +107,7 @@ class Supervisor:
                 pass_fds=command.pass_fds,
                 process_group=self._group,
             )
+        # Not the wall clock: one that is set would look like a long life, or none.
         child.started_at = time.monotonic()
 
     def has(self, name: str) -> bool:
@@ -187,6 +188,8 @@ class Supervisor:
                 child.failures = (
                     0 if at - child.started_at > HEALTHY_AFTER_S else child.failures + 1
                 )
+                # Longer each time: a child that cannot start would take the machine with its
+                # trying.
                 wait = min(FIRST_BACKOFF_S * 2 ** max(child.failures - 1, 0), LONGEST_BACKOFF_S)
                 child.process, child.due_at = None, at + wait
                 ending = f"code {code}"
@@ -199,6 +202,8 @@ class Supervisor:
             elif at >= child.due_at:
                 self._spawn(child)
         if self._watchdog.poll() is not None:
+            # Into the group that there is: the children stay in it, and are ended with it as
+            # before.
             self._watchdog = self._start_watchdog(group=self._group)
         if time.monotonic() - self._log_checked_at > LOG_CHECK_S:
             self._log_checked_at = time.monotonic()

@@ -121,6 +121,7 @@ def _found(names: list[str], at: datetime) -> Signer:
         ]
     )
     builder = _begin(who, who, key, at, AUTHORITY_LIFE)
+    # Of length 0: what it signs cannot sign in its turn.
     builder = builder.add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
     # Limited to local names, private addresses and the very names given: whoever trusts this
     # authority on a phone must not thereby trust it for the web.
@@ -172,6 +173,7 @@ def _begin(
         .public_key(key.public_key())
         .serial_number(x509.random_serial_number())
         .not_valid_before(at - SKEW)
+        # So much earlier too: phones count the whole span, and refuse one that is too long.
         .not_valid_after(at + life - SKEW)
         .add_extension(x509.SubjectKeyIdentifier.from_public_key(key.public_key()), critical=False)
     )
