@@ -82,7 +82,15 @@ class Fingerprint(Detector):
         fixes = list(_fixes(steps))
         if fixes and fixes[-1].step is newest:
             rings.append(fixes)
-        streak = max(map(_streak, rings), key=len)
+        streak: list[Step] = []
+        for ring in rings:
+            # The newest actions that share one fingerprint; of equally long streaks the first.
+            count = next(
+                (n for n, mark in enumerate(reversed(ring)) if mark.print != ring[-1].print),
+                len(ring),
+            )
+            if count > len(streak):
+                streak = [mark.step for mark in ring[len(ring) - count :]]
         count, rule = len(streak), self._rule
         if count <= 1:
             return None
@@ -154,16 +162,6 @@ def _fixes(steps: Sequence[Step]) -> Iterator[_Mark]:
             yield _Mark(step, _print_of(step, error=_error_of(step) or failure))
         elif step.is_call and step.outcome is not None and step.action_class not in _UNTELLING:
             failure = _error_of(step)
-
-
-def _streak(ring: Sequence[_Mark]) -> list[Step]:
-    """Give the newest actions that share one fingerprint, oldest first."""
-    count = 0
-    for mark in reversed(ring):
-        if mark.print != ring[-1].print:
-            break
-        count += 1
-    return [mark.step for mark in ring[len(ring) - count :]]
 
 
 def _print_of(step: Step, *, error: str | None = None) -> str:

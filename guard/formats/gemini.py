@@ -43,33 +43,31 @@ def read(rows: Iterable[Mapping[str, Any] | None], *, stem: str) -> Recording:
         for message in inner if isinstance(inner, list) else [row]:
             if isinstance(message, dict) and str(message.get("type")) in _TYPES:
                 messages[str(message.get("id", len(messages)))] = message
-    turns = (turn for message in messages.values() for turn in _turns_of(message))
+    turns: list[Turn] = []
+    for message in messages.values():
+        at = read_time(message.get("timestamp"))
+        text = block_text(message.get("content"))
+        if message.get("type") == "user" and text:
+            turns.append(Turn(role=Role.USER, content=text, ts=at))
+        elif message.get("type") == "gemini":
+            base = Turn(
+                role=Role.ASSISTANT,
+                call_id=read_text(message.get("id")),
+                model=read_text(message.get("model")),
+                provider="google",
+                usage=usage_of(message.get("tokens")),
+                ts=at,
+            )
+            calls = message.get("toolCalls")
+            turns += [replace(base, content=text)] if text else []
+            for call in calls if isinstance(calls, list) else []:
+                if isinstance(call, dict):
+                    turns.append(_call(base, call))
     return Recording(
         run=session or stem,
         turns=tuple(replace(turn, seq=place) for place, turn in enumerate(turns)),
         malformed=malformed,
     )
-
-
-def _turns_of(message: Mapping[str, Any]) -> list[Turn]:
-    at = read_time(message.get("timestamp"))
-    text = block_text(message.get("content"))
-    if message.get("type") == "user":
-        return [Turn(role=Role.USER, content=text, ts=at)] if text else []
-    if message.get("type") != "gemini":
-        return []
-    base = Turn(
-        role=Role.ASSISTANT,
-        call_id=read_text(message.get("id")),
-        model=read_text(message.get("model")),
-        provider="google",
-        usage=usage_of(message.get("tokens")),
-        ts=at,
-    )
-    calls = message.get("toolCalls")
-    calls = [call for call in calls if isinstance(call, dict)] if isinstance(calls, list) else []
-    said = [replace(base, content=text)] if text else []
-    return said + [_call(base, call) for call in calls]
 
 
 def _call(base: Turn, call: Mapping[str, Any]) -> Turn:

@@ -44,7 +44,21 @@ def subscribe(
     Raises:
         InvalidRequest: the address may not be called, or a key cannot be read.
     """
-    _check(endpoint, p256dh, auth, vapid_key)
+    # Of another key the push service would refuse each push with 403, and nobody would see it.
+    if vapid_key != vapid.public_key():
+        raise InvalidRequest("vapid_key: it is not this installation's.", field="vapid_key")
+    try:
+        outbound.check_url(endpoint, private_hosts=settings.NOTIFY_HOSTS)
+    except outbound.Unsendable as refused:
+        raise InvalidRequest(f"endpoint: {refused}.", field="endpoint") from None
+    try:
+        # Read now: a key that cannot be would fail at each push, unseen by whoever sent it.
+        ec.EllipticCurvePublicKey.from_encoded_point(ec.SECP256R1(), raw(p256dh))
+        is_long_enough = len(raw(auth)) == AUTH_BYTES
+    except ValueError:
+        is_long_enough = False
+    if not is_long_enough:
+        raise InvalidRequest("keys: they are not a push subscription's.", field="keys")
     zone = _zone(time_zone)
     before = Device.objects.filter(endpoint_digest=fingerprint(endpoint))
     # A stranger's, or signed out: it goes with what was chosen for it.
@@ -127,24 +141,6 @@ def _write(device: Device, changes: dict[str, Any]) -> None:
     for name, value in changes.items():
         setattr(device, name, value)
     device.save(update_fields=list(changes))
-
-
-def _check(endpoint: str, p256dh: str, auth: str, vapid_key: str) -> None:
-    # Of another key the push service would refuse each push with 403, and nobody would see it.
-    if vapid_key != vapid.public_key():
-        raise InvalidRequest("vapid_key: it is not this installation's.", field="vapid_key")
-    try:
-        outbound.check_url(endpoint, private_hosts=settings.NOTIFY_HOSTS)
-    except outbound.Unsendable as refused:
-        raise InvalidRequest(f"endpoint: {refused}.", field="endpoint") from None
-    try:
-        # Read now: a key that cannot be would fail at each push, unseen by whoever sent it.
-        ec.EllipticCurvePublicKey.from_encoded_point(ec.SECP256R1(), raw(p256dh))
-        is_long_enough = len(raw(auth)) == AUTH_BYTES
-    except ValueError:
-        is_long_enough = False
-    if not is_long_enough:
-        raise InvalidRequest("keys: they are not a push subscription's.", field="keys")
 
 
 def _zone(name: str) -> str:

@@ -119,7 +119,18 @@ def buttons_of(card: Card, t: Texts) -> list[Button]:
         allow = _offered(card, ("allow_once", t.allow_once)) if card.asks_whole else [read]
         return [*allow, *_offered(card, ("deny", t.deny))]
     elif card.kind == "budget":
-        return _of_budget(card, t)
+        # What the card itself offers first and last: half its ceiling more, and the end.
+        buttons: list[Button] = []
+        if "allow_budget" in card.actions and card.ceiling and card.unit:
+            step = budget_step(Decimal(card.ceiling), card.unit)
+            in_dollars = card.unit == "usd"
+            more = t.figures.round_money(step) if in_dollars else t.amount(str(step), card.unit)
+            title = t.allow_more.format(amount=more)
+            amount = {card.unit: f"{step:.2f}" if in_dollars else int(step)}
+            buttons.append({"action": "allow_budget", "title": title, "amount": amount})
+        if "terminate" in card.actions:
+            buttons.append({"action": "terminate", "title": t.stop, "sure": t.stop_now})
+        return buttons
     elif not card.holds:
         return _offered(card, ("pause", t.hold), ("continue", t.proceed))
     else:
@@ -127,22 +138,6 @@ def buttons_of(card: Card, t: Texts) -> list[Button]:
         terminate: Button = {"action": "open", "title": t.terminate_there}
         return [*_offered(card, ("continue", t.proceed)), terminate]
     return [first, *_offered(card, ("continue", t.proceed))]
-
-
-def _of_budget(card: Card, t: Texts) -> list[Button]:
-    """What the card itself offers first and last: half its ceiling more, and the end."""
-    buttons: list[Button] = []
-    if "allow_budget" in card.actions and card.ceiling and card.unit:
-        step = budget_step(Decimal(card.ceiling), card.unit)
-        in_dollars = card.unit == "usd"
-        more = t.figures.round_money(step) if in_dollars else t.amount(str(step), card.unit)
-        title = t.allow_more.format(amount=more)
-        amount = f"{step:.2f}" if in_dollars else int(step)
-        allow: Button = {"action": "allow_budget", "title": title, "amount": {card.unit: amount}}
-        buttons.append(allow)
-    if "terminate" in card.actions:
-        buttons.append({"action": "terminate", "title": t.stop, "sure": t.stop_now})
-    return buttons
 
 
 def budget_step(ceiling: Decimal, unit: str) -> Decimal:
