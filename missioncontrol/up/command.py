@@ -168,7 +168,6 @@ class Start:
     def _serve(self, supervisor: Supervisor, banner: Banner) -> None:
         for command in (*processes.detectors(self.data), processes.worker(self.data)):
             self._launch(supervisor, command)
-        # Beat last: what it puts into queues needs somebody who takes it out.
         if not wait_until_serving(supervisor, self.url, must_live=("web",)):
             return
         judging = [processes.judge(self.data)] if env.text("MISSIONCONTROL_JUDGE_URL") else []
