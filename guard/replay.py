@@ -170,6 +170,7 @@ class _Watch:
                     self.open(position, signal)
             elif not action.is_quiet:
                 if not self.is_open:
+                    # Let go: the streak starts afresh, or the next turn would trip again.
                     if self.judge.dismisses(signal, self.seen):
                         self.engine.reset()
                         continue
@@ -221,6 +222,7 @@ def replay(
     elif watch.alarm is None:
         wasted = Decimal(0)
     else:
+        # From where it began to repeat: the alarm comes turns later, and these were wasted too.
         start = min(watch.alarm.turns, default=watch.first_alarm or 0)
         wasted = sum(costs[start : watch.recovered_at], Decimal(0))
     return Replayed(
@@ -237,6 +239,7 @@ def replay(
         alarms=tuple(watch.alarms),
         us=tuple(watch.us),
         judge_calls=len(run_judge.calls),
+        # The local judge costs nothing, which is not the same as $0 spent on a model.
         judge_cost_usd=run_judge.cost_usd if judge else None,
         stand_ins=run_judge.stand_ins,
         assessments=tuple(watch.assessments),
@@ -300,12 +303,12 @@ def run(args: argparse.Namespace) -> int:
     if not args.json:
         sys.stdout.write(_table(rows))
     if judge is not None:
-        done = list(rows)
-        calls = sum(row.judge_calls for row in done)
-        costs = [row.judge_cost_usd for row in done if row.judge_calls]
+        # On standard error, so that what goes to a pipe is the rows alone.
+        calls = sum(row.judge_calls for row in rows)
+        costs = [row.judge_cost_usd for row in rows if row.judge_calls]
         known = [cost for cost in costs if cost is not None]
         money = f"${sum(known, Decimal(0)):f}" if len(known) == len(costs) else "unpriced"
-        stand_ins = sum(row.stand_ins for row in done)
+        stand_ins = sum(row.stand_ins for row in rows)
         sys.stderr.write(
             f"guard replay: the judge was asked {calls} times, {money}; "
             f"the local one stood in {stand_ins} times\n"
@@ -361,6 +364,7 @@ def read_policy(path: Path) -> Policy:
     """
     try:
         text = path.read_text()
+        # Told by what it holds where the name does not: TOML never begins with a brace.
         is_json = path.suffix.lower() == ".json" or text.lstrip().startswith("{")
         values: Any = json.loads(text) if is_json else tomllib.loads(text)
     except OSError as error:
@@ -368,13 +372,14 @@ def read_policy(path: Path) -> Policy:
     except ValueError as error:
         raise PolicyInvalid("policy", f"JSON or TOML ({error})", str(path)) from error
     policy = Policy.from_mapping(values)
+    # Now, not at the first turn: there hashing would stand in for it with no more than a warning.
     check_installed(values)
     return policy
 
 
 def _table(rows: Iterable[Replayed]) -> str:
     heads = ("run", "turns", "alarm at", "detector", "cost $", "wasted $", "us/turn")
-    cells = (
+    cells = [
         (
             row.run,
             str(row.turns),
@@ -385,5 +390,5 @@ def _table(rows: Iterable[Replayed]) -> str:
             f"{row.us_per_turn:.0f}",
         )
         for row in rows
-    )
-    return table(heads, list(cells))
+    ]
+    return table(heads, cells)

@@ -56,6 +56,7 @@ class Ruling:
             return self.alarm is None
         if self.alarm is None:
             return False
+        # Earlier than the suite's own verdict is fine: its limits are its own.
         return self.case.at_turn is None or self.alarm <= self.case.at_turn + LATER
 
     def __str__(self) -> str:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from guard.bench.cases import Ruling, count_agreement, read_cases, rule_on
+from guard.bench.cases import count_agreement, read_cases, rule_on
 from guard.bench.labels import Corpus, read_corpus
 from guard.bench.oracle import ask_all
 from guard.bench.questions import leave_one_source_out, read_all
@@ -152,7 +152,11 @@ def run(args: argparse.Namespace) -> int:
             sys.stdout.write(_ask(args))
             return 0
         benched = _bench(args) if args.path else None
-        rulings = _rule(args.cases, _choose(args)[1]) if args.cases else None
+        rulings = None
+        if args.cases:
+            policy, cases = _choose(args)[1], read_cases(args.cases)
+            shown = progress(cases, total=len(cases), what="cases")
+            rulings = [rule_on(case, policy) for case in shown]
     except GuardError as error:
         sys.stderr.write(f"guard bench: {printable(str(error), longest=400)}\n")
         return 2
@@ -160,12 +164,25 @@ def run(args: argparse.Namespace) -> int:
         sys.stderr.write("guard bench: nothing to measure: give PATH, --cases or both\n")
         return 2
     if args.json:
-        found = {**(_as_json(benched, runs=args.runs) if benched else {})}
-        found |= _cases_as_json(rulings) if rulings else {}
+        found = as_mapping(benched, runs=args.runs) if benched else {}
+        if rulings:
+            found["cases"] = count_agreement(rulings)
+            found["disagreements"] = [str(ruling) for ruling in rulings if not ruling.agrees]
         sys.stdout.write(json.dumps(found, indent=1) + "\n")
     else:
-        sys.stdout.write(_as_text(benched, runs=args.runs) if benched else "")
-        sys.stdout.write(_cases_as_text(rulings) if rulings else "")
+        sys.stdout.write(as_text(benched, runs=args.runs) if benched else "")
+    if rulings and not args.json:
+        rows = [
+            (
+                name,
+                f"{row['stuck_agree']} of {row['stuck']}",
+                f"{row['quiet_agree']} of {row['quiet']}",
+            )
+            for name, row in count_agreement(rulings).items()
+        ]
+        counted = table(("portability", "stuck", "quiet"), rows)
+        others = "".join(f"  {printable(str(one))}\n" for one in rulings if not one.agrees)
+        sys.stdout.write(f"\nother projects' cases\n\n{counted}\n{others}")
     return 0
 
 
@@ -178,6 +195,7 @@ def _bench(args: argparse.Namespace) -> Benched:
         f"without {rule}": replace(base, detectors=tuple(r for r in base.detectors if r != rule))
         for rule in base.detectors
     }
+    # One pass over the corpus for all of them, so that they stand on the same runs.
     trials = try_policies(corpus.runs, {chosen: base, **(off if args.ablate else rest)})
     ablated = {name: trials.pop(name) for name in off} if args.ablate else {}
     forms = try_forms(corpus.runs, base) if args.forms else {}
@@ -233,15 +251,11 @@ def _choose(args: argparse.Namespace) -> tuple[str, Policy]:
     return name, choose_policy(args.preset, args.policy)
 
 
-def _rule(folder: Path, policy: Policy) -> list[Ruling]:
-    cases = read_cases(folder)
-    return [rule_on(case, policy) for case in progress(cases, total=len(cases), what="cases")]
-
-
 # --- as JSON -----------------------------------------------------------------
 
 
-def _as_json(benched: Benched, *, runs: bool) -> dict[str, Any]:
+def as_mapping(benched: Benched, *, runs: bool) -> dict[str, Any]:
+    """Give plain JSON values; `runs` adds those that went wrong."""
     by_source = benched.by_source()
     found: dict[str, Any] = {
         "policy": benched.name,
@@ -260,7 +274,19 @@ def _as_json(benched: Benched, *, runs: bool) -> dict[str, Any]:
             for name, one in benched.by_ablation().items()
         }
     if runs:
-        found["wrong"] = [_trial_as_json(trial, benched.slack) for trial in benched.wrong()]
+        found["wrong"] = [
+            {
+                "run": trial.labelled.run,
+                "outcome": trial.outcome(benched.slack).value,
+                "loop_start": trial.labelled.loop_start,
+                "alarm": trial.alarm,
+                "false_alarms": trial.false_alarms(benched.slack),
+                "detector": trial.detector,
+                "summary": trial.summary,
+                "label": trial.labelled.rationale,
+            }
+            for trial in benched.wrong()
+        ]
     return found
 
 
@@ -268,35 +294,21 @@ def _rows(scores: Mapping[str, Score]) -> dict[str, Any]:
     return {name: one.as_row() for name, one in scores.items()}
 
 
-def _trial_as_json(trial: Trial, slack: int) -> dict[str, Any]:
-    return {
-        "run": trial.labelled.run,
-        "outcome": trial.outcome(slack).value,
-        "loop_start": trial.labelled.loop_start,
-        "alarm": trial.alarm,
-        "false_alarms": trial.false_alarms(slack),
-        "detector": trial.detector,
-        "summary": trial.summary,
-        "label": trial.labelled.rationale,
-    }
-
-
-def _cases_as_json(rulings: Sequence[Ruling]) -> dict[str, Any]:
-    return {
-        "cases": count_agreement(rulings),
-        "disagreements": [str(ruling) for ruling in rulings if not ruling.agrees],
-    }
-
-
 # --- as text -----------------------------------------------------------------
 
 
-def _as_text(benched: Benched, *, runs: bool) -> str:
+def as_text(benched: Benched, *, runs: bool) -> str:
+    """Say it in tables; `runs` adds those that went wrong."""
     by_source = benched.by_source()
     macro = macro_average(by_source.values())
     share = "-" if macro.found_share is None else f"{macro.found_share:.0%}"
+    total = score(benched.own, slack=benched.slack)
     parts = [
-        _headline(benched),
+        (
+            f"{total.stuck + total.healthy} runs of {len(benched.corpus.sources)} sources: "
+            f"{total.stuck} stuck, {total.healthy} healthy ({total.healthy_turns} healthy turns); "
+            f"{benched.corpus.undecided} undecided left out; slack {benched.slack} turns\n"
+        ),
         _scores("policy", benched.scores()),
         f"{benched.name}, by source (macro average: {share} found, \
 {macro.fa_per_1000:.2f} false alarms per 1,000 healthy turns)\n",
@@ -321,44 +333,27 @@ def _as_text(benched: Benched, *, runs: bool) -> str:
     return "\n".join(parts)
 
 
-def _headline(benched: Benched) -> str:
-    total = score(benched.own, slack=benched.slack)
-    return (
-        f"{total.stuck + total.healthy} runs of {len(benched.corpus.sources)} sources: "
-        f"{total.stuck} stuck, {total.healthy} healthy ({total.healthy_turns} healthy turns); "
-        f"{benched.corpus.undecided} undecided left out; slack {benched.slack} turns\n"
-    )
-
-
 def _scores(head: str, scores: Mapping[str, Score]) -> str:
-    return table((head, *_FIGURES), [(name, *_cells(one)) for name, one in scores.items()])
-
-
-def _cells(one: Score) -> tuple[str, ...]:
-    share = "" if one.found_share is None else f" {one.found_share:.0%}"
-    return (
-        str(one.stuck),
-        f"{one.found}{share}",
-        str(one.early),
-        str(one.missed),
-        str(one.healthy),
-        str(one.false),
-        f"{one.fa_per_1000:.2f}",
-        _figure(one.delay_median, "g"),
-        _figure(one.delay_p90, "g"),
-        _figure(one.us_median, ".0f"),
-        _figure(one.us_p99, ".0f"),
-    )
+    rows = []
+    for name, one in scores.items():
+        share = "" if one.found_share is None else f" {one.found_share:.0%}"
+        cells = (
+            name,
+            str(one.stuck),
+            f"{one.found}{share}",
+            str(one.early),
+            str(one.missed),
+            str(one.healthy),
+            str(one.false),
+            f"{one.fa_per_1000:.2f}",
+            _figure(one.delay_median, "g"),
+            _figure(one.delay_p90, "g"),
+            _figure(one.us_median, ".0f"),
+            _figure(one.us_p99, ".0f"),
+        )
+        rows.append(cells)
+    return table((head, *_FIGURES), rows)
 
 
 def _figure(value: float | None, form: str) -> str:
     return "-" if value is None else format(value, form)
-
-
-def _cases_as_text(rulings: Sequence[Ruling]) -> str:
-    rows = [
-        (name, f"{row['stuck_agree']} of {row['stuck']}", f"{row['quiet_agree']} of {row['quiet']}")
-        for name, row in count_agreement(rulings).items()
-    ]
-    others = "".join(f"  {printable(str(ruling))}\n" for ruling in rulings if not ruling.agrees)
-    return f"\nother projects' cases\n\n{table(('portability', 'stuck', 'quiet'), rows)}\n{others}"

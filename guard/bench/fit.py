@@ -212,6 +212,7 @@ def fit(traces: Sequence[Traced], start: Weights) -> dict[str, float]:
                 if tried is None:
                     continue
                 objective = weigh_up(traces, tried).objective
+                # Better by more than rounding: else equal weights would chase each other.
                 if objective > worth + 1e-9:
                     best, worth = tried, objective
         if worth == before:
@@ -245,6 +246,7 @@ def leave_one_source_out(
     for source in progress(sources, total=len(sources), what="sources left out"):
         others = [one for one in traces if one.labelled.source != source]
         own = [one for one in traces if one.labelled.source == source]
+        # From the same start each time, which has seen none of them.
         chosen = fit(others, start)
         found[source] = chosen, weigh_up(own, chosen)
     return found

@@ -25,6 +25,7 @@ class Told(NamedTuple):
 Form = Callable[[Sequence[Turn | None]], list[Told]]
 
 _ENVIRONMENT = "environment"
+# Enough that no agent sees two neighbouring turns of a loop.
 _WORKERS = 3
 _FENCE = "```"
 _OPENINGS = (
@@ -80,12 +81,13 @@ def _with_answer(change: Callable[[int, str], str]) -> Form:
     return _each(rewrite)
 
 
-def _router(place: int, turn: Turn) -> list[Turn]:
+def router(place: int, turn: Turn) -> list[Turn]:
     line = f"Next speaker: {turn.agent or 'agent'}"
     return [Turn(role=Role.ASSISTANT, agent="router", content=line), turn]
 
 
-def _swap_words(place: int, answer: str) -> str:
+# The same words in another order: what rests on sets of words must not notice.
+def swap_words(place: int, answer: str) -> str:
     shuffle = random.Random(place).shuffle  # noqa: S311 - the same shuffle each time
     lines = [line.split(" ") for line in answer.split("\n")]
     for words in lines:
@@ -93,17 +95,18 @@ def _swap_words(place: int, answer: str) -> str:
     return "\n".join(" ".join(words) for words in lines)
 
 
-def _paraphrase(place: int, answer: str) -> str:
+def paraphrase(place: int, answer: str) -> str:
     words = [word for word in answer.split(" ") if word.lower() not in _DROPPED]
     return f"{_OPENINGS[place % len(_OPENINGS)]}\n{' '.join(words)}"
 
 
-def _stamp(place: int, answer: str) -> str:
+# What differs in every answer and says nothing: when it came, and how long it took.
+def stamp(place: int, answer: str) -> str:
     at = f"2026-03-{1 + place % 28:02}T{place % 24:02}:{place * 7 % 60:02}:{place * 13 % 60:02}Z"
     return f"[{at}] {answer}\n(finished in {place * 37 % 900 + 11} ms)"
 
 
-def _as_text(place: int, turn: Turn) -> list[Turn]:
+def as_text(place: int, turn: Turn) -> list[Turn]:
     if turn.tool is None or turn.role is Role.TOOL:
         return [turn]
     call = f"{turn.tool} {json.dumps(dict(turn.args or {}), default=str)}"
@@ -111,7 +114,8 @@ def _as_text(place: int, turn: Turn) -> list[Turn]:
     return [replace(turn, tool=None, args=None, content=said)]
 
 
-def _written(place: int, turn: Turn) -> list[Turn]:
+# As models without tool calls are used: what came back is told in the user's name.
+def written(place: int, turn: Turn) -> list[Turn]:
     answer = _answer(turn)
     if not answer:
         return [turn]
@@ -130,7 +134,8 @@ def _written(place: int, turn: Turn) -> list[Turn]:
     return [told, Turn(role=Role.USER, content=report)]
 
 
-def _ordered(place: int, turn: Turn) -> list[Turn]:
+# Each call is asked for by another agent: repeats stand one turn further apart.
+def ordered(place: int, turn: Turn) -> list[Turn]:
     if turn.tool is None or turn.role is Role.TOOL:
         return [turn]
     order = Turn(
@@ -142,13 +147,14 @@ def _ordered(place: int, turn: Turn) -> list[Turn]:
     return [order, replace(turn, agent="worker")]
 
 
-def _shared_out(place: int, turn: Turn) -> list[Turn]:
+def shared_out(place: int, turn: Turn) -> list[Turn]:
     if turn.role is not Role.ASSISTANT:
         return [turn]
     return [replace(turn, agent=f"{turn.agent or 'agent'} {place % _WORKERS}")]
 
 
-def _restarted(turns: Sequence[Turn | None]) -> list[Told]:
+# What a harness writes when its context is full: no person spoke.
+def restarted(turns: Sequence[Turn | None]) -> list[Told]:
     told = as_is(turns)
     middle = len(told) // 2
     if not middle:
@@ -161,11 +167,8 @@ def _restarted(turns: Sequence[Turn | None]) -> list[Told]:
     return [*told[:middle], Told(told[middle].origin, summary), *told[middle:]]
 
 
-def _without_flag(place: int, turn: Turn) -> list[Turn]:
-    return [replace(turn, result=turn.result or turn.error, error=None)]
-
-
-def _renamed(turns: Sequence[Turn | None]) -> list[Told]:
+# Names that say nothing: no rule may rest on what a tool is called.
+def renamed(turns: Sequence[Turn | None]) -> list[Told]:
     names: dict[str, str] = {}
     told = []
     for place, turn in as_is(turns):
@@ -177,40 +180,35 @@ def _renamed(turns: Sequence[Turn | None]) -> list[Told]:
     return told
 
 
-def _numbered(place: int, turn: Turn) -> list[Turn]:
+# An id made anew for each call: equal calls have different arguments.
+def numbered(place: int, turn: Turn) -> list[Turn]:
     if turn.tool is None or turn.role is Role.TOOL:
         return [turn]
     made = random.Random(place).getrandbits(128)  # noqa: S311 - an id, no secret
     return [replace(turn, args={**(turn.args or {}), "request_id": f"{made:032x}"})]
 
 
-def _as_recorded(place: int, turn: Turn) -> list[Turn]:
-    return [turn]
-
-
-def _after_a_blank(place: int, turn: Turn) -> list[Turn]:
-    return [Turn(role=turn.role, content=" "), turn]
-
-
-as_is: Form = _each(_as_recorded)
+as_is: Form = _each(lambda _, turn: [turn])
 
 FORMS: dict[str, Form] = {
     "as it is": as_is,
     "results as tool turns": _apart(Role.TOOL, None),
     "results as another agent's message": _apart(Role.ASSISTANT, _ENVIRONMENT),
     "results as user turns": _apart(Role.USER, None),
-    "a router's line between turns": _each(_router),
-    "words swapped within the results' lines": _with_answer(_swap_words),
-    "calls as plain text, results beside": _each(_as_text),
-    "calls written into the text, results as user turns": _each(_written),
-    "blank turns between": _each(_after_a_blank),
-    "an orchestrator and a worker": _each(_ordered),
-    "several agents": _each(_shared_out),
-    "a restart in the middle": _restarted,
-    "answers paraphrased": _with_answer(_paraphrase),
-    "error flags dropped": _each(_without_flag),
-    "tools renamed": _renamed,
-    "ids in every call": _each(_numbered),
-    "timestamps in every result": _with_answer(_stamp),
+    "a router's line between turns": _each(router),
+    "words swapped within the results' lines": _with_answer(swap_words),
+    "calls as plain text, results beside": _each(as_text),
+    "calls written into the text, results as user turns": _each(written),
+    "blank turns between": _each(lambda _, turn: [Turn(role=turn.role, content=" "), turn]),
+    "an orchestrator and a worker": _each(ordered),
+    "several agents": _each(shared_out),
+    "a restart in the middle": restarted,
+    "answers paraphrased": _with_answer(paraphrase),
+    "error flags dropped": _each(
+        lambda _, turn: [replace(turn, result=turn.result or turn.error, error=None)]
+    ),
+    "tools renamed": renamed,
+    "ids in every call": _each(numbered),
+    "timestamps in every result": _with_answer(stamp),
 }
 """Every form by its name; the first is the run as it was recorded."""

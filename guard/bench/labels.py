@@ -86,9 +86,17 @@ def read_corpus(folder: Path) -> Corpus:
     Raises:
         UnreadableRecording: the folder holds no labelled run.
     """
-    index = folder / "index.jsonl"
+    index, headers = folder / "index.jsonl", list[tuple[Mapping[str, Any], Path]]()
     try:
-        headers = _read_index(folder) if index.is_file() else _read_headers(folder)
+        if index.is_file():
+            for row in map(_object, index.read_text(errors="replace").splitlines()):
+                # A name alone: an index from elsewhere must not read files outside its folder.
+                name = Path(str(row.get("run"))).name
+                headers.append((row, folder / "runs" / f"{name}.jsonl"))
+        else:
+            for path in sorted(folder.rglob("*.jsonl")):
+                with path.open(encoding="utf-8", errors="replace") as lines:
+                    headers.append((_object(lines.readline()), path))
     except OSError as error:
         raise UnreadableRecording(str(folder), error.strerror or "cannot be read") from error
     labelled = [(header, path) for header, path in headers if _label(header) is not None]
@@ -99,21 +107,7 @@ def read_corpus(folder: Path) -> Corpus:
     return Corpus(runs=runs, undecided=len(decided) - len(runs))
 
 
-def _read_index(folder: Path) -> list[tuple[Mapping[str, Any], Path]]:
-    rows = [
-        _object(line) for line in (folder / "index.jsonl").read_text(errors="replace").splitlines()
-    ]
-    return [(row, folder / "runs" / f"{Path(str(row.get('run'))).name}.jsonl") for row in rows]
-
-
-def _read_headers(folder: Path) -> list[tuple[Mapping[str, Any], Path]]:
-    found = []
-    for path in sorted(folder.rglob("*.jsonl")):
-        with path.open(encoding="utf-8", errors="replace") as lines:
-            found.append((_object(lines.readline()), path))
-    return found
-
-
+# A line that cannot be read has no label, so its run is left out.
 def _object(line: str) -> Mapping[str, Any]:
     try:
         value = json.loads(line)
@@ -133,6 +127,10 @@ def _read(header: Mapping[str, Any], path: Path) -> Labelled | None:
     looping, start = label.get("looping"), label.get("loop_start")
     if not isinstance(looping, bool) or (looping and not isinstance(start, int)):
         return None
+    listed = [one for one in _list(label.get("stretches")) if isinstance(one, dict)]
+    told = [_stretch(one.get("start"), one.get("evident"), one.get("end")) for one in listed]
+    # Where no stretch is told: the main one, to the run's end.
+    stretches = told or [_stretch(start, label.get("evident_at"), None)]
     return Labelled(
         run=str(header.get("run") or path.stem),
         source=read_text(header.get("source")) or "unnamed",
@@ -142,21 +140,13 @@ def _read(header: Mapping[str, Any], path: Path) -> Labelled | None:
         if looping
         else "healthy",
         rationale=read_text(label.get("rationale")) or "",
-        stretches=_stretches(label) if looping else (),
+        stretches=tuple(one for one in stretches if one is not None) if looping else (),
         weak=frozenset(turn for turn in _list(label.get("weak")) if isinstance(turn, int)),
     )
 
 
 def _list(value: object) -> list[Any]:
     return value if isinstance(value, list) else []
-
-
-def _stretches(label: Mapping[str, Any]) -> tuple[Stretch, ...]:
-    """Give every stretch that is told; else the main one, to the run's end."""
-    listed = [one for one in _list(label.get("stretches")) if isinstance(one, dict)]
-    found = [_stretch(one.get("start"), one.get("evident"), one.get("end")) for one in listed]
-    main = _stretch(label.get("loop_start"), label.get("evident_at"), None)
-    return tuple(one for one in found or [main] if one is not None)
 
 
 def _stretch(start: object, evident: object, end: object) -> Stretch | None:

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from guard.bench.labels import Labelled, Stretch
+from guard.bench.labels import Labelled
 from guard.bench.scores import SLACK, Trial, macro_average, score, score_by
 from guard.formats import Recording, read_recording
 from guard.judge import Case, Ruling, Verdict
@@ -52,6 +52,7 @@ class Oracle:
 
     def ask(self, case: Case) -> Ruling:
         """Answer about the newest turn it is shown."""
+        # The newest it is shown: a question rests on older turns, and is asked now.
         at = max(turn.seq or 0 for turn in case.history)
         self.asked.append(at)
         loop = is_loop(self.labelled, at, careful=self.careful)
@@ -80,6 +81,7 @@ def ask_about(
     labelled: Labelled, recording: Recording, policy: Policy, *, careful: bool = False
 ) -> Asked:
     """Replay one run with the oracle as its judge."""
+    # By their places in the file, since labels are: the engine's own numbers leave some out.
     numbered = [turn and replace(turn, seq=at) for at, turn in enumerate(recording.turns)]
     oracle = Oracle(labelled, careful)
     replayed = replay(replace(recording, turns=tuple(numbered)), policy, oracle)
@@ -100,21 +102,29 @@ def sum_up(
     spans: Sequence[Span],
 ) -> Asked:
     """Hold questions against the labels; `cards` stand open from one turn to another."""
-    reached = sum(any(_meets(card, span) for card in cards) for span in spans)
+    reached = sum(
+        any(
+            opened <= last and (closed is None or closed >= first - SLACK)
+            for opened, closed in cards
+        )
+        for first, last in spans
+    )
     outside = [at for at in asked if trial.labelled.stretch_at(at, slack=SLACK) is None]
     return Asked(trial=trial, in_vain=len(outside), reached=reached, stretches=len(spans))
-
-
-def _meets(card: tuple[int, int | None], span: Span) -> bool:
-    opened, closed = card
-    return opened <= span[1] and (closed is None or closed >= span[0] - SLACK)
 
 
 def find_spans(labelled: Labelled, recording: Recording) -> list[Span]:
     """Give where each stuck stretch of a run is to be asked about, to be in time."""
     attempts = find_attempts(recording)
-    end = len(recording.turns) - 1
-    return [(one.start, _last_in_time(one, attempts, end)) for one in labelled.parts]
+    spans = []
+    for stretch in labelled.parts:
+        # Up to the turn before the attempt that comes too late.
+        later = [at for at in attempts if at > stretch.evident]
+        last = later[IN_TIME] - 1 if len(later) > IN_TIME else len(recording.turns) - 1
+        if stretch.end is not None:
+            last = min(last, stretch.end + SLACK)
+        spans.append((stretch.start, last))
+    return spans
 
 
 def find_attempts(recording: Recording) -> list[int]:
@@ -124,14 +134,8 @@ def find_attempts(recording: Recording) -> list[int]:
         read = reader.take(turn, at) if turn else None
         if read and read.kind in {Kind.ACTION, Kind.REFUSAL}:
             actions.append((at, read.turn.tool is not None))
+    # Among calls, messages are talk; a run of talk alone has no other attempts.
     return [at for at, is_call in actions if is_call] or [at for at, _ in actions]
-
-
-def _last_in_time(stretch: Stretch, attempts: Sequence[int], end: int) -> int:
-    """Give the last turn before the attempt that comes too late."""
-    later = [at for at in attempts if at > stretch.evident]
-    last = later[IN_TIME] - 1 if len(later) > IN_TIME else end
-    return last if stretch.end is None else min(last, stretch.end + SLACK)
 
 
 @dataclass(frozen=True, slots=True)

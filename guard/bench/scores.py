@@ -21,6 +21,7 @@ SLACK = 2
 """Turns by which labelled loop starts may be off (the corpus's own estimate)."""
 
 
+# The normal deviate of a 95 % interval.
 _Z = 1.96
 
 
@@ -65,6 +66,7 @@ class Trial:
 
     def false_alarms(self, slack: int = SLACK) -> list[int]:
         """Give the alarms outside every stuck stretch, the arguable ones left out."""
+        # Two vain attempts only: a careful reader could say either, so neither is held against it.
         weak = self.labelled.weak
         return [at for at in self.alarms if at not in weak and not self._stretch(at, slack)]
 
@@ -73,6 +75,7 @@ class Trial:
         false = bool(self.false_alarms(slack))
         if not self.labelled.parts:
             return Outcome.FALSE if false else Outcome.QUIET
+        # One found loop outweighs an earlier false alarm: that one is counted per 1,000 turns.
         if self.found_at(slack) is not None:
             return Outcome.FOUND
         return Outcome.EARLY if false else Outcome.MISSED

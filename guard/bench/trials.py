@@ -34,7 +34,9 @@ def try_policies(
     trials: dict[str, list[Trial]] = {name: [] for name in (*policies, IDENTICAL_CALLS)}
     for labelled in progress(runs, total=len(runs), what="runs"):
         recording = read_recording(labelled.path)
-        trials[IDENTICAL_CALLS].append(_count_identical(labelled, recording))
+        trials[IDENTICAL_CALLS].append(count_identical(labelled, recording))
+        # All policies beside one reading of the file: runs are long, and a corpus does not fit
+        # memory.
         for name, policy in policies.items():
             replayed = replay(recording, policy)
             trials[name].append(
@@ -62,6 +64,7 @@ def try_forms(runs: Sequence[Labelled], policy: Policy) -> dict[str, list[Trial]
         for name, tell in FORMS.items():
             told = tell(recording.turns)
             replayed = replay(replace(recording, turns=tuple(one.turn for one in told)), policy)
+            # Back to the recorded turn, which is what the label speaks of.
             alarms = [told[alarm.index].origin for alarm in replayed.alarms]
             trials[name].append(
                 Trial(labelled=labelled, turns=len(recording.turns), alarms=tuple(alarms))
@@ -69,8 +72,9 @@ def try_forms(runs: Sequence[Labelled], policy: Policy) -> dict[str, list[Trial]
     return trials
 
 
-def _count_identical(labelled: Labelled, recording: Recording) -> Trial:
+def count_identical(labelled: Labelled, recording: Recording) -> Trial:
     """Give what the rule "three identical calls in a row" does on a run."""
+    # At the third alone: a fourth is the same loop.
     alarms, row = [], 0
     last: tuple[str, str] | None = None
     for place, turn in enumerate(recording.turns):

@@ -57,27 +57,19 @@ class Broker(Detector):
         if view.history.last.proposed:
             return None
         turns = [step for step in view.history.steps if not step.proposed][-HISTORY:]
-        similar = self._count_similar(turns)
-        return self._signal(turns, similar) if similar else None
-
-    def _count_similar(self, turns: Sequence[Step]) -> int:
-        """Count back from the newest turn to the last dissimilar one."""
-        most = min(len(turns), self._rule.terminate)
-        for count in range(most):
-            if self._likeness(turns[: len(turns) - count]) < self._rule.threshold:
-                return count
-        return most
-
-    def _likeness(self, turns: Sequence[Step]) -> float:
-        """How like the last of these is to the most alike of those before it."""
-        newest = words_in(text_of(turns[-1]))
-        others = turns[-1 - self._rule.window : -1]
-        return max((jaccard(newest, words_in(text_of(one))) for one in others), default=0.0)
-
-    def _signal(self, turns: Sequence[Step], similar: int) -> Signal:
         rule = self._rule
-        ends = similar >= rule.terminate
-        alike = turns[-1 - similar :]
+        # Back from the newest turn to the last dissimilar one; past the limit nothing changes.
+        most = min(len(turns), rule.terminate)
+        counts = (
+            count
+            for count in range(most)
+            if self._likeness(turns[: len(turns) - count]) < rule.threshold
+        )
+        similar = next(counts, most)
+        if not similar:
+            return None
+        ends, alike = similar >= rule.terminate, turns[-1 - similar :]
+        times = "once" if similar == 1 else f"{similar} times"
         return Signal(
             detector=self.name,
             kind=self.kind,
@@ -85,7 +77,7 @@ class Broker(Detector):
             severity=Severity.STOP if ends else Severity.ESCALATE,
             turns=turns_of(alike),
             evidence=Evidence(
-                summary=f"It said nearly the same as just before {_times(similar)} in a row.",
+                summary=f"It said nearly the same as just before {times} in a row.",
                 calls=once_each(alike),
                 repeats=similar,
                 limit=rule.terminate if ends else rule.warn,
@@ -93,6 +85,12 @@ class Broker(Detector):
                 threshold=rule.threshold,
             ),
         )
+
+    def _likeness(self, turns: Sequence[Step]) -> float:
+        """How like the last of these is to the most alike of those before it."""
+        newest = words_in(text_of(turns[-1]))
+        others = turns[-1 - self._rule.window : -1]
+        return max((jaccard(newest, words_in(text_of(one))) for one in others), default=0.0)
 
 
 def text_of(step: Step) -> str:
@@ -116,14 +114,11 @@ def jaccard(one: frozenset[str], other: frozenset[str]) -> float:
     >>> jaccard(words_in(""), words_in(""))
     0.0
     """
+    # Nothing is like nothing: two empty turns are no loop.
     if not one or not other:
         return 0.0
     shared = len(one & other)
     return shared / (len(one) + len(other) - shared)
-
-
-def _times(count: int) -> str:
-    return "once" if count == 1 else f"{count} times"
 
 
 DETECTOR = Broker

@@ -32,7 +32,9 @@ MODEL2VEC = "model2vec:"
 _LONGEST = 2_000
 _VECTORS_KEPT = 512
 _WORD = re.compile(r"\w+|[^\w\s]{2,}")
+# A power of two less one: a mask takes the bucket of a hash.
 _BUCKETS = (1 << 20) - 1
+# Less than a word: pairs tell the order, grams forgive spelling.
 _PAIR_WEIGHT, _GRAM_WEIGHT = 0.3, 0.35
 _GRAM, _LONGEST_WORD = 4, 40
 
@@ -69,12 +71,14 @@ def cosine(one: Vector, other: Vector) -> float:
     >>> round(cosine(a, b), 6), cosine(vectorise("alpha"), vectorise(""))
     (1.0, 0.0)
     """
+    # Over the shorter one: a bucket that is missing there adds nothing.
     if len(one) > len(other):
         one, other = other, one
     get = other.get
     return min(1.0, sum([weight * get(bucket, 0.0) for bucket, weight in one.items()], 0.0))
 
 
+# Words come again far more often than texts do.
 @functools.lru_cache(maxsize=16384)
 def _features(word: str) -> tuple[int, tuple[int, ...]]:
     short = word[:_LONGEST_WORD]
@@ -107,18 +111,15 @@ def check_installed(rules: Mapping[str, Any], path: str = "") -> None:
 
 
 def _missing(name: str) -> str | None:
+    package = name.partition(":")[0]
     try:
         if name.startswith(MODEL2VEC):
             _check_files(_directory_of(name))
-        _check_package(name.partition(":")[0])
     except EmbeddingMissing as missing:
         return str(missing)
+    if package != HASHING and find_spec(package) is None:
+        return f"{package} is not installed"
     return None
-
-
-def _check_package(name: str) -> None:
-    if name != HASHING and find_spec(name) is None:
-        raise EmbeddingMissing(f"{name} is not installed")
 
 
 def _directory_of(name: str) -> Path:
@@ -175,9 +176,13 @@ def load_likeness(name: str) -> Likeness:
         except ImportError:
             raise EmbeddingMissing("model2vec is not installed") from None
         static = model2vec.StaticModel.from_pretrained(directory, force_download=False)
-        return _by_vectors(
-            lambda text: _unit(static.encode([_encodable(text)], use_multiprocessing=False)[0])
-        )
+
+        # Ours to normalise: not every model is kept as unit vectors, and an empty text is none.
+        def embed(text: str) -> Any:
+            vector = static.encode([_encodable(text)], use_multiprocessing=False)[0]
+            return vector / (float(vector @ vector) ** 0.5 or 1.0)
+
+        return _by_vectors(embed)
     raise EmbeddingMissing(f"there is no embedding {name!r}; known: {EMBEDDINGS}")
 
 
@@ -185,6 +190,7 @@ def _hashed(one: str, other: str) -> float:
     return cosine(vectorise(one), vectorise(other))
 
 
+# Said once: this is asked for with each policy that is read.
 @functools.lru_cache(maxsize=32)
 def _warn_once(missing: str) -> None:
     logger.warning("%s; hashing stands in", missing)
@@ -195,14 +201,11 @@ def _by_vectors(embed: Callable[[str], Any]) -> Likeness:
     kept = functools.lru_cache(maxsize=_VECTORS_KEPT)(embed)
 
     def likeness(one: str, other: str) -> float:
+        # Models round: a text can be a little more than like itself.
         product = float(kept(one[:_LONGEST]) @ kept(other[:_LONGEST]))
         return min(1.0, max(0.0, product))
 
     return likeness
-
-
-def _unit(vector: Any) -> Any:
-    return vector / (float(vector @ vector) ** 0.5 or 1.0)
 
 
 def _encodable(text: str) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from typing import Annotated, ClassVar
@@ -74,18 +74,34 @@ class Fingerprint(Detector):
         steps = [step for step in view.history.steps if not step.proposed][-RING:]
         if newest.proposed or not _is_action(newest):
             return None
-        streaks = [_streak(ring) for ring in _rings(steps)]
-        found = max(streaks, key=len)
-        return self._signal(found) if len(found) > 1 else None
-
-    def _signal(self, streak: Sequence[Step]) -> Signal:
-        rule, newest = self._rule, streak[-1]
+        # Known retries neither add to the streak of other work nor break it.
+        is_retry = _is_retry(newest)
+        alike = (one for one in steps if _is_action(one) and _is_retry(one) == is_retry)
+        rings = [[_Mark(step, _print_of(step)) for step in alike]]
+        # Fixes have a ring of their own besides: tests and runs lie between them.
+        fixes = list(_fixes(steps))
+        if fixes and fixes[-1].step is newest:
+            rings.append(fixes)
+        streak: list[Step] = []
+        for ring in rings:
+            # The newest actions that share one fingerprint; of equally long streaks the first.
+            count = next(
+                (n for n, mark in enumerate(reversed(ring)) if mark.print != ring[-1].print),
+                len(ring),
+            )
+            if count > len(streak):
+                streak = [mark.step for mark in ring[len(ring) - count :]]
+        count, rule = len(streak), self._rule
+        if count <= 1:
+            return None
         escalate, halt = rule.escalate, rule.halt
         # Searches and known retries repeat by nature.
-        if newest.action_class in EXPLORING or _is_retry(newest):
+        if newest.action_class in EXPLORING or is_retry:
             escalate, halt = rule.exploring_escalate, rule.exploring_halt
-        count = len(streak)
         ends = count >= halt
+        action, files = newest.action_class.replace("_", " ")[:60], newest.verbatim.files
+        where = f" on {files[0][:60]}" if len(files) == 1 else f" on {len(files)} files"
+        met = " and met the same error" if _error_of(newest) else " and nothing changed"
         return Signal(
             detector=self.name,
             kind=self.kind,
@@ -93,7 +109,7 @@ class Fingerprint(Detector):
             severity=Severity.STOP if ends else Severity.ESCALATE,
             turns=turns_of(streak),
             evidence=Evidence(
-                summary=_summarise(streak),
+                summary=f"It did the same ({action}{where if files else ''}) {count} times{met}.",
                 calls=once_each(streak),
                 repeats=count,
                 limit=halt if ends else escalate,
@@ -116,6 +132,7 @@ def fingerprint(*, action: str, files: Sequence[str], state: str, error: str) ->
     return _digest(action, tuple(sorted(files)), state, error)
 
 
+# The ring is read anew with each turn, and masking an error costs more than all the rest.
 @functools.lru_cache(maxsize=4096)
 def _digest(action: str, files: tuple[str, ...], state: str, error: str) -> str:
     parts = (action, *files, "", state, normalise_error(error))
@@ -136,34 +153,15 @@ class _Mark:
     print: str
 
 
-def _rings(steps: Sequence[Step]) -> Iterator[list[_Mark]]:
-    """Give every ring the newest action stands in, oldest action first."""
-    newest = steps[-1]
-    of_kind: Callable[[Step], bool] = _is_retry if _is_retry(newest) else _is_work
-    yield [_Mark(step, _print_of(step)) for step in steps if of_kind(step)]
-    fixes = list(_fixes(steps))
-    if fixes and fixes[-1].step is newest:
-        yield fixes
-
-
 def _fixes(steps: Sequence[Step]) -> Iterator[_Mark]:
     """Give the fixes among these, each with the failure it answers."""
+    # What failed last, until a check passes: an edit after that is work, no fix.
     failure = ""
     for step in steps:
         if step.action_class in FIXES or (step.action_class == ActionClass.FILE_EDIT and failure):
             yield _Mark(step, _print_of(step, error=_error_of(step) or failure))
         elif step.is_call and step.outcome is not None and step.action_class not in _UNTELLING:
             failure = _error_of(step)
-
-
-def _streak(ring: Sequence[_Mark]) -> list[Step]:
-    """Give the newest actions that share one fingerprint, oldest first."""
-    count = 0
-    for mark in reversed(ring):
-        if mark.print != ring[-1].print:
-            break
-        count += 1
-    return [mark.step for mark in ring[len(ring) - count :]]
 
 
 def _print_of(step: Step, *, error: str | None = None) -> str:
@@ -191,19 +189,6 @@ def _is_action(step: Step) -> bool:
 
 def _is_retry(step: Step) -> bool:
     return step.action_class == "retry" or step.action_class.endswith("_retry")
-
-
-def _is_work(step: Step) -> bool:
-    return _is_action(step) and not _is_retry(step)
-
-
-def _summarise(streak: Sequence[Step]) -> str:
-    newest = streak[-1]
-    action = newest.action_class.replace("_", " ")[:60]
-    files = newest.verbatim.files
-    where = f" on {files[0][:60]}" if len(files) == 1 else f" on {len(files)} files"
-    met = " and met the same error" if _error_of(newest) else " and nothing changed"
-    return f"It did the same ({action}{where if files else ''}) {len(streak)} times{met}."
 
 
 DETECTOR = Fingerprint

@@ -65,45 +65,30 @@ class LoopGuard(Detector):
     def examine(self, view: View) -> Signal | None:
         """Ask the three rules in turn, the surest first."""
         steps = view.history.steps[-max(_ROUND, self._rule.repeats) :]
+        # A proposed call has no answer yet, so requests alone are compared.
         answered = not view.history.last.proposed
         texts = [event_text(step, answered=answered) for step in steps]
-        return (
-            self._find_exact(steps, texts)
-            or self._find_ping_pong(steps, texts)
-            or self._find_alike(steps, texts)
-        )
-
-    def _find_exact(self, steps: Sequence[Step], texts: Sequence[str]) -> Signal | None:
         count = self._rule.repeats
-        if len(texts) < count or len(set(texts[-count:])) > 1:
-            return None
-        summary = f"The last {count} events are the same."
-        return self._signal(steps[-count:], Kind.EXACT_REPEAT, 1.0, summary)
-
-    def _find_ping_pong(self, steps: Sequence[Step], texts: Sequence[str]) -> Signal | None:
-        if len(texts) < _ROUND:
-            return None
-        tail = texts[-_ROUND:]
-        if tail[0] == tail[1]:
-            return None
-        likeness = self._lowest([(tail[1], tail[3]), (tail[0], tail[2])])
-        if likeness is None:
-            return None
-        summary = "The last four events go to and fro between two."
-        return self._signal(steps[-_ROUND:], Kind.PING_PONG, likeness, summary)
-
-    def _find_alike(self, steps: Sequence[Step], texts: Sequence[str]) -> Signal | None:
-        count = self._rule.repeats
-        if len(texts) < count:
-            return None
-        likeness = self._lowest(combinations(reversed(texts[-count:]), 2))
-        if likeness is None:
-            return None
-        summary = f"The last {count} events are alike in their words."
-        return self._signal(steps[-count:], self.kind, likeness, summary)
+        newest, tail = texts[-count:], texts[-_ROUND:]
+        if len(newest) == count and len(set(newest)) == 1:
+            summary = f"The last {count} events are the same."
+            return self._signal(steps[-count:], Kind.EXACT_REPEAT, 1.0, summary)
+        # What does not change does not alternate either.
+        if len(tail) == _ROUND and tail[0] != tail[1]:
+            likeness = self._lowest([(tail[1], tail[3]), (tail[0], tail[2])])
+            if likeness is not None:
+                summary = "The last four events go to and fro between two."
+                return self._signal(steps[-_ROUND:], Kind.PING_PONG, likeness, summary)
+        if len(newest) == count:
+            likeness = self._lowest(combinations(reversed(newest), 2))
+            if likeness is not None:
+                summary = f"The last {count} events are alike in their words."
+                return self._signal(steps[-count:], self.kind, likeness, summary)
+        return None
 
     def _lowest(self, pairs: Iterable[tuple[str, str]]) -> float | None:
         """Give the lowest likeness of these pairs; None: one lies below the threshold."""
+        # Pair by pair, so that the first one below the threshold spares the vectors of the rest.
         lowest = 1.0
         for one, other in pairs:
             lowest = min(lowest, 1.0 if one == other else cosine(embed(one), embed(other)))
@@ -167,6 +152,7 @@ def _grams_in(word: str) -> tuple[int, ...]:
             grams.append(padded)
             break
         grams += [padded[start : start + size] for start in range(len(padded) - size + 1)]
+    # crc32, not hash(): that one has another seed in each process, and verdicts would differ.
     return tuple(crc32(gram.encode("utf-8", "surrogatepass")) % _BUCKETS for gram in grams)
 
 

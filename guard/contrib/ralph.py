@@ -62,6 +62,7 @@ class Ralph(Detector):
         self._limits = policy.budget
         try:
             from rapidfuzz import fuzz
+        # As the original does: without its library it watches the limits alone.
         except ImportError:
             logger.debug("rapidfuzz not installed, skipping loop detection")
             self._ratio: Callable[[str, str], float] | None = None
@@ -70,7 +71,24 @@ class Ralph(Detector):
 
     def examine(self, view: View) -> Signal | None:
         """Take one step of the loop: execute, success, loop; limits, completion."""
-        return self._find_loop(view.history.steps) or self._find_limit(view)
+        if (loop := self._find_loop(view.history.steps)) is not None:
+            return loop
+        reached = limit_reached(self._limits or Budget(), view.spent)
+        if reached is None:
+            return None
+        unit, summary = reached
+        # A run that is too slow on average has reached no ceiling: what it spent stands for it.
+        spent, ceiling = getattr(view.spent, unit), getattr(self._limits, unit, None)
+        return Signal(
+            detector=self.name,
+            kind=Kind.BUDGET,
+            score=1.0,
+            severity=Severity.STOP,
+            turns=(view.seq,),
+            evidence=Evidence(
+                summary=summary, spent=f"{spent}", ceiling=f"{ceiling or spent}", unit=unit
+            ),
+        )
 
     def _find_loop(self, steps: Sequence[Step]) -> Signal | None:
         newest = steps[-1]
@@ -105,23 +123,6 @@ class Ralph(Detector):
                     ),
                 )
         return None
-
-    def _find_limit(self, view: View) -> Signal | None:
-        reached = limit_reached(self._limits or Budget(), view.spent)
-        if reached is None:
-            return None
-        unit, summary = reached
-        spent, ceiling = getattr(view.spent, unit), getattr(self._limits, unit, None)
-        return Signal(
-            detector=self.name,
-            kind=Kind.BUDGET,
-            score=1.0,
-            severity=Severity.STOP,
-            turns=(view.seq,),
-            evidence=Evidence(
-                summary=summary, spent=f"{spent}", ceiling=f"{ceiling or spent}", unit=unit
-            ),
-        )
 
 
 def limit_reached(limits: Budget, spent: Spent) -> tuple[str, str] | None:
@@ -159,12 +160,14 @@ def ticks_complete(turn: Turn) -> bool:
     >>> ticks_complete(Turn(role=Role.ASSISTANT, content="- [x] TASK_COMPLETE"))
     True
     """
+    # The order itself names the box it asks for.
     if turn.is_proposed or turn.error or turn.role is Role.USER:
         return False
     return _is_ticked(turn.content or "", call_text(turn) if turn.tool else "", turn.result or "")
 
 
 def _is_ticked(*texts: str) -> bool:
+    # Looked for as plain text first: the pattern over long answers costs more than all else.
     return any("TASK_COMPLETE" in text and _COMPLETE.search(text) for text in texts)
 
 

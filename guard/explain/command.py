@@ -8,7 +8,6 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from guard.detectors.score import Weight
 from guard.errors import GuardError
 from guard.explain.reasons import Explanation, Result, explain
 from guard.formats import read_recording
@@ -19,6 +18,7 @@ from guard.reading.terms import NEWS
 from guard.replay import choose_policy
 from guard.signals import Severity, Signal
 
+# A terminal's page; `--json` has all.
 _SHOWN = 8
 _RESULTS = {
     Result.ALARM: "flagged: a card opens",
@@ -85,9 +85,18 @@ def as_mapping(found: Explanation) -> dict[str, Any]:
         else None,
         "stuck": round(found.score, 3),
         "attempts": [
-            _attempt_as_mapping(step, weight)
+            {
+                "turn": step.seq,
+                "request": step.call or step.meaning,
+                "answer": _came(step),
+                "repeats": weight.repeats or None,
+                "brings": weight.brings or None,
+                "gain": weight.gain,
+                "keep": weight.keep,
+            }
             for step, weight in zip(found.steps, found.weights, strict=True)
         ],
+        # The silent ones too: null says that a rule looked and saw nothing.
         "detectors": [
             {"detector": one.detector, "signal": _signal_as_mapping(one.signal)}
             for one in found.findings
@@ -122,25 +131,13 @@ def _step_as_mapping(step: Step) -> dict[str, Any]:
     }
 
 
-def _attempt_as_mapping(step: Step, weight: Weight) -> dict[str, Any]:
-    return {
-        "turn": step.seq,
-        "request": step.call or step.meaning,
-        "answer": _came(step),
-        "repeats": weight.repeats or None,
-        "brings": weight.brings or None,
-        "gain": weight.gain,
-        "keep": weight.keep,
-    }
-
-
 def _signal_as_mapping(signal: Signal | None) -> dict[str, Any] | None:
     if signal is None:
         return None
     evidence = signal.evidence
     return {
         "score": round(signal.score, 3),
-        "rung": signal.severity.name.lower() if signal.score >= 1.0 else _below(signal),
+        "rung": _rung(signal),
         "turns": list(signal.turns),
         "repeats": evidence.repeats,
         "limit": evidence.limit,
@@ -158,60 +155,69 @@ def as_text(found: Explanation, policy: Policy) -> str:
     head = f"turn {found.place} of {printable(found.run)}: {_RESULTS[found.result]}"
     if found.step is None:
         return head
-    parts = [head, "", *_reading(found), "", _attempts(found), _findings(found), ""]
-    return "\n".join([*parts, *_conclusion(found, policy)])
+    parts = [head, "", *_reading(found, found.step), "", _attempts(found)]
+    for one in found.findings:
+        if signal := one.signal:
+            evidence = signal.evidence
+            measure = f"score {signal.score:.2f}"
+            if evidence.limit:
+                measure += f", {evidence.repeats} of {evidence.limit}"
+            if evidence.similarity is not None and evidence.threshold is not None:
+                measure += f", likeness {evidence.similarity:.2f} against {evidence.threshold:.2f}"
+            said = printable(evidence.summary)
+            parts.append(
+                f"{one.detector} ({signal.kind}): {measure}, severity {_rung(signal)}: {said}"
+            )
+    # Named too: that a rule ran and saw nothing is half of why a turn was not flagged.
+    if silent := [one.detector for one in found.findings if not one.signal]:
+        parts.append(f"silent: {', '.join(silent)}")
+    return "\n".join([*parts, "", *_conclusion(found, policy)])
 
 
-def _reading(found: Explanation) -> list[str]:
-    step = found.step
-    if step is None:
-        return []
+def _reading(found: Explanation, step: Step) -> list[str]:
+    # Names and words are the recording's: a terminal must not obey what stands in them.
     who = printable(step.agent) or "the agent"
     action = "is about to" if step.proposed else "did"
     what = (
         f"{action}: {printable(step.call)}" if step.is_call else f"said: {printable(step.meaning)}"
     )
     remembered = f"remembered: {len(found.steps)} turns since turn {found.since}, {found.began}"
-    return [f"{who} {what}", *_answer(step), _likeness(found), remembered]
-
-
-def _answer(step: Step) -> list[str]:
-    if step.proposed:
-        return []
-    if not step.outcome_known:
-        return ["came back: not known"]
-    enough = "news" if step.news >= NEWS else "no news"
-    news = f"{step.news:.0%} of it new ({enough}; the line is {NEWS:.0%})"
-    if step.outcome is None:
-        return [f"of what it said: {news}"]
-    how = "a failure" if step.failed else "an answer"
-    return [f"came back: {how}, {printable(step.outcome.text, longest=80)!r}, {news}"]
-
-
-def _likeness(found: Explanation) -> str:
+    lines = [f"{who} {what}"]
+    if not step.outcome_known and not step.proposed:
+        lines.append("came back: not known")
+    elif not step.proposed:
+        came = "of what it said: "
+        if step.outcome is not None:
+            how = "a failure" if step.failed else "an answer"
+            came = f"came back: {how}, {printable(step.outcome.text, longest=80)!r}, "
+        enough = "news" if step.news >= NEWS else "no news"
+        lines.append(f"{came}{step.news:.0%} of it new ({enough}; the line is {NEWS:.0%})")
     changed = "something changed" if found.assessment.changed else "nothing changed"
-    if found.nearest is None:
-        return f"most alike: nothing before it; {changed}"
-    return f"most alike: turn {found.nearest.seq}, {found.nearest.likeness:g} of 1; {changed}"
+    alike = "nothing before it"
+    if found.nearest:
+        alike = f"turn {found.nearest.seq}, {found.nearest.likeness:g} of 1"
+    return [*lines, f"most alike: {alike}; {changed}", remembered]
 
 
 def _attempts(found: Explanation) -> str:
     """Show the last attempts: what each asked, got, repeated and brought, and what it counts."""
-    pairs = list(zip(found.steps, found.weights, strict=True))
-    rows = [
-        (
+    rows = []
+    for step, weight in list(zip(found.steps, found.weights, strict=True))[-_SHOWN:]:
+        brings = {
+            weight.brings.replace("_", " "): bool(weight.brings),
+            "an action": step.acted,
+            "fewer failures": step.improved,
+            "patience": step.patient,
+        }
+        cells = (
             str(step.seq),
             printable(step.call or step.meaning, longest=50),
             _came(step),
             weight.repeats.replace("_", " ") or "-",
-            ", ".join(
-                [*([weight.brings.replace("_", " ")] if weight.brings else []), *_marks(step)]
-            )
-            or "-",
+            ", ".join(name for name, holds in brings.items() if holds) or "-",
             f"x{weight.keep:g} +{weight.gain:g}",
         )
-        for step, weight in pairs[-_SHOWN:]
-    ]
+        rows.append(cells)
     return table(("turn", "request", "answer", "repeats", "brings", "score"), rows)
 
 
@@ -223,39 +229,16 @@ def _came(step: Step) -> str:
     return f"{'failure' if step.failed else 'answer'} {step.outcome.digest[-6:]}"
 
 
-def _marks(step: Step) -> list[str]:
-    marks = {"an action": step.acted, "fewer failures": step.improved, "patience": step.patient}
-    return [name for name, holds in marks.items() if holds]
-
-
-def _findings(found: Explanation) -> str:
-    silent = [one.detector for one in found.findings if not one.signal]
-    lines = [_finding(one.detector, one.signal) for one in found.findings if one.signal]
-    return "\n".join([*lines, *([f"silent: {', '.join(silent)}"] if silent else [])])
-
-
-def _finding(detector: str, signal: Signal) -> str:
-    severity = signal.severity.name.lower() if signal.score >= 1.0 else _below(signal)
-    said = printable(signal.evidence.summary)
-    return f"{detector} ({signal.kind}): {_measure(signal)}, severity {severity}: {said}"
-
-
-def _below(signal: Signal) -> str:
+def _rung(signal: Signal) -> str:
+    """Name the severity that holds; one is reached at a score of 1 and not before."""
+    if signal.score >= 1.0:
+        return signal.severity.name.lower()
     return "nudge" if signal.severity is Severity.NUDGE else "observe"
-
-
-def _measure(signal: Signal) -> str:
-    evidence = signal.evidence
-    said = f"score {signal.score:.2f}"
-    if evidence.limit:
-        said += f", {evidence.repeats} of {evidence.limit}"
-    if evidence.similarity is not None and evidence.threshold is not None:
-        said += f", likeness {evidence.similarity:.2f} against {evidence.threshold:.2f}"
-    return said
 
 
 def _conclusion(found: Explanation, policy: Policy) -> list[str]:
     lines = []
+    # Without the rule that reads it the score opens no card, and would mislead.
     if "stall" in policy.detectors:
         lines.append(f"stuck score: {found.score:.2f}, asks from {policy.sensitivity:g}")
     if suspicion := found.assessment.suspicion:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
@@ -92,7 +92,46 @@ def explain(
     """
     wanted = find_telling(recording, policy) if place is None else place
     moment = next((one for one in _watch(recording, policy) if one.place == wanted), None)
-    return None if moment is None else _explain(moment, recording)
+    if moment is None:
+        return None
+    bare = Explanation(
+        run=recording.run,
+        place=moment.place,
+        result=moment.result,
+        since=moment.since,
+        began=moment.began,
+        assessment=moment.assessment,
+        verdict=moment.verdict,
+    )
+    view = moment.witness.view
+    if view is None or moment.result is Result.HEARD:
+        return bare
+    steps = view.history.steps
+    step = next((step for step in steps if step.seq == moment.assessment.seq), None)
+    if step is None:  # an answer, a person's words, a notice: it is no attempt of its own
+        return bare
+    # The latest of the most alike: what a reader finds first when scrolling back.
+    others = [old for old in steps if old.seq != step.seq and old.is_call == step.is_call]
+    alike = [(step.nearness(old), old.seq) for old in others]
+    likeness, seq = max(alike, default=(0.0, None))
+    return replace(
+        bare,
+        step=step,
+        nearest=None if seq is None else Nearest(seq=seq, likeness=round(likeness, 2)),
+        steps=tuple(steps),
+        weights=tuple(view.history.weights),
+        score=moment.assessment.stuck,
+        findings=tuple(_find(rule, view) for rule in moment.witness.rules),
+    )
+
+
+def _find(rule: ActiveRule, view: View) -> Finding:
+    found = rule.detector.examine(view)
+    # What rests on earlier turns alone was told of these.
+    if found is None or view.seq not in found.turns:
+        return Finding(detector=rule.detector.name, signal=None)
+    signal = found.on(rule.escalation.severity_of(found), first=found.first)
+    return Finding(detector=rule.detector.name, signal=signal)
 
 
 def find_telling(recording: Recording, policy: Policy = DEFAULT_POLICY) -> int | None:
@@ -116,6 +155,7 @@ class _Witness(PolicyDetectors):
     view: View | None = None
     rules: tuple[ActiveRule, ...] = ()
 
+    # The view is the engine's own, and gone with the next turn: it is kept, not copied.
     def examine(self, view: View, turn: Turn) -> Iterator[Signal]:
         self.view, self.rules = view, tuple(self._rules_for(turn))
         return super().examine(view, turn)
@@ -155,6 +195,7 @@ def _watch(recording: Recording, policy: Policy) -> Iterator[_Moment]:
         seen[assessment.seq] = turn
         if turn.role is Role.USER:
             since, began = place + 1, "a person spoke"
+        # Of an open card nothing more is asked: nobody answers here.
         answers = () if is_open else answers_to(assessment, is_open=False)
         trip = next((signal for _, signal in answers if signal.trips), None)
         verdict = judge.rules(trip, seen) if trip else None
@@ -189,51 +230,3 @@ def _result(
     if is_open:
         return Result.OPEN
     return Result.DISMISSED if verdict and not verdict.loop else Result.ALARM
-
-
-# --- one of them, explained ---------------------------------------------------
-
-
-def _explain(moment: _Moment, recording: Recording) -> Explanation:
-    bare = Explanation(
-        run=recording.run,
-        place=moment.place,
-        result=moment.result,
-        since=moment.since,
-        began=moment.began,
-        assessment=moment.assessment,
-        verdict=moment.verdict,
-    )
-    view = moment.witness.view
-    if view is None or moment.result is Result.HEARD:
-        return bare
-    history = view.history
-    step = next((step for step in history.steps if step.seq == moment.assessment.seq), None)
-    if step is None:  # an answer, a person's words, a notice: it is no attempt of its own
-        return bare
-    return replace(
-        bare,
-        step=step,
-        nearest=_nearest(step, history.steps),
-        steps=tuple(history.steps),
-        weights=tuple(history.weights),
-        score=moment.assessment.stuck,
-        findings=tuple(_find(rule, view) for rule in moment.witness.rules),
-    )
-
-
-def _find(rule: ActiveRule, view: View) -> Finding:
-    found = rule.detector.examine(view)
-    if found is None or view.seq not in found.turns:
-        return Finding(detector=rule.detector.name, signal=None)
-    signal = found.on(rule.escalation.severity_of(found), first=found.first)
-    return Finding(detector=rule.detector.name, signal=signal)
-
-
-def _nearest(step: Step, steps: Sequence[Step]) -> Nearest | None:
-    """Give the latest of the most alike."""
-    others = [old for old in steps if old.seq != step.seq and old.is_call == step.is_call]
-    if not others:
-        return None
-    best = max(others, key=lambda old: (step.nearness(old), old.seq))
-    return Nearest(seq=best.seq, likeness=round(step.nearness(best), 2))

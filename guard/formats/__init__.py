@@ -74,6 +74,7 @@ def read_stream(file: BufferedFile, path: Path) -> Recording:
 def _read_rows(file: BufferedFile) -> Iterator[Row | None]:
     """Read JSON Lines; one JSON document is one row, a list its items. None: no object."""
     source: io.BufferedIOBase = file
+    # Only what begins like a document is held whole: a log of gigabytes is read by the line.
     if file.peek(64).lstrip().startswith((b"{\n", b"{\r\n", b"[")):
         text = file.read()
         whole = _read_json(text)
@@ -83,23 +84,20 @@ def _read_rows(file: BufferedFile) -> Iterator[Row | None]:
         if isinstance(whole, dict):
             yield whole
             return
+        # Neither one object nor a list of them: a log whose first line happens to look so.
         source = io.BytesIO(text)
     while line := source.readline(_LONGEST_LINE):
+        value = None
         if len(line) < _LONGEST_LINE or line.endswith(b"\n"):
-            is_whole = True
+            value = _read_json(line)
         else:  # too long a line: its rest is no line of its own
             while (more := source.readline(_LONGEST_LINE)) and not more.endswith(b"\n"):
                 pass
-            is_whole = False
-        yield _read_object(line) if is_whole else None
-
-
-def _read_object(line: bytes) -> Row | None:
-    value = _read_json(line)
-    return value if isinstance(value, dict) else None
+        yield value if isinstance(value, dict) else None
 
 
 def _read_json(text: bytes) -> Any:
+    # A broken byte costs a character, not the line; arrays in a thousand arrays cost the line.
     try:
         return json.loads(text.decode("utf-8", "replace"))
     except (ValueError, RecursionError):

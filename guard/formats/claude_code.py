@@ -64,13 +64,22 @@ class _Reader:
             self._take_assistant(row, message, blocks, agent=read_text(row.get("agentId")) or side)
         elif row.get("type") == "user":
             for block in blocks:
-                if block.get("type") == "tool_result":
-                    self._take_result(block)
+                place = self._places.get(str(block.get("tool_use_id")))
+                if place is None or block.get("type") != "tool_result":
+                    continue
+                came, failed = block_text(block.get("content")), bool(block.get("is_error"))
+                # The same text as error and as result would say everything twice.
+                self.turns[place] = replace(
+                    self.turns[place],
+                    result=None if failed else came,
+                    error=(came or "failed") if failed else None,
+                )
             said = "\n".join(
                 text
                 for block in blocks
                 if block.get("type") == "text" and (text := read_text(block.get("text")))
             )
+            # Summaries, notices and orders to sub-agents come in the user's name as well.
             marks = ("isMeta", "isCompactSummary", "isSidechain", "parent_tool_use_id")
             is_machine = any(row.get(mark) for mark in marks)
             if said and not is_machine and not said.startswith(_SPOKEN_BY_MACHINES):
@@ -88,6 +97,7 @@ class _Reader:
         if not row.get("isSidechain"):
             return None
         chain = self._chains.get(read_text(row.get("parentUuid")) or "")
+        # A null parent begins a chain; without the field sub-agents cannot be told apart.
         if chain is None:
             self._sides += "parentUuid" in row
             chain = f"side {self._sides}" if self._sides > 1 else "side"
@@ -122,19 +132,6 @@ class _Reader:
                 self._add(replace(base, key=key, tool=tool, args=read_args(block.get("input"))))
                 if key:
                     self._places[key] = len(self.turns) - 1
-
-    def _take_result(self, block: Mapping[str, Any]) -> None:
-        place = self._places.get(str(block.get("tool_use_id")))
-        if place is None:
-            return
-        text = block_text(block.get("content"))
-        # The same text as error and as result would say everything twice.
-        failed = bool(block.get("is_error"))
-        self.turns[place] = replace(
-            self.turns[place],
-            result=None if failed else text,
-            error=(text or "failed") if failed else None,
-        )
 
     def _add(self, turn: Turn) -> None:
         self.turns.append(replace(turn, seq=len(self.turns)))

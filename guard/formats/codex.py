@@ -60,19 +60,16 @@ class _Reader:
         if not isinstance(payload, dict):
             return
         kind = str(payload.get("type"))
-        at = read_time(row.get("timestamp"))
         if record == "session_meta":
             self.session = self.session or read_text(payload.get("id"))
         if record in {"session_meta", "turn_context"}:
             self._model = read_text(payload.get("model")) or self._model
         elif record == "event_msg" and kind == "token_count":
             self._take_usage(payload.get("info"))
-        elif record == "response_item" and kind == "message":
-            self._take_message(payload, Turn(role=Role.ASSISTANT, ts=at))
-        elif record == "response_item" and kind in _CALLS:
-            self._take_call(payload, Turn(role=Role.ASSISTANT, ts=at))
-        elif record == "response_item" and kind in _ANSWERS:
-            self._take_answer(payload)
+        elif record == "response_item":
+            self._take_item(
+                kind, payload, Turn(role=Role.ASSISTANT, ts=read_time(row.get("timestamp")))
+            )
 
     def _take_printed(self, item: Mapping[str, Any]) -> None:
         """Take an item that `codex exec --json` printed when it was done."""
@@ -104,34 +101,35 @@ class _Reader:
                 )
             )
 
-    def _take_message(self, payload: Mapping[str, Any], turn: Turn) -> None:
-        text = block_text(payload.get("content"))
-        role = {"user": Role.USER, "assistant": Role.ASSISTANT}.get(str(payload.get("role")))
-        if not text or role is None or text.startswith(_SPOKEN_BY_MACHINES):
-            return
-        self._add(replace(turn, role=role, content=text))
-
-    def _take_call(self, payload: Mapping[str, Any], turn: Turn) -> None:
-        key = read_text(payload.get("call_id")) or read_text(payload.get("id"))
-        tool = read_text(payload.get("name")) or str(payload.get("type"))
-        given = payload.get("arguments", payload.get("input", payload.get("action")))
-        args = read_args(given)
-        if args is None and isinstance(given, str):
-            args = {"input": given}
-        self._add(replace(turn, key=key, tool=tool, args=args, model=self._model))
-        if key:
-            self._places[key] = len(self.turns) - 1
-
-    def _take_answer(self, payload: Mapping[str, Any]) -> None:
-        place = self._places.get(str(payload.get("call_id")))
-        if place is None:
-            return
-        text, code = output_of(payload.get("output"))
-        self.turns[place] = replace(
-            self.turns[place],
-            result=None if code else text,
-            error=f"exit code {code}\n{text}" if code else None,
-        )
+    def _take_item(self, kind: str, payload: Mapping[str, Any], turn: Turn) -> None:
+        """Take an item of a rollout: what was said, a call, or what came back from one."""
+        if kind == "message":
+            text = block_text(payload.get("content"))
+            role = {"user": Role.USER, "assistant": Role.ASSISTANT}.get(str(payload.get("role")))
+            # Codex tells the model of its surroundings in the user's name.
+            if text and role and not text.startswith(_SPOKEN_BY_MACHINES):
+                self._add(replace(turn, role=role, content=text))
+        elif kind in _CALLS:
+            key = read_text(payload.get("call_id")) or read_text(payload.get("id"))
+            tool = read_text(payload.get("name")) or str(payload.get("type"))
+            given = payload.get("arguments", payload.get("input", payload.get("action")))
+            args = read_args(given)
+            # A patch or a script is given as plain text.
+            if args is None and isinstance(given, str):
+                args = {"input": given}
+            self._add(replace(turn, key=key, tool=tool, args=args, model=self._model))
+            if key:
+                self._places[key] = len(self.turns) - 1
+        elif kind in _ANSWERS:
+            place = self._places.get(str(payload.get("call_id")))
+            if place is None:
+                return
+            text, code = output_of(payload.get("output"))
+            self.turns[place] = replace(
+                self.turns[place],
+                result=None if code else text,
+                error=f"exit code {code}\n{text}" if code else None,
+            )
 
     def _take_usage(self, info: object) -> None:
         last = info.get("last_token_usage") if isinstance(info, dict) else None
@@ -140,6 +138,7 @@ class _Reader:
         if not isinstance(last, dict) or total == self._counted or not self.turns:
             return
         self._counted = total
+        # Told after the call it paid for, with a person's words perhaps in between.
         place = max(
             (i for i, turn in enumerate(self.turns) if turn.role is Role.ASSISTANT), default=None
         )
@@ -163,6 +162,7 @@ def output_of(output: object) -> tuple[str, int]:
         details = wrapped.get("metadata")
         code = details.get("exit_code") if isinstance(details, dict) else 0
         return wrapped["output"], code if isinstance(code, int) else 0
+    # Only in the head, where Codex writes it: a log that is read may speak of exit codes too.
     found = _EXIT_CODE.search(output[:400])
     return _PREAMBLE.sub("", output), int(found.group(1)) if found else 0
 

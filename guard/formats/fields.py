@@ -33,12 +33,15 @@ def read_turn(row: Mapping[str, Any], *, seq: int | None = None) -> Turn | None:
     """
     if not _TELLING & row.keys():
         return None
+    # Whoever is not known acts, so that no loop is lost.
+    role = row.get("role")
+    name = role.strip().lower() if isinstance(role, str) else ""
     tool = read_text(row.get("tool"))
     content = read_content(row.get("content"))
     if not tool and content is None:
         content = ""
     return Turn(
-        role=_role(row.get("role")),
+        role=_ROLES.get(name) or _word(name, Role) or Role.ASSISTANT,
         key=read_text(row.get("key")),
         agent=read_text(row.get("agent")),
         phase=_word(row.get("phase"), Phase) or Phase.DONE,
@@ -117,6 +120,7 @@ def read_time(value: object) -> datetime | None:
     >>> read_time(1795295317).year
     2026
     """
+    # JSON's true is an int to Python, and no time.
     if isinstance(value, bool):
         return None
     if isinstance(value, int | float):
@@ -160,12 +164,6 @@ def read_count(value: object) -> int:
     return int(value) if 0 < value <= _MOST else 0
 
 
-def _role(value: object) -> Role:
-    """Read who speaks; whoever is not known acts, so that no loop is lost."""
-    name = value.strip().lower() if isinstance(value, str) else ""
-    return _ROLES.get(name) or _word(name, Role) or Role.ASSISTANT
-
-
 def _word(value: object, words: type[_Word]) -> _Word | None:
     try:
         return words(value) if isinstance(value, str) else None
@@ -174,6 +172,7 @@ def _word(value: object, words: type[_Word]) -> _Word | None:
 
 
 def _since_1970(seconds: float) -> datetime | None:
+    # What lies outside the calendar is a mistake of the log; the turn counts without a time.
     try:
         if seconds > _LAST_SECOND:
             seconds /= 1000

@@ -16,7 +16,14 @@ _TYPES = {"user", "gemini", "info", "error", "warning"}
 
 def recognises(rows: Sequence[Mapping[str, Any]]) -> bool:
     """Tell whether a session document or its messages stand here."""
-    return any(_is_session(row) or _is_message(row) for row in rows[:20])
+    for row in rows[:20]:
+        if "sessionId" in row and ("messages" in row or "projectHash" in row):
+            return True
+        # What has a payload is a record of Codex.
+        is_typed = str(row.get("type")) in _TYPES
+        if is_typed and "content" in row and "id" in row and "payload" not in row:
+            return True
+    return False
 
 
 def read(rows: Iterable[Mapping[str, Any] | None], *, stem: str) -> Recording:
@@ -36,43 +43,31 @@ def read(rows: Iterable[Mapping[str, Any] | None], *, stem: str) -> Recording:
         for message in inner if isinstance(inner, list) else [row]:
             if isinstance(message, dict) and str(message.get("type")) in _TYPES:
                 messages[str(message.get("id", len(messages)))] = message
-    turns = (turn for message in messages.values() for turn in _turns_of(message))
+    turns: list[Turn] = []
+    for message in messages.values():
+        at = read_time(message.get("timestamp"))
+        text = block_text(message.get("content"))
+        if message.get("type") == "user" and text:
+            turns.append(Turn(role=Role.USER, content=text, ts=at))
+        elif message.get("type") == "gemini":
+            base = Turn(
+                role=Role.ASSISTANT,
+                call_id=read_text(message.get("id")),
+                model=read_text(message.get("model")),
+                provider="google",
+                usage=usage_of(message.get("tokens")),
+                ts=at,
+            )
+            calls = message.get("toolCalls")
+            turns += [replace(base, content=text)] if text else []
+            for call in calls if isinstance(calls, list) else []:
+                if isinstance(call, dict):
+                    turns.append(_call(base, call))
     return Recording(
         run=session or stem,
         turns=tuple(replace(turn, seq=place) for place, turn in enumerate(turns)),
         malformed=malformed,
     )
-
-
-def _is_session(row: Mapping[str, Any]) -> bool:
-    return "sessionId" in row and ("messages" in row or "projectHash" in row)
-
-
-def _is_message(row: Mapping[str, Any]) -> bool:
-    return (
-        str(row.get("type")) in _TYPES and "content" in row and "id" in row and "payload" not in row
-    )
-
-
-def _turns_of(message: Mapping[str, Any]) -> list[Turn]:
-    at = read_time(message.get("timestamp"))
-    text = block_text(message.get("content"))
-    if message.get("type") == "user":
-        return [Turn(role=Role.USER, content=text, ts=at)] if text else []
-    if message.get("type") != "gemini":
-        return []
-    base = Turn(
-        role=Role.ASSISTANT,
-        call_id=read_text(message.get("id")),
-        model=read_text(message.get("model")),
-        provider="google",
-        usage=usage_of(message.get("tokens")),
-        ts=at,
-    )
-    calls = message.get("toolCalls")
-    calls = [call for call in calls if isinstance(call, dict)] if isinstance(calls, list) else []
-    said = [replace(base, content=text)] if text else []
-    return said + [_call(base, call) for call in calls]
 
 
 def _call(base: Turn, call: Mapping[str, Any]) -> Turn:

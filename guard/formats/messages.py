@@ -25,9 +25,16 @@ _TELLING = frozenset({"tool_calls", "tool_call_id", "function_call"})
 
 def recognises(rows: Sequence[Row]) -> bool:
     """Tell whether documents of messages stand here, or messages that hold calls."""
+    # These are asked before turn files, whose rows have speakers too.
     if any("run" in row or "tool" in row for row in rows):
-        return False  # a turn file
-    return any(_listed(row) is not None or _holds_calls(row) for row in rows)
+        return False
+    for row in rows:
+        # Lone messages without a call could be any log that has speakers.
+        blocks = {str(block.get("type")) for block in _blocks(row)}
+        holds_calls = bool(_TELLING & row.keys() or blocks & (_CALLS | {"tool_result"}))
+        if _listed(row) is not None or (holds_calls and _speaker(row) is not None):
+            return True
+    return False
 
 
 def read(rows: Iterable[Row | None], *, stem: str) -> Recording:
@@ -68,13 +75,6 @@ def _blocks(message: Row) -> list[Row]:
     return [one for one in content if isinstance(one, dict)] if isinstance(content, list) else []
 
 
-def _holds_calls(row: Row) -> bool:
-    if _speaker(row) is None:
-        return False
-    blocks = {str(block.get("type")) for block in _blocks(row)}
-    return bool(_TELLING & row.keys() or blocks & (_CALLS | {"tool_result"}))
-
-
 class _Reader:
     """Pairs calls with their results by id."""
 
@@ -99,7 +99,17 @@ class _Reader:
         )
         if turn is None:
             return
-        answered = [self._answers(block) for block in _blocks(message)]
+        # A list, so that each is put in its place. Anthropic's answers come in the user's name:
+        # a message of nothing else is no person's.
+        answered = [
+            self._put(
+                block.get("tool_use_id"),
+                block_text(block.get("content")),
+                failed=bool(block.get("is_error")),
+            )
+            for block in _blocks(message)
+            if block.get("type") == "tool_result"
+        ]
         if any(answered) and not turn.content:
             return
         if turn.role is Role.TOOL and self._put(message.get("tool_call_id"), turn.content):
@@ -107,17 +117,12 @@ class _Reader:
         calls = list(_calls(message))
         if turn.role is not Role.ASSISTANT or not calls:
             self._add(turn)
+        # What was said stands with the first of several calls, or it would be said again.
         for number, (key, tool, args) in enumerate(calls):
             words = turn.content if number == 0 else None
             self._add(replace(turn, key=key, tool=tool, args=args, content=words or None))
             if key:
                 self._places[key] = len(self.turns) - 1
-
-    def _answers(self, block: Row) -> bool:
-        if block.get("type") != "tool_result":
-            return False
-        text = block_text(block.get("content"))
-        return self._put(block.get("tool_use_id"), text, failed=bool(block.get("is_error")))
 
     def _put(self, key: object, text: str | None, *, failed: bool = False) -> bool:
         place = self._places.get(str(key))
@@ -141,7 +146,11 @@ def _calls(message: Row) -> Iterable[tuple[str | None, str, Mapping[str, Any] | 
             function = call.get("function")
             function = function if isinstance(function, dict) else call
             given = function.get("arguments", function.get("args"))
-            yield read_text(call.get("id")), _name(function), _args(given)
+            args = read_args(given)
+            # What is no object is kept as it is: two calls that differ in it are not one.
+            if args is None and given is not None:
+                args = {"input": read_answer(given)}
+            yield read_text(call.get("id")), _name(function), args
     for block in _blocks(message):
         if str(block.get("type")) in _CALLS:
             yield read_text(block.get("id")), _name(block), read_args(block.get("input"))
@@ -149,8 +158,3 @@ def _calls(message: Row) -> Iterable[tuple[str | None, str, Mapping[str, Any] | 
 
 def _name(call: Row) -> str:
     return read_text(call.get("name")) or "unknown"
-
-
-def _args(given: object) -> Mapping[str, Any] | None:
-    args = read_args(given)
-    return args if args is not None or given is None else {"input": read_answer(given)}

@@ -25,7 +25,6 @@ def tell_apart(turns: Sequence[Turn | None]) -> tuple[Turn | None, ...]:
     >>> [one.agent for one in tell_apart([*both, turn])]
     ['coder', 'coder', 'coder']
     """
-    # Sessions of which two come each back after the other run beside each other.
     sessions = (turn.session for turn in turns if turn is not None and turn.session)
     spans: dict[str | None, tuple[int, int]] = {}
     for place, (session, _) in enumerate(groupby(sessions)):
@@ -33,11 +32,13 @@ def tell_apart(turns: Sequence[Turn | None]) -> tuple[Turn | None, ...]:
     back = islice((one for one, (first, last) in spans.items() if last > first), _MOST)
     pairs = combinations(back, 2)  # in the order in which they began
     parallel = {one for a, b in pairs if spans[b][0] < spans[a][1] < spans[b][1] for one in (a, b)}
-    return tuple(
-        _named(turn) if turn is not None and turn.session in parallel else turn for turn in turns
-    )
-
-
-def _named(turn: Turn) -> Turn:
-    name = " ".join(filter(None, (turn.agent, turn.session)))
-    return replace(turn, agent=None if turn.role is Role.USER else name, session=None)
+    named: list[Turn | None] = []
+    for turn in turns:
+        if turn is None or turn.session not in parallel:
+            named.append(turn)
+            continue
+        # Without its session: one that changes would begin everything anew.
+        name = " ".join(filter(None, (turn.agent, turn.session)))
+        agent = None if turn.role is Role.USER else name
+        named.append(replace(turn, agent=agent, session=None))
+    return tuple(named)

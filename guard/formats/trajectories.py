@@ -26,7 +26,12 @@ _PASSED_OVER = frozenset({"change_agent_state", "null", "recall", "system"})
 
 def recognises(rows: Sequence[Row]) -> bool:
     """Tell whether a trajectory's document or its events stand here."""
-    return any(_is_atif(row) or _is_swe_agent(row) or _is_event(row) for row in rows[:3])
+    return any(
+        _is_atif(row)
+        or _is_swe_agent(row)
+        or ("source" in row and ("action" in row or "observation" in row))
+        for row in rows[:3]
+    )
 
 
 def read(rows: Iterable[Row | None], *, stem: str) -> Recording:
@@ -56,10 +61,6 @@ def _is_swe_agent(row: Row) -> bool:
     return bool(steps) and "action" in steps[0] and "observation" in steps[0]
 
 
-def _is_event(row: Row) -> bool:
-    return "source" in row and ("action" in row or "observation" in row)
-
-
 def _rows(value: object) -> list[Row]:
     return [one for one in value if isinstance(one, dict)] if isinstance(value, list) else []
 
@@ -82,7 +83,15 @@ class _Reader:
             model=read_text(step.get("model_name")),
             ts=read_time(step.get("timestamp")),
         )
-        turn = _metered(turn, step.get("metrics"))
+        if isinstance(metrics := step.get("metrics"), dict):
+            cached = read_count(metrics.get("cached_tokens"))
+            # Theirs includes what was cached, ours does not.
+            usage = Usage(
+                input=max(0, read_count(metrics.get("prompt_tokens")) - cached),
+                cache_read=cached,
+                output=read_count(metrics.get("completion_tokens")),
+            )
+            turn = replace(turn, usage=usage, cost_usd=read_money(metrics.get("cost_usd")))
         calls = _rows(step.get("tool_calls"))
         if not calls:
             self._add(turn)
@@ -136,9 +145,17 @@ class _Reader:
         if place is None:
             return
         text = _text(answer.get("content")) or ""
-        before, failed = self.turns[place], _failed(answer)
+        # By the version of OpenHands the exit code stands in the extras or in their metadata.
+        extras = answer.get("extras")
+        extras = extras if isinstance(extras, dict) else {}
+        told = extras.get("metadata")
+        code = (told if isinstance(told, dict) else extras).get("exit_code")
+        # -1 is a command that still runs.
+        failed = answer.get("observation") == "error" or (isinstance(code, int) and code > 0)
         self.turns[place] = replace(
-            before, result=None if failed else text, error=text or "failed" if failed else None
+            self.turns[place],
+            result=None if failed else text,
+            error=text or "failed" if failed else None,
         )
 
     def _add(self, turn: Turn, key: str | None = None) -> None:
@@ -149,26 +166,3 @@ class _Reader:
 
 def _text(value: object) -> str | None:
     return value if value is None or isinstance(value, str) else block_text(value)
-
-
-def _failed(answer: Row) -> bool:
-    if answer.get("observation") == "error":
-        return True
-    extras = answer.get("extras")
-    extras = extras if isinstance(extras, dict) else {}
-    told = extras.get("metadata")
-    code = (told if isinstance(told, dict) else extras).get("exit_code")
-    return isinstance(code, int) and code > 0
-
-
-def _metered(turn: Turn, metrics: object) -> Turn:
-    if not isinstance(metrics, dict):
-        return turn
-    cached = read_count(metrics.get("cached_tokens"))
-    # Theirs includes what was cached, ours does not.
-    usage = Usage(
-        input=max(0, read_count(metrics.get("prompt_tokens")) - cached),
-        cache_read=cached,
-        output=read_count(metrics.get("completion_tokens")),
-    )
-    return replace(turn, usage=usage, cost_usd=read_money(metrics.get("cost_usd")))

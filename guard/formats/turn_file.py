@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain, islice
 from typing import Any
 
@@ -25,27 +25,22 @@ def read(rows: Iterable[Row | None], *, stem: str) -> Recording:
 
     The header's label is left unread: no detector may see it.
     """
-    header, lines = _split_header(iter(rows))
+    # The header is optional: a first line with a role is a turn.
+    lines, header = iter(rows), dict[str, Any]()
+    for first in islice(lines, 1):
+        if first is not None and "run" in first and "role" not in first:
+            header = dict(first)
+        else:
+            lines = chain([first], lines)
+    name = header.get("run")
     turns = tuple(
         read_turn(row, seq=position) if row is not None else None
         for position, row in enumerate(lines)
     )
     return Recording(
-        run=_run_name(header) or stem,
+        run=str(name) if isinstance(name, str | int) and name != "" else stem,
         turns=tell_apart(turns),
         malformed=sum(turn is None for turn in turns),
         workspace=read_texts(header.get("workspace")),
         goal=read_text(header.get("goal")),
     )
-
-
-def _split_header(rows: Iterator[Row | None]) -> tuple[Row, Iterator[Row | None]]:
-    early = list(islice(rows, 1))
-    if early and (first := early[0]) is not None and "run" in first and "role" not in first:
-        return first, rows
-    return {}, chain(early, rows)
-
-
-def _run_name(header: Mapping[str, Any]) -> str | None:
-    name = header.get("run")
-    return str(name) if isinstance(name, str | int) and name != "" else None

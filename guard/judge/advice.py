@@ -2,7 +2,7 @@
 
 Every rule reads the evidence (what was asked, what came back, who spoke), never
 the kind of the signal alone: whatever trips, the same evidence gets the same fix.
-What is said stands in `advice.toml`.
+What is said stands in `advice.toml`, under the rule's name.
 """
 
 from __future__ import annotations
@@ -34,6 +34,7 @@ from guard.reading.outcome import Outcome, is_transient, outcome_of
 from guard.reading.quoting import named, quoted
 from guard.turn import Turn
 
+# A "path" longer than this is a file's text in the wrong argument.
 _LONGEST_PATH = 300
 _TOOLS_NAMED = 6
 _MANY = 2
@@ -69,13 +70,19 @@ def _say(rule: str, *, sure: float | None = None, **told: object) -> Advice:
 # --- what does not exist ---------------------------------------------------------
 
 
-def _unknown_tool(case: Case, known: Evidence) -> Advice | None:
+def tool_unknown(case: Case, known: Evidence) -> Advice | None:
     """Name the tool that was meant by one that nobody offers."""
     for turn, outcome in _failed(known):
         if not (wanted := unknown_tool(outcome.text)):
             continue
         name = turn.tool if turn.tool and turn.tool in outcome.text else wanted
-        worked = [tool for tool in _tools_of(case) if tool != name]
+        # A tool that failed in any other way exists, so it can be named.
+        exist = dict.fromkeys(
+            one.tool
+            for one in (*case.history, *case.turns)
+            if one.tool and (came := outcome_of(one)) and unknown_tool(came.text) is None
+        )
+        worked = [tool for tool in exist if tool != name]
         offered = [tool for tool in offered_tools(outcome.text) if tool != name]
         if (found := closest_name(name, [*worked, *offered])) is not None:
             return _say("tool_meant", name=named(name), found=named(found))
@@ -90,21 +97,11 @@ def _unknown_tool(case: Case, known: Evidence) -> Advice | None:
     return None
 
 
-def _tools_of(case: Case) -> list[str]:
-    """Give the tools that worked in this run."""
-    turns = (*case.history, *case.turns)
-    return list(dict.fromkeys(turn.tool for turn in turns if turn.tool and _went_well(turn)))
-
-
-def _went_well(turn: Turn) -> bool:
-    outcome = outcome_of(turn)
-    return outcome is not None and unknown_tool(outcome.text) is None
-
-
-def _missing_module(case: Case, known: Evidence) -> Advice | None:
+def module_unknown(case: Case, known: Evidence) -> Advice | None:
     for _, outcome in _failed(known):
         if (wanted := missing_module(outcome.text)) is None:
             continue
+        # A module is found as the file it would be: Node says a path, Python a dotted name.
         as_path = wanted if "/" in wanted else wanted.replace(".", "/") + ".py"
         found = closest_path(as_path, case.workspace)
         if found is None:
@@ -115,7 +112,7 @@ def _missing_module(case: Case, known: Evidence) -> Advice | None:
     return None
 
 
-def _missing_name(case: Case, known: Evidence) -> Advice | None:
+def name_missing(case: Case, known: Evidence) -> Advice | None:
     """Name the column, table, command, option or key that is not there."""
     for _, outcome in _failed(known):
         if (missing := missing_name(outcome.text)) is None:
@@ -127,13 +124,30 @@ def _missing_name(case: Case, known: Evidence) -> Advice | None:
     return None
 
 
-def _missing_file(case: Case, known: Evidence) -> Advice | None:
+def file_unknown(case: Case, known: Evidence) -> Advice | None:
     """Name the existing file that was meant by one that does not exist."""
-    for turn, outcome in _failed(known):
-        if says_missing(outcome.text):
-            wanted = _path_of(turn) or missing_path(outcome.text)
-            return _point_at(turn, wanted, case.workspace) if wanted else None
-    return None
+    lacking = ((turn, one.text) for turn, one in _failed(known) if says_missing(one.text))
+    turn, text = next(lacking, (None, ""))
+    if turn is None or not (wanted := _path_of(turn) or missing_path(text)):
+        return None
+    # It exists, so the agent stands in another directory: a near name would mislead.
+    if is_listed(wanted, case.workspace):
+        return _say("file_elsewhere", wanted=named(wanted))
+    found = closest_path(wanted, case.workspace)
+    wanted_name = wanted.rsplit("/", 1)[-1]
+    if found is None:
+        look = (
+            "List the files and read one that is there."
+            if case.workspace
+            else "List the directory and read a file that is there."
+        )
+        return _say("file_unknown", name=named(wanted_name), look=look)
+    # "not token.py" would read like nonsense where only the directory is wrong.
+    is_same_name = wanted_name == found.path.rsplit("/", 1)[-1]
+    shown = wanted if is_same_name else wanted_name
+    verb = _VERBS.get(action_class(turn), "Use")
+    sure = round(max(0.7, min(0.97, found.likeness)), 2)
+    return _say("file_meant", sure=sure, shown=named(shown), found=named(found.path), verb=verb)
 
 
 def _path_of(turn: Turn) -> str | None:
@@ -144,63 +158,43 @@ def _path_of(turn: Turn) -> str | None:
     return None
 
 
-def _point_at(turn: Turn, wanted: str, workspace: tuple[str, ...]) -> Advice:
-    if is_listed(wanted, workspace):
-        return _say("file_elsewhere", wanted=named(wanted))
-    found = closest_path(wanted, workspace)
-    wanted_name = wanted.rsplit("/", 1)[-1]
-    if found is None:
-        return _say(
-            "file_unknown",
-            name=named(wanted_name),
-            look="List the directory and read a file that is there."
-            if not workspace
-            else "List the files and read one that is there.",
-        )
-    # "not token.py" would read like nonsense where only the directory is wrong.
-    is_same_name = wanted_name == found.path.rsplit("/", 1)[-1]
-    shown = wanted if is_same_name else wanted_name
-    verb = _VERBS.get(action_class(turn), "Use")
-    sure = round(max(0.7, min(0.97, found.likeness)), 2)
-    return _say("file_meant", sure=sure, shown=named(shown), found=named(found.path), verb=verb)
-
-
 # --- what does not move -------------------------------------------------------------
 
 
-def _busy_service(case: Case, known: Evidence) -> Advice | None:
+def service_busy(case: Case, known: Evidence) -> Advice | None:
     if not known or not known[-1][1].failed or not is_transient(known[-1][1].text):
         return None
     return _say("service_busy", quote=quoted(first_line(known[-1][1].text)))
 
 
-def _past_the_end(case: Case, known: Evidence) -> Advice | None:
+def past_the_end(case: Case, known: Evidence) -> Advice | None:
     """It pages on, and the same short answer comes from every place."""
-    if len(known) < _MANY or len({outcome.key for _, outcome in known}) > 1:
+    if len(known) < _MANY or len(_causes(known)) > 1:
         return None
-    places = [_place_of(turn) for turn, _ in known]
+    arguments = read_texts("paths.toml")["places"]
+    places = []
+    for turn, _ in known:
+        told = (
+            f"{name} {named(str(value)[:60])}"
+            for name, value in (turn.args or {}).items()
+            if str(name).lower() in arguments and isinstance(value, int | str | list)
+        )
+        places.append(next(told, None))
+    # A long answer is a page, and the same one from everywhere is another trouble.
     if known[-1][1].is_long or None in places or len(set(places)) < _MANY:
         return None
     return _say("past_the_end", first=places[0], last=places[-1])
 
 
-def _place_of(turn: Turn) -> str | None:
-    places = read_texts("paths.toml")["places"]
-    for name, value in (turn.args or {}).items():
-        if str(name).lower() in places and isinstance(value, int | str | list):
-            return f"{name} {named(str(value)[:60])}"
-    return None
-
-
-def _unmoved_job(case: Case, known: Evidence) -> Advice | None:
-    if len(known) < _MANY or len({outcome.key for _, outcome in known}) > 1:
+def job_unmoved(case: Case, known: Evidence) -> Advice | None:
+    if len(known) < _MANY or len(_causes(known)) > 1:
         return None
     if not all(waits(turn.tool, command_of(turn), outcome.text) for turn, outcome in known):
         return None
     return _say("job_unmoved", quote=quoted(first_line(known[-1][1].text)), count=len(known))
 
 
-def _unmatched_edit(case: Case, known: Evidence) -> Advice | None:
+def edit_unmatched(case: Case, known: Evidence) -> Advice | None:
     """An edit whose old text is not in the file, nor was the last time."""
     for turn, outcome in _failed(known):
         if action_class(turn) != "file_edit" or not says_no_match(outcome.text):
@@ -211,9 +205,10 @@ def _unmatched_edit(case: Case, known: Evidence) -> Advice | None:
     return None
 
 
-def _failing_test(case: Case, known: Evidence) -> Advice | None:
+def test_failing(case: Case, known: Evidence) -> Advice | None:
     """The same test fails after edit upon edit."""
     runs = [outcome.text for _, outcome in known if outcome.failed and failed_tests(outcome.text)]
+    # Of tests that come and go none is the one that does not move.
     tests = [failed_tests(text) for text in runs]
     common = frozenset.intersection(*tests) if len(tests) >= _MANY else frozenset()
     if not common:
@@ -226,7 +221,7 @@ def _failing_test(case: Case, known: Evidence) -> Advice | None:
     return _say("test_failing", name=name, more=more, tried=tried, cause=cause, count=count)
 
 
-def _swapped_edits(case: Case, known: Evidence) -> Advice | None:
+def edits_swapped(case: Case, known: Evidence) -> Advice | None:
     """Edits of one file that come back: done, undone, done again."""
     edits = [turn for turn, _ in known if action_class(turn) == "file_edit"]
     seen = [headline(turn) + canonical_json(turn.args) for turn in edits]
@@ -235,7 +230,7 @@ def _swapped_edits(case: Case, known: Evidence) -> Advice | None:
     return _say("edits_swapped", action=quoted(headline(edits[-1])))
 
 
-def _failing_call(case: Case, known: Evidence) -> Advice | None:
+def call_failing(case: Case, known: Evidence) -> Advice | None:
     if not known or not known[-1][1].failed:
         return None
     turn, outcome = known[-1]
@@ -253,18 +248,19 @@ def _causes(known: Evidence) -> set[Hashable]:
 # --- what is done already -----------------------------------------------------------
 
 
-def _verified(case: Case, known: Evidence) -> Advice | None:
+def verified(case: Case, known: Evidence) -> Advice | None:
     """Checks upon checks, and all of them pass."""
     if len(known) < _MANY or any(outcome.failures != 0 for _, outcome in known):
         return None
     return _say("verified", count=len(known), quote=quoted(last_line(known[-1][1].text)))
 
 
-def _known_answer(case: Case, known: Evidence) -> Advice | None:
+def answer_known(case: Case, known: Evidence) -> Advice | None:
     """Remind the agent of an answer it has."""
     if not known:
         return None
     turn = case.turns[-1]
+    # To repeat a deed is no question; its answer cannot be remembered instead.
     if not asks(action_class(turn), turn.tool, command_of(turn)):
         return None
     summary = case.signal.evidence.summary
@@ -277,29 +273,27 @@ def _known_answer(case: Case, known: Evidence) -> Advice | None:
 # --- what is only talked about ------------------------------------------------------
 
 
-def _handed_round(case: Case, known: Evidence) -> Advice | None:
+def handed_round(case: Case, known: Evidence) -> Advice | None:
     """Agents that pass a matter on: who raised it decides it."""
     names = list(dict.fromkeys(turn.agent for turn in case.turns if turn.agent))
+    # Two agents whose turns merely stand side by side hand nothing round.
     changes = sum(one.agent != next_one.agent for one, next_one in pairwise(case.turns))
     if len(names) < _MANY or 2 * changes < len(case.turns) or any(o.failed for _, o in known):
         return None
     first, *others = map(named, names)
+    *most, last = others
+    listed = f"{', '.join(most)} and {last}" if most else last
     follow = "acts on it and does" if len(others) == 1 else "act on it and do"
-    return _say("handed_round", first=first, others=_listed(others), follow=follow)
+    return _say("handed_round", first=first, others=listed, follow=follow)
 
 
-def _listed(names: Sequence[str]) -> str:
-    *most, last = names
-    return f"{', '.join(most)} and {last}" if most else last
-
-
-def _said_already(case: Case, known: Evidence) -> Advice | None:
+def said_already(case: Case, known: Evidence) -> Advice | None:
     if not case.turns or case.turns[-1].tool is not None:
         return None
     return _say("said_already", summary=case.signal.evidence.summary)
 
 
-def _to_and_fro(case: Case, known: Evidence) -> Advice | None:
+def to_and_fro(case: Case, known: Evidence) -> Advice | None:
     """Two actions that alternate."""
     actions = [headline(turn) for turn in case.turns]
     if len(actions) < 2 * _MANY or actions[::2] != [actions[0]] * len(actions[::2]):
@@ -311,23 +305,25 @@ def _to_and_fro(case: Case, known: Evidence) -> Advice | None:
 
 
 _Rule = Callable[[Case, Evidence], Advice | None]
+# The order is the ranking: what names the thing that was meant comes before what only says
+# that the same came back, and talk comes last, since every run holds some.
 _RULES: tuple[_Rule, ...] = (
-    _unknown_tool,
-    _missing_module,
-    _missing_name,
-    _missing_file,
-    _busy_service,
-    _past_the_end,
-    _unmoved_job,
-    _unmatched_edit,
-    _failing_test,
-    _swapped_edits,
-    _failing_call,
-    _verified,
-    _handed_round,
-    _known_answer,
-    _to_and_fro,
-    _said_already,
+    tool_unknown,
+    module_unknown,
+    name_missing,
+    file_unknown,
+    service_busy,
+    past_the_end,
+    job_unmoved,
+    edit_unmatched,
+    test_failing,
+    edits_swapped,
+    call_failing,
+    verified,
+    handed_round,
+    answer_known,
+    to_and_fro,
+    said_already,
 )
 
 

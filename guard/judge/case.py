@@ -83,6 +83,7 @@ class Ruling:
     calls: tuple[JudgeCall, ...] = ()
 
 
+# A protocol, so that tests and the bench put an oracle in its place.
 class Judge(Protocol):
     """Whoever can be asked. Never raises: a failure is a ruling without verdict."""
 

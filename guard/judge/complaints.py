@@ -14,6 +14,7 @@ from guard.judge.texts import read_texts
 from guard.reading.quoting import is_name
 
 _LONGEST_QUOTE = 160
+# What is missing is said first; patterns over a long log cost time.
 _READ_HEAD = 4_000
 
 _WORD = re.compile(r"[\w.:-]{2,80}")
@@ -57,6 +58,8 @@ def missing_name(text: str) -> MissingName | None:
         if match := _compile(told["pattern"]).search(head):
             name = next(group for group in match.groups() if group)
             suggested = (_first_match("suggested", head) or "").strip()
+            # A suggestion is the agent's environment speaking: only what reads as a name is passed
+            # on.
             use = f"The error suggests {suggested}: use that." if is_name(suggested) else None
             return MissingName(told["what"], name, use or told["remedy"])
     return None

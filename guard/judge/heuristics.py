@@ -16,7 +16,6 @@ from guard.reading.normalize import command_of
 from guard.reading.outcome import Outcome, outcome_of
 from guard.reading.terms import NEWS, TermMemory, terms_in
 from guard.signals import Kind
-from guard.turn import Turn
 
 JUDGE = "local"
 _BY_REQUEST = frozenset({Kind.EXACT_REPEAT, Kind.SEMANTIC_REPEAT})
@@ -29,8 +28,7 @@ def rule(case: Case) -> Verdict:
     """Rule on a trip from its evidence alone; the same case, the same verdict."""
     if case.signal.kind is Kind.BUDGET:
         return _loop(0.99, case.signal.evidence.summary, None)
-    outcomes = [outcome_of(turn) for turn in case.turns]
-    known = [outcome for outcome in outcomes if outcome]
+    known = [outcome for turn in case.turns if (outcome := outcome_of(turn))]
     if reason := _moves_after_all(case, known):
         return Verdict(judge=JUDGE, loop=False, confidence=0.8, reason=reason)
     if (advice := advise(case)) is not None:
@@ -49,26 +47,16 @@ def _moves_after_all(case: Case, known: list[Outcome]) -> str | None:
         return f"Fewer checks fail each time: {counts[0]}, now {counts[-1]}."
     if len({outcome.template or outcome.key for outcome in known}) < 2:  # noqa: PLR2004 - one answer does not move
         return None
-    waits_on = all(_is_wait(turn) for turn in case.turns) and _each_differs(known)
-    if waits_on and not only_flickers([outcome.text for outcome in known]):
+    # A spinner or a clock differs each time as well, and nothing moves behind it.
+    texts, keys = [outcome.text for outcome in known], {outcome.key for outcome in known}
+    came = ((turn, outcome_of(turn)) for turn in case.turns)
+    waiting = all(waits(turn.tool, command_of(turn), one.text if one else "") for turn, one in came)
+    if waiting and len(keys) == len(known) and not only_flickers(texts):
         return "It waits for something that is still moving."
-    if case.signal.kind in _BY_REQUEST and _each_brings_news(known):
-        return "Each answer brings something new."
+    # Only where the signal has not looked at the answers itself.
+    if case.signal.kind in _BY_REQUEST and all(len(text) >= _TELLING for text in texts):
+        memory = TermMemory(len(known) + 1)
+        shares = [memory.weigh(terms_in(text), at)[0] for at, text in enumerate(texts)]
+        if all(share >= NEWS for share in shares):
+            return "Each answer brings something new."
     return None
-
-
-def _is_wait(turn: Turn) -> bool:
-    outcome = outcome_of(turn)
-    return waits(turn.tool, command_of(turn), outcome.text if outcome else "")
-
-
-def _each_differs(known: list[Outcome]) -> bool:
-    keys = [outcome.key for outcome in known]
-    return len(set(keys)) == len(keys)
-
-
-def _each_brings_news(known: list[Outcome]) -> bool:
-    memory = TermMemory(len(known) + 1)
-    shares = [memory.weigh(terms_in(outcome.text), at)[0] for at, outcome in enumerate(known)]
-    tells = all(len(outcome.text) >= _TELLING for outcome in known)
-    return tells and all(share >= NEWS for share in shares)

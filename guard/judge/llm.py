@@ -29,7 +29,9 @@ HEAD_ROOM = 4_096
 WIDER = 4
 """How much more head-room the second try has."""
 LONGEST_ANSWER = 2_000_000
+# What servers answer to a field that they do not know; anything else is no matter of dialect.
 _REFUSED = frozenset({400, 404, 415, 422})
+# Two forms, the limit's name and the temperature can each be refused once.
 _MOST_DIALECTS = 5
 _DEAREST = Decimal(1000)
 """Dollars. No question costs that: an endpoint that says so is mistaken."""
@@ -124,6 +126,7 @@ class LLMJudge:
         sure = ruling.verdict is not None and ruling.verdict.confidence >= self._second_below
         if self._second is None or sure:
             return ruling
+        # It has the say, and where it has nothing to say the first one's word is better than none.
         again = self._ask(self._second, case)
         return replace(
             ruling,
@@ -133,6 +136,7 @@ class LLMJudge:
         )
 
     def _ask(self, model: JudgeModel, case: Case) -> Ruling:
+        # One deadline over all tries: a case must be ruled on in the time the server planned.
         deadline = time.monotonic() + model.timeout_s
         calls: list[JudgeCall] = []
         failure = ""
@@ -142,6 +146,7 @@ class LLMJudge:
                 said = answer.get("usage") if isinstance(answer, Mapping) else None
                 name = answer.get("model") if isinstance(answer, Mapping) else None
                 named = name if isinstance(name, str) and name else model.model
+                # Counted before it is read: a useless answer is paid for as well.
                 try:
                     usage = usage_of(said)
                 except (TypeError, ValueError, AttributeError, OverflowError):
@@ -161,6 +166,7 @@ class LLMJudge:
             except UnusableAnswer as fault:
                 failure = str(fault)
             except ModelFailed as fault:
+                # More room for the answer helps nobody who did not answer.
                 failure = str(fault)
                 break
         return Ruling(asked=self.name, verdict=None, failure=failure, calls=tuple(calls))
@@ -198,6 +204,7 @@ def _text_of(answer: Any) -> tuple[str, bool]:
         content = choice["message"].get("content")
     except (LookupError, TypeError, AttributeError):
         raise UnusableAnswer("no completion in the answer") from None
+    # Some endpoints answer in parts, as they take questions in parts.
     if isinstance(content, list):
         parts = [part.get("text") for part in content if isinstance(part, dict)]
         content = "".join(part for part in parts if isinstance(part, str))
@@ -209,6 +216,7 @@ def _text_of(answer: Any) -> tuple[str, bool]:
 def _own_cost(said: Any) -> Decimal | None:
     """Read what OpenRouter says a call cost, in dollars."""
     cost = said.get("cost") if isinstance(said, Mapping) else None
+    # Never believed blindly: NaN or a billion would end the run by its budget.
     if isinstance(cost, bool) or not isinstance(cost, int | float | str):
         return None
     try:

@@ -9,6 +9,7 @@ from guard.reading.quoting import quoted
 from guard.signals import Signal
 from guard.turn import Turn
 
+# A nudge is a hint between two turns, and a line can hold a whole page.
 _LONGEST_LINE = 300
 _ADVICE = "Before you do it again, change what matters or look for another way."
 

@@ -16,6 +16,7 @@ logger = logging.getLogger(__name__)
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 _CLOSE_ENOUGH = 0.62
 _CLOSE_NAME = 0.5
+# Bounds what one question costs in a monorepo.
 _MOST_PATHS = 20_000
 
 
@@ -47,8 +48,17 @@ def closest_path(wanted: str, workspace: Iterable[str]) -> Match | None:
     # A file of that very name elsewhere beats its equivalents.
     if best and PurePosixPath(best.path).name == PurePosixPath(target).name:
         return best
-    if equivalent := _equivalent(target, paths):
-        return equivalent
+    # What does the same job in another ecosystem shares no letter with what was asked for.
+    name = PurePosixPath(target).name.lower()
+    for group in read_texts("paths.toml")["equivalents"]:
+        if name not in {PurePosixPath(member).name.lower() for member in group}:
+            continue
+        for member in group:
+            end = f"/{member.lower()}"
+            if found := [path for path in paths if f"/{path.lower()}".endswith(end)]:
+                # The project's own file lies nearest to its root; a package's copy lies below.
+                nearest = min(found, key=lambda path: (path.count("/"), len(path), path))
+                return Match(path=nearest, likeness=0.9)
     return best if best and best.likeness >= _CLOSE_ENOUGH else None
 
 
@@ -60,13 +70,14 @@ def closest_name(wanted: str, names: Iterable[str]) -> str | None:
     >>> closest_name("fly_to_moon", ["read_file"]) is None
     True
     """
-    scored = [(_name_likeness(wanted, name), name) for name in names]
+    # search_web for web_search: letters tell typing errors, words tell another order.
+    ratio = _ratio_function()
+    scored = [
+        (max(ratio(wanted.lower(), name.lower()), _shared_words(wanted, name)), name)
+        for name in names
+    ]
     likeness, name = max(scored, default=(0.0, ""))
     return name if likeness >= _CLOSE_NAME else None
-
-
-def _name_likeness(wanted: str, name: str) -> float:
-    return max(_ratio(wanted.lower(), name.lower()), _shared_words(wanted, name))
 
 
 def is_listed(wanted: str, workspace: Iterable[str]) -> bool:
@@ -79,30 +90,12 @@ def is_listed(wanted: str, workspace: Iterable[str]) -> bool:
     return any(_clean(path) == target for path in workspace)
 
 
-def _equivalent(target: str, paths: list[str]) -> Match | None:
-    name = PurePosixPath(target).name.lower()
-    for group in read_texts("paths.toml")["equivalents"]:
-        if name not in {PurePosixPath(member).name.lower() for member in group}:
-            continue
-        for member in group:
-            found = [path for path in paths if _is_at(path, member)]
-            if found:
-                nearest = min(found, key=lambda path: (path.count("/"), len(path), path))
-                return Match(path=nearest, likeness=0.9)
-    return None
-
-
-def _is_at(path: str, member: str) -> bool:
-    lowered, wanted = path.lower(), member.lower()
-    return lowered == wanted or lowered.endswith("/" + wanted)
-
-
 def _likeness(target: str, path: str) -> float:
     wanted, existing = PurePosixPath(target), PurePosixPath(path)
     if wanted.name == existing.name:
         return 0.9 + 0.1 * _shared_directories(wanted, existing)
     names = max(
-        _ratio(wanted.name.lower(), existing.name.lower()),
+        _ratio_function()(wanted.name.lower(), existing.name.lower()),
         # token_store.py was wanted, store/token.py exists.
         0.92
         * _shared_words(wanted.with_suffix("").as_posix(), existing.with_suffix("").as_posix()),
@@ -139,10 +132,7 @@ def _clean(path: str) -> str:
     return cleaned.rstrip("/")
 
 
-def _ratio(one: str, other: str) -> float:
-    return _ratio_function()(one, other)
-
-
+# Found once: a failed import is tried anew each time, and this is asked for 20,000 paths.
 @functools.cache
 def _ratio_function() -> Callable[[str, str], float]:
     try:

@@ -15,6 +15,7 @@ from guard.redact import redact
 LONGEST_REASON = 1_000
 LONGEST_FIX = 1_500
 _LONGEST_ANSWER = 200_000
+# An answer of a hundred thousand "{" would be decoded from each of them.
 _MOST_OBJECTS = 64
 
 _THOUGHT = re.compile(
@@ -74,6 +75,7 @@ def _objects(text: str, *, is_cut: bool) -> Iterator[dict[str, Any]]:
         try:
             value, end = decoder.raw_decode(text, at)
         except (ValueError, RecursionError):
+            # What follows stands inside the object that broke off.
             if is_cut:
                 return
             end = at + 1
@@ -84,6 +86,7 @@ def _objects(text: str, *, is_cut: bool) -> Iterator[dict[str, Any]]:
 
 
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    # json keeps the last of two; which one the model meant nobody knows.
     names = [name for name, _ in pairs]
     if len(set(names)) != len(names):
         raise ValueError("a field stands twice")
@@ -99,6 +102,8 @@ def _close(text: str) -> dict[str, Any] | None:
     if start < 0 or (broken := _scan(text, start)) is None:
         return None
     in_string, comma = broken
+    # First with the text that broke off, then without the field it stands in. A trailing
+    # backslash (92) would escape the quote that closes it.
     ends = (f'{text[start:].rstrip(chr(92))}…"}}' if in_string else "", f"{text[start:comma]}}}")
     for whole in filter(None, ends):
         try:
@@ -139,6 +144,7 @@ def _checked(said: dict[str, Any], judge: str) -> Verdict:
     reason, fix = _field(said, "reasoning"), _field(said, "suggested_fix")
     if not isinstance(loop, bool):
         raise UnusableAnswer("loop is neither true nor false")
+    # bool is an int, and "confidence": true says nothing.
     if isinstance(confidence, bool) or not isinstance(confidence, int | float):
         raise UnusableAnswer("confidence is no number")
     if not 0 <= confidence <= 1:
@@ -147,6 +153,7 @@ def _checked(said: dict[str, Any], judge: str) -> Verdict:
         raise UnusableAnswer("reasoning is no text")
     if fix is not None and not isinstance(fix, str):
         raise UnusableAnswer("suggested_fix is no text")
+    # A fix for what is no loop would be told to an agent that does well.
     told = _shown(fix, LONGEST_FIX) or None if loop and fix else None
     return Verdict(judge=judge, loop=loop, confidence=float(confidence), reason=shown, fix=told)
 
@@ -158,5 +165,6 @@ def _field(said: dict[str, Any], name: str) -> Any:
 
 
 def _shown(text: str, longest: int) -> str:
+    # Lone surrogates cannot be written as UTF-8: neither the journal nor a browser takes them.
     clean = redact(without_hidden(_HALVES.sub("�", text))).strip()
     return clean if len(clean) <= longest else clean[: longest - 1].rstrip() + "…"

@@ -65,7 +65,15 @@ class RunJudge:
 
     def rules(self, trip: Signal, seen: Mapping[int, Turn]) -> Verdict | None:
         """Rule on a trip; None: this policy's trips come before no judge."""
-        return self._rule_on(self._case(trip, seen)) if self._judged else None
+        if not self._judged:
+            return None
+        case = self._case(trip, seen)
+        if self._judge is None:
+            return rule(case)
+        ruling = self._judge.ask(case)
+        self.calls += ruling.calls
+        self.stand_ins += ruling.verdict is None
+        return ruling.verdict or rule(case)
 
     def confirms(self, suspicion: Signal, seen: Mapping[int, Turn], *, at: int) -> bool:
         """Tell whether a suspicion is a loop for sure; asks a model, and seldom."""
@@ -77,14 +85,6 @@ class RunJudge:
         self.calls += ruling.calls
         verdict = ruling.verdict
         return verdict is not None and verdict.loop and verdict.confidence >= self._rule.confidence
-
-    def _rule_on(self, case: Case) -> Verdict:
-        if self._judge is None:
-            return rule(case)
-        ruling = self._judge.ask(case)
-        self.calls += ruling.calls
-        self.stand_ins += ruling.verdict is None
-        return ruling.verdict or rule(case)
 
     def _case(self, signal: Signal, seen: Mapping[int, Turn]) -> Case:
         numbers = list(seen)[-HISTORY_TURNS:]

@@ -11,4 +11,5 @@ from typing import Any
 @functools.cache
 def read_texts(name: str) -> dict[str, Any]:
     """Read a table of this package, "prompt.toml"; to be read, not changed."""
+    # Through the package: it may be installed as a zip file.
     return tomllib.loads(resources.files("guard.judge").joinpath(name).read_text("utf-8"))

@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 from guard.errors import GuardError
@@ -16,7 +15,7 @@ from guard.replay import choose_policy
 from guard.report.loops import Told, look_through
 from guard.report.page import as_page
 from guard.report.sessions import PLACES, find_sessions, usual_places
-from guard.report.totals import Found, Totals, counted, dollars
+from guard.report.totals import Totals, counted, dollars
 
 _USUAL_PLACES = ", ".join(f"~/{place}" for place in PLACES.values())
 
@@ -68,8 +67,13 @@ def run(args: argparse.Namespace) -> int:
 def add_up(paths: list[Path], policy: Policy = DEFAULT_POLICY) -> Totals:
     """Look through the sessions of folders and files, one at a time."""
     totals = Totals()
+    # Twice through the folders, so that progress can say of how many.
     total = sum(len(folder) for folder in find_sessions(paths))
-    for path, told in progress(_with_told(paths), total=total, what="sessions"):
+    # What was told is remembered by folder: a resumed session repeats only its neighbours.
+    sessions = (
+        (path, told) for folder in find_sessions(paths) for told in [Told()] for path in folder
+    )
+    for path, told in progress(sessions, total=total, what="sessions"):
         try:
             recording = read_recording(path)
         except GuardError:
@@ -77,13 +81,6 @@ def add_up(paths: list[Path], policy: Policy = DEFAULT_POLICY) -> Totals:
             continue
         totals.add(look_through(recording, policy, told), path)
     return totals
-
-
-def _with_told(paths: list[Path]) -> Iterator[tuple[Path, Told]]:
-    for folder in find_sessions(paths):
-        told = Told()
-        for path in folder:
-            yield path, told
 
 
 def as_text(totals: Totals) -> str:
@@ -104,21 +101,19 @@ def as_text(totals: Totals) -> str:
     parts = [headline, _not_counted(totals)]
     if totals.loops:
         heading = f"The {len(totals.worst)} worst" if len(totals.worst) > 1 else "It was"
-        parts += [f"\n{heading}:\n", *(_loop(n, f) for n, f in enumerate(totals.worst, 1))]
+        parts.append(f"\n{heading}:\n")
+    for number, found in enumerate(totals.worst, 1):
+        loop = found.loop
+        cost = "" if loop.usd is None else f", {dollars(loop.usd)}"
+        when = "" if loop.at is None else f" on {loop.at:%Y-%m-%d %H:%M}"
+        call = f"     {printable(loop.call)}\n" if loop.call else ""
+        path = printable(str(found.path), longest=400)
+        parts.append(
+            f"{number:3}. {counted(loop.turns, 'turn')}{cost}: {printable(loop.summary)}\n{call}"
+            f"     turns {loop.first} to {loop.alarm}{when}: {path}\n"
+        )
     return "".join(parts)
 
 
 def _not_counted(totals: Totals) -> str:
     return "".join(f"  {line}\n" for line in totals.left_out())
-
-
-def _loop(number: int, found: Found) -> str:
-    loop = found.loop
-    cost = "" if loop.usd is None else f", {dollars(loop.usd)}"
-    when = "" if loop.at is None else f" on {loop.at:%Y-%m-%d %H:%M}"
-    call = f"     {printable(loop.call)}\n" if loop.call else ""
-    path = printable(str(found.path), longest=400)
-    return (
-        f"{number:3}. {counted(loop.turns, 'turn')}{cost}: {printable(loop.summary)}\n{call}"
-        f"     turns {loop.first} to {loop.alarm}{when}: {path}\n"
-    )

@@ -12,7 +12,7 @@ from guard.formats import Recording
 from guard.judge.run_judge import RunJudge
 from guard.policy import DEFAULT_POLICY, Policy
 from guard.pricing import price_turns
-from guard.signals import Assessment, Signal
+from guard.signals import Signal
 from guard.turn import Role, Turn
 
 
@@ -81,6 +81,7 @@ def look_through(
 ) -> Session:
     """Find the loops of a session; what `told` knows is neither counted nor charged."""
     told = told or Told()
+    # First of all: what is noted below would make its own turns known.
     new = {
         place
         for place, turn in enumerate(recording.turns)
@@ -88,16 +89,41 @@ def look_through(
     }
     costs = price_turns(recording.turns, paid=told.paid)
     told.keys.update(turn.key for turn in recording.turns if turn and turn.key)
-    loops = (
-        _describe(stretch, recording, costs, new)
-        for stretch in _find_stretches(recording, policy)
-        if not new.isdisjoint(stretch.wasted)
-    )
+    loops = []
+    for stretch in _find_stretches(recording, policy):
+        # A loop that an earlier file told already is that file's.
+        if new.isdisjoint(stretch.wasted):
+            continue
+        evidence, wasted, first = stretch.signal.evidence, set(stretch.wasted), stretch.wasted[0]
+        began = recording.turns[first]
+        # A model call that says something and then uses a tool is two turns, and its cost
+        # stands at the first: it is wasted with either.
+        behind = (recording.turns[place] for place in stretch.wasted)
+        calls = {turn.call_id for turn in behind if turn and turn.call_id}
+        spent = [
+            cost
+            for place, (turn, cost) in enumerate(zip(recording.turns, costs, strict=True))
+            if place in wasted or (turn is not None and turn.call_id in calls)
+        ]
+        loop = Loop(
+            first=first,
+            alarm=stretch.alarm,
+            turns=len(new & wasted),
+            usd=_total(spent),
+            detector=stretch.signal.detector,
+            summary=evidence.summary,
+            call=evidence.calls[0] if evidence.calls else "",
+            at=began.ts if began else None,
+        )
+        loops.append(loop)
+    used = [turn.usage.total if turn and turn.usage else 0 for turn in recording.turns]
     return Session(
         run=recording.run,
         turns=len(new),
         usd=_total(costs),
-        unpriced_calls=sum(map(_is_unpriced, costs, recording.turns)),
+        unpriced_calls=sum(
+            cost is None and tokens > 0 for cost, tokens in zip(costs, used, strict=True)
+        ),
         malformed=recording.malformed,
         loops=tuple(loops),
         began=next((t.ts for t in recording.turns if t and t.ts), None),
@@ -122,6 +148,7 @@ class _Seen:
 
     def add(self, seq: int, place: int, turn: Turn) -> None:
         self.turns[seq], self._places[seq] = turn, place
+        # No signal reaches farther back, and a session may hold a million turns.
         if len(self.turns) > Engine.WINDOW:
             oldest = next(iter(self.turns))
             del self.turns[oldest], self._places[oldest]
@@ -140,7 +167,10 @@ def _find_stretches(recording: Recording, policy: Policy) -> list[_Stretch]:
             continue
         assessment = engine.observe(turn)
         seen.add(assessment.seq, place, turn)
-        if current is not None and _moves_on(assessment, turn):
+        # A person's words end a stretch, and so does news; not what a message says, nor a call
+        # that has no answer yet.
+        moves = assessment.changed and turn.tool is not None and not turn.is_proposed
+        if current is not None and (turn.role is Role.USER or moves):
             engine.reset()
             current = None
         elif current is not None:
@@ -154,53 +184,7 @@ def _find_stretches(recording: Recording, policy: Policy) -> list[_Stretch]:
     return found
 
 
-def _moves_on(assessment: Assessment, turn: Turn) -> bool:
-    if turn.role is Role.USER:
-        return True
-    return assessment.changed and turn.tool is not None and not turn.is_proposed
-
-
-def _describe(
-    stretch: _Stretch, recording: Recording, costs: Sequence[Decimal | None], new: set[int]
-) -> Loop:
-    evidence, first = stretch.signal.evidence, stretch.wasted[0]
-    turn = recording.turns[first]
-    return Loop(
-        first=first,
-        alarm=stretch.alarm,
-        turns=len(new.intersection(stretch.wasted)),
-        usd=_cost_of(stretch.wasted, recording.turns, costs),
-        detector=stretch.signal.detector,
-        summary=evidence.summary,
-        call=evidence.calls[0] if evidence.calls else "",
-        at=turn.ts if turn else None,
-    )
-
-
-def _cost_of(
-    places: Sequence[int], turns: Sequence[Turn | None], costs: Sequence[Decimal | None]
-) -> Decimal | None:
-    """Add up the model calls behind some turns.
-
-    A call that says something and then uses a tool is two turns, and its cost
-    stands at the first.
-    """
-    wasted = set(places)
-    calls = {turn.call_id for place in places if (turn := turns[place]) and turn.call_id}
-    return _total(
-        [
-            cost
-            for place, (turn, cost) in enumerate(zip(turns, costs, strict=True))
-            if place in wasted or (turn is not None and turn.call_id in calls)
-        ]
-    )
-
-
 def _total(costs: Sequence[Decimal | None]) -> Decimal | None:
+    # Not a sum of nothing: "$0" would say that it was free.
     known = [cost for cost in costs if cost is not None]
     return sum(known, Decimal(0)) if known else None
-
-
-def _is_unpriced(cost: Decimal | None, turn: Turn | None) -> bool:
-    used = turn.usage.total if turn is not None and turn.usage is not None else 0
-    return cost is None and used > 0

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
 from decimal import Decimal
 from html import escape
 
-from guard.report.totals import Day, Found, Totals, counted, dollars
+from guard.report.totals import Totals, counted, dollars
 
 MOST_BARS = 62
 WIDTH, HEIGHT = 880, 130
@@ -86,14 +86,19 @@ def as_page(totals: Totals) -> str:
         f"<div><dt>{name}</dt><dd>{figure}</dd><small class=quiet>{beside}</small></div>"
         for name, figure, beside in figures
     )
+    scope = ""
+    if totals.days:
+        first, last = (f"{day.day} {day:%B %Y}" for day in (min(totals.days), max(totals.days)))
+        scope = f"Sessions of {first}." if first == last else f"Sessions from {first} to {last}."
+    left_out = "".join(f"<li>{escape(line)}</li>" for line in totals.left_out())
     body = [
         "<h1>Loops in recorded sessions</h1>",
-        f'<p class="quiet">{_scope(totals)}</p>',
+        f'<p class="quiet">{scope}</p>',
         f"<dl>{shown}</dl>",
         _over_time(totals),
         _by_detector(totals),
         _worst(totals),
-        _left_out(totals.left_out()),
+        f'<h2>Left out</h2><ul class="quiet">{left_out}</ul>' if left_out else "",
     ]
     return (
         '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
@@ -102,14 +107,6 @@ def as_page(totals: Totals) -> str:
         + "\n".join(part for part in body if part)
         + "\n</body>\n</html>\n"
     )
-
-
-def _scope(totals: Totals) -> str:
-    days = sorted(totals.days)
-    if not days:
-        return ""
-    first, last = (f"{day.day} {day:%B %Y}" for day in (days[0], days[-1]))
-    return f"Sessions from {first} to {last}." if first != last else f"Sessions of {first}."
 
 
 # --- over time -------------------------------------------------------------------
@@ -125,45 +122,35 @@ class _Bar:
 def _over_time(totals: Totals) -> str:
     if not totals.days:
         return ""
+    # Dollars only where they tell of most sessions: the rest would look free.
     in_dollars = totals.priced > totals.unpriced
     unit = "Dollars" if in_dollars else "Turns"
-    step, bars = _bars(totals.days, in_dollars=in_dollars)
+    # Days are added up until they can be told apart: to weeks, then to months.
+    steps: dict[str, Callable[[date], date]] = {
+        "day": lambda day: day,
+        "week": lambda day: day - timedelta(day.weekday()),
+        "month": lambda day: day.replace(day=1),
+    }
+    first, last = min(totals.days), max(totals.days)
+    for step, begins in steps.items():
+        every = sorted({begins(first + timedelta(n)) for n in range((last - first).days + 1)})
+        if len(every) <= MOST_BARS or step == "month":
+            break
+    # Those without a session too: a gap in the work is a gap in the drawing.
+    added = {moment: [Decimal(0), Decimal(0)] for moment in every}
+    for moment, day in totals.days.items():
+        of_it = added[begins(moment)]
+        of_it[0] += day.usd if in_dollars else day.turns
+        of_it[1] += day.wasted_usd if in_dollars else day.wasted_turns
+    bars = [
+        _Bar(f"{at:%b %Y}" if step == "month" else f"{at.day} {at:%b}", *sums)
+        for at, sums in added.items()
+    ]
     key = (
         '<p class="quiet"><span class="key wasted"></span>wasted in loops'
         '<span class="key all"></span>everything else</p>'
     )
     return f"<h2>{unit} a {step}</h2>{key}{_columns(bars, in_dollars=in_dollars)}"
-
-
-def _bars(days: dict[date, Day], *, in_dollars: bool) -> tuple[str, list[_Bar]]:
-    """Add days up until they can be told apart: to weeks, then to months."""
-    first, last = min(days), max(days)
-    for step, begins in (("day", _the_day), ("week", _its_week), ("month", _its_month)):
-        every = sorted({begins(first + timedelta(n)) for n in range((last - first).days + 1)})
-        if len(every) <= MOST_BARS or step == "month":
-            break
-    added = {moment: [Decimal(0), Decimal(0)] for moment in every}
-    for moment, day in days.items():
-        of_it = added[begins(moment)]
-        of_it[0] += day.usd if in_dollars else day.turns
-        of_it[1] += day.wasted_usd if in_dollars else day.wasted_turns
-    return step, [_Bar(_label(moment, step), *sums) for moment, sums in added.items()]
-
-
-def _label(moment: date, step: str) -> str:
-    return f"{moment:%b %Y}" if step == "month" else f"{moment.day} {moment:%b}"
-
-
-def _the_day(moment: date) -> date:
-    return moment
-
-
-def _its_week(moment: date) -> date:
-    return moment - timedelta(moment.weekday())
-
-
-def _its_month(moment: date) -> date:
-    return moment.replace(day=1)
 
 
 def _columns(bars: Sequence[_Bar], *, in_dollars: bool) -> str:
@@ -181,7 +168,10 @@ def _columns(bars: Sequence[_Bar], *, in_dollars: bool) -> str:
             + _column("wasted", left, HEIGHT - wasted, wide, wasted)
             + "</g>"
         )
-    labels = [f"<span>{bars[place].label}</span>" for place in _spread(len(bars), most=7)]
+    # From the first to the last, so far apart that they do not touch.
+    shown = min(len(bars), 7)
+    places = (round(one * (len(bars) - 1) / max(1, shown - 1)) for one in range(shown))
+    labels = [f"<span>{bars[place].label}</span>" for place in places]
     return (
         f'<p class="quiet">{_amount(most, in_dollars)}</p>'
         f'<svg viewBox="0 0 {WIDTH} {HEIGHT}" height="{HEIGHT}" preserveAspectRatio="none" '
@@ -198,12 +188,6 @@ def _column(kind: str, x: float, y: float, width: float, height: float) -> str:
     )
 
 
-def _spread(number: int, *, most: int) -> list[int]:
-    """Give places from the first to the last, so far apart that labels do not touch."""
-    shown = min(number, most)
-    return [round(one * (number - 1) / max(1, shown - 1)) for one in range(shown)]
-
-
 def _amount(amount: Decimal, in_dollars: bool) -> str:
     return dollars(amount) if in_dollars else counted(int(amount), "turn")
 
@@ -218,48 +202,33 @@ def _by_detector(totals: Totals) -> str:
     most = ranked[0][1]
     rows = "".join(
         f"<tr><td>{escape(SEEN_AS.get(name, name))}</td>"
-        f'<td class="part">{_share(number / most)}'
-        f'</td><td class="n">{number:,}</td></tr>'
+        '<td class="part"><svg viewBox="0 0 100 8" preserveAspectRatio="none" height="8" '
+        f'aria-hidden="true">{_column("wasted", 0, 0, 100 * (number / most), 8)}</svg></td>'
+        f'<td class="n">{number:,}</td></tr>'
         for name, number in ranked
     )
     return f"<h2>How they were noticed</h2><table>{rows}</table>"
-
-
-def _share(part: float) -> str:
-    return (
-        '<svg viewBox="0 0 100 8" preserveAspectRatio="none" height="8" aria-hidden="true">'
-        f"{_column('wasted', 0, 0, 100 * part, 8)}</svg>"
-    )
 
 
 def _worst(totals: Totals) -> str:
     if not totals.worst:
         return ""
     cost = '<th class="n">Dollars</th>' if totals.priced else ""
-    rows = "".join(_row(found, with_cost=bool(totals.priced)) for found in totals.worst)
+    rows = []
+    for found in totals.worst:
+        loop = found.loop
+        call = f"<br><code>{escape(loop.call[:400])}</code>" if loop.call else ""
+        when = f"{loop.at.day} {loop.at:%b %Y, %H:%M}, " if loop.at else ""
+        spent = "unpriced" if loop.usd is None else dollars(loop.usd)
+        rows.append(
+            f"<tr><td>{escape(loop.summary)}{call}</td>"
+            f"<td><code>{escape(found.path.name)}</code><br>"
+            f'<span class="quiet">{when}turns {loop.first} to {loop.alarm}</span></td>'
+            f'<td class="n">{loop.turns:,}</td>'
+            + (f'<td class="n">{spent}</td>' if totals.priced else "")
+            + "</tr>"
+        )
     return (
         "<h2>What wasted most</h2><div class=scroll><table><thead><tr><th>What repeated</th>"
-        f'<th>Where</th><th class="n">Turns</th>{cost}</tr></thead>{rows}</table></div>'
+        f'<th>Where</th><th class="n">Turns</th>{cost}</tr></thead>{"".join(rows)}</table></div>'
     )
-
-
-def _row(found: Found, *, with_cost: bool) -> str:
-    loop = found.loop
-    call = f"<br><code>{escape(loop.call[:400])}</code>" if loop.call else ""
-    when = f"{loop.at.day} {loop.at:%b %Y, %H:%M}, " if loop.at else ""
-    cost = "unpriced" if loop.usd is None else dollars(loop.usd)
-    return (
-        f"<tr><td>{escape(loop.summary)}{call}</td>"
-        f"<td><code>{escape(found.path.name)}</code><br>"
-        f'<span class="quiet">{when}turns {loop.first} to {loop.alarm}</span></td>'
-        f'<td class="n">{loop.turns:,}</td>'
-        + (f'<td class="n">{cost}</td>' if with_cost else "")
-        + "</tr>"
-    )
-
-
-def _left_out(lines: Sequence[str]) -> str:
-    if not lines:
-        return ""
-    items = "".join(f"<li>{escape(line)}</li>" for line in lines)
-    return f'<h2>Left out</h2><ul class="quiet">{items}</ul>'

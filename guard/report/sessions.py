@@ -26,19 +26,20 @@ def find_sessions(paths: Iterable[Path]) -> Iterator[list[Path]]:
     A session that was resumed is told again in a later file of its folder, so
     that files of one folder belong together.
     """
+
+    def written_at(path: Path) -> tuple[float, str]:
+        # A file may go while others are looked at; it then only sorts first.
+        try:
+            return path.stat().st_mtime, path.name
+        except OSError:
+            return 0.0, path.name
+
     for path in paths:
         if not path.is_dir():
             yield [path]
             continue
         for folder, below, names in os.walk(path):
-            below.sort()
+            below.sort()  # os.walk follows this list: the same order on every file system
             found = [Path(folder, name) for name in names if name.endswith(_ENDINGS)]
             if found:
-                yield sorted(found, key=_written_at)
-
-
-def _written_at(path: Path) -> tuple[float, str]:
-    try:
-        return path.stat().st_mtime, path.name
-    except OSError:
-        return 0.0, path.name
+                yield sorted(found, key=written_at)

@@ -101,6 +101,7 @@ class Totals:
         for loop in session.loops:
             self.loops += 1
             self.wasted_turns += loop.turns
+            # An unpriced loop is counted beside: here it would look free.
             self.wasted_usd += loop.usd or 0
             self.unpriced_loops += loop.usd is None
             self.by_detector[loop.detector] = self.by_detector.get(loop.detector, 0) + 1
@@ -111,6 +112,7 @@ class Totals:
                 next(self._order),
                 Found(loop=loop, path=path, run=session.run),
             )
+            # A heap of ten: the report reads tens of thousands of sessions.
             if len(self._worst) < WORST:
                 heapq.heappush(self._worst, rank)
             else:

@@ -21,6 +21,7 @@ IN_SESSION = "browser"
 COOKIE = "mc_browser"
 """Outlives the session: it says which browser this is when somebody signs in again."""
 COOKIE_AGE = timedelta(days=400)
+# A page asks many things a minute: a write for each would be for nothing.
 SEEN_EVERY = timedelta(minutes=1)
 LONGEST_NAME = 100
 UNNAMED = "a browser"
@@ -91,12 +92,14 @@ def left(browser: str | None, *, to: User) -> None:
 
 def take_up(session: Any, browser: str | None, *, user: User) -> None:
     """Go on with the browser in which this person was before: its pushes stay theirs."""
+    # The cookie is the browser's own word: it may take up what is its person's, nothing else.
     if browser and Browser.objects.filter(pk=browser, user=user).exists():
         session[IN_SESSION] = browser
 
 
 def present(session: Any, *, user: User, agent: str, at: datetime) -> Browser:
     """Return this session's browser; one that signed in before it was noted is noted now."""
+    # By its person too: the session may have been taken over by whoever signed in after them.
     known = Browser.objects.filter(pk=session.get(IN_SESSION), user=user).first()
     if known is None:
         return remember(session, user=user, agent=agent, at=at)

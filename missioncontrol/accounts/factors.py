@@ -81,6 +81,7 @@ def of(user: User) -> list[Authenticator]:
 
 def begin_app(session: Any, user: User) -> tuple[str, str]:
     """Return the secret of an app that is being set up, and its address for a QR code."""
+    # Kept only once a first code of it has come: an app that was never set up would lock them out.
     secret = totp.generate_totp_secret()
     session[IN_SESSION] = encrypt(secret)
     return secret, SealedFactors().build_totp_url(user, secret)
@@ -93,6 +94,7 @@ def confirm_app(session: Any, user: User, code: str) -> bool:
     if step is None:
         return False
     with transaction.atomic():
+        # One app at a time: the former one's codes must not be taken any longer.
         Authenticator.objects.filter(user_id=user.pk, type=Kind.APP).delete()
         data = {"secret": sealed, "step": step}
         Authenticator.objects.create(user_id=user.pk, type=Kind.APP, data=data)
@@ -103,6 +105,7 @@ def confirm_app(session: Any, user: User, code: str) -> bool:
 @transaction.atomic
 def check_code(user: User, code: str) -> Kind | None:
     """Use up a code of the app, or a recovery code; None: it is neither, or was used."""
+    # Locked: of two requests with one code, the second reads that it was used.
     rows = Authenticator.objects.select_for_update().filter(user_id=user.pk)
     for row in rows.filter(type__in=(Kind.APP, Kind.RECOVERY_CODES)):
         kind = Kind(row.type)
@@ -201,6 +204,7 @@ def remove(user: User, *, kind: Kind, pk: int | None = None) -> Authenticator | 
     if row is not None:
         row.delete()
         if not has_one(user):
+            # Codes that stand in for nothing would still be a way in.
             Authenticator.objects.filter(user_id=user.pk).delete()
     return row
 

@@ -38,6 +38,7 @@ def offer(
 
 def usable(at: datetime) -> QuerySet[Invitation]:
     """Return the invitations that still let somebody in."""
+    # An archived project can only be read: nobody is let into it.
     return _unspent(Invitation.objects.filter(project__archived_at=None), at)
 
 

@@ -62,6 +62,7 @@ class Project(models.Model):
         related_name="+",
         help_text="removed by an owner: no joining rule brings them back",
     )
+    # The journal's chain: written under this row's lock alone (`runs.journal`).
     event_seq = models.IntegerField(default=-1)
     head = models.CharField(max_length=64, default="0" * 64)
     created_at = models.DateTimeField()
@@ -142,6 +143,7 @@ class Invitation(models.Model):
     digest = models.CharField(max_length=64, unique=True)
     role = models.CharField(max_length=8, choices=Role.choices)
     note = models.CharField(max_length=100, default="", help_text="whom it is for")
+    # An invitation outlives whoever gave it, and whoever came in by it.
     invited_by = models.ForeignKey(
         settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+"
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from uuid import UUID
 
 from django.core.management.base import CommandError
@@ -19,15 +20,9 @@ def chosen_projects(wanted: str | None) -> list[Project]:
     found = Project.objects.order_by("id")
     if wanted:
         named = Q(name=wanted)
-        found = found.filter(named | Q(pk=UUID(wanted)) if _is_id(wanted) else named)
+        with contextlib.suppress(ValueError):  # what is no id is a name
+            named |= Q(pk=UUID(wanted))
+        found = found.filter(named)
     if not found:
         raise CommandError(f"There is no project {wanted!r}." if wanted else "There is no project.")
     return list(found)
-
-
-def _is_id(text: str) -> bool:
-    try:
-        UUID(text)
-    except ValueError:
-        return False
-    return True

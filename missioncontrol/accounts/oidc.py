@@ -62,6 +62,8 @@ def begin(
     Raises:
         IdentityRefused: the provider cannot be asked.
     """
+    # Three secrets against three attacks: a forged answer, a token of another sign-in, a stolen
+    # code.
     state, nonce, verifier = (secrets.token_urlsafe(32) for _ in range(3))
     challenge = base64.urlsafe_b64encode(hashlib.sha256(verifier.encode()).digest())
     asked = {
@@ -96,6 +98,7 @@ def finish(
     Raises:
         IdentityRefused: it was asked by another browser, or says what it may not.
     """
+    # First of all: what another browser began must not sign this one in.
     if not hmac.compare_digest(came.get("state", "").encode(), kept["state"].encode()):
         raise IdentityRefused("the state is not the one this browser was sent with")
     if came.get("iss", provider.issuer).rstrip("/") != provider.issuer:
@@ -106,10 +109,23 @@ def finish(
     told = _exchange(provider, configuration, kept, came["code"], redirect_uri)
     claims = _verified(provider, configuration, str(told.get("id_token", "")), kept["nonce"])
     since = claims.get("auth_time")
+    # Asked for by `max_age` and checked here: a provider may ignore what it is asked.
     is_anew = isinstance(since, int) and since >= float(kept["begun_at"]) - LEEWAY_S
     if is_again and not is_anew:
         raise IdentityRefused("the provider did not ask them to sign in again")
-    return _known(provider, claims | _userinfo(provider, configuration, claims, told))
+    claims |= _userinfo(provider, configuration, claims, told)
+    # An address that nobody verified could be anybody's: it would let them in as another.
+    is_verified, email = claims.get("email_verified") is True, claims.get("email")
+    # Some providers tell a single group as a text.
+    groups = claims.get(provider.groups_claim, [])
+    listed = [groups] if isinstance(groups, str) else groups if isinstance(groups, list) else []
+    return Known(
+        issuer=provider.issuer,
+        subject=str(claims["sub"]),
+        name=str(claims.get("name") or claims.get("preferred_username") or email or ""),
+        email=email.lower() if isinstance(email, str) and is_verified else "",
+        groups=frozenset(str(group) for group in listed[:MOST_GROUPS]),
+    )
 
 
 def _configuration(provider: IdentityProvider) -> dict[str, Any]:
@@ -157,11 +173,14 @@ def _verified(
     keys = _ask(provider, configuration["jwks_uri"])
     try:
         head = jwt.get_unverified_header(token)
+        # The token's own word for it, so a list of ours: "none" and HMAC are forgeries.
         if head.get("alg") not in ALGORITHMS:
             raise IdentityRefused(f"the ID token is signed by {head.get('alg')!r}")
+        # A key for encryption must not verify a signature.
         known = [key for key in jwt.PyJWKSet.from_dict(keys).keys if key.public_key_use != "enc"]
         if "kid" in head:
             known = [key for key in known if key.key_id == head["kid"]]
+        # Without a `kid` a provider of several keys leaves us guessing, which nobody may.
         if len(known) != 1:
             raise IdentityRefused("the ID token names no key of the provider")
         claims: dict[str, Any] = jwt.decode(
@@ -191,25 +210,13 @@ def _userinfo(
     """Return what the ID token leaves out; a token that has it all is asked no further."""
     wanted = {"email", "email_verified", "name", provider.groups_claim}
     address = configuration.get("userinfo_endpoint")
+    # Each request to the provider is one more that can fail, or be slow.
     if wanted <= claims.keys() or not address or "access_token" not in told:
         return {}
     said = _ask(provider, address, headers={"Authorization": f"Bearer {told['access_token']}"})
     if said.get("sub") != claims["sub"]:
         raise IdentityRefused("userinfo speaks of somebody else")
     return {name: said[name] for name in wanted & said.keys() if name not in claims}
-
-
-def _known(provider: IdentityProvider, claims: Mapping[str, Any]) -> Known:
-    is_verified = claims.get("email_verified") is True
-    email, groups = claims.get("email"), claims.get(provider.groups_claim, [])
-    listed = [groups] if isinstance(groups, str) else groups if isinstance(groups, list) else []
-    return Known(
-        issuer=provider.issuer,
-        subject=str(claims["sub"]),
-        name=str(claims.get("name") or claims.get("preferred_username") or email or ""),
-        email=email.lower() if isinstance(email, str) and is_verified else "",
-        groups=frozenset(str(group) for group in listed[:MOST_GROUPS]),
-    )
 
 
 def _ask(

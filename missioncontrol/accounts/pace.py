@@ -44,7 +44,12 @@ class Pace:
             _refuse_beyond(limits[who], row, at)
         PacedTries.objects.filter(Q(even_at__lt=at) | Q(even_at__gt=at + FURTHEST)).delete()
         for who, most in limits.items():
-            _count(who, most, at)
+            while True:  # whoever counts first of many at once makes the others look again
+                row, _ = PacedTries.objects.get_or_create(who=who, defaults={"even_at": at})
+                _refuse_beyond(most, row, at)
+                unchanged = PacedTries.objects.filter(who=who, even_at=row.even_at)
+                if unchanged.update(even_at=max(_even_at(row, at), at) + WINDOW / most):
+                    break
 
     def may(self, name: str, *, at: datetime) -> bool:
         """Count a try; False: it is one too many, and is not counted."""
@@ -53,15 +58,6 @@ class Pace:
         except TooManyRequests:
             return False
         return True
-
-
-def _count(who: str, most: int, at: datetime) -> None:
-    while True:  # whoever counts first of many at once makes the others look again
-        row, _ = PacedTries.objects.get_or_create(who=who, defaults={"even_at": at})
-        _refuse_beyond(most, row, at)
-        unchanged = PacedTries.objects.filter(who=who, even_at=row.even_at)
-        if unchanged.update(even_at=max(_even_at(row, at), at) + WINDOW / most):
-            return
 
 
 def _even_at(row: PacedTries, at: datetime) -> datetime:

@@ -31,6 +31,7 @@ class Pairing:
 
 def offer(*, user: User, at: datetime) -> Pairing:
     """Make a way in for a phone. What this person was offered before stops working."""
+    # One at a time: a code that was shown, and forgotten on a screen, must not let anybody in.
     withdraw(user)
     token, code = new_token(""), new_code()
     row = LoginLink.objects.create(
@@ -72,4 +73,5 @@ def plain(code: str) -> str:
     >>> plain(" k7qm 42xd-9rtf")
     'K7QM42XD9RTF'
     """
+    # Cut before it is hashed: a megabyte of letters is no code.
     return re.sub(r"[^0-9A-Z]", "", code.upper())[:40]

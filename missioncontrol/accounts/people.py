@@ -64,6 +64,7 @@ def checked_name(name: str, *, of: User | None = None) -> str:
     Raises:
         InvalidRequest: it is empty, too long, hides signs, or is somebody else's.
     """
+    # One writing of what is one text (full-width letters, ligatures): the audit log has no two.
     name = " ".join(unicodedata.normalize("NFKC", name).split())
     if not 0 < len(name) <= LONGEST_NAME or not name.isprintable():
         raise InvalidRequest(
@@ -77,6 +78,7 @@ def checked_name(name: str, *, of: User | None = None) -> str:
 
 def free_name(wanted: str) -> str:
     """Return a name that can be had, as close to `wanted` as there is one."""
+    # An e-mail address would be shown to everybody in the project: its domain goes.
     plain = "".join(sign for sign in wanted.partition("@")[0] if sign.isprintable())
     plain = " ".join(plain.split())[: LONGEST_NAME - 6].strip() or "Member"
     for number in itertools.count(1):

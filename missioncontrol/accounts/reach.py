@@ -32,6 +32,7 @@ class KeyHolder:
             return True
         if self.reach == Reach.AGENT:
             return agent == self.agent
+        # A rotated key goes on with the runs that its predecessor opened.
         return opened_by == self.key or opened_by in self.line
 
 

@@ -34,6 +34,7 @@ from missioncontrol.accounts.tokens import (
 Row = TypeVar("Row")
 LOCAL_OWNER = "you"
 LINK_LIFE = timedelta(minutes=10)
+# Each request uses a key: a write for every one would be for nothing.
 NOTED_EVERY = timedelta(minutes=1)
 
 
@@ -105,6 +106,7 @@ def adopt_agent_key(*, project: Project, name: str, secret: str, at: datetime) -
     """
     token = kept(secret)
     known = AgentKey.objects.select_related("project").filter(digest=token.digest).first()
+    # No second row: a start that finds its key in the file must not undo that it was revoked.
     return known or AgentKey.objects.create(
         project=project,
         name=name,
@@ -160,7 +162,9 @@ def mint_login_link(*, user: User, at: datetime, on_get: bool = False) -> Minted
 
     `on_get`: opening it signs in without the button, from loopback peers only.
     """
-    _drop_spent_links(at)
+    # A used link of a pairing stays until its time is over: the page asks what became of it.
+    spent = Q(used_at__isnull=False, code_digest=None) | Q(expires_at__lte=at)
+    LoginLink.objects.filter(spent).delete()
     token = new_token("")
     row = LoginLink.objects.create(
         user=user, digest=token.digest, on_get=on_get, expires_at=at + LINK_LIFE
@@ -197,9 +201,3 @@ def find_login_link(*, secret: str, at: datetime) -> LoginLink | None:
 def usable(at: datetime) -> QuerySet[LoginLink]:
     """Return the links that still sign in."""
     return LoginLink.objects.filter(used_at=None, expires_at__gt=at)
-
-
-def _drop_spent_links(at: datetime) -> None:
-    """A used link of a pairing stays until its time is over: the page asks what became of it."""
-    spent = Q(used_at__isnull=False, code_digest=None) | Q(expires_at__lte=at)
-    LoginLink.objects.filter(spent).delete()

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from datetime import datetime
-from typing import Any
 
 from django.conf import settings
 from django.contrib.auth import BACKEND_SESSION_KEY, HASH_SESSION_KEY, SESSION_KEY
@@ -29,11 +27,11 @@ def person_of(cookie: str, name: str) -> User | None:
     if session.get(BACKEND_SESSION_KEY) not in settings.AUTHENTICATION_BACKENDS:
         return None
     user = User.objects.filter(pk=session.get(SESSION_KEY) or 0, is_active=True).first()
-    return user if user and _is_current(user, session.get(HASH_SESSION_KEY)) else None
-
-
-def _is_current(user: User, kept: Any) -> bool:
-    return constant_time_compare(str(kept), user.get_session_auth_hash())
+    if user is None:
+        return None
+    # As Django's own middleware does: another password ends the sessions of the former one.
+    kept = str(session.get(HASH_SESSION_KEY))
+    return user if constant_time_compare(kept, user.get_session_auth_hash()) else None
 
 
 def end_others(user: User, *, kept: str | None, at: datetime) -> int:
@@ -43,8 +41,12 @@ def end_others(user: User, *, kept: str | None, at: datetime) -> int:
     session ended by itself.
     """
     here = hashed(kept) if kept else None
-    ended = [session.pk for session in _live(user, at) if session.pk != here]
+    # Whose a session is stands inside it: all of them are read.
+    live = Session.objects.filter(expire_date__gt=at).iterator()
+    theirs = (one for one in live if str(one.get_decoded().get(SESSION_KEY)) == str(user.pk))
+    ended = [session.pk for session in theirs if session.pk != here]
     others = other_browsers(user, kept=kept)
+    # Counted apart: a browser whose session ended by itself still gets pushes.
     forgotten = others.count()
     others.delete()
     Session.objects.filter(pk__in=ended).delete()
@@ -66,10 +68,3 @@ def other_browsers(user: User, *, kept: str | None) -> QuerySet[Browser]:
     session = Session.objects.filter(pk=hashed(kept)).first() if kept else None
     here = session.get_decoded().get(IN_SESSION) if session else None
     return others.exclude(pk=here) if here else others
-
-
-def _live(user: User, at: datetime) -> Iterator[Session]:
-    """Yield a person's sessions; whose a session is stands inside it."""
-    for session in Session.objects.filter(expire_date__gt=at).iterator():
-        if str(session.get_decoded().get(SESSION_KEY)) == str(user.pk):
-            yield session

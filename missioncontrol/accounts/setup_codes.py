@@ -27,4 +27,5 @@ def redeem(code: str, *, on: str, at: datetime) -> SetupCode | None:
     """
     found = SetupCode.objects.filter(digest=digest(plain(code)))
     live = found.filter(used_at=None, expires_at__gt=at)
+    # Read after the update: whose code it was is told to the one who used it up.
     return found.get() if live.update(used_at=at, used_on=on) else None

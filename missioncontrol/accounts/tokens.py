@@ -7,6 +7,7 @@ import secrets
 from dataclasses import dataclass
 
 AGENT_PREFIX = "mc_"
+# Prefixes let scanners of repositories, and our own masking, know a secret that has leaked.
 PERSON_PREFIX = "mcu_"
 
 

@@ -31,6 +31,7 @@ class Use:
 def note(use: Use, *, at: datetime) -> None:
     """Put a use down; beyond `MOST_PLACES`, as one from elsewhere."""
     mine = _uses_of(use.secret, use.id)
+    # An update as a rule: of a key that is in use every request comes from a place that is known.
     here = mine.filter(address=use.address, program=use.program)
     if here.filter(run=use.run).update(last_at=at):
         return

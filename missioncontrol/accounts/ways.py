@@ -23,6 +23,7 @@ def of(user: User) -> tuple[str, ...]:
     """
     if not settings.SIGN_IN:
         return ()
+    # Recovery codes are no way of their own: they stand in for a factor that is there.
     kinds = {row.type for row in factors.of(user)}
     has = {
         "password": "password" in settings.SIGN_IN and user.has_usable_password(),
@@ -37,6 +38,7 @@ def identity_of(user: User) -> Identity | None:
     """Return a person at the identity provider of today; None: they are not known there."""
     if settings.OIDC is None:
         return None
+    # Of another issuer than today's nobody can be asked any more.
     return Identity.objects.filter(user=user, issuer=settings.OIDC.issuer).first()
 
 

@@ -95,6 +95,7 @@ def read_address(kind: str, text: str) -> str:
         InvalidRequest: it is no address of this kind; says what one looks like.
     """
     given = text.strip()
+    # What cannot be seen in the field would be kept with it, and fail at each try.
     if not given.isprintable() or not given.isascii() or " " in given or not given:
         raise _wrong("at most 500 printable ASCII characters, no blanks; others as %20, %40")
     if len(given) > LONGEST_ADDRESS:
@@ -123,8 +124,22 @@ def service_of(kind: str, address: str, *, link: str | None = None) -> Any:
     module, name = CHATS[kind].plugin.split(":")
     plugin = getattr(import_module(f"apprise.plugins.{module}"), name)
     read = plugin.parse_url(f"{address}{joint}{extra}" if extra else address)
+    from apprise import AppriseAsset
+
+    # No file on disk, no picture of theirs, and no redirect: it could lead inside.
+    asset = AppriseAsset(
+        app_id="Mission Control",
+        app_desc="Mission Control",
+        app_url=settings.PUBLIC_URL or "https://localhost",
+        http_redirects=False,
+        image_url_mask="",
+        image_url_logo="",
+        storage_mode="memory",
+        pgp_autogen=False,
+        interpret_emojis=False,
+    )
     try:
-        return plugin(asset=_asset(), **read) if read else None
+        return plugin(asset=asset, **read) if read else None
     except (TypeError, ValueError):  # apprise: its own refusals are TypeErrors
         return None
 
@@ -144,10 +159,16 @@ def shown(kind: str, address: str) -> str:
 
 
 def _read_chat(name: str, kind: Kind, given: str) -> str:
-    url = _unpasted(kind, given)
+    # What people paste is the service's own page or web hook, its query included.
+    url, (address, mark, query) = given, given.partition("?")
+    for pattern, written in kind.pasted:
+        if found := re.fullmatch(pattern, address, re.IGNORECASE):
+            url = found.expand(written) + mark + query
+            break
     scheme, _, rest = url.partition("://")
     if scheme.lower() not in kind.schemes or not rest:
         raise _wrong(kind.expected)
+    # By name: templates, attachments and key files are parameters too.
     for parameter, _ in parse_qsl(urlsplit(url).query, keep_blank_values=True):
         if parameter not in kind.parameters:
             taken = ", ".join(sorted(kind.parameters)) or "none"
@@ -156,7 +177,9 @@ def _read_chat(name: str, kind: Kind, given: str) -> str:
                 field="address",
             )
     service = service_of(name, url)
-    if service is None or not _reaches_somebody(name, service):
+    # An address may be whole, and name nobody at its service.
+    whom = {"telegram": "targets", "email": "targets", "ntfy": "topics"}.get(name)
+    if service is None or (whom and not getattr(service, whom)):
         raise _wrong(kind.expected)
     if kind.has_own_host:
         # Passwords and words go over the net in the clear to hosts of this house only.
@@ -172,20 +195,6 @@ def _read_chat(name: str, kind: Kind, given: str) -> str:
     return url
 
 
-def _unpasted(kind: Kind, given: str) -> str:
-    address, mark, query = given.partition("?")
-    for pattern, written in kind.pasted:
-        if found := re.fullmatch(pattern, address, re.IGNORECASE):
-            return found.expand(written) + mark + query
-    return given
-
-
-def _reaches_somebody(name: str, service: Any) -> bool:
-    if name in {"telegram", "email"}:
-        return bool(service.targets)
-    return bool(service.topics) if name == "ntfy" else True
-
-
 def destination(name: str, service: Any) -> tuple[str, int | None, bool]:
     """Return the host and port a service calls, and whether it does so in the clear."""
     if name == "email":
@@ -197,23 +206,6 @@ def destination(name: str, service: Any) -> tuple[str, int | None, bool]:
 
 def _wrong(expected: str) -> InvalidRequest:
     return InvalidRequest(f"address: expected {expected}.", field="address")
-
-
-def _asset() -> Any:
-    # No file on disk, no picture of theirs, and no redirect: it could lead inside.
-    from apprise import AppriseAsset
-
-    return AppriseAsset(
-        app_id="Mission Control",
-        app_desc="Mission Control",
-        app_url=settings.PUBLIC_URL or "https://localhost",
-        http_redirects=False,
-        image_url_mask="",
-        image_url_logo="",
-        storage_mode="memory",
-        pgp_autogen=False,
-        interpret_emojis=False,
-    )
 
 
 def _listed(names: Sequence[str]) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import datetime, time
+from datetime import datetime
 from typing import Any
 from uuid import UUID
 
@@ -10,7 +10,7 @@ from django.db import transaction
 
 from missioncontrol.errors import ActionUnavailable, InvalidRequest
 from missioncontrol.ids import new_id
-from missioncontrol.notify import addresses, outbox, rows, services
+from missioncontrol.notify import addresses, outbox, quiet, rows, services
 from missioncontrol.notify.models import Channel, Delivery
 from missioncontrol.runs import journal
 from missioncontrol.sealing import seal
@@ -45,6 +45,7 @@ def add_channel(
         created_at=at,
     )
     _apply(channel, rules)
+    # Counted without a lock: two at once may make one too many, which harms nobody.
     with transaction.atomic():
         if Channel.objects.filter(project_id=project).count() >= MOST_CHANNELS:
             raise InvalidRequest(f"A project has at most {MOST_CHANNELS} channels.")
@@ -89,6 +90,7 @@ def try_again(delivery: Delivery, *, at: datetime) -> None:
     Raises:
         ActionUnavailable: it has not failed, or there is nobody left to tell.
     """
+    # First try, then say why not: what is asked for may have changed since the page was drawn.
     if rows.may_retry(delivery) and outbox.retry(delivery, at=at):
         return
     if delivery.notice.settled_at is not None:
@@ -132,7 +134,7 @@ def _apply(channel: Channel, rules: dict[str, Any]) -> None:
         channel.language = rules["language"]
     for name in ("quiet_from", "quiet_to"):
         if name in rules:
-            setattr(channel, name, _read_clock(name, rules[name]))
+            setattr(channel, name, quiet.read_clock(rules[name], field=name))
     if (channel.quiet_from is None) != (channel.quiet_to is None):
         raise InvalidRequest("quiet_from, quiet_to: expected both, or neither.", field="quiet_from")
 
@@ -142,18 +144,6 @@ def _read_name(text: str) -> str:
     if not name or len(name) > LONGEST_NAME or not name.isprintable():
         raise InvalidRequest(f"name: expected 1 to {LONGEST_NAME} characters.", field="name")
     return name
-
-
-def _read_clock(name: str, text: str | None) -> time | None:
-    """Read a time of day; an empty one is none."""
-    if not text:
-        return None
-    try:
-        return time.fromisoformat(text).replace(second=0, microsecond=0, tzinfo=None)
-    except ValueError:
-        raise InvalidRequest(
-            f"{name}: expected a time of day such as 22:00, got {text[:20]!r}.", field=name
-        ) from None
 
 
 def _told(channel: Channel) -> dict[str, Any]:

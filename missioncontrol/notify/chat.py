@@ -57,6 +57,7 @@ def send(delivery: Delivery, at: datetime) -> Outcome:
             body_format=NotifyFormat.TEXT,
             timeout=LONGEST_CALL_S,
         )
+    # Whatever apprise says of it: it only knows that a connection failed.
     if watch.refused:
         return Outcome(failure=watch.refused)
     return _outcome(result)
@@ -80,6 +81,7 @@ def literal(kind: str, text: str) -> str:
     >>> literal("discord", "[free](evil.example) *now*")
     '\\[free\\]\\(evil.example\\) \\*now\\*'
     """
+    # Chats make a link of whatever looks like one; a sign of no width keeps it from that.
     text = text.replace("://", f":/{UNSEEN}/")
     if kind == "discord":
         text = DISCORD_MARKS.sub(r"\\\1", text)

@@ -61,27 +61,21 @@ def contact_of(configured: str, public_url: str) -> Contact:
 
 def problem_of(subject: str) -> Problem | None:
     """Say what is wrong with a contact; None: every push service takes it."""
-    host = _host_of(subject)
+    if mail := MAIL.fullmatch(subject):
+        host = mail[1].lower()
+    elif not subject.startswith("https://") or not subject.isprintable() or " " in subject:
+        host = ""
+    else:
+        try:
+            host = (urlsplit(subject).hostname or "").lower()
+        except ValueError:  # half an IPv6 address
+            host = ""
     if not host:
         return "form"
-    return None if _is_out_there(host) else "local"
-
-
-def _host_of(subject: str) -> str:
-    if mail := MAIL.fullmatch(subject):
-        return mail[1].lower()
-    if not subject.startswith("https://") or not subject.isprintable() or " " in subject:
-        return ""
     try:
-        return (urlsplit(subject).hostname or "").lower()
-    except ValueError:
-        return ""
-
-
-def _is_out_there(host: str) -> bool:
-    try:
-        return ipaddress.ip_address(host).is_global
+        is_out_there = ipaddress.ip_address(host).is_global
     except ValueError:
         labels = host.rstrip(".").split(".")
-    is_example = ".".join(labels[-2:]) in EXAMPLES
-    return len(labels) > 1 and labels[-1] not in LOCAL and not is_example
+        is_example = ".".join(labels[-2:]) in EXAMPLES
+        is_out_there = len(labels) > 1 and labels[-1] not in LOCAL and not is_example
+    return None if is_out_there else "local"

@@ -20,7 +20,7 @@ from missioncontrol.notify.texts import CATALOGUES, SOURCE, Texts, language_of
 from missioncontrol.runs import rows
 from missioncontrol.runs.models import Run
 from missioncontrol.wire.budgets import BudgetScope
-from missioncontrol.wire.decisions import AskedCall, DecisionRow, InterventionAction
+from missioncontrol.wire.decisions import DecisionRow, InterventionAction
 
 LONGEST_TEXT = 500
 LONGEST_CALL = 120
@@ -107,6 +107,14 @@ _contents: TypeAdapter[Card | Told] = TypeAdapter(Content)
 def card_of(row: DecisionRow, run: Run, *, at: datetime) -> Card:
     """Return what people are told of a card; texts an agent had a hand in are masked."""
     fix = redact(row.verdict.fix) if row.verdict and row.verdict.fix else None
+    asks, line = row.evidence.asks, ""
+    is_whole = False
+    if asks is not None:
+        line = bounded(asks.text, LONGEST_CALL)
+        # Nobody allows on a lock screen what does not stand there: a detail that the line leaves
+        # out could be what makes the call harmful.
+        said_all = not asks.cut and asks.details.keys() <= SAYS_NOTHING_MORE
+        is_whole = said_all and bool(line) and line == asks.text
     meters = rows.meters(run, new_points=0, at=at)
     return Card(
         decision=row.id,
@@ -121,6 +129,7 @@ def card_of(row: DecisionRow, run: Run, *, at: datetime) -> Card:
         cost_usd=meters.cost_usd + meters.judge_cost_usd,
         unpriced_calls=meters.unpriced_calls,
         burn_usd_per_hour=meters.burn_usd_per_hour,
+        # Half a fix could say the opposite of the whole.
         fix=fix if fix and len(fix) <= LONGEST_TEXT else None,
         long_fix=fix is not None and len(fix) > LONGEST_TEXT,
         scope=row.evidence.scope,
@@ -131,22 +140,10 @@ def card_of(row: DecisionRow, run: Run, *, at: datetime) -> Card:
         opened_at=row.opened_at,
         expires_at=row.expires_at,
         unanswered=row.unanswered,
-        **_asked(row.evidence.asks),
+        asks=line,
+        asks_tool=bounded(asks.tool, 40) if asks else "",
+        asks_whole=is_whole,
     )
-
-
-def _asked(asks: AskedCall | None) -> dict[str, Any]:
-    """Return a call so that nobody allows on a lock screen what does not stand there."""
-    if asks is None:
-        return {}
-    line = bounded(asks.text, LONGEST_CALL)
-    # A detail that does not stand in the line could be what makes the call harmful.
-    said_all = not asks.cut and asks.details.keys() <= SAYS_NOTHING_MORE
-    return {
-        "asks": line,
-        "asks_tool": bounded(asks.tool, 40),
-        "asks_whole": said_all and bool(line) and line == asks.text,
-    }
 
 
 def bounded(text: str, most: int) -> str:
@@ -170,6 +167,7 @@ def read(content: dict[str, Any], *, language: str = SOURCE) -> Card | Told:
     told = _contents.validate_python(content)
     if not isinstance(told, Told):
         return told
+    # None: English, or kept before that language was spoken here.
     said = told.others.get(language_of(language))
     if said is None:
         return replace(told, others={})

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import datetime, time
+from datetime import datetime
 from typing import Any
 from uuid import UUID
 from zoneinfo import ZoneInfo
@@ -17,7 +17,7 @@ from missioncontrol import outbound
 from missioncontrol.accounts.models import Browser
 from missioncontrol.errors import InvalidRequest
 from missioncontrol.ids import new_id
-from missioncontrol.notify import vapid
+from missioncontrol.notify import quiet, vapid
 from missioncontrol.notify.models import Delivery, Device
 from missioncontrol.notify.texts import language_of
 from missioncontrol.notify.web_push import raw
@@ -44,7 +44,21 @@ def subscribe(
     Raises:
         InvalidRequest: the address may not be called, or a key cannot be read.
     """
-    _check(endpoint, p256dh, auth, vapid_key)
+    # Of another key the push service would refuse each push with 403, and nobody would see it.
+    if vapid_key != vapid.public_key():
+        raise InvalidRequest("vapid_key: it is not this installation's.", field="vapid_key")
+    try:
+        outbound.check_url(endpoint, private_hosts=settings.NOTIFY_HOSTS)
+    except outbound.Unsendable as refused:
+        raise InvalidRequest(f"endpoint: {refused}.", field="endpoint") from None
+    try:
+        # Read now: a key that cannot be would fail at each push, unseen by whoever sent it.
+        ec.EllipticCurvePublicKey.from_encoded_point(ec.SECP256R1(), raw(p256dh))
+        is_long_enough = len(raw(auth)) == AUTH_BYTES
+    except ValueError:
+        is_long_enough = False
+    if not is_long_enough:
+        raise InvalidRequest("keys: they are not a push subscription's.", field="keys")
     zone = _zone(time_zone)
     before = Device.objects.filter(endpoint_digest=fingerprint(endpoint))
     # A stranger's, or signed out: it goes with what was chosen for it.
@@ -64,6 +78,7 @@ def subscribe(
     }
     if language is not None:
         kept["language"] = language_of(language)
+    # One row a browser, whatever address it has now: its quiet hours and its name stay.
     if known:
         Device.objects.filter(endpoint_digest=fingerprint(endpoint)).exclude(pk=known.pk).delete()
         _write(known, {**kept, "endpoint_digest": fingerprint(endpoint)})
@@ -88,7 +103,7 @@ def change(device: Device, changes: dict[str, Any]) -> None:
         changes["time_zone"] = _zone(changes["time_zone"])
     for end in ("quiet_from", "quiet_to"):
         if end in changes:
-            changes[end] = _clock(changes[end], end)
+            changes[end] = quiet.read_clock(changes[end], field=end)
     ends = [changes.get(end, getattr(device, end)) for end in ("quiet_from", "quiet_to")]
     if (ends[0] is None) != (ends[1] is None):
         raise InvalidRequest("quiet_from, quiet_to: give both, or neither.", field="quiet_from")
@@ -115,6 +130,7 @@ def last_tried(devices: list[Device]) -> dict[UUID, Tried]:
     )
     tried: dict[UUID, Tried] = {}
     for row in newest:
+        # An old failure says nothing once a later push arrived.
         works = row.failed is None or (row.sent is not None and row.sent > row.failed)
         failure: dict[str, Any] = {} if works else {"failed_at": row.failed, "error": row.error}
         tried[row.pk] = Tried(sent_at=row.sent, **failure)
@@ -127,23 +143,6 @@ def _write(device: Device, changes: dict[str, Any]) -> None:
     device.save(update_fields=list(changes))
 
 
-def _check(endpoint: str, p256dh: str, auth: str, vapid_key: str) -> None:
-    if vapid_key != vapid.public_key():
-        raise InvalidRequest("vapid_key: it is not this installation's.", field="vapid_key")
-    try:
-        outbound.check_url(endpoint, private_hosts=settings.NOTIFY_HOSTS)
-    except outbound.Unsendable as refused:
-        raise InvalidRequest(f"endpoint: {refused}.", field="endpoint") from None
-    try:
-        # Read now: a key that cannot be would fail at each push, unseen by whoever sent it.
-        ec.EllipticCurvePublicKey.from_encoded_point(ec.SECP256R1(), raw(p256dh))
-        is_long_enough = len(raw(auth)) == AUTH_BYTES
-    except ValueError:
-        is_long_enough = False
-    if not is_long_enough:
-        raise InvalidRequest("keys: they are not a push subscription's.", field="keys")
-
-
 def _zone(name: str) -> str:
     try:
         return str(ZoneInfo(name))
@@ -152,12 +151,3 @@ def _zone(name: str) -> str:
             f"time_zone: expected an IANA name such as Europe/Berlin, got {name!r}.",
             field="time_zone",
         ) from None
-
-
-def _clock(text: str | None, field: str) -> time | None:
-    if not text:
-        return None
-    try:
-        return time.fromisoformat(text).replace(second=0, microsecond=0, tzinfo=None)
-    except ValueError:
-        raise InvalidRequest(f"{field}: expected a time such as 22:00.", field=field) from None

@@ -56,6 +56,7 @@ def written(
     if service.cc:
         letter["Cc"] = ", ".join(sorted(service.cc))
     letter["Date"] = formatdate()
+    # Of the sender's own domain: an id of another is a mark of spam.
     letter["Message-ID"] = make_msgid(domain=sender.rpartition("@")[2])
     letter.set_content(text)
     letter.add_alternative(html, subtype="html")

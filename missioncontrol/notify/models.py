@@ -101,6 +101,7 @@ class Delivery(models.Model):
     what = models.CharField(max_length=10, help_text="the notice's, or withdrawal")
     kind = models.CharField(max_length=8, help_text="push, or the channel's")
     target = models.CharField(max_length=100, help_text="the device's or channel's name then")
+    # What was told stays when its target goes.
     device = models.ForeignKey(
         Device, null=True, on_delete=models.SET_NULL, related_name="deliveries"
     )
@@ -118,6 +119,7 @@ class Delivery(models.Model):
 
     class Meta:
         constraints = [
+            # Whoever announces or takes away twice, in whichever process: one push each.
             models.UniqueConstraint(
                 fields=["device", "what", "notice"], name="one_delivery_a_device"
             ),

@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import datetime, timedelta
+from functools import partial
 from typing import Any
 from uuid import UUID
 
@@ -60,6 +61,7 @@ def deliver(delivery_id: UUID, *, at: datetime) -> None:
     """Try a delivery that was claimed, and write down what came of it."""
     delivery = (
         Delivery.objects.select_related("notice", "project", "device", "channel")
+        # Whose lease is over by now is free for another worker, and may be on its way there.
         .filter(pk=delivery_id, status="waiting", leased_until__gt=at)
         .first()
     )
@@ -69,6 +71,7 @@ def deliver(delivery_id: UUID, *, at: datetime) -> None:
         gave_up = Outcome(failure="nothing came of its last try", is_final=True)
         settle(delivery, gave_up, at=at)
     elif _count_try(delivery):
+        # `at` is when it was claimed: the answer came as much later as the call took.
         began = time.monotonic()
         outcome = _send(delivery, at)
         settle(delivery, outcome, at=at + timedelta(seconds=time.monotonic() - began))
@@ -77,6 +80,7 @@ def deliver(delivery_id: UUID, *, at: datetime) -> None:
 def settle(delivery: Delivery, outcome: Outcome, *, at: datetime) -> None:
     """Write down what came of a try: sent, to be tried again, or failed."""
     again = outcome.failure and not outcome.is_final and delivery.tries < retries.MOST_TRIES
+    # Later than it was sent: the run's lock is not held while somebody else takes their time.
     with _transaction_for(delivery, at=at) as record:
         # A card may have been answered on the way: this was sent all the same.
         mine = Delivery.objects.filter(
@@ -92,18 +96,34 @@ def settle(delivery: Delivery, outcome: Outcome, *, at: datetime) -> None:
                 leased_until=None,
                 last_error=outcome.failure,
             )
+            # Nothing to tell yet: the chain says what came of it, not how often it was tried.
             is_mine = 0
         else:
             is_mine = mine.filter(status="waiting").update(
                 status="failed", due_at=None, leased_until=None, last_error=outcome.failure
             )
-        if is_mine:
-            _tell_outcome(record, delivery, outcome, at=at)
+        if not is_mine:
+            return
+        told = {"channel": delivery.kind, "decision": delivery.notice.decision}
+        if outcome.failure is not None and delivery.what in JOURNALLED:
+            record(NoticeFailed, **told, reason=outcome.failure)
+        elif delivery.what in JOURNALLED:
+            record(NoticeSent, **told)
+        is_over = outcome.is_gone or delivery.what == "sign_out"
+        if is_over and delivery.device_id is not None:
+            Device.objects.filter(pk=delivery.device_id).delete()
+        elif outcome.failure is None:
+            # It may have been answered while this was on its way: then the device need not show it.
+            is_shown = delivery.device_id is not None and delivery.what == "decision"
+            delivery.notice.refresh_from_db(fields=["settled_at"])
+            if is_shown and delivery.notice.settled_at is not None:
+                services.take_away([delivery], at=at)
 
 
 def retry(delivery: Delivery, *, at: datetime) -> bool:
     """Try a failed delivery again, from its first try on; False: it is not failed."""
     mine = Delivery.objects.filter(pk=delivery.pk, status="failed")
+    # From the first pause again: whoever asks has mended what failed.
     if not mine.update(status="waiting", tries=0, due_at=at, leased_until=None):
         return False
     services.enqueue_on_commit([delivery])
@@ -129,7 +149,7 @@ def _send(delivery: Delivery, at: datetime) -> Outcome:
         return Outcome(failure=f"nothing here sends to {delivery.kind}", is_final=True)
     try:
         return sender(delivery, at)
-    except Unreadable as unreadable:
+    except Unreadable as unreadable:  # SECRET_KEY was changed: the same at every try
         return Outcome(failure=str(unreadable), is_final=True)
 
 
@@ -176,48 +196,17 @@ def _not_to_hear(delivery: Delivery) -> str | None:
     return None if mine.exists() else "its person no longer answers in the project"
 
 
-class _Record:
-    """Appends to the chain of the delivery's run, or of its project."""
-
-    def __init__(
-        self, delivery: Delivery, tx: journal.RunTransaction | None, *, at: datetime
-    ) -> None:
-        self._delivery, self._tx, self._at = delivery, tx, at
-
-    def __call__(self, event: type[Any], **payload: Any) -> None:
-        if self._tx is not None:
-            run = self._tx.run(self._delivery.notice.run_id)  # type: ignore[arg-type]
-            self._tx.record(run, event, by="guard", **payload)
-        else:
-            journal.record_for_project(
-                self._delivery.project_id, event, by="guard", at=self._at, **payload
-            )
-
-
 @contextmanager
-def _transaction_for(delivery: Delivery, *, at: datetime) -> Iterator[_Record]:
-    """Hold what the outcome is written under: the run's lock, so that an answer waits."""
+def _transaction_for(delivery: Delivery, *, at: datetime) -> Iterator[Callable[..., object]]:
+    """Hold what the outcome is written under: the run's lock, so that an answer waits.
+
+    Lends what appends an event to the run's chain, or to its project's.
+    """
     run_id = delivery.notice.run_id
     if run_id is None:
+        project = delivery.project_id
         with transaction.atomic():
-            yield _Record(delivery, None, at=at)
+            yield partial(journal.record_for_project, project, by="guard", at=at)
     else:
         with journal.writing([run_id], at=at) as tx:
-            yield _Record(delivery, tx, at=at)
-
-
-def _tell_outcome(record: _Record, delivery: Delivery, outcome: Outcome, *, at: datetime) -> None:
-    told = {"channel": delivery.kind, "decision": delivery.notice.decision}
-    if outcome.failure is not None and delivery.what in JOURNALLED:
-        record(NoticeFailed, **told, reason=outcome.failure)
-    elif delivery.what in JOURNALLED:
-        record(NoticeSent, **told)
-    is_over = outcome.is_gone or delivery.what == "sign_out"
-    if is_over and delivery.device_id is not None:
-        Device.objects.filter(pk=delivery.device_id).delete()
-    elif outcome.failure is None:
-        # It may have been answered while this was on its way: then the device need not show it.
-        is_shown = delivery.device_id is not None and delivery.what == "decision"
-        delivery.notice.refresh_from_db(fields=["settled_at"])
-        if is_shown and delivery.notice.settled_at is not None:
-            services.take_away([delivery], at=at)
+            yield lambda event, **told: tx.record(tx.run(run_id), event, by="guard", **told)

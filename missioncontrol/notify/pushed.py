@@ -57,6 +57,7 @@ def of_card(
     ttl_s = UNHELD_TTL_S
     if card.expires_at is not None:  # until it answers itself; no service keeps it longer than that
         left_s = int((card.expires_at - at).total_seconds())
+        # A minute at least: a TTL of 0 is dropped where the phone sleeps.
         ttl_s = min(LONGEST_TTL_S, max(60, left_s))
     return Push(payload=payload, ttl_s=ttl_s, urgency="high", topic=card.decision.hex)
 
@@ -113,39 +114,30 @@ def buttons_of(card: Card, t: Texts) -> list[Button]:
         first: Button = {"action": "inject", "title": t.inject_fix, "message": card.fix}
     elif "inject" in card.actions and (card.fix or card.long_fix):
         first = {"action": "open", "title": t.read_fix}
-    else:
-        return _without_fix(card, t)
-    return [first, *_offered(card, ("continue", t.proceed))]
-
-
-def _without_fix(card: Card, t: Texts) -> list[Button]:
-    """Ending a run cannot be taken back: it is asked on the card, or by a second tap."""
-    if card.kind == PERMISSION:  # a call is allowed only from where it stands in full
+    elif card.kind == PERMISSION:  # a call is allowed only from where it stands in full
         read: Button = {"action": "open", "title": t.read_call}
         allow = _offered(card, ("allow_once", t.allow_once)) if card.asks_whole else [read]
         return [*allow, *_offered(card, ("deny", t.deny))]
-    if card.kind == "budget":
-        return _of_budget(card, t)
-    if not card.holds:
+    elif card.kind == "budget":
+        # What the card itself offers first and last: half its ceiling more, and the end.
+        buttons: list[Button] = []
+        if "allow_budget" in card.actions and card.ceiling and card.unit:
+            step = budget_step(Decimal(card.ceiling), card.unit)
+            in_dollars = card.unit == "usd"
+            more = t.figures.round_money(step) if in_dollars else t.amount(str(step), card.unit)
+            title = t.allow_more.format(amount=more)
+            amount = {card.unit: f"{step:.2f}" if in_dollars else int(step)}
+            buttons.append({"action": "allow_budget", "title": title, "amount": amount})
+        if "terminate" in card.actions:
+            buttons.append({"action": "terminate", "title": t.stop, "sure": t.stop_now})
+        return buttons
+    elif not card.holds:
         return _offered(card, ("pause", t.hold), ("continue", t.proceed))
-    terminate: Button = {"action": "open", "title": t.terminate_there}
-    return [*_offered(card, ("continue", t.proceed)), terminate]
-
-
-def _of_budget(card: Card, t: Texts) -> list[Button]:
-    """What the card itself offers first and last: half its ceiling more, and the end."""
-    buttons: list[Button] = []
-    if "allow_budget" in card.actions and card.ceiling and card.unit:
-        step = budget_step(Decimal(card.ceiling), card.unit)
-        in_dollars = card.unit == "usd"
-        more = t.figures.round_money(step) if in_dollars else t.amount(str(step), card.unit)
-        title = t.allow_more.format(amount=more)
-        amount = f"{step:.2f}" if in_dollars else int(step)
-        allow: Button = {"action": "allow_budget", "title": title, "amount": {card.unit: amount}}
-        buttons.append(allow)
-    if "terminate" in card.actions:
-        buttons.append({"action": "terminate", "title": t.stop, "sure": t.stop_now})
-    return buttons
+    else:
+        # Ending a run cannot be taken back: it is asked on the card, or by a second tap.
+        terminate: Button = {"action": "open", "title": t.terminate_there}
+        return [*_offered(card, ("continue", t.proceed)), terminate]
+    return [first, *_offered(card, ("continue", t.proceed))]
 
 
 def budget_step(ceiling: Decimal, unit: str) -> Decimal:

@@ -5,6 +5,24 @@ from __future__ import annotations
 from datetime import UTC, datetime, time, timedelta
 from zoneinfo import ZoneInfo
 
+from missioncontrol.errors import InvalidRequest
+
+
+def read_clock(text: str | None, *, field: str) -> time | None:
+    """Read a time of day that a person entered; an empty one is none.
+
+    Raises:
+        InvalidRequest: it is no time; `field` is whose it was to be.
+    """
+    if not text:
+        return None
+    try:
+        return time.fromisoformat(text).replace(second=0, microsecond=0, tzinfo=None)
+    except ValueError:
+        raise InvalidRequest(
+            f"{field}: expected a time of day such as 22:00, got {text[:20]!r}.", field=field
+        ) from None
+
 
 def end_of_quiet(
     at: datetime, *, start: time | None, end: time | None, zone: str

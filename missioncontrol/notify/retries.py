@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime, timedelta
 
+# The last one comes some ten minutes after the first: a longer outage is told of as failed.
 MOST_TRIES = 8
 FIRST_PAUSE = timedelta(seconds=5)
 LEASE = timedelta(seconds=60)

@@ -20,6 +20,7 @@ def channel_row(channel: Channel, *, last: Delivery | None) -> ChannelRow:
     """Show a channel; its address stays here."""
     try:
         shown = addresses.shown(channel.kind, unseal(channel.address))
+    # SECRET_KEY was changed: the page asks for the address again.
     except Unreadable:
         shown = None
     return ChannelRow(

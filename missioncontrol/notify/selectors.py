@@ -34,6 +34,7 @@ def channels(*, projects: Collection[UUID]) -> list[ChannelRow]:
     tried = Delivery.objects.filter(TOLD, channel=OuterRef("pk"))
     newest = tried.order_by("-id").values("id")[:1]
     found = list(
+        # The newest of each by a subquery: a channel may have been told thousands of things.
         Channel.objects.filter(project_id__in=projects)
         .annotate(last=Subquery(newest))
         .order_by("step_minutes", "id")

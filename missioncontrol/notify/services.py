@@ -46,6 +46,7 @@ def announce(row: DecisionRow, run: Run, *, at: datetime) -> None:
     )
     if notice is None:
         return
+    # A push that is taken back at once has woken somebody for nothing.
     wait = VERDICT_WAIT if row.status == "judging" else timedelta(0)
     hears = ["hears_decisions", "hears_budgets"] if row.kind == "budget" else ["hears_decisions"]
     _write(notice, channels=_channels(run.project_id, hears), at=at, wait=wait)
@@ -56,6 +57,7 @@ def refresh(row: DecisionRow, run: Run, *, at: datetime) -> None:
     told = content.kept(content.card_of(row, run, at=at))
     if not Notice.objects.filter(decision=row.id, settled_at=None).update(content=told):
         return
+    # Only those that wait for the ruling: later steps and quiet hours have times of their own.
     kept_back = Delivery.objects.filter(
         notice__decision=row.id,
         status="waiting",
@@ -68,6 +70,7 @@ def refresh(row: DecisionRow, run: Run, *, at: datetime) -> None:
     for delivery in kept_back:
         delivery.due_at = due_for(delivery, at=at)
         Delivery.objects.filter(pk=delivery.pk, status="waiting").update(due_at=delivery.due_at)
+        # What is due later the sweeper finds.
         if delivery.due_at == at:
             due.append(delivery)
     enqueue_on_commit(due)
@@ -79,6 +82,7 @@ def withdraw(decision: UUID, *, outcome: str, by: str, at: datetime) -> None:
     A device that shows it is told to take it away.
     """
     mine = Notice.objects.filter(decision=decision, settled_at=None)
+    # Of two answers at once one settles it, and one set of withdrawals goes out.
     if not mine.update(settled_at=at, outcome=outcome, settled_by=by):
         return
     told = Delivery.objects.filter(notice__decision=decision).exclude(what="withdrawal")
@@ -156,6 +160,7 @@ def near_end(run: Run, ceiling: Mapping[str, Any], *, at: datetime) -> None:
     told = content.in_every_language(
         lambda t: wording.nearing(t, run.name, ceiling, burn_usd_per_hour=burn, path=path)
     )
+    # The ceiling is part of it: once raised, its end may near again.
     owner = run.id if scope == "run" else ceiling["whose"]
     subject = f"{scope}:{owner}:{ceiling['unit']}:{ceiling['ceiling']}"
     tell(run.project_id, "budget", subject=subject, told=told, at=at, run=run)
@@ -220,6 +225,7 @@ def _new_notice(
     run: Run | None = None,
     decision: UUID | None = None,
 ) -> Notice | None:
+    # A constraint decides, whichever of several processes noticed it first.
     notice, is_new = Notice.objects.get_or_create(
         project_id=project,
         what=what,
@@ -259,6 +265,7 @@ def _channels(project: UUID, hears: Iterable[str]) -> list[Channel]:
 def _write(
     notice: Notice, *, channels: Iterable[Channel], at: datetime, wait: timedelta = timedelta(0)
 ) -> None:
+    # Who may not come in (no second factor where one is asked for) is not told either.
     people = ways.open_memberships().filter(project_id=notice.project_id, role__in=ANSWERERS)
     mine = Device.objects.filter(
         user__in=people.values("user"), user__is_active=True, enabled=True, left_at=None
@@ -267,6 +274,7 @@ def _write(
     made = [_to_device(notice, device, at=at, due_at=at + wait) for device in devices]
     for channel in channels:
         step = timedelta(minutes=channel.step_minutes)
+        # Not both waits, one after the other: the judge's is over long before a later step.
         made.append(_to_channel(notice, channel, at=at, due_at=at + max(step, wait)))
     for delivery in made:
         if delivery.due_at is not None:
@@ -312,12 +320,12 @@ def _keep(made: list[Delivery]) -> list[Delivery]:
 def enqueue_on_commit(due: list[Delivery]) -> None:
     """Have these delivered once the transaction is committed."""
     ids = [str(delivery.id) for delivery in due]
+
+    def enqueue() -> None:
+        try:
+            app.send_task(DELIVER, args=(ids,), retry=False, ignore_result=True)
+        except Exception as fault:  # noqa: BLE001 - the broker is away: it is swept up
+            logger.warning("queueing deliveries failed: %s", fault)
+
     if ids:
-        transaction.on_commit(lambda: _enqueue(ids))
-
-
-def _enqueue(ids: list[str]) -> None:
-    try:
-        app.send_task(DELIVER, args=(ids,), retry=False, ignore_result=True)
-    except Exception as fault:  # noqa: BLE001 - the broker is away: it is swept up
-        logger.warning("queueing deliveries failed: %s", fault)
+        transaction.on_commit(enqueue)

@@ -12,6 +12,7 @@ from django.conf import settings
 
 def secret_of(project_id: UUID) -> str:
     """Return the secret a project's web hooks are signed with; follows SECRET_KEY."""
+    # A use of the key of its own: no other signature of ours can pass for a web hook's.
     meant = b"controller webhook " + project_id.bytes
     return hmac.new(settings.SECRET_KEY.encode(), meant, hashlib.sha256).hexdigest()
 

@@ -17,6 +17,7 @@ from missioncontrol.notify import outbox, retention
 logger = logging.getLogger(__name__)
 
 AT_ONCE = 8
+# Not the worker's own pool: a chat that takes 40 s must hold up neither verdicts nor the sweep.
 _carriers = ThreadPoolExecutor(AT_ONCE, thread_name_prefix="carrier")
 
 

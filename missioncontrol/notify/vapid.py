@@ -74,6 +74,7 @@ def _key() -> Vapid02:
     return _read(settings.VAPID_PRIVATE_KEY)
 
 
+# Read once a process: each push asks for it.
 @cache
 def _read(private_key: str) -> Vapid02:
     return Vapid02.from_raw(private_key.encode())

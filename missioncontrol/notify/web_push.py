@@ -39,6 +39,7 @@ def send(delivery: Delivery, at: datetime) -> Outcome:
         headers = headers_of(push, endpoint, at=at)
         body = encrypt(json.dumps(push.payload).encode(), device)
         reply = outbound.post(endpoint, body, headers, private_hosts=settings.NOTIFY_HOSTS)
+    # Final: trying again makes no key.
     except vapid.NoKey as missing:
         return Outcome(failure=str(missing), is_final=True)
     except outbound.Unsendable as refused:
@@ -66,22 +67,19 @@ def push_of(delivery: Delivery, *, at: datetime) -> pushed.Push:
         return pushed.of_withdrawal(
             told, t, outcome=notice.outcome, by=notice.settled_by, open_cards=open_cards
         )
+    # Owners alone raise everybody's ceiling: nobody is offered a button that would be refused.
+    owned = ways.open_memberships().filter(user_id=device.user_id, role=Role.OWNER)
+    if told.scope == "organisation" and not owned.exists():
+        left = tuple(one for one in told.actions if one != "allow_budget")
+        told = replace(told, actions=left)
     return pushed.of_card(
-        _answerable(told, device.user_id),
+        told,
         t,
         step_minutes=delivery.step_minutes,
         open_cards=open_cards,
         details=device.show_details,
         at=at,
     )
-
-
-def _answerable(card: content.Card, user: int) -> content.Card:
-    """Return a card with what this person may answer: owners alone raise everybody's ceiling."""
-    owned = ways.open_memberships().filter(user_id=user, role=Role.OWNER)
-    if card.scope != "organisation" or owned.exists():
-        return card
-    return replace(card, actions=tuple(one for one in card.actions if one != "allow_budget"))
 
 
 def open_cards_of(device: Device) -> int:

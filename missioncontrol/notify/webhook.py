@@ -24,6 +24,7 @@ UNSAID = frozenset({"html", "others"})
 def send(delivery: Delivery, at: datetime) -> Outcome:
     """Post a delivery to its channel, signed with the project's secret."""
     channel: Any = delivery.channel
+    # Money as text: a float would round it.
     body = json.dumps(payload(delivery, at=at), ensure_ascii=False, default=str).encode()
     headers = signing.headers(
         body,

@@ -41,11 +41,28 @@ def words_of(content: Card | Told, t: Texts, *, step_minutes: int = 0, at: datet
             path=content.path,
             needs_answer=False,
         )
-    body = _late(content, t, at) if step_minutes else _body(content, t)
+    body = _body(content, t)
+    if step_minutes:
+        length = t.figures.minutes((at - content.opened_at).total_seconds())
+        parts = [t.nobody_answered.format(time=length)]
+        # Without the call a permission cannot be answered; of all else what comes matters now.
+        if content.kind == PERMISSION:
+            parts.append(body)
+        else:
+            parts += [_what_comes(content, t, at), cost_of(content, t)]
+        body = bounded(" ".join(filter(None, parts)), LONGEST_BODY)
+    detail = [t.sentence(content.what), content.asks or cost_of(content, t)]
+    if content.agent:
+        detail.append(t.agent.format(agent=content.agent))
+    if content.fix:
+        detail.append(t.suggested_fix.format(fix=bounded(content.fix, LONGEST_TEXT)))
+    elif content.long_fix:
+        detail.append(t.read_fix_there)
+    detail.append(_what_comes(content, t, at))
     return Words(
         title=_title(content, t, late=step_minutes > 0),
         body=body,
-        detail=_detail(content, t, at),
+        detail="\n".join(detail),
         path=f"/decisions/{content.decision}",
         needs_answer=True,
     )
@@ -147,21 +164,11 @@ def _body(card: Card, t: Texts) -> str:
         lead = t.held_at[card.scope or "run"]
     lead = f"{lead} " if lead else ""
     what, cost, fix = t.sentence(card.what), cost_of(card, t), fix_in(card, t)
+    # What happened gives way to what it costs; the fix goes whole or not at all.
     room = LONGEST_BODY - len(lead) - len(cost) - len(fix) - 1
     if room < len(what) and fix and room < 40:  # noqa: PLR2004 - less says nothing
         fix, room = "", room + len(fix)
     return f"{lead}{bounded(what, max(room, 20))} {cost}{fix}"
-
-
-def _late(card: Card, t: Texts, at: datetime) -> str:
-    length = t.figures.minutes((at - card.opened_at).total_seconds())
-    waited = t.nobody_answered.format(time=length)
-    if card.kind == PERMISSION:
-        return bounded(f"{waited} {_body(card, t)}", LONGEST_BODY)
-    return bounded(
-        " ".join(part for part in (waited, _what_comes(card, t, at), cost_of(card, t)) if part),
-        LONGEST_BODY,
-    )
 
 
 def _what_comes(card: Card, t: Texts, at: datetime) -> str:
@@ -171,15 +178,3 @@ def _what_comes(card: Card, t: Texts, at: datetime) -> str:
         return t.meanwhile
     left = t.figures.minutes((card.expires_at - at).total_seconds())
     return t.will[card.unanswered].format(time=left)
-
-
-def _detail(card: Card, t: Texts, at: datetime) -> str:
-    lines = [t.sentence(card.what), card.asks or cost_of(card, t)]
-    if card.agent:
-        lines.append(t.agent.format(agent=card.agent))
-    if card.fix:
-        lines.append(t.suggested_fix.format(fix=bounded(card.fix, LONGEST_TEXT)))
-    elif card.long_fix:
-        lines.append(t.read_fix_there)
-    lines.append(_what_comes(card, t, at))
-    return "\n".join(lines)

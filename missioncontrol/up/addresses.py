@@ -36,6 +36,7 @@ def listen(host: str, port: int, *, option: str = "--port") -> socket.socket:
         try:
             return _bind(host, port)
         except OSError as error:
+            # Only a taken port can become free by waiting.
             if error.errno != errno.EADDRINUSE:
                 raise AddressUnknown(host, port, error) from None
             if time.monotonic() > deadline:
@@ -108,7 +109,11 @@ def own_names() -> list[str]:
 
 def own_addresses() -> list[str]:
     """Return this machine's own IP addresses, the one of the default route first."""
-    found = [*_routed(), *_of_interfaces(), *_of_own_name()]
+    found = [*_routed(), *_of_interfaces()]
+    # Where interfaces cannot be asked (macOS) the machine's own name knows most of them.
+    with contextlib.suppress(OSError):
+        listed = socket.getaddrinfo(socket.gethostname(), None)
+        found += [str(address[0]).split("%", 1)[0] for *_, address in listed]
     return list(dict.fromkeys(found))
 
 
@@ -116,6 +121,7 @@ def lan_address() -> str | None:
     """Return the address a phone in the same network can reach."""
     for text in own_addresses():
         address = ipaddress.ip_address(text)
+        # A link-local address holds on one cable only.
         if address.version == 4 and not address.is_loopback and not address.is_link_local:  # noqa: PLR2004
             return text
     return None
@@ -142,12 +148,6 @@ def _of_interfaces() -> Iterator[str]:
                 answer = fcntl.ioctl(probe.fileno(), _SIOCGIFADDR, request)
                 # The kernel answers with a sockaddr_in behind the 16 bytes of the name.
                 yield socket.inet_ntoa(answer[20:24])
-
-
-def _of_own_name() -> Iterator[str]:
-    with contextlib.suppress(OSError):
-        for *_, address in socket.getaddrinfo(socket.gethostname(), None):
-            yield str(address[0]).split("%", 1)[0]
 
 
 def _is_unspecified(host: str) -> bool:

@@ -11,7 +11,6 @@ import shutil
 import tempfile
 import zipfile
 import zlib
-from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -85,12 +84,22 @@ def make(path: Path, *, at: datetime, with_secrets: bool = True) -> Backup:
     Raises:
         BackupFailed: the database cannot be copied, or the file not be written.
     """
-    kept = list(_files(with_secrets=with_secrets))  # the heads first: the database knows them all
+    # The heads before the database, which then knows them all.
+    heads = sorted(Path(settings.AUDIT_HEADS).glob("*.jsonl"))
+    kept = [(f"audit/{path.name}", path.read_bytes()) for path in heads]
+    beside = (signing.KEYS_FILE, *(SECRETS if with_secrets else ()))
+    files = ((name, settings.DATA_DIR / name) for name in beside)
+    kept += [(name, file.read_bytes()) for name, file in files if file.is_file()]
+    try:
+        loader = MigrationLoader(connection)
+    except DatabaseError as fault:
+        raise BackupFailed(f"The database does not answer: {fault}.") from None
+    applied = [list(key) for key in loader.applied_migrations if key[0] in loader.migrated_apps]
     backup = Backup(
         made_at=at.isoformat(),
         version=settings.VERSION,
         vendor=connection.vendor,
-        migrations=sorted(map(list, _applied())),
+        migrations=sorted(applied),
         public_key=signing.public_key(),
     )
     manifest = {"format": FORMAT, **{name: getattr(backup, name) for name in backup.__slots__}}
@@ -99,6 +108,7 @@ def make(path: Path, *, at: datetime, with_secrets: bool = True) -> Backup:
         with tempfile.TemporaryDirectory(dir=path.parent, prefix=".backup-") as place:
             copy, made = Path(place, "copy"), Path(place, "made")
             dumps.dump(copy)
+            # Made private before anything is in it, and beside its place, where a move is one deed.
             made.touch(PRIVATE_FILE)
             with zipfile.ZipFile(made, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
                 archive.writestr(MANIFEST, json.dumps(manifest, indent=1))
@@ -132,6 +142,7 @@ def restore(path: Path, *, at: datetime, replace: bool = False) -> Restored:
             has_older_heads = _restore_files(archive, at=at)
     except OSError as fault:
         raise BackupFailed(f"{path} could not be restored: {fault.strerror or fault}.") from None
+    # Else the next start would take the restored database for the one it migrated last.
     schema_stamp.forget(settings.DATA_DIR)
     # What the next start signs with.
     here = env.text("MISSIONCONTROL_SECRET_KEY") or DataDir(settings.DATA_DIR).read_secret(
@@ -159,26 +170,10 @@ def keep_before_migrating(*, at: datetime, most: int) -> Path | None:
         make(path, at=at)
     except BackupFailed as fault:
         raise NotBackedUp(str(fault)) from None
+    # Their names sort by time.
     for old in sorted(folder.glob("before-migrating-*.zip"))[:-most]:
         old.unlink()
     return path
-
-
-def _applied() -> Iterator[tuple[str, str]]:
-    try:
-        loader = MigrationLoader(connection)
-    except DatabaseError as fault:
-        raise BackupFailed(f"The database does not answer: {fault}.") from None
-    yield from (key for key in loader.applied_migrations if key[0] in loader.migrated_apps)
-
-
-def _files(*, with_secrets: bool) -> Iterator[tuple[str, bytes]]:
-    """Yield what is kept beside the database, by its name in the backup."""
-    for path in sorted(Path(settings.AUDIT_HEADS).glob("*.jsonl")):
-        yield f"audit/{path.name}", path.read_bytes()
-    for name in (signing.KEYS_FILE, *(SECRETS if with_secrets else ())):
-        if (path := settings.DATA_DIR / name).is_file():
-            yield name, path.read_bytes()
 
 
 def _read_whole(path: Path) -> Backup:
@@ -232,6 +227,7 @@ def _load(archive: zipfile.ZipFile, *, at: datetime) -> Path | None:
         copy = Path(place, name)
         with archive.open(name) as packed, copy.open("wb") as out:
             shutil.copyfileobj(packed, out)
+        # SQLite's file is moved aside; what PostgreSQL drops is kept in a backup first.
         if connection.vendor == "postgresql" and dumps.has_projects():
             saved = settings.DATA_DIR / FOLDER / f"before-restore-{at:%Y%m%dT%H%M%SZ}.zip"
             make(saved, at=at)

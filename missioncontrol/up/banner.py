@@ -51,10 +51,13 @@ class Banner:
         guard, where = "uv run --no-dev guard", "in this folder"
         if not is_checkout():  # not on PATH where a tool's runner installed us
             guard, where = shlex.join(forwarder()), "anywhere"
+        # Not every browser knows names under `localhost` by itself.
+        is_named = ".localhost:" in self.login_url
+        other = f"; if it is not found, put 127.0.0.1 for {OWN_HOST}" if is_named else ""
         out.write(
             f"\nMission Control serves {self.url}\n\n"
             f"  Sign in   {self.login_url}\n"
-            f"            works once, within ten minutes{self._other_name()}\n"
+            f"            works once, within ten minutes{other}\n"
             f"  Connect   {guard} connect claude-code --url {self.url} --key {self.agent_key}\n"
             f"            {where}, once: every session of yours reports from then on;\n"
             "            this key speaks for every run of the project, one you make for its own\n"
@@ -68,11 +71,6 @@ class Banner:
             segno.make(self.phone_url, error="l", micro=False).terminal(out=out, compact=True)
             out.write(self._how_safe(self.phone_url))
         out.flush()
-
-    def _other_name(self) -> str:
-        """Say what to type where a browser does not know names under `localhost`."""
-        is_named = ".localhost:" in self.login_url
-        return f"; if it is not found, put 127.0.0.1 for {OWN_HOST}" if is_named else ""
 
     def _how_safe(self, url: str) -> str:
         if self.fingerprint:

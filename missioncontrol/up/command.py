@@ -5,8 +5,6 @@ from __future__ import annotations
 import os
 import socket
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from missioncontrol import clock, env, extras
@@ -63,41 +61,35 @@ class Start:
         self.url = addresses.url_of(listener)
         # Scripts cannot look up the name that browsers know by themselves.
         self.page_url = self.url if self.asked.json else addresses.page_url(self.url)
-        self._secure()
+        # HTTPS has a port and a certificate of its own: also taken before anything is started.
+        self.reserved = self.served = None
+        if self.asked.https:
+            from missioncontrol.up import tls
+
+            self.reserved = addresses.listen(EVERYWHERE, self.https_port, option="--https-port")
+            names = addresses.certified_names(self.asked.host)
+            self.served = tls.ensure(self.data.path, names=names, at=clock.now())
         frontend.ensure_built(cache=self.data.path / "cache", say=say)
+        # From here on: the built front end may be read by others, data and logs may not.
         os.umask(0o077)
         self._set_environment()
         if extras.phone_asked(self.data.path):  # it was open before this start, and is not yet
             extras.note_phone(self.data.path, extras.PhoneStatus())
-        with self._supervised() as supervisor:
+        supervisor = Supervisor(lock_fd=self.data.lock_fd, say=say)
+        supervisor.catch_signals()
+        try:
             self._start_broker(supervisor)
+            # Where there is nothing to migrate, web need not wait for the look at it.
             if schema_stamp.is_current(self.data.path):
                 self._launch_web(supervisor, listener)
             banner = self._prepare()
             schema_stamp.keep(self.data.path)
             self._launch_web(supervisor, listener)
             self._serve(supervisor, banner)
-
-    @contextmanager
-    def _supervised(self) -> Iterator[Supervisor]:
-        supervisor = Supervisor(lock_fd=self.data.lock_fd, say=say)
-        supervisor.catch_signals()
-        try:
-            yield supervisor
         finally:
+            # Whoever starts meanwhile waits longer for one that is ending.
             self.data.announce("stopping", self.url)
             supervisor.stop()
-
-    def _secure(self) -> None:
-        """Take the port of HTTPS, and make the certificate it is served with."""
-        self.reserved = self.served = None
-        if not self.asked.https:
-            return
-        from missioncontrol.up import tls
-
-        self.reserved = addresses.listen(EVERYWHERE, self.https_port, option="--https-port")
-        names = addresses.certified_names(self.asked.host)
-        self.served = tls.ensure(self.data.path, names=names, at=clock.now())
 
     def _set_environment(self) -> None:
         """Decide the settings of this process and of every child."""
@@ -155,6 +147,7 @@ class Start:
         from missioncontrol.up.invitation import invite
 
         database.make_ready(say)
+        # The children have connections of their own; ours would stay open for as long as they run.
         try:
             return invite(
                 self.data, self.asked, self.url, page_url=self.page_url, phone_url=self.phone_url

@@ -67,8 +67,15 @@ class DataDir:
         except OSError as error:
             raise DataUnusable(self.path, error) from None
         began = time.monotonic()
-        while not _try_lock(self.lock_fd):
-            holder = self._holder()
+        while True:
+            # Not lockf: its locks are not inherited, and the watchdog must hold this one after us.
+            with contextlib.suppress(BlockingIOError):
+                fcntl.flock(self.lock_fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                return
+            # Empty for a moment where the other one has just begun to write.
+            holder = Holder()
+            with contextlib.suppress(ValueError, TypeError):
+                holder = Holder(**json.loads(os.pread(self.lock_fd, 4096, 0)))
             patience = STOPPING_PATIENCE_S if holder.state == "stopping" else PATIENCE_S
             if time.monotonic() - began > patience:
                 raise DataInUse(self.path, holder.pid, holder.url)
@@ -82,11 +89,6 @@ class DataDir:
             yield
         finally:
             os.close(self.lock_fd)
-
-    def _holder(self) -> Holder:
-        with contextlib.suppress(ValueError, TypeError):
-            return Holder(**json.loads(os.pread(self.lock_fd, 4096, 0)))
-        return Holder()
 
     def announce(self, state: str, url: str = "") -> None:
         """Write into the lock file who holds it and what it is doing."""
@@ -104,6 +106,7 @@ class DataDir:
         """Return a secret kept in DIR, making the file (0600) where there is none."""
         if kept := self.read_secret(name):
             return kept
+        # 384 bits, made here: a secret that came with the program would be everybody's.
         secret = secrets.token_urlsafe(48)
         write_private(self.path / name, secret)
         return secret
@@ -112,6 +115,7 @@ class DataDir:
 def write_private(path: Path, text: str) -> None:
     """Replace a file with one that only its owner could ever read."""
     path.parent.mkdir(parents=True, exist_ok=True, mode=PRIVATE_DIR)
+    # Made anew and moved: an older file could be open, or readable, to others.
     fresh = path.with_name(path.name + ".new")
     fresh.unlink(missing_ok=True)
     with os.fdopen(os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, PRIVATE_FILE), "w") as out:
@@ -141,16 +145,8 @@ def runtime_dir(fingerprint: str) -> Path:
             )
         if is_ours_alone:
             return path
+    # A new one at each start, where the usual names are somebody else's.
     return Path(tempfile.mkdtemp(prefix="mc-", dir="/tmp"))
-
-
-def _try_lock(fd: int) -> bool:
-    try:
-        # Not lockf: its locks are not inherited, and the watchdog must hold this one after us.
-        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    return True
 
 
 def _refuse_read_only(path: Path) -> None:

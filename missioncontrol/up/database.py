@@ -36,14 +36,10 @@ def make_ready(say: Callable[[str], None]) -> None:
         if kept is not None:
             say(f"backed up to {kept}")
         say("preparing the database")
-        _migrate()
-
-
-def _migrate() -> None:
-    try:
-        call_command("migrate", verbosity=0, interactive=False)
-    except DatabaseError as error:
-        raise MigrationFailed(_first_line(error)) from error
+        try:
+            call_command("migrate", verbosity=0, interactive=False)
+        except DatabaseError as error:
+            raise MigrationFailed(_first_line(error)) from error
 
 
 def newest_unknown(loader: MigrationLoader) -> str | None:

@@ -10,7 +10,6 @@ import os
 import shutil
 import sqlite3
 import subprocess
-from collections.abc import Iterator
 from datetime import datetime
 from pathlib import Path
 
@@ -35,6 +34,7 @@ def dump(to: Path) -> None:
     if connection.vendor == "postgresql":
         _run("pg_dump", "--format=custom", "--no-owner", "--no-privileges", f"--file={to}")
         return
+    # By SQLite itself, page by page: a copy of the file would miss what stands in its log.
     connection.ensure_connection()
     copy = sqlite3.connect(to)
     try:
@@ -58,6 +58,7 @@ def load(path: Path, *, at: datetime) -> Path | None:
     if connection.vendor == "postgresql":
         _run("pg_restore", "--list", str(path))  # before anything is dropped for it
         _empty()
+        # All or nothing, so that a dump that breaks off leaves an empty database and no half one.
         connection.close()
         _run(
             "pg_restore",
@@ -114,6 +115,7 @@ def check_sqlite(path: Path) -> None:
 
 def _empty() -> None:
     """Drop our tables and functions, those of a newer version included: a dump makes its own."""
+    # By prefix: the schema may hold tables of somebody else.
     labels = (*(f"{config.label}_" for config in apps.get_app_configs()), "django_")
     with connection.cursor() as cursor:
         # DROP would wait for ever for a process that still reads a table.
@@ -144,32 +146,23 @@ def _run(program: str, *arguments: str) -> None:
             f"{program} was not found on PATH: install PostgreSQL's client programs, as new as "
             "the server."
         )
+    # What libpq reads: no password stands on a command line, where others see it.
+    told = connection.settings_dict
+    names = {"HOST": "PGHOST", "PORT": "PGPORT", "USER": "PGUSER"}
+    names |= {"PASSWORD": "PGPASSWORD", "NAME": "PGDATABASE"}
+    reached = {variable: str(told[name]) for name, variable in names.items() if told[name]}
+    for name, value in told["OPTIONS"].items():
+        if name.startswith("ssl"):
+            reached[f"PG{name.upper()}"] = str(value)
     done = subprocess.run(
         [program, *arguments],
-        env={**os.environ, **dict(_connection())},
+        env={**os.environ, **reached},
         capture_output=True,
         text=True,
         check=False,
     )
     if done.returncode:
         raise BackupFailed(f"{program} failed: {_first_line(done.stderr)}")
-
-
-def _connection() -> Iterator[tuple[str, str]]:
-    """Yield the settings' database as what libpq reads: no password on a command line."""
-    told = connection.settings_dict
-    for name, variable in (
-        ("HOST", "PGHOST"),
-        ("PORT", "PGPORT"),
-        ("USER", "PGUSER"),
-        ("PASSWORD", "PGPASSWORD"),
-        ("NAME", "PGDATABASE"),
-    ):
-        if told[name]:
-            yield variable, str(told[name])
-    for name, value in told["OPTIONS"].items():
-        if name.startswith("ssl"):
-            yield f"PG{name.upper()}", str(value)
 
 
 def _first_line(text: str) -> str:

@@ -43,11 +43,28 @@ def ensure_built(*, cache: Path, say: Callable[[str], None]) -> None:
         NodeMissing: It must be built and there is no Node.
         BuildFailed: npm or vite said no.
     """
+    # An installed wheel brings what was built.
     if not is_checkout() or is_fresh():
         return
-    with _one_at_a_time():
-        if not is_fresh():
-            _build(cache, say)
+    # One process builds; the others wait and find it built.
+    with (SOURCES / ".build.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if is_fresh():
+            return
+        node = find_node(root=ROOT, cache=cache / "node", say=say)
+        say(f"building the front end with {node.origin}")
+        log = cache / "frontend-build.log"
+        cache.mkdir(parents=True, exist_ok=True)
+        # Of this build alone: whoever is sent to it looks for the last failure.
+        log.unlink(missing_ok=True)
+        install_packages(node, log=log, say=say)
+        # Before the build: what is saved while it runs makes it stale.
+        before = sources_digest()
+        vite = SOURCES / "node_modules" / "vite" / "bin" / "vite.js"
+        build = [str(node.program), str(vite), "build", "--outDir", "dist.new", "--emptyOutDir"]
+        _run(build, node, log, step="vite build")
+        _compress(SOURCES / "dist.new" / "assets")
+        _swap_in(SOURCES / "dist.new", stamp=before)
 
 
 def is_fresh() -> bool:
@@ -76,28 +93,15 @@ def _source_files(folder: Path) -> Iterator[Path]:
 def _digest_of(files: list[Path]) -> str:
     digest = hashlib.sha256()
     for path in files:
+        # Its name too: a file that moved builds something else.
         digest.update(f"{path.relative_to(SOURCES)}\0".encode())
         digest.update(hashlib.sha256(path.read_bytes()).digest())
     return digest.hexdigest()
 
 
-def _build(cache: Path, say: Callable[[str], None]) -> None:
-    node = find_node(root=ROOT, cache=cache / "node", say=say)
-    say(f"building the front end with {node.origin}")
-    log = cache / "frontend-build.log"
-    cache.mkdir(parents=True, exist_ok=True)
-    log.unlink(missing_ok=True)
-    install_packages(node, log=log, say=say)
-    before = sources_digest()
-    vite = SOURCES / "node_modules" / "vite" / "bin" / "vite.js"
-    build = [str(node.program), str(vite), "build", "--outDir", "dist.new", "--emptyOutDir"]
-    _run(build, node, log, step="vite build")
-    _compress(SOURCES / "dist.new" / "assets")
-    _swap_in(SOURCES / "dist.new", stamp=before)
-
-
 def install_packages(node: Node, *, log: Path, say: Callable[[str], None]) -> None:
     """Run `npm ci` unless these very packages are installed already."""
+    # The stamp lies in what it speaks of: who removes node_modules removes it too.
     stamp = SOURCES / "node_modules" / _STAMP
     wanted = _digest_of([SOURCES / name for name in _PACKAGES if (SOURCES / name).is_file()])
     if _read(stamp) == wanted:
@@ -135,14 +139,6 @@ def _swap_in(fresh: Path, *, stamp: str) -> None:
         BUILT.rename(old)
     fresh.rename(BUILT)
     shutil.rmtree(old, ignore_errors=True)
-
-
-@contextlib.contextmanager
-def _one_at_a_time() -> Iterator[None]:
-    """Let one process build; the others wait and find it built."""
-    with (SOURCES / ".build.lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        yield
 
 
 def main(argv: list[str]) -> int:

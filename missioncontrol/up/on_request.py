@@ -36,26 +36,23 @@ class OnRequest:
 
     def tend(self) -> None:
         """Start what is asked for by now, end what is not any more."""
-        self._tend_demo()
+        asked = extras.demo_asked(self.data.path)
+        if asked != self._demo:
+            if self._demo is not None:
+                self.supervisor.end("demo")
+            self._demo = asked
+            if asked is not None:
+                keys, model = asked.keys, self.asked.demo_model
+                self._start(processes.demo(self.data, url=self.url, keys=keys, model_url=model))
         if not self.serves_phones:
             wanted, runs = extras.phone_asked(self.data.path), self.supervisor.has("phone")
             if wanted and not runs:
                 self._open()
             elif runs and not wanted:
                 self.supervisor.end("phone")
+            # Told only once it answers: a phone that comes sooner sees a refused connection.
             elif runs and not extras.phone_status(self.data.path).url and _answers(self._phone_url):
                 extras.note_phone(self.data.path, PhoneStatus(url=self._phone_url))
-
-    def _tend_demo(self) -> None:
-        wanted = extras.demo_asked(self.data.path)
-        if wanted == self._demo:
-            return
-        if self._demo is not None:
-            self.supervisor.end("demo")
-        self._demo = wanted
-        if wanted is not None:
-            model = self.asked.demo_model
-            self._start(processes.demo(self.data, url=self.url, keys=wanted.keys, model_url=model))
 
     def _open(self) -> None:
         """Serve HTTPS on every address of this machine; what stands in the way is noted."""

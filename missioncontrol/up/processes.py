@@ -71,12 +71,12 @@ def _is_adoptable(listener: socket.socket) -> bool:
 def _secure_endpoint(served: tls.Served, port: int) -> str:
     """Twisted opens this address itself: its `fd` endpoints speak no TLS."""
     told = {"privateKey": served.key, "certKey": served.chain, "extraCertChain": served.authority}
-    files = (f"{name}={_escaped(str(path))}" for name, path in told.items())
+    # Twisted parts an endpoint's description at colons.
+    written = {
+        name: str(path).replace("\\", "\\\\").replace(":", r"\:") for name, path in told.items()
+    }
+    files = (f"{name}={path}" for name, path in written.items())
     return ":".join(["ssl", str(port), *files, "interface=0.0.0.0"])
-
-
-def _escaped(path: str) -> str:
-    return path.replace("\\", "\\\\").replace(":", r"\:")
 
 
 def detectors(data: DataDir) -> list[Command]:

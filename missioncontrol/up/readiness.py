@@ -23,6 +23,7 @@ def wait_until_serving(supervisor: Supervisor, url: str, *, must_live: tuple[str
     """
     deadline = time.monotonic() + START_LIMIT_S
     while not is_serving(url):
+        # Web may die of a broken setting: that is told at once, not after two minutes.
         for name in must_live:
             supervisor.must_run(name)
         if supervisor.is_stopping:

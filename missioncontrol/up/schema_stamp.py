@@ -36,11 +36,9 @@ def forget(data: Path) -> None:
 
 def _now(data: Path) -> str:
     names = sorted(path.name for path in PACKAGE.glob("*/migrations/[0-9]*.py"))
-    database = os.environ.get("DATABASE_URL") or _birth_of(data / "missioncontrol.sqlite3")
+    database, file = os.environ.get("DATABASE_URL"), data / "missioncontrol.sqlite3"
+    if not database:
+        # By its inode: a file put in its place is another database.
+        database = f"{file}:{file.stat().st_ino}" if file.exists() else "none"
     seen = "\n".join([*names, version("django"), database])
     return hashlib.sha256(seen.encode()).hexdigest()
-
-
-def _birth_of(file: Path) -> str:
-    """Name a SQLite file by its inode: one put in its place is another database."""
-    return f"{file}:{file.stat().st_ino}" if file.exists() else "none"

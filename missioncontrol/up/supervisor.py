@@ -107,6 +107,7 @@ class Supervisor:
                 pass_fds=command.pass_fds,
                 process_group=self._group,
             )
+        # Not the wall clock: one that is set would look like a long life, or none.
         child.started_at = time.monotonic()
 
     def has(self, name: str) -> bool:
@@ -129,13 +130,23 @@ class Supervisor:
     def must_run(self, name: str) -> None:
         """Raise ChildFailed if a child that should be starting has died."""
         child = self._children[name]
-        if not child.is_running:
-            raise ChildFailed(name, child.command.log, _last_line(child.command.log))
+        if child.is_running:
+            return
+        said = ""
+        with contextlib.suppress(OSError):
+            lines = child.command.log.read_text(errors="replace").splitlines()
+            said = next((line.strip() for line in reversed(lines) if line.strip()), "")
+        raise ChildFailed(name, child.command.log, said)
 
     # --- the loop ---------------------------------------------------------------
 
     def catch_signals(self) -> None:
         """Turn Ctrl-C, SIGTERM and a closed terminal into an orderly end."""
+
+        # Counted, no more: a handler runs between any two lines of ours.
+        def ask_to_stop(*_: object) -> None:
+            self._stop_asked += 1
+
         # Python writes a byte for each signal, and only into a pipe that cannot block it.
         os.set_blocking(self._wake_w, False)
         signal.set_wakeup_fd(self._wake_w, warn_on_full_buffer=False)
@@ -144,10 +155,7 @@ class Supervisor:
         for asked in STOP_SIGNALS:
             # `nohup` asks for a hang-up to be ignored.
             if asked is not signal.SIGHUP or signal.getsignal(asked) is not signal.SIG_IGN:
-                signal.signal(asked, self._ask_to_stop)
-
-    def _ask_to_stop(self, *_: object) -> None:
-        self._stop_asked += 1
+                signal.signal(asked, ask_to_stop)
 
     @property
     def is_stopping(self) -> bool:
@@ -180,15 +188,22 @@ class Supervisor:
                 child.failures = (
                     0 if at - child.started_at > HEALTHY_AFTER_S else child.failures + 1
                 )
+                # Longer each time: a child that cannot start would take the machine with its
+                # trying.
                 wait = min(FIRST_BACKOFF_S * 2 ** max(child.failures - 1, 0), LONGEST_BACKOFF_S)
                 child.process, child.due_at = None, at + wait
+                ending = f"code {code}"
+                if code is not None and code < 0:
+                    ending = signal.Signals(-code).name
                 self._say(
-                    f"{child.command.name} ended ({_ending(code)}); again in {wait:.1f} s, "
+                    f"{child.command.name} ended ({ending}); again in {wait:.1f} s, "
                     f"its log is {child.command.log}"
                 )
             elif at >= child.due_at:
                 self._spawn(child)
         if self._watchdog.poll() is not None:
+            # Into the group that there is: the children stay in it, and are ended with it as
+            # before.
             self._watchdog = self._start_watchdog(group=self._group)
         if time.monotonic() - self._log_checked_at > LOG_CHECK_S:
             self._log_checked_at = time.monotonic()
@@ -232,12 +247,6 @@ def _processes(group: list[Child]) -> Iterator[subprocess.Popen[bytes]]:
     return (c.process for c in group if c.process is not None)
 
 
-def _ending(code: int | None) -> str:
-    if code is not None and code < 0:
-        return signal.Signals(-code).name
-    return f"code {code}"
-
-
 def shorten_log(log: Path) -> None:
     """Move a long log aside and go on in the same file.
 
@@ -247,10 +256,3 @@ def shorten_log(log: Path) -> None:
         if log.stat().st_size > LOG_LIMIT_BYTES:
             shutil.copyfile(log, log.with_suffix(".old.log"))
             os.truncate(log, 0)
-
-
-def _last_line(log: Path) -> str:
-    with contextlib.suppress(OSError):
-        lines = [line.strip() for line in log.read_text(errors="replace").splitlines()]
-        return next((line for line in reversed(lines) if line), "")
-    return ""

@@ -96,7 +96,10 @@ def _authority(folder: Path, names: list[str], at: datetime) -> Signer:
     """Return the kept authority; a new one where it is missing, over, or of another machine."""
     certificate, key = folder / "ca.crt", folder / "ca.key"
     if certificate.is_file() and key.is_file():
-        kept = Signer(x509.load_pem_x509_certificate(certificate.read_bytes()), _read_key(key))
+        read = load_pem_private_key(key.read_bytes(), password=None)
+        if not isinstance(read, ec.EllipticCurvePrivateKey):
+            raise TypeError(f"{key} holds another kind of key")
+        kept = Signer(x509.load_pem_x509_certificate(certificate.read_bytes()), read)
         is_ours = all(may_vouch_for(kept.certificate, name) for name in names)
         # It must outlive every leaf it signs from now on.
         if is_ours and kept.certificate.not_valid_after_utc - at > LEAF_LIFE:
@@ -118,6 +121,7 @@ def _found(names: list[str], at: datetime) -> Signer:
         ]
     )
     builder = _begin(who, who, key, at, AUTHORITY_LIFE)
+    # Of length 0: what it signs cannot sign in its turn.
     builder = builder.add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
     # Limited to local names, private addresses and the very names given: whoever trusts this
     # authority on a phone must not thereby trust it for the web.
@@ -169,6 +173,7 @@ def _begin(
         .public_key(key.public_key())
         .serial_number(x509.random_serial_number())
         .not_valid_before(at - SKEW)
+        # So much earlier too: phones count the whole span, and refuse one that is too long.
         .not_valid_after(at + life - SKEW)
         .add_extension(x509.SubjectKeyIdentifier.from_public_key(key.public_key()), critical=False)
     )
@@ -210,13 +215,6 @@ def _address(name: str) -> bool:
     except ValueError:
         return False
     return True
-
-
-def _read_key(path: Path) -> ec.EllipticCurvePrivateKey:
-    key = load_pem_private_key(path.read_bytes(), password=None)
-    if not isinstance(key, ec.EllipticCurvePrivateKey):
-        raise TypeError(f"{path} holds another kind of key")
-    return key
 
 
 def _pem(key: ec.EllipticCurvePrivateKey) -> str:

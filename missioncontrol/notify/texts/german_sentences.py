@@ -268,17 +268,11 @@ def sentence(text: str) -> str:
     return text
 
 
-def _times(english: str) -> str:
-    return "einmal" if english == "once" else f"{english.removesuffix(' times')}-mal"
-
-
-def _answer(english: str) -> str:
-    known = {
-        "the same error": "denselben Fehler",
-        "the same answer": "dieselbe Antwort",
-        "nearly the same answer": "fast dieselbe Antwort",
-    }
-    return known.get(english, english)
+_ANSWERS = {
+    "the same error": "denselben Fehler",
+    "the same answer": "dieselbe Antwort",
+    "nearly the same answer": "fast dieselbe Antwort",
+}
 
 
 def _comma(english: str) -> str:
@@ -291,8 +285,10 @@ def _dollars(english: str) -> str:
 
 _WRITERS: Mapping[str, Callable[[str], str]] = MappingProxyType(
     {
-        "times": _times,
-        "got": _answer,
+        "times": lambda english: (
+            "einmal" if english == "once" else f"{english.removesuffix(' times')}-mal"
+        ),
+        "got": lambda english: _ANSWERS.get(english, english),
         "few": _comma,
         "unit": lambda english: UNITS.get(english, english),
         "usd_spent": _dollars,

@@ -27,14 +27,12 @@ class Command(BaseCommand):
         if user is None:
             raise CommandError(f"Nobody here is called {person!r}.")
         link = services.mint_login_link(user=user, at=clock.now())
-        base = (url or settings.PUBLIC_URL or _serving_url()).rstrip("/")
-        self.stdout.write(f"{base}/login/{link.secret}/")
-
-
-def _serving_url() -> str:
-    """Read where the running `up` serves from its lock file."""
-    try:
-        said = json.loads((settings.DATA_DIR / "up.lock").read_text())
-    except (OSError, ValueError):
-        said = {}
-    return said.get("url") or f"http://127.0.0.1:{PORT}"
+        base = url or settings.PUBLIC_URL
+        if not base:
+            # The running `up` says in its lock file where it serves.
+            try:
+                said = json.loads((settings.DATA_DIR / "up.lock").read_text())
+            except (OSError, ValueError):
+                said = {}
+            base = said.get("url") or f"http://127.0.0.1:{PORT}"
+        self.stdout.write(f"{base.rstrip('/')}/login/{link.secret}/")
