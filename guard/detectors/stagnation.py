@@ -74,7 +74,7 @@ class Stagnation(Detector):
             return None
         calls = view.history.of_agent(newest.agent).answered
         if not (newest.asks or newest.runs):
-            return self._actions(calls)
+            return self._hold(_unmoved(calls), self._rule.near, "the same refusal")
         if view.history.has_one_agent:
             return surest(self._questions(calls))
         # Who takes turns at one matter is as stuck as who is alone with it.
@@ -94,17 +94,18 @@ class Stagnation(Detector):
 back is not known."
         return self.signal(Kind.STAGNATION, row, summary, limit=count)
 
-    def _actions(self, calls: Sequence[Step]) -> Signal | None:
-        return self._hold(_unmoved(calls), self._rule.near, "the same refusal")
-
     def _questions(self, calls: Sequence[Step]) -> Iterator[Signal | None]:
         last = calls[-_FEW:]
         if len(last) == _FEW and len({step.outcome_key for step in last}) == 1:
-            same, near = _one_matter(_same_answer(calls)), _one_matter(_near(calls))
+            key = last[-1].outcome_key
+            alike = tail_of(calls, lambda step: step.outcome_key == key)
+            same = _one_matter(tail_of(alike, lambda step: step.asks))
+            near = _one_matter(tail_of(alike, lambda step: _is_near(step, last[-1])))
             yield self._hold(same, self._rule.questions, compare_answers(same))
             yield self._hold(near, self._rule.near, compare_answers(near))
         if not any(step.fresh for step in last):
-            yield self._hold(_known(calls), self._rule.known, "nothing it did not know")
+            known = tail_of(calls, lambda one: one.asks and one.news < NEWS and not one.fresh)
+            yield self._hold(known, self._rule.known, "nothing it did not know")
 
     def _hold(self, steps: Sequence[Step], limit: int, answer: str) -> Signal | None:
         """Hold steps against a limit; None where they are few, or one call: `repeat` names it."""
@@ -115,11 +116,6 @@ back is not known."
             limit *= _PATIENCE
         summary = f"It asked {len(steps)} times in different ways and got {answer}."
         return self.signal(Kind.STAGNATION, steps, summary, limit=limit)
-
-
-def _same_answer(calls: Sequence[Step]) -> list[Step]:
-    newest = calls[-1]
-    return tail_of(calls, lambda step: step.asks and step.outcome_key == newest.outcome_key)
 
 
 def _of_those_who_came_again(steps: Sequence[Step]) -> Sequence[Step]:
@@ -160,16 +156,8 @@ def _tells_something(step: Step) -> bool:
     return any(int(number[:9]) > 1 for number in _FIGURE.findall(text[:_HEAD]))
 
 
-def _near(calls: Sequence[Step]) -> list[Step]:
-    newest = calls[-1]
-    return tail_of(
-        calls,
-        lambda step: (
-            step.outcome_key == newest.outcome_key
-            and (step.asks or step.runs)
-            and (step is newest or step.nearness(newest) >= NEAR)
-        ),
-    )
+def _is_near(step: Step, newest: Step) -> bool:
+    return (step.asks or step.runs) and (step is newest or step.nearness(newest) >= NEAR)
 
 
 def _unmoved(calls: Sequence[Step]) -> list[Step]:
@@ -190,10 +178,6 @@ def _unmoved(calls: Sequence[Step]) -> list[Step]:
     refuses = newest.outcome.is_long and len(newest.outcome.text) > _ACKNOWLEDGEMENT
     refuses = refuses and _SUCCEEDS.search(head) is None
     return same if refuses and not aim_elsewhere(same) else []
-
-
-def _known(calls: Sequence[Step]) -> list[Step]:
-    return tail_of(calls, lambda step: step.asks and step.news < NEWS and not step.fresh)
 
 
 # --- calls of which nobody knows what came back ------------------------------------

@@ -10,6 +10,7 @@ from __future__ import annotations
 import functools
 import re
 from collections.abc import Mapping
+from functools import cached_property
 from itertools import chain, islice
 
 from guard.reading.normalize import PLACES, canonical_json
@@ -46,8 +47,6 @@ ALIKE = 1 / 3
 class Argument:
     """One argument of a call; its words are read when first compared."""
 
-    __slots__ = ("_bounded", "_names", "_words", "is_body", "is_number", "is_place", "text")
-
     def __init__(self, name: str, text: str, bounded: str) -> None:
         """Hold a text, and as much of it as is compared."""
         self.text = text
@@ -56,8 +55,6 @@ class Argument:
         # The next page of a file is the same file; another date is another question.
         self.is_place = self.is_number and name.lower() in PLACES and not _DATE.search(text)
         self._bounded = bounded
-        self._words: frozenset[str] | None = None
-        self._names: frozenset[str] | None = None
 
     @property
     def is_text(self) -> bool:
@@ -65,19 +62,21 @@ class Argument:
         text = self.text
         return " " in text and (len(text) >= _TEXT or "\n" in text)
 
-    @property
+    @cached_property
     def words(self) -> frozenset[str]:
         """Every word of it."""
-        if self._words is None:
-            self._words = words_in(self._bounded)
-        return self._words
+        return words_in(self._bounded)
 
-    @property
+    @cached_property
     def names(self) -> frozenset[str]:
         """The names and numbers in it, none where it only says which part is wanted."""
-        if self._names is None:
-            self._names = frozenset() if self.is_place else _names(self._bounded)
-        return self._names
+        if self.is_place:
+            return frozenset()
+        text = self._bounded
+        # `sed -n 900,950p file` pages by numbers; elsewhere a number is a name.
+        is_paged = any(map(text.__contains__, _PAGER_HINTS)) and _PAGERS.search(text)
+        find = _names_in if is_paged else _names_and_numbers_in
+        return frozenset(chain.from_iterable(map(find, _tokens(text.lower()))))
 
 
 class Arguments(dict[str, Argument]):
@@ -87,33 +86,21 @@ class Arguments(dict[str, Argument]):
     ['05', '07', '2026', 'db', 'src']
     """
 
-    _names: frozenset[str] | None = None
-    _targets: frozenset[str] | None = None
-    _aims: frozenset[str] | None = None
-
-    @property
+    @cached_property
     def names(self) -> frozenset[str]:
         """The names and numbers in them: what the call is about."""
-        if self._names is None:
-            self._names = frozenset[str]().union(*[one.names for one in self.values()])
-        return self._names
+        return frozenset[str]().union(*[one.names for one in self.values()])
 
-    @property
+    @cached_property
     def targets(self) -> frozenset[str]:
         """The names in those that are no texts: what an action is done to."""
-        if self._targets is None:
-            short = [one.names for one in self.values() if not one.is_text]
-            self._targets = frozenset[str]().union(*short)
-        return self._targets
+        return frozenset[str]().union(*[one.names for one in self.values() if not one.is_text])
 
-    @property
+    @cached_property
     def aims(self) -> frozenset[str]:
         """The names in those that are no prose either: what a call is aimed at."""
-        if self._aims is None:
-            short = [one for one in self.values() if not one.is_text]
-            terse = [one.names for one in short if one.text.count(" ") < _PROSE]
-            self._aims = frozenset[str]().union(*terse)
-        return self._aims
+        terse = [one for one in self.values() if one.text.count(" ") < _PROSE]
+        return frozenset[str]().union(*[one.names for one in terse if not one.is_text])
 
 
 def read_arguments(args: Mapping[str, object] | None) -> Arguments:
@@ -154,13 +141,6 @@ def _read(name: str, value: object) -> Argument:
     bounded = f"{text[:_HEAD_TEXT]} {text[-_TAIL_TEXT:]}"
     # Texts are compared, and held for as long as the step is.
     return Argument(name, f"{bounded} #{len(text)} {hash(text)}", bounded)
-
-
-def _names(text: str) -> frozenset[str]:
-    # `sed -n 900,950p file` pages by numbers; elsewhere a number is a name.
-    is_paged = any(map(text.__contains__, _PAGER_HINTS)) and _PAGERS.search(text)
-    find = _names_in if is_paged else _names_and_numbers_in
-    return frozenset(chain.from_iterable(map(find, _tokens(text.lower()))))
 
 
 def _tokens(text: str) -> list[str]:

@@ -13,7 +13,8 @@ from collections.abc import Callable, Iterable, Mapping
 from hashlib import blake2b
 from typing import Any
 
-from guard.reading.classify import PATH_ARGUMENTS, classify, listed
+from guard.reading import read_words
+from guard.reading.classify import PATH_ARGUMENTS, classify
 from guard.reading.volatile import mask_scratch
 from guard.turn import Turn
 
@@ -35,23 +36,15 @@ _write_parts: Callable[[object, int], Iterable[str]] = (
 )
 
 # What a model writes about its call beside the call itself; it rewords it freely.
-_REMARKS = frozenset({"description", "explanation", "justification", "reasoning", "thought"})
+_REMARKS = read_words("arguments")["remarks"]
 # Values made anew for each call.
-_ONE_USE = listed(
-    "attempt call_id correlation_id idempotency_key nonce req_id request_id requestid "
-    "retry retry_count span_id timestamp tool_call_id tool_use_id trace_id traceid ts "
-    "cache_buster cachebust"
-)
+_ONE_USE = read_words("arguments")["one_use"]
 COMMANDS = ("command", "cmd", "script", "code", "input")
 _TARGETS = (*PATH_ARGUMENTS, "pattern", "query", "url", "regex", "search", "q", "name", "id")
 
 # Arguments that say which part of one thing is wanted: the next page of a file
 # is the same file. Whether a page brought anything is for the news to tell.
-PLACES = listed(
-    "cursor end end_line endline from length limit line line_number lines max_results n "
-    "num_results offset page page_size per_page skip start start_line startline timeout "
-    "to view_range verbose"
-)
+PLACES = read_words("arguments")["places"]
 _LONGEST_PLACE = 300
 _SHORT = 600
 _GIANT = 10**12
@@ -179,20 +172,12 @@ def headline(turn: Turn) -> str:
     if turn.tool is None:
         said = one_line(turn.content or "")
         return f'"{said}"' if len(said) <= _LONGEST_HEADLINE - 2 else f'"{said[:117]}…"'
-    detail = _gist(turn)
+    args = meant_args(turn.args)
+    targets = [value for value in map(args.get, _TARGETS) if isinstance(value, str | int)]
+    gist = command_of(turn) or next((str(value) for value in targets if value != ""), None)
+    detail = canonical_json(args) if gist is None and args else one_line(gist or "")
     line = f"{turn.tool} {detail}" if detail else turn.tool
     return line if len(line) <= _LONGEST_HEADLINE else f"{line[: _LONGEST_HEADLINE - 1]}…"
-
-
-def _gist(turn: Turn) -> str:
-    if command := command_of(turn):
-        return one_line(command)
-    args = meant_args(turn.args)
-    for name in _TARGETS:
-        value = args.get(name)
-        if isinstance(value, str | int) and value != "":
-            return one_line(str(value))
-    return canonical_json(args) if args else ""
 
 
 def _cut(text: str) -> str:
@@ -233,14 +218,7 @@ def mask_places(text: str, args: Mapping[str, Any] | None) -> str:
     """
     if not args or len(text) > _SHORT or PLACES.isdisjoint(args):
         return text
-    return _mask(text, frozenset([_place(args[name]) for name in PLACES.intersection(args)]))
-
-
-# An answer is read for what failed and for what is new, and often comes again.
-@functools.lru_cache(maxsize=64)
-def _mask(text: str, places: frozenset[str]) -> str:
-    if not any(place in text for place in places):
-        return text
+    places = {_place(args[name]) for name in PLACES.intersection(args)}
     return _NUMBER.sub(lambda found: "<~>" if found[0] in places else found[0], text)
 
 

@@ -9,11 +9,13 @@ from hashlib import blake2b
 from typing import Any, NamedTuple
 from zlib import crc32
 
+from guard.reading import read_words
 from guard.reading.normalize import canonical_json, mask_places
 from guard.reading.terms import BRIEF, Memo, masked_lines, terms_in, words_in
 from guard.reading.volatile import HOLE, mask_failure
 from guard.turn import Turn
 
+_WORDS = read_words("answers")
 _HEAD = 4000
 _COMPARED = 12_000
 _REMEMBERED, _HEADS = 64, 256
@@ -46,27 +48,7 @@ _FAILS_EARLY = re.compile(
     r"|did not match|no replacement was performed|invalid (?:command|syntax|argument|input)"
 )
 # One of these stands in whatever the expression above finds: looking is cheaper than it.
-_EARLY_HINTS = (
-    "not ",
-    "no such",
-    "no mod",
-    "modulenot",
-    "denied",
-    "syntax",
-    "unrecog",
-    "exit",
-    "nothing to",
-    "no changes",
-    "unable",
-    "traceback",
-    "non-zero",
-    "timed",
-    "refused",
-    "is a dir",
-    "unknown",
-    "no replace",
-    "invalid",
-)
+_EARLY_HINTS = _WORDS["early_hints"]
 _LAST_LINE_ERROR = re.compile(r"\s{0,8}[\w.]{0,80}(?:Error|Exception|Failure)\b(?:[:(]|$)")
 _TESTS_FAILED = re.compile(r"([1-9]\d{0,6})(?: tests?)? (?:failed|failures?|errors?)\b")
 _TELLS_WHY = re.compile(
@@ -74,21 +56,7 @@ _TELLS_WHY = re.compile(
     r"|[Cc]annot |[Nn]ot found|[Nn]o such|does not exist|[Uu]nknown |[Ii]nvalid |[Dd]enied"
     r"|[Rr]efused"
 )
-_WHY_HINTS = (
-    "rror",
-    "ERROR",
-    "xception",
-    "ail",
-    "FAIL",
-    "annot ",
-    "ot found",
-    "o such",
-    "not exist",
-    "nknown ",
-    "nvalid ",
-    "enied",
-    "efused",
-)
+_WHY_HINTS = _WORDS["why_hints"]
 _NAMES_AND_NUMBERS = re.compile(
     r"'[^'\n]{0,80}'|\"[^\"\n]{0,80}\"|`[^`\n]{0,80}`|[^\s/\d_.\\]{0,100}+[/\d_.\\]\S*+|\b[a-z]+[A-Z]\w*"
 )
@@ -100,21 +68,9 @@ _MORE = re.compile(
 )
 _MORE_HINTS = ('ore"', "has more", "more results", '"next')
 # A first line of these words alone that names an answer announces it and is no part of it.
-_ANSWERS = words_in(
-    "answer answered answers observation output outputs received replied reply report reported"
-    " responded response result results return returned returns"
-)
-_CAME_BACK = words_in("came back")
-_OPENING = (
-    _ANSWERS
-    | _CAME_BACK
-    | words_in(
-        "a after an and are as below by call called come command commands executed executing"
-        " execution following follows for from function gave get given got have here i in is it"
-        " its last message my of on running said says shows step that the these this tool tools to"
-        " was we what when with you your"
-    )
-)
+_ANNOUNCED = _WORDS["announced"]
+_CAME_BACK = frozenset({"came", "back"})
+_OPENING = _ANNOUNCED | _CAME_BACK | _WORDS["opening"]
 _LONGEST_OPENING = 80
 _LATE = re.compile(r"timed out|time-?out\b")
 _ESSENTIAL_LINES = 3
@@ -251,7 +207,7 @@ def _unannounced(text: str) -> str:
     if not rest or opening.rstrip()[-1:] not in {":", "."}:
         return text
     words = words_in(opening)
-    announces = words <= _OPENING and (words & _ANSWERS or words >= _CAME_BACK)
+    announces = words <= _OPENING and (words & _ANNOUNCED or words >= _CAME_BACK)
     return text[len(opening) + 1 :] if announces else text
 
 

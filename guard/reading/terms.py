@@ -15,7 +15,7 @@ from collections import deque
 from collections.abc import Iterable, Mapping
 from typing import Any, Generic, TypeVar
 
-from guard.reading.volatile import mask_job, mask_lines
+from guard.reading.volatile import mask_lines
 
 _HEAD, _TAIL = 9_000, 3_000
 _LONGEST_LINE = 300
@@ -108,8 +108,6 @@ def masked_lines(text: str) -> tuple[str, ...]:
     raw = list(filter(None, map(str.strip, text.split("\n"))))
     if len(text) > _LONGEST_LINE and raw and max(map(len, raw)) > _LONGEST_LINE:
         raw = [piece for line in raw for piece in _fold(line)]
-    if raw and raw[0][0] == "[":
-        raw = list(map(mask_job, raw))
     return tuple(mask_lines(raw))
 
 
