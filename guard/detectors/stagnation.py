@@ -88,7 +88,15 @@ class Stagnation(Detector):
             return None
         if sum(len(step.names) for step in row) < _NAMES * count:
             return None
-        if not _asks_again(own, row) and not _rewords(row):
+        known = frozenset[str]().union(*(step.names for step in own[:-count]))
+        anew = 0
+        for step in row:
+            # Another change may do; only what came of it would tell.
+            is_change = step.edits and step.fresh
+            anew += _GAIN if is_change else len(step.names - known) or _moves_on(step)
+            known |= step.names
+        again = sum(not step.fresh for step in row)
+        if (again < _AGAIN or anew > _NEW_NAMES * count) and not _rewords(row):
             return None
         summary = f"Its last {count} calls ask for nothing that it had not asked for; what came \
 back is not known."
@@ -134,26 +142,18 @@ def _one_matter(steps: Sequence[Step]) -> Sequence[Step]:
     """Let a batch go: lookups that each name another thing."""
     if len(steps) < _FEW or not name_other_targets(steps):
         return steps
-    if steps[-1].action_class != "search" or _are_told_apart(steps):
-        return ()
-    # Other words that all find nothing count half; one figure found again does not.
-    return steps if _tells_something(steps[-1]) else steps[len(steps) // 2 :]
-
-
-def _are_told_apart(steps: Sequence[Step]) -> bool:
-    """Each was told another id, beside its own words given back; a duration is none."""
-    told = [
+    # Each may be told another id, beside its own words given back; a duration is none.
+    told = {
         frozenset(filter(_ID.fullmatch, words_in(step.outcome.text) - step.words))
         for step in steps
         if step.outcome
-    ]
-    return len(set(told)) > 1
-
-
-def _tells_something(step: Step) -> bool:
-    """Tell an answer with a figure in it from "nothing found", "0 rows" or "[]"."""
-    text = step.outcome.text if step.outcome else ""
-    return any(int(number[:9]) > 1 for number in _FIGURE.findall(text[:_HEAD]))
+    }
+    if steps[-1].action_class != "search" or len(told) > 1:
+        return ()
+    # Other words that all find nothing ("0 rows", "[]") count half; a figure found again does not.
+    text = steps[-1].outcome.text[:_HEAD] if steps[-1].outcome else ""
+    is_figure = any(int(number[:9]) > 1 for number in _FIGURE.findall(text))
+    return steps if is_figure else steps[len(steps) // 2 :]
 
 
 def _is_near(step: Step, newest: Step) -> bool:
@@ -187,12 +187,6 @@ def _is_unanswered(step: Step) -> bool:
     return step.is_call and not step.outcome_known and not step.proposed and not step.stays_patient
 
 
-def _asks_again(own: Sequence[Step], row: Sequence[Step]) -> bool:
-    """Nothing is named that was not named before, and some calls are old ones."""
-    again = sum(not step.fresh for step in row)
-    return again >= _AGAIN and _named_anew(own, row) <= _NEW_NAMES * len(row)
-
-
 def _rewords(row: Sequence[Step]) -> bool:
     """One call in ever other words, for one thing; where numbers move, it goes on."""
     newest = row[-1]
@@ -200,22 +194,6 @@ def _rewords(row: Sequence[Step]) -> bool:
         return False
     shapes = {_FIGURE.sub("0", step.request) for step in row}
     return 2 * len(shapes) > len(row) and not name_other_targets(row)
-
-
-def _named_anew(own: Sequence[Step], row: Sequence[Step]) -> int:
-    """Count what the calls of the row name that no call before them did."""
-    known = frozenset[str]().union(*(step.names for step in own[: -len(row)]))
-    anew = 0
-    for step in row:
-        anew += _gain(step, known)
-        known |= step.names
-    return anew
-
-
-def _gain(step: Step, known: frozenset[str]) -> int:
-    if step.edits and step.fresh:
-        return _GAIN  # another change may do; only what came of it would tell
-    return len(step.names - known) or _moves_on(step)
 
 
 def _moves_on(step: Step) -> bool:

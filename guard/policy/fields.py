@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, fields, is_dataclass, replace
 from enum import StrEnum
@@ -152,9 +152,7 @@ def is_section(kind: Any) -> bool:
     return isinstance(kind, type) and issubclass(kind, Section)
 
 
-@functools.cache
-def fields_of(shape: Any) -> dict[str, Field]:
-    """Give the fields of a dataclass by name, in order."""
+def _fields_of(shape: Any) -> dict[str, Field]:
     hints, found = get_type_hints(shape, include_extras=True), {}
     for one in fields(shape):
         hint, notes = hints[one.name], dict[type, Any]()
@@ -165,6 +163,10 @@ def fields_of(shape: Any) -> dict[str, Field]:
         allowed = notes.get(Within) or notes.get(Like) or notes.get(tuple) or words
         found[one.name] = Field(one.name, hint, one.default, allowed, notes.get(str, ""))
     return found
+
+
+fields_of: Callable[[Any], dict[str, Field]] = functools.cache(_fields_of)
+"""Gives the fields of a dataclass by name, in order."""
 
 
 def schema_of(kind: Any) -> dict[str, Any]:

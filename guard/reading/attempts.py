@@ -311,8 +311,8 @@ class TurnReader:
         action, self._action = self._action, False
         if again and action and message.complains:  # what came of handing in the work
             times = sum(one.to == message.to for one in again) + 1
-            attempt = {"role": Role.ASSISTANT, "agent": self._last_agent, "tool": SUBMISSION}
-            handed_in = replace(turn, **attempt, args={}, content=None, error=said)
+            attempt = replace(turn, role=Role.ASSISTANT, agent=self._last_agent, tool=SUBMISSION)
+            handed_in = replace(attempt, args={}, content=None, error=said)
             return ReadTurn(Kind.REFUSAL, handed_in, times=times)
         if again and not (action and message.terms):  # a bare "go on" is no new word
             return ReadTurn(Kind.NUDGE, turn)

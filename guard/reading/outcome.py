@@ -173,7 +173,7 @@ def _read(text: str, *, is_error: bool, asked: Mapping[str, Any] | None) -> Outc
         outcome = _read_answer(text, is_error=is_error)
         if len(text) <= _COMPARED:
             _known.keep((text, is_error), outcome)
-    if outcome.failure is None or not _has_bare_number(outcome.failure):
+    if outcome.failure is None or not _BARE_NUMBER.search(outcome.failure):
         return outcome
     # Numbers that were not asked for are written as 0.
     named = frozenset(_BARE_NUMBER.findall(canonical_json(asked)))
@@ -209,11 +209,6 @@ def _unannounced(text: str) -> str:
     words = words_in(opening)
     announces = words <= _OPENING and (words & _ANNOUNCED or words >= _CAME_BACK)
     return text[len(opening) + 1 :] if announces else text
-
-
-@functools.lru_cache(maxsize=_HEADS)
-def _has_bare_number(failure: str) -> bool:
-    return _BARE_NUMBER.search(failure) is not None
 
 
 @functools.lru_cache(maxsize=_HEADS)
@@ -270,17 +265,12 @@ def looks_failed(result: str) -> bool:
     head = result[:_FAILURE_HEAD].lower()
     if _FAILS_AT_START.match(head):
         return _SUCCEEDS.search(head.split("\n", 1)[0]) is None
-    if _fails_early(head.split("\n", 3)[:3]):
+    early = head.split("\n", 3)[:3]
+    hinted = [line for line in early if any(map(line.__contains__, _EARLY_HINTS))]
+    if any(_FAILS_EARLY.search(line) for line in hinted if not _looks_like_source(line)):
         return _SUCCEEDS.search(head) is None
     last = result[-300:].rstrip().rsplit("\n", 1)[-1]
     return _LAST_LINE_ERROR.match(last) is not None
-
-
-def _fails_early(lines: list[str]) -> bool:
-    if not any(map("\n".join(lines).__contains__, _EARLY_HINTS)):
-        return False
-    hinted = [line for line in lines if any(map(line.__contains__, _EARLY_HINTS))]
-    return any(_FAILS_EARLY.search(line) for line in hinted if not _looks_like_source(line))
 
 
 def _looks_like_source(line: str) -> bool:

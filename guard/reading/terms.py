@@ -210,7 +210,11 @@ class TermMemory:
         self._seen.update(dict.fromkeys(terms, at))
         self._by_turn.append((at, terms))
         while self._by_turn and self._by_turn[0][0] <= at - self._span:
-            self._forget(*self._by_turn.popleft())
+            then, old = self._by_turn.popleft()
+            for known in filter(None, (self._seen, self._before)):
+                for term in old:
+                    if known.get(term) == then:
+                        del known[term]
 
     def weigh(self, terms: frozenset[str], at: float) -> tuple[float, float]:
         """Remember an answer's terms; give the share that is new, in [0, 1].
@@ -231,12 +235,6 @@ class TermMemory:
             )
         self.note(terms, at)
         return new, never
-
-    def _forget(self, at: float, terms: frozenset[str]) -> None:
-        for known in (self._seen, self._before) if self._before else (self._seen,):
-            for term in terms:
-                if known.get(term) == at:
-                    del known[term]
 
 
 def texts_in(args: Mapping[str, Any] | None) -> list[str]:

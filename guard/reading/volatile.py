@@ -165,16 +165,16 @@ def _suspects(shape: str) -> list[str]:
         _plain_shapes.clear()
     unknown = set(shape.split()).difference(_plain_shapes)
     suspects = [
-        word for word in unknown if ("0" in word or not word.isascii()) and _may_be_volatile(word)
+        word
+        for word in unknown
+        if ("0" in word or not word.isascii())
+        and len(word) <= _LONGEST_WORD
+        and _MAY_BE_VOLATILE.search(word)
+        and _HAS_DIGIT.search(word)
+        and _VOLATILE_SHAPE.search(word)
     ]
     _plain_shapes.update(unknown.difference(suspects))
     return suspects + [hint for hint in _TEMPORARY if hint in shape]
-
-
-def _may_be_volatile(shape: str) -> bool:
-    if len(shape) > _LONGEST_WORD or not _MAY_BE_VOLATILE.search(shape):
-        return False
-    return _HAS_DIGIT.search(shape) is not None and _VOLATILE_SHAPE.search(shape) is not None
 
 
 @functools.lru_cache(maxsize=8192)
