@@ -65,7 +65,7 @@ class PolicyDetectors:
         reads = any(rule.detector.reads_verbatim for rule in self._everyone)
         # Tables of a tool or an agent may name other detectors.
         self.reads_verbatim = reads or bool(policy.tool or policy.agent)
-        self._rules_for = lru_cache(_KEPT)(self._read_rules)
+        self._rules_of = lru_cache(_KEPT)(self._read_rules)
         self._declared = lru_cache(_KEPT)(policy.nature_of)
         # What was last said of a matter: on which turns, and at which look.
         self._last: dict[tuple[str, Severity, bool], tuple[tuple[int, ...], int]] = {}
@@ -79,7 +79,7 @@ class PolicyDetectors:
     def examine(self, view: View, turn: Turn) -> Iterator[Signal]:
         """Have each detector look; its signals get their severity."""
         self._looks += 1
-        for rule in self._rules_for(turn.tool, turn.agent):
+        for rule in self._rules_for(turn):
             signal = rule.detector.examine(view)
             # A completion may arrive after later turns: what they show was said then.
             if signal is not None and view.seq in signal.turns:
@@ -104,6 +104,9 @@ class PolicyDetectors:
         # It goes on: without a pause, or on some of the same turns.
         again = self._looks - look <= 1 or not set(signal.turns).isdisjoint(turns)
         return signal.on(severity, first=signal.first and not again)
+
+    def _rules_for(self, turn: Turn) -> list[ActiveRule]:
+        return self._rules_of(turn.tool, turn.agent)
 
     def _read_rules(self, tool: str | None, agent: str | None) -> list[ActiveRule]:
         scoped = self._policy.for_step(tool=tool, agent=agent)
