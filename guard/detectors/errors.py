@@ -17,7 +17,7 @@ from guard.detectors.base import (
     tries_of,
 )
 from guard.policy import Policy
-from guard.reading.arguments import ALIKE, NEAR
+from guard.reading.normalize import ALIKE, NEAR
 from guard.reading.step import Step
 from guard.reading.terms import NEWS, same_but_quoted, words_in
 from guard.signals import Kind, Signal

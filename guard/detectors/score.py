@@ -19,8 +19,8 @@ from typing import NamedTuple
 
 from guard.policy import Policy
 from guard.policy.renamed import FITTED_AT
-from guard.reading.arguments import NEAR
 from guard.reading.messages import only_announces
+from guard.reading.normalize import NEAR
 from guard.reading.step import FEW_TERMS, Step
 from guard.reading.terms import ALIKE, BRIEF, FEW, MANY, SAME_WORDS, likeness
 

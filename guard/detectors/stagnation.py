@@ -18,7 +18,7 @@ from guard.detectors.base import (
     tail_of,
 )
 from guard.policy import Policy
-from guard.reading.arguments import ALIKE, NEAR
+from guard.reading.normalize import ALIKE, NEAR
 from guard.reading.step import Step
 from guard.reading.terms import NEWS, words_in
 from guard.signals import Kind, Signal

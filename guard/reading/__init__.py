@@ -1,6 +1,6 @@
 """What a turn says, whatever form its log has: turns become attempts, attempts become steps.
 
-`attempts` puts together what belongs together, `classify`, `normalize` and `arguments` read
+`attempts` puts together what belongs together, `classify` and `normalize` read
 what is asked for, `outcome` what came back; `step` holds both beside the steps before it. The
 rest compares texts by their `terms`, without what is `volatile`.
 """

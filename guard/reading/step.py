@@ -14,7 +14,6 @@ from operator import attrgetter
 from typing import Any, NamedTuple
 
 from guard.nature import Retry, ToolNature, pick_args, progress_in
-from guard.reading.arguments import Arguments, nearness, read_arguments
 from guard.reading.classify import (
     PATH_ARGUMENTS,
     asks,
@@ -27,12 +26,15 @@ from guard.reading.classify import (
 )
 from guard.reading.messages import find_chant, shows_work, terms_of
 from guard.reading.normalize import (
+    Arguments,
     call_text,
     command_in,
     lasting_args,
     mask_request,
     meant_args,
+    nearness,
     one_line,
+    read_arguments,
     write_call,
 )
 from guard.reading.outcome import Outcome, has_timed_out, is_transient
