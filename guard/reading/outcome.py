@@ -186,8 +186,7 @@ def _read(text: str, *, is_error: bool, asked: Mapping[str, Any] | None) -> Outc
 def _read_answer(text: str, *, is_error: bool) -> Outcome:
     whole, text = text, _unannounced(text)
     failures, terms = _count_failures(text), terms_in(text)
-    # "Error budgets" under an announcement does not start the answer.
-    failed = is_error or (looks_failed(whole) if failures is None else failures > 0)
+    failed = is_error or (looks_failed(text) if failures is None else failures > 0)
     failure = _tell_failure(text) if failed else None
     return Outcome(
         key=_identify(text, terms, failed=failed),
