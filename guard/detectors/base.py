@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import ClassVar, NamedTuple
+from typing import ClassVar
 
 from guard.budget import KnownUsage, Spent, UsageMeter
 from guard.detectors.score import Weight, add_up, weigh
@@ -17,14 +17,6 @@ from guard.turn import Turn
 _NEWCOMER = 2
 
 
-class Own(NamedTuple):
-    """What one agent said and did, oldest first; lists to be read, not changed."""
-
-    calls: list[Step]
-    messages: list[Step]
-    answered: list[Step]
-
-
 class History:
     """The last steps since a person spoke, oldest first, at most `span`.
 
@@ -32,7 +24,6 @@ class History:
         steps: Every remembered step.
         calls: The tool calls among them.
         weights: What each step does to the stuck score.
-        has_one_agent: All that is remembered is of one agent.
         can_act: A call was made within the last `Engine.WINDOW` turns.
         evidence: What adds up that the newest step's agent is stuck (`add_up`).
         last: The newest step; there is none before the first.
@@ -46,54 +37,60 @@ class History:
         self.calls: list[Step] = []
         self.weights: list[Weight] = []
         self.evidence = 0.0
-        self.has_one_agent = True
         self.can_act = False
-        self._own: dict[str, Own] = {}
+        self._proposed = 0
 
     def clear(self) -> None:
         """Forget all: a person stepped in."""
         self.steps.clear()
         self.weights.clear()
         self.calls.clear()
-        self._own.clear()
+        self._proposed = 0
+
+    @property
+    def has_one_agent(self) -> bool:
+        """All that is remembered is of one agent."""
+        return len({step.agent for step in self.steps}) == 1
 
     def add(self, step: Step) -> None:
         """Take a new step; the oldest beyond the span is forgotten."""
         self.weights.append(weigh(step, self.steps, self.weights))
         self.steps.append(step)
+        self._proposed += step.proposed
+        if step.is_call:
+            self.calls.append(step)
         if len(self.steps) > self._span:
-            del self.steps[0], self.weights[0]
-        self._sort_anew()
+            oldest = self.steps.pop(0)
+            self._proposed -= oldest.proposed
+            del self.weights[0], self.calls[: oldest.is_call]
+        self._add_up()
 
     def put(self, index: int, step: Step) -> None:
         """Replace a step by its completion, which has its number."""
+        self._proposed += step.proposed - self.steps[index].proposed
         self.steps[index] = step
         self.weights[index] = weigh(step, self.steps[:index], self.weights)
-        self._sort_anew()
-
-    def _sort_anew(self) -> None:
-        self.last = newest = self.steps[-1]
         self.calls = [step for step in self.steps if step.is_call]
-        self.has_one_agent = len({step.agent for step in self.steps}) == 1
-        self._own.clear()
+        self._add_up()
+
+    def _add_up(self) -> None:
+        self.last = newest = self.steps[-1]
+        counted = self.weights
         # Who has hardly begun and looks around is not held to what others did before.
-        is_new = not self.has_one_agent and newest.looks_around
-        is_new = is_new and len(self.of_agent(newest.agent).calls) <= _NEWCOMER
-        pairs = zip(self.steps, self.weights, strict=True)
-        counted = [weight for step, weight in pairs if not is_new or step.agent == newest.agent]
+        is_early = newest.looks_around and not self.has_one_agent
+        if is_early and sum(step.agent == newest.agent for step in self.calls) <= _NEWCOMER:
+            pairs = zip(self.steps, self.weights, strict=True)
+            counted = [weight for step, weight in pairs if step.agent == newest.agent]
         self.evidence = add_up(counted)
 
-    def of_agent(self, agent: str) -> Own:
-        """Give what one agent said and did."""
-        if agent not in self._own:
-            own = [step for step in self.steps if step.agent == agent]
-            calls = [step for step in own if step.is_call]
-            messages = [step for step in own if not step.is_call]
-            self._own[agent] = Own(calls, messages, [step for step in calls if step.is_answered])
-        return self._own[agent]
+    def answered_of(self, agent: str) -> list[Step]:
+        """Give the calls of one agent of which is known what came back."""
+        return [step for step in self.steps if step.agent == agent and step.is_answered]
 
     def find_proposal(self, turn: Turn) -> int | None:
         """Give the place of the proposed step that this turn completes."""
+        if not self._proposed:
+            return None
         for index in range(len(self.steps) - 1, -1, -1):
             step = self.steps[index]
             if step.proposed:

@@ -53,7 +53,7 @@ class Errors(Detector):
             return None
         if newest.refusals:
             return self._handed_in(newest)
-        found = list(self._own(view.history.of_agent(newest.agent).answered))
+        found = list(self._own(view.history.answered_of(newest.agent)))
         if not view.history.has_one_agent and newest.failure is not None:
             found.append(self._passed_on(view.history.steps))
         return surest(found)

@@ -67,12 +67,13 @@ class Stagnation(Detector):
         """Look at the questions the run ends with."""
         newest = view.history.last
         if _is_unanswered(newest):
-            return self._unanswered(view.history.of_agent(newest.agent).calls)
+            calls = [step for step in view.history.calls if step.agent == newest.agent]
+            return self._unanswered(calls)
         if newest.news >= NEWS or not newest.is_answered:
             return None
         if newest.outcome is not None and newest.outcome.has_more:
             return None
-        calls = view.history.of_agent(newest.agent).answered
+        calls = view.history.answered_of(newest.agent)
         if not (newest.asks or newest.runs):
             return self._hold(_unmoved(calls), self._rule.near, "the same refusal")
         if view.history.has_one_agent:

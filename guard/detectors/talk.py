@@ -102,7 +102,8 @@ class Talk(Detector):
         if newest.is_call or newest.nudged:
             return None
         count = max(_REWORDED, self._rule.messages - 1) + only_announces(history.steps)
-        last = history.of_agent(newest.agent).messages[-count:]
+        said = (one for one in history.steps if one.agent == newest.agent and not one.is_call)
+        last = list(said)[-count:]
         if len(last) < count or len({step.request for step in last}) == 1 or count_on(last):
             return None
         if any(_is_matter(step, newest) for step in history.between(last[0], newest)):

@@ -268,8 +268,13 @@ class Argument:
 
     def __init__(self, name: str, value: object) -> None:
         """Hold a value as a text, and as much of it as is compared."""
-        text = " ".join(texts_in({"": value})) if isinstance(value, _NESTED) else ""
-        text = value if isinstance(value, str) else text or canonical_json(value)
+        if isinstance(value, str):
+            text = value
+        elif isinstance(value, int) and abs(value) < _GIANT:
+            text = str(value)  # needs no writer; a giant one must not be printed
+        else:
+            nested = texts_in({"": value}) if isinstance(value, _NESTED) else ()
+            text = " ".join(nested) or canonical_json(value)
         self._bounded = bounded(text, head=_HEAD_TEXT, tail=_TAIL_TEXT)
         if text is not self._bounded:
             # Texts are compared, and held for as long as the step is.

@@ -347,10 +347,18 @@ def read_step(
         fresh=not earlier,
         untried=not earlier or all(step.failed for step in earlier),
         improved=improved,
-        new_terms=len(terms.difference(*[step.terms for step in before])) if terms else 0,
+        new_terms=_count_new(terms, before) if terms else 0,
         verbatim=verbatim_of(turn) if keep_verbatim else UNSAID,
         refusals=refusals,
     )
+
+
+def _count_new(terms: frozenset[str], before: Sequence[Step]) -> int:
+    for step in reversed(before):
+        if not terms:
+            break
+        terms -= step.terms
+    return len(terms)
 
 
 def _ask_anew(
