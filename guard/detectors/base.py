@@ -24,6 +24,7 @@ class History:
         steps: Every remembered step.
         calls: The tool calls among them.
         weights: What each step does to the stuck score.
+        has_one_agent: All that is remembered is of one agent.
         can_act: A call was made within the last `Engine.WINDOW` turns.
         evidence: What adds up that the newest step's agent is stuck (`add_up`).
         last: The newest step; there is none before the first.
@@ -37,6 +38,7 @@ class History:
         self.calls: list[Step] = []
         self.weights: list[Weight] = []
         self.evidence = 0.0
+        self.has_one_agent = True
         self.can_act = False
         self._proposed = 0
 
@@ -46,11 +48,6 @@ class History:
         self.weights.clear()
         self.calls.clear()
         self._proposed = 0
-
-    @property
-    def has_one_agent(self) -> bool:
-        """All that is remembered is of one agent."""
-        return len({step.agent for step in self.steps}) == 1
 
     def add(self, step: Step) -> None:
         """Take a new step; the oldest beyond the span is forgotten."""
@@ -75,6 +72,7 @@ class History:
 
     def _add_up(self) -> None:
         self.last = newest = self.steps[-1]
+        self.has_one_agent = len({step.agent for step in self.steps}) == 1
         counted = self.weights
         # Who has hardly begun and looks around is not held to what others did before.
         is_early = newest.looks_around and not self.has_one_agent

@@ -199,9 +199,10 @@ def _laps(steps: Sequence[Step], period: int) -> Sequence[Step]:
     while start > 0:
         slot = (len(steps) - start) % period
         earlier, again = steps[start - 1], later[slot]
+        if not _asks_again(earlier, again):
+            break
         in_vain = period == 1 or not again.progressed
-        is_same = not again.is_call or (in_vain and known[slot].answers_as(earlier))
-        if not is_same or not _asks_again(earlier, again):
+        if again.is_call and not (in_vain and known[slot].answers_as(earlier)):
             break
         # An answer that is not known does not join two that differ.
         later[slot] = earlier

@@ -283,7 +283,8 @@ def _said_before(step: Step, before: Sequence[Step], _: Sequence[Weight]) -> tup
     """Find what a message says again, with nothing come of it meanwhile."""
     if only_announces([*before, step]):
         return "", None
-    for place, old in reversed(list(enumerate(before))):
+    for place in range(len(before) - 1, -1, -1):
+        old = before[place]
         answers = old.agent != step.agent and old.tells_something
         if old.progressed if old.is_call else answers:
             break  # whoever hands out work says the same, and something comes of it

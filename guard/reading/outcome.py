@@ -264,9 +264,9 @@ def looks_failed(result: str) -> bool:
     head = result[:_FAILURE_HEAD].lower()
     if _FAILS_AT_START.match(head):
         return _SUCCEEDS.search(head.split("\n", 1)[0]) is None
-    early = head.split("\n", 3)[:3]
-    hinted = [line for line in early if any(map(line.__contains__, _EARLY_HINTS))]
-    if any(_FAILS_EARLY.search(line) for line in hinted if not _looks_like_source(line)):
+    hints = [hint for hint in _EARLY_HINTS if hint in head]
+    early = [line for line in head.split("\n", 3)[:3] if any(map(line.__contains__, hints))]
+    if any(_FAILS_EARLY.search(line) for line in early if not _looks_like_source(line)):
         return _SUCCEEDS.search(head) is None
     last = result[-300:].rstrip().rsplit("\n", 1)[-1]
     return _LAST_LINE_ERROR.match(last) is not None
