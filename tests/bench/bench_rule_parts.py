@@ -29,6 +29,7 @@ PARTS: dict[str, Any] = {
     "repeat: figures that flicker": (repeat, "_flickering", lambda _: []),
     "repeat: series": (repeat.Repeat, "_series", lambda *_: iter(())),
     "repeat: comes back among others": (repeat.Repeat, "_recurring", lambda *_: iter(())),
+    "repeat: refused among others": (repeat, "tries_of", lambda *_: []),
     "errors: same failure": {"errors": {"same": _NEVER}},
     "errors: nearly the same request": {"errors": {"near": _NEVER}},
     "errors: same refusal": {"errors": {"refused": _NEVER}},
